@@ -1,0 +1,23 @@
+//! `specify ralph`: an autonomous coding loop over a spec-kit feature whose whole history is in git.
+//!
+//! Data flows one way, and `tests/architecture.rs` keeps it so: `cli` reads what the user wants, `session` runs
+//! the loop, the rooms below it each do one thing, `store` writes what happened, and `record` is the vocabulary
+//! that all of them speak.
+
+pub mod agent;
+pub mod cli;
+pub mod clock;
+pub mod config;
+pub mod feature;
+pub mod history;
+pub mod process;
+pub mod progress;
+pub mod prompt;
+pub mod record;
+pub mod redact;
+pub mod session;
+pub mod store;
+pub mod tasks;
+pub mod validate;
+pub mod view;
+pub mod worktree;

@@ -1,0 +1,203 @@
+//! Short-lived tools whose whole output we read: mostly the git program.
+
+use std::ffi::OsString;
+
+use anyhow::{Context, Result, bail};
+use camino::Utf8Path;
+
+/// The variables that tie a git command to one repository, as `git rev-parse --local-env-vars` lists them.
+///
+/// A hook or a `rebase --exec` sets some of them for us; children must find the repository by themselves.
+pub const LOCAL_GIT_VARIABLES: &[&str] = &[
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_CONFIG_COUNT",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_GRAFT_FILE",
+    "GIT_INDEX_FILE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_INTERNAL_SUPER_PREFIX",
+];
+
+/// A tool to run to its end, with its output in memory.
+#[derive(Debug)]
+pub struct Tool {
+    program: OsString,
+    arguments: Vec<OsString>,
+    environment: Vec<(OsString, Option<OsString>)>,
+    directory: OsString,
+    stdin: Vec<u8>,
+}
+
+/// What a tool left behind.
+#[derive(Debug)]
+pub struct Captured {
+    /// The exit code; 128+n for signal n.
+    pub code: i32,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+}
+
+impl Captured {
+    pub fn is_success(&self) -> bool {
+        self.code == 0
+    }
+
+    /// The first non-empty line of stderr, for messages.
+    pub fn complaint(&self) -> String {
+        let stderr = String::from_utf8_lossy(&self.stderr);
+        let line = stderr.lines().map(str::trim).find(|line| !line.is_empty());
+        line.map_or_else(|| format!("exit code {}", self.code), str::to_owned)
+    }
+}
+
+impl Tool {
+    pub fn new(program: impl Into<OsString>, directory: &Utf8Path) -> Self {
+        Self {
+            program: program.into(),
+            arguments: Vec::new(),
+            environment: vec![
+                ("GIT_TERMINAL_PROMPT".into(), Some("0".into())),
+                // The complaints that we read and pass on must not depend on the user's language.
+                ("LC_ALL".into(), Some("C".into())),
+            ],
+            directory: directory.as_os_str().to_owned(),
+            stdin: Vec::new(),
+        }
+    }
+
+    /// The git program, finding its repository by `directory` alone; no hook, monitor or lock of the user's.
+    pub fn git(directory: &Utf8Path) -> Self {
+        let mut tool = Self::new("git", directory);
+        for variable in LOCAL_GIT_VARIABLES {
+            tool.environment.push(((*variable).into(), None));
+        }
+        tool.args([
+            "-c",
+            "core.hooksPath=/dev/null",
+            "-c",
+            "core.fsmonitor=false",
+            "-c",
+            "core.safecrlf=false",
+            "--no-optional-locks",
+        ])
+    }
+
+    /// The git program as the user called it, with `GIT_DIR` and `git -c` in force: for discovery alone.
+    pub fn git_as_called(directory: &Utf8Path) -> Self {
+        Self::new("git", directory)
+    }
+
+    #[must_use]
+    pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    #[must_use]
+    pub fn args<I: IntoIterator<Item: Into<OsString>>>(mut self, arguments: I) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.environment.push((name.into(), Some(value.into())));
+        self
+    }
+
+    #[must_use]
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = bytes.into();
+        self
+    }
+
+    /// Runs to the end, whatever the exit code; an error only where the program cannot be started.
+    pub fn run(self) -> Result<Captured> {
+        let words = self.to_string();
+        let mut expression = duct::cmd(self.program, self.arguments)
+            .dir(self.directory)
+            .stdin_bytes(self.stdin)
+            .stdout_capture()
+            .stderr_capture()
+            .unchecked();
+        for (name, value) in self.environment {
+            expression = match value {
+                Some(value) => expression.env(name, value),
+                None => expression.env_remove(name),
+            };
+        }
+        let output = expression.run().with_context(|| format!("run `{words}`"))?;
+        Ok(Captured { code: super::code_of(output.status), stdout: output.stdout, stderr: output.stderr })
+    }
+
+    /// Runs to the end and gives stdout; a failing exit code is an error that quotes the tool's complaint.
+    pub fn read(self) -> Result<Vec<u8>> {
+        let words = self.to_string();
+        let captured = self.run()?;
+        if !captured.is_success() {
+            bail!("`{words}`: {}", captured.complaint());
+        }
+        Ok(captured.stdout)
+    }
+
+    /// As [`Tool::read`], as one trimmed line of text.
+    pub fn line(self) -> Result<String> {
+        let words = self.to_string();
+        let text = String::from_utf8(self.read()?).with_context(|| format!("read what `{words}` prints"))?;
+        Ok(text.trim_end_matches(['\n', '\r']).to_owned())
+    }
+}
+
+impl std::fmt::Display for Tool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.program.to_string_lossy())?;
+        let mut arguments = self.arguments.iter().peekable();
+        while let Some(argument) = arguments.next() {
+            let argument = argument.to_string_lossy();
+            match argument.as_ref() {
+                // Settings of ours on every git command say nothing in a message.
+                "-c" => drop(arguments.next()),
+                "--no-optional-locks" => {}
+                shown => write!(f, " {shown}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failing_tool_is_an_error_that_quotes_its_complaint() {
+        let error =
+            Tool::git(Utf8Path::new("/")).args(["rev-parse", "--verify", "nothing"]).read().unwrap_err();
+        let text = format!("{error:#}");
+        assert!(text.starts_with("`git rev-parse --verify nothing`: fatal: "), "{text}");
+    }
+
+    #[test]
+    fn the_list_of_local_variables_holds_all_that_git_names() {
+        let listed = Tool::git(Utf8Path::new("/")).args(["rev-parse", "--local-env-vars"]).line().unwrap();
+        for name in listed.lines() {
+            assert!(LOCAL_GIT_VARIABLES.contains(&name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_fed_comes_back() {
+        let big = vec![b'x'; 300_000];
+        let captured = Tool::new("cat", Utf8Path::new("/")).stdin(big.clone()).run().unwrap();
+        assert_eq!(captured.stdout, big);
+    }
+}

@@ -1,0 +1,72 @@
+//! What the loop says while it runs. Whoever listens decides how to show it.
+
+use serde::Serialize;
+
+use super::{
+    Exit, Exits, Iteration, ObjectId, Outcome, Session, SessionId, Task, TaskCounts, Timestamp, Tokens,
+};
+
+/// One thing that happened. As NDJSON: `type` and the fields of the variant.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Event {
+    SessionStarted {
+        session: SessionId,
+        feature: String,
+        agent: String,
+        max_iterations: u32,
+        tasks: TaskCounts,
+        is_resumed: bool,
+    },
+    IterationStarted {
+        session: SessionId,
+        iteration: u32,
+        task: Task,
+        /// Which try of this task in this session, from 1.
+        attempt: u32,
+        started_at: Timestamp,
+    },
+    AgentEvent {
+        iteration: u32,
+        #[serde(flatten)]
+        event: AgentEvent,
+    },
+    ValidationFinished {
+        iteration: u32,
+        command: String,
+        #[serde(flatten)]
+        exit: Exit,
+        duration_ms: u64,
+    },
+    IterationRecorded {
+        session: SessionId,
+        iteration: u32,
+        outcome: Outcome,
+        exit: Exits,
+        commit: ObjectId,
+        /// The whole record, for those who show more than one line of it.
+        #[serde(skip)]
+        record: Box<Iteration>,
+    },
+    /// Something the user should know that stops nothing.
+    Warning { message: String },
+    SessionEnded {
+        #[serde(flatten)]
+        session: Box<Session>,
+        commit: ObjectId,
+        /// Boxes that Markdown does not know, which nobody will tick.
+        unrecognised: Vec<String>,
+    },
+}
+
+/// What an agent does right now, as far as its stream tells.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum AgentEvent {
+    Text { text: String },
+    ToolStarted { tool_name: String, arguments_summary: String },
+    ToolEnded { tool_name: String, is_error: bool },
+    Usage { tokens: Tokens },
+    Retry { message: String },
+    Error { message: String },
+}

@@ -1,0 +1,133 @@
+//! Names of sessions and of git objects.
+
+use std::fmt;
+use std::str::FromStr;
+
+use anyhow::{Result, bail};
+use serde::{Deserialize, Serialize};
+
+use super::Timestamp;
+
+/// The name of a session: `20261121-204512-3f9a0c1d`. Lower case, sorts by time, unique.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct SessionId(String);
+
+impl SessionId {
+    /// `salt` tells apart two sessions that start in the same second.
+    pub fn new(started_at: Timestamp, salt: u32) -> Self {
+        Self(format!("{}-{salt:08x}", started_at.compact()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for SessionId {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let is_id = text.len() == 24
+            && text.bytes().enumerate().all(|(i, byte)| match i {
+                8 | 15 => byte == b'-',
+                0..15 => byte.is_ascii_digit(),
+                _ => byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte),
+            });
+        if !is_id {
+            bail!("`{text}` is no session id like 20261121-204512-3f9a0c1d");
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl From<SessionId> for String {
+    fn from(id: SessionId) -> Self {
+        id.0
+    }
+}
+
+impl TryFrom<String> for SessionId {
+    type Error = anyhow::Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+/// The id of a commit, tree or blob, in hexadecimal: 40 digits for SHA-1, 64 for SHA-256.
+///
+/// Ours, so that no type of the git library travels beyond the two doors to git.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct ObjectId(String);
+
+impl ObjectId {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The first ten digits, for people.
+    pub fn short(&self) -> &str {
+        &self.0[..10]
+    }
+}
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for ObjectId {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let is_hex = text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+        if !is_hex || !matches!(text.len(), 40 | 64) {
+            bail!("`{text}` is no object id");
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl From<ObjectId> for String {
+    fn from(id: ObjectId) -> Self {
+        id.0
+    }
+}
+
+impl TryFrom<String> for ObjectId {
+    type Error = anyhow::Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_id_reads_what_it_writes_and_nothing_else() {
+        let id = SessionId::new(Timestamp::from_seconds(1_795_294_626), 0x3f9a);
+        assert_eq!(id.as_str(), "20261121-203706-00003f9a");
+        assert_eq!(id.as_str().parse::<SessionId>().unwrap(), id);
+        for wrong in [
+            "",
+            "20261121-203706-00003F9A",
+            "20261121-203706",
+            "../../etc/passwd-00003f9a",
+            "20261121_203706-00003f9a",
+        ] {
+            assert!(wrong.parse::<SessionId>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! An iteration: one turn of the loop. `iteration.json`, and the parts that it is made of.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Exit, ExitReason, FailureClass, ObjectId, Outcome, SessionId, TaskName, Timestamp};
+
+/// What the agent says of itself. Stored apart from what the engine measured.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claims {
+    /// Whether its final message holds `<promise>COMPLETE</promise>` alone on a line.
+    pub promise: bool,
+    /// The boxes that went from open to done while it ran.
+    pub ticked: Vec<TaskName>,
+}
+
+/// A kind of claim, in the list of those that proved false.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Claim {
+    Promise,
+    Ticked,
+}
+
+/// Milliseconds; null where the child did not run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Durations {
+    pub agent: Option<u64>,
+    pub validation: Option<u64>,
+}
+
+/// Exit numbers ([`Exit::code`]); null where the child did not run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exits {
+    pub agent: Option<i32>,
+    pub validation: Option<i32>,
+}
+
+/// Tokens with one meaning for all agents; null where the agent does not tell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// Input that came from no cache.
+    pub input: Option<u64>,
+    pub cache_read: Option<u64>,
+    pub cache_write: Option<u64>,
+    pub output: Option<u64>,
+}
+
+impl Tokens {
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The sum of all that is known; none where nothing is.
+    pub fn total(&self) -> Option<u64> {
+        [self.input, self.cache_read, self.cache_write, self.output]
+            .into_iter()
+            .flatten()
+            .reduce(u64::saturating_add)
+    }
+
+    /// Adds what is known of `other`; unknown stays unknown only where both are.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            input: sum(self.input, other.input),
+            cache_read: sum(self.cache_read, other.cache_read),
+            cache_write: sum(self.cache_write, other.cache_write),
+            output: sum(self.output, other.output),
+        }
+    }
+}
+
+impl Durations {
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self { agent: sum(self.agent, other.agent), validation: sum(self.validation, other.validation) }
+    }
+}
+
+fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (None, known) | (known, None) => known,
+        (Some(one), Some(other)) => Some(one.saturating_add(other)),
+    }
+}
+
+/// What a tool of an agent does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolKind {
+    Read,
+    Write,
+    Edit,
+    Shell,
+    Other,
+}
+
+/// One tool call of an agent, cut for reading; the transcript has it whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    pub tool_name: String,
+    pub kind: ToolKind,
+    pub arguments_summary: String,
+    pub result_summary: String,
+    pub is_error: bool,
+}
+
+/// Length of a summary of a tool call, in characters.
+const SUMMARY_CHARS: usize = 200;
+
+/// The first 200 characters of `text` on one line, for a [`ToolCall`].
+pub fn summary(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(SUMMARY_CHARS).collect()
+}
+
+/// What came back from an agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentRun {
+    pub exit: Exit,
+    pub duration_ms: u64,
+    /// Whether it ended by itself, with exit code 0, and its stream says that it succeeded.
+    pub is_good: bool,
+    /// What it said last, whole. Empty where it said nothing.
+    pub final_text: String,
+    pub model: Option<String>,
+    pub tokens: Tokens,
+    pub cost_usd: Option<f64>,
+    pub tool_calls: Vec<ToolCall>,
+    /// Set where the agent itself reported an error.
+    pub failure_class: Option<FailureClass>,
+    /// The agent's own words for that error, on one line.
+    pub error: Option<String>,
+}
+
+/// How the project's own check went. Its streams are in the spool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Validation {
+    pub command: String,
+    pub exit: Exit,
+    pub duration_ms: u64,
+}
+
+/// How often a redaction rule hit in a file of a record.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RedactionCount {
+    pub file: String,
+    pub rule: String,
+    pub count: u64,
+}
+
+/// A file of the work tree that a snapshot leaves out.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// From the repository's root.
+    pub path: String,
+    /// `credentials`, `too large`, `unreadable`, `nested repository`, `submodule changes`.
+    pub reason: String,
+}
+
+/// `iteration.json`, version 1: everything of an iteration but the big texts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Iteration {
+    pub schema: u32,
+    /// `<session>-iter-<N>`.
+    pub id: String,
+    pub session: SessionId,
+    /// The feature's path from the repository's root.
+    pub feature: String,
+    pub branch: Option<String>,
+    /// Numbered from 1 within a session.
+    pub iteration: u32,
+    pub loop_type: String,
+    pub task: Option<TaskName>,
+    pub task_text: Option<String>,
+    pub phase: Option<String>,
+    pub outcome: Outcome,
+    pub failure_class: Option<FailureClass>,
+    pub claims: Claims,
+    pub false_claim: Vec<Claim>,
+    /// The tasks that this iteration brought from open to done.
+    pub closed: Vec<TaskName>,
+    pub started_at: Timestamp,
+    pub ended_at: Timestamp,
+    pub duration_ms: Durations,
+    pub exit: Exits,
+    /// Why the agent, or else the validation, did not end by itself.
+    pub exit_reason: Option<ExitReason>,
+    pub validation_command: Option<String>,
+    /// From the snapshots before and after, paths from the repository's root.
+    pub files_changed: Vec<String>,
+    pub agent: String,
+    pub agent_version: Option<String>,
+    pub model: Option<String>,
+    pub tokens: Tokens,
+    pub cost_usd: Option<f64>,
+    pub tool_calls: Vec<ToolCall>,
+    pub learnings: Vec<String>,
+    pub decisions: Vec<String>,
+    pub approaches: Vec<String>,
+    /// Null until failures are told apart by their cause.
+    pub fingerprint: Option<String>,
+    pub head_before: Option<ObjectId>,
+    pub head_after: Option<ObjectId>,
+    /// Commits of the project made while the iteration ran, oldest first.
+    pub commits: Vec<ObjectId>,
+    pub snapshot: Option<ObjectId>,
+    /// Files that the snapshot leaves out, and why.
+    pub left_out: Vec<LeftOut>,
+    pub redactions: Vec<RedactionCount>,
+    pub hints: Vec<String>,
+    pub tasks_done: usize,
+    pub tasks_open: usize,
+}

@@ -1,0 +1,23 @@
+//! The vocabulary: what every other room speaks of. Plain data that imports nothing of ours.
+
+mod event;
+mod ids;
+mod iteration;
+mod outcome;
+mod session;
+mod task;
+mod timestamp;
+
+pub use event::{AgentEvent, Event};
+pub use ids::{ObjectId, SessionId};
+pub use iteration::{
+    AgentRun, Claim, Claims, Durations, Exits, Iteration, LeftOut, RedactionCount, Tokens, ToolCall,
+    ToolKind, Validation, summary,
+};
+pub use outcome::{ArtifactStatus, Exit, ExitReason, FailureClass, Limit, Outcome, Status, StopReason};
+pub use session::{Artifact, Session};
+pub use task::{Task, TaskCounts, TaskName};
+pub use timestamp::Timestamp;
+
+/// Version of the JSON shapes and trailers that this program writes; `Ralph-Schema` in every commit of ours.
+pub const SCHEMA: u32 = 1;

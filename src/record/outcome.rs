@@ -1,0 +1,224 @@
+//! How children, iterations and sessions end.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Writes an enum of plain words the way its JSON spells them, and reads it back.
+macro_rules! words {
+    ($name:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
+        impl $name {
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = anyhow::Error;
+
+            fn from_str(text: &str) -> anyhow::Result<Self> {
+                match text {
+                    $($word => Ok(Self::$variant),)+
+                    other => anyhow::bail!(
+                        "`{other}` is none of {}", [$($word),+].join(", ")
+                    ),
+                }
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+/// How an iteration ended. Derived from agent run, validation and tasks, never set by hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    Success,
+    Failure,
+    Skipped,
+    Interrupted,
+}
+
+words!(Outcome { Success = "success", Failure = "failure", Skipped = "skipped", Interrupted = "interrupted" });
+
+/// Why a session ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StopReason {
+    /// No open task is left, and the validation passes.
+    Completed,
+    /// A limit of the user's was reached while tasks are open.
+    LimitReached,
+    /// No open task can be picked, or too many iterations in a row changed nothing.
+    Stuck,
+    /// Ctrl-C, a signal, or a crash.
+    Interrupted,
+    /// The agent cannot work at all: bad key, no credit, unknown model.
+    AgentUnusable,
+}
+
+words!(StopReason {
+    Completed = "completed",
+    LimitReached = "limit_reached",
+    Stuck = "stuck",
+    Interrupted = "interrupted",
+    AgentUnusable = "agent_unusable",
+});
+
+impl StopReason {
+    pub fn status(self) -> Status {
+        match self {
+            Self::Completed => Status::Completed,
+            Self::Interrupted => Status::Interrupted,
+            Self::LimitReached | Self::Stuck | Self::AgentUnusable => Status::Failed,
+        }
+    }
+}
+
+/// The limit that ended a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Limit {
+    Iterations,
+    Tokens,
+    Cost,
+    Duration,
+}
+
+words!(Limit { Iterations = "iterations", Tokens = "tokens", Cost = "cost", Duration = "duration" });
+
+/// Where a session stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Status {
+    Running,
+    Completed,
+    Interrupted,
+    Failed,
+}
+
+words!(Status { Running = "running", Completed = "completed", Interrupted = "interrupted", Failed = "failed" });
+
+/// Where the artifact of a session stands (for `implement` the artifact is tasks.md).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ArtifactStatus {
+    Draft,
+    Complete,
+    Failed,
+}
+
+words!(ArtifactStatus { Draft = "draft", Complete = "complete", Failed = "failed" });
+
+/// Why a child did not end by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ExitReason {
+    /// It ran longer than it was allowed to.
+    Timeout,
+    /// It wrote nothing for longer than it was allowed to.
+    IdleTimeout,
+    /// One of its streams grew past the limit.
+    OutputLimit,
+    /// It could not be started; its stderr says why.
+    StartFailed,
+    /// The user stopped the session.
+    Interrupted,
+}
+
+words!(ExitReason {
+    Timeout = "timeout",
+    IdleTimeout = "idle_timeout",
+    OutputLimit = "output_limit",
+    StartFailed = "start_failed",
+    Interrupted = "interrupted",
+});
+
+/// How a child ended: a value, not an error. An error means that *we* failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Exit {
+    /// The exit code; 128+n for signal n; -1 for a timeout or a failed start.
+    #[serde(rename = "exit")]
+    pub code: i32,
+    /// Set where the child did not end by itself.
+    #[serde(rename = "exit_reason")]
+    pub reason: Option<ExitReason>,
+}
+
+impl Exit {
+    pub fn is_success(self) -> bool {
+        self.code == 0 && self.reason.is_none()
+    }
+}
+
+/// What kind of failure an agent met, by its own structured words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FailureClass {
+    Auth,
+    Billing,
+    Model,
+    Context,
+    /// The agent refuses to run as this user or in this folder.
+    Refused,
+    NotInstalled,
+    Quota,
+    RateLimit,
+    Overloaded,
+    Network,
+    /// Anything else that the agent itself reports as an error.
+    Other,
+}
+
+words!(FailureClass {
+    Auth = "auth",
+    Billing = "billing",
+    Model = "model",
+    Context = "context",
+    Refused = "refused",
+    NotInstalled = "not_installed",
+    Quota = "quota",
+    RateLimit = "rate_limit",
+    Overloaded = "overloaded",
+    Network = "network",
+    Other = "other",
+});
+
+impl FailureClass {
+    /// Whether trying again cannot help, so that the session should stop at once.
+    pub fn is_unusable(self) -> bool {
+        matches!(self, Self::Auth | Self::Billing | Self::Model | Self::Refused | Self::NotInstalled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_read_back_as_what_it_was() {
+        for outcome in Outcome::ALL {
+            assert_eq!(outcome.as_str().parse::<Outcome>().unwrap(), *outcome);
+        }
+        for class in FailureClass::ALL {
+            assert_eq!(class.as_str().parse::<FailureClass>().unwrap(), *class);
+        }
+        assert_eq!(
+            "done".parse::<Outcome>().unwrap_err().to_string(),
+            "`done` is none of success, failure, skipped, interrupted"
+        );
+    }
+}

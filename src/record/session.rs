@@ -1,0 +1,49 @@
+//! A session: one run of the loop, from start to a stop reason. `session.json` in the start and end records.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{ArtifactStatus, Durations, Limit, SessionId, Status, StopReason, Timestamp, Tokens};
+
+/// The file that a session is about, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
+    /// From the repository's root.
+    pub path: String,
+    pub status: ArtifactStatus,
+}
+
+/// `session.json`, version 1.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Session {
+    pub schema: u32,
+    pub id: SessionId,
+    /// The feature's path from the repository's root.
+    pub feature: String,
+    /// The branch that was checked out; null for a detached HEAD.
+    pub branch: Option<String>,
+    pub loop_type: String,
+    pub started_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    pub status: Status,
+    pub stop_reason: Option<StopReason>,
+    /// Which limit, where the stop reason is `limit_reached`.
+    pub limit: Option<Limit>,
+    pub max_iterations: u32,
+    /// Agent runs; skips are records, not runs.
+    pub iterations_run: u32,
+    pub tasks_completed: usize,
+    pub tasks_remaining: usize,
+    /// Totals over all iterations, in milliseconds.
+    pub duration_ms: Durations,
+    /// Totals over all iterations, as far as agents told.
+    pub tokens: Tokens,
+    pub cost_usd: Option<f64>,
+    pub artifact: Artifact,
+    pub agent: String,
+    pub agent_version: Option<String>,
+    /// Every effective setting.
+    pub configuration: Value,
+    pub host: String,
+    pub tool_version: String,
+}

@@ -118,12 +118,12 @@ mod tests {
     #[test]
     fn a_session_id_reads_what_it_writes_and_nothing_else() {
         let id = SessionId::new(Timestamp::from_seconds(1_795_294_626), 0x3f9a);
-        assert_eq!(id.as_str(), "20261121-203706-00003f9a");
+        assert_eq!(id.as_str(), "20261121-205706-00003f9a");
         assert_eq!(id.as_str().parse::<SessionId>().unwrap(), id);
         for wrong in [
             "",
-            "20261121-203706-00003F9A",
-            "20261121-203706",
+            "20261121-205706-00003F9A",
+            "20261121-205706",
             "../../etc/passwd-00003f9a",
             "20261121_203706-00003f9a",
         ] {

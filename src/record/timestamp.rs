@@ -84,6 +84,6 @@ mod tests {
 
     #[test]
     fn session_ids_begin_with_the_compact_form() {
-        assert_eq!(Timestamp::from_seconds(1_795_294_626).compact(), "20261121-203706");
+        assert_eq!(Timestamp::from_seconds(1_795_294_626).compact(), "20261121-205706");
     }
 }

@@ -15,6 +15,7 @@ pub mod progress;
 pub mod prompt;
 pub mod record;
 pub mod redact;
+pub mod repository;
 pub mod session;
 pub mod store;
 pub mod tasks;

@@ -211,3 +211,51 @@ pub struct Iteration {
     pub tasks_done: usize,
     pub tasks_open: usize,
 }
+
+impl Iteration {
+    /// What happened, in a few words: `T004 failed (cargo test exited 101)`.
+    pub fn story(&self) -> String {
+        let task = self.task.as_deref().unwrap_or("no task");
+        match self.outcome {
+            Outcome::Success if self.closed.iter().any(|name| name == task) => match self.closed.len() {
+                1 => format!("{task} done"),
+                _ => format!("{} done", self.closed.join(", ")),
+            },
+            Outcome::Success => format!("{task} still open, {} done", self.closed.join(", ")),
+            Outcome::Failure => format!("{task} failed ({})", self.cause()),
+            Outcome::Skipped => format!("{task} skipped"),
+            Outcome::Interrupted => format!("{task} interrupted"),
+        }
+    }
+
+    /// Why an iteration is no success: the first of agent, validation and box that says no.
+    pub fn cause(&self) -> String {
+        let ended = |who: &str, code: i32| match (self.exit_reason, code) {
+            (Some(ExitReason::Timeout), -1) => format!("{who} timed out"),
+            (Some(ExitReason::IdleTimeout), -1) => format!("{who} fell silent"),
+            (Some(ExitReason::OutputLimit), -1) => format!("{who} wrote too much"),
+            (Some(ExitReason::StartFailed), -1) => format!("{who} could not be started"),
+            _ => format!("{who} exited {code}"),
+        };
+        if let Some(code) = self.exit.agent.filter(|code| *code != 0) {
+            return ended("agent", code);
+        }
+        if let Some(class) = self.failure_class {
+            return format!("agent reported: {class}");
+        }
+        let command = self.validation_command.as_deref().unwrap_or("validation");
+        match self.exit.validation {
+            Some(code) if code != 0 => ended(&short_command(command), code),
+            _ => "its box is still open".to_owned(),
+        }
+    }
+}
+
+/// The first 40 characters of a command, on one line.
+fn short_command(command: &str) -> String {
+    let line: String = command.chars().map(|c| if c.is_control() { ' ' } else { c }).take(41).collect();
+    match line.char_indices().nth(40) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
+    }
+}

@@ -1,1 +1,79 @@
-//! To be written.
+//! The store: what a session leaves behind, as commits on `refs/ralph/<feature>/<session>`.
+//!
+//! The only writer of our refs, and one of the two doors to git. Each iteration is one commit, so plain
+//! `git log --glob='refs/ralph/*'` reads a session without us. Nothing here touches the user's branch, index or
+//! files.
+
+mod append;
+mod disk;
+mod files;
+mod lock;
+mod message;
+mod objects;
+mod read;
+mod refs;
+mod spool;
+
+pub use append::{Conflict, Snapshot};
+pub use files::{FileProof, Manifest};
+pub use lock::{Holder, LoopLock};
+pub use objects::{Quarantine, Signature};
+pub use read::SessionLog;
+pub use refs::{SessionRefs, check_feature, slug};
+pub use spool::{Begin, Draft, Place, Slot, Spool, names};
+
+use anyhow::{Result, anyhow};
+
+use crate::record::ObjectId;
+use crate::repository::Repository;
+
+/// The records of one repository.
+#[derive(Debug, Clone)]
+pub struct Store {
+    repository: Repository,
+}
+
+impl Store {
+    pub fn new(repository: Repository) -> Self {
+        Self { repository }
+    }
+
+    pub fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// Opens the repository afresh: refs and packs may have been moved about by others since the last look.
+    fn open_git(&self) -> Result<gix::Repository> {
+        // git itself found the place and trusts it; settings of the user have no say in what we store.
+        let options = gix::open::Options::isolated().with(gix::sec::Trust::Full).open_path_as_is(true);
+        let opened = options.open(self.repository.git_dir.as_std_path());
+        let git = opened.map_err(|error| anyhow!("open {}: {error:#}", self.repository.git_dir))?;
+        Ok(git.to_thread_local())
+    }
+
+    /// What a ref points at, if it is there.
+    pub fn tip(&self, name: &str) -> Result<Option<ObjectId>> {
+        let git = self.open_git()?;
+        let found = git.try_find_reference(name).map_err(|error| anyhow!("read {name}: {error:#}"))?;
+        match found.as_ref().map(gix::Reference::try_id) {
+            Some(Some(id)) => objects::from_gix(&id).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The commit that is checked out; none on an unborn branch.
+    pub fn head(&self) -> Result<Option<ObjectId>> {
+        let git = self.open_git()?;
+        match git.head_id() {
+            Ok(id) => objects::from_gix(&id).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The branch that is checked out; none for a detached HEAD.
+    pub fn branch(&self) -> Result<Option<String>> {
+        let git = self.open_git()?;
+        let name = git.head_name().map_err(|error| anyhow!("read HEAD: {error:#}"))?;
+        Ok(name.map(|name| name.shorten().to_string()))
+    }
+}

@@ -1,0 +1,82 @@
+//! What the message of one of our commits says: all that listing needs, without opening a tree.
+
+use serde::Serialize;
+
+use super::{
+    Durations, Exits, Limit, ObjectId, Outcome, SessionId, Status, StopReason, TaskCounts, TaskName,
+    Timestamp, Tokens,
+};
+
+/// What a commit on a session's ref records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RecordKind {
+    /// The first commit of a session.
+    Start,
+    Iteration,
+    /// A session was taken up again.
+    Resume,
+    End,
+}
+
+impl RecordKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Iteration => "iteration",
+            Self::Resume => "resume",
+            Self::End => "end",
+        }
+    }
+}
+
+/// One commit of a session's log, as its message tells it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LogEntry {
+    pub commit: ObjectId,
+    #[serde(skip)]
+    pub parent: Option<ObjectId>,
+    #[serde(skip)]
+    pub kind: RecordKind,
+    #[serde(skip)]
+    pub subject: String,
+    pub session: SessionId,
+    pub feature: String,
+    pub iteration: Option<u32>,
+    pub task: Option<TaskName>,
+    pub phase: Option<String>,
+    pub outcome: Option<Outcome>,
+    pub started_at: Timestamp,
+    pub ended_at: Timestamp,
+    pub exit: Exits,
+    pub duration_ms: Durations,
+    pub agent: Option<String>,
+    pub model: Option<String>,
+    pub tokens: Tokens,
+    pub closed: Vec<TaskName>,
+    #[serde(flatten)]
+    pub tasks: TrailerCounts,
+    pub fingerprint: Option<String>,
+    pub head_before: Option<ObjectId>,
+    pub head_after: Option<ObjectId>,
+    pub snapshot: Option<ObjectId>,
+    #[serde(skip)]
+    pub status: Option<Status>,
+    #[serde(skip)]
+    pub stop_reason: Option<StopReason>,
+    #[serde(skip)]
+    pub limit: Option<Limit>,
+}
+
+/// Counts of tasks under the names that `iteration.json` has for them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TrailerCounts {
+    pub tasks_done: usize,
+    pub tasks_open: usize,
+}
+
+impl From<TaskCounts> for TrailerCounts {
+    fn from(counts: TaskCounts) -> Self {
+        Self { tasks_done: counts.done, tasks_open: counts.open }
+    }
+}

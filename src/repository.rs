@@ -1,0 +1,188 @@
+//! Where the repository is and what its settings say, as git itself sees it.
+
+use anyhow::{Context, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::process::Tool;
+use crate::record::Refusal;
+
+/// The places of a repository. All paths are absolute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repository {
+    /// The top of the work tree; none in a bare repository.
+    pub top: Option<Utf8PathBuf>,
+    /// The git directory of this work tree.
+    pub git_dir: Utf8PathBuf,
+    /// The git directory that all work trees of the repository share.
+    pub common_dir: Utf8PathBuf,
+    pub hash: HashKind,
+    /// What git would write as the author of a commit, where it knows a name and an address.
+    pub author: Option<Person>,
+}
+
+/// How objects are named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HashKind {
+    Sha1,
+    Sha256,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Person {
+    pub name: String,
+    pub email: String,
+}
+
+/// One setting of git's, with the key as git spells it: section and name in lower case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitSetting {
+    /// `local`, `global`, `command`, ...
+    pub scope: String,
+    pub key: String,
+    pub value: String,
+}
+
+/// What the user's environment says of authorship; read by the command line.
+#[derive(Debug, Clone, Default)]
+pub struct AuthorVariables {
+    pub name: Option<String>,
+    pub email: Option<String>,
+}
+
+impl Repository {
+    /// Finds the repository around `directory` the way git does, and reads git's settings with it.
+    pub fn discover(directory: &Utf8Path, author: &AuthorVariables) -> Result<(Self, Vec<GitSetting>)> {
+        let answer = Tool::git_as_called(directory)
+            .args(["rev-parse", "--path-format=absolute", "--show-object-format", "--git-dir"])
+            .args(["--git-common-dir", "--is-inside-work-tree", "--show-toplevel"])
+            .run()?;
+        let text = String::from_utf8(answer.stdout.clone()).context("read where the repository is")?;
+        let mut lines = text.lines();
+        let (Some(hash), Some(git_dir), Some(common_dir), Some(inside)) =
+            (lines.next(), lines.next(), lines.next(), lines.next())
+        else {
+            return Err(not_found(directory, &answer.complaint()).into());
+        };
+        let settings = read_settings(directory)?;
+        let repository = Self {
+            top: (inside == "true").then(|| lines.next().map(Utf8PathBuf::from)).flatten(),
+            git_dir: git_dir.into(),
+            common_dir: common_dir.into(),
+            hash: if hash == "sha256" { HashKind::Sha256 } else { HashKind::Sha1 },
+            author: known_author(&settings, author),
+        };
+        refuse_what_is_not_supported(&settings)?;
+        Ok((repository, settings))
+    }
+
+    /// The top of the work tree, or the refusal that a loop needs one.
+    pub fn work_tree(&self) -> Result<&Utf8Path> {
+        self.top.as_deref().ok_or_else(|| {
+            Refusal::new(format!("{} is a bare repository, a loop needs a work tree", self.git_dir))
+                .hinted("make one with `git worktree add` and run the loop there")
+                .into()
+        })
+    }
+
+    /// The folder of everything of ours that is no git object or ref.
+    pub fn ralph_dir(&self) -> Utf8PathBuf {
+        self.common_dir.join("ralph")
+    }
+
+    /// A name for this work tree that no other of the same repository has.
+    pub fn work_tree_name(&self) -> &str {
+        if self.git_dir == self.common_dir { "main" } else { self.git_dir.file_name().unwrap_or("linked") }
+    }
+}
+
+fn not_found(directory: &Utf8Path, complaint: &str) -> Refusal {
+    if complaint.contains("not a git repository") {
+        Refusal::new(format!("{directory} is not inside a git repository"))
+            .hinted("run `git init` there, or go to the project first")
+    } else if complaint.contains("dubious ownership") {
+        Refusal::new(format!("git does not trust the repository at {directory}: it belongs to somebody else"))
+            .hinted(format!("if you trust it: git config --global --add safe.directory {directory}"))
+    } else {
+        Refusal::new(format!("git cannot use the repository at {directory}: {complaint}"))
+    }
+}
+
+fn read_settings(directory: &Utf8Path) -> Result<Vec<GitSetting>> {
+    let bytes = Tool::git_as_called(directory).args(["config", "--list", "-z", "--show-scope"]).read()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut parts = text.split('\0');
+    let mut settings = Vec::new();
+    while let (Some(scope), Some(entry)) = (parts.next(), parts.next()) {
+        // A key without `=` has no newline and means true.
+        let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
+        settings.push(GitSetting { scope: scope.to_owned(), key: key.to_owned(), value: value.to_owned() });
+    }
+    Ok(settings)
+}
+
+/// The last value wins, as in git.
+fn last<'a>(settings: &'a [GitSetting], key: &str) -> Option<&'a str> {
+    settings.iter().rev().find(|setting| setting.key == key).map(|setting| setting.value.as_str())
+}
+
+fn known_author(settings: &[GitSetting], variables: &AuthorVariables) -> Option<Person> {
+    let setting = |keys: [&str; 2]| keys.iter().find_map(|key| last(settings, key)).map(str::to_owned);
+    let name = variables.name.clone().or_else(|| setting(["author.name", "user.name"]))?;
+    let email = variables.email.clone().or_else(|| setting(["author.email", "user.email"]))?;
+    // These would break the header of a commit; git drops them as well.
+    let clean = |text: &str| text.replace(['<', '>', '\n', '\0'], "").trim().to_owned();
+    let person = Person { name: clean(&name), email: clean(&email) };
+    (!person.name.is_empty()).then_some(person)
+}
+
+fn refuse_what_is_not_supported(settings: &[GitSetting]) -> Result<()> {
+    if last(settings, "extensions.refstorage").is_some_and(|format| !format.eq_ignore_ascii_case("files")) {
+        return Err(Refusal::new("this repository keeps its refs as reftable, which is not supported yet")
+            .hinted("git refs migrate --ref-format=files")
+            .into());
+    }
+    let is_promisor = |setting: &GitSetting| {
+        setting.key == "extensions.partialclone"
+            || (setting.key.starts_with("remote.")
+                && setting.key.ends_with(".promisor")
+                && setting.value == "true")
+    };
+    if settings.iter().any(is_promisor) {
+        return Err(Refusal::new("this repository is a partial clone, which is not supported yet")
+            .hinted("use a full clone: git clone without --filter")
+            .into());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setting(key: &str, value: &str) -> GitSetting {
+        GitSetting { scope: "local".into(), key: key.into(), value: value.into() }
+    }
+
+    #[test]
+    fn reftable_and_partial_clones_are_refused_with_a_hint() {
+        for settings in [
+            vec![setting("extensions.refstorage", "reftable")],
+            vec![setting("extensions.partialclone", "origin")],
+            vec![setting("remote.origin.promisor", "true")],
+        ] {
+            let error = refuse_what_is_not_supported(&settings).unwrap_err();
+            assert!(error.to_string().contains("\nhint: "), "{error}");
+        }
+        refuse_what_is_not_supported(&[setting("extensions.refstorage", "files")]).unwrap();
+    }
+
+    #[test]
+    fn the_author_needs_a_name_and_an_address() {
+        let none = AuthorVariables::default();
+        assert_eq!(known_author(&[setting("user.name", "A")], &none), None);
+        let both = [setting("user.name", "A"), setting("user.email", "a@b")];
+        assert_eq!(known_author(&both, &none), Some(Person { name: "A".into(), email: "a@b".into() }));
+        let variables = AuthorVariables { name: Some("B <evil>\n".into()), email: None };
+        assert_eq!(known_author(&both, &variables).unwrap().name, "B evil");
+    }
+}

@@ -1,0 +1,76 @@
+//! Files that must survive a power cut: the only place that syncs.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+
+use anyhow::{Context, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+
+/// Creates `dir` and its parents for the user alone; fine if it is there.
+pub fn create_private_dir(dir: &Utf8Path) -> Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir).with_context(|| format!("create {dir}"))
+}
+
+/// Forces the content of a file to the disk.
+pub fn sync_file(path: &Utf8Path) -> Result<()> {
+    File::open(path).and_then(|file| file.sync_all()).with_context(|| format!("sync {path}"))
+}
+
+/// Forces the names in a folder to the disk; fine if it is gone.
+pub fn sync_dir_if_there(dir: &Utf8Path) -> Result<()> {
+    match File::open(dir).and_then(|file| file.sync_all()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.with_context(|| format!("sync {dir}")),
+    }
+}
+
+/// Writes a file so that after a crash there is either all of it or what was there before.
+pub fn write_durably(path: &Utf8Path, bytes: &[u8]) -> Result<()> {
+    let draft = Utf8PathBuf::from(format!("{path}.new"));
+    let write = || -> io::Result<()> {
+        let mut file = File::create(&draft)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&draft, path)
+    };
+    write().with_context(|| format!("write {path}"))?;
+    sync_dir_if_there(path.parent().unwrap_or(Utf8Path::new("/")))
+}
+
+/// What is in a folder, in order; nothing if it is not there. Names that are not UTF-8 are none of ours.
+pub fn children(dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(error).with_context(|| format!("read {dir}")),
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.with_context(|| format!("read {dir}"))?.path();
+        if let Ok(path) = Utf8PathBuf::from_path_buf(path) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// Reads a file; none if it is not there.
+pub fn read_if_there(path: &Utf8Path) -> Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("read {path}")),
+    }
+}
+
+/// Removes a folder with all that is in it; fine if it is not there.
+pub fn remove_dir_if_there(dir: &Utf8Path) -> Result<()> {
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.with_context(|| format!("remove {dir}")),
+    }
+}

@@ -1,0 +1,152 @@
+//! The files of a record as blobs: redacted, in chunks where they are big, and proved by a manifest.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+
+use anyhow::{Context, Result};
+use camino::Utf8Path;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::record::RedactionCount;
+use crate::redact::Redactor;
+
+use super::objects::Quarantine;
+
+/// A file longer than this is a folder of numbered chunks of this size: memory stays bounded, and no blob can
+/// grow past what hosts accept.
+pub const CHUNK: usize = 4 * 1024 * 1024;
+
+/// `manifest.json`: what every file of a record must be.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    pub files: BTreeMap<String, FileProof>,
+    pub redactions: Vec<RedactionCount>,
+}
+
+/// Length and hash of the stored bytes of one logical file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileProof {
+    /// Bytes.
+    pub length: u64,
+    /// In hexadecimal.
+    pub sha256: String,
+    /// Set where the file is a folder of numbered chunks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunks: Option<usize>,
+}
+
+/// Collects the files of one record.
+pub struct FileWriter<'a> {
+    quarantine: &'a Quarantine,
+    redactor: &'a Redactor,
+    blobs: BTreeMap<String, gix::ObjectId>,
+    manifest: Manifest,
+}
+
+impl<'a> FileWriter<'a> {
+    pub fn new(quarantine: &'a Quarantine, redactor: &'a Redactor) -> Self {
+        Self { quarantine, redactor, blobs: BTreeMap::new(), manifest: Manifest::default() }
+    }
+
+    /// Adds the file at `source` under `path`, redacted. A stream that was never opened is an empty file.
+    pub fn add_file(&mut self, path: &str, source: &Utf8Path) -> Result<()> {
+        match File::open(source) {
+            Ok(file) => self.add_redacted(path, file),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => self.add_exact(path, b""),
+            Err(error) => Err(error).with_context(|| format!("read {source}")),
+        }
+    }
+
+    /// Adds what `source` gives under `path`, redacted.
+    pub fn add_redacted(&mut self, path: &str, source: impl Read) -> Result<()> {
+        let mut sink = Sink::new(self.quarantine);
+        let counts = self
+            .redactor
+            .copy(source, &mut |bytes| sink.write(bytes))
+            .with_context(|| format!("redact {path}"))?;
+        for (rule, count) in counts {
+            self.manifest.redactions.push(RedactionCount { file: path.to_owned(), rule, count });
+        }
+        self.finish(path, sink)
+    }
+
+    /// Adds bytes that are ours, or redacted already.
+    pub fn add_exact(&mut self, path: &str, bytes: &[u8]) -> Result<()> {
+        let mut sink = Sink::new(self.quarantine);
+        sink.write(bytes)?;
+        self.finish(path, sink)
+    }
+
+    pub fn redactions(&self) -> &[RedactionCount] {
+        &self.manifest.redactions
+    }
+
+    /// Writes `manifest.json` and the trees.
+    pub fn finish_tree(mut self) -> Result<gix::ObjectId> {
+        let manifest = pretty_json(&self.manifest)?;
+        self.blobs.insert("manifest.json".to_owned(), self.quarantine.write_blob(&manifest)?);
+        self.quarantine.write_tree(&self.blobs)
+    }
+
+    fn finish(&mut self, path: &str, sink: Sink<'_>) -> Result<()> {
+        let (blobs, proof) = sink.finish()?;
+        match blobs.as_slice() {
+            [single] if proof.chunks.is_none() => {
+                self.blobs.insert(path.to_owned(), *single);
+            }
+            chunks => {
+                for (number, id) in chunks.iter().enumerate() {
+                    self.blobs.insert(format!("{path}/{number:05}"), *id);
+                }
+            }
+        }
+        self.manifest.files.insert(path.to_owned(), proof);
+        Ok(())
+    }
+}
+
+/// Cuts a stream into blobs while it passes.
+struct Sink<'a> {
+    quarantine: &'a Quarantine,
+    buffer: Vec<u8>,
+    blobs: Vec<gix::ObjectId>,
+    hash: Sha256,
+    length: u64,
+}
+
+impl<'a> Sink<'a> {
+    fn new(quarantine: &'a Quarantine) -> Self {
+        Self { quarantine, buffer: Vec::new(), blobs: Vec::new(), hash: Sha256::new(), length: 0 }
+    }
+
+    fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
+        self.hash.update(bytes);
+        self.length += bytes.len() as u64;
+        while !bytes.is_empty() {
+            if self.buffer.len() == CHUNK {
+                self.blobs.push(self.quarantine.write_blob(&self.buffer)?);
+                self.buffer.clear();
+            }
+            let taken = bytes.len().min(CHUNK - self.buffer.len());
+            self.buffer.extend_from_slice(&bytes[..taken]);
+            bytes = &bytes[taken..];
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(Vec<gix::ObjectId>, FileProof)> {
+        self.blobs.push(self.quarantine.write_blob(&self.buffer)?);
+        let sha256 = self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let chunks = (self.blobs.len() > 1).then_some(self.blobs.len());
+        Ok((self.blobs, FileProof { length: self.length, sha256, chunks }))
+    }
+}
+
+/// JSON as it stands in our trees: indented, with a newline at the end, so that `git show` reads well.
+pub fn pretty_json(value: &impl Serialize) -> Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec_pretty(value).context("write JSON")?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}

@@ -1,0 +1,102 @@
+//! One loop per work tree: a lock that the kernel frees when its holder dies.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, Write};
+
+use anyhow::{Context, Result};
+use camino::Utf8PathBuf;
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Refusal, SessionId, Timestamp};
+use crate::repository::Repository;
+
+use super::disk;
+
+/// Who holds a lock; written into the lock file for the message to the second comer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    pub session: SessionId,
+    pub pid: u32,
+    pub host: String,
+    pub started_at: Timestamp,
+}
+
+/// The lock, held as long as this value lives.
+#[derive(Debug)]
+pub struct LoopLock {
+    file: File,
+    path: Utf8PathBuf,
+}
+
+impl LoopLock {
+    fn path(repository: &Repository, work_tree: &str) -> Utf8PathBuf {
+        // No `.lock` at the end: git's own clean-up must not take it for one of its locks.
+        repository.ralph_dir().join("loops").join(work_tree)
+    }
+
+    /// Takes the lock of this work tree, or refuses and names who has it.
+    pub fn take(repository: &Repository) -> Result<Self> {
+        let path = Self::path(repository, repository.work_tree_name());
+        disk::create_private_dir(path.parent().unwrap_or(&path))?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .with_context(|| format!("open {path}"))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Self { file, path }),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(refusal(&mut &file).into()),
+            Err(error) => Err(error).with_context(|| format!("lock {path}")),
+        }
+    }
+
+    /// Writes down who holds it.
+    pub fn name_holder(&self, holder: &Holder) -> Result<()> {
+        let write = || -> Result<()> {
+            let bytes = serde_json::to_vec(holder)?;
+            let mut file = &self.file;
+            file.set_len(0)?;
+            file.rewind()?;
+            file.write_all(&bytes)?;
+            Ok(())
+        };
+        write().with_context(|| format!("write {}", self.path))
+    }
+
+    /// Who runs a loop in a work tree now; none where nobody does. Writes nothing.
+    pub fn holder(repository: &Repository, work_tree: &str) -> Result<Option<Holder>> {
+        let path = Self::path(repository, work_tree);
+        let mut file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error).with_context(|| format!("open {path}")),
+        };
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => Ok(None),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(read_holder(&mut file)),
+            Err(error) => Err(error).with_context(|| format!("look at the lock {path}")),
+        }
+    }
+}
+
+fn read_holder(file: &mut impl Read) -> Option<Holder> {
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+fn refusal(file: &mut impl Read) -> Refusal {
+    match read_holder(file) {
+        Some(holder) => Refusal::new(format!(
+            "another loop runs in this work tree: session {}, process {} on {}, since {}",
+            holder.session, holder.pid, holder.host, holder.started_at
+        ))
+        .hinted("wait for it, stop it with Ctrl-C there, or work in another work tree (git worktree add)"),
+        None => {
+            Refusal::new("another loop is just starting in this work tree").hinted("try again in a moment")
+        }
+    }
+}

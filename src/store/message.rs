@@ -1,0 +1,335 @@
+//! The message of a commit of ours: a subject, a readable copy of the entry, and trailers.
+//!
+//! Trailers are what listing reads. The exact bytes of the entry are `progress.md` in the tree.
+
+use std::fmt::Write as _;
+
+use anyhow::{Context, Result, bail};
+
+use crate::record::{
+    Durations, Exits, Iteration, LogEntry, ObjectId, RecordKind, SCHEMA, Session, TaskCounts, Timestamp,
+    Tokens,
+};
+
+use super::append::Snapshot;
+
+/// A readable copy of an entry longer than this many bytes is cut; the tree has it whole.
+const BODY_LIMIT: usize = 16 * 1024;
+
+/// What a message is made of: the JSON that the tree of the same commit holds.
+#[derive(Debug, Clone, Copy)]
+pub enum Subject<'a> {
+    Iteration(&'a Iteration),
+    Session(RecordKind, &'a Session),
+}
+
+/// Composes the whole message.
+pub fn compose(subject: Subject<'_>, entry: &str) -> String {
+    let mut message = printable(&headline(subject));
+    message.push_str("\n\n");
+    let body = readable(entry);
+    if !body.is_empty() {
+        message.push_str(&body);
+        // Without a blank line in front git sees no trailers at all.
+        message.push_str("\n\n");
+    }
+    for (name, value) in trailers(subject) {
+        let _ = writeln!(message, "Ralph-{name}: {}", escape(&value));
+    }
+    message
+}
+
+/// Composes the message of a snapshot.
+pub fn of_snapshot(snapshot: &Snapshot<'_>) -> String {
+    let Snapshot { session, feature, moment, .. } = snapshot;
+    let name = printable(name_of(feature));
+    let feature = escape(feature);
+    format!(
+        "{name}: work tree after {moment}\n\nRalph-Schema: {SCHEMA}\nRalph-Record: snapshot\nRalph-Session: {session}\nRalph-Feature: {feature}\n"
+    )
+}
+
+fn headline(subject: Subject<'_>) -> String {
+    match subject {
+        Subject::Iteration(iteration) => {
+            format!(
+                "{}: iteration {}, {}",
+                name_of(&iteration.feature),
+                iteration.iteration,
+                iteration.story()
+            )
+        }
+        Subject::Session(kind, session) => {
+            let name = name_of(&session.feature);
+            let (done, all) = (session.tasks_completed, session.tasks_completed + session.tasks_remaining);
+            match kind {
+                RecordKind::Start | RecordKind::Iteration => {
+                    format!("{name}: start, {} tasks open, agent {}", session.tasks_remaining, session.agent)
+                }
+                RecordKind::Resume => format!("{name}: resume, {} tasks open", session.tasks_remaining),
+                RecordKind::End => {
+                    let reason =
+                        session.stop_reason.map_or("ended", |reason| reason.as_str()).replace('_', " ");
+                    let runs = session.iterations_run;
+                    let plural = if runs == 1 { "" } else { "s" };
+                    format!(
+                        "{name}: end, {reason} after {runs} iteration{plural}, {done} of {all} tasks done"
+                    )
+                }
+            }
+        }
+    }
+}
+
+/// The last part of a feature's path: what people call it.
+fn name_of(feature: &str) -> &str {
+    feature.rsplit('/').next().unwrap_or(feature)
+}
+
+/// A copy of `entry` that cannot be taken for anything else: no control bytes, no scissors line, no end in blank
+/// lines, bounded.
+fn readable(entry: &str) -> String {
+    let mut body = String::with_capacity(entry.len().min(BODY_LIMIT));
+    for line in entry.trim_matches('\n').lines() {
+        if body.len() + line.len() > BODY_LIMIT {
+            body.push_str("[cut; progress.md in this commit has the whole entry]\n");
+            break;
+        }
+        let line = printable(line);
+        // git takes what follows such a line for scribbling and finds no trailers behind it.
+        if line.contains(">8") || line.contains("8<") {
+            body.push_str("    ");
+        }
+        body.push_str(line.trim_end());
+        body.push('\n');
+    }
+    body.trim_end().to_owned()
+}
+
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
+}
+
+fn trailers(subject: Subject<'_>) -> Vec<(&'static str, String)> {
+    let mut lines = vec![("Schema", SCHEMA.to_string())];
+    match subject {
+        Subject::Iteration(iteration) => {
+            lines.push(("Record", RecordKind::Iteration.as_str().into()));
+            lines.push(("Session", iteration.session.to_string()));
+            lines.push(("Feature", iteration.feature.clone()));
+            lines.push(("Iteration", iteration.iteration.to_string()));
+            optional(&mut lines, "Task", iteration.task.as_ref());
+            optional(&mut lines, "Phase", iteration.phase.as_ref());
+            lines.push(("Outcome", iteration.outcome.to_string()));
+            lines.push(("Agent", iteration.agent.clone()));
+            optional(&mut lines, "Model", iteration.model.as_ref());
+            let Exits { agent, validation } = iteration.exit;
+            lines.push(("Exit", format!("agent={} validation={}", known(agent), known(validation))));
+            let Durations { agent, validation } = iteration.duration_ms;
+            lines.push(("Duration-Ms", format!("agent={} validation={}", known(agent), known(validation))));
+            if !iteration.tokens.is_unknown() {
+                lines.push(("Tokens", tokens(&iteration.tokens)));
+            }
+            let counts = TaskCounts { done: iteration.tasks_done, open: iteration.tasks_open };
+            lines.push(("Tasks", format!("{} closed={}", task_counts(counts), iteration.closed.join(","))));
+            optional(&mut lines, "Fingerprint", iteration.fingerprint.as_ref());
+            let head = |id: &Option<ObjectId>| id.as_ref().map_or("-", ObjectId::as_str).to_owned();
+            lines.push((
+                "Work",
+                format!("before={} after={}", head(&iteration.head_before), head(&iteration.head_after)),
+            ));
+            optional(&mut lines, "Snapshot", iteration.snapshot.as_ref());
+        }
+        Subject::Session(kind, session) => {
+            lines.push(("Record", kind.as_str().into()));
+            lines.push(("Session", session.id.to_string()));
+            lines.push(("Feature", session.feature.clone()));
+            lines.push(("Agent", session.agent.clone()));
+            if kind == RecordKind::End {
+                lines.push(("Status", session.status.to_string()));
+                optional(&mut lines, "Stop-Reason", session.stop_reason.as_ref());
+                optional(&mut lines, "Limit", session.limit.as_ref());
+                if !session.tokens.is_unknown() {
+                    lines.push(("Tokens", tokens(&session.tokens)));
+                }
+            }
+            let counts = TaskCounts { done: session.tasks_completed, open: session.tasks_remaining };
+            lines.push(("Tasks", task_counts(counts)));
+        }
+    }
+    lines
+}
+
+fn optional(lines: &mut Vec<(&'static str, String)>, name: &'static str, value: Option<&impl ToString>) {
+    if let Some(value) = value {
+        lines.push((name, value.to_string()));
+    }
+}
+
+fn known(number: Option<impl ToString>) -> String {
+    number.map_or_else(|| "-".into(), |number| number.to_string())
+}
+
+fn tokens(tokens: &Tokens) -> String {
+    format!(
+        "input={} cache_read={} cache_write={} output={}",
+        known(tokens.input),
+        known(tokens.cache_read),
+        known(tokens.cache_write),
+        known(tokens.output)
+    )
+}
+
+fn task_counts(counts: TaskCounts) -> String {
+    format!("done={} open={}", counts.done, counts.open)
+}
+
+/// One line of printable text: control characters, `%` and blanks at the ends as `%hh`.
+fn escape(value: &str) -> String {
+    let inner = value.trim_matches(|c: char| c.is_whitespace());
+    let head = value.len() - value.trim_start().len();
+    let mut escaped = String::with_capacity(value.len());
+    for (i, c) in value.char_indices() {
+        let is_edge = i < head || i >= head + inner.len();
+        if c.is_control() || c == '%' || is_edge || matches!(c, '\u{2028}' | '\u{2029}' | '\u{85}') {
+            let mut bytes = [0; 4];
+            for byte in c.encode_utf8(&mut bytes).bytes() {
+                let _ = write!(escaped, "%{byte:02x}");
+            }
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
+fn unescape(value: &str) -> String {
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        let code = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        match code.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) if first == b'%' => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            _ => {
+                bytes.push(first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The parts of a commit that its message does not hold.
+#[derive(Debug, Clone)]
+pub struct Envelope {
+    pub commit: ObjectId,
+    pub parent: Option<ObjectId>,
+    pub authored_at: Timestamp,
+    pub committed_at: Timestamp,
+}
+
+/// Reads a message back; none if it is no message of ours.
+pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
+    let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    let pairs: Vec<(&str, String)> = paragraph
+        .lines()
+        .filter_map(|line| line.strip_prefix("Ralph-")?.split_once(':'))
+        .map(|(name, value)| (name, unescape(value.trim())))
+        .collect();
+    let find = |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_str());
+    let Some(schema) = find("Schema") else { return Ok(None) };
+    let commit = envelope.commit.clone();
+    if schema.parse::<u32>().ok() != Some(SCHEMA) {
+        bail!("{commit} has schema {schema}, this version reads schema {SCHEMA}\nhint: update specify-ralph");
+    }
+    let need = |name: &str| find(name).with_context(|| format!("read {commit}: no trailer Ralph-{name}"));
+    let kind = match need("Record")? {
+        "start" => RecordKind::Start,
+        "iteration" => RecordKind::Iteration,
+        "resume" => RecordKind::Resume,
+        "end" => RecordKind::End,
+        other => bail!("read {commit}: `{other}` is no kind of record"),
+    };
+    let read = || -> Result<LogEntry> {
+        let id = |text: &str| if text == "-" { Ok(None) } else { text.parse::<ObjectId>().map(Some) };
+        let work = Fields::of(find("Work"));
+        let tasks = Fields::of(find("Tasks"));
+        Ok(LogEntry {
+            kind,
+            subject: message.lines().next().unwrap_or_default().to_owned(),
+            session: need("Session")?.parse()?,
+            feature: need("Feature")?.to_owned(),
+            iteration: find("Iteration").map(str::parse).transpose().context("read Ralph-Iteration")?,
+            task: find("Task").map(str::to_owned),
+            phase: find("Phase").map(str::to_owned),
+            outcome: find("Outcome").map(str::parse).transpose()?,
+            started_at: envelope.authored_at,
+            ended_at: envelope.committed_at,
+            exit: {
+                let exit = Fields::of(find("Exit"));
+                Exits { agent: exit.number("agent")?, validation: exit.number("validation")? }
+            },
+            duration_ms: {
+                let duration = Fields::of(find("Duration-Ms"));
+                Durations { agent: duration.number("agent")?, validation: duration.number("validation")? }
+            },
+            agent: find("Agent").map(str::to_owned),
+            model: find("Model").map(str::to_owned),
+            tokens: {
+                let tokens = Fields::of(find("Tokens"));
+                Tokens {
+                    input: tokens.number("input")?,
+                    cache_read: tokens.number("cache_read")?,
+                    cache_write: tokens.number("cache_write")?,
+                    output: tokens.number("output")?,
+                }
+            },
+            closed: tasks
+                .text("closed")
+                .map(|list| list.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+                .unwrap_or_default(),
+            tasks: TaskCounts {
+                done: tasks.number("done")?.unwrap_or_default(),
+                open: tasks.number("open")?.unwrap_or_default(),
+            }
+            .into(),
+            fingerprint: find("Fingerprint").map(str::to_owned),
+            head_before: work.text("before").map(id).transpose()?.flatten(),
+            head_after: work.text("after").map(id).transpose()?.flatten(),
+            snapshot: find("Snapshot").map(str::parse).transpose()?,
+            status: find("Status").map(str::parse).transpose()?,
+            stop_reason: find("Stop-Reason").map(str::parse).transpose()?,
+            limit: find("Limit").map(str::parse).transpose()?,
+            commit: envelope.commit.clone(),
+            parent: envelope.parent.clone(),
+        })
+    };
+    read().with_context(|| format!("read the trailers of {commit}")).map(Some)
+}
+
+/// `agent=0 validation=101` in a trailer.
+struct Fields<'a>(&'a str);
+
+impl<'a> Fields<'a> {
+    fn of(value: Option<&'a str>) -> Self {
+        Self(value.unwrap_or_default())
+    }
+
+    fn text(&self, name: &str) -> Option<&'a str> {
+        self.0.split(' ').find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
+    }
+
+    /// `-` stands for what is not known.
+    fn number<N: std::str::FromStr>(&self, name: &str) -> Result<Option<N>> {
+        match self.text(name) {
+            None | Some("-") => Ok(None),
+            Some(text) => match text.parse() {
+                Ok(number) => Ok(Some(number)),
+                Err(_) => bail!("`{name}={text}` is no number"),
+            },
+        }
+    }
+}

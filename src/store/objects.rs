@@ -1,0 +1,217 @@
+//! Objects on their way into the repository.
+//!
+//! They are written into a loose store of our own, inside the spool, made durable there, and then moved. A crash
+//! therefore leaves nothing behind in the object folder, and no object is ever seen there half written.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, anyhow, bail};
+use camino::{Utf8Path, Utf8PathBuf};
+use gix::objs::Write as _;
+use gix::objs::bstr::BString;
+use gix::objs::tree::EntryKind;
+
+use crate::record::{ObjectId, Timestamp};
+use crate::repository::{HashKind, Person};
+
+use super::disk;
+
+/// How often a move is tried again when a `git gc` beside us removes an empty folder under our hands.
+const RACES: usize = 5;
+
+/// A loose object store that is not part of the repository yet.
+pub struct Quarantine {
+    dir: Utf8PathBuf,
+    objects: gix::odb::loose::Store,
+}
+
+/// Who and when, in a commit of ours.
+#[derive(Debug, Clone)]
+pub struct Signature {
+    /// None where git knows no name: then the committer signs as author, too.
+    pub author: Option<Person>,
+    pub authored_at: Timestamp,
+    pub committed_at: Timestamp,
+}
+
+impl Quarantine {
+    /// Opens the store at `dir`, which may hold objects of an earlier try.
+    pub fn open(dir: &Utf8Path, hash: HashKind) -> Result<Self> {
+        disk::create_private_dir(dir)?;
+        Ok(Self { dir: dir.to_owned(), objects: gix::odb::loose::Store::at(dir.as_std_path(), kind(hash)) })
+    }
+
+    pub fn dir(&self) -> &Utf8Path {
+        &self.dir
+    }
+
+    pub fn write_blob(&self, bytes: &[u8]) -> Result<gix::ObjectId> {
+        self.objects.write_buf(gix::objs::Kind::Blob, bytes).map_err(|error| anyhow!("write a blob: {error}"))
+    }
+
+    /// Writes the trees for `files`: paths with `/` between their parts, and the blobs they hold.
+    pub fn write_tree(&self, files: &BTreeMap<String, gix::ObjectId>) -> Result<gix::ObjectId> {
+        let mut entries = Vec::new();
+        let mut folders: BTreeMap<&str, BTreeMap<String, gix::ObjectId>> = BTreeMap::new();
+        for (path, id) in files {
+            match path.split_once('/') {
+                None => entries.push(entry(EntryKind::Blob, path, *id)),
+                Some((folder, rest)) => {
+                    folders.entry(folder).or_default().insert(rest.to_owned(), *id);
+                }
+            }
+        }
+        for (folder, files) in &folders {
+            entries.push(entry(EntryKind::Tree, folder, self.write_tree(files)?));
+        }
+        // The order of entries is git's own: folders sort as if their name ended in `/`.
+        entries.sort();
+        self.objects.write(&gix::objs::Tree { entries }).map_err(|error| anyhow!("write a tree: {error}"))
+    }
+
+    pub fn write_commit(
+        &self,
+        tree: &ObjectId,
+        parents: &[ObjectId],
+        signature: &Signature,
+        message: &str,
+    ) -> Result<ObjectId> {
+        let committer = person("specify ralph", "ralph@localhost", signature.committed_at);
+        let author = match &signature.author {
+            Some(Person { name, email }) => person(name, email, signature.authored_at),
+            None => person("specify ralph", "ralph@localhost", signature.authored_at),
+        };
+        let commit = gix::objs::Commit {
+            tree: to_gix(tree)?,
+            parents: parents.iter().map(to_gix).collect::<Result<_>>()?,
+            author,
+            committer,
+            encoding: None,
+            message: BString::from(message),
+            extra_headers: Vec::new(),
+        };
+        let id = self.objects.write(&commit).map_err(|error| anyhow!("write a commit: {error}"))?;
+        from_gix(&id)
+    }
+
+    /// Moves every object into `objects`, the object folder of the repository, durably.
+    ///
+    /// What is there already is verified, and made young again, so that no `git prune` takes it before our ref
+    /// points at it. An object that is there but broken is replaced.
+    pub fn publish(&self, objects: &Utf8Path) -> Result<()> {
+        let found = self.list()?;
+        for (_, path) in &found {
+            disk::sync_file(path)?;
+        }
+        let mut touched = Vec::new();
+        for (name, path) in &found {
+            let folder = objects.join(&name[..2]);
+            let target = folder.join(&name[2..]);
+            if target.exists() && self.is_sound(objects, name) && freshen(&target).is_ok() {
+                fs::remove_file(path).with_context(|| format!("remove {path}"))?;
+            } else {
+                move_into(path, &folder, &target)?;
+            }
+            touched.push(folder);
+        }
+        touched.sort();
+        touched.dedup();
+        for folder in &touched {
+            // A gc may have packed what we moved and removed the folder: then it is git's to keep.
+            disk::sync_dir_if_there(folder)?;
+        }
+        disk::sync_dir_if_there(objects)
+    }
+
+    /// Every object here: its name in hexadecimal, and its file.
+    fn list(&self) -> Result<Vec<(String, Utf8PathBuf)>> {
+        let mut found = Vec::new();
+        for folder in disk::children(&self.dir)? {
+            let Some(first) = folder.file_name().filter(|name| name.len() == 2).map(str::to_owned) else {
+                continue;
+            };
+            for path in disk::children(&folder)? {
+                let Some(rest) = path.file_name() else { continue };
+                let name = format!("{first}{rest}");
+                // git's own temporary files have other names, and stay behind to be deleted with the spool.
+                if name.parse::<ObjectId>().is_ok() {
+                    found.push((name, path));
+                }
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    /// Whether the loose object that the repository holds under `name` is what its name says.
+    fn is_sound(&self, objects: &Utf8Path, name: &str) -> bool {
+        let there = gix::odb::loose::Store::at(objects.as_std_path(), self.objects.object_hash());
+        let Ok(id) = gix::ObjectId::from_hex(name.as_bytes()) else { return false };
+        let mut buffer = Vec::new();
+        match there.try_find(&id, &mut buffer) {
+            Ok(Some(data)) => {
+                gix::objs::compute_hash(id.kind(), data.kind, data.data).is_ok_and(|hash| hash == id)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn entry(kind: EntryKind, name: &str, oid: gix::ObjectId) -> gix::objs::tree::Entry {
+    gix::objs::tree::Entry { mode: kind.into(), filename: BString::from(name), oid }
+}
+
+fn person(name: &str, email: &str, at: Timestamp) -> gix::actor::Signature {
+    let time = gix::date::Time { seconds: at.seconds(), offset: 0 };
+    gix::actor::Signature { name: BString::from(name), email: BString::from(email), time }
+}
+
+fn move_into(path: &Utf8Path, folder: &Utf8Path, target: &Utf8Path) -> Result<()> {
+    let mut result = Ok(());
+    for _ in 0..RACES {
+        if let Err(error) = fs::create_dir(folder)
+            && error.kind() != io::ErrorKind::AlreadyExists
+        {
+            return Err(error).with_context(|| format!("create {folder}"));
+        }
+        result = fs::rename(path, target);
+        match &result {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && path.exists() => {}
+            _ => break,
+        }
+    }
+    result.with_context(|| format!("move an object to {target}"))
+}
+
+fn freshen(path: &Utf8Path) -> io::Result<()> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the age that git prune looks at is the file system's, not the story's"
+    )]
+    let now = SystemTime::now();
+    // Objects are read-only; their times may be set all the same by who owns them.
+    File::open(path)?.set_modified(now)
+}
+
+pub fn kind(hash: HashKind) -> gix::hash::Kind {
+    match hash {
+        HashKind::Sha1 => gix::hash::Kind::Sha1,
+        HashKind::Sha256 => gix::hash::Kind::Sha256,
+    }
+}
+
+pub fn to_gix(id: &ObjectId) -> Result<gix::ObjectId> {
+    gix::ObjectId::from_hex(id.as_str().as_bytes())
+        .map_err(|error| anyhow!("read the object id {id}: {error}"))
+}
+
+pub fn from_gix(id: &gix::hash::oid) -> Result<ObjectId> {
+    let hex = id.to_hex().to_string();
+    match hex.parse() {
+        Ok(id) => Ok(id),
+        Err(_) => bail!("git gave the object id {hex}"),
+    }
+}

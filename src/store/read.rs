@@ -1,0 +1,223 @@
+//! Reading sessions back, from their refs alone.
+
+use std::io::Write;
+
+use anyhow::{Context, Result, anyhow, bail};
+use gix::objs::FindExt;
+
+use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionId, Status, Timestamp};
+
+use super::Store;
+use super::message::{self, Envelope};
+use super::objects;
+use super::refs::{LOG_PREFIX, SessionRefs};
+
+/// A blob of ours is at most one chunk; what is bigger was not written by us.
+const BLOB_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// One session: its ref, and its commits from the oldest to the newest.
+#[derive(Debug, Clone)]
+pub struct SessionLog {
+    pub refs: SessionRefs,
+    pub entries: Vec<LogEntry>,
+}
+
+impl SessionLog {
+    pub fn id(&self) -> &SessionId {
+        &self.refs.session
+    }
+
+    pub fn feature(&self) -> &str {
+        &self.entries[0].feature
+    }
+
+    pub fn tip(&self) -> &LogEntry {
+        self.entries.last().expect("a session has at least its start")
+    }
+
+    pub fn iterations(&self) -> impl DoubleEndedIterator<Item = &LogEntry> {
+        self.entries.iter().filter(|entry| entry.kind == RecordKind::Iteration)
+    }
+
+    pub fn iteration(&self, number: u32) -> Option<&LogEntry> {
+        self.iterations().find(|entry| entry.iteration == Some(number))
+    }
+
+    /// Where the session stands by its record alone: without an end it counts as interrupted, unless it runs.
+    pub fn status(&self, is_running: bool) -> Status {
+        match (self.tip().kind, self.tip().status) {
+            (RecordKind::End, Some(status)) => status,
+            _ if is_running => Status::Running,
+            _ => Status::Interrupted,
+        }
+    }
+}
+
+impl Store {
+    /// All sessions of ours in the order of their ids. Refs of other tools are left out.
+    pub fn sessions(&self) -> Result<Vec<SessionLog>> {
+        let git = self.open_git()?;
+        let mut tips = Vec::new();
+        let platform = git.references().map_err(|error| anyhow!("list refs: {error:#}"))?;
+        let found = platform.prefixed(LOG_PREFIX).map_err(|error| anyhow!("list {LOG_PREFIX}: {error:#}"))?;
+        for reference in found {
+            // A ref that cannot be read, or that points at no object, is not one that we can list.
+            let Ok(reference) = reference else { continue };
+            let name = reference.name().as_bstr().to_string();
+            if let (Some(refs), Some(id)) = (SessionRefs::from_log(&name), reference.try_id()) {
+                tips.push((refs, objects::from_gix(&id)?));
+            }
+        }
+        tips.sort_by(|(one, _), (other, _)| one.session.cmp(&other.session).then_with(|| one.cmp(other)));
+        let mut sessions = Vec::new();
+        for (refs, tip) in tips {
+            let entries = walk(&git, &tip).with_context(|| format!("read {}", refs.log()))?;
+            if !entries.is_empty() {
+                sessions.push(SessionLog { refs, entries });
+            }
+        }
+        Ok(sessions)
+    }
+
+    /// One session by its refs; none where its log is not there or not ours.
+    pub fn session(&self, refs: &SessionRefs) -> Result<Option<SessionLog>> {
+        let Some(tip) = self.tip(&refs.log())? else { return Ok(None) };
+        let entries = self.chain(&tip)?;
+        Ok((!entries.is_empty()).then(|| SessionLog { refs: refs.clone(), entries }))
+    }
+
+    /// Whether a ref is there that is not ours and stands where ours would be folders.
+    pub fn blocking_ref(&self, refs: &SessionRefs) -> Result<Option<String>> {
+        for name in refs.parents() {
+            if self.tip(&name)?.is_some() {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The entries from the first commit to `tip`; none if the tip is not ours.
+    pub(super) fn chain(&self, tip: &ObjectId) -> Result<Vec<LogEntry>> {
+        walk(&self.open_git()?, tip)
+    }
+
+    pub fn iteration(&self, entry: &LogEntry) -> Result<Iteration> {
+        let bytes = self.file(&entry.commit, "iteration.json")?.context("find iteration.json")?;
+        serde_json::from_slice(&bytes).with_context(|| format!("read iteration.json of {}", entry.commit))
+    }
+
+    pub fn session_json(&self, entry: &LogEntry) -> Result<Session> {
+        let bytes = self.file(&entry.commit, "session.json")?.context("find session.json")?;
+        serde_json::from_slice(&bytes).with_context(|| format!("read session.json of {}", entry.commit))
+    }
+
+    /// A file of a record, whole; none where the record has no such file.
+    pub fn file(&self, commit: &ObjectId, path: &str) -> Result<Option<Vec<u8>>> {
+        let mut bytes = Vec::new();
+        Ok(self.copy_file(commit, path, &mut bytes)?.then_some(bytes))
+    }
+
+    /// Copies a file of a record chunk by chunk; false where the record has no such file.
+    pub fn copy_file(&self, commit: &ObjectId, path: &str, to: &mut dyn Write) -> Result<bool> {
+        let git = self.open_git()?;
+        let mut tree = root_tree(&git, commit)?;
+        let mut parts = path.split('/').peekable();
+        while let Some(part) = parts.next() {
+            let entries = entries(&git, &tree)?;
+            let Some((_, id, is_tree)) = entries.into_iter().find(|(name, ..)| name == part) else {
+                return Ok(false);
+            };
+            match (parts.peek().is_some(), is_tree) {
+                (true, true) => tree = id,
+                (true, false) => return Ok(false),
+                (false, false) => {
+                    write_blob(&git, &id, to)?;
+                    return Ok(true);
+                }
+                (false, true) => {
+                    for (_, chunk, _) in self::entries(&git, &id)? {
+                        write_blob(&git, &chunk, to)?;
+                    }
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// The end of a file of a record: its last chunk, or the last two if that one is short.
+    pub fn file_tail(&self, commit: &ObjectId, path: &str, length: usize) -> Result<Option<Vec<u8>>> {
+        // Outputs are small where prompts are built of them; big ones are read once per start of a session.
+        let Some(bytes) = self.file(commit, path)? else { return Ok(None) };
+        let start = bytes.len().saturating_sub(length);
+        Ok(Some(bytes[start..].to_vec()))
+    }
+}
+
+fn walk(git: &gix::Repository, tip: &ObjectId) -> Result<Vec<LogEntry>> {
+    let mut entries = Vec::new();
+    let mut next = Some(objects::to_gix(tip)?);
+    let mut buffer = Vec::new();
+    while let Some(id) = next {
+        let commit = git
+            .objects
+            .find_commit(&id, &mut buffer)
+            .map_err(|error| anyhow!("read the commit {}: {error}", id.to_hex()))?;
+        let parent = commit.parents().next();
+        let envelope = Envelope {
+            commit: objects::from_gix(&id)?,
+            parent: parent.as_deref().map(objects::from_gix).transpose()?,
+            authored_at: seconds_of(commit.author),
+            committed_at: seconds_of(commit.committer),
+        };
+        let message = String::from_utf8_lossy(commit.message);
+        match message::parse(&message, &envelope)? {
+            Some(entry) => entries.push(entry),
+            // The tip is not ours: somebody else's ref. Below our own commits nothing foreign can stand.
+            None if entries.is_empty() => return Ok(entries),
+            None => bail!("a commit that is not ours stands below one that is: {}", id.to_hex()),
+        }
+        next = parent;
+    }
+    entries.reverse();
+    Ok(entries)
+}
+
+/// The time in a line `name <email> seconds offset` of a commit.
+fn seconds_of(line: &[u8]) -> Timestamp {
+    let text = String::from_utf8_lossy(line);
+    let seconds = text.rsplit(' ').nth(1).and_then(|text| text.parse().ok());
+    Timestamp::from_seconds(seconds.unwrap_or_default())
+}
+
+fn root_tree(git: &gix::Repository, commit: &ObjectId) -> Result<gix::ObjectId> {
+    let mut buffer = Vec::new();
+    let id = objects::to_gix(commit)?;
+    let found =
+        git.objects.find_commit(&id, &mut buffer).map_err(|error| anyhow!("read {commit}: {error}"))?;
+    Ok(found.tree())
+}
+
+fn entries(git: &gix::Repository, tree: &gix::ObjectId) -> Result<Vec<(String, gix::ObjectId, bool)>> {
+    let mut buffer = Vec::new();
+    let found = git
+        .objects
+        .find_tree(tree, &mut buffer)
+        .map_err(|error| anyhow!("read {}: {error}", tree.to_hex()))?;
+    Ok(found
+        .entries
+        .iter()
+        .map(|entry| (entry.filename.to_string(), entry.oid.to_owned(), entry.mode.is_tree()))
+        .collect())
+}
+
+fn write_blob(git: &gix::Repository, id: &gix::ObjectId, to: &mut dyn Write) -> Result<()> {
+    let header = git.find_header(*id).map_err(|error| anyhow!("read {}: {error}", id.to_hex()))?;
+    if header.size() > BLOB_LIMIT {
+        bail!("{} holds {} bytes, more than a record of ours can", id.to_hex(), header.size());
+    }
+    let mut buffer = Vec::new();
+    let blob =
+        git.objects.find_blob(id, &mut buffer).map_err(|error| anyhow!("read {}: {error}", id.to_hex()))?;
+    to.write_all(blob.data).context("write a file of the record")
+}

@@ -1,0 +1,228 @@
+//! Work in flight: what an iteration writes before it is a commit.
+//!
+//! `<common git dir>/ralph/spool/<session>/` holds `session.json` (which refs, which work tree), and a folder for
+//! each record that is not a commit yet: `start`, `1`, `2`, ..., `end`. The name of a folder orders it.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Iteration, ObjectId, RecordKind, Session, SessionId, Task, Timestamp};
+use crate::repository::Repository;
+
+use super::disk;
+use super::files::pretty_json;
+
+/// What a session's spool must know to be finished by another process.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    pub session: SessionId,
+    /// The feature's path from the repository's root.
+    pub feature: String,
+    pub feature_name: String,
+    /// The work tree it runs in; [`Repository::work_tree_name`].
+    pub work_tree: String,
+    pub tasks_path: Utf8PathBuf,
+    pub progress_path: Utf8PathBuf,
+    pub host: String,
+    pub pid: u32,
+    /// The session as the start record has it.
+    pub begun: Session,
+    /// Settings that a recovery needs.
+    pub untick: bool,
+    pub snapshots: bool,
+    pub snapshot_max_file: u64,
+    pub redaction_rules: Vec<String>,
+    pub redaction_allow: Vec<String>,
+}
+
+/// What is known of an iteration before its agent starts; synced, so that a crash can blame nobody wrongly.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Begin {
+    pub iteration: u32,
+    pub task: Task,
+    pub attempt: u32,
+    pub started_at: Timestamp,
+    pub branch: Option<String>,
+    pub head_before: Option<ObjectId>,
+    pub agent: String,
+    pub agent_version: Option<String>,
+    pub model: Option<String>,
+    pub validation_command: Option<String>,
+    pub hints: Vec<String>,
+}
+
+/// A record that is complete but for its commit: `manifest.json` in the spool, whose rename is the commit point.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Draft {
+    pub kind: RecordKind,
+    pub feature: String,
+    pub session: SessionId,
+    /// The tip of the log that this record follows; none for a start.
+    pub parent: Option<ObjectId>,
+    /// The tip of the snapshots before, and after.
+    pub snapshot_parent: Option<ObjectId>,
+    pub snapshot: Option<ObjectId>,
+    pub authored_at: Timestamp,
+    pub committed_at: Timestamp,
+    /// Set in a record of an iteration, with `redactions` empty.
+    pub iteration: Option<Iteration>,
+    /// Set in every other record.
+    pub session_json: Option<Session>,
+    /// Files of the tree: their path there, and their name in the folder of this draft.
+    pub files: Vec<(String, String)>,
+}
+
+/// Names of the files in the folder of an iteration.
+pub mod names {
+    pub const BEGIN: &str = "begin.json";
+    pub const MANIFEST: &str = "manifest.json";
+    pub const PROMPT: &str = "prompt.md";
+    pub const AGENT_STDOUT: &str = "agent.stdout";
+    pub const AGENT_STDERR: &str = "agent.stderr";
+    pub const VALIDATION_STDOUT: &str = "validation.stdout";
+    pub const VALIDATION_STDERR: &str = "validation.stderr";
+    /// tasks.md as it stood before the agent started: all marks.
+    pub const TASKS_BEFORE: &str = "tasks.before.md";
+    pub const TASKS: &str = "tasks.md";
+    pub const PROGRESS: &str = "progress.md";
+    pub const PROGRESS_BASE: &str = "progress.base.md";
+    pub const OBJECTS: &str = "objects";
+    pub const PLACE: &str = "session.json";
+}
+
+/// The spool of one session.
+#[derive(Debug, Clone)]
+pub struct Spool {
+    dir: Utf8PathBuf,
+}
+
+/// The folder of one record.
+#[derive(Debug, Clone)]
+pub struct Slot {
+    dir: Utf8PathBuf,
+}
+
+impl Spool {
+    fn root(repository: &Repository) -> Utf8PathBuf {
+        repository.ralph_dir().join("spool")
+    }
+
+    /// Makes the spool of a new or resumed session.
+    pub fn create(repository: &Repository, place: &Place) -> Result<Self> {
+        let spool = Self { dir: Self::root(repository).join(place.session.as_str()) };
+        disk::create_private_dir(&spool.dir)?;
+        disk::write_durably(&spool.dir.join(names::PLACE), &pretty_json(place)?)?;
+        disk::sync_dir_if_there(&Self::root(repository))?;
+        disk::sync_dir_if_there(&repository.ralph_dir())?;
+        Ok(spool)
+    }
+
+    /// Every spool that is there, oldest session first. Folders that are no session's are left alone.
+    pub fn all(repository: &Repository) -> Result<Vec<Self>> {
+        let folders = disk::children(&Self::root(repository))?;
+        let is_session =
+            |dir: &Utf8PathBuf| dir.file_name().is_some_and(|name| name.parse::<SessionId>().is_ok());
+        Ok(folders.into_iter().filter(is_session).map(|dir| Self { dir }).collect())
+    }
+
+    /// None where the crash came before it was written: then nothing was started either.
+    pub fn place(&self) -> Result<Option<Place>> {
+        read_json(&self.dir.join(names::PLACE))
+    }
+
+    /// The folder for the record `name`: `start`, `resume`, `end`, or the number of an iteration.
+    pub fn slot(&self, name: &str) -> Slot {
+        Slot { dir: self.dir.join(name) }
+    }
+
+    /// The records in flight, in the order in which they follow each other.
+    pub fn slots(&self) -> Result<Vec<Slot>> {
+        let mut slots: Vec<Slot> = disk::children(&self.dir)?
+            .into_iter()
+            .filter(|path| path.is_dir())
+            .map(|dir| Slot { dir })
+            .filter(|slot| slot.order().is_some())
+            .collect();
+        slots.sort_by_key(Slot::order);
+        Ok(slots)
+    }
+
+    /// The private index of the session's snapshots, and other things that die with the session.
+    pub fn scratch(&self) -> Utf8PathBuf {
+        self.dir.join("scratch")
+    }
+
+    pub fn remove(&self) -> Result<()> {
+        disk::remove_dir_if_there(&self.dir)
+    }
+}
+
+impl Slot {
+    fn order(&self) -> Option<u32> {
+        match self.dir.file_name()? {
+            "start" | "resume" => Some(0),
+            "end" => Some(u32::MAX),
+            number => number.parse().ok(),
+        }
+    }
+
+    pub fn create(&self) -> Result<()> {
+        disk::create_private_dir(&self.dir)
+    }
+
+    pub fn path(&self, name: &str) -> Utf8PathBuf {
+        self.dir.join(name)
+    }
+
+    /// Writes what must be known before the agent starts, and makes it durable.
+    pub fn begin(&self, begin: &Begin, prompt: &str, tasks: &[u8]) -> Result<()> {
+        self.create()?;
+        for (name, bytes) in [(names::PROMPT, prompt.as_bytes()), (names::TASKS_BEFORE, tasks)] {
+            let path = self.path(name);
+            fs::write(&path, bytes).with_context(|| format!("write {path}"))?;
+            disk::sync_file(&path)?;
+        }
+        disk::write_durably(&self.path(names::BEGIN), &pretty_json(begin)?)?;
+        disk::sync_dir_if_there(self.dir.parent().unwrap_or(&self.dir))
+    }
+
+    pub fn read_begin(&self) -> Result<Option<Begin>> {
+        read_json(&self.path(names::BEGIN))
+    }
+
+    /// Writes a file that the draft will name.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.path(name);
+        fs::write(&path, bytes).with_context(|| format!("write {path}"))
+    }
+
+    /// The commit point: from here on the record will be made, by us or by who comes after us.
+    pub fn seal(&self, draft: &Draft) -> Result<()> {
+        for path in disk::children(&self.dir)? {
+            if path.is_file() {
+                disk::sync_file(&path)?;
+            }
+        }
+        disk::write_durably(&self.path(names::MANIFEST), &pretty_json(draft)?)?;
+        disk::sync_dir_if_there(self.dir.parent().unwrap_or(&self.dir))
+    }
+
+    pub fn draft(&self) -> Result<Option<Draft>> {
+        read_json(&self.path(names::MANIFEST))
+    }
+
+    pub fn remove(&self) -> Result<()> {
+        disk::remove_dir_if_there(&self.dir)
+    }
+}
+
+fn read_json<T: DeserializeOwned>(path: &Utf8Path) -> Result<Option<T>> {
+    match disk::read_if_there(path)? {
+        None => Ok(None),
+        Some(bytes) => serde_json::from_slice(&bytes).map(Some).with_context(|| format!("read {path}")),
+    }
+}

@@ -1,7 +1,7 @@
 //! What time it is, and how long things take. The one place that asks the operating system.
 
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 

@@ -1,1 +1,129 @@
-//! To be written.
+//! What a session has done so far: values in, answers out.
+
+use crate::record::{Iteration, Outcome, TaskName};
+
+/// The iterations of one session since it started, or since it was taken up again after an end.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    turns: Vec<Turn>,
+}
+
+/// What counts of one iteration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Turn {
+    task: Option<TaskName>,
+    outcome: Outcome,
+    /// Whether the box of the picked task went to done.
+    is_closed: bool,
+    /// Whether a box or a file other than progress.txt changed.
+    is_change: bool,
+    validation: Option<i32>,
+}
+
+impl History {
+    pub fn push(&mut self, iteration: &Iteration) {
+        self.turns.push(Turn {
+            task: iteration.task.clone(),
+            outcome: iteration.outcome,
+            is_closed: iteration.task.as_ref().is_some_and(|task| iteration.closed.contains(task)),
+            is_change: !iteration.closed.is_empty() || !iteration.files_changed.is_empty(),
+            validation: iteration.exit.validation,
+        });
+    }
+
+    /// Agent runs; a skip is a record, not a run.
+    pub fn runs(&self) -> u32 {
+        count(self.turns.iter().filter(|turn| turn.outcome != Outcome::Skipped))
+    }
+
+    /// How often an agent was given this task.
+    pub fn attempts(&self, task: &str) -> u32 {
+        count(self.of(task).filter(|turn| turn.outcome != Outcome::Skipped))
+    }
+
+    /// How often in a row the box of this task stayed open. An interruption is nobody's failure.
+    pub fn failures_in_a_row(&self, task: &str) -> u32 {
+        count(
+            self.of(task)
+                .rev()
+                .filter(|turn| turn.outcome != Outcome::Interrupted)
+                .take_while(|turn| !turn.is_closed && turn.outcome != Outcome::Skipped),
+        )
+    }
+
+    pub fn is_skipped(&self, task: &str) -> bool {
+        self.of(task).any(|turn| turn.outcome == Outcome::Skipped)
+    }
+
+    /// How many runs in a row changed no box and no file.
+    pub fn idle_streak(&self) -> u32 {
+        let runs = self.turns.iter().rev().filter(|turn| turn.outcome != Outcome::Skipped);
+        count(runs.take_while(|turn| !turn.is_change))
+    }
+
+    /// The exit of the last validation that ran; none if none did.
+    pub fn last_validation(&self) -> Option<i32> {
+        self.turns.iter().rev().find_map(|turn| turn.validation)
+    }
+
+    fn of<'a>(&'a self, task: &'a str) -> impl DoubleEndedIterator<Item = &'a Turn> {
+        self.turns.iter().filter(move |turn| turn.task.as_deref() == Some(task))
+    }
+}
+
+fn count<'a>(turns: impl Iterator<Item = &'a Turn>) -> u32 {
+    u32::try_from(turns.count()).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `T1+` closed its box, `T1-` failed, `T1?` was interrupted, `T1!` was skipped, `T1~` failed and changed nothing.
+    fn history(turns: &str) -> History {
+        let turn = |word: &str| {
+            let (task, end) = word.split_at(word.len() - 1);
+            Turn {
+                task: Some(task.to_owned()),
+                outcome: match end {
+                    "+" => Outcome::Success,
+                    "?" => Outcome::Interrupted,
+                    "!" => Outcome::Skipped,
+                    _ => Outcome::Failure,
+                },
+                is_closed: end == "+",
+                is_change: !matches!(end, "~" | "!"),
+                validation: None,
+            }
+        };
+        History { turns: turns.split_whitespace().map(turn).collect() }
+    }
+
+    #[test]
+    fn failures_are_counted_for_each_task_and_in_a_row() {
+        let history = history("T1- T2- T1- T1? T1-");
+        assert_eq!(history.failures_in_a_row("T1"), 3);
+        assert_eq!(history.failures_in_a_row("T2"), 1);
+        assert_eq!(history.attempts("T1"), 4);
+        assert_eq!(history.runs(), 5);
+    }
+
+    #[test]
+    fn a_success_ends_the_row() {
+        assert_eq!(history("T1- T1- T1+ T1-").failures_in_a_row("T1"), 1);
+    }
+
+    #[test]
+    fn a_skip_is_no_run() {
+        let history = history("T1- T1- T1- T1!");
+        assert!(history.is_skipped("T1"));
+        assert_eq!(history.runs(), 3);
+        assert_eq!(history.attempts("T1"), 3);
+    }
+
+    #[test]
+    fn runs_that_change_nothing_are_counted_from_the_end() {
+        assert_eq!(history("T1~ T1- T2~ T3~ T3!").idle_streak(), 2);
+        assert_eq!(history("").idle_streak(), 0);
+    }
+}

@@ -54,6 +54,11 @@ impl WorkTree {
         })
     }
 
+    /// A path inside the work tree, from its top.
+    pub fn relative(&self, path: &Utf8Path) -> String {
+        path.strip_prefix(&self.top).unwrap_or(path).to_string()
+    }
+
     /// Writes the work tree as it is now. Where anything fails, tries once more with a fresh private index.
     pub fn contents(&self, workshop: Workshop<'_>) -> Result<Contents> {
         self.write_tree(workshop).or_else(|_| {

@@ -32,7 +32,10 @@ pub struct Session {
     pub max_iterations: u32,
     /// Agent runs; skips are records, not runs.
     pub iterations_run: u32,
+    /// Tasks that this session brought to done.
     pub tasks_completed: usize,
+    /// All tasks of the list that are done.
+    pub tasks_done: usize,
     pub tasks_remaining: usize,
     /// Totals over all iterations, in milliseconds.
     pub duration_ms: Durations,

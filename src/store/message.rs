@@ -61,7 +61,6 @@ fn headline(subject: Subject<'_>) -> String {
         }
         Subject::Session(kind, session) => {
             let name = name_of(&session.feature);
-            let (done, all) = (session.tasks_completed, session.tasks_completed + session.tasks_remaining);
             match kind {
                 RecordKind::Start | RecordKind::Iteration => {
                     format!("{name}: start, {} tasks open, agent {}", session.tasks_remaining, session.agent)
@@ -153,7 +152,7 @@ fn trailers(subject: Subject<'_>) -> Vec<(&'static str, String)> {
                     lines.push(("Tokens", tokens(&session.tokens)));
                 }
             }
-            let counts = TaskCounts { done: session.tasks_completed, open: session.tasks_remaining };
+            let counts = TaskCounts { done: session.tasks_done, open: session.tasks_remaining };
             lines.push(("Tasks", task_counts(counts)));
         }
     }

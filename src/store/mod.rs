@@ -7,6 +7,7 @@
 mod append;
 mod disk;
 mod files;
+mod last;
 mod lock;
 mod message;
 mod objects;

@@ -1,1 +1,7 @@
-//! To be written.
+//! What people see: events and records in, text out. Runs nothing.
+
+pub mod live;
+pub mod log;
+pub mod show;
+pub mod status;
+pub mod style;

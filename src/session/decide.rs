@@ -1,0 +1,98 @@
+//! What comes next: the next task, or the reason to stop. Pure.
+
+use std::time::Duration;
+
+use crate::history::History;
+use crate::record::{Limit, StopReason, TaskName};
+use crate::tasks::{Item, Pick, TaskList};
+
+use super::Limits;
+
+/// What a decision depends on besides tasks and history.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    pub limits: Limits,
+    /// Tokens so far, as far as agents told.
+    pub tokens: Option<u64>,
+    pub cost_usd: Option<f64>,
+    pub elapsed: Duration,
+    /// Whether a validation command is configured.
+    pub is_validated: bool,
+    /// Whether an agent's promise was enough to end the session.
+    pub is_promised: bool,
+}
+
+#[derive(Debug)]
+pub enum Decision<'a> {
+    Go(&'a Item),
+    Stop {
+        reason: StopReason,
+        limit: Option<Limit>,
+        /// What the user should know of it, a line each.
+        why: Vec<String>,
+    },
+}
+
+pub fn decide<'a>(
+    tasks: &'a TaskList,
+    history: &History,
+    bounds: &Bounds,
+    only: Option<&TaskName>,
+) -> Decision<'a> {
+    // Completion is looked at before the limit: five tasks and `-n 5` end as completed.
+    if bounds.is_promised {
+        return stop(StopReason::Completed);
+    }
+    if super::is_done(tasks, only) {
+        let passes = !bounds.is_validated || history.last_validation().is_none_or(|code| code == 0);
+        return if passes {
+            stop(StopReason::Completed)
+        } else {
+            stuck(vec!["no task is open, but the validation does not pass".to_owned()])
+        };
+    }
+    if let Some(limit) = reached(history, bounds) {
+        return Decision::Stop { reason: StopReason::LimitReached, limit: Some(limit), why: Vec::new() };
+    }
+    if history.idle_streak() >= bounds.limits.stuck_after {
+        return stuck(vec![format!("{} iterations in a row changed nothing", history.idle_streak())]);
+    }
+    let is_skipped = |name: &str| history.is_skipped(name);
+    if let Some(name) = only {
+        return match tasks.find(name) {
+            Some(item) if !is_skipped(name) => Decision::Go(item),
+            Some(_) => stuck(vec![format!("{name} was skipped")]),
+            None => stuck(vec![format!("{name} is no longer in the task list")]),
+        };
+    }
+    match tasks.next_open(is_skipped) {
+        Pick::Task(item) => Decision::Go(item),
+        Pick::NoneOpen => stop(StopReason::Completed),
+        Pick::Blocked(blocked) => stuck(blocked.iter().map(ToString::to_string).collect()),
+    }
+}
+
+fn reached(history: &History, bounds: &Bounds) -> Option<Limit> {
+    let Limits { max_iterations, max_tokens, max_cost, max_duration, .. } = bounds.limits;
+    let passed =
+        |value: Option<f64>, limit: Option<f64>| matches!((value, limit), (Some(v), Some(l)) if v >= l);
+    if history.runs() >= max_iterations {
+        Some(Limit::Iterations)
+    } else if matches!((bounds.tokens, max_tokens), (Some(tokens), Some(max)) if tokens >= max) {
+        Some(Limit::Tokens)
+    } else if passed(bounds.cost_usd, max_cost) {
+        Some(Limit::Cost)
+    } else if max_duration.is_some_and(|max| bounds.elapsed >= max) {
+        Some(Limit::Duration)
+    } else {
+        None
+    }
+}
+
+fn stop<'a>(reason: StopReason) -> Decision<'a> {
+    Decision::Stop { reason, limit: None, why: Vec::new() }
+}
+
+fn stuck<'a>(why: Vec<String>) -> Decision<'a> {
+    Decision::Stop { reason: StopReason::Stuck, limit: None, why }
+}

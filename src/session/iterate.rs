@@ -1,0 +1,312 @@
+//! One iteration, from an open task to a record: prompt, agent, validation, judgement, record.
+
+use std::io::{Read, Seek, SeekFrom};
+
+use anyhow::{Context, Result};
+use camino::Utf8Path;
+
+use crate::agent::{Turn, final_message};
+use crate::progress::{Excerpt, IterationContext, journal};
+use crate::prompt::PromptContext;
+use crate::record::{
+    AgentRun, Claims, Durations, Event, ExitReason, Exits, Iteration, LogEntry, ObjectId, Outcome, SCHEMA,
+    Task, Timestamp, Tokens, Validation,
+};
+use crate::store::{Begin, Slot, Store, names};
+use crate::tasks::{Item, Mark, TaskList, newly_done, set_marks};
+use crate::validate;
+
+use super::judge::{self, Evidence, Verdict};
+use super::recorder::Taken;
+use super::{Running, Untick, add_totals, remember};
+
+/// How much of the end of a stream is read for an excerpt, in bytes. Excerpts are a few hundred characters.
+const TAIL: u64 = 64 * 1024;
+
+impl Running<'_> {
+    /// Gives `item` to the agent and records what came of it.
+    pub(super) fn iterate(&mut self, tasks: &TaskList, item: &Item, task: &Task) -> Result<Iteration> {
+        let number = self.next;
+        let slot = self.spool.slot(&number.to_string());
+        let begin = self.begin_iteration(task, number)?;
+        let prompt = self.prompt(tasks, task, number)?;
+        let tasks_bytes = std::fs::read(&self.plan.feature.tasks_path).context("read the task list")?;
+        slot.begin(&begin, &prompt, &tasks_bytes)?;
+        (self.say)(&Event::IterationStarted {
+            session: self.session.id.clone(),
+            iteration: number,
+            task: task.clone(),
+            attempt: begin.attempt,
+            started_at: begin.started_at,
+        });
+
+        let environment = self.environment(task, &begin);
+        let run = self.run_agent(&slot, number, &environment)?;
+        let is_stopped = run.exit.reason == Some(ExitReason::Interrupted);
+        let is_started = run.exit.reason != Some(ExitReason::StartFailed);
+        let validation =
+            if is_stopped || !is_started { None } else { self.validate(&slot, number, &environment)? };
+
+        let before = TaskList::parse(&tasks_bytes)?;
+        let after = match TaskList::read(&self.plan.feature.tasks_path) {
+            Ok(after) => after,
+            Err(error) => {
+                self.warn(format!("the task list cannot be read after the agent's run: {error:#}"));
+                before.clone()
+            }
+        };
+        let is_promised = run.is_good && final_message::promise(&run.final_text);
+        let verdict = judge::judge(Evidence {
+            before: &before,
+            after: &after,
+            agent: Some(&run),
+            validation: validation.as_ref(),
+            is_promised,
+            completion: self.plan.completion,
+        });
+        self.open_again(&verdict)?;
+        self.is_promised = verdict.is_complete;
+
+        let ended_at = self.plan.clock.now();
+        let taken = self.recorder.take(&slot, &format!("iteration {number}"), ended_at)?;
+        let iteration = self.compose(begin, &run, validation.as_ref(), verdict, taken, ended_at)?;
+        let context = live_context(&slot, &iteration, &run.final_text)?;
+        let excerpt = context.as_ref().map(|context| Excerpt::tail(context, self.plan.excerpt_chars));
+        let entry = journal::entry(&iteration, excerpt.as_deref().unwrap_or_default());
+        let commit = self.recorder.iteration(&slot, &iteration, &entry)?;
+        self.recorded(&iteration, commit);
+        remember(self.plan.progress.as_mut(), context);
+        Ok(iteration)
+    }
+
+    /// Records that a task is given up: a record of its own, without a run.
+    pub(super) fn skip(&mut self, task: &Task) -> Result<()> {
+        let number = self.next;
+        let slot = self.spool.slot(&number.to_string());
+        slot.create()?;
+        let begin = self.begin_iteration(task, number)?;
+        let taken = self.recorder.take(&slot, &format!("iteration {number}"), begin.started_at)?;
+        let started_at = begin.started_at;
+        let counts = self.counts();
+        let mut iteration = opened(begin, &self.session, started_at, counts, self.plan.store.head()?);
+        iteration.outcome = Outcome::Skipped;
+        iteration.snapshot = taken.snapshot;
+        let entry = journal::entry(&iteration, "");
+        let commit = self.recorder.iteration(&slot, &iteration, &entry)?;
+        self.recorded(&iteration, commit);
+        Ok(())
+    }
+
+    fn begin_iteration(&self, task: &Task, iteration: u32) -> Result<Begin> {
+        Ok(Begin {
+            iteration,
+            task: task.clone(),
+            attempt: self.history.attempts(&task.name) + 1,
+            started_at: self.plan.clock.now(),
+            branch: self.plan.store.branch()?,
+            head_before: self.plan.store.head()?,
+            agent: self.session.agent.clone(),
+            agent_version: self.session.agent_version.clone(),
+            model: self.plan.model.clone(),
+            validation_command: self.plan.validation_command.clone(),
+            hints: Vec::new(),
+        })
+    }
+
+    fn prompt(&self, tasks: &TaskList, task: &Task, iteration: u32) -> Result<String> {
+        prompt_of(&self.plan, tasks, task, iteration, self.history.failures_in_a_row(&task.name))
+    }
+
+    fn environment(&self, task: &Task, begin: &Begin) -> Vec<(String, String)> {
+        let feature = self.plan.feature;
+        [
+            ("RALPH_SESSION", self.session.id.to_string()),
+            ("RALPH_ITERATION", begin.iteration.to_string()),
+            ("RALPH_TASK", task.name.clone()),
+            ("RALPH_ATTEMPT", begin.attempt.to_string()),
+            ("RALPH_FEATURE", feature.dir.to_string()),
+            ("RALPH_TASKS", feature.tasks_path.to_string()),
+            ("RALPH_PROGRESS", feature.progress_path.to_string()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into()
+    }
+
+    fn run_agent(
+        &mut self,
+        slot: &Slot,
+        iteration: u32,
+        environment: &[(String, String)],
+    ) -> Result<AgentRun> {
+        let turn = Turn {
+            prompt: slot.path(names::PROMPT),
+            stdout: slot.path(names::AGENT_STDOUT),
+            stderr: slot.path(names::AGENT_STDERR),
+            directory: self.plan.project_root.clone(),
+            environment: environment.to_vec(),
+            model: self.plan.model.clone(),
+            limits: self.plan.agent_limits,
+            marker: self.marker(),
+            clock: self.plan.clock,
+        };
+        let say = &mut *self.say;
+        self.plan
+            .agent
+            .run(&turn, self.plan.interrupt, &mut |event| say(&Event::AgentEvent { iteration, event }))
+            .with_context(|| format!("run the agent {}", self.plan.agent.name()))
+    }
+
+    fn validate(
+        &mut self,
+        slot: &Slot,
+        iteration: u32,
+        environment: &[(String, String)],
+    ) -> Result<Option<Validation>> {
+        let Some(command) = self.plan.validation_command.clone() else { return Ok(None) };
+        let check = validate::Check {
+            command: command.clone(),
+            directory: self.plan.project_root.clone(),
+            environment: environment.to_vec(),
+            stdout: slot.path(names::VALIDATION_STDOUT),
+            stderr: slot.path(names::VALIDATION_STDERR),
+            marker: self.marker(),
+            limits: self.plan.validation_limits,
+        };
+        let validation = validate::run(&check, self.plan.interrupt, self.plan.clock)?;
+        (self.say)(&Event::ValidationFinished {
+            iteration,
+            command,
+            exit: validation.exit,
+            duration_ms: validation.duration_ms,
+        });
+        Ok(Some(validation))
+    }
+
+    fn open_again(&mut self, verdict: &Verdict) -> Result<()> {
+        if self.plan.untick == Untick::Leave || verdict.to_open.is_empty() {
+            return Ok(());
+        }
+        let items: Vec<&Item> = verdict.to_open.iter().collect();
+        let changes = set_marks(&self.plan.feature.tasks_path, &items, Mark::Open)?;
+        for name in &changes.not_found {
+            self.warn(format!("the box of {name} could not be opened again: it is no longer there"));
+        }
+        Ok(())
+    }
+
+    fn compose(
+        &self,
+        begin: Begin,
+        run: &AgentRun,
+        validation: Option<&Validation>,
+        verdict: Verdict,
+        taken: Taken,
+        ended_at: Timestamp,
+    ) -> Result<Iteration> {
+        let started_at = begin.started_at;
+        let mut iteration = opened(begin, &self.session, ended_at, self.counts(), self.plan.store.head()?);
+        iteration.outcome = verdict.outcome;
+        iteration.failure_class = run.failure_class;
+        iteration.claims = verdict.claims;
+        iteration.false_claim = verdict.false_claim;
+        iteration.closed = verdict.closed;
+        iteration.duration_ms = Durations {
+            agent: Some(run.duration_ms),
+            validation: validation.map(|validation| validation.duration_ms),
+        };
+        iteration.exit = Exits {
+            agent: Some(run.exit.code),
+            validation: validation.map(|validation| validation.exit.code),
+        };
+        iteration.exit_reason = run.exit.reason.or(validation.and_then(|validation| validation.exit.reason));
+        iteration.files_changed = taken.files_changed;
+        iteration.snapshot = taken.snapshot;
+        iteration.left_out = taken.left_out;
+        iteration.model = run.model.clone().or(iteration.model);
+        iteration.tokens = run.tokens;
+        iteration.cost_usd = run.cost_usd;
+        iteration.tool_calls.clone_from(&run.tool_calls);
+        iteration.learnings = final_message::learnings(&run.final_text);
+        iteration.decisions = final_message::decisions(&run.final_text);
+        iteration.approaches = final_message::approaches(&run.final_text);
+        let (before, after) = (iteration.head_before.as_ref(), iteration.head_after.as_ref());
+        iteration.commits = self.recorder.work_tree().commits_between(before, after, started_at)?;
+        Ok(iteration)
+    }
+
+    fn counts(&self) -> TaskCounts {
+        TaskList::read(&self.plan.feature.tasks_path).map(|tasks| tasks.counts()).unwrap_or_default()
+    }
+
+    fn recorded(&mut self, iteration: &Iteration, commit: ObjectId) {
+        self.next = iteration.iteration + 1;
+        add_totals(&mut self.session, iteration);
+        self.session.tasks_done = iteration.tasks_done;
+        self.session.tasks_remaining = iteration.tasks_open;
+        self.history.push(iteration);
+        for warning in std::mem::take(&mut self.recorder.warnings) {
+            self.warn(warning);
+        }
+        (self.say)(&Event::IterationRecorded {
+            session: iteration.session.clone(),
+            iteration: iteration.iteration,
+            outcome: iteration.outcome,
+            exit: iteration.exit,
+            commit,
+            record: Box::new(iteration.clone()),
+        });
+    }
+}
+
+/// An iteration of which only its beginning is known: not ended by itself, with nothing captured yet.
+pub(super) fn opened(
+    begin: Begin,
+    session: &Session,
+    ended_at: Timestamp,
+    counts: TaskCounts,
+    head_after: Option<ObjectId>,
+) -> Iteration {
+    Iteration {
+        schema: SCHEMA,
+        id: format!("{}-iter-{}", session.id, begin.iteration),
+        session: session.id.clone(),
+        feature: session.feature.clone(),
+        branch: begin.branch,
+        iteration: begin.iteration,
+        loop_type: session.loop_type.clone(),
+        task: Some(begin.task.name),
+        task_text: Some(begin.task.text),
+        phase: begin.task.phase,
+        outcome: Outcome::Interrupted,
+        failure_class: None,
+        claims: Claims::default(),
+        false_claim: Vec::new(),
+        closed: Vec::new(),
+        started_at: begin.started_at,
+        ended_at,
+        duration_ms: Durations::default(),
+        exit: Exits::default(),
+        exit_reason: None,
+        validation_command: begin.validation_command,
+        files_changed: Vec::new(),
+        agent: begin.agent,
+        agent_version: begin.agent_version,
+        model: begin.model,
+        tokens: Tokens::default(),
+        cost_usd: None,
+        tool_calls: Vec::new(),
+        learnings: Vec::new(),
+        decisions: Vec::new(),
+        approaches: Vec::new(),
+        fingerprint: None,
+        head_after,
+        head_before: begin.head_before,
+        commits: Vec::new(),
+        snapshot: None,
+        left_out: Vec::new(),
+        redactions: Vec::new(),
+        hints: begin.hints,
+        tasks_done: counts.done,
+        tasks_open: counts.open,
+    }
+}

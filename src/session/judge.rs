@@ -1,0 +1,68 @@
+//! What an iteration came to: the agent's claims held against what was measured. Pure.
+
+use crate::record::{AgentRun, Claim, Claims, ExitReason, Outcome, TaskName, Validation};
+use crate::tasks::{Item, Kind, TaskList};
+
+use super::Completion;
+
+/// What is known when the agent and the validation are through.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    pub before: &'a TaskList,
+    pub after: &'a TaskList,
+    /// None where the agent's end was never seen: a crash.
+    pub agent: Option<&'a AgentRun>,
+    pub validation: Option<&'a Validation>,
+    pub is_promised: bool,
+    pub completion: Completion,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    pub outcome: Outcome,
+    pub claims: Claims,
+    pub false_claim: Vec<Claim>,
+    /// Tasks that this iteration brought from open to done.
+    pub closed: Vec<TaskName>,
+    /// Items of the list after, whose boxes should be opened again.
+    pub to_open: Vec<Item>,
+    /// Whether the promise ends the session.
+    pub is_complete: bool,
+}
+
+pub fn judge(evidence: Evidence<'_>) -> Verdict {
+    let Evidence { before, after, agent, validation, is_promised, completion } = evidence;
+    let ticked: Vec<&Item> = TaskList::newly_done(before, after);
+    let tasks = || ticked.iter().filter(|item| item.kind == Kind::Task);
+    let is_good = agent.is_some_and(|run| run.is_good);
+    let passes = validation.is_none_or(|validation| validation.exit.is_success());
+    let is_interrupted = agent.is_none_or(|run| run.exit.reason == Some(ExitReason::Interrupted))
+        || validation.is_some_and(|validation| validation.exit.reason == Some(ExitReason::Interrupted));
+    let outcome = if is_interrupted {
+        Outcome::Interrupted
+    } else if is_good && passes && tasks().next().is_some() {
+        Outcome::Success
+    } else {
+        Outcome::Failure
+    };
+    let is_success = outcome == Outcome::Success;
+    let is_complete = is_promised && is_good && completion == Completion::Promise;
+    let mut false_claim = Vec::new();
+    if is_promised && !is_complete && !(is_success && after.counts().open == 0) {
+        false_claim.push(Claim::Promise);
+    }
+    if !ticked.is_empty() && !is_success {
+        false_claim.push(Claim::Ticked);
+    }
+    Verdict {
+        outcome,
+        claims: Claims {
+            promise: is_promised,
+            ticked: ticked.iter().map(|item| item.name.clone()).collect(),
+        },
+        false_claim,
+        closed: if is_success { tasks().map(|item| item.name.clone()).collect() } else { Vec::new() },
+        to_open: if is_success { Vec::new() } else { ticked.into_iter().cloned().collect() },
+        is_complete,
+    }
+}

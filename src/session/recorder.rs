@@ -1,0 +1,309 @@
+//! What happened, on its way into the record and into progress.txt: spool, store, file, in this order.
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::clock::Clock;
+use crate::progress::journal;
+use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RecordKind, Session, Timestamp};
+use crate::redact::Redactor;
+use crate::store::{Draft, Place, SessionLog, SessionRefs, Slot, Snapshot, Spool, Store, names};
+use crate::worktree::{Contents, WorkTree, Workshop};
+
+use super::progress_file::{Planned, ProgressFile};
+
+/// Writes the records of one session.
+pub struct Recorder<'a> {
+    store: &'a Store,
+    place: Place,
+    redactor: Redactor,
+    spool: Spool,
+    work_tree: WorkTree,
+    refs: SessionRefs,
+    /// The tips as we left them; the store refuses to move them from anywhere else.
+    tip: Option<ObjectId>,
+    snapshot: Option<ObjectId>,
+    /// What files are compared with: the last snapshot, or its tree where snapshots are not kept.
+    last_contents: Option<ObjectId>,
+    /// Dates of commits never go back, or walks ordered by date would end early.
+    last_committed_at: Option<Timestamp>,
+    progress: ProgressFile,
+    /// What the user should know; whoever runs the recorder passes it on.
+    pub warnings: Vec<String>,
+}
+
+/// The work tree at one moment, compared with the moment before.
+#[derive(Debug, Default)]
+pub struct Taken {
+    pub snapshot: Option<ObjectId>,
+    pub files_changed: Vec<String>,
+    pub left_out: Vec<LeftOut>,
+}
+
+impl<'a> Recorder<'a> {
+    pub fn new(store: &'a Store, place: Place, redactor: Redactor, spool: Spool) -> Result<Self> {
+        let refs = SessionRefs::new(&place.feature, place.session.clone());
+        let tip = store.tip(&refs.log())?;
+        let snapshot = store.tip(&refs.snapshot())?;
+        let log = store.session(&refs)?;
+        let scratch = spool.scratch();
+        std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
+        Ok(Self {
+            store,
+            work_tree: WorkTree::new(store.repository())?,
+            progress: ProgressFile::new(&place.progress_path),
+            last_contents: snapshot.clone(),
+            last_committed_at: log.map(|log| log.tip().ended_at),
+            place,
+            redactor,
+            spool,
+            refs,
+            tip,
+            snapshot,
+            warnings: Vec::new(),
+        })
+    }
+
+    pub fn spool(&self) -> &Spool {
+        &self.spool
+    }
+
+    pub fn work_tree(&self) -> &WorkTree {
+        &self.work_tree
+    }
+
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    /// Records that the session begins, with a snapshot of what was there before.
+    pub fn start(&mut self, session: &Session, feature_name: &str, clock: &Clock) -> Result<ObjectId> {
+        let slot = self.spool.slot("start");
+        slot.create()?;
+        let taken = self.take(&slot, "the start", session.started_at)?;
+        let header = journal::header(feature_name, session.started_at);
+        let planned = self.progress.plan(&header, &journal::session_line(&session.id))?;
+        let content = Content::of_session(RecordKind::Start, session, taken.snapshot);
+        self.record(&slot, content, Some(planned), (session.started_at, clock.now()))
+    }
+
+    /// Records that the session is taken up again.
+    pub fn resume(&mut self, log: &SessionLog, session: &Session, clock: &Clock) -> Result<ObjectId> {
+        let slot = self.spool.slot("resume");
+        slot.create()?;
+        let now = clock.now();
+        let taken = self.take(&slot, "the resumption", now)?;
+        let rebuilt = super::expected_progress(self.store, log)?;
+        let planned = self.found_edit(rebuilt)?;
+        self.record(
+            &slot,
+            Content::of_session(RecordKind::Resume, session, taken.snapshot),
+            planned,
+            (now, now),
+        )
+    }
+
+    /// Records an iteration. The entry goes to progress.txt as well.
+    pub fn iteration(&mut self, slot: &Slot, iteration: &Iteration, entry: &str) -> Result<ObjectId> {
+        let iteration = redacted(&self.redactor, iteration)?;
+        let (entry, _) = self.redactor.redact_text(entry);
+        let header = journal::header(&self.place.feature_name, iteration.started_at);
+        let planned = self.progress.plan(&header, &entry)?;
+        if planned.changed_entries > 0 {
+            self.warnings.push(format!(
+                "{}: past entries were changed ({}); the record has them as they were, see `specify ralph rebuild --check`",
+                self.progress.path(),
+                planned.changed_entries
+            ));
+        }
+        let dates = (iteration.started_at, iteration.ended_at);
+        self.record(slot, Content::of_iteration(&iteration), Some(planned), dates)
+    }
+
+    /// Records that the session ended.
+    pub fn end(&mut self, session: &Session, ended_at: Timestamp) -> Result<ObjectId> {
+        let slot = self.spool.slot("end");
+        slot.create()?;
+        let planned = self.progress.plan("", "")?;
+        let planned = planned.base.is_some().then_some(planned);
+        let session = redacted(&self.redactor, session)?;
+        let content = Content::of_session(RecordKind::End, &session, self.snapshot.clone());
+        self.record(&slot, content, planned, (ended_at, ended_at))
+    }
+
+    /// Appends a draft that an earlier process sealed. Its entry reaches progress.txt with the next catch-up.
+    pub fn replay(&mut self, slot: &Slot, draft: &Draft) -> Result<ObjectId> {
+        let commit = self.store.append(slot, draft, &self.redactor)?;
+        self.moved(draft, &commit);
+        slot.remove()?;
+        Ok(commit)
+    }
+
+    /// Says what progress.txt should hold now, by the record.
+    pub fn expect_progress(&mut self, left: Vec<u8>) {
+        self.progress.expect(left);
+    }
+
+    /// Takes a snapshot and compares it with the one before. A snapshot that fails costs itself, not the record.
+    pub fn take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> Result<Taken> {
+        match self.try_take(slot, moment, taken_at) {
+            Ok(taken) => Ok(taken),
+            Err(error) => {
+                self.warnings.push(format!("no snapshot after {moment}: {error:#}"));
+                Ok(Taken { snapshot: self.snapshot.clone(), ..Taken::default() })
+            }
+        }
+    }
+
+    fn try_take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> Result<Taken> {
+        let scratch = self.spool.scratch();
+        let index = scratch.join("index");
+        // Trees that are not kept live beside the index, only to be compared with.
+        let objects = if self.place.snapshots { slot.path(names::OBJECTS) } else { scratch.join("objects") };
+        std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
+        let workshop = Workshop { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
+        let Contents { tree, left_out } = self.work_tree.contents(workshop)?;
+        let progress = self.work_tree.relative(&self.place.progress_path);
+        let mut files_changed = match &self.last_contents {
+            Some(before) => self.work_tree.changed(&objects, before, &tree)?,
+            None => Vec::new(),
+        };
+        files_changed.retain(|path| *path != progress);
+        self.last_contents = Some(tree.clone());
+        let snapshot = if self.place.snapshots {
+            let head = self.store.head()?;
+            let snapshot = self.store.write_snapshot(
+                slot,
+                &Snapshot {
+                    tree: &tree,
+                    previous: self.snapshot.as_ref(),
+                    head: head.as_ref(),
+                    session: &self.place.session,
+                    feature: &self.place.feature,
+                    moment,
+                    taken_at,
+                },
+            )?;
+            Some(snapshot)
+        } else {
+            None
+        };
+        Ok(Taken { snapshot, files_changed, left_out })
+    }
+
+    /// Where progress.txt is not what the record says, that is recorded as found.
+    fn found_edit(&mut self, rebuilt: Vec<u8>) -> Result<Option<Planned>> {
+        let found = self.progress.read()?.unwrap_or_default();
+        let (text, _) = self.redactor.redact_text(&String::from_utf8_lossy(&found));
+        let is_equal = text.as_bytes() == rebuilt.as_slice();
+        self.progress.expect(if is_equal { found } else { rebuilt });
+        let planned = self.progress.plan("", "")?;
+        Ok(planned.base.is_some().then_some(planned))
+    }
+
+    fn record(
+        &mut self,
+        slot: &Slot,
+        content: Content,
+        planned: Option<Planned>,
+        (authored_at, ended_at): (Timestamp, Timestamp),
+    ) -> Result<ObjectId> {
+        let mut files = Vec::new();
+        let mut add = |path: &str, name: &str| files.push((path.to_owned(), name.to_owned()));
+        let is_run =
+            content.iteration.as_ref().is_some_and(|iteration| iteration.outcome != Outcome::Skipped);
+        if is_run {
+            add("prompt.md", names::PROMPT);
+            add("agent/stdout", names::AGENT_STDOUT);
+            add("agent/stderr", names::AGENT_STDERR);
+            add("validation/stdout", names::VALIDATION_STDOUT);
+            add("validation/stderr", names::VALIDATION_STDERR);
+        }
+        if content.kind != RecordKind::End {
+            let tasks = std::fs::read(&self.place.tasks_path).unwrap_or_default();
+            slot.write(names::TASKS, &tasks)?;
+            add("tasks.md", names::TASKS);
+        }
+        if let Some(planned) = &planned {
+            if let Some(base) = &planned.base {
+                slot.write(names::PROGRESS_BASE, base)?;
+                add("progress.base.md", names::PROGRESS_BASE);
+            }
+            slot.write(names::PROGRESS, &planned.appended)?;
+            add("progress.md", names::PROGRESS);
+        }
+        let draft = Draft {
+            kind: content.kind,
+            feature: self.place.feature.clone(),
+            session: self.place.session.clone(),
+            parent: self.tip.clone(),
+            snapshot_parent: self.snapshot.clone(),
+            snapshot: content.snapshot,
+            authored_at,
+            committed_at: self.last_committed_at.map_or(ended_at, |last| last.max(ended_at)),
+            iteration: content.iteration,
+            session_json: content.session,
+            files,
+        };
+        slot.seal(&draft)?;
+        let commit = self.store.append(slot, &draft, &self.redactor)?;
+        self.moved(&draft, &commit);
+        if let Some(planned) = planned
+            && let Err(error) = self.progress.carry_out(planned)
+        {
+            // The record has it; the next start, or `rebuild`, brings the file up to it.
+            self.warnings.push(format!("{error:#}"));
+        }
+        slot.remove()?;
+        Ok(commit)
+    }
+
+    fn moved(&mut self, draft: &Draft, commit: &ObjectId) {
+        self.tip = Some(commit.clone());
+        if draft.snapshot.is_some() {
+            self.snapshot.clone_from(&draft.snapshot);
+        }
+        self.last_committed_at = Some(draft.committed_at);
+    }
+}
+
+/// What a record says, beside its files.
+struct Content {
+    kind: RecordKind,
+    iteration: Option<Iteration>,
+    session: Option<Session>,
+    snapshot: Option<ObjectId>,
+}
+
+impl Content {
+    fn of_iteration(iteration: &Iteration) -> Self {
+        Self {
+            kind: RecordKind::Iteration,
+            iteration: Some(iteration.clone()),
+            session: None,
+            snapshot: iteration.snapshot.clone(),
+        }
+    }
+
+    fn of_session(kind: RecordKind, session: &Session, snapshot: Option<ObjectId>) -> Self {
+        Self { kind, iteration: None, session: Some(session.clone()), snapshot }
+    }
+}
+
+/// The same value with secrets taken out of every text in it.
+pub fn redacted<T: Serialize + DeserializeOwned>(redactor: &Redactor, value: &T) -> Result<T> {
+    let mut json = serde_json::to_value(value).context("redact the record")?;
+    redact_texts(redactor, &mut json);
+    serde_json::from_value(json).context("redact the record")
+}
+
+fn redact_texts(redactor: &Redactor, value: &mut Value) {
+    match value {
+        Value::String(text) => *text = redactor.redact_text(text).0,
+        Value::Array(values) => values.iter_mut().for_each(|value| redact_texts(redactor, value)),
+        Value::Object(map) => map.values_mut().for_each(|value| redact_texts(redactor, value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

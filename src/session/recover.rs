@@ -1,0 +1,240 @@
+//! What a session that died left behind: its children stopped, its spool recorded, its record closed.
+//!
+//! Runs at every start, under the lock of the work tree, before anything else is looked at. Every step can be
+//! repeated, so that a recovery that dies is recovered as well.
+
+use anyhow::{Context, Result};
+
+use crate::process::{self, Marker};
+use crate::progress::journal::{self, CatchUp};
+use crate::record::{
+    ArtifactStatus, Durations, Event, ExitReason, ObjectId, RecordKind, Session, Status, StopReason, Tokens,
+};
+use crate::redact::Redactor;
+use crate::repository::Repository;
+use crate::store::{Begin, Place, SessionLog, SessionRefs, Slot, Spool, Store, names};
+use crate::tasks::{Mark, TaskList, set_marks};
+
+use super::iterate::opened;
+use super::judge::{self, Evidence};
+use super::progress_file::ProgressFile;
+use super::recorder::{Recorder, redacted};
+use super::{Completion, Plan};
+
+/// Whether no session of this work tree left anything in the spool.
+pub fn nothing_is_left(repository: &Repository) -> Result<bool> {
+    Ok(of_this_work_tree(repository)?.is_empty())
+}
+
+fn of_this_work_tree(repository: &Repository) -> Result<Vec<(Spool, Option<Place>)>> {
+    let mut spools = Vec::new();
+    for spool in Spool::all(repository)? {
+        let place = spool.place()?;
+        let is_ours = place.as_ref().is_none_or(|place| place.work_tree == repository.work_tree_name());
+        if is_ours {
+            spools.push((spool, place));
+        }
+    }
+    Ok(spools)
+}
+
+/// Finishes what earlier sessions of this work tree left, and brings progress.txt up to the record.
+pub fn recover(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
+    let repository = plan.store.repository();
+    for (spool, place) in of_this_work_tree(repository)? {
+        match place {
+            Some(place) => {
+                let session = place.session.clone();
+                finish(plan, &spool, place, say).with_context(|| format!("recover session {session}"))?;
+            }
+            // It died before it wrote down what it was: nothing was started yet.
+            None => spool.remove()?,
+        }
+    }
+    catch_up_last(plan, say)
+}
+
+fn finish(plan: &Plan<'_>, spool: &Spool, place: Place, say: &mut dyn FnMut(&Event)) -> Result<()> {
+    let marker = Marker::new(place.session.as_str());
+    let stopped = process::sweep(&marker);
+    if !stopped.is_empty() {
+        let names: Vec<String> = stopped.iter().map(ToString::to_string).collect();
+        warn(say, format!("stopped what session {} left running: {}", place.session, names.join(", ")));
+    }
+    let redactor = Redactor::new(&place.redaction_rules, &place.redaction_allow)?;
+    let refs = SessionRefs::new(&place.feature, place.session.clone());
+    let mut recorder = Recorder::new(plan.store, place.clone(), redactor, spool.clone())?;
+    for slot in spool.slots()? {
+        if let Some(draft) = slot.draft()? {
+            recorder.replay(&slot, &draft)?;
+        } else if let Some(begin) = slot.read_begin()? {
+            let rebuilt = match plan.store.session(&refs)? {
+                Some(log) => expected_progress(plan.store, &log)?,
+                None => Vec::new(),
+            };
+            catch_up(&mut recorder, &place, rebuilt, say)?;
+            interrupted(plan, &mut recorder, &place, &slot, &begin)?;
+            warn(
+                say,
+                format!("recorded iteration {} of session {} as interrupted", begin.iteration, place.session),
+            );
+        } else {
+            // The crash came before the commit point of a start, resume or end: nothing is lost with it.
+            slot.remove()?;
+        }
+    }
+    let is_taken_up = plan.resume.as_ref() == Some(&refs);
+    if let Some(log) = plan.store.session(&refs)? {
+        if log.tip().kind != RecordKind::End && !is_taken_up {
+            let rebuilt = expected_progress(plan.store, &log)?;
+            catch_up(&mut recorder, &place, rebuilt, say)?;
+            let session = ended(plan, &place, &log)?;
+            recorder.end(&session, plan.clock.now())?;
+        }
+    }
+    for warning in recorder.warnings.drain(..) {
+        warn(say, warning);
+    }
+    spool.remove()
+}
+
+/// An iteration whose loop died: everything that was captured, and no verdict but that.
+fn interrupted(
+    plan: &Plan<'_>,
+    recorder: &mut Recorder<'_>,
+    place: &Place,
+    slot: &Slot,
+    begin: &Begin,
+) -> Result<ObjectId> {
+    let before = std::fs::read(slot.path(names::TASKS_BEFORE)).context("read the task list as it was")?;
+    let before = TaskList::parse(&before)?;
+    // A list that cannot be read now has no boxes to open.
+    let after = TaskList::read(&place.tasks_path).unwrap_or_else(|_| before.clone());
+    let verdict = judge::judge(Evidence {
+        before: &before,
+        after: &after,
+        agent: None,
+        validation: None,
+        is_promised: false,
+        completion: Completion::Verified,
+    });
+    if place.untick {
+        let items: Vec<_> = verdict.to_open.iter().collect();
+        set_marks(&place.tasks_path, &items, Mark::Open)?;
+    }
+    let counts = TaskList::read(&place.tasks_path).map_or_else(|_| after.counts(), |tasks| tasks.counts());
+    let ended_at = plan.clock.now();
+    let taken = recorder.take(slot, &format!("iteration {}", begin.iteration), ended_at)?;
+    let head_after = plan.store.head()?;
+    let commits = recorder.work_tree().commits_between(
+        begin.head_before.as_ref(),
+        head_after.as_ref(),
+        begin.started_at,
+    )?;
+    let mut iteration = opened(begin.clone(), &place.begun, ended_at, counts, head_after);
+    iteration.claims = verdict.claims;
+    iteration.false_claim = verdict.false_claim;
+    iteration.exit_reason = Some(ExitReason::Interrupted);
+    iteration.files_changed = taken.files_changed;
+    iteration.snapshot = taken.snapshot;
+    iteration.left_out = taken.left_out;
+    iteration.commits = commits;
+    let entry = journal::entry(&iteration, "");
+    recorder.iteration(slot, &iteration, &entry)
+}
+
+/// The session as its end record tells it, from what its log says.
+fn ended(plan: &Plan<'_>, place: &Place, log: &SessionLog) -> Result<Session> {
+    let mut session = place.begun.clone();
+    let mut totals = Session {
+        iterations_run: 0,
+        tasks_completed: 0,
+        duration_ms: Durations::default(),
+        tokens: Tokens::default(),
+        cost_usd: None,
+        ..session.clone()
+    };
+    for entry in log.iterations() {
+        super::add_totals(&mut totals, &plan.store.iteration(entry)?);
+        session.tasks_done = entry.tasks.tasks_done;
+        session.tasks_remaining = entry.tasks.tasks_open;
+    }
+    session.ended_at = Some(plan.clock.now());
+    session.status = Status::Interrupted;
+    session.stop_reason = Some(StopReason::Interrupted);
+    session.artifact.status = ArtifactStatus::Draft;
+    session.iterations_run = totals.iterations_run;
+    session.tasks_completed = totals.tasks_completed;
+    session.duration_ms = totals.duration_ms;
+    session.tokens = totals.tokens;
+    session.cost_usd = totals.cost_usd;
+    redacted(&Redactor::new(&place.redaction_rules, &place.redaction_allow)?, &session)
+}
+
+/// What progress.txt was after the last record of a session, from its record alone.
+pub fn expected_progress(store: &Store, log: &SessionLog) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    for entry in &log.entries {
+        if let Some(base) = store.file(&entry.commit, "progress.base.md")? {
+            text = base;
+        }
+        text.extend(store.file(&entry.commit, "progress.md")?.unwrap_or_default());
+    }
+    Ok(text)
+}
+
+/// Brings progress.txt up to the last session of this feature that was written from this work tree.
+fn catch_up_last(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
+    let Some(refs) = plan.store.last_written(&plan.feature.path)? else { return Ok(()) };
+    let Some(log) = plan.store.session(&refs)? else { return Ok(()) };
+    let file = ProgressFile::new(&plan.feature.progress_path);
+    let branch = plan.store.branch()?;
+    let is_same_branch = plan.store.session_json(&log.entries[0])?.branch == branch;
+    if file.read()?.is_none() && !is_same_branch {
+        // It is not lost: it stands on the branch that the last session worked on.
+        return Ok(());
+    }
+    let redactor = Redactor::new(&plan.redaction_rules, &plan.redaction_allow)?;
+    mend(&file, &redactor, &expected_progress(plan.store, &log)?, &[], say)
+}
+
+fn catch_up(
+    recorder: &mut Recorder<'_>,
+    place: &Place,
+    rebuilt: Vec<u8>,
+    say: &mut dyn FnMut(&Event),
+) -> Result<()> {
+    let file = ProgressFile::new(&place.progress_path);
+    mend(&file, recorder.redactor(), &rebuilt, &[], say)?;
+    // What a person added since is an edit to be recorded with the next record.
+    let found = file.read()?.unwrap_or_default();
+    let (text, _) = recorder.redactor().redact_text(&String::from_utf8_lossy(&found));
+    recorder.expect_progress(if text.as_bytes() == rebuilt { found } else { rebuilt });
+    Ok(())
+}
+
+/// Appends to the file what the record has and it has not.
+fn mend(
+    file: &ProgressFile,
+    redactor: &Redactor,
+    rebuilt: &[u8],
+    entries: &[&[u8]],
+    say: &mut dyn FnMut(&Event),
+) -> Result<()> {
+    let found = file.read()?;
+    let text = found.as_ref().map(|found| redactor.redact_text(&String::from_utf8_lossy(found)).0);
+    match journal::catch_up(rebuilt, entries, text.as_deref().map(str::as_bytes)) {
+        CatchUp::UpToDate => Ok(()),
+        CatchUp::Append(bytes) | CatchUp::Rebuild(bytes) => file.append(&bytes),
+        CatchUp::Edited { missing, changed_entries } => {
+            if !changed_entries.is_empty() {
+                warn(say, format!("{}: a past entry was changed", file.path()));
+            }
+            file.append(&missing)
+        }
+    }
+}
+
+fn warn(say: &mut dyn FnMut(&Event), message: String) {
+    say(&Event::Warning { message });
+}

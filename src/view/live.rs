@@ -1,0 +1,164 @@
+//! A session as it runs: events in, lines out.
+
+use std::io::{self, Write};
+
+use crate::record::{AgentEvent, Event, Iteration, Session, StopReason, Tokens};
+
+use super::style::{Count, Hue, Paint, cut, duration, grouped, one_line, sign};
+
+/// How much of a running agent is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    Normal,
+    /// Also what the agent says and which tools it uses.
+    Verbose,
+}
+
+/// Longest piece of an agent's words on one line, in characters.
+const WIDTH: usize = 100;
+
+/// Writes a line or two for each event.
+pub struct Live<W> {
+    out: W,
+    paint: Paint,
+    detail: Detail,
+    max_iterations: u32,
+    runs: u32,
+}
+
+impl<W: Write> Live<W> {
+    pub fn new(out: W, paint: Paint, detail: Detail) -> Self {
+        Self { out, paint, detail, max_iterations: 0, runs: 0 }
+    }
+
+    pub fn show(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::SessionStarted { session, feature, agent, max_iterations, tasks, is_resumed } => {
+                self.max_iterations = *max_iterations;
+                let verb = if *is_resumed { "resumes" } else { "starts" };
+                let head = self.paint.paint(Hue::Bold, &format!("ralph {verb} on {}", one_line(feature)));
+                writeln!(self.out, "{head}")?;
+                let all = tasks.done + tasks.open;
+                writeln!(
+                    self.out,
+                    "  {} of {} done, agent {}, at most {}",
+                    tasks.done,
+                    Count(all as u64, "task"),
+                    one_line(agent),
+                    Count(u64::from(*max_iterations), "iteration")
+                )?;
+                writeln!(self.out, "{}", self.dim(&format!("  session {session}")))?;
+            }
+            Event::IterationStarted { iteration, task, attempt, .. } => {
+                self.runs += 1;
+                let again = if *attempt > 1 { format!(" (try {attempt})") } else { String::new() };
+                let title = cut(&one_line(&task.text), WIDTH);
+                let head = self.paint.paint(Hue::Bold, &format!("iteration {iteration}"));
+                writeln!(self.out, "\n{head}  {}{again}  {title}", one_line(&task.name))?;
+            }
+            Event::AgentEvent { event, .. } => self.agent_event(event)?,
+            Event::ValidationFinished { command, exit, duration_ms, .. } => {
+                let how = match exit.reason {
+                    None => format!("exited {}", exit.code),
+                    Some(reason) => reason.as_str().replace('_', " "),
+                };
+                let hue = if exit.is_success() { Hue::Green } else { Hue::Red };
+                let how = self.paint.paint(hue, &how);
+                let command = cut(&one_line(command), WIDTH);
+                writeln!(self.out, "  validation  {command} {how} in {}", duration(*duration_ms))?;
+            }
+            Event::IterationRecorded { record, commit, .. } => {
+                let (hue, mark) = sign(record.outcome);
+                let story = self.paint.paint(hue, &format!("{mark} {}", one_line(&record.story())));
+                let commit = self.dim(commit.short());
+                writeln!(self.out, "  {story}{}  {commit}", claims(record))?;
+            }
+            Event::Warning { message } => {
+                let label = self.paint.paint(Hue::Yellow, "warning:");
+                writeln!(self.out, "  {label} {}", one_line(message))?;
+            }
+            Event::SessionEnded { session, unrecognised, .. } => self.ended(session, unrecognised)?,
+        }
+        self.out.flush()
+    }
+
+    fn agent_event(&mut self, event: &AgentEvent) -> io::Result<()> {
+        if self.detail == Detail::Normal
+            && !matches!(event, AgentEvent::Error { .. } | AgentEvent::Retry { .. })
+        {
+            return Ok(());
+        }
+        let line = match event {
+            AgentEvent::Text { text } => cut(&one_line(text.trim()), WIDTH),
+            AgentEvent::ToolStarted { tool_name, arguments_summary } => {
+                cut(&format!("{} {}", one_line(tool_name), one_line(arguments_summary)), WIDTH)
+            }
+            AgentEvent::ToolEnded { tool_name, is_error: true } => format!("{} failed", one_line(tool_name)),
+            AgentEvent::ToolEnded { .. } | AgentEvent::Usage { .. } => return Ok(()),
+            AgentEvent::Retry { message } => format!("tries again: {}", cut(&one_line(message), WIDTH)),
+            AgentEvent::Error { message } => format!("error: {}", cut(&one_line(message), WIDTH)),
+        };
+        if line.is_empty() {
+            Ok(())
+        } else {
+            writeln!(self.out, "{}", self.paint.paint(Hue::Dim, &format!("  agent  {line}")))
+        }
+    }
+
+    fn ended(&mut self, session: &Session, unrecognised: &[String]) -> io::Result<()> {
+        let reason = session.stop_reason.unwrap_or(StopReason::Interrupted);
+        let hue = if reason == StopReason::Completed { Hue::Green } else { Hue::Yellow };
+        let mut words = reason.as_str().replace('_', " ");
+        if let Some(limit) = session.limit {
+            words = format!("{words} ({limit})");
+        }
+        writeln!(self.out, "\n{}", self.paint.paint(hue, &format!("{}: {words}", session.status)))?;
+        writeln!(
+            self.out,
+            "  {} in {}, {} of {} done",
+            Count(session.tasks_completed as u64, "task"),
+            Count(u64::from(session.iterations_run), "iteration"),
+            session.tasks_done,
+            session.tasks_done + session.tasks_remaining
+        )?;
+        let time = session.duration_ms.agent.unwrap_or(0) + session.duration_ms.validation.unwrap_or(0);
+        writeln!(self.out, "  time {}{}", duration(time), tokens(&session.tokens))?;
+        if !unrecognised.is_empty() {
+            writeln!(self.out, "  boxes that Markdown does not know, which nobody will tick:")?;
+            for line in unrecognised {
+                writeln!(self.out, "    {}", cut(&one_line(line), WIDTH))?;
+            }
+        }
+        let id = &session.id;
+        writeln!(self.out, "{}", self.dim(&format!("  look: specify ralph log --session {id}")))
+    }
+
+    fn dim(&self, text: &str) -> String {
+        self.paint.paint(Hue::Dim, text)
+    }
+}
+
+/// What the agent claimed and the engine found untrue.
+fn claims(record: &Iteration) -> &'static str {
+    use crate::record::Claim::{Promise, Ticked};
+    match (record.false_claim.contains(&Ticked), record.false_claim.contains(&Promise)) {
+        (true, true) => "  (ticked and promised, both untrue)",
+        (true, false) => "  (it had ticked the box)",
+        (false, true) => "  (it had promised that all is done)",
+        (false, false) => "",
+    }
+}
+
+/// `, 4,600 tokens in (6,000 from cache), 166 out`; nothing where no agent told.
+fn tokens(tokens: &Tokens) -> String {
+    if tokens.is_unknown() {
+        return String::new();
+    }
+    let number = |value: Option<u64>| value.map_or("?".to_owned(), grouped);
+    format!(
+        ", {} tokens in ({} from cache), {} out",
+        number(tokens.input),
+        number(tokens.cache_read),
+        number(tokens.output)
+    )
+}

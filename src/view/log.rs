@@ -1,0 +1,88 @@
+//! The list of iterations, and the list of sessions.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use crate::record::{LogEntry, Session};
+
+use super::style::{Count, Hue, Paint, cut, duration, one_line, sign};
+
+/// One session with the iterations of it that are to be listed.
+pub struct Listed<'a> {
+    pub session: &'a Session,
+    pub iterations: Vec<&'a LogEntry>,
+}
+
+/// Iterations under the session that they belong to, oldest first.
+pub fn write_iterations(out: &mut dyn Write, sessions: &[Listed<'_>], paint: Paint) -> io::Result<()> {
+    for (i, listed) in sessions.iter().enumerate() {
+        if i > 0 {
+            writeln!(out)?;
+        }
+        writeln!(out, "{}", session_line(listed.session, paint))?;
+        for entry in &listed.iterations {
+            writeln!(out, "{}", iteration_line(entry, paint))?;
+        }
+    }
+    Ok(())
+}
+
+pub fn write_sessions(out: &mut dyn Write, sessions: &[Session], paint: Paint) -> io::Result<()> {
+    for session in sessions {
+        writeln!(out, "{}", session_line(session, paint))?;
+    }
+    Ok(())
+}
+
+fn session_line(session: &Session, paint: Paint) -> String {
+    let reason =
+        session.stop_reason.map_or(String::new(), |reason| match reason.as_str().replace('_', " ") {
+            word if word == session.status.as_str() => String::new(),
+            words => format!(" ({words})"),
+        });
+    let id = paint.paint(Hue::Bold, session.id.as_str());
+    format!(
+        "{id}  {}  {}{reason}, {}, {} of {} done",
+        one_line(&session.feature),
+        session.status,
+        Count(u64::from(session.iterations_run), "iteration"),
+        session.tasks_done,
+        Count((session.tasks_done + session.tasks_remaining) as u64, "task")
+    )
+}
+
+fn iteration_line(entry: &LogEntry, paint: Paint) -> String {
+    // The subject says what happened; the feature and the number stand in their own columns already.
+    let story = entry.subject.split_once(", ").map_or(entry.subject.as_str(), |(_, story)| story);
+    let (hue, mark) = entry.outcome.map_or((Hue::Dim, " "), sign);
+    let time = entry.duration_ms.agent.unwrap_or(0) + entry.duration_ms.validation.unwrap_or(0);
+    format!(
+        "  {:>3}  {}  {:>12}  {}",
+        entry.iteration.unwrap_or_default(),
+        paint.paint(hue, &format!("{mark} {}", cut(&one_line(story), 60))),
+        duration(time),
+        paint.paint(Hue::Dim, &format!("{}  {}", entry.ended_at, entry.commit.short()))
+    )
+}
+
+/// `{"iterations": [...]}` with the fields of `iteration.json` that the trailers hold.
+pub fn iterations_json<'a>(entries: impl Iterator<Item = &'a LogEntry>) -> Value {
+    let iterations: Vec<Value> = entries
+        .map(|entry| {
+            let mut value =
+                json!({"id": format!("{}-iter-{}", entry.session, entry.iteration.unwrap_or_default())});
+            if let (Value::Object(map), Ok(Value::Object(fields))) = (&mut value, serde_json::to_value(entry))
+            {
+                map.extend(fields);
+            }
+            value
+        })
+        .collect();
+    json!({ "iterations": iterations })
+}
+
+/// `{"sessions": [...]}`
+pub fn sessions_json(sessions: &[Session]) -> Value {
+    json!({ "sessions": sessions })
+}

@@ -1,0 +1,95 @@
+//! One iteration, for reading.
+
+use std::io::{self, Write};
+
+use crate::record::Iteration;
+
+use super::style::{Count, Hue, Paint, cut, duration, grouped, inert, one_line, sign};
+
+/// How many tool calls are listed.
+const TOOL_CALLS: usize = 20;
+
+/// The facts, the entry of progress.txt, and how to see the rest.
+pub fn write(
+    out: &mut dyn Write,
+    iteration: &Iteration,
+    commit: &str,
+    entry: &str,
+    paint: Paint,
+) -> io::Result<()> {
+    let (hue, mark) = sign(iteration.outcome);
+    let head = format!("{mark} iteration {}: {}", iteration.iteration, one_line(&iteration.story()));
+    writeln!(out, "{}", paint.paint(hue, &head))?;
+    let mut fact = |name: &str, value: String| {
+        writeln!(out, "{} {value}", paint.paint(Hue::Dim, &format!("{name:<11}")))
+    };
+    fact("session", format!("{} on {}", iteration.session, one_line(&iteration.feature)))?;
+    fact("commit", commit.to_owned())?;
+    if let Some(task) = &iteration.task {
+        let text = iteration.task_text.as_deref().unwrap_or_default();
+        fact("task", format!("{} {}", one_line(task), cut(&one_line(text), 100)))?;
+    }
+    let model = iteration.model.as_deref().map_or(String::new(), |model| format!(" ({})", one_line(model)));
+    fact(
+        "agent",
+        format!(
+            "{}{model}{}",
+            one_line(&iteration.agent),
+            end(iteration.exit.agent, iteration.duration_ms.agent)
+        ),
+    )?;
+    if let Some(command) = &iteration.validation_command {
+        let end = end(iteration.exit.validation, iteration.duration_ms.validation);
+        fact("validation", format!("{}{end}", one_line(command)))?;
+    }
+    if !iteration.tokens.is_unknown() {
+        let number = |value: Option<u64>| value.map_or("?".to_owned(), grouped);
+        let tokens = &iteration.tokens;
+        fact(
+            "tokens",
+            format!(
+                "input {}, cache read {}, cache write {}, output {}",
+                number(tokens.input),
+                number(tokens.cache_read),
+                number(tokens.cache_write),
+                number(tokens.output)
+            ),
+        )?;
+    }
+    if !iteration.false_claim.is_empty() {
+        let ticked = iteration.claims.ticked.join(", ");
+        let promise = if iteration.claims.promise { "that all is done" } else { "" };
+        let said: Vec<&str> =
+            [ticked.as_str(), promise].into_iter().filter(|text| !text.is_empty()).collect();
+        fact("claimed", format!("{}, which was not true", one_line(&said.join(" and "))))?;
+    }
+    if !iteration.tool_calls.is_empty() {
+        writeln!(
+            out,
+            "{}",
+            paint.paint(Hue::Dim, &Count(iteration.tool_calls.len() as u64, "tool call").to_string())
+        )?;
+        for call in iteration.tool_calls.iter().take(TOOL_CALLS) {
+            let failed = if call.is_error { " failed" } else { "" };
+            let line = format!("{}{failed} {}", one_line(&call.tool_name), one_line(&call.arguments_summary));
+            writeln!(out, "  {}", cut(&line, 110))?;
+        }
+    }
+    writeln!(out, "\n{}", inert(entry.trim()))?;
+    writeln!(
+        out,
+        "\n{}",
+        paint.paint(
+            Hue::Dim,
+            "more: --prompt, --agent, --stdout, --stderr, --tasks give the stored bytes; --json the record"
+        )
+    )
+}
+
+fn end(code: Option<i32>, milliseconds: Option<u64>) -> String {
+    match (code, milliseconds) {
+        (Some(code), Some(time)) => format!(", exit {code} after {}", duration(time)),
+        (Some(code), None) => format!(", exit {code}"),
+        (None, _) => ", did not end by itself".to_owned(),
+    }
+}

@@ -1,0 +1,134 @@
+//! Colours, counts and durations: the words and looks that all views share.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::record::Outcome;
+
+/// Whether text carries colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Paint {
+    Plain,
+    Colour,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Hue {
+    Green,
+    Red,
+    Yellow,
+    Dim,
+    Bold,
+}
+
+impl Paint {
+    pub fn paint(self, hue: Hue, text: &str) -> String {
+        let code = match hue {
+            Hue::Green => "32",
+            Hue::Red => "31",
+            Hue::Yellow => "33",
+            Hue::Dim => "2",
+            Hue::Bold => "1",
+        };
+        match self {
+            Self::Plain => text.to_owned(),
+            Self::Colour => format!("\x1b[{code}m{text}\x1b[0m"),
+        }
+    }
+}
+
+/// The colour and the sign of an outcome.
+pub fn sign(outcome: Outcome) -> (Hue, &'static str) {
+    match outcome {
+        Outcome::Success => (Hue::Green, "✔"),
+        Outcome::Failure => (Hue::Red, "✘"),
+        Outcome::Skipped => (Hue::Yellow, "»"),
+        Outcome::Interrupted => (Hue::Yellow, "‖"),
+    }
+}
+
+/// `1 task`, `2 tasks`.
+#[derive(Debug, Clone, Copy)]
+pub struct Count<'a>(pub u64, pub &'a str);
+
+impl fmt::Display for Count<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(number, noun) = self;
+        write!(f, "{} {noun}{}", grouped(*number), if *number == 1 { "" } else { "s" })
+    }
+}
+
+/// `1,234,567`
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `940 ms`, `6.1 s`, `2 min 3 s`, `1 h 40 min`
+pub fn duration(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1000;
+    match seconds {
+        0 => format!("{milliseconds} ms"),
+        1..60 => format!("{}.{} s", seconds, milliseconds % 1000 / 100),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// As [`duration`], for what is measured as one.
+pub fn span(duration: Duration) -> String {
+    self::duration(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Text from outside, safe on a terminal: no control characters but tabs, on one line.
+pub fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\t' { ' ' } else { c }).collect()
+}
+
+/// Text from outside, safe on a terminal: control characters but tabs and line ends are shown, not obeyed.
+pub fn inert(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && !matches!(c, '\t' | '\n') { '\u{fffd}' } else { c }).collect()
+}
+
+/// The first `width` characters, with an ellipsis where something was cut.
+pub fn cut(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_durations_read_like_words() {
+        assert_eq!(Count(1, "task").to_string(), "1 task");
+        assert_eq!(Count(1_234, "task").to_string(), "1,234 tasks");
+        for (milliseconds, text) in [
+            (0, "0 ms"),
+            (940, "940 ms"),
+            (6_140, "6.1 s"),
+            (123_000, "2 min 3 s"),
+            (6_000_000, "1 h 40 min"),
+        ] {
+            assert_eq!(duration(milliseconds), text);
+        }
+    }
+
+    #[test]
+    fn nothing_from_outside_reaches_the_terminal_as_a_command() {
+        assert_eq!(one_line("a\x1b[31m\r\nb"), "a [31m  b");
+        assert_eq!(inert("a\x1b]0;x\x07\nb\tc"), "a\u{fffd}]0;x\u{fffd}\nb\tc");
+        assert_eq!(cut("abcdef", 4), "abc…");
+        assert_eq!(cut("abcd", 4), "abcd");
+    }
+}

@@ -93,16 +93,16 @@ trap finish EXIT
 # An environment with nothing of the user's in it.
 python=$(dirname "$(python3 -c 'import sys; print(sys.executable)')")
 node=$(command -v node || true)
-mkdir -p "$work/home" "$work/bin" "$work/streams"
+mkdir -p "$work/home" "$work/tmp" "$work/bin" "$work/streams"
 project=$work/project
 for name in $(compgen -e); do
   case $name in
-    PATH | LANG | TERM | TMPDIR | CI | RALPH_CI_KEEP) ;;
+    PATH | LANG | TERM | CI | RALPH_CI_KEEP) ;;
     *) unset "$name" ;;
   esac
 done
-export HOME=$work/home GIT_CONFIG_NOSYSTEM=1 LC_ALL=C.UTF-8 IS_SANDBOX=1
-export DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 ANTHROPIC_API_KEY=none-is-needed
+export HOME=$work/home TMPDIR=$work/tmp GIT_CONFIG_NOSYSTEM=1 LC_ALL=C.UTF-8 IS_SANDBOX=1
+export CLAUDE_CODE_TMPDIR=$work/tmp DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 ANTHROPIC_API_KEY=none-is-needed
 export PATH=$work/bin:${ours:+$(dirname "$ours"):}$speckit:$python:${node:+$(dirname "$node"):}/usr/local/bin:/usr/bin:/bin
 git config --global user.name 'Ada Example'
 git config --global user.email ada@example.com
@@ -144,6 +144,7 @@ done
 [[ -s $work/port ]] || fail "the model server does not listen"
 export ANTHROPIC_BASE_URL=http://127.0.0.1:$(<"$work/port")
 
+head=$(git rev-parse HEAD)
 status=0
 if $rehearse; then
   for task in T001 T002 T003; do
@@ -172,6 +173,15 @@ specify ralph rebuild --check || fail "rebuild --check found a difference"
 git fsck --strict --no-progress >"$work/fsck.log" 2>&1 || { cat "$work/fsck.log" >&2; fail "git fsck --strict found a fault"; }
 ! grep -v '^dangling\|^notice: ' "$work/fsck.log" >&2 || fail "git fsck --strict has something to say"
 say "rebuild --check and git fsck --strict are content"
+
+[[ $(git rev-parse HEAD) == "$head" && $(git symbolic-ref HEAD) == refs/heads/main ]] || fail "the user's branch moved"
+git diff --cached --quiet HEAD || fail "the user's index changed"
+[[ -z $(git stash list) ]] || fail "the user's stash changed"
+left=$(find .git \( -name '*.lock' -o -name 'tmp_obj_*' \) -print)
+[[ -z $left ]] || fail "left in the git directory: $left"
+left=$(find "$(git rev-parse --git-common-dir)/ralph/spool" -type f 2>/dev/null || true)
+[[ -z $left ]] || fail "left in the spool: $left"
+say "branch, index and stash are as they were"
 
 # A clone that fetched nothing but the refs reads the same, with git alone and with us.
 git clone --quiet --no-local "$project" "$work/clone"

@@ -35,7 +35,7 @@ trailer() {
 # files MANIFEST: a line `path length sha256 chunks` for each file; chunks is 1 where the manifest has none.
 files() {
   awk '
-    /^  "files": \{/ { inside = 1; next }
+    /^  "files": \{$/ { inside = 1; next }
     /^  \}/ { inside = 0 }
     !inside { next }
     /^    "/ { path = $1; gsub(/[":]/, "", path); length_ = ""; sum = ""; chunks = 1 }

@@ -1,0 +1,12 @@
+#!/bin/sh
+# Runs every test in tests/. Fails where one fails, or where there is none.
+failed=0
+for test in tests/*.sh; do
+  if [ -f "$test" ] && sh "$test"; then
+    echo "ok   $test"
+  else
+    echo "FAIL $test" >&2
+    failed=1
+  fi
+done
+exit "$failed"

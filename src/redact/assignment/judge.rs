@@ -1,0 +1,197 @@
+//! Whether the value of a name that promises a secret is one, or a placeholder, a word, or code.
+
+use super::{Kind, Name, Tie, Value};
+use crate::redact::{MARKER, contains};
+
+/// Words that stand where a value would, in code, schemas and manuals.
+const WORDS: &[&str] = &[
+    "any",
+    "auto",
+    "basic",
+    "bearer",
+    "bool",
+    "boolean",
+    "bytes",
+    "changeme",
+    "default",
+    "disabled",
+    "dummy",
+    "empty",
+    "enabled",
+    "env",
+    "example",
+    "false",
+    "hidden",
+    "hashed",
+    "inherit",
+    "input",
+    "int",
+    "integer",
+    "invalid",
+    "keyword",
+    "missing",
+    "never",
+    "nil",
+    "no",
+    "none",
+    "null",
+    "number",
+    "object",
+    "off",
+    "on",
+    "optional",
+    "placeholder",
+    "plaintext",
+    "private",
+    "public",
+    "raw",
+    "read",
+    "redacted",
+    "required",
+    "string",
+    "str",
+    "text",
+    "true",
+    "undefined",
+    "unknown",
+    "value",
+    "void",
+    "write",
+    "yes",
+];
+
+/// Parts of words that name a secret and are none: `user_password`, `YOUR_API_KEY`.
+const NAMES: &[&str] =
+    &["password", "passwd", "passphrase", "token", "secret", "apikey", "api_key", "api-key", "credential"];
+
+/// How values begin that come from elsewhere.
+const LOOKUPS: &[&str] = &[
+    "process.env",
+    "import.meta",
+    "os.environ",
+    "os.getenv",
+    "std::env",
+    "env.",
+    "env(",
+    "secrets.",
+    "getenv",
+    "ENV[",
+    "your",
+    "YOUR",
+    "Your",
+];
+
+pub(super) fn is_secret(name: &Name, tie: Tie, value: &Value<'_>, follows: Option<u8>) -> bool {
+    let text = &value.text[..value.text.len().min(super::JUDGED)];
+    if text.len() < 4 || contains(text, MARKER.as_bytes()) || is_placeholder(text) || is_elsewhere(text) {
+        return false;
+    }
+    if text.iter().any(u8::is_ascii_whitespace) {
+        let is_sentence = !name.is_passphrase && !(name.is_screaming && tie == Tie::Tight);
+        return !is_sentence && text.len() >= 8 && is_edged_by_words(text);
+    }
+    if !value.is_quoted && is_code(text) {
+        return false;
+    }
+    if is_label(text) {
+        return false;
+    }
+    if text.iter().all(|&byte| byte.is_ascii_digit() || b".,_-".contains(&byte)) {
+        let least = if name.kind == Kind::Password { 6 } else { 12 };
+        return tie == Tie::Tight && text.len() >= least;
+    }
+    if name.is_screaming && tie == Tie::Tight {
+        return true;
+    }
+    let is_mixed = is_mixed(text);
+    match (name.kind, value.is_quoted) {
+        (Kind::Password, true) => true,
+        (Kind::Key | Kind::Authorization, true) => text.len() >= 6,
+        (Kind::Token, true) => text.len() >= 8 && is_mixed || text.len() >= 20 && is_one_word(text),
+        (Kind::Password, false) => {
+            let ends_line = matches!(follows, None | Some(b'\n' | b'\r' | b'\\'));
+            is_mixed || text.len() >= 6 && (ends_line || tie == Tie::Tight) && is_plain_word(text)
+        }
+        (Kind::Key | Kind::Authorization, false) => {
+            text.len() >= 8 && is_mixed || text.len() >= 20 && is_one_word(text)
+        }
+        (Kind::Token, false) => {
+            let least = if tie == Tie::Tight { 8 } else { 12 };
+            text.len() >= least && is_mixed || text.len() >= 20 && is_one_word(text)
+        }
+    }
+}
+
+/// Whether a value says that the secret belongs here, or hides it already.
+pub(in crate::redact) fn is_placeholder(text: &[u8]) -> bool {
+    let Some(&first) = text.first() else { return true };
+    let is_masked = text.iter().all(|byte| b"*xX.-_#?".contains(byte)) || contains(text, b"***");
+    let is_template = b"$<{%[(".contains(&first);
+    let is_cut = contains(text, b"...") || contains(text, "…".as_bytes());
+    let is_word = WORDS.iter().any(|word| text.eq_ignore_ascii_case(word.as_bytes()));
+    is_masked || is_template || is_cut || is_word || text.iter().all(|&byte| byte == first)
+}
+
+/// Whether a value says where the secret is.
+fn is_elsewhere(text: &[u8]) -> bool {
+    LOOKUPS.iter().any(|lookup| text.starts_with(lookup.as_bytes()))
+        || contains(&text[..text.len().min(16)], b"://")
+        || is_path(text)
+}
+
+fn is_path(text: &[u8]) -> bool {
+    let is_rooted = [b"/".as_slice(), b"./", b"../", b"~/"].iter().any(|root| text.starts_with(root));
+    is_rooted && text[1..].contains(&b'/') && !text.iter().any(u8::is_ascii_digit)
+}
+
+/// Whether a value without quotes is an expression: a call, a path of names, a reference, a type.
+fn is_code(text: &[u8]) -> bool {
+    let first = text[0];
+    if b"&*!@/".contains(&first) && text.len() < 32 {
+        return true;
+    }
+    let name =
+        text.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(text.len());
+    if !first.is_ascii_alphabetic() && first != b'_' {
+        return false;
+    }
+    match &text[name..] {
+        [b'(' | b'[' | b'{', ..] | [b':', b':', ..] | [b'!', b'(', ..] | [b'?', b'.', ..] => true,
+        [b'.', next, ..] => next.is_ascii_alphabetic() || *next == b'_',
+        _ => false,
+    }
+}
+
+/// Whether a value is the name of a secret.
+fn is_label(text: &[u8]) -> bool {
+    let plain = text.to_ascii_lowercase();
+    let is_wordy = plain.iter().all(|&byte| byte.is_ascii_alphabetic() || b"_-.: ".contains(&byte));
+    is_wordy && NAMES.iter().any(|name| contains(&plain, name.as_bytes()))
+}
+
+/// Whether a value has digits, signs, or small and capital letters in disorder, as words have not.
+pub(super) fn is_mixed(text: &[u8]) -> bool {
+    let has_letter = text.iter().any(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii());
+    let has_other = text.iter().any(|byte| byte.is_ascii_digit() || b"!@#$%^&*+=~/".contains(byte));
+    let has_capital = text.iter().skip(1).any(u8::is_ascii_uppercase);
+    let has_small = text.iter().any(u8::is_ascii_lowercase);
+    has_letter && (has_other || has_capital && has_small && !is_camel(text))
+}
+
+/// Whether capitals stand only at the beginnings of words of three letters and more.
+fn is_camel(text: &[u8]) -> bool {
+    text.split(u8::is_ascii_uppercase).skip(1).all(|word| word.len() >= 2)
+        && text.iter().all(u8::is_ascii_alphabetic)
+}
+
+fn is_one_word(text: &[u8]) -> bool {
+    text.iter().all(u8::is_ascii_alphanumeric)
+}
+
+fn is_plain_word(text: &[u8]) -> bool {
+    text.iter().all(|&byte| byte.is_ascii_lowercase() || byte == b'-')
+}
+
+fn is_edged_by_words(text: &[u8]) -> bool {
+    text[0].is_ascii_alphanumeric() && !text[text.len() - 1].is_ascii_whitespace()
+}

@@ -1,0 +1,95 @@
+//! Reading through a redactor, a window at a time.
+
+use std::io::{self, ErrorKind, Read};
+
+use super::{AHEAD, BEHIND, Counts, End, Redactor, Scan, WINDOW};
+
+/// Cuts a stream into windows that overlap. Where they are cut depends on nothing but the bytes.
+#[derive(Debug)]
+pub(super) struct Windows<R> {
+    reader: R,
+    bytes: Vec<u8>,
+    is_at_end: bool,
+}
+
+impl<R: Read> Windows<R> {
+    pub(super) fn new(reader: R) -> Self {
+        Self { reader, bytes: Vec::new(), is_at_end: false }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Forgets what is done and reads on. None once all is done.
+    pub(super) fn fill(&mut self, scan: &mut Scan) -> io::Result<Option<End>> {
+        if self.is_at_end {
+            return Ok(None);
+        }
+        let done = scan.at.saturating_sub(BEHIND);
+        self.bytes.drain(..done);
+        scan.at -= done;
+        scan.floor = scan.floor.saturating_sub(done);
+
+        let mut length = self.bytes.len();
+        self.bytes.resize(WINDOW + AHEAD + BEHIND, 0);
+        while length < self.bytes.len() {
+            match self.reader.read(&mut self.bytes[length..]) {
+                Ok(0) => {
+                    self.is_at_end = true;
+                    break;
+                }
+                Ok(read) => length += read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.bytes.truncate(length);
+                    return Err(error);
+                }
+            }
+        }
+        self.bytes.truncate(length);
+        Ok(Some(if self.is_at_end { End::Final } else { End::MoreToCome }))
+    }
+}
+
+/// What `reader` gives, redacted.
+#[derive(Debug)]
+pub struct RedactingReader<'r, R> {
+    redactor: &'r Redactor,
+    windows: Windows<R>,
+    scan: Scan,
+    ready: Vec<u8>,
+    given: usize,
+}
+
+impl<'r, R: Read> RedactingReader<'r, R> {
+    pub fn new(redactor: &'r Redactor, reader: R) -> Self {
+        Self { redactor, windows: Windows::new(reader), scan: Scan::default(), ready: Vec::new(), given: 0 }
+    }
+
+    /// How often each rule hit so far.
+    pub fn counts(&self) -> &Counts {
+        &self.scan.counts
+    }
+}
+
+impl<R: Read> Read for RedactingReader<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.given == self.ready.len() {
+            let Some(end) = self.windows.fill(&mut self.scan)? else { return Ok(0) };
+            self.ready.clear();
+            self.given = 0;
+            let ready = &mut self.ready;
+            self.redactor
+                .scan(self.windows.bytes(), &mut self.scan, end, &mut |part| {
+                    ready.extend_from_slice(part);
+                    Ok(())
+                })
+                .map_err(io::Error::other)?;
+        }
+        let length = buffer.len().min(self.ready.len() - self.given);
+        buffer[..length].copy_from_slice(&self.ready[self.given..self.given + length]);
+        self.given += length;
+        Ok(length)
+    }
+}

@@ -1,0 +1,355 @@
+use std::io::Read;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Secrets are put together here, so that no scanner takes this file for a leak.
+fn secrets() -> Vec<(&'static str, String)> {
+    let letters = |length: usize| "aB3dE5gH7jK9mN1pQ2".chars().cycle().take(length).collect::<String>();
+    let hex = |length: usize| "0a1b2c3d4e5f6789".chars().cycle().take(length).collect::<String>();
+    vec![
+        ("aws-access-key", format!("AKIA{}", "IOSFODNN7QWERTYU")),
+        ("aws-access-key", format!("ASIA{}", "IOSFODNN7QWERTYU")),
+        ("github-token", format!("ghp_{}", letters(36))),
+        ("github-token", format!("gho_{}", letters(36))),
+        ("github-token", format!("ghu_{}", letters(36))),
+        ("github-token", format!("ghs_{}", letters(36))),
+        ("github-token", format!("ghr_{}", letters(36))),
+        ("github-token", format!("github_pat_{}_{}", letters(22), letters(59))),
+        ("gitlab-token", format!("glpat-{}", letters(20))),
+        ("slack-token", format!("xoxb-123456789012-{}", letters(24))),
+        ("slack-token", format!("xoxp-123456789012-{}", letters(24))),
+        ("stripe-key", format!("sk_live_{}", letters(24))),
+        ("stripe-key", format!("rk_live_{}", letters(24))),
+        ("openai-key", format!("sk-{}", letters(48))),
+        ("openai-key", format!("sk-proj-{}", letters(64))),
+        ("anthropic-key", format!("sk-ant-api03-{}-{}", letters(40), letters(40))),
+        ("google-key", format!("AIza{}", letters(35))),
+        ("npm-token", format!("npm_{}", letters(36))),
+        ("pypi-token", format!("pypi-AgEI{}", letters(80))),
+        ("hugging-face-token", format!("hf_{}", letters(34))),
+        ("sendgrid-key", format!("SG.{}.{}", letters(22), letters(43))),
+        ("twilio-key", format!("SK{}", hex(32))),
+        ("digitalocean-token", format!("dop_v1_{}", hex(64))),
+        ("jwt", format!("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.{}", letters(43))),
+    ]
+}
+
+fn redactor() -> Redactor {
+    Redactor::new(&[], &[]).unwrap()
+}
+
+fn redact(text: &str) -> String {
+    redactor().redact_text(text).0
+}
+
+#[track_caller]
+fn case(text: &str, expected: &str) {
+    assert_eq!(redact(text), expected, "{text}");
+    assert_eq!(redact(expected), expected, "a second time");
+}
+
+#[test]
+fn every_known_shape_is_found_wherever_it_stands() {
+    for (rule, secret) in secrets() {
+        for (before, after) in [
+            ("", ""),
+            ("see ", " there"),
+            ("\"", "\""),
+            (r"{\n", r"\n}"),
+            ("'", "',"),
+            ("?a=", "&b=c"),
+            ("(", ")."),
+            ("%3D", "%20"),
+        ] {
+            if rule == "sendgrid-key" && after == ")." || rule == "jwt" && after == ")." {
+                continue;
+            }
+            case(&format!("{before}{secret}{after}"), &format!("{before}[redacted:{rule}]{after}"));
+        }
+    }
+}
+
+#[test]
+fn part_of_a_word_is_no_key() {
+    for (_, secret) in secrets() {
+        let text = format!("word{secret}");
+        assert_eq!(redact(&text), text);
+    }
+}
+
+#[test]
+fn a_webhook_keeps_its_host() {
+    let address = format!("https://hooks.slack.com/services/{}", "T00000000/B00000000/abcdefghijkl");
+    case(&address, "https://hooks.slack.com/services/[redacted:slack-webhook]");
+}
+
+#[test]
+fn passwords_in_addresses_go_and_the_rest_stays() {
+    for (text, expected) in [
+        ("postgres://app:hunter2@db/x", "postgres://app:[redacted:url-password]@db/x"),
+        (
+            "git clone https://me:p%40ss@example.com/a.git",
+            "git clone https://me:[redacted:url-password]@example.com/a.git",
+        ),
+        ("redis://:s3cr3t@localhost:6379", "redis://:[redacted:url-password]@localhost:6379"),
+        ("amqp://u:p@ss@host", "amqp://u:[redacted:url-password]@host"),
+        ("\"https://a:bcd@e\\n\"", "\"https://a:[redacted:url-password]@e\\n\""),
+    ] {
+        case(text, expected);
+    }
+    let token = format!("ghp_{}", "a1".repeat(18));
+    case(&format!("https://{token}:x-oauth-basic@github.com"), "https://[redacted:url-password]@github.com");
+    case(&format!("https://{token}@github.com"), "https://[redacted:github-token]@github.com");
+    for same in [
+        "https://example.com/a:b@c",
+        "http://localhost:8080/@scope/name",
+        "ssh://git@github.com/x",
+        "https://user:${PASSWORD}@host",
+        "https://user:<password>@host",
+        "https://user:***@host",
+        "see https://a.b: c@d",
+    ] {
+        case(same, same);
+    }
+}
+
+#[test]
+fn values_of_secret_names_go() {
+    for (text, expected) in [
+        ("MY_SECRET=hunter2", "MY_SECRET=[redacted:secret]"),
+        ("export API_TOKEN=abcdefgh", "export API_TOKEN=[redacted:token]"),
+        ("DB_PASSWORD=correct-horse\nX=1", "DB_PASSWORD=[redacted:password]\nX=1"),
+        ("STRIPE_API_KEY='abc123def'", "STRIPE_API_KEY='[redacted:secret]'"),
+        ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfi", "AWS_SECRET_ACCESS_KEY=[redacted:secret]"),
+        ("aws_secret_access_key = wJalrXUtnFEMI/K7MDENG", "aws_secret_access_key = [redacted:secret]"),
+        ("APP_PASSPHRASE=\"four words of mine\"", "APP_PASSPHRASE=\"[redacted:password]\""),
+        ("password=hunter2&user=me", "password=[redacted:password]&user=me"),
+        ("{\"api_key\": \"abc123def456\"}", "{\"api_key\": \"[redacted:secret]\"}"),
+        ("{\"apiKey\":\"abc123def456\"}", "{\"apiKey\":\"[redacted:secret]\"}"),
+        (r#"{"x":"{\"api_key\": \"abc123def456\"}"}"#, r#"{"x":"{\"api_key\": \"[redacted:secret]\"}"}"#),
+        (r#""a\nDB_TOKEN=abc123xyz\nB=2""#, r#""a\nDB_TOKEN=[redacted:token]\nB=2""#),
+        ("  password: hunter2", "  password: [redacted:password]"),
+        ("password: swordfish\nuser: me", "password: [redacted:password]\nuser: me"),
+        ("client_secret: 'q8Zk-22_aa'", "client_secret: '[redacted:secret]'"),
+        ("'token' => 'abc123def456'", "'token' => '[redacted:token]'"),
+        ("os.environ['API_TOKEN'] = 'abc123def456'", "os.environ['API_TOKEN'] = '[redacted:token]'"),
+        ("const password: &str = \"hunter2\";", "const password: &str = \"[redacted:password]\";"),
+        ("login --password hunter2 --user me", "login --password [redacted:password] --user me"),
+        ("\"password\": \"say \\\"hi\\\"1\"", "\"password\": \"say \\\"hi\\\"1\""),
+        ("\"password\": \"a\\\"b1\"", "\"password\": \"[redacted:password]\""),
+        ("Authorization: Bearer abc123def456", "Authorization: Bearer [redacted:authorization]"),
+        ("-H 'authorization: Basic dXNlcjpwYXNz'", "-H 'authorization: Basic [redacted:authorization]'"),
+        (
+            "\"Authorization\": \"token abc123def456\"",
+            "\"Authorization\": \"token [redacted:authorization]\"",
+        ),
+        ("header Bearer abcdef0123456789", "header Bearer [redacted:authorization]"),
+    ] {
+        case(text, expected);
+    }
+}
+
+#[test]
+fn what_only_looks_like_a_secret_stays() {
+    for same in [
+        "token = 5",
+        "let token = self.next_token();",
+        "let token = tokens[0];",
+        "PASSWORD_MIN_LENGTH=8",
+        "max_tokens: 4096, \"output_tokens\": 1820",
+        "\"token\": \"identifier\"",
+        "API_TOKEN=",
+        "API_TOKEN=${API_TOKEN}",
+        "API_TOKEN=$TOKEN",
+        "API_KEY=<your key>",
+        "api_key: \"your-api-key-here\"",
+        "password: ***",
+        "password=xxxxxxxx",
+        "password: null",
+        "password: true",
+        "password: string;",
+        "password: Option<String>,",
+        "password = process.env.DB_PASSWORD",
+        "password = os.environ[\"DB_PASSWORD\"]",
+        "password = os.getenv('DB_PASSWORD')",
+        "secret: ${{ secrets.DEPLOY_KEY }}",
+        "password=password, token=user_token",
+        "password = config.password",
+        "\"password\": \"Enter your password\"",
+        "type=\"password\" name=\"password\"",
+        "if token == \"abc123def456\"",
+        "Token::Ident(name)",
+        "the password: it must have 8 characters",
+        "Authorization: required",
+        "Authorization: Bearer $TOKEN",
+        "Authorization: Bearer <token>",
+        "commit 4bca6d3e2f1a0b9c8d7e6f5a4b3c2d1e0f9a8b7c",
+        "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "id 6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+        "\"integrity\": \"sha512-v2kDEe57lecTulaDIuNTPy3Ry4gLGJ6Z1O3vE1krgXZNrsQ+LFTGHVxVjcXPs17LhbZVGedAJv8XZ1tvj5FvSg==\"",
+        "checksum = \"8b5288124840bee7b386bc413c487869b360b2b4ec421ea56425128692f2a82c\"",
+        "class=\"sk-fading-circle12-of-many-dots\" task-sk-loading",
+        "npm_config_user_agent, hf_hub_download, SKIPPED",
+        "\"-----BEGIN PRIVATE KEY-----\" is how a block begins",
+        "-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBaMQswCQYDVQQGEwJJ\n-----END CERTIFICATE-----",
+    ] {
+        case(same, same);
+    }
+}
+
+#[test]
+fn private_keys_go_whole_however_their_lines_end() {
+    let line = "MIIEpAIBAAKCAQEA7bq3fQ2v0Zk1cX9wYd5uR8sT4nJ6hL0pQeWrAsDfGhJkLzXc";
+    for end in ["\n", "\r\n", "\\n", "\\\\n", "\n   12\u{2192}", "\n+"] {
+        for label in ["RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PRIVATE KEY", "PGP PRIVATE KEY BLOCK"] {
+            let block = [
+                &format!("-----BEGIN {label}-----"),
+                line,
+                line,
+                "q8Zk==",
+                &format!("-----END {label}-----"),
+            ]
+            .join(end);
+            case(&format!("a {block} b"), "a [redacted:private-key] b");
+        }
+        let cut = ["-----BEGIN RSA PRIVATE KEY-----", line, line].join(end);
+        assert!(!redact(&cut).contains("MIIEpAIB") || end.contains(['+', '1']), "{cut}");
+    }
+}
+
+#[test]
+fn bytes_of_any_kind_stay_as_they_are() {
+    let bytes: Vec<u8> = (0..=255).cycle().take(100_000).collect();
+    assert_eq!(redactor().redact_bytes(&bytes).0, bytes);
+}
+
+#[test]
+fn rules_of_the_user_add_and_allow() {
+    let redactor = Redactor::new(&["ACME-[0-9]{4,}".to_owned()], &["^hunter2$".to_owned()]).unwrap();
+    let (text, counts) =
+        redactor.redact_text("ACME-12345 and ACME-777777, DB_PASSWORD=hunter2 MY_SECRET=abcdefgh");
+    assert_eq!(
+        text,
+        "[redacted:custom] and [redacted:custom], DB_PASSWORD=hunter2 MY_SECRET=[redacted:secret]"
+    );
+    assert_eq!(counts, Counts::from([("custom", 2), ("secret", 1)]));
+}
+
+#[test]
+fn a_broken_rule_is_an_error_that_names_it() {
+    let error = Redactor::new(&["a(".to_owned()], &[]).unwrap_err();
+    assert!(format!("{error:#}").starts_with("read `a(` of redaction.rules: "), "{error:#}");
+    let error = Redactor::new(&[], &["a*".to_owned()]).unwrap_err();
+    assert!(error.to_string().contains("`a*` of redaction.allow matches an empty text"), "{error:#}");
+}
+
+#[test]
+fn a_token_longer_than_any_window_goes_whole() {
+    let text = format!("API_TOKEN={} MY_SECRET='{}' end", "a1".repeat(2_000_000), "b2 c".repeat(700_000));
+    let mut redacted = Vec::new();
+    redactor()
+        .copy(text.as_bytes(), |part| {
+            redacted.extend_from_slice(part);
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(
+        String::from_utf8(redacted).unwrap(),
+        "API_TOKEN=[redacted:token] MY_SECRET='[redacted:secret]' end"
+    );
+}
+
+#[test]
+fn a_text_of_nothing_but_beginnings_takes_no_longer_than_others() {
+    for piece in
+        ["sk-", "eyJ-", "token=", "token='a b", "://a:", "password: x(", "-----BEGIN PRIVATE KEY-----"]
+    {
+        let text = piece.repeat(300_000 / piece.len());
+        assert!(!redact(&text).is_empty());
+    }
+}
+
+/// Gives its bytes in pieces of the sizes it is told.
+struct Pieces<'a> {
+    bytes: &'a [u8],
+    sizes: std::iter::Cycle<std::vec::IntoIter<usize>>,
+}
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let size = self.sizes.next().unwrap().min(buffer.len()).min(self.bytes.len());
+        buffer[..size].copy_from_slice(&self.bytes[..size]);
+        self.bytes = &self.bytes[size..];
+        Ok(size)
+    }
+}
+
+/// Text of secrets, of what surrounds them, and of what only looks like them.
+fn text(separators: &'static [&'static str]) -> impl Strategy<Value = String> {
+    let known: Vec<String> = secrets().into_iter().map(|(_, secret)| secret).collect();
+    let pieces = prop_oneof![
+        3 => prop::sample::select(known),
+        6 => prop::sample::select(vec![
+            "token=", "API_TOKEN=", "\"password\": \"", "password: ", "MY_SECRET='", "https://", "user:", "@host ", "://",
+            "Authorization: Bearer ", "Bearer ", "\"", "'", "\\\"", "\\", "=", ":", ".", "-", "_", "[", "]", "(", "hunter2",
+            "abc", "[redacted:", "[redacted:token]", "AKIA", "eyJ", "ghp_", "SK", "--password ", "é", "\0", "/", "Basic ",
+            "\\n", "%20", "\\u003d", "apiKey", "swordfish", "a b",
+        ]).prop_map(str::to_owned),
+        1 => "[ -~]{0,12}",
+        4 => prop::sample::select(separators).prop_map(str::to_owned),
+    ];
+    prop::collection::vec(pieces, 0..14).prop_map(|pieces| pieces.concat())
+}
+
+const BLOCK: &str =
+    "-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7bq3fQ2v0Zk1cX9wYd5uR8sT4nJ6hL0\n-----END PRIVATE KEY-----";
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn redacted_text_stays_as_it_is(text in text(&[" ", "\n", BLOCK, "-----BEGIN PRIVATE KEY-----"])) {
+        let once = redact(&text);
+        prop_assert_eq!(redact(&once), once);
+    }
+
+    #[test]
+    fn lines_are_redacted_one_by_one(a in text(&[" ", "\n"]), b in text(&[" ", "\n", "\r\n"])) {
+        prop_assert_eq!(redact(&format!("{a}\n{b}")), format!("{}\n{}", redact(&a), redact(&b)));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn sizes_of_reads_and_windows_do_not_matter(
+        parts in prop::collection::vec(text(&[" ", "\n", BLOCK]), 1..40),
+        filler in "[a-z =:\"]{1,3000}",
+        sizes in prop::collection::vec(1_usize..200_000, 1..5),
+    ) {
+        let redactor = Redactor::new(&["[a-f]+[0-9]{3}".to_owned()], &[]).unwrap();
+        let mut text = String::new();
+        while text.len() < WINDOW * 2 + AHEAD {
+            for part in &parts {
+                text.push_str(part);
+                text.push_str(&filler);
+            }
+        }
+        let (whole, whole_counts) = redactor.redact_bytes(text.as_bytes());
+        let mut streamed = Vec::new();
+        let pieces = Pieces { bytes: text.as_bytes(), sizes: sizes.clone().into_iter().cycle() };
+        let counts = redactor.copy(pieces, |part| { streamed.extend_from_slice(part); Ok(()) }).unwrap();
+        prop_assert!(streamed == whole);
+        prop_assert_eq!(&counts, &whole_counts);
+
+        let pieces = Pieces { bytes: text.as_bytes(), sizes: sizes.into_iter().cycle() };
+        let mut reader = RedactingReader::new(&redactor, pieces);
+        let mut read = Vec::new();
+        reader.read_to_end(&mut read).unwrap();
+        prop_assert!(read == whole);
+        prop_assert_eq!(reader.counts(), &whole_counts);
+    }
+}

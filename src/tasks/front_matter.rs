@@ -1,0 +1,107 @@
+//! Where Markdown begins: behind a byte order mark and YAML front matter.
+
+const BOM: char = '\u{feff}';
+
+/// The byte at which the Markdown of `source` begins.
+///
+/// Plain CommonMark reads front matter as a heading and lists in it as tasks. The parser's own option for it
+/// takes such blocks anywhere in a file, so that tasks between two rules would vanish.
+pub(super) fn end(source: &str) -> usize {
+    let start = if source.starts_with(BOM) { BOM.len_utf8() } else { 0 };
+    let mut lines = Lines { rest: &source[start..] };
+    if lines.next().is_none_or(|first| first.trim_end() != "---") {
+        return start;
+    }
+    let mut has_key = false;
+    let mut takes_list = false;
+    while let Some(line) = lines.next() {
+        let line = line.trim_end();
+        match line {
+            "---" | "..." => return if has_key { source.len() - lines.rest.len() } else { start },
+            "" if !has_key => return start,
+            "" => {}
+            _ if line.starts_with([' ', '\t', '#', '}', ']']) => {}
+            _ if line == "-" || line.starts_with("- ") => {
+                // YAML knows a list at the margin only below a key without a value.
+                if !takes_list {
+                    return start;
+                }
+            }
+            _ => match value_of_key(line) {
+                Some(value) => {
+                    has_key = true;
+                    takes_list = value.is_empty() || value.starts_with('#');
+                }
+                None => return start,
+            },
+        }
+    }
+    start
+}
+
+/// What follows `key:`, trimmed.
+fn value_of_key(line: &str) -> Option<&str> {
+    let (key, value) = line.split_once(':')?;
+    let is_key = !key.trim().is_empty() && !key.starts_with(['*', '>', '|', '[', '<']);
+    (is_key && (value.is_empty() || value.starts_with([' ', '\t']))).then(|| value.trim())
+}
+
+/// Lines without their ends, at LF, CRLF and lone CR alike.
+struct Lines<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let end = self.rest.find(['\n', '\r']).unwrap_or(self.rest.len());
+        let (line, tail) = self.rest.split_at(end);
+        self.rest = tail.strip_prefix("\r\n").or_else(|| tail.strip_prefix(['\n', '\r'])).unwrap_or(tail);
+        Some(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn case(source: &str, rest: &str) {
+        assert_eq!(&source[end(source)..], rest, "{source:?}");
+    }
+
+    #[test]
+    fn front_matter_is_cut_at_the_top_only() {
+        case("---\ndescription: \"x\"\n---\n# Tasks\n", "# Tasks\n");
+        case("---\r\na: b\r\n---\r\n# Tasks\r\n", "# Tasks\r\n");
+        case("---\ra: b\r---\r# Tasks", "# Tasks");
+        case("---\ntasks:\n- [ ] a\n- [x] b\n...\nrest", "rest");
+        case("---\n# a comment\na:\n  b\n\nc: d\n---", "");
+        case("# Tasks\n---\na: b\n---\n", "# Tasks\n---\na: b\n---\n");
+    }
+
+    #[test]
+    fn a_rule_at_the_top_is_no_front_matter() {
+        for source in [
+            "---\n\n# Tasks\n- [ ] T001 a\n\n---\n",
+            "---\n# Tasks\n- [ ] T001 a\n---\n",
+            "---\n# Tasks\nStatus: draft\n- [ ] T001 a: b\n---\n",
+            "---\n- [ ] T001 a: b\n---\n",
+            "---\na: b\n",
+            "---",
+            "",
+        ] {
+            case(source, source);
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_stepped_over() {
+        case("\u{feff}- [ ] a", "- [ ] a");
+        case("\u{feff}---\na: b\n---\n- [ ] a", "- [ ] a");
+    }
+}

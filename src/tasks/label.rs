@@ -1,0 +1,311 @@
+//! What stands at the front of a task's text: its id and its tags.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// The text behind a box, taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Label {
+    pub id: Option<Id>,
+    /// Without id, `[P]` and story tag.
+    pub text: String,
+    pub parallel: bool,
+    /// `US1`, as written between the brackets.
+    pub story: Option<String>,
+}
+
+/// An id, without decoration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Id {
+    pub written: String,
+    /// The last id of a range like `T003-T006`, which is one item.
+    pub until: Option<String>,
+    pub family: Family,
+    /// Whether its shape alone makes it an id. `S3` and `2.0` may also be words of a sentence.
+    pub is_certain: bool,
+}
+
+/// Ids that are written alike.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Family {
+    /// `T001`, `TASK-01`, `Task 1.2`.
+    Task,
+    /// `1.`, `1.2`, `2A.1`.
+    Number,
+    /// `WP01`, `FIX-3`: the letters in front.
+    Word(String),
+}
+
+impl Family {
+    /// Whether such ids name requirements and their proofs, not work: `AC-01`, `FR-003`.
+    pub fn is_reference(&self) -> bool {
+        const REFERENCES: &[&str] = &["AC", "ADR", "BR", "DOD", "FR", "NFR", "REQ", "RFC", "SC"];
+        matches!(self, Self::Word(letters) if REFERENCES.contains(&letters.as_str()))
+    }
+}
+
+/// One id, without anything around it. Used for dependencies too.
+pub(super) const ID: &str = concat!(
+    r"(?:(?P<task>T-?\d+(?:\.\d+)*[A-Za-z]?|(?i:task)(?:[-_]|\s+)?\#?\d+(?:\.\d+)*[a-z]?)",
+    r"|(?P<number>\d+[A-Z]?(?:\.\d+)+[a-z]?|\d+)",
+    r"|(?P<word>[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)*(?:\.\d+)*[a-z]?))",
+);
+
+static FIRST_ID: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(&format!("^{ID}")).expect("a valid expression"));
+
+static RANGE_END: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^\s*(?:-|–|—|\.\.+|~)\s*(?P<until>T-?\d+(?:\.\d+)*[A-Za-z]?)\b").expect("a valid expression")
+});
+
+/// A list item pasted behind a box: `- [ ] - [X] T001`.
+static PASTED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^(?:[-*+]|\d+[.)]-?)\s+\[[ xX]\]\s+").expect("a valid expression"));
+
+static STORY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(?i:US|Story)[- ]?\d+[a-z]?(?:\s*[,+/&-]\s*(?:(?i:US|Story)[- ]?)?\d+[a-z]?)*$")
+        .expect("a valid expression")
+});
+
+/// Takes `text` apart; `is_believed` says of an id whether it is one in this file.
+pub(super) fn read(text: &str, is_believed: impl Fn(&Id) -> bool) -> Label {
+    let mut tags = Tags::default();
+    let mut rest = text.trim();
+    let mut kept = String::new();
+    if let Some(pasted) = PASTED.find(rest) {
+        rest = &rest[pasted.end()..];
+    }
+    let front = skip_decoration(rest, &mut tags);
+    let mut id = None;
+    if let Some(found) = id_at(front).filter(|found| is_believed(&found.id)) {
+        kept.push_str(&found.reopened);
+        rest = found.rest;
+        id = Some(found.id);
+    } else {
+        tags = Tags::default();
+    }
+    let others = tags.take_leading(&mut rest);
+    kept.push_str(&others);
+    kept.push_str(rest);
+    let text = tags.take_trailing(&kept);
+    Label { id, text, parallel: tags.parallel, story: tags.story }
+}
+
+/// Steps over signs and tags that may stand before an id.
+fn skip_decoration<'a>(text: &'a str, tags: &mut Tags) -> &'a str {
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || !c.is_ascii() && !c.is_alphanumeric());
+        let Some((tag, behind)) = tag_at(rest) else { return rest };
+        if !tags.take(tag) {
+            return rest;
+        }
+        rest = behind;
+    }
+}
+
+struct Found<'a> {
+    id: Id,
+    /// Emphasis that goes on behind the id.
+    reopened: String,
+    rest: &'a str,
+}
+
+fn id_at(text: &str) -> Option<Found<'_>> {
+    let (openers, bare) = openers(text);
+    let captures = FIRST_ID.captures(bare)?;
+    let written = captures.get(0)?.as_str();
+    let mut rest = &bare[written.len()..];
+    let mut until = None;
+    let mut is_part = false;
+    if captures.name("task").is_some() {
+        if let Some(range) = RANGE_END.captures(rest) {
+            until = range.name("until").map(|until| until.as_str().to_owned());
+            is_part = true;
+        } else if rest.starts_with(['-', '_', '/']) && rest[1..].starts_with(|c: char| c.is_ascii_alphanumeric()) {
+            is_part = true;
+        }
+    }
+    if !is_part && !ends_id(rest) {
+        return None;
+    }
+    let closed = close(&openers, rest)?;
+    let is_marked = closed.is_marked || (!openers.is_empty() && closed.reopened.is_empty());
+    let (family, is_certain) = if captures.name("task").is_some() {
+        let has_space = written.contains(char::is_whitespace);
+        if has_space && !is_marked {
+            return None;
+        }
+        (Family::Task, true)
+    } else if captures.name("number").is_some() {
+        if !written.contains('.') && !(closed.is_marked && rest.trim_start_matches(['*', '`', ']']).starts_with(['.', ')', ':'])) {
+            return None;
+        }
+        (Family::Number, false)
+    } else {
+        word_family(written)?
+    };
+    let id = Id { written: written.to_owned(), until, family, is_certain };
+    // A range or a suffix says more than the id, so the text keeps all of it.
+    rest = if is_part { text } else { closed.rest };
+    let reopened = if is_part { String::new() } else { closed.reopened };
+    Some(Found { id, reopened, rest })
+}
+
+/// Runs of emphasis, code and bracket marks at the front.
+fn openers(text: &str) -> (Vec<&str>, &str) {
+    let mut openers = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next().filter(|c| "*_~`[".contains(*c)) {
+        let end = if first == '[' { 1 } else { rest.len() - rest.trim_start_matches(first).len() };
+        openers.push(&rest[..end]);
+        rest = &rest[end..];
+    }
+    if let Some(behind) = rest.strip_prefix('#').filter(|behind| behind.starts_with('T')) {
+        rest = behind;
+    }
+    (openers, rest)
+}
+
+/// Whether an id may end before `rest`.
+fn ends_id(rest: &str) -> bool {
+    let mut chars = rest.chars();
+    let Some(next) = chars.next() else { return true };
+    match next {
+        '.' | ',' | ':' | '-' | '–' | '—' => !chars.next().is_some_and(|c| c.is_ascii_alphanumeric()),
+        ';' | ')' | ']' | '*' | '~' | '`' | '[' | '(' | '|' | '@' | '_' => true,
+        _ => next.is_whitespace() || !next.is_ascii(),
+    }
+}
+
+struct Closed<'a> {
+    rest: &'a str,
+    reopened: String,
+    /// Whether a sign sets the id apart from the text.
+    is_marked: bool,
+}
+
+fn close<'a>(openers: &[&str], rest: &'a str) -> Option<Closed<'a>> {
+    let mut rest = rest;
+    // A hash of the content: `T020@1f2e3d4c`.
+    if let Some(hash) = rest.strip_prefix('@') {
+        rest = hash.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+    }
+    let mut reopened = String::new();
+    let mut is_marked = false;
+    for opener in openers.iter().rev() {
+        let closer = if *opener == "[" { "]" } else { opener };
+        if let Some(behind) = rest.strip_prefix(closer) {
+            rest = behind;
+            if *opener == "[" && rest.starts_with('(') {
+                rest = &rest[rest.find(')')? + 1..];
+            }
+            continue;
+        }
+        if opener.starts_with(['[', '`']) {
+            return None;
+        }
+        let behind_sign = rest.trim_start_matches([':', '.']);
+        if let Some(behind) = behind_sign.strip_prefix(closer).filter(|_| behind_sign.len() < rest.len()) {
+            rest = behind;
+            is_marked = true;
+        } else {
+            reopened.insert_str(0, opener);
+        }
+    }
+    let trimmed = rest.trim_start();
+    let behind = trimmed.trim_start_matches([':', '.', ')', '—', '–', '|', '-', ' ', '\t']);
+    // A dash is a separator only if it stands alone.
+    let signs = &trimmed[..trimmed.len() - behind.len()];
+    if !signs.is_empty() && (signs.ends_with(char::is_whitespace) || !signs.ends_with('-')) {
+        is_marked = true;
+        rest = behind;
+    }
+    Some(Closed { rest: rest.trim_start(), reopened, is_marked })
+}
+
+fn word_family(written: &str) -> Option<(Family, bool)> {
+    /// Names and standards that end in a number.
+    const NO_IDS: &[&str] = &["CVE", "GPT", "HTTP", "IPV", "ISO", "MD", "PEP", "SHA", "UTF"];
+    let base = written.trim_end_matches(|c: char| c.is_ascii_lowercase());
+    let letters = base.trim_end_matches(|c: char| !c.is_ascii_uppercase());
+    let digits = base.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let family = written.split(|c: char| !c.is_ascii_uppercase()).next()?;
+    // P0 to P4 are priorities.
+    let is_priority = family == "P" && base.len() == 2;
+    if digits == 0 || letters.is_empty() || NO_IDS.contains(&family) || is_priority {
+        return None;
+    }
+    let has_dash = base.contains('-') || base.contains('_');
+    let is_certain = digits >= if has_dash || family == "WP" { 2 } else { 3 };
+    Some((Family::Word(family.to_owned()), is_certain))
+}
+
+#[derive(Debug, Default)]
+struct Tags {
+    parallel: bool,
+    story: Option<String>,
+}
+
+impl Tags {
+    /// Whether `tag` has a meaning for us.
+    fn take(&mut self, tag: &str) -> bool {
+        let tag = tag.trim();
+        if tag == "P" {
+            self.parallel = true;
+            true
+        } else if STORY.is_match(tag) {
+            self.story.get_or_insert_with(|| tag.to_owned());
+            true
+        } else {
+            false
+        }
+    }
+
+    /// Takes our tags from the front of `text` and gives back the others.
+    fn take_leading(&mut self, text: &mut &str) -> String {
+        let mut others = String::new();
+        let mut rest = *text;
+        let mut has_taken = false;
+        while let Some((tag, behind)) = tag_at(rest) {
+            if self.take(tag) {
+                has_taken = true;
+            } else {
+                others.push_str(&rest[..rest.len() - behind.len()]);
+                others.push(' ');
+            }
+            rest = behind.trim_start();
+        }
+        if has_taken {
+            *text = rest.trim_start_matches([':', '—', '–']).trim_start();
+            others
+        } else {
+            String::new()
+        }
+    }
+
+    fn take_trailing(&mut self, text: &str) -> String {
+        let mut rest = text.trim_end();
+        while let Some(start) = rest.ends_with(']').then(|| rest.rfind('[')).flatten() {
+            let is_apart = rest[..start].ends_with(char::is_whitespace);
+            if !is_apart || !self.take(&rest[start + 1..rest.len() - 1]) {
+                break;
+            }
+            rest = rest[..start].trim_end();
+        }
+        rest.to_owned()
+    }
+}
+
+/// The tag that `text` begins with, without its brackets, and what follows.
+fn tag_at(text: &str) -> Option<(&str, &str)> {
+    // The parentheses are cc-sdd's way to write `[P]`.
+    if let Some(behind) = text.strip_prefix("(P)") {
+        return Some(("P", behind));
+    }
+    let bare = text.strip_prefix("`[").map_or_else(|| text.strip_prefix('['), Some)?;
+    let (tag, behind) = bare.split_once(']')?;
+    let behind = if text.starts_with('`') { behind.strip_prefix('`')? } else { behind };
+    (!behind.starts_with('(') && !tag.contains('[')).then_some((tag, behind))
+}

@@ -1,0 +1,382 @@
+//! The items of a task list, and how one is found again in a later version of the file.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::dependencies::{self, Dependency};
+use super::label::{self, Family, Id, Label};
+use super::markdown::{self, TaskBox};
+use super::near_miss::Unrecognised;
+use super::{front_matter, phase, read};
+use crate::record::{Task, TaskCounts, TaskName};
+
+/// What an item of a task list is there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Something to do.
+    Task,
+    /// Something that holds when a task is done: acceptance criteria, steps, checklists.
+    Criterion,
+}
+
+/// One task-list item of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Item {
+    /// From 1.
+    pub line: usize,
+    /// Byte of `[` in the file.
+    pub offset: usize,
+    pub done: bool,
+    /// The character between the brackets.
+    pub mark: char,
+    /// The id as written, without decoration.
+    pub id: Option<String>,
+    /// The first paragraph behind the box on one line, without id, `[P]` and story tag.
+    pub text: String,
+    pub phase: Option<String>,
+    /// The headings above, outermost first.
+    pub headings: Vec<String>,
+    /// How many task-list items this one stands in.
+    pub depth: usize,
+    pub kind: Kind,
+    /// Whether it carries the tag `[P]`.
+    pub parallel: bool,
+    pub story: Option<String>,
+    /// The ids that it waits for; a range is written out with the ids that the file has.
+    pub depends_on: Vec<String>,
+    pub name: TaskName,
+    /// The nearest item around it.
+    #[serde(skip)]
+    pub parent: Option<usize>,
+    /// Whether no task-list item stands in it.
+    #[serde(skip)]
+    pub is_leaf: bool,
+    /// The last id of an item that stands for a range of ids.
+    #[serde(skip)]
+    pub(super) until: Option<String>,
+}
+
+impl Item {
+    /// What an iteration needs to know of it.
+    pub fn to_task(&self) -> Task {
+        Task {
+            name: self.name.clone(),
+            id: self.id.clone(),
+            text: self.text.clone(),
+            phase: self.phase.clone(),
+            story: self.story.clone(),
+        }
+    }
+
+    pub fn is_task(&self) -> bool {
+        self.kind == Kind::Task
+    }
+}
+
+/// All boxes of a file, in the file's order.
+#[derive(Debug, Clone, Default)]
+pub struct TaskList {
+    pub items: Vec<Item>,
+    /// Boxes that Markdown does not know.
+    pub unrecognised: Vec<Unrecognised>,
+    pub(super) is_blank: bool,
+    is_template: bool,
+    by_name: HashMap<TaskName, usize>,
+    by_text: HashMap<String, Vec<usize>>,
+    pub(super) by_id: HashMap<String, Vec<usize>>,
+}
+
+impl TaskList {
+    /// Reads a file's bytes. Only text that is not UTF-8 is refused.
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        let source = read::utf8(bytes)?;
+        let outline = markdown::outline(source, front_matter::end(source));
+        let labels = labels(&outline.boxes);
+        let kinds = kinds(&outline.boxes, &labels);
+        let is_template = is_template(&outline.headings, &labels);
+        let mut names = Names::default();
+        let mut items: Vec<Item> = Vec::with_capacity(outline.boxes.len());
+        let mut waits = Vec::with_capacity(outline.boxes.len());
+        for (k, ((task_box, label), kind)) in outline.boxes.into_iter().zip(labels).zip(kinds).enumerate() {
+            waits.push(written_dependencies(&task_box, &label));
+            let (id, until) = label.id.map_or((None, None), |id| (Some(id.written), id.until));
+            items.push(Item {
+                line: task_box.line,
+                offset: task_box.offset,
+                done: task_box.is_done,
+                mark: char::from(bytes[task_box.offset + 1]),
+                name: names.name(id.as_deref(), k + 1),
+                id,
+                text: label.text,
+                phase: phase::of(&task_box.headings, task_box.bold_phase.as_deref()),
+                headings: task_box.headings.into_iter().map(|(_, text)| text).collect(),
+                depth: task_box.depth,
+                kind,
+                parallel: label.parallel,
+                story: label.story,
+                depends_on: Vec::new(),
+                parent: task_box.parent,
+                is_leaf: true,
+                until,
+            });
+            if let Some(parent) = task_box.parent {
+                items[parent].is_leaf = false;
+            }
+        }
+        let known = KnownIds::new(&items);
+        for (item, waits) in items.iter_mut().zip(waits) {
+            item.depends_on = known.resolve(&waits, item.id.as_deref());
+        }
+        let mut list = Self {
+            items,
+            unrecognised: outline.unrecognised,
+            is_blank: source.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}').is_empty(),
+            is_template,
+            ..Self::default()
+        };
+        list.index();
+        Ok(list)
+    }
+
+    fn index(&mut self) {
+        for (index, item) in self.items.iter().enumerate() {
+            self.by_name.insert(item.name.clone(), index);
+            match &item.id {
+                Some(id) => self.by_id.entry(id.clone()).or_default().push(index),
+                None => self.by_text.entry(item.text.clone()).or_default().push(index),
+            }
+        }
+    }
+
+    /// The items that are work to do, in the file's order.
+    pub fn tasks(&self) -> impl Iterator<Item = &Item> {
+        self.items.iter().filter(|item| item.is_task())
+    }
+
+    pub fn counts(&self) -> TaskCounts {
+        let done = self.tasks().filter(|item| item.done).count();
+        TaskCounts { done, open: self.tasks().count() - done }
+    }
+
+    /// The item of that name. Upper and lower case are one if nothing else fits.
+    pub fn find(&self, name: &str) -> Option<&Item> {
+        let name = name.strip_suffix("#1").filter(|id| !id.is_empty()).unwrap_or(name);
+        let exact = self.by_name.get(name).map(|index| &self.items[*index]);
+        exact.or_else(|| self.items.iter().find(|item| item.name.eq_ignore_ascii_case(name)))
+    }
+
+    /// An item of an older or newer version of this file: by id and occurrence, else by its text.
+    pub fn find_again(&self, item: &Item) -> Option<&Item> {
+        if item.id.is_some()
+            && let Some(index) = self.by_name.get(&item.name)
+        {
+            return Some(&self.items[*index]);
+        }
+        if item.id.is_some() {
+            // Renumbered: the same text under another id.
+            return self.items.iter().find(|other| other.text == item.text && !item.text.is_empty());
+        }
+        let alike = self.by_text.get(&item.text)?;
+        let same = |other: &&usize| {
+            let other = &self.items[**other];
+            other.headings == item.headings && other.depth == item.depth
+        };
+        match alike.as_slice() {
+            [only] => Some(&self.items[*only]),
+            // Equal texts are common ("Write tests"): the place in the file decides.
+            _ => {
+                let by_place = |index: &&usize| self.items[**index].line.abs_diff(item.line);
+                let nearest = alike.iter().filter(same).min_by_key(by_place);
+                nearest.or_else(|| alike.iter().min_by_key(by_place)).map(|index| &self.items[*index])
+            }
+        }
+    }
+
+    /// Whether this is spec-kit's template as it comes, with its sample tasks.
+    pub fn is_unfilled_template(&self) -> bool {
+        self.is_template
+    }
+}
+
+/// The items of `after` (tasks and criteria) that are done there and were open in `before`.
+pub fn newly_done<'a>(before: &TaskList, after: &'a TaskList) -> Vec<&'a Item> {
+    let was_open = |item: &&Item| before.find_again(item).is_some_and(|earlier| !earlier.done);
+    after.items.iter().filter(|item| item.done).filter(was_open).collect()
+}
+
+#[derive(Debug, Default)]
+struct Names {
+    seen: HashMap<String, usize>,
+}
+
+impl Names {
+    fn name(&mut self, id: Option<&str>, position: usize) -> TaskName {
+        let Some(id) = id else { return format!("#{position}") };
+        let times = self.seen.entry(id.to_owned()).or_default();
+        *times += 1;
+        if *times == 1 { id.to_owned() } else { format!("{id}#{times}") }
+    }
+}
+
+/// Reads all labels, with the ids that this file as a whole bears out.
+fn labels(boxes: &[TaskBox]) -> Vec<Label> {
+    let mut families: HashMap<Family, Seen> = HashMap::new();
+    let first: Vec<_> = boxes.iter().map(|task_box| label::read(&task_box.text, |_| true)).collect();
+    for id in first.iter().filter_map(|label| label.id.as_ref()) {
+        let seen = families.entry(id.family.clone()).or_default();
+        seen.items += 1;
+        seen.ids.insert(&id.written);
+    }
+    let has_tasks = families.contains_key(&Family::Task);
+    // `S3` or `2.0` may begin a sentence. A wrong belief would turn all items without an id into criteria.
+    let is_believed = |id: &Id| {
+        let Some(seen) = families.get(&id.family) else { return false };
+        let is_series = id.is_certain || seen.ids.len() > 1;
+        let is_common = seen.items * 4 >= boxes.len();
+        id.family == Family::Task || is_common && (is_series || id.family == Family::Number) || is_series && has_tasks
+    };
+    first
+        .iter()
+        .zip(boxes)
+        .map(|(label, task_box)| match &label.id {
+            Some(id) if !is_believed(id) => label::read(&task_box.text, |_| false),
+            _ => label.clone(),
+        })
+        .collect()
+}
+
+#[derive(Debug, Default)]
+struct Seen<'a> {
+    items: usize,
+    ids: HashSet<&'a str>,
+}
+
+fn kinds(boxes: &[TaskBox], labels: &[Label]) -> Vec<Kind> {
+    let has = |is_meant: &dyn Fn(&Id) -> bool| labels.iter().filter_map(|it| it.id.as_ref()).any(is_meant);
+    let has_work_ids = has(&|id| !id.family.is_reference());
+    let has_ids = has(&|_| true);
+    let parents: HashSet<_> = boxes.iter().filter_map(|task_box| task_box.parent).collect();
+    let is_task = |(index, label): (usize, &Label)| match &label.id {
+        Some(id) => !has_work_ids || !id.family.is_reference(),
+        None => !has_ids && !parents.contains(&index),
+    };
+    labels
+        .iter()
+        .enumerate()
+        .map(|pair| if is_task(pair) { Kind::Task } else { Kind::Criterion })
+        .collect()
+}
+
+fn is_template(headings: &[String], labels: &[Label]) -> bool {
+    let has_name = headings.iter().any(|heading| heading.contains("[FEATURE NAME]"));
+    let has_title = headings.iter().any(|heading| heading.contains("[Title]"));
+    let is_sample = |label: &Label| {
+        label.id.is_none() && (label.text.starts_with("TXXX") || label.text.starts_with("T0XX"))
+    };
+    has_name || has_title && labels.iter().any(is_sample)
+}
+
+fn written_dependencies(task_box: &TaskBox, label: &Label) -> Vec<Dependency> {
+    let own = label.id.as_ref().map(|id| id.written.as_str());
+    let mut waits = dependencies::read(&task_box.text, own);
+    for line in &task_box.body {
+        waits.extend(dependencies::read(line, own));
+    }
+    waits
+}
+
+/// An id in an order in which ranges make sense: letters, numbers, suffix.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    letters: String,
+    numbers: Vec<u64>,
+    suffix: String,
+}
+
+impl Key {
+    fn new(id: &str) -> Self {
+        let start = id.find(|c: char| c.is_ascii_digit()).unwrap_or(id.len());
+        let (letters, rest) = id.split_at(start);
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let (numbers, suffix) = rest.split_at(end);
+        Self {
+            letters: letters.to_owned(),
+            numbers: numbers.split('.').filter_map(|number| number.parse().ok()).collect(),
+            suffix: suffix.to_owned(),
+        }
+    }
+}
+
+/// The ids of a file.
+#[derive(Debug)]
+struct KnownIds {
+    ids: HashSet<String>,
+    ordered: BTreeMap<Key, BTreeSet<usize>>,
+    written: Vec<String>,
+    letters: HashSet<String>,
+}
+
+impl KnownIds {
+    fn new(items: &[Item]) -> Self {
+        let written: Vec<String> = items.iter().filter_map(|item| item.id.clone()).collect();
+        let mut ordered: BTreeMap<Key, BTreeSet<usize>> = BTreeMap::new();
+        for (index, id) in written.iter().enumerate() {
+            ordered.entry(Key::new(id)).or_default().insert(index);
+        }
+        let letters = ordered.keys().map(|key| key.letters.clone()).collect();
+        Self { ids: written.iter().cloned().collect(), ordered, written, letters }
+    }
+
+    /// The ids that `waits` mean. What does not exist stays, if the file has ids of its kind: it is a mistake
+    /// that the user should hear of. `FR-003` in a file without such ids names a requirement, not a task.
+    fn resolve(&self, waits: &[Dependency], own: Option<&str>) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        let mut seen: HashSet<String> = HashSet::new();
+        let mut add = |id: String| {
+            if Some(id.as_str()) != own && seen.insert(id.clone()) {
+                found.push(id);
+            }
+        };
+        for wait in waits {
+            let Some(from) = self.canonical(&wait.from) else { continue };
+            let Some(until) = wait.until.as_ref().and_then(|until| self.range_end(&from, until)) else {
+                add(from);
+                continue;
+            };
+            let (first, last) = (Key::new(&from), Key::new(&until));
+            add(from);
+            if first.letters == last.letters && first < last {
+                for indices in self.ordered.range(&first..=&last).map(|(_, indices)| indices) {
+                    indices.iter().take(1).for_each(|index| add(self.written[*index].clone()));
+                }
+            }
+            add(until);
+        }
+        found
+    }
+
+    /// The id as the file writes it: `Task 1.2` may stand for `1.2`.
+    fn canonical(&self, id: &str) -> Option<String> {
+        let number = id.trim_start_matches(|c: char| c.is_ascii_alphabetic() || "-_# ".contains(c));
+        let is_task_word = id.len() > 4 && id[..4].eq_ignore_ascii_case("task");
+        if self.ids.contains(id) {
+            Some(id.to_owned())
+        } else if is_task_word && self.ids.contains(number) {
+            Some(number.to_owned())
+        } else {
+            let letters = Key::new(id).letters;
+            // A number alone may count anything.
+            (!letters.is_empty() && self.letters.contains(&letters)).then(|| id.to_owned())
+        }
+    }
+
+    /// `T001-003` means `T001-T003`.
+    fn range_end(&self, from: &str, until: &str) -> Option<String> {
+        let is_bare = until.starts_with(|c: char| c.is_ascii_digit());
+        let letters = Key::new(from).letters;
+        self.canonical(&if is_bare { format!("{letters}{until}") } else { until.to_owned() })
+    }
+}

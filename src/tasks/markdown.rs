@@ -1,0 +1,353 @@
+//! Where the boxes of a Markdown file are. The one place that knows the Markdown parser.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use super::near_miss::{self, Place, Unrecognised};
+use super::phase::is_bold_phase;
+
+/// A file as far as tasks are concerned: its boxes and headings in the file's order.
+#[derive(Debug, Default)]
+pub(super) struct Outline {
+    pub boxes: Vec<TaskBox>,
+    /// Boxes that a person would read and Markdown does not know.
+    pub unrecognised: Vec<Unrecognised>,
+    pub headings: Vec<String>,
+}
+
+/// A task-list item as it stands in the file.
+#[derive(Debug)]
+pub(super) struct TaskBox {
+    /// From 1.
+    pub line: usize,
+    /// Byte of `[` in the file.
+    pub offset: usize,
+    pub is_done: bool,
+    /// The first paragraph behind the box, on one line, as Markdown.
+    pub text: String,
+    /// The headings above, outermost first, with their levels.
+    pub headings: Vec<(u8, String)>,
+    /// A line in bold that does the work of a phase heading.
+    pub bold_phase: Option<String>,
+    /// How many task-list items this one stands in.
+    pub depth: usize,
+    /// The nearest task-list item around it.
+    pub parent: Option<usize>,
+    /// Other lines of the item, without those of its sub-tasks.
+    pub body: Vec<String>,
+}
+
+/// Reads `source`, a whole file; what stands before `start` (a BOM, front matter) is left out.
+pub(super) fn outline(source: &str, start: usize) -> Outline {
+    let options = Options::ENABLE_TASKLISTS | Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
+    let mut walk = Walk::new(source);
+    for (event, range) in Parser::new_ext(&source[start..], options).into_offset_iter() {
+        walk.step(&event, range.start + start..range.end + start);
+    }
+    walk.end_run();
+    walk.outline
+}
+
+/// Lines of inline text between two block boundaries.
+#[derive(Debug, Default)]
+struct Run {
+    lines: Vec<RunLine>,
+    /// HTML comments inside.
+    cuts: Vec<Range<usize>>,
+}
+
+#[derive(Debug)]
+struct RunLine {
+    range: Range<usize>,
+    /// Where plain text begins, if nothing but emphasis stands before it.
+    text_at: Option<usize>,
+    has_content: bool,
+}
+
+/// A list item that is open while we walk.
+#[derive(Debug)]
+struct Frame {
+    /// The box that the item begins with.
+    own: Option<usize>,
+    /// Whether its first text is still to come.
+    is_fresh: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Block {
+    Flow,
+    Heading(u8),
+    /// Code and tables: never the place of a task.
+    Opaque,
+}
+
+#[derive(Debug)]
+struct Walk<'a> {
+    source: &'a str,
+    line_starts: Vec<usize>,
+    block: Block,
+    frames: Vec<Frame>,
+    headings: Vec<(u8, String)>,
+    bold_phase: Option<String>,
+    heading_text: String,
+    run: Run,
+    /// The box whose text comes next.
+    pending: Option<usize>,
+    needs_line: bool,
+    outline: Outline,
+}
+
+impl<'a> Walk<'a> {
+    fn new(source: &'a str) -> Self {
+        Self {
+            source,
+            line_starts: line_starts(source),
+            block: Block::Flow,
+            frames: Vec::new(),
+            headings: Vec::new(),
+            bold_phase: None,
+            heading_text: String::new(),
+            run: Run::default(),
+            pending: None,
+            needs_line: true,
+            outline: Outline::default(),
+        }
+    }
+
+    fn step(&mut self, event: &Event<'_>, range: Range<usize>) {
+        match event {
+            Event::TaskListMarker(is_checked) => self.begin_box(range, *is_checked),
+            Event::Text(text) => {
+                self.heading(text);
+                self.inline(range, Inline::Text);
+            }
+            Event::Code(text) => {
+                self.heading(text);
+                self.inline(range, Inline::Other);
+            }
+            Event::InlineHtml(html) => {
+                if html.starts_with("<!--") {
+                    self.run.cuts.push(range.clone());
+                }
+                self.inline(range, Inline::Other);
+            }
+            Event::Start(Tag::Emphasis | Tag::Strong | Tag::Strikethrough) => {
+                self.inline(range.start..range.start, Inline::Opening);
+            }
+            Event::Start(Tag::Link { .. } | Tag::Image { .. }) => {
+                self.inline(range.start..range.start, Inline::Other);
+            }
+            Event::End(
+                TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image,
+            ) => {
+                self.inline(range, Inline::Other);
+            }
+            Event::SoftBreak | Event::HardBreak => {
+                self.heading(" ");
+                self.needs_line = true;
+            }
+            Event::Start(tag) => self.start_block(tag),
+            Event::End(tag) => self.end_block(*tag),
+            Event::Html(_)
+            | Event::Rule
+            | Event::FootnoteReference(_)
+            | Event::InlineMath(_)
+            | Event::DisplayMath(_) => self.end_run(),
+        }
+    }
+
+    fn heading(&mut self, text: &str) {
+        if let Block::Heading(_) = self.block {
+            self.heading_text.push_str(text);
+        }
+    }
+
+    fn inline(&mut self, range: Range<usize>, kind: Inline) {
+        if self.needs_line {
+            self.needs_line = false;
+            self.run.lines.push(RunLine {
+                range: range.start..range.end,
+                text_at: None,
+                has_content: false,
+            });
+        }
+        let Some(line) = self.run.lines.last_mut() else { return };
+        line.range.end = line.range.end.max(range.end);
+        match kind {
+            Inline::Opening => {}
+            Inline::Text if !line.has_content => {
+                // The backslash of an escaped bracket belongs to no event.
+                let is_escaped = self.source[..range.start].ends_with('\\');
+                let at = range.start - usize::from(is_escaped);
+                line.text_at = Some(at);
+                line.range.start = line.range.start.min(at);
+                line.has_content = true;
+            }
+            Inline::Text | Inline::Other => line.has_content = true,
+        }
+    }
+
+    fn begin_box(&mut self, range: Range<usize>, is_done: bool) {
+        self.end_run();
+        let Some(within) = self.source[range.clone()].find('[') else { return };
+        let offset = range.start + within;
+        let parent = self.frames.iter().rev().find_map(|frame| frame.own);
+        let index = self.outline.boxes.len();
+        self.outline.boxes.push(TaskBox {
+            line: self.line(offset),
+            offset,
+            is_done,
+            text: String::new(),
+            headings: self.headings.clone(),
+            bold_phase: self.bold_phase.clone(),
+            depth: self.frames.iter().filter(|frame| frame.own.is_some()).count(),
+            parent,
+            body: Vec::new(),
+        });
+        if let Some(frame) = self.frames.last_mut() {
+            frame.own = Some(index);
+            frame.is_fresh = false;
+        }
+        self.pending = Some(index);
+    }
+
+    fn start_block(&mut self, tag: &Tag<'_>) {
+        self.end_run();
+        match tag {
+            Tag::Item => self.frames.push(Frame { own: None, is_fresh: true }),
+            Tag::Heading { level, .. } => {
+                self.heading_text.clear();
+                self.block = Block::Heading(*level as u8);
+            }
+            Tag::CodeBlock(_) | Tag::Table(_) | Tag::HtmlBlock | Tag::MetadataBlock(_) => {
+                self.block = Block::Opaque;
+            }
+            _ => {}
+        }
+        if !matches!(tag, Tag::Paragraph) {
+            self.pending = None;
+        }
+    }
+
+    fn end_block(&mut self, tag: TagEnd) {
+        self.end_run();
+        match tag {
+            TagEnd::Item => {
+                self.frames.pop();
+                self.pending = None;
+            }
+            TagEnd::Heading(level) => {
+                self.block = Block::Flow;
+                self.end_heading(level as u8);
+            }
+            TagEnd::CodeBlock | TagEnd::Table | TagEnd::HtmlBlock | TagEnd::MetadataBlock(_) => {
+                self.block = Block::Flow;
+            }
+            _ => {}
+        }
+    }
+
+    fn end_heading(&mut self, level: u8) {
+        let text = one_line(&self.heading_text);
+        self.outline.headings.push(text.clone());
+        self.headings.retain(|(above, _)| *above < level);
+        self.headings.push((level, text));
+        self.bold_phase = None;
+    }
+
+    /// Hands the inline text that has been gathered to where it belongs.
+    fn end_run(&mut self) {
+        self.needs_line = true;
+        let run = std::mem::take(&mut self.run);
+        if run.lines.is_empty() || self.block == Block::Opaque {
+            return;
+        }
+        if let Block::Heading(_) = self.block {
+            self.look_for_near_misses(&run.lines[..1], Place::Bullet);
+            return;
+        }
+        let text = one_line(&self.text(&run));
+        if let Some(index) = self.pending.take() {
+            self.outline.boxes[index].text = text;
+            self.look_for_near_misses(&run.lines[1..], Place::Line);
+            return;
+        }
+        let place = match self.frames.last_mut() {
+            Some(frame) if frame.is_fresh => {
+                frame.is_fresh = false;
+                Place::Bullet
+            }
+            _ => Place::Line,
+        };
+        self.look_for_near_misses(&run.lines[..1], place);
+        self.look_for_near_misses(&run.lines[1..], Place::Line);
+        if let Some(owner) = self.frames.iter().rev().find_map(|frame| frame.own) {
+            self.outline.boxes[owner].body.push(text);
+        } else if self.frames.is_empty() && is_bold_phase(&text) {
+            self.bold_phase = Some(text.trim_matches(['*', '_', ' ']).trim_end_matches(':').to_owned());
+        }
+    }
+
+    fn look_for_near_misses(&mut self, lines: &[RunLine], place: Place) {
+        for line in lines {
+            let Some(at) = line.text_at else { continue };
+            let Some(found) = near_miss::read(&self.source[at..line.range.end], place) else { continue };
+            let line = self.line(at);
+            self.outline.unrecognised.push(Unrecognised {
+                line,
+                mark: found.mark.to_owned(),
+                text: one_line(found.text),
+                written: self.whole_line(line).to_owned(),
+            });
+        }
+    }
+
+    /// The source of a run, without comments and without what quotes put before continued lines.
+    fn text(&self, run: &Run) -> String {
+        let mut text = String::new();
+        for line in &run.lines {
+            let mut at = line.range.start;
+            for cut in run.cuts.iter().filter(|cut| line.range.start <= cut.start && cut.end <= line.range.end) {
+                text.push_str(&self.source[at..cut.start]);
+                at = cut.end;
+            }
+            text.push_str(&self.source[at..line.range.end]);
+            text.push(' ');
+        }
+        text
+    }
+
+    fn line(&self, offset: usize) -> usize {
+        self.line_starts.partition_point(|start| *start <= offset)
+    }
+
+    fn whole_line(&self, line: usize) -> &'a str {
+        let start = self.line_starts[line - 1];
+        let end = self.line_starts.get(line).copied().unwrap_or(self.source.len());
+        self.source[start..end].trim()
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Inline {
+    /// The begin of emphasis, which may stand before a box.
+    Opening,
+    Text,
+    Other,
+}
+
+/// Where lines begin. Markdown ends a line at LF, CRLF and also at a lone CR.
+fn line_starts(source: &str) -> Vec<usize> {
+    let bytes = source.as_bytes();
+    let after_breaks = bytes.iter().enumerate().filter_map(|(at, byte)| match byte {
+        b'\n' => Some(at + 1),
+        b'\r' if bytes.get(at + 1) != Some(&b'\n') => Some(at + 1),
+        _ => None,
+    });
+    std::iter::once(0).chain(after_breaks).collect()
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,193 @@
+//! Boxes that a person reads as a task and Markdown does not: `[-]`, `[~]`, `[]`, `- [ ]* optional`, `-[ ]`.
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::Serialize;
+
+/// A box that Markdown does not know. It is never picked and never done, and always reported.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unrecognised {
+    /// From 1.
+    pub line: usize,
+    /// What stands between the brackets, or the box itself where it is a single character like `☐`.
+    pub mark: String,
+    /// What stands behind the box.
+    pub text: String,
+    /// The whole line, for people: it shows what is wrong with the box.
+    #[serde(skip)]
+    pub written: String,
+}
+
+impl fmt::Display for Unrecognised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.written)
+    }
+}
+
+/// What stands before the text that may begin with a box.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// A bullet or the marks of a heading: more kinds of marks are believed.
+    Bullet,
+    /// Nothing, as far as Markdown knows.
+    Line,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct NearMiss<'a> {
+    pub mark: &'a str,
+    pub text: &'a str,
+}
+
+/// A bullet that is none for want of a space behind it, or because it may not interrupt a paragraph.
+static BULLET: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^(?:[-*+•·–—▪◦]|\d{1,9}[.)])[ \t]*").expect("a valid expression"));
+
+static BOX: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^\\?\[([^\[\]]{0,24}?)\\?\]").expect("a valid expression"));
+
+static TASK_ID: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^\s+[*`\[]{0,3}T-?\d").expect("a valid expression"));
+
+/// The box that `text` begins with. To be asked only for text that is no task-list item.
+pub(super) fn read(text: &str, place: Place) -> Option<NearMiss<'_>> {
+    let text = match place {
+        Place::Bullet => text,
+        Place::Line => BULLET.find(text).map_or(text, |bullet| &text[bullet.end()..]),
+    };
+    if let Some(sign) = text.chars().next().filter(|c| matches!(c, '☐' | '☑' | '☒')) {
+        let (mark, rest) = text.split_at(sign.len_utf8());
+        return rest.starts_with(char::is_whitespace).then_some(NearMiss { mark, text: rest });
+    }
+    let found = BOX.captures(text)?;
+    let (whole, mark) = (found.get(0)?, found.get(1)?.as_str());
+    let rest = &text[whole.end()..];
+    // Links, link definitions and footnotes.
+    if rest.starts_with(['(', '[', ':']) {
+        return None;
+    }
+    let is_apart = rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || "*\\_".contains(c));
+    let is_box = match place {
+        Place::Bullet => match kind(mark) {
+            Kind::Known => true,
+            Kind::Empty | Kind::Sign => is_apart,
+            Kind::Letter => TASK_ID.is_match(rest),
+            Kind::Text => false,
+        },
+        Place::Line => {
+            let is_usual = matches!(kind(mark), Kind::Known | Kind::Empty)
+                || matches!(mark, "-" | "~" | "!" | "/" | ">")
+                || kind(mark) == Kind::Sign && !mark.is_ascii();
+            is_usual && is_apart && !rest.trim().is_empty()
+        }
+    };
+    is_box.then_some(NearMiss { mark, text: rest })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A space or an x, perhaps among more spaces.
+    Known,
+    Empty,
+    /// A punctuation mark, an emoji, or any single character beyond ASCII.
+    Sign,
+    /// A small letter: some write `[d]` for "done", but most such brackets are labels.
+    Letter,
+    Text,
+}
+
+fn kind(mark: &str) -> Kind {
+    let trimmed = mark.trim();
+    let mut chars = trimmed.chars();
+    match (chars.next(), chars.next()) {
+        (None, _) if mark.is_empty() => Kind::Empty,
+        (None, _) | (Some('x' | 'X'), None) => Kind::Known,
+        (Some(c), None) if c.is_ascii_lowercase() => Kind::Letter,
+        (Some(c), None) if c.is_ascii_alphanumeric() => Kind::Text,
+        (Some(_), None) => Kind::Sign,
+        // An emoji is often followed by a variation selector or joined with others.
+        _ if trimmed.chars().count() <= 6
+            && trimmed.chars().all(|c| !c.is_ascii() && !c.is_alphanumeric()) =>
+        {
+            Kind::Sign
+        }
+        _ => Kind::Text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn case(text: &str, place: Place, mark: Option<&str>) {
+        assert_eq!(read(text, place).map(|found| found.mark), mark, "{text}");
+    }
+
+    #[test]
+    fn boxes_behind_a_bullet_are_read() {
+        for (text, mark) in [
+            ("[-] T011 skipped", "-"),
+            ("[~] T012 partial", "~"),
+            ("[!] blocked", "!"),
+            ("[/] T013", "/"),
+            ("[>] T014", ">"),
+            ("[?] unsure", "?"),
+            ("[] T001 no space", ""),
+            ("[✅] done", "✅"),
+            ("[⏭️] skipped", "⏭️"),
+            ("[\u{a0}] a space that is none", "\u{a0}"),
+            ("[x ] one space too many", "x "),
+            ("[ ]* 2.1 optional", " "),
+            (r"[ ]\* 2.1 optional", " "),
+            ("[ ]Text without a space", " "),
+            (r"\[ \] T001 escaped by a formatter", " "),
+            ("[d] T004 done in a way of its own", "d"),
+            ("☐ buy milk", "☐"),
+            ("[-]", "-"),
+        ] {
+            case(text, Place::Bullet, Some(mark));
+        }
+    }
+
+    #[test]
+    fn brackets_that_are_no_boxes_are_left_alone() {
+        for text in [
+            "[text](url)",
+            "[x](url)",
+            "[ ](url)",
+            "[^1]: a footnote",
+            "[1] a reference",
+            "[P] can run in parallel",
+            "[P] T001 and T002",
+            "[S] a track",
+            "[A] = Track assignment",
+            "[US1] maps to a story",
+            "[T001] Set up",
+            "[...] more",
+            "[WIP] title",
+            "[d] a label",
+            "[]byte is a type",
+            "[!NOTE]",
+            "plain",
+            "",
+        ] {
+            case(text, Place::Bullet, None);
+        }
+    }
+
+    #[test]
+    fn a_line_without_a_bullet_needs_a_usual_mark() {
+        case("[ ] T001 no bullet", Place::Line, Some(" "));
+        case("-[ ] T001 no space", Place::Line, Some(" "));
+        case("*[x] no space", Place::Line, Some("x"));
+        case("2. [ ] may not interrupt a paragraph", Place::Line, Some(" "));
+        case("• [ ] a bullet of a word processor", Place::Line, Some(" "));
+        case("[-] T001 no bullet", Place::Line, Some("-"));
+        case("[?] prose", Place::Line, None);
+        case("[x]", Place::Line, None);
+        case("text - [ ] later", Place::Line, None);
+    }
+}

@@ -1,0 +1,171 @@
+//! Which task comes next, and what keeps the others from being it.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use super::{Item, TaskList};
+use crate::record::TaskName;
+
+/// The next task, or why there is none.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Pick<'a> {
+    Task(&'a Item),
+    /// Every task is done.
+    NoneOpen,
+    /// Tasks are open, but each has something in its way.
+    Blocked(Vec<Blocked>),
+}
+
+/// An open task that cannot be picked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocked {
+    pub task: TaskName,
+    pub obstacle: Obstacle,
+}
+
+/// What is in a task's way. Names are as the file writes them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Obstacle {
+    Skipped,
+    /// It waits for a task that was skipped in this session.
+    WaitsForSkipped(String),
+    /// It waits for an id that no item has.
+    WaitsForUnknown(String),
+    /// It waits for a task that waits for it in turn.
+    WaitsInCircle(String),
+    /// It waits for a task that is open and blocked itself, or that is no task to pick.
+    WaitsForOpen(String),
+}
+
+impl fmt::Display for Blocked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let task = &self.task;
+        match &self.obstacle {
+            Obstacle::Skipped => write!(f, "{task} was skipped"),
+            Obstacle::WaitsForSkipped(other) => write!(f, "{task} waits for {other}, which was skipped"),
+            Obstacle::WaitsForUnknown(other) => write!(f, "{task} waits for {other}, which does not exist"),
+            Obstacle::WaitsInCircle(other) => write!(f, "{task} waits for {other}, which waits for {task} in turn"),
+            Obstacle::WaitsForOpen(other) => write!(f, "{task} waits for {other}, which is open"),
+        }
+    }
+}
+
+/// The first thing that keeps an item back.
+#[derive(Debug, Clone)]
+enum Wait {
+    Item(usize),
+    Unknown(String),
+}
+
+impl TaskList {
+    /// The first open task in the file's order that nothing keeps back: it is not skipped, what it depends on is
+    /// done, and so are its sub-tasks.
+    pub fn next_open(&self, is_skipped: impl Fn(&str) -> bool) -> Pick<'_> {
+        let open_below = self.open_below();
+        let mut waits = HashMap::new();
+        for (index, item) in self.items.iter().enumerate().filter(|(_, item)| item.is_task() && !item.done) {
+            let wait = open_below[index].map(Wait::Item).or_else(|| self.open_dependency(item, &is_skipped));
+            match wait {
+                None if !is_skipped(&item.name) => return Pick::Task(item),
+                None => {}
+                Some(wait) => {
+                    waits.insert(index, wait);
+                }
+            }
+        }
+        let blocked: Vec<_> = self.blocked(&waits, &is_skipped);
+        if blocked.is_empty() { Pick::NoneOpen } else { Pick::Blocked(blocked) }
+    }
+
+    /// For each item the first open task inside it.
+    fn open_below(&self) -> Vec<Option<usize>> {
+        let mut open_below = vec![None; self.items.len()];
+        for (index, item) in self.items.iter().enumerate().rev() {
+            let first = if item.is_task() && !item.done { Some(index) } else { open_below[index] };
+            if let (Some(parent), Some(_)) = (item.parent, first) {
+                open_below[parent] = first;
+            }
+        }
+        open_below
+    }
+
+    /// What `item` waits for. A skipped or unknown one is named before others: it will not become done.
+    fn open_dependency(&self, item: &Item, is_skipped: &impl Fn(&str) -> bool) -> Option<Wait> {
+        let mut first = None;
+        for id in &item.depends_on {
+            let indices = self.items_of(id);
+            if indices.is_empty() {
+                return Some(Wait::Unknown(id.clone()));
+            }
+            for index in indices.into_iter().filter(|index| !self.items[*index].done) {
+                if is_skipped(&self.items[index].name) {
+                    return Some(Wait::Item(index));
+                }
+                first.get_or_insert(Wait::Item(index));
+            }
+        }
+        first
+    }
+
+    /// All items with that id, or else the item that stands for a range around it.
+    fn items_of(&self, id: &str) -> Vec<usize> {
+        if let Some(indices) = self.by_id.get(id) {
+            return indices.clone();
+        }
+        let number = |id: &str| id.trim_start_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().ok();
+        let letters = |id: &str| id.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+        let covers = |item: &Item| {
+            let (Some(from), Some(until)) = (item.id.as_deref(), item.until.as_deref()) else { return false };
+            letters(from) == letters(id) && number(from) <= number(id) && number(id) <= number(until)
+        };
+        self.items.iter().position(covers).into_iter().collect()
+    }
+
+    fn blocked(&self, waits: &HashMap<usize, Wait>, is_skipped: &impl Fn(&str) -> bool) -> Vec<Blocked> {
+        let circles = circles(waits);
+        let obstacle = |index: usize, item: &Item| match waits.get(&index) {
+            _ if is_skipped(&item.name) => Obstacle::Skipped,
+            None => Obstacle::Skipped,
+            Some(Wait::Unknown(id)) => Obstacle::WaitsForUnknown(id.clone()),
+            Some(Wait::Item(other)) => {
+                let name = self.items[*other].name.clone();
+                if is_skipped(&name) {
+                    Obstacle::WaitsForSkipped(name)
+                } else if circles.contains(&index) {
+                    Obstacle::WaitsInCircle(name)
+                } else {
+                    Obstacle::WaitsForOpen(name)
+                }
+            }
+        };
+        let open = self.items.iter().enumerate().filter(|(_, item)| item.is_task() && !item.done);
+        open.map(|(index, item)| Blocked { task: item.name.clone(), obstacle: obstacle(index, item) }).collect()
+    }
+}
+
+/// The items that come back to themselves when one follows what each waits for.
+fn circles(waits: &HashMap<usize, Wait>) -> HashSet<usize> {
+    let mut in_circle = HashSet::new();
+    let mut seen_in: HashMap<usize, usize> = HashMap::new();
+    for start in waits.keys() {
+        let mut at = *start;
+        let mut path = Vec::new();
+        loop {
+            match seen_in.get(&at) {
+                Some(walk) if walk == start => {
+                    in_circle.extend(path.iter().copied().skip_while(|index| *index != at));
+                    break;
+                }
+                Some(_) => break,
+                None => {}
+            }
+            seen_in.insert(at, *start);
+            path.push(at);
+            match waits.get(&at) {
+                Some(Wait::Item(next)) => at = *next,
+                _ => break,
+            }
+        }
+    }
+    in_circle
+}

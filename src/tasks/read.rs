@@ -1,0 +1,69 @@
+//! Reading a task list from disk, and saying what is wrong with it.
+
+use std::fs;
+use std::io::ErrorKind;
+
+use anyhow::{Context, Result, bail};
+use camino::Utf8Path;
+
+use super::TaskList;
+
+impl TaskList {
+    /// Reads a file. An empty file is a list without items; [`TaskList::require_tasks`] objects to that.
+    pub fn read(path: &Utf8Path) -> Result<Self> {
+        let metadata = match fs::metadata(path) {
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => bail!(
+                "there is no task list at {path}\n\
+                 hint: make one with spec-kit (`/speckit.tasks`), or name another file with --tasks"
+            ),
+            other => other.with_context(|| format!("read {path}"))?,
+        };
+        if metadata.is_dir() {
+            bail!("{path} is a directory, not a task list\nhint: name the file in it, like {path}/tasks.md");
+        }
+        if !metadata.is_file() {
+            bail!("{path} is not a regular file\nhint: name a Markdown file with a task list");
+        }
+        let bytes = fs::read(path).with_context(|| format!("read {path}"))?;
+        Self::parse(&bytes).with_context(|| format!("read {path}"))
+    }
+
+    /// Refuses a list that gives a loop nothing to do and never did; `path` is for the message.
+    pub fn require_tasks(&self, path: &Utf8Path) -> Result<()> {
+        if self.is_blank {
+            bail!("{path} is empty\nhint: fill it with spec-kit (`/speckit.tasks`), or write tasks like `- [ ] T001 ...`");
+        }
+        if self.is_unfilled_template() {
+            bail!(
+                "{path} is still spec-kit's template with its sample tasks\n\
+                 hint: fill it with spec-kit (`/speckit.tasks`)"
+            );
+        }
+        if self.tasks().next().is_none() {
+            match self.unrecognised.first() {
+                Some(first) => bail!(
+                    "{path} has no tasks, only boxes that Markdown does not know ({first})\n\
+                     hint: write open tasks as `- [ ] T001 ...`, with a space between the brackets and on both sides"
+                ),
+                None => bail!("{path} has no tasks\nhint: write tasks as list items with a box: `- [ ] T001 ...`"),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The text of `bytes`. Offsets of a text with replacements would point at the wrong bytes, so we refuse others.
+pub(super) fn utf8(bytes: &[u8]) -> Result<&str> {
+    match std::str::from_utf8(bytes) {
+        Ok(source) => Ok(source),
+        Err(error) => {
+            let at = error.valid_up_to();
+            let line = bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+            bail!(
+                "the text is not UTF-8: byte {at} (line {line}) is 0x{:02X}\n\
+                 hint: save the file as UTF-8",
+                bytes[at]
+            )
+        }
+    }
+}

@@ -116,17 +116,18 @@ impl<'a> Family<'a> {
         let by_pid: BTreeMap<i32, &Process> = all.iter().map(|process| (process.pid, process)).collect();
         let own_group = by_pid.get(&own_pid).map_or(0, |own| own.group);
         let spared = ancestors(own_pid, &by_pid);
+        // Whose an orphan without a marker is can be told only while there is one child that it can be of.
+        let is_alone = self.root.is_some_and(|root| running.iter().all(|pid| *pid == root.pid));
 
         let mut belonging = BTreeSet::new();
         for process in all.iter().filter(|process| !spared.contains(&process.pid)) {
             let is_ours = self.root.is_some_and(|root| {
                 process.pid == root.pid
                     || process.group == root.pid
-                    || (process.parent == own_pid
+                    || (is_alone
+                        && process.parent == own_pid
                         && process.group != own_group
                         && process.born >= root.born
-                        && !running.contains(&process.pid)
-                        && !running.contains(&process.group)
                         && self.carried(process) != Carried::Another)
             });
             let was_seen = self.seen.get(&process.pid) == Some(&process.born);

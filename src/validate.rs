@@ -1,1 +1,101 @@
-//! To be written.
+//! The project's own check: runs it through the shell, with the same care as an agent.
+
+use anyhow::{Context, Result};
+use camino::Utf8PathBuf;
+
+use crate::clock::Clock;
+use crate::process::{Child, Interrupt, Limits, Marker};
+use crate::record::Validation;
+
+/// Where a validation runs, and what it may do.
+#[derive(Debug)]
+pub struct Bench<'a> {
+    /// The project's root.
+    pub directory: Utf8PathBuf,
+    /// The `RALPH_*` variables.
+    pub environment: Vec<(String, String)>,
+    /// Files in the spool.
+    pub stdout: Utf8PathBuf,
+    pub stderr: Utf8PathBuf,
+    pub marker: Marker,
+    pub limits: Limits,
+    pub clock: &'a Clock,
+}
+
+/// Runs the command. However it ends, even if it cannot be started, is a result.
+pub fn run(command: &str, bench: &Bench<'_>, interrupt: &Interrupt) -> Result<Validation> {
+    let child = Child {
+        argv: ["sh", "-c", command].map(str::to_owned).into(),
+        directory: bench.directory.clone(),
+        environment: bench.environment.clone(),
+        defaults: Vec::new(),
+        removed: Vec::new(),
+        stdin: None,
+        stdout: bench.stdout.clone(),
+        stderr: bench.stderr.clone(),
+        marker: bench.marker.clone(),
+        limits: bench.limits,
+    };
+    let stopwatch = bench.clock.stopwatch();
+    let ended =
+        child.run(interrupt, &mut || {}).with_context(|| format!("run the validation `{command}`"))?;
+    Ok(Validation {
+        command: command.to_owned(),
+        exit: ended.exit,
+        duration_ms: stopwatch.elapsed_ms(),
+        leftovers: ended.leftovers,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use camino::Utf8Path;
+
+    use super::*;
+    use crate::record::{Exit, ExitReason, SessionId, Timestamp};
+
+    fn validate(command: &str, wall: Duration) -> (Validation, String, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = Utf8Path::from_path(folder.path()).unwrap();
+        let salt = u32::try_from(command.len()).unwrap();
+        let session =
+            SessionId::new(Timestamp::from_seconds(i64::from(std::process::id())), 1_000_000 + salt);
+        let bench = Bench {
+            directory: folder.to_owned(),
+            environment: vec![("RALPH_TASK".to_owned(), "T001".to_owned())],
+            stdout: folder.join("stdout"),
+            stderr: folder.join("stderr"),
+            marker: Marker::new(&session),
+            limits: Limits { wall, idle: None, output: u64::MAX },
+            clock: &Clock::new(Some("2026-01-31T12:00:00Z")).unwrap(),
+        };
+        let validation = run(command, &bench, &Interrupt::none()).unwrap();
+        let read = |path: &Utf8Path| std::fs::read_to_string(path).unwrap();
+        (validation, read(&bench.stdout), read(&bench.stderr))
+    }
+
+    #[test]
+    fn a_validation_keeps_code_streams_and_duration() {
+        let (validation, stdout, stderr) =
+            validate("echo \"$RALPH_TASK\" && echo bad >&2; exit 101", Duration::from_secs(60));
+        assert_eq!(validation.exit, Exit { code: 101, reason: None });
+        assert_eq!((stdout.as_str(), stderr.as_str()), ("T001\n", "bad\n"));
+        assert_eq!(validation.duration_ms, 1000);
+    }
+
+    #[test]
+    fn a_command_that_does_not_exist_is_a_result() {
+        let (validation, _, stderr) = validate("no-such-command --at-all", Duration::from_secs(60));
+        assert_eq!(validation.exit, Exit { code: 127, reason: None });
+        assert!(stderr.contains("no-such-command"), "{stderr}");
+    }
+
+    #[test]
+    fn a_timeout_is_a_result_that_keeps_what_was_said() {
+        let (validation, stdout, _) = validate("echo begun; sleep 1000", Duration::from_millis(300));
+        assert_eq!(validation.exit, Exit { code: -1, reason: Some(ExitReason::Timeout) });
+        assert_eq!(stdout, "begun\n");
+    }
+}

@@ -1,1 +1,2 @@
-//! To be written.
+//! Agents.
+pub mod final_message;

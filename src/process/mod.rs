@@ -1,8 +1,56 @@
 //! Children: every program that we start is started, fed, watched and stopped here.
 
+mod child;
+mod family;
+mod interrupt;
+#[cfg(target_os = "linux")]
+#[path = "linux.rs"]
+mod system;
+// Built in tests on Linux too, so that it cannot rot.
+#[cfg(any(test, not(target_os = "linux")))]
+mod portable;
+#[cfg(not(target_os = "linux"))]
+use portable as system;
 mod tool;
 
+pub use child::{Child, Ended, Limits};
+pub use family::{Marker, sweep};
+pub use interrupt::Interrupt;
 pub use tool::{Captured, LOCAL_GIT_VARIABLES, Tool};
+
+/// A process as the system lists it.
+#[derive(Debug, Clone)]
+struct Process {
+    pid: i32,
+    parent: i32,
+    group: i32,
+    /// With `pid` this names one process for ever: a pid alone is given to another one some day.
+    born: u64,
+    is_zombie: bool,
+    name: String,
+}
+
+/// Whose marker a process carries in its environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Carried {
+    /// The one asked for.
+    This,
+    /// That of another session.
+    Another,
+    /// None, or it cannot be seen.
+    Nothing,
+}
+
+/// Whether we run as root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Runs a shell command with our own streams and waits for it: for programs that are themselves children.
+pub fn run_in_shell(command: &str, directory: &camino::Utf8Path) -> std::io::Result<i32> {
+    let output = duct::cmd("sh", ["-c", command]).dir(directory.as_std_path()).unchecked().run()?;
+    Ok(code_of(output.status))
+}
 
 /// The number by which records name the end of a child: its exit code, or 128+n for signal n.
 fn code_of(status: std::process::ExitStatus) -> i32 {

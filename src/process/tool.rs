@@ -1,9 +1,14 @@
 //! Short-lived tools whose whole output we read: mostly the git program.
 
 use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use camino::Utf8Path;
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::family::Started;
 
 /// The variables that tie a git command to one repository, as `git rev-parse --local-env-vars` lists them.
 ///
@@ -35,6 +40,7 @@ pub struct Tool {
     environment: Vec<(OsString, Option<OsString>)>,
     directory: OsString,
     stdin: Vec<u8>,
+    limit: Option<Duration>,
 }
 
 /// What a tool left behind.
@@ -71,6 +77,7 @@ impl Tool {
             ],
             directory: directory.as_os_str().to_owned(),
             stdin: Vec::new(),
+            limit: None,
         }
     }
 
@@ -120,6 +127,13 @@ impl Tool {
         self
     }
 
+    /// Stops it after that time, which is an error then: for programs that may want to talk to somebody.
+    #[must_use]
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
     /// Runs to the end, whatever the exit code; an error only where the program cannot be started.
     pub fn run(self) -> Result<Captured> {
         let words = self.to_string();
@@ -135,7 +149,11 @@ impl Tool {
                 None => expression.env_remove(name),
             };
         }
-        let output = expression.run().with_context(|| format!("run `{words}`"))?;
+        let output = match self.limit {
+            None => expression.run(),
+            Some(limit) => run_within(limit, &expression),
+        }
+        .with_context(|| format!("run `{words}`"))?;
         Ok(Captured { code: super::code_of(output.status), stdout: output.stdout, stderr: output.stderr })
     }
 
@@ -155,6 +173,23 @@ impl Tool {
         let text = String::from_utf8(self.read()?).with_context(|| format!("read what `{words}` prints"))?;
         Ok(text.trim_end_matches(['\n', '\r']).to_owned())
     }
+}
+
+fn run_within(limit: Duration, expression: &duct::Expression) -> std::io::Result<std::process::Output> {
+    let expression = expression.before_spawn(|command| {
+        command.process_group(0);
+        Ok(())
+    });
+    let started = Started::start(&expression)?;
+    if let Some(output) = started.handle().wait_timeout(limit)? {
+        return Ok(output.clone());
+    }
+    if let Some(group) = Pid::from_raw(started.pid()) {
+        let _gone = kill_process_group(group, Signal::KILL);
+    }
+    // Reaped where it goes at once; whatever else holds its pipes is not waited for.
+    let _reaped = started.handle().wait_timeout(Duration::from_secs(1));
+    Err(std::io::Error::other(format!("no answer within {} ms", limit.as_millis())))
 }
 
 impl std::fmt::Display for Tool {
@@ -192,6 +227,16 @@ mod tests {
         for name in listed.lines() {
             assert!(LOCAL_GIT_VARIABLES.contains(&name), "{name}");
         }
+    }
+
+    #[test]
+    fn a_tool_that_gives_no_answer_in_time_is_an_error() {
+        let limit = Duration::from_millis(100);
+        let tool = Tool::new("sleep", Utf8Path::new("/")).arg("1000").limit(limit);
+        let error = tool.run().unwrap_err();
+        assert_eq!(format!("{error:#}"), "run `sleep 1000`: no answer within 100 ms");
+        let quick = Tool::new("echo", Utf8Path::new("/")).arg("hi").limit(Duration::from_secs(60));
+        assert_eq!(quick.line().unwrap(), "hi");
     }
 
     #[test]

@@ -130,6 +130,10 @@ pub struct AgentRun {
     pub failure_class: Option<FailureClass>,
     /// The agent's own words for that error, on one line.
     pub error: Option<String>,
+    /// When the agent can be used again, where it ran into a limit of its account and told.
+    pub resets_at: Option<Timestamp>,
+    /// Names of the programs that it left running in the background. They are stopped by now.
+    pub leftovers: Vec<String>,
 }
 
 /// How the project's own check went. Its streams are in the spool.
@@ -138,6 +142,8 @@ pub struct Validation {
     pub command: String,
     pub exit: Exit,
     pub duration_ms: u64,
+    /// Names of the programs that it left running in the background. They are stopped by now.
+    pub leftovers: Vec<String>,
 }
 
 /// How often a redaction rule hit in a file of a record.

@@ -1,0 +1,294 @@
+//! What an agent says in its final message that the engine understands: the promise, and what it learned.
+
+/// The line by which an agent says that all tasks are done.
+const PROMISE: &str = "<promise>COMPLETE</promise>";
+
+/// What an agent reports in its own words, one item each.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Findings {
+    pub learnings: Vec<String>,
+    pub decisions: Vec<String>,
+    /// What it tried, whether or not it worked.
+    pub approaches: Vec<String>,
+}
+
+/// Whether the promise stands alone on a line, outside code fences.
+pub fn promise(text: &str) -> bool {
+    unfenced(text).any(|line| line.trim() == PROMISE)
+}
+
+/// The list items under lines like `Learnings:`, `Decisions:` and `Tried:`.
+pub fn findings(text: &str) -> Findings {
+    let mut findings = Findings::default();
+    let mut reader = Reader::Outside;
+    for line in unfenced(text) {
+        reader = reader.read(line, &mut findings);
+    }
+    for list in [&mut findings.learnings, &mut findings.decisions, &mut findings.approaches] {
+        list.retain(|item| {
+            !matches!(item.trim_end_matches('.').to_lowercase().as_str(), "" | "none" | "n/a")
+        });
+    }
+    findings
+}
+
+/// The lines of `text` that are in no code fence.
+fn unfenced(text: &str) -> impl Iterator<Item = &str> {
+    let mut open: Option<&str> = None;
+    text.lines().filter(move |line| {
+        let fence = fence(line);
+        match (open, fence) {
+            (None, None) => return true,
+            (None, Some((marks, _))) => open = Some(marks),
+            // Closed by as many marks of the same kind, or more, with nothing behind them.
+            (Some(marks), Some((closing, ""))) if closing.starts_with(marks) => open = None,
+            (Some(_), _) => {}
+        }
+        false
+    })
+}
+
+/// The marks of a line that opens or closes a code fence, and what stands behind them.
+fn fence(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim();
+    let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let rest = line.trim_start_matches(mark);
+    let marks = &line[..line.len() - rest.len()];
+    // "```x``` y" is code within a line.
+    let is_fence = marks.len() >= 3 && (mark == '~' || !rest.contains('`'));
+    is_fence.then(|| (marks, rest.trim()))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Learnings,
+    Decisions,
+    Approaches,
+}
+
+/// Where in the message we are.
+#[derive(Debug, Clone, Copy)]
+enum Reader {
+    Outside,
+    Inside {
+        kind: Kind,
+        /// The indentation of the label's own bullet: an item that stands no deeper is not under it.
+        label_indent: Option<usize>,
+        last: Last,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Label,
+    Item,
+    Blank,
+}
+
+impl Reader {
+    fn read(self, line: &str, findings: &mut Findings) -> Self {
+        if let Some((kind, label_indent)) = label(line) {
+            return Self::Inside { kind, label_indent, last: Last::Label };
+        }
+        let Self::Inside { kind, label_indent, last } = self else { return Self::Outside };
+        if line.trim().is_empty() {
+            let last = if last == Last::Label { Last::Label } else { Last::Blank };
+            return Self::Inside { kind, label_indent, last };
+        }
+        let items = match kind {
+            Kind::Learnings => &mut findings.learnings,
+            Kind::Decisions => &mut findings.decisions,
+            Kind::Approaches => &mut findings.approaches,
+        };
+        if ends_list(line) {
+            return Self::Outside;
+        }
+        let indent = line.len() - line.trim_start().len();
+        match (bullet(line), items.last_mut()) {
+            (Some(_), _) if label_indent.is_some_and(|label| indent <= label) => Self::Outside,
+            (Some(item), _) => {
+                items.push(item.trim().to_owned());
+                Self::Inside { kind, label_indent, last: Last::Item }
+            }
+            // The rest of an item that goes on in the next line.
+            (None, Some(item)) if last == Last::Item || (last == Last::Blank && indent >= 2) => {
+                item.push(' ');
+                item.push_str(line.trim());
+                Self::Inside { kind, label_indent, last: Last::Item }
+            }
+            (None, _) => Self::Outside,
+        }
+    }
+}
+
+/// The kind of a line like `Learnings:`, `**Learnings**:`, `## Learnings`, `- **Learnings for later:**`.
+fn label(line: &str) -> Option<(Kind, Option<usize>)> {
+    let indent = line.len() - line.trim_start().len();
+    let is_heading = line.trim_start().starts_with('#');
+    let (words, label_indent) = match bullet(line) {
+        Some(rest) => (rest, Some(indent)),
+        None => (line.trim().trim_start_matches('#'), None),
+    };
+    let words = words.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_'));
+    let bare = words.trim_end_matches(|c: char| c == ':' || c == '*' || c == '_');
+    if !is_heading && bare.len() == words.len() {
+        let is_bold = line.trim().starts_with("**") && line.trim().ends_with("**");
+        // A bold line is a heading too; a mere word is not.
+        if !is_bold {
+            return None;
+        }
+    }
+    // "Learnings: a sentence" is a sentence.
+    if bare.contains(':') || bare.len() > 60 {
+        return None;
+    }
+    let kind = match bare.split(|c: char| !c.is_alphanumeric()).next()?.to_lowercase().as_str() {
+        "learnings" | "learning" | "learned" | "lessons" => Kind::Learnings,
+        "decisions" | "decision" => Kind::Decisions,
+        "tried" | "approaches" => Kind::Approaches,
+        _ => return None,
+    };
+    Some((kind, label_indent))
+}
+
+/// What stands behind the bullet of a list item.
+fn bullet(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let rest = match line.strip_prefix(['-', '*', '+']) {
+        Some(rest) => rest,
+        None => {
+            let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+            let digits = line.len() - rest.len();
+            rest.strip_prefix(['.', ')']).filter(|_| (1..=9).contains(&digits))?
+        }
+    };
+    rest.starts_with([' ', '\t']).then(|| rest.trim_start())
+}
+
+/// A heading, a rule, a label of something else, or the promise.
+fn ends_list(line: &str) -> bool {
+    let trimmed = line.trim();
+    let is_rule = trimmed.len() >= 3
+        && ['-', '*', '_', '='].iter().any(|mark| trimmed.chars().all(|c| c == *mark || c == ' '));
+    let is_flush = !line.starts_with([' ', '\t']) && bullet(line).is_none();
+    is_rule
+        || trimmed.starts_with('#')
+        || trimmed.starts_with("<promise>")
+        || (is_flush && (trimmed.ends_with(':') || trimmed.ends_with(":**") || trimmed.ends_with("**:")))
+        || (is_flush && trimmed.starts_with("**") && trimmed.ends_with("**"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_promise_counts_alone_on_a_line_outside_fences() {
+        for text in [
+            "<promise>COMPLETE</promise>",
+            "All done.\n\n<promise>COMPLETE</promise>\n",
+            "  <promise>COMPLETE</promise>  \r\n",
+            "```\ncode\n```\n<promise>COMPLETE</promise>",
+            "~~~\n```\n~~~\n<promise>COMPLETE</promise>",
+            "`code` and ```more```\n<promise>COMPLETE</promise>",
+        ] {
+            assert!(promise(text), "{text}");
+        }
+        for text in [
+            "",
+            "I will print <promise>COMPLETE</promise> when done",
+            "> <promise>COMPLETE</promise>",
+            "<promise>complete</promise>",
+            "<promise>COMPLETE</promise>.",
+            "```\n<promise>COMPLETE</promise>\n```",
+            "````text\n```\n<promise>COMPLETE</promise>\n````",
+            "```\n<promise>COMPLETE</promise>\n~~~\n<promise>COMPLETE</promise>",
+            "```\n``` not a close\n<promise>COMPLETE</promise>",
+        ] {
+            assert!(!promise(text), "{text}");
+        }
+    }
+
+    #[track_caller]
+    fn case(text: &str, learnings: &[&str]) {
+        assert_eq!(findings(text).learnings, learnings, "{text}");
+    }
+
+    #[test]
+    fn items_under_any_spelling_of_the_label_are_read() {
+        for label in [
+            "Learnings:",
+            "learnings:",
+            "**Learnings**:",
+            "**Learnings:**",
+            "**Learnings**",
+            "## Learnings",
+            "### Learnings:",
+            "Learnings for future iterations:",
+            "  Learnings:",
+            "__Learnings:__",
+        ] {
+            case(&format!("Done.\n\n{label}\n- one\n- two\n"), &["one", "two"]);
+            case(&format!("{label}\n\n- one\n\n- two\n\nBye."), &["one", "two"]);
+        }
+        case("- **Learnings:**\n  - one\n  - two\n- Files changed\n  - a.rs", &["one", "two"]);
+    }
+
+    #[test]
+    fn every_bullet_is_a_bullet() {
+        case("Learnings:\n* a\n- b\n+ c\n1. d\n2) e\n  - f", &["a", "b", "c", "d", "e", "f"]);
+        case("Learnings:\n- `--flag` is **odd**\n- - dash", &["`--flag` is **odd**", "- dash"]);
+    }
+
+    #[test]
+    fn an_item_goes_on_in_the_next_line() {
+        case("Learnings:\n- one\n  goes on\n- two\nlazily", &["one goes on", "two lazily"]);
+        case("Learnings:\n- one\n\n  second paragraph\n- two", &["one second paragraph", "two"]);
+    }
+
+    #[test]
+    fn the_list_ends_where_something_else_begins() {
+        for end in [
+            "\nThat is all.",
+            "## Next",
+            "Files changed:",
+            "**Summary**",
+            "---",
+            "<promise>COMPLETE</promise>",
+            "Decisions:",
+        ] {
+            case(&format!("Learnings:\n- one\n{end}\n- not one"), &["one"]);
+        }
+        case("Learnings:\nprose, no list\n- not one", &[]);
+    }
+
+    #[test]
+    fn what_only_looks_like_a_label_is_none() {
+        case("Learnings are good\n- no", &[]);
+        case("Learnings: I found things\n- no", &[]);
+        case("My learnings:\n- no", &[]);
+        case("```\nLearnings:\n- no\n```", &[]);
+        case("Learnings:\n- none\n- None.\n- n/a", &[]);
+    }
+
+    #[test]
+    fn the_three_kinds_are_kept_apart() {
+        let text =
+            "Decisions:\n- use TOML\n\nTried:\n1. regex\n2. a parser\n\nLearnings:\n- tests are slow\n";
+        let found = findings(text);
+        assert_eq!(found.decisions, ["use TOML"]);
+        assert_eq!(found.approaches, ["regex", "a parser"]);
+        assert_eq!(found.learnings, ["tests are slow"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_odd(text in "([ \\-*#`~:\nL]|Learnings:|Tried|é|1\\.|<promise>COMPLETE</promise>){0,40}") {
+            let found = findings(&text);
+            prop_assert!(found.learnings.iter().all(|item| !item.contains('\n')));
+            promise(&text);
+        }
+    }
+}

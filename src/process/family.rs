@@ -1,0 +1,335 @@
+//! All that a child set in motion: its group, its descendants, and what carries the session's marker.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, waitpid};
+
+use super::{Carried, Interrupt, Process, system};
+use crate::record::SessionId;
+
+/// The name of a session in the environment of its children, by which every descendant can be found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Marker(String);
+
+impl Marker {
+    pub const VARIABLE: &str = "RALPH_SESSION";
+
+    pub fn new(session: &SessionId) -> Self {
+        Self(session.to_string())
+    }
+
+    pub fn value(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Time for what is just ending by itself when its parent ends; it is no leftover.
+const SETTLE: Duration = Duration::from_millis(50);
+
+/// Time that a leftover gets between TERM and KILL. Nobody waits for its work; it may remove its lock files.
+const LEFTOVER_GRACE: Duration = Duration::from_secs(1);
+
+/// How long we go on killing what forks as fast as we kill.
+const KILLING: Duration = Duration::from_secs(5);
+
+/// Between two looks at the list of processes.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// The children that run now. Held while one is started, so that nobody takes it for an adopted orphan.
+static RUNNING: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+fn running() -> MutexGuard<'static, BTreeSet<i32>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A started child, known as ours until this is dropped.
+#[derive(Debug)]
+pub(super) struct Started {
+    handle: duct::Handle,
+    pid: i32,
+}
+
+impl Started {
+    pub(super) fn start(expression: &duct::Expression) -> std::io::Result<Self> {
+        let mut running = running();
+        let handle = expression.start()?;
+        let pid = handle.pids().first().and_then(|pid| i32::try_from(*pid).ok()).unwrap_or(0);
+        running.insert(pid);
+        Ok(Self { handle, pid })
+    }
+
+    pub(super) fn handle(&self) -> &duct::Handle {
+        &self.handle
+    }
+
+    /// Its process id, which is also its group's.
+    pub(super) fn pid(&self) -> i32 {
+        self.pid
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        running().remove(&self.pid);
+    }
+}
+
+/// The processes that a child or a session is answerable for. Never we ourselves, nor our ancestors.
+#[derive(Debug)]
+pub(super) struct Family<'a> {
+    marker: &'a Marker,
+    root: Option<Root>,
+    /// Whether the child is unreaped, so that its pid and group can be nobody else's.
+    holds_group: bool,
+    /// Who was seen to belong to it: descent is lost to sight when a parent dies.
+    seen: BTreeMap<i32, u64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Root {
+    /// The child's pid, which is also its group.
+    pid: i32,
+    born: u64,
+}
+
+impl<'a> Family<'a> {
+    /// What carries the marker, and what descends from it.
+    pub(super) fn marked(marker: &'a Marker) -> Self {
+        Self { marker, root: None, holds_group: false, seen: BTreeMap::new() }
+    }
+
+    /// That, and what descends from the child that was just started.
+    pub(super) fn of(marker: &'a Marker, started: &Started) -> Self {
+        // A zombie still has its line, and nobody but us reaps it: only a system without a list gives none.
+        let born = system::process(started.pid()).map_or(u64::MAX, |process| process.born);
+        let root = Root { pid: started.pid(), born };
+        Self { marker, root: Some(root), holds_group: true, seen: BTreeMap::new() }
+    }
+
+    /// Everybody who belongs to it and lives. Reaps adopted orphans that do not.
+    pub(super) fn members(&mut self) -> Vec<Process> {
+        let running = running();
+        let all = system::processes();
+        let own_pid = system::own_pid();
+        let by_pid: BTreeMap<i32, &Process> = all.iter().map(|process| (process.pid, process)).collect();
+        let own_group = by_pid.get(&own_pid).map_or(0, |own| own.group);
+        let spared = ancestors(own_pid, &by_pid);
+        // Whose an orphan without a marker is can be told only while there is one child that it can be of.
+        let is_alone = self.root.is_some_and(|root| running.iter().all(|pid| *pid == root.pid));
+
+        let mut belonging = BTreeSet::new();
+        for process in all.iter().filter(|process| !spared.contains(&process.pid)) {
+            let is_ours = self.root.is_some_and(|root| {
+                process.pid == root.pid
+                    || process.group == root.pid
+                    || (is_alone
+                        && process.parent == own_pid
+                        && process.group != own_group
+                        && process.born >= root.born
+                        && self.carried(process) != Carried::Another)
+            });
+            let was_seen = self.seen.get(&process.pid) == Some(&process.born);
+            if is_ours || was_seen || self.carried(process) == Carried::This {
+                belonging.insert(process.pid);
+            }
+        }
+        add_descendants(&mut belonging, &all, &spared);
+
+        let members: Vec<&Process> = all.iter().filter(|process| belonging.contains(&process.pid)).collect();
+        for process in &members {
+            if process.is_zombie && process.parent == own_pid && !running.contains(&process.pid) {
+                reap(process.pid);
+            }
+        }
+        let living: Vec<Process> =
+            members.into_iter().filter(|process| !process.is_zombie).cloned().collect();
+        self.seen.extend(living.iter().map(|process| (process.pid, process.born)));
+        living
+    }
+
+    fn carried(&self, process: &Process) -> Carried {
+        system::carried(process.pid, Marker::VARIABLE, self.marker.value())
+    }
+
+    /// The child itself has ended and is reaped: its group's number may go to somebody else from now on.
+    pub(super) fn root_ended(&mut self) {
+        self.holds_group = false;
+    }
+
+    /// Whether this process is of the child's own group, and that group surely still its.
+    fn is_in_group(&self, process: &Process) -> bool {
+        self.holds_group && self.root.is_some_and(|root| root.pid == process.group)
+    }
+
+    /// Reaches the whole group at once, those too who were born a moment ago.
+    fn send_to_group(&self, signal: Signal) {
+        let group = self.root.filter(|_| self.holds_group).and_then(|root| Pid::from_raw(root.pid));
+        if let Some(group) = group {
+            // Who is gone needs no signal; who may not be signalled cannot be helped.
+            let _gone = kill_process_group(group, signal);
+        }
+    }
+
+    /// Asks the child's own group to end, as Ctrl-C in a terminal would, and waits for that.
+    pub(super) fn interrupt_group(&mut self, grace: Duration, interrupt: &Interrupt) {
+        self.send_to_group(Signal::INT);
+        // What was stopped, by the terminal for instance, would never take the signal.
+        self.send_to_group(Signal::CONT);
+        let asked = Instant::now();
+        while asked.elapsed() < grace
+            && !interrupt.is_urgent()
+            && self.members().iter().any(|process| self.is_in_group(process))
+        {
+            interrupt.pause(LOOK);
+        }
+    }
+
+    /// Asks everybody to end, each once, and waits for that.
+    pub(super) fn ask_all(&mut self, grace: Duration, interrupt: &Interrupt) {
+        let mut told: BTreeSet<(i32, u64)> = self
+            .members()
+            .iter()
+            .filter(|process| self.is_in_group(process))
+            .map(|process| (process.pid, process.born))
+            .collect();
+        self.send_to_group(Signal::TERM);
+        self.send_to_group(Signal::CONT);
+        let asked = Instant::now();
+        while asked.elapsed() < grace && !interrupt.is_urgent() {
+            let members = self.members();
+            if members.is_empty() {
+                return;
+            }
+            for process in members {
+                if told.insert((process.pid, process.born)) {
+                    send(&process, Signal::TERM);
+                    send(&process, Signal::CONT);
+                }
+            }
+            interrupt.pause(LOOK);
+        }
+    }
+
+    /// Ends everybody.
+    pub(super) fn kill(&mut self) {
+        self.send_to_group(Signal::KILL);
+        let begun = Instant::now();
+        loop {
+            let members = self.members();
+            if members.is_empty() || begun.elapsed() > KILLING {
+                return;
+            }
+            for process in &members {
+                send(process, Signal::KILL);
+            }
+            Interrupt::none().pause(Duration::from_millis(1));
+        }
+    }
+
+    /// Stops what goes on in the background, and names it.
+    pub(super) fn stop_leftovers(&mut self, interrupt: &Interrupt) -> Vec<String> {
+        let ended = Instant::now();
+        let mut left = self.members();
+        while !left.is_empty() && ended.elapsed() < SETTLE && !interrupt.is_urgent() {
+            interrupt.pause(LOOK);
+            left = self.members();
+        }
+        if left.is_empty() {
+            return Vec::new();
+        }
+        self.ask_all(LEFTOVER_GRACE, interrupt);
+        self.kill();
+        left.into_iter().map(|process| process.name).collect()
+    }
+}
+
+/// Stops whatever still carries the marker of a session that is dead, and names it.
+pub fn sweep(marker: &Marker, interrupt: &Interrupt) -> Vec<String> {
+    Family::marked(marker).stop_leftovers(interrupt)
+}
+
+/// Reaps orphans that we adopted and that have ended, so that a long run does not fill the process table.
+pub(super) fn reap_orphans(family: &mut Family<'_>) {
+    if system::has_zombies() {
+        family.members();
+    }
+}
+
+fn ancestors(pid: i32, by_pid: &BTreeMap<i32, &Process>) -> BTreeSet<i32> {
+    let mut found = BTreeSet::new();
+    let mut next = Some(pid);
+    while let Some(pid) = next {
+        if !found.insert(pid) {
+            break;
+        }
+        next = by_pid.get(&pid).map(|process| process.parent);
+    }
+    // Even where the list does not reach up to it.
+    found.insert(1);
+    found
+}
+
+fn add_descendants(belonging: &mut BTreeSet<i32>, all: &[Process], spared: &BTreeSet<i32>) {
+    loop {
+        let before = belonging.len();
+        for process in all {
+            if belonging.contains(&process.parent) && !spared.contains(&process.pid) {
+                belonging.insert(process.pid);
+            }
+        }
+        if belonging.len() == before {
+            return;
+        }
+    }
+}
+
+fn send(process: &Process, signal: Signal) {
+    // Looked at again right before, for its pid may have gone to somebody else meanwhile.
+    let is_same = system::process(process.pid).is_some_and(|now| now.born == process.born);
+    if let Some(pid) = Pid::from_raw(process.pid).filter(|_| is_same) {
+        let _gone = kill_process(pid, signal);
+    }
+}
+
+fn reap(pid: i32) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        let _gone = waitpid(Some(pid), WaitOptions::NOHANG);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(pid: i32, parent: i32) -> Process {
+        Process { pid, parent, group: pid, born: 1, is_zombie: false, name: pid.to_string() }
+    }
+
+    #[test]
+    fn descendants_are_found_in_any_order_of_the_list() {
+        let all = [process(30, 20), process(20, 10), process(10, 1), process(40, 1)];
+        let mut belonging = BTreeSet::from([10]);
+        add_descendants(&mut belonging, &all, &BTreeSet::from([1]));
+        assert_eq!(belonging, BTreeSet::from([10, 20, 30]));
+    }
+
+    #[test]
+    fn we_and_our_ancestors_are_spared_even_below_a_member() {
+        let all = [process(10, 1), process(20, 10), process(30, 20)];
+        let by_pid = all.iter().map(|process| (process.pid, process)).collect();
+        let spared = ancestors(30, &by_pid);
+        assert_eq!(spared, BTreeSet::from([1, 10, 20, 30]));
+        let mut belonging = BTreeSet::from([10]);
+        add_descendants(&mut belonging, &all, &spared);
+        assert_eq!(belonging, BTreeSet::from([10]));
+    }
+
+    #[test]
+    fn a_pid_that_went_to_somebody_else_is_not_hit() {
+        let own = system::process(system::own_pid()).unwrap();
+        // If this were sent, the test would not live to say so.
+        send(&Process { born: own.born + 1, ..own }, Signal::KILL);
+    }
+}

@@ -1,0 +1,107 @@
+//! What only Linux tells about processes: `/proc`, their environments, and the adoption of orphans.
+
+use std::fs;
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, getpid, set_child_subreaper, waitid};
+
+use super::{Carried, Process};
+
+/// Has orphans of our children become our children, instead of getting out of sight under init.
+pub(super) fn adopt_orphans() -> bool {
+    set_child_subreaper(Some(getpid())).is_ok()
+}
+
+/// Whether we have children at all, zombies included. With adopted orphans: whether anything was left behind.
+pub(super) fn has_children() -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(waitid(WaitId::All, options), Err(rustix::io::Errno::CHILD))
+}
+
+/// Whether one of our children has ended and waits to be reaped.
+pub(super) fn has_zombies() -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(waitid(WaitId::All, options), Ok(Some(_)))
+}
+
+/// Every process that can be seen.
+pub(super) fn processes() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    entries.flatten().filter_map(|entry| process(entry.file_name().to_str()?.parse().ok()?)).collect()
+}
+
+/// One process; none where it is gone.
+pub(super) fn process(pid: i32) -> Option<Process> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    parse_stat(pid, &String::from_utf8_lossy(&stat))
+}
+
+/// Reads `PID (NAME) STATE PARENT GROUP ...`, where the name may hold blanks and brackets.
+fn parse_stat(pid: i32, stat: &str) -> Option<Process> {
+    let (head, rest) = stat.rsplit_once(')')?;
+    let (_, name) = head.split_once('(')?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    Some(Process {
+        pid,
+        is_zombie: matches!(*fields.first()?, "Z" | "X"),
+        parent: fields.get(1)?.parse().ok()?,
+        group: fields.get(2)?.parse().ok()?,
+        // The 22nd field of the line: clock ticks since boot.
+        born: fields.get(19)?.parse().ok()?,
+        name: name.to_owned(),
+    })
+}
+
+/// Whose marker the process was started with.
+pub(super) fn carried(pid: i32, variable: &str, value: &str) -> Carried {
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let mut carried = Carried::Nothing;
+    for entry in environment.split(|byte| *byte == 0) {
+        let Some(rest) = entry.strip_prefix(variable.as_bytes()) else { continue };
+        match rest.strip_prefix(b"=") {
+            Some(found) if found == value.as_bytes() => return Carried::This,
+            Some(_) => carried = Carried::Another,
+            None => {}
+        }
+    }
+    carried
+}
+
+/// Whether we were started with this signal ignored, as `nohup` does with the hang-up.
+pub(super) fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask & (1 << (signal - 1)) != 0
+}
+
+/// Our own process id.
+pub(super) fn own_pid() -> i32 {
+    Pid::as_raw(Some(getpid()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_blanks_and_brackets_is_read_whole() {
+        let stat = "12 (a) (b c) S 3 4 4 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 789 0";
+        let process = parse_stat(12, stat).unwrap();
+        assert_eq!((process.parent, process.group, process.born), (3, 4, 789));
+        assert_eq!(process.name, "a) (b c");
+        assert!(!process.is_zombie);
+    }
+
+    #[test]
+    fn a_line_that_is_cut_is_no_process() {
+        for stat in ["", "12", "12 (a", "12 (a) S", "12 (a) S 3 4"] {
+            assert!(parse_stat(12, stat).is_none(), "{stat}");
+        }
+    }
+
+    #[test]
+    fn we_are_in_our_own_list() {
+        let own = process(own_pid()).unwrap();
+        assert!(processes().iter().any(|process| process.pid == own.pid && process.born == own.born));
+    }
+}

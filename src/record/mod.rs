@@ -3,7 +3,9 @@
 mod event;
 mod ids;
 mod iteration;
+mod nearest;
 mod outcome;
+mod refusal;
 mod session;
 mod task;
 mod timestamp;
@@ -14,7 +16,9 @@ pub use iteration::{
     AgentRun, Claim, Claims, Durations, Exits, Iteration, LeftOut, RedactionCount, Tokens, ToolCall,
     ToolKind, Validation, summary,
 };
+pub use nearest::nearest;
 pub use outcome::{ArtifactStatus, Exit, ExitReason, FailureClass, Limit, Outcome, Status, StopReason};
+pub use refusal::Refusal;
 pub use session::{Artifact, Session};
 pub use task::{Task, TaskCounts, TaskName};
 pub use timestamp::Timestamp;

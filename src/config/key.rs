@@ -4,7 +4,10 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A whole number in a range.
-    Count { least: u64, most: u64 },
+    Count {
+        least: u64,
+        most: u64,
+    },
     /// A number between 0 and 1.
     Ratio,
     /// US dollars.
@@ -15,6 +18,8 @@ pub enum Kind {
     Size,
     Switch,
     Word(&'static [&'static str]),
+    /// A word too, but an unknown one costs a warning alone.
+    Strategy,
     Text,
     /// Names, the first preferred.
     Names,
@@ -59,15 +64,7 @@ pub struct Key {
 
 impl Key {
     const fn new(name: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Self {
-        Self {
-            name,
-            kind,
-            absence: Absence::Never,
-            default,
-            unset: "none",
-            effect: Effect::Now,
-            doc,
-        }
+        Self { name, kind, absence: Absence::Never, default, unset: "none", effect: Effect::Now, doc }
     }
 
     const fn or_none(mut self) -> Self {
@@ -104,17 +101,27 @@ pub const KEYS: &[Key] = &[
     Key::new("agent", Kind::Names, "none", "Agent to run, or several: the first is used")
         .or_none()
         .unset("detected"),
-    Key::new("model", Kind::Text, "none", "Model that the agent is asked to use").or_none().unset("the agent's"),
+    Key::new("model", Kind::Text, "none", "Model that the agent is asked to use")
+        .or_none()
+        .unset("the agent's"),
     Key::new("permissions", Kind::Word(&["full", "default", "read-only"]), "full", "What the agent may do"),
-    Key::new("max-iterations", Kind::Count { least: 1, most: MANY }, "10", "Agent runs before the loop stops"),
+    Key::new(
+        "max-iterations",
+        Kind::Count { least: 1, most: MANY },
+        "10",
+        "Agent runs before the loop stops",
+    ),
     Key::new("skip-after", TIMES, "3", "Failures in a row after which a task is skipped").or_zero(),
     Key::new("stuck-after", TIMES, "10", "Iterations in a row without any change after which the loop stops")
         .or_zero(),
-    Key::new("max-tokens", ANY, "none", "Tokens, of all kinds together, after which the loop stops").or_zero(),
+    Key::new("max-tokens", ANY, "none", "Tokens, of all kinds together, after which the loop stops")
+        .or_zero(),
     Key::new("max-cost", Kind::Money, "none", "US dollars after which the loop stops").or_zero(),
     Key::new("max-duration", Kind::Duration, "none", "Time after which the loop starts no further iteration")
         .or_zero(),
-    Key::new("max-wait", Kind::Duration, "6h", "Longest wait for the reset of a usage limit").or_zero().later(),
+    Key::new("max-wait", Kind::Duration, "6h", "Longest wait for the reset of a usage limit")
+        .or_zero()
+        .later(),
     Key::new(
         "completion",
         Kind::Word(&["verified", "promise"]),
@@ -122,13 +129,14 @@ pub const KEYS: &[Key] = &[
         "What ends the loop: tasks that are done, or the agent's promise alone",
     ),
     Key::new("untick", Kind::Switch, "true", "Open boxes again that were ticked in a failed iteration"),
-    Key::new("commit", Kind::Word(&["off", "task"]), "off", "Commit each success on the current branch").later(),
+    Key::new("commit", Kind::Word(&["off", "task"]), "off", "Commit each success on the current branch")
+        .later(),
     Key::new("timeout", Kind::Duration, "60m", "Longest run of the agent").or_zero(),
     Key::new("idle-timeout", Kind::Duration, "15m", "Longest silence of the agent").or_zero(),
     Key::new("max-output", Kind::Size, "1GiB", "Largest output of a child, for each stream").or_zero(),
     Key::new("validation.command", Kind::Text, "none", "Command that must pass, run by the shell").or_none(),
     Key::new("validation.timeout", Kind::Duration, "30m", "Longest run of the validation").or_zero(),
-    Key::new("progress.strategy", Kind::Word(STRATEGIES), STRATEGIES[0], "How earlier iterations are told"),
+    Key::new("progress.strategy", Kind::Strategy, STRATEGIES[0], "How earlier iterations are told"),
     Key::new("progress.max-entries", TIMES, "5", "Earlier iterations in the prompt; 0 for none"),
     Key::new("progress.max-chars", TIMES, "500", "Characters of output for each; 0 for head lines only"),
     Key::new("progress.tail", Kind::Switch, "false", "Take the end of an output as it is, without a choice"),
@@ -144,11 +152,15 @@ pub const KEYS: &[Key] = &[
         .or_none()
         .later(),
     Key::new("snapshots", Kind::Switch, "true", "Keep the work tree as it was after each iteration"),
-    Key::new("snapshot-max-file", Kind::Size, "5MiB", "Largest file in a snapshot").or_none().unset("no limit"),
+    Key::new("snapshot-max-file", Kind::Size, "5MiB", "Largest file in a snapshot")
+        .or_none()
+        .unset("no limit"),
     Key::new("redaction.rules", Kind::Patterns, "none", "Regular expressions of further secrets").or_none(),
     Key::new("redaction.allow", Kind::Patterns, "none", "Regular expressions of what is no secret").or_none(),
     Key::new("hooks.on-finish", Kind::Text, "none", "Command to run when the loop ends").or_none().later(),
-    Key::new("capture.<name>", Kind::Pattern, "none", "Regular expression of what to note down").or_none().later(),
+    Key::new("capture.<name>", Kind::Pattern, "none", "Regular expression of what to note down")
+        .or_none()
+        .later(),
 ];
 
 /// The name before the one free part of a key: `capture.` of `capture.<name>`.

@@ -4,6 +4,7 @@ mod event;
 mod ids;
 mod iteration;
 mod log_entry;
+mod nearest;
 mod outcome;
 mod refusal;
 mod session;
@@ -17,6 +18,7 @@ pub use iteration::{
     ToolKind, Validation, summary,
 };
 pub use log_entry::{LogEntry, RecordKind};
+pub use nearest::nearest;
 pub use outcome::{ArtifactStatus, Exit, ExitReason, FailureClass, Limit, Outcome, Status, StopReason};
 pub use refusal::Refusal;
 pub use session::{Artifact, Session};

@@ -1,14 +1,12 @@
-//! Why something cannot start.
+//! Why we do not start: a mistake that the user can mend, with a hint at how.
 
 use std::fmt;
 
-/// A condition that the user has to change first: what is wrong, where, and what to do about it.
-///
-/// Travels through `anyhow`; the command line finds it there and exits with 3.
+/// An error that means "nothing was begun". It travels inside `anyhow::Error` and is found by downcast.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    message: String,
-    hint: Option<String>,
+    pub message: String,
+    pub hint: Option<String>,
 }
 
 impl Refusal {
@@ -16,6 +14,7 @@ impl Refusal {
         Self { message: message.into(), hint: None }
     }
 
+    /// Adds what to do about it.
     #[must_use]
     pub fn hinted(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -34,3 +33,18 @@ impl fmt::Display for Refusal {
 }
 
 impl std::error::Error for Refusal {}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::{Context, Error};
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_found_under_context_and_its_hint_has_a_line_of_its_own() {
+        let refusal = Refusal::new("no tasks.md").hinted("run /speckit.tasks");
+        let error: Error = Err::<(), _>(refusal).context("find the feature").unwrap_err();
+        assert_eq!(format!("{error:#}"), "find the feature: no tasks.md\nhint: run /speckit.tasks");
+        assert!(error.downcast_ref::<Refusal>().is_some());
+    }
+}

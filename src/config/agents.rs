@@ -1,0 +1,95 @@
+//! `[agents.<name>]`: how to run an agent of the user's, or what to change of a known one.
+
+use std::collections::BTreeMap;
+
+use super::value::{Misfit, Raw, Value};
+
+/// A command as the user wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentCommand {
+    /// One line, for the shell.
+    Line(String),
+    /// Program and arguments; at least the program.
+    Words(Vec<String>),
+}
+
+impl AgentCommand {
+    pub(super) fn new(raw: &Raw) -> Result<Self, Misfit> {
+        let are_words = |words: &&[String]| {
+            words.first().is_some_and(|program| !program.is_empty())
+                && words.iter().all(|word| !word.contains('\0'))
+        };
+        let line = raw.line().map(|line| Self::Line(line.to_owned()));
+        let words = || raw.list().filter(are_words).map(|words| Self::Words(words.to_vec()));
+        line.or_else(words).ok_or_else(|| Misfit {
+            expected: "a command line, or a list of program and arguments".to_owned(),
+            detail: None,
+        })
+    }
+
+    pub(super) fn to_value(&self) -> Value {
+        match self {
+            Self::Line(line) => Value::Text(line.clone()),
+            Self::Words(words) => Value::List(words.clone()),
+        }
+    }
+}
+
+/// How an agent gets its prompt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PromptMode {
+    #[default]
+    Stdin,
+    /// In a file whose path stands for `{prompt_file}` in the command.
+    File,
+    /// As the last argument.
+    Arg,
+}
+
+impl PromptMode {
+    pub(super) const ALL: &[(&str, Self)] =
+        &[("stdin", Self::Stdin), ("file", Self::File), ("arg", Self::Arg)];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stdin => "stdin",
+            Self::File => "file",
+            Self::Arg => "arg",
+        }
+    }
+}
+
+/// How the output of an agent is understood.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Parser {
+    /// All of stdout is its final message.
+    #[default]
+    Text,
+    /// The stream of Claude Code.
+    Claude,
+}
+
+impl Parser {
+    pub(super) const ALL: &[(&str, Self)] = &[("text", Self::Text), ("claude", Self::Claude)];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Claude => "claude",
+        }
+    }
+}
+
+/// One `[agents.<name>]`. What is absent is the agent's own, or the default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentSettings {
+    pub command: Option<AgentCommand>,
+    pub prompt: Option<PromptMode>,
+    pub parser: Option<Parser>,
+    /// May hold secrets: never to be shown or recorded.
+    pub env: BTreeMap<String, String>,
+}
+
+impl AgentSettings {
+    pub(super) const FIELDS: &[&str] = &["command", "prompt", "parser", "env"];
+}

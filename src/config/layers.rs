@@ -1,0 +1,309 @@
+//! The layers, from the weakest to the strongest: defaults, file, git, environment, flags.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, anyhow};
+use camino::Utf8Path;
+
+use crate::record::nearest;
+
+use super::agents::{AgentCommand, AgentSettings};
+use super::file::{self, Contents};
+use super::key::{self, Effect, KEYS, Key, STRATEGIES};
+use super::mistake;
+use super::origin::Origin;
+use super::setting::{Setting, Settings};
+use super::spelling::{GIT_PREFIX, VARIABLE_PREFIX, from_git, from_variable};
+use super::value::{Raw, Value};
+use super::{
+    Completion, Config, HistorySettings, Limits, LoopSettings, Permissions, ProgressSettings,
+    RedactionSettings, SnapshotSettings, ValidationSettings,
+};
+
+/// `.specify/ralph.toml` as it was read.
+#[derive(Debug, Clone, Copy)]
+pub struct FileInput<'a> {
+    /// As messages should name it.
+    pub path: &'a Utf8Path,
+    pub bytes: &'a [u8],
+}
+
+/// One line of `git config --list`, in git's order. Keys that are not ours are passed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitInput {
+    pub key: String,
+    /// None for a key without `=`, which git takes for true.
+    pub value: Option<String>,
+    pub scope: Option<String>,
+}
+
+/// One flag of the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlagInput {
+    /// As the user knows it: `--max-iterations`.
+    pub flag: String,
+    /// In the file's spelling.
+    pub key: String,
+    pub value: String,
+}
+
+/// All layers.
+#[derive(Debug, Clone, Default)]
+pub struct Inputs<'a> {
+    pub file: Option<FileInput<'a>>,
+    pub git: Vec<GitInput>,
+    /// Names and values; variables that are not ours are passed over, and so are empty ones.
+    pub environment: Vec<(String, String)>,
+    pub flags: Vec<FlagInput>,
+    /// The command of `--agent-command`, which makes the agent `command`.
+    pub agent_command: Option<String>,
+}
+
+/// The agent that `--agent-command` makes.
+const COMMAND_AGENT: &str = "command";
+
+/// Whether `text` is a right value for the setting `key`; else one line that says what is wrong.
+pub fn check(key: &str, text: &str) -> Result<()> {
+    let Some(found) = key::find(key) else {
+        return Err(match nearest(key, KEYS.iter().map(|key| key.name)) {
+            Some(known) => anyhow!("unknown key `{key}`, did you mean `{known}`?"),
+            None if key.starts_with("agents.") || key.starts_with("loop.") => {
+                anyhow!("`{key}` can stand in .specify/ralph.toml alone")
+            }
+            None => anyhow!("unknown key `{key}`"),
+        });
+    };
+    found.read(&Raw::Bare(text.to_owned())).map(drop).map_err(|misfit| {
+        let detail = misfit.detail.map(|detail| format!(" ({detail})")).unwrap_or_default();
+        anyhow!("expected {}{detail}", misfit.expected)
+    })
+}
+
+impl Config {
+    /// Puts the layers together.
+    pub fn read(inputs: &Inputs<'_>) -> Result<Self> {
+        let mut layers = Layers::default();
+        for key in KEYS.iter().filter(|key| !key.name.contains('<')) {
+            let value = Raw::Bare(key.default.to_owned());
+            layers.put(key, key.name.to_owned(), &value, Origin::Default)?;
+        }
+        let contents = match inputs.file {
+            Some(file) => file::parse(file.path, file.bytes)?,
+            None => Contents::default(),
+        };
+        let mut agents = contents.agents;
+        for setting in contents.settings {
+            layers.settings.put(setting);
+        }
+        layers.git(&inputs.git)?;
+        layers.environment(&inputs.environment)?;
+        layers.flags(&inputs.flags)?;
+        if let Some(line) = &inputs.agent_command {
+            layers.agent_command(line, &mut agents)?;
+        }
+        layers.check_effects(&contents.loops);
+        Ok(layers.into_config(agents, contents.loops))
+    }
+}
+
+#[derive(Default)]
+struct Layers {
+    settings: Settings,
+    warnings: Vec<String>,
+}
+
+impl Layers {
+    fn put(&mut self, key: &Key, name: String, raw: &Raw, origin: Origin) -> Result<()> {
+        let value = key.read(raw).map_err(|misfit| mistake::wrong(&origin, &name, &misfit))?;
+        self.settings.put(Setting { key: name, value, origin });
+        Ok(())
+    }
+
+    fn git(&mut self, pairs: &[GitInput]) -> Result<()> {
+        for GitInput { key, value, scope } in pairs {
+            if !key.to_ascii_lowercase().starts_with(GIT_PREFIX) {
+                continue;
+            }
+            let origin = Origin::Git { key: key.clone(), scope: scope.clone() };
+            let lower = key.to_ascii_lowercase();
+            if lower.starts_with("ralph.agents.") || lower.starts_with("ralph.loop.") {
+                return Err(mistake::file_only(&origin, key));
+            }
+            let Some((name, found)) = from_git(key) else {
+                return Err(mistake::unknown(&origin, key, &[]));
+            };
+            let origin = Origin::Git { key: spelled_by_us(found, key), scope: scope.clone() };
+            let text = value.clone().unwrap_or_else(|| "true".to_owned());
+            let text = self.extended(found, &name, text, |origin| matches!(origin, Origin::Git { .. }));
+            self.put(found, name, &Raw::Bare(text), origin)?;
+        }
+        Ok(())
+    }
+
+    /// Several values of a list add up within one layer; an empty one starts the list anew, as for git.
+    fn extended(&self, key: &Key, name: &str, text: String, is_layer: impl Fn(&Origin) -> bool) -> String {
+        let known = self.settings.find(name).filter(|setting| is_layer(&setting.origin));
+        match known.map(|setting| &setting.value) {
+            Some(Value::List(list)) if key.kind == key::Kind::Patterns && !text.is_empty() => {
+                format!("{}\n{text}", list.join("\n"))
+            }
+            _ => text,
+        }
+    }
+
+    fn environment(&mut self, pairs: &[(String, String)]) -> Result<()> {
+        for (variable, value) in pairs {
+            if !variable.starts_with(VARIABLE_PREFIX) || value.is_empty() {
+                continue;
+            }
+            let origin = Origin::Environment { variable: variable.clone() };
+            let rest = &variable[VARIABLE_PREFIX.len()..];
+            if rest.starts_with("AGENTS_") || rest.starts_with("LOOP_") {
+                return Err(mistake::file_only(&origin, variable));
+            }
+            let Some((name, key)) = from_variable(variable) else {
+                return Err(mistake::unknown(&origin, variable, &[]));
+            };
+            self.put(key, name, &Raw::Bare(value.clone()), origin)?;
+        }
+        Ok(())
+    }
+
+    fn flags(&mut self, flags: &[FlagInput]) -> Result<()> {
+        for FlagInput { flag, key: name, value } in flags {
+            let origin = Origin::Flag { flag: flag.clone() };
+            if name.starts_with("agents.") || name.starts_with("loop.") {
+                return Err(mistake::file_only(&origin, name));
+            }
+            let Some(key) = key::find(name) else {
+                return Err(mistake::unknown(&origin, name, &[]));
+            };
+            let text =
+                self.extended(key, name, value.clone(), |origin| matches!(origin, Origin::Flag { .. }));
+            self.put(key, name.clone(), &Raw::Bare(text), origin)?;
+        }
+        Ok(())
+    }
+
+    fn agent_command(&mut self, line: &str, agents: &mut BTreeMap<String, AgentSettings>) -> Result<()> {
+        let origin = Origin::Flag { flag: "--agent-command".to_owned() };
+        let key = format!("agents.{COMMAND_AGENT}.command");
+        let command = AgentCommand::new(&Raw::Bare(line.to_owned()))
+            .map_err(|misfit| mistake::wrong(&origin, &key, &misfit))?;
+        self.settings.put(Setting { key, value: command.to_value(), origin: origin.clone() });
+        agents.entry(COMMAND_AGENT.to_owned()).or_default().command = Some(command);
+        let value = Value::List(vec![COMMAND_AGENT.to_owned()]);
+        self.settings.put(Setting { key: "agent".to_owned(), value, origin });
+        Ok(())
+    }
+
+    /// Warns of what is set and does nothing, and puts an unknown strategy right.
+    fn check_effects(&mut self, loops: &BTreeMap<String, LoopSettings>) {
+        let mut warnings = Vec::new();
+        for Setting { key: name, value, origin } in self.settings.iter() {
+            let Some(key) = key::find(name) else { continue };
+            let is_off = name == "commit" && *value == Value::Text("off".to_owned());
+            if key.effect == Effect::Later && *origin != Origin::Default && !is_off {
+                warnings.push(format!("`{name}` has no effect in this version yet"));
+            }
+        }
+        for name in loops.keys() {
+            warnings.push(format!("`loop.{name}` has no effect in this version yet"));
+        }
+        if let [first, rest @ ..] = self.settings.list("agent").as_slice()
+            && !rest.is_empty()
+        {
+            warnings.push(format!(
+                "`agent`: this version uses only the first, `{first}`; no effect yet: {}",
+                rest.join(", ")
+            ));
+        }
+        let default = STRATEGIES[0];
+        if let Some(strategy) = self.settings.text("progress.strategy").filter(|strategy| strategy != default)
+        {
+            let origin = self.settings.find("progress.strategy").map(|setting| setting.origin.to_string());
+            let place = origin.unwrap_or_default();
+            warnings.push(if STRATEGIES.contains(&strategy.as_str()) {
+                format!("{place}: progress strategy `{strategy}` is not available in this version, using {default}")
+            } else {
+                format!("{place}: unknown progress strategy `{strategy}`, using {default}")
+            });
+            let value = Value::Text(default.to_owned());
+            self.settings.put(Setting {
+                key: "progress.strategy".to_owned(),
+                value,
+                origin: Origin::Default,
+            });
+        }
+        self.warnings.append(&mut warnings);
+    }
+
+    fn into_config(
+        self,
+        agents: BTreeMap<String, AgentSettings>,
+        loops: BTreeMap<String, LoopSettings>,
+    ) -> Config {
+        let Self { settings, warnings } = self;
+        Config {
+            agent: settings.list("agent").into_iter().next(),
+            agents,
+            model: settings.text("model"),
+            permissions: match settings.text("permissions").as_deref() {
+                Some("default") => Permissions::Default,
+                Some("read-only") => Permissions::ReadOnly,
+                _ => Permissions::Full,
+            },
+            limits: Limits {
+                max_iterations: settings.count("max-iterations").expect("it always has a value in its range"),
+                skip_after: settings.count("skip-after"),
+                stuck_after: settings.count("stuck-after"),
+                max_tokens: settings.count("max-tokens"),
+                max_cost: settings.number("max-cost"),
+                max_duration: settings.duration("max-duration"),
+            },
+            completion: match settings.text("completion").as_deref() {
+                Some("promise") => Completion::Promise,
+                _ => Completion::Verified,
+            },
+            untick: settings.is_on("untick"),
+            timeout: settings.duration("timeout"),
+            idle_timeout: settings.duration("idle-timeout"),
+            max_output: settings.size("max-output"),
+            validation: ValidationSettings {
+                command: settings.text("validation.command"),
+                timeout: settings.duration("validation.timeout"),
+            },
+            progress: ProgressSettings {
+                max_entries: settings.count("progress.max-entries").unwrap_or_default(),
+                max_chars: settings.count("progress.max-chars").unwrap_or_default(),
+                tail: settings.is_on("progress.tail"),
+            },
+            history: HistorySettings {
+                mode: settings.text("history.mode").unwrap_or_default(),
+                budget: settings.count("history.budget").unwrap_or_default(),
+                lookback: settings.count("history.lookback").unwrap_or_default(),
+                threshold: settings.number("history.threshold").unwrap_or_default(),
+                failures: settings.is_on("history.failures"),
+                decisions: settings.is_on("history.decisions"),
+                approaches: settings.is_on("history.approaches"),
+                summarize: settings.text("history.summarize"),
+            },
+            snapshots: SnapshotSettings {
+                enabled: settings.is_on("snapshots"),
+                max_file: settings.size("snapshot-max-file"),
+            },
+            redaction: RedactionSettings {
+                rules: settings.list("redaction.rules"),
+                allow: settings.list("redaction.allow"),
+            },
+            loops,
+            warnings,
+            settings: settings.into_vec(),
+        }
+    }
+}
+
+/// `ralph.maxIterations` for git's `ralph.maxiterations`; a capture keeps what git prints.
+fn spelled_by_us(key: &Key, printed: &str) -> String {
+    if key.name.contains('<') { printed.to_owned() } else { super::git_name(key.name) }
+}

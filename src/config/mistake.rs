@@ -1,0 +1,48 @@
+//! What we say about a key that nobody knows, or a value that does not fit.
+
+use anyhow::Error;
+
+use crate::record::{Refusal, nearest};
+
+use super::key::{KEYS, Key};
+use super::origin::Origin;
+use super::spelling::{git_name, variable_name};
+use super::value::Misfit;
+
+/// `name` is spelled as the layer of `origin` spells it.
+pub(super) fn unknown(origin: &Origin, name: &str, further: &[&str]) -> Error {
+    let refusal = Refusal::new(format!("{}: unknown key `{name}`", origin.place()));
+    let known: Vec<String> = KEYS.iter().map(|key| spelled(key, origin)).collect();
+    let names = || known.iter().map(String::as_str).chain(further.iter().copied());
+    // A key that was written outside its table, or in a wrong one, is known by its last part.
+    let last = name.rsplit('.').next().unwrap_or(name);
+    let is_in_another_table = |known: &str| known.rsplit('.').next() == Some(last);
+    let suggestion = nearest(name, names()).or_else(|| names().find(|known| is_in_another_table(known)));
+    match suggestion {
+        Some(known) => refusal.hinted(format!("did you mean `{known}`?")),
+        None => refusal.hinted("`specify ralph config` lists every key"),
+    }
+    .into()
+}
+
+fn spelled(key: &Key, origin: &Origin) -> String {
+    match origin {
+        Origin::Git { .. } => git_name(key.name),
+        Origin::Environment { .. } => variable_name(key.name),
+        Origin::Default | Origin::File { .. } | Origin::Flag { .. } => key.name.to_owned(),
+    }
+}
+
+pub(super) fn wrong(origin: &Origin, name: &str, misfit: &Misfit) -> Error {
+    let detail = misfit.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
+    Refusal::new(format!("{}: wrong value for `{name}`{detail}", origin.place()))
+        .hinted(format!("expected {}", misfit.expected))
+        .into()
+}
+
+/// For keys that only the file may hold.
+pub(super) fn file_only(origin: &Origin, name: &str) -> Error {
+    Refusal::new(format!("{}: `{name}` can stand in the file alone", origin.place()))
+        .hinted("put it into .specify/ralph.toml")
+        .into()
+}

@@ -1,0 +1,266 @@
+//! The layers together, in the user's own spelling.
+
+use camino::Utf8Path;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+const PATH: &str = ".specify/ralph.toml";
+
+fn inputs(file: &str) -> Inputs<'_> {
+    let file = FileInput { path: Utf8Path::new(PATH), bytes: file.as_bytes() };
+    Inputs { file: Some(file), ..Inputs::default() }
+}
+
+fn read(file: &str) -> Config {
+    Config::read(&inputs(file)).unwrap()
+}
+
+fn git(lines: &[(&str, &str)]) -> Vec<GitInput> {
+    let input = |(key, value): &(&str, &str)| GitInput {
+        key: (*key).to_owned(),
+        value: Some((*value).to_owned()),
+        scope: Some("local".to_owned()),
+    };
+    lines.iter().map(input).collect()
+}
+
+fn environment(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn flag(flag: &str, key: &str, value: &str) -> FlagInput {
+    FlagInput { flag: flag.to_owned(), key: key.to_owned(), value: value.to_owned() }
+}
+
+#[track_caller]
+fn refused(inputs: &Inputs<'_>, expected: &str) {
+    let error = Config::read(inputs).unwrap_err();
+    assert!(error.downcast_ref::<crate::record::Refusal>().is_some(), "{error:#}");
+    assert_eq!(format!("{error:#}"), expected);
+}
+
+#[test]
+fn without_any_layer_the_defaults_hold() {
+    let config = Config::read(&Inputs::default()).unwrap();
+    assert_eq!(config.agent, None);
+    assert_eq!(config.limits.max_iterations, 10);
+    assert_eq!((config.limits.skip_after, config.limits.stuck_after), (Some(3), Some(10)));
+    assert_eq!((config.limits.max_tokens, config.limits.max_cost), (None, None));
+    assert_eq!(config.completion, Completion::Verified);
+    assert!(config.untick);
+    assert_eq!(config.timeout, Some(Duration::from_hours(1)));
+    assert_eq!(config.idle_timeout, Some(Duration::from_mins(15)));
+    assert_eq!(config.silence_of_commands(), None);
+    assert_eq!(config.max_output, Some(1 << 30));
+    assert_eq!(config.validation.timeout, Some(Duration::from_mins(30)));
+    assert_eq!((config.progress.max_entries, config.progress.max_chars), (5, 500));
+    assert_eq!(config.snapshots, SnapshotSettings { enabled: true, max_file: Some(5 << 20) });
+    assert!(config.warnings.is_empty());
+    assert!(config.entries().iter().all(|entry| entry.origin == "default"));
+    assert_eq!(config.entries()[0].value, "detected");
+}
+
+#[test]
+fn a_stronger_layer_wins_and_is_named() {
+    let mut inputs = inputs("max-iterations = 2\n[progress]\nmax-entries = 3\nmax-chars = 70\n");
+    let origin = |inputs: &Inputs<'_>| {
+        let config = Config::read(inputs).unwrap();
+        let entry = config.entries().into_iter().find(|entry| entry.key == "max-iterations").unwrap();
+        (config.limits.max_iterations, entry.origin)
+    };
+    assert_eq!(origin(&inputs), (2, ".specify/ralph.toml:1".into()));
+    inputs.git = git(&[("user.name", "x"), ("ralph.maxiterations", "3"), ("ralph.maxiterations", "4")]);
+    assert_eq!(origin(&inputs), (4, "git config ralph.maxIterations (local)".into()));
+    inputs.environment = environment(&[("HOME", "/"), ("SPECKIT_RALPH_MAX_ITERATIONS", "5")]);
+    assert_eq!(origin(&inputs), (5, "SPECKIT_RALPH_MAX_ITERATIONS".into()));
+    inputs.environment.push(("SPECKIT_RALPH_MODEL".into(), String::new()));
+    inputs.flags = vec![flag("-n", "max-iterations", "6")];
+    assert_eq!(origin(&inputs), (6, "-n".into()));
+    let config = Config::read(&inputs).unwrap();
+    assert_eq!((config.progress.max_entries, config.progress.max_chars), (3, 70));
+    assert_eq!(config.model, None, "an empty variable sets nothing");
+}
+
+#[test]
+fn mistakes_name_place_key_and_form() {
+    refused(
+        &inputs("# ralph\nmax-iteration = 3\n"),
+        ".specify/ralph.toml:2:1: unknown key `max-iteration`\nhint: did you mean `max-iterations`?",
+    );
+    refused(
+        &inputs("model = 'é'\n[progress]\n\n  max-entrys = 3\n"),
+        ".specify/ralph.toml:4:3: unknown key `progress.max-entrys`\nhint: did you mean `progress.max-entries`?",
+    );
+    refused(
+        &inputs("command = 'x'\n"),
+        ".specify/ralph.toml:1:1: unknown key `command`\nhint: did you mean `validation.command`?",
+    );
+    refused(
+        &inputs("timeout = \"soon\"\n"),
+        ".specify/ralph.toml:1:11: wrong value for `timeout`\nhint: expected a duration such as 10s, 60m or 1h30m, or none (also 0)",
+    );
+    refused(
+        &inputs("progress = 5\n"),
+        ".specify/ralph.toml:1:12: wrong value for `progress`\nhint: expected a table `[progress]`",
+    );
+    refused(
+        &inputs("[redaction]\nrules = ['(']\n"),
+        ".specify/ralph.toml:2:9: wrong value for `redaction.rules` (unclosed group)\nhint: expected a list of regular expressions, or none",
+    );
+    refused(
+        &inputs("[agents.fake]\ncomand = 'x'\n"),
+        ".specify/ralph.toml:2:1: unknown key `agents.fake.comand`\nhint: did you mean `command`?",
+    );
+    refused(
+        &inputs("agents = { 'é' = { pormpt = 'x' } }\n"),
+        ".specify/ralph.toml:1:20: unknown key `agents.é.pormpt`\nhint: did you mean `prompt`?",
+    );
+    refused(
+        &inputs("[agents.fake]\ncommand = []\n"),
+        ".specify/ralph.toml:2:11: wrong value for `agents.fake.command`\nhint: expected a command line, or a list of program and arguments",
+    );
+    refused(
+        &Inputs { git: git(&[("ralph.maxiteration", "3")]), ..Inputs::default() },
+        "git config ralph.maxiteration (local): unknown key `ralph.maxiteration`\nhint: did you mean `ralph.maxIterations`?",
+    );
+    refused(
+        &Inputs { git: git(&[("ralph.agents.Fake.command", "3")]), ..Inputs::default() },
+        "git config ralph.agents.Fake.command (local): `ralph.agents.Fake.command` can stand in the file alone\nhint: put it into .specify/ralph.toml",
+    );
+    refused(
+        &Inputs { environment: environment(&[("SPECKIT_RALPH_MODLE", "x")]), ..Inputs::default() },
+        "SPECKIT_RALPH_MODLE: unknown key `SPECKIT_RALPH_MODLE`\nhint: did you mean `SPECKIT_RALPH_MODEL`?",
+    );
+    refused(
+        &Inputs { flags: vec![flag("--set", "untick", "maybe")], ..Inputs::default() },
+        "--set: wrong value for `untick`\nhint: expected true or false",
+    );
+    let error = Config::read(&inputs("a = \n")).unwrap_err();
+    assert!(format!("{error:#}").starts_with(".specify/ralph.toml:1:"), "{error:#}");
+    let file = FileInput { path: Utf8Path::new(PATH), bytes: b"a = 1\nb = '\xff'\n" };
+    refused(
+        &Inputs { file: Some(file), ..Inputs::default() },
+        ".specify/ralph.toml:2:6: not UTF-8\nhint: save the file as UTF-8",
+    );
+}
+
+#[test]
+fn an_agent_of_the_users_is_read_and_its_environment_stays_hidden() {
+    let config = read(
+        "agent = 'fake'\n[agents.fake]\ncommand = ['sh', 'agent.sh']\nprompt = 'file'\n[agents.fake.env]\nAPI_KEY = 'hunter2'\n",
+    );
+    assert_eq!(config.agent.as_deref(), Some("fake"));
+    let agent = &config.agents["fake"];
+    assert_eq!(agent.command, Some(AgentCommand::Words(vec!["sh".into(), "agent.sh".into()])));
+    assert_eq!((agent.prompt, agent.parser), (Some(PromptMode::File), None));
+    assert_eq!(agent.env["API_KEY"], "hunter2");
+    assert_eq!(config.to_json()["agents.fake.env.API_KEY"], json!("***"));
+    assert_eq!(config.to_json()["agents.fake.command"], json!(["sh", "agent.sh"]));
+    for text in [config.entries_to_json().to_string(), format!("{:?}", config.entries())] {
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+}
+
+#[test]
+fn a_command_on_the_command_line_becomes_the_agent() {
+    let mut inputs = inputs("agent = 'claude'\n");
+    inputs.agent_command = Some("sh agent.sh".to_owned());
+    let config = Config::read(&inputs).unwrap();
+    assert_eq!(config.agent.as_deref(), Some("command"));
+    assert_eq!(config.agents["command"].command, Some(AgentCommand::Line("sh agent.sh".into())));
+    assert_eq!(config.entries()[0].origin, "--agent-command");
+}
+
+#[test]
+fn what_has_no_effect_yet_is_said_and_nothing_else() {
+    let warnings = |file: &str| read(file).warnings;
+    assert_eq!(warnings("[history]\nmode = 'smart'\n"), ["`history.mode` has no effect in this version yet"]);
+    assert_eq!(warnings("commit = 'task'\n"), ["`commit` has no effect in this version yet"]);
+    assert_eq!(warnings("commit = 'off'\nmodel = 'opus'\n"), [""; 0]);
+    assert_eq!(
+        warnings(
+            "[loop.plan]\nuntil = 'validation'\nmax-iterations = 3\n[loop.plan.progress]\ntail = true\n"
+        ),
+        ["`loop.plan` has no effect in this version yet"]
+    );
+    assert_eq!(
+        warnings("agent = ['claude', 'codex']\n"),
+        ["`agent`: this version uses only the first, `claude`; no effect yet: codex"]
+    );
+    assert_eq!(
+        warnings("[progress]\nstrategy = 'hybrid'\n"),
+        [
+            ".specify/ralph.toml:2: progress strategy `hybrid` is not available in this version, using system-captured"
+        ]
+    );
+    assert_eq!(
+        warnings("[progress]\nstrategy = 'psychic'\n"),
+        [".specify/ralph.toml:2: unknown progress strategy `psychic`, using system-captured"]
+    );
+}
+
+#[test]
+fn settings_of_a_loop_type_stay_with_that_type() {
+    let config = read("[loop.plan]\ntemplate = 'plan.md'\nmax-iterations = 3\n");
+    assert_eq!(config.limits.max_iterations, 10);
+    assert_eq!(config.loops["plan"].template.as_deref(), Some("plan.md"));
+    assert_eq!(config.loops["plan"].settings[0].key, "max-iterations");
+    assert_eq!(config.to_json()["loop.plan.max-iterations"], json!(3));
+}
+
+#[test]
+fn lists_of_patterns_add_up_within_git_and_replace_the_file() {
+    let mut inputs = inputs("redaction.rules = ['z']\n");
+    inputs.git = git(&[("ralph.redaction.rules", "a"), ("ralph.redaction.rules", "b")]);
+    assert_eq!(Config::read(&inputs).unwrap().redaction.rules, ["a", "b"]);
+    inputs.git.extend(git(&[("ralph.redaction.rules", ""), ("ralph.redaction.rules", "c")]));
+    assert_eq!(Config::read(&inputs).unwrap().redaction.rules, ["c"]);
+}
+
+#[test]
+fn a_git_key_without_a_value_is_true() {
+    let key = GitInput { key: "ralph.progress.tail".to_owned(), value: None, scope: None };
+    let config = Config::read(&Inputs { git: vec![key], ..Inputs::default() }).unwrap();
+    assert!(config.progress.tail);
+}
+
+#[test]
+fn one_value_can_be_checked_alone() {
+    check("timeout", "10m").unwrap();
+    check("progress.strategy", "psychic").unwrap();
+    for (key, text, expected) in [
+        ("timeout", "10", "expected a duration such as 10s, 60m or 1h30m, or none (also 0)"),
+        ("timeuot", "10m", "unknown key `timeuot`, did you mean `timeout`?"),
+        ("agents.fake.command", "x", "`agents.fake.command` can stand in .specify/ralph.toml alone"),
+    ] {
+        assert_eq!(check(key, text).unwrap_err().to_string(), expected);
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_file_is_read_or_refused(bytes: Vec<u8>) {
+        let file = FileInput { path: Utf8Path::new(PATH), bytes: &bytes };
+        drop(Config::read(&Inputs { file: Some(file), ..Inputs::default() }));
+    }
+
+    #[test]
+    fn any_file_that_looks_like_toml_is_read_or_refused(
+        text in "(\\[{1,2}(agents|loop|progress|history|capture)(\\.[a-zé\"]{0,3}){0,3}\\]{1,2}\r?\n|(agent|env|command|timeout|untick|\"[.é]\"|progress) ?[.=] ?(\"?[0-9a-zé.{}\\[\\]]{0,6}\"?|true|[0-9]{1,25})\r?\n){0,8}"
+    ) {
+        drop(Config::read(&inputs(&text)));
+    }
+
+    #[test]
+    fn any_text_of_any_layer_is_read_or_refused(name in "[a-zA-Z._-]{0,20}", value: String) {
+        let name = format!("ralph.{name}");
+        let variable = name.to_uppercase().replace(['.', '-'], "_").replace("RALPH_", VARIABLE_PREFIX);
+        drop(Config::read(&Inputs { git: git(&[(&name, &value)]), ..Inputs::default() }));
+        drop(Config::read(&Inputs { environment: vec![(variable, value.clone())], ..Inputs::default() }));
+        for key in KEYS {
+            drop(check(key.name, &value));
+        }
+    }
+}

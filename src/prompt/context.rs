@@ -1,0 +1,183 @@
+//! What a template can name.
+
+use std::fmt;
+use std::sync::Arc;
+
+use minijinja::Value;
+use minijinja::value::{Enumerator, Object, ObjectRepr};
+
+use crate::record::{Task, TaskCounts};
+
+/// Every name that a template can use. All are always defined, and empty where there is nothing.
+pub const NAMES: &[&str] = &[
+    "feature_name",
+    "feature_dir",
+    "spec_path",
+    "plan_path",
+    "tasks_path",
+    "progress_path",
+    "current_task",
+    "iteration_number",
+    "max_iterations",
+    "tasks_done",
+    "tasks_open",
+    "progress",
+    "historical_context",
+    "history_enabled",
+    "hints",
+    "validation_command",
+    "repeat_count",
+    "phase_number",
+    "phase_name",
+    "spec_content",
+    "HISTORICAL_CONTEXT",
+    "HISTORY_ENABLED",
+];
+
+/// The parts of `current_task`.
+pub(super) const TASK_PARTS: &[&str] = &["id", "text", "phase", "story"];
+
+/// What is known when a prompt is written. Paths are as the agent should use them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PromptContext {
+    pub feature_name: String,
+    pub feature_dir: String,
+    pub spec_path: String,
+    pub plan_path: String,
+    pub tasks_path: String,
+    pub progress_path: String,
+    pub current_task: Option<Task>,
+    pub iteration_number: u32,
+    pub max_iterations: u32,
+    pub tasks: TaskCounts,
+    /// What earlier iterations left, outputs already fenced.
+    pub progress: String,
+    pub historical_context: String,
+    pub history_enabled: bool,
+    pub hints: Vec<String>,
+    pub validation_command: Option<String>,
+    /// Which try of this task this is, from 1.
+    pub repeat_count: u32,
+    pub spec_content: String,
+}
+
+impl PromptContext {
+    pub(super) fn values(&self) -> Value {
+        let phase = self.current_task.as_ref().and_then(|task| task.phase.as_deref()).unwrap_or_default();
+        let (phase_number, phase_name) = split_phase(phase);
+        let value = |name: &str| -> Value {
+            match name {
+                "feature_name" => (&self.feature_name).into(),
+                "feature_dir" => (&self.feature_dir).into(),
+                "spec_path" => (&self.spec_path).into(),
+                "plan_path" => (&self.plan_path).into(),
+                "tasks_path" => (&self.tasks_path).into(),
+                "progress_path" => (&self.progress_path).into(),
+                "current_task" => Value::from_object(CurrentTask(self.current_task.clone())),
+                "iteration_number" => self.iteration_number.into(),
+                "max_iterations" => self.max_iterations.into(),
+                "tasks_done" => self.tasks.done.into(),
+                "tasks_open" => self.tasks.open.into(),
+                "progress" => (&self.progress).into(),
+                "historical_context" | "HISTORICAL_CONTEXT" => (&self.historical_context).into(),
+                "history_enabled" | "HISTORY_ENABLED" => self.history_enabled.into(),
+                "hints" => Value::from_object(Hints(self.hints.clone())),
+                "validation_command" => self.validation_command.as_deref().unwrap_or_default().into(),
+                "repeat_count" => self.repeat_count.into(),
+                "phase_number" => phase_number.into(),
+                "phase_name" => phase_name.into(),
+                "spec_content" => (&self.spec_content).into(),
+                _ => Value::UNDEFINED,
+            }
+        };
+        Value::from_pairs(NAMES.iter().map(|name| (*name, value(name))))
+    }
+}
+
+/// `Phase 2: Core` as `2` and `Core`; a heading of another form is all name.
+fn split_phase(phase: &str) -> (&str, &str) {
+    let split = || {
+        let rest = phase.strip_prefix("Phase ").or_else(|| phase.strip_prefix("phase "))?.trim_start();
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '.').unwrap_or(rest.len());
+        let (number, name) = rest.split_at(end);
+        let is_number = number.starts_with(|c: char| c.is_ascii_digit());
+        is_number.then(|| (number.trim_end_matches('.'), name.trim_start_matches([':', '-', '–', '—', ' '])))
+    };
+    split().unwrap_or(("", phase))
+}
+
+/// Prints as `T004 text`, and has parts.
+#[derive(Debug)]
+struct CurrentTask(Option<Task>);
+
+impl Object for CurrentTask {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let key = key.as_str().filter(|key| TASK_PARTS.contains(key))?;
+        let Some(task) = &self.0 else { return Some("".into()) };
+        let part = match key {
+            "id" => task.id.as_deref(),
+            "text" => Some(task.text.as_str()),
+            "phase" => task.phase.as_deref(),
+            _ => task.story.as_deref(),
+        };
+        Some(part.unwrap_or_default().into())
+    }
+
+    fn is_true(self: &Arc<Self>) -> bool {
+        self.0.is_some()
+    }
+
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            None => Ok(()),
+            Some(Task { id: Some(id), text, .. }) => write!(f, "{id} {text}"),
+            Some(task) => f.write_str(&task.text),
+        }
+    }
+}
+
+/// Prints as a Markdown list.
+#[derive(Debug)]
+struct Hints(Vec<String>);
+
+impl Object for Hints {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Seq
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.0.get(key.as_usize()?).map(Value::from)
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Seq(self.0.len())
+    }
+
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, hint) in self.0.iter().enumerate() {
+            let newline = if i == 0 { "" } else { "\n" };
+            write!(f, "{newline}- {}", hint.trim().replace('\n', "\n  "))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_has_a_number_and_a_name() {
+        for (phase, expected) in [
+            ("Phase 2: Core", ("2", "Core")),
+            ("Phase 1 - Set-up", ("1", "Set-up")),
+            ("Phase 3.1: Tests first", ("3.1", "Tests first")),
+            ("Phase 2", ("2", "")),
+            ("Phase N: Polish", ("", "Phase N: Polish")),
+            ("Set-up", ("", "Set-up")),
+            ("", ("", "")),
+        ] {
+            assert_eq!(split_phase(phase), expected, "{phase}");
+        }
+    }
+}

@@ -71,9 +71,8 @@ fn headline(subject: Subject<'_>) -> String {
                         session.stop_reason.map_or("ended", |reason| reason.as_str()).replace('_', " ");
                     let runs = session.iterations_run;
                     let plural = if runs == 1 { "" } else { "s" };
-                    format!(
-                        "{name}: end, {reason} after {runs} iteration{plural}, {done} of {all} tasks done"
-                    )
+                    let (done, all) = (session.tasks_done, session.tasks_done + session.tasks_remaining);
+                    format!("{name}: end, {reason} after {runs} iteration{plural}, {done} of {all} tasks done")
                 }
             }
         }
@@ -329,6 +328,93 @@ impl<'a> Fields<'a> {
                 Ok(number) => Ok(Some(number)),
                 Err(_) => bail!("`{name}={text}` is no number"),
             },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::samples;
+    use super::*;
+
+    fn read(message: &str) -> LogEntry {
+        let envelope = Envelope {
+            commit: "0".repeat(40).parse().unwrap(),
+            parent: None,
+            authored_at: Timestamp::from_seconds(0),
+            committed_at: Timestamp::from_seconds(1),
+        };
+        parse(message, &envelope).unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_message_reads_well_by_itself() {
+        let message = compose(Subject::Iteration(&samples::iteration(3)), "## Iteration 3\n**Task**: T004 x\n---\n");
+        let expected = "001-login: iteration 3, T004 failed (cargo test exited 101)\n\n## Iteration 3\n**Task**: T004 x\n---\n\nRalph-Schema: 1\nRalph-Record: iteration\n";
+        assert!(message.starts_with(expected), "{message}");
+        assert!(message.contains("\nRalph-Exit: agent=0 validation=101\n"), "{message}");
+        assert!(message.contains("\nRalph-Tasks: done=12 open=18 closed=\n"), "{message}");
+    }
+
+    #[test]
+    fn what_looks_like_trailers_or_scissors_in_an_entry_changes_nothing() {
+        let iteration = samples::iteration(3);
+        let entry = "Ralph-Outcome: success\n\n---\n# --- >8 ---\n# ------------------------ >8 ------------------------\nRalph-Schema: 9\n\0\x1b[31m\n\n\n";
+        let message = compose(Subject::Iteration(&iteration), entry);
+        assert_eq!(read(&message).outcome, Some(iteration.outcome));
+        assert!(!message.lines().any(|line| line.starts_with("# -")), "{message}");
+        assert!(!message.contains(['\0', '\x1b']), "{message}");
+    }
+
+    #[test]
+    fn messages_of_others_are_none_of_ours_and_a_newer_schema_is_an_error() {
+        let envelope = Envelope {
+            commit: "0".repeat(40).parse().unwrap(),
+            parent: None,
+            authored_at: Timestamp::from_seconds(0),
+            committed_at: Timestamp::from_seconds(1),
+        };
+        assert_eq!(parse("fix things\n\nSigned-off-by: A\n", &envelope).unwrap(), None);
+        assert_eq!(parse("", &envelope).unwrap(), None);
+        let error = parse("x\n\nRalph-Schema: 2\n", &envelope).unwrap_err();
+        assert!(error.to_string().contains("hint: update"), "{error}");
+        assert!(parse("x\n\nRalph-Schema: 1\n", &envelope).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn trailers_are_read_back_as_they_were(
+            task in "[^\\x00]{1,40}",
+            phase in proptest::option::of(".{0,60}"),
+            entry in "(?s).{0,300}",
+            model in proptest::option::of(".{1,20}"),
+        ) {
+            let mut iteration = samples::iteration(7);
+            iteration.task = Some(task);
+            iteration.phase = phase;
+            iteration.model = model;
+            let read = read(&compose(Subject::Iteration(&iteration), &entry));
+            prop_assert_eq!(read.task, iteration.task);
+            prop_assert_eq!(read.phase, iteration.phase);
+            prop_assert_eq!(read.model, iteration.model);
+            prop_assert_eq!(read.exit, iteration.exit);
+            prop_assert_eq!(read.duration_ms, iteration.duration_ms);
+            prop_assert_eq!(read.tokens, iteration.tokens);
+            prop_assert_eq!(read.tasks.tasks_done, iteration.tasks_done);
+            prop_assert_eq!(read.head_before, iteration.head_before);
+        }
+
+        #[test]
+        fn any_text_is_read_without_a_panic(message in "(?s).{0,200}", tail in "(Ralph-[A-Za-z]{1,8}: ?.{0,10}\n){0,6}") {
+            let envelope = Envelope {
+                commit: "0".repeat(40).parse().unwrap(),
+                parent: None,
+                authored_at: Timestamp::from_seconds(0),
+                committed_at: Timestamp::from_seconds(1),
+            };
+            drop(parse(&format!("{message}\n\n{tail}"), &envelope));
         }
     }
 }

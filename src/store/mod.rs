@@ -13,7 +13,11 @@ mod message;
 mod objects;
 mod read;
 mod refs;
+#[cfg(test)]
+mod samples;
 mod spool;
+#[cfg(test)]
+mod tests;
 
 pub use append::{Conflict, Snapshot};
 pub use files::{FileProof, Manifest};

@@ -1,0 +1,227 @@
+//! The store from outside: what it writes is read back with plain git.
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::process::Tool;
+use crate::record::{Iteration, ObjectId, RecordKind, Timestamp};
+use crate::redact::Redactor;
+use crate::repository::{AuthorVariables, Repository};
+
+use super::{Conflict, Draft, SessionRefs, Slot, Store, names, samples};
+
+struct Scene {
+    dir: tempfile::TempDir,
+    store: Store,
+}
+
+impl Scene {
+    fn new() -> Self {
+        Self::with(&[])
+    }
+
+    fn with(options: &[&str]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let path = Utf8Path::from_path(dir.path()).unwrap();
+        Tool::git(path).args(["init", "-q", "-b", "main"]).args(options.iter().copied()).arg(".").read().unwrap();
+        let (repository, _) = Repository::discover(path, &AuthorVariables::default()).unwrap();
+        Self { dir, store: Store::new(repository) }
+    }
+
+    fn path(&self) -> &Utf8Path {
+        Utf8Path::from_path(self.dir.path()).unwrap()
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        Tool::git(self.path()).args(arguments.iter().copied()).line().unwrap()
+    }
+
+    fn slot(&self, name: &str) -> Slot {
+        let place = place(self.path());
+        let spool = super::Spool::create(self.store.repository(), &place).unwrap();
+        let slot = spool.slot(name);
+        slot.create().unwrap();
+        slot
+    }
+
+    fn append(&self, draft: &Draft, name: &str) -> anyhow::Result<ObjectId> {
+        let slot = self.slot(name);
+        slot.write("data", b"stdout\xff\0 bytes\n").unwrap();
+        slot.write(names::PROGRESS, b"## Iteration\n").unwrap();
+        slot.seal(draft).unwrap();
+        self.store.append(&slot, draft, &Redactor::new(&[], &[]).unwrap())
+    }
+}
+
+fn place(path: &Utf8Path) -> super::Place {
+    super::Place {
+        session: samples::session_id(),
+        feature: "specs/001-login".into(),
+        feature_name: "001-login".into(),
+        work_tree: "main".into(),
+        tasks_path: path.join("tasks.md"),
+        progress_path: path.join("progress.txt"),
+        host: "host".into(),
+        pid: 1,
+        begun: samples::session(),
+        untick: true,
+        snapshots: true,
+        snapshot_max_file: 1,
+        redaction_rules: Vec::new(),
+        redaction_allow: Vec::new(),
+    }
+}
+
+fn start() -> Draft {
+    Draft {
+        kind: RecordKind::Start,
+        feature: "specs/001-login".into(),
+        session: samples::session_id(),
+        parent: None,
+        snapshot_parent: None,
+        snapshot: None,
+        authored_at: Timestamp::from_seconds(1_795_294_000),
+        committed_at: Timestamp::from_seconds(1_795_294_001),
+        iteration: None,
+        session_json: Some(samples::session()),
+        files: vec![("validation/stdout".into(), "data".into()), ("progress.md".into(), names::PROGRESS.into())],
+    }
+}
+
+fn iteration(number: u32, parent: &ObjectId) -> Draft {
+    Draft {
+        kind: RecordKind::Iteration,
+        parent: Some(parent.clone()),
+        iteration: Some(samples::iteration(number)),
+        session_json: None,
+        ..start()
+    }
+}
+
+#[test]
+fn a_record_is_a_commit_that_plain_git_reads() {
+    let scene = Scene::new();
+    let first = scene.append(&start(), "start").unwrap();
+    let second = scene.append(&iteration(1, &first), "1").unwrap();
+    let name = "refs/ralph/001-login/20261121-204512-3f9a0c1d";
+    assert_eq!(scene.git(&["for-each-ref", "--format=%(refname) %(objectname)"]), format!("{name} {second}"));
+    assert_eq!(
+        scene.git(&["log", "--glob=refs/ralph/*", "--format=%s | %an | %cn | %(trailers:key=Ralph-Outcome,valueonly,separator=)"]),
+        "001-login: iteration 1, T004 failed (cargo test exited 101) | specify ralph | specify ralph | failure\n\
+         001-login: start, 18 tasks open, agent claude | specify ralph | specify ralph | "
+    );
+    let stored = Tool::git(scene.path()).args(["show", &format!("{name}:validation/stdout")]).read().unwrap();
+    assert_eq!(stored, b"stdout\xff\0 bytes\n");
+    assert_eq!(scene.git(&["fsck", "--strict", "--no-dangling"]), "");
+    let read: Iteration = serde_json::from_str(&scene.git(&["show", &format!("{name}:iteration.json")])).unwrap();
+    assert_eq!(read, samples::iteration(1));
+}
+
+#[test]
+fn the_same_draft_gives_the_same_commit_and_is_recorded_once() {
+    let (one, other) = (Scene::new(), Scene::new());
+    let first = one.append(&start(), "start").unwrap();
+    assert_eq!(other.append(&start(), "start").unwrap(), first);
+    let second = one.append(&iteration(1, &first), "1").unwrap();
+    assert_eq!(one.append(&iteration(1, &first), "1").unwrap(), second);
+    assert_eq!(one.append(&start(), "start").unwrap(), first);
+    assert_eq!(one.git(&["rev-list", "--count", "--all"]), "2");
+}
+
+#[test]
+fn a_ref_that_somebody_moved_is_never_written_over() {
+    let scene = Scene::new();
+    let first = scene.append(&start(), "start").unwrap();
+    let name = "refs/ralph/001-login/20261121-204512-3f9a0c1d";
+    let foreign = scene.git(&["-c", "user.name=x", "-c", "user.email=x@x", "commit-tree", "-m", "foreign", "4b825dc642cb6eb9a060e54bf8d69288fbee4904"]);
+    scene.git(&["update-ref", name, &foreign]);
+    let error = scene.append(&iteration(1, &first), "1").unwrap_err();
+    assert!(error.downcast_ref::<Conflict>().is_some(), "{error:#}");
+    assert_eq!(scene.git(&["rev-parse", name]), foreign);
+    scene.git(&["update-ref", "-d", name]);
+    assert!(scene.append(&iteration(1, &first), "1").is_err());
+}
+
+#[test]
+fn what_is_written_is_read_back_also_in_a_sha256_repository() {
+    for options in [&[][..], &["--object-format=sha256"]] {
+        let scene = Scene::with(options);
+        let first = scene.append(&start(), "start").unwrap();
+        let mut draft = iteration(1, &first);
+        draft.iteration.as_mut().unwrap().head_before = None;
+        scene.append(&draft, "1").unwrap();
+        let sessions = scene.store.sessions().unwrap();
+        let log = sessions.first().unwrap();
+        assert_eq!(log.feature(), "specs/001-login");
+        assert_eq!(log.entries.len(), 2);
+        assert_eq!(scene.store.iteration(log.tip()).unwrap(), draft.iteration.unwrap());
+        assert_eq!(scene.store.session_json(&log.entries[0]).unwrap(), samples::session());
+        let file = scene.store.file(&log.tip().commit, "validation/stdout").unwrap();
+        assert_eq!(file.unwrap(), b"stdout\xff\0 bytes\n");
+        assert_eq!(scene.store.file(&log.tip().commit, "agent/stdout").unwrap(), None);
+    }
+}
+
+#[test]
+fn a_big_stream_is_stored_in_chunks_and_comes_back_whole() {
+    let scene = Scene::new();
+    let slot = scene.slot("start");
+    let big: Vec<u8> = (0..9_000_000u32).map(|i| (i % 251) as u8).collect();
+    slot.write("data", &big).unwrap();
+    let draft = start();
+    slot.seal(&draft).unwrap();
+    let commit = scene.store.append(&slot, &draft, &Redactor::new(&[], &[]).unwrap()).unwrap();
+    assert_eq!(scene.store.file(&commit, "validation/stdout").unwrap().unwrap(), big);
+    assert_eq!(
+        scene.git(&["ls-tree", "--name-only", &format!("{commit}:validation/stdout")]),
+        "00000\n00001\n00002"
+    );
+}
+
+#[test]
+fn refs_of_other_tools_are_neither_listed_nor_taken_for_ours() {
+    let scene = Scene::new();
+    let foreign = scene.git(&["-c", "user.name=x", "-c", "user.email=x@x", "commit-tree", "-m", "foreign", "4b825dc642cb6eb9a060e54bf8d69288fbee4904"]);
+    for name in ["refs/ralph/other/20261121-204512-3f9a0c1d", "refs/ralph/lock", "refs/ralph/a/b/c"] {
+        scene.git(&["update-ref", name, &foreign]);
+    }
+    assert!(scene.store.sessions().unwrap().is_empty());
+    let refs = SessionRefs::new("specs/lock", samples::session_id());
+    assert_eq!(scene.store.blocking_ref(&refs).unwrap().as_deref(), Some("refs/ralph/lock"));
+}
+
+#[test]
+fn a_torn_object_in_the_way_is_replaced() {
+    let (one, other) = (Scene::new(), Scene::new());
+    let commit = one.append(&start(), "start").unwrap();
+    let torn: Vec<Utf8PathBuf> = super::disk::children(&one.path().join(".git/objects")).unwrap();
+    for folder in torn.iter().filter(|folder| folder.file_name().unwrap().len() == 2) {
+        for object in super::disk::children(folder).unwrap() {
+            let target = other.path().join(object.strip_prefix(one.path()).unwrap());
+            std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+            std::fs::write(&target, b"").unwrap();
+        }
+    }
+    assert_eq!(other.append(&start(), "start").unwrap(), commit);
+    assert_eq!(other.git(&["fsck", "--strict", "--no-dangling"]), "");
+}
+
+#[test]
+fn a_stale_lock_on_our_own_ref_is_reclaimed() {
+    let scene = Scene::new();
+    let first = scene.append(&start(), "start").unwrap();
+    let lock = scene.path().join(".git/refs/ralph/001-login/20261121-204512-3f9a0c1d.lock");
+    std::fs::write(&lock, b"").unwrap();
+    scene.append(&iteration(1, &first), "1").unwrap();
+    assert!(!lock.exists());
+}
+
+#[test]
+fn a_stale_lock_on_packed_refs_is_left_alone_and_stops_nobody() {
+    let scene = Scene::new();
+    let first = scene.append(&start(), "start").unwrap();
+    scene.git(&["pack-refs", "--all"]);
+    let lock = scene.path().join(".git/packed-refs.lock");
+    std::fs::write(&lock, b"").unwrap();
+    scene.append(&iteration(1, &first), "1").unwrap();
+    assert!(lock.exists());
+}

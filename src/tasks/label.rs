@@ -123,7 +123,9 @@ fn id_at(text: &str) -> Option<Found<'_>> {
         if let Some(range) = RANGE_END.captures(rest) {
             until = range.name("until").map(|until| until.as_str().to_owned());
             is_part = true;
-        } else if rest.starts_with(['-', '_', '/']) && rest[1..].starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        } else if rest.starts_with(['-', '_', '/'])
+            && rest[1..].starts_with(|c: char| c.is_ascii_alphanumeric())
+        {
             is_part = true;
         }
     }
@@ -139,7 +141,9 @@ fn id_at(text: &str) -> Option<Found<'_>> {
         }
         (Family::Task, true)
     } else if captures.name("number").is_some() {
-        if !written.contains('.') && !(closed.is_marked && rest.trim_start_matches(['*', '`', ']']).starts_with(['.', ')', ':'])) {
+        if !written.contains('.')
+            && !(closed.is_marked && rest.trim_start_matches(['*', '`', ']']).starts_with(['.', ')', ':']))
+        {
             return None;
         }
         (Family::Number, false)

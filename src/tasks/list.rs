@@ -87,6 +87,8 @@ pub struct TaskList {
     by_name: HashMap<TaskName, usize>,
     by_text: HashMap<String, Vec<usize>>,
     pub(super) by_id: HashMap<String, Vec<usize>>,
+    /// Ids behind boxes that Markdown does not know.
+    pub(super) unrecognised_ids: HashSet<String>,
 }
 
 impl TaskList {
@@ -142,12 +144,17 @@ impl TaskList {
     }
 
     fn index(&mut self) {
+        let odd = self
+            .unrecognised
+            .iter()
+            .filter_map(|odd| label::read(odd.text.trim_start_matches('*'), |_| true).id);
+        self.unrecognised_ids = odd.map(|id| id.written).collect();
         for (index, item) in self.items.iter().enumerate() {
             self.by_name.insert(item.name.clone(), index);
-            match &item.id {
-                Some(id) => self.by_id.entry(id.clone()).or_default().push(index),
-                None => self.by_text.entry(item.text.clone()).or_default().push(index),
+            if let Some(id) = &item.id {
+                self.by_id.entry(id.clone()).or_default().push(index);
             }
+            self.by_text.entry(item.text.clone()).or_default().push(index);
         }
     }
 
@@ -175,24 +182,14 @@ impl TaskList {
         {
             return Some(&self.items[*index]);
         }
-        if item.id.is_some() {
-            // Renumbered: the same text under another id.
-            return self.items.iter().find(|other| other.text == item.text && !item.text.is_empty());
+        if item.text.is_empty() {
+            return None;
         }
-        let alike = self.by_text.get(&item.text)?;
-        let same = |other: &&usize| {
-            let other = &self.items[**other];
-            other.headings == item.headings && other.depth == item.depth
-        };
-        match alike.as_slice() {
-            [only] => Some(&self.items[*only]),
-            // Equal texts are common ("Write tests"): the place in the file decides.
-            _ => {
-                let by_place = |index: &&usize| self.items[**index].line.abs_diff(item.line);
-                let nearest = alike.iter().filter(same).min_by_key(by_place);
-                nearest.or_else(|| alike.iter().min_by_key(by_place)).map(|index| &self.items[*index])
-            }
-        }
+        // Equal texts are common ("Write tests"): the place in the file decides.
+        let alike = || self.by_text.get(&item.text).into_iter().flatten().map(|index| &self.items[*index]);
+        let distance = |other: &&Item| other.line.abs_diff(item.line);
+        let is_beside = |other: &&Item| other.headings == item.headings && other.depth == item.depth;
+        alike().filter(is_beside).min_by_key(distance).or_else(|| alike().min_by_key(distance))
     }
 
     /// Whether this is spec-kit's template as it comes, with its sample tasks.
@@ -236,7 +233,9 @@ fn labels(boxes: &[TaskBox]) -> Vec<Label> {
         let Some(seen) = families.get(&id.family) else { return false };
         let is_series = id.is_certain || seen.ids.len() > 1;
         let is_common = seen.items * 4 >= boxes.len();
-        id.family == Family::Task || is_common && (is_series || id.family == Family::Number) || is_series && has_tasks
+        id.family == Family::Task
+            || is_common && (is_series || id.family == Family::Number)
+            || is_series && has_tasks
     };
     first
         .iter()
@@ -263,11 +262,7 @@ fn kinds(boxes: &[TaskBox], labels: &[Label]) -> Vec<Kind> {
         Some(id) => !has_work_ids || !id.family.is_reference(),
         None => !has_ids && !parents.contains(&index),
     };
-    labels
-        .iter()
-        .enumerate()
-        .map(|pair| if is_task(pair) { Kind::Task } else { Kind::Criterion })
-        .collect()
+    labels.iter().enumerate().map(|pair| if is_task(pair) { Kind::Task } else { Kind::Criterion }).collect()
 }
 
 fn is_template(headings: &[String], labels: &[Label]) -> bool {

@@ -31,6 +31,8 @@ pub enum Obstacle {
     WaitsForSkipped(String),
     /// It waits for an id that no item has.
     WaitsForUnknown(String),
+    /// It waits for a task whose box Markdown does not know, so that nobody can tell whether it is done.
+    WaitsForUnrecognised(String),
     /// It waits for a task that waits for it in turn.
     WaitsInCircle(String),
     /// It waits for a task that is open and blocked itself, or that is no task to pick.
@@ -44,7 +46,12 @@ impl fmt::Display for Blocked {
             Obstacle::Skipped => write!(f, "{task} was skipped"),
             Obstacle::WaitsForSkipped(other) => write!(f, "{task} waits for {other}, which was skipped"),
             Obstacle::WaitsForUnknown(other) => write!(f, "{task} waits for {other}, which does not exist"),
-            Obstacle::WaitsInCircle(other) => write!(f, "{task} waits for {other}, which waits for {task} in turn"),
+            Obstacle::WaitsForUnrecognised(other) => {
+                write!(f, "{task} waits for {other}, whose box is none that Markdown knows")
+            }
+            Obstacle::WaitsInCircle(other) => {
+                write!(f, "{task} waits for {other}, which waits for {task} in turn")
+            }
             Obstacle::WaitsForOpen(other) => write!(f, "{task} waits for {other}, which is open"),
         }
     }
@@ -126,6 +133,9 @@ impl TaskList {
         let obstacle = |index: usize, item: &Item| match waits.get(&index) {
             _ if is_skipped(&item.name) => Obstacle::Skipped,
             None => Obstacle::Skipped,
+            Some(Wait::Unknown(id)) if self.unrecognised_ids.contains(id) => {
+                Obstacle::WaitsForUnrecognised(id.clone())
+            }
             Some(Wait::Unknown(id)) => Obstacle::WaitsForUnknown(id.clone()),
             Some(Wait::Item(other)) => {
                 let name = self.items[*other].name.clone();
@@ -139,7 +149,8 @@ impl TaskList {
             }
         };
         let open = self.items.iter().enumerate().filter(|(_, item)| item.is_task() && !item.done);
-        open.map(|(index, item)| Blocked { task: item.name.clone(), obstacle: obstacle(index, item) }).collect()
+        open.map(|(index, item)| Blocked { task: item.name.clone(), obstacle: obstacle(index, item) })
+            .collect()
     }
 }
 

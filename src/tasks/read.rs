@@ -31,7 +31,9 @@ impl TaskList {
     /// Refuses a list that gives a loop nothing to do and never did; `path` is for the message.
     pub fn require_tasks(&self, path: &Utf8Path) -> Result<()> {
         if self.is_blank {
-            bail!("{path} is empty\nhint: fill it with spec-kit (`/speckit.tasks`), or write tasks like `- [ ] T001 ...`");
+            bail!(
+                "{path} is empty\nhint: fill it with spec-kit (`/speckit.tasks`), or write tasks like `- [ ] T001 ...`"
+            );
         }
         if self.is_unfilled_template() {
             bail!(
@@ -45,7 +47,9 @@ impl TaskList {
                     "{path} has no tasks, only boxes that Markdown does not know ({first})\n\
                      hint: write open tasks as `- [ ] T001 ...`, with a space between the brackets and on both sides"
                 ),
-                None => bail!("{path} has no tasks\nhint: write tasks as list items with a box: `- [ ] T001 ...`"),
+                None => {
+                    bail!("{path} has no tasks\nhint: write tasks as list items with a box: `- [ ] T001 ...`")
+                }
             }
         }
         Ok(())

@@ -1,1 +1,3 @@
-//! To be written.
+//! What people see: one module for each thing that is shown.
+
+pub mod tasks;

@@ -71,3 +71,38 @@ pub(super) fn utf8(bytes: &[u8]) -> Result<&str> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use camino::Utf8PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn each_mistake_has_its_own_sentence_and_a_hint() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = Utf8PathBuf::from_path_buf(directory.path().to_owned()).unwrap();
+        let file = |name: &str, bytes: &[u8]| {
+            fs::write(root.join(name), bytes).unwrap();
+            root.join(name)
+        };
+        for (path, sentence) in [
+            (root.join("missing/tasks.md"), "there is no task list"),
+            (root.clone(), "is a directory"),
+            (file("empty.md", b"\xef\xbb\xbf \n"), "is empty"),
+            (file("prose.md", b"# Tasks\n\nNone yet.\n"), "has no tasks\n"),
+            (
+                file("odd.md", b"- [] T001 a\n"),
+                "only boxes that Markdown does not know (line 1: - [] T001 a)",
+            ),
+            (file("latin1.md", b"- [ ] caf\xe9\n"), "not UTF-8: byte 9 (line 1)"),
+            (file("template.md", b"# Tasks: [FEATURE NAME]\n\n- [ ] T001 x\n"), "template"),
+        ] {
+            let result = TaskList::read(&path).and_then(|list| list.require_tasks(&path));
+            let message = format!("{:#}", result.unwrap_err());
+            assert!(message.contains(sentence), "{message}");
+            assert!(message.contains(path.as_str()), "{message}");
+            assert!(message.contains("\nhint: "), "{message}");
+        }
+    }
+}

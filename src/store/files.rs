@@ -64,10 +64,10 @@ impl<'a> FileWriter<'a> {
         let mut sink = Sink::new(self.quarantine);
         let counts = self
             .redactor
-            .copy(source, &mut |bytes| sink.write(bytes))
+            .copy(source, |bytes| sink.write(bytes))
             .with_context(|| format!("redact {path}"))?;
         for (rule, count) in counts {
-            self.manifest.redactions.push(RedactionCount { file: path.to_owned(), rule, count });
+            self.manifest.redactions.push(RedactionCount { file: path.to_owned(), rule: rule.to_owned(), count });
         }
         self.finish(path, sink)
     }

@@ -26,8 +26,9 @@ static KEYWORD: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a valid expression")
 });
 
-static LISTED: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(&format!(r"^[\s:*_`\[(~]*(?:(?i:tasks)\s+)?[`*_\[]*{ID}")).expect("a valid expression"));
+static LISTED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(&format!(r"^[\s:*_`\[(~]*(?:(?i:tasks)\s+)?[`*_\[]*{ID}")).expect("a valid expression")
+});
 
 static LINK: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^[`*_~]*(?:\]\([^)]*\))?[`*_~\]]*").expect("a valid expression"));

@@ -123,7 +123,9 @@ fn id_at(text: &str) -> Option<Found<'_>> {
         if let Some(range) = RANGE_END.captures(rest) {
             until = range.name("until").map(|until| until.as_str().to_owned());
             is_part = true;
-        } else if rest.starts_with(['-', '_', '/']) && rest[1..].starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        } else if rest.starts_with(['-', '_', '/'])
+            && rest[1..].starts_with(|c: char| c.is_ascii_alphanumeric())
+        {
             is_part = true;
         }
     }
@@ -139,7 +141,9 @@ fn id_at(text: &str) -> Option<Found<'_>> {
         }
         (Family::Task, true)
     } else if captures.name("number").is_some() {
-        if !written.contains('.') && !(closed.is_marked && rest.trim_start_matches(['*', '`', ']']).starts_with(['.', ')', ':'])) {
+        if !written.contains('.')
+            && !(closed.is_marked && rest.trim_start_matches(['*', '`', ']']).starts_with(['.', ')', ':']))
+        {
             return None;
         }
         (Family::Number, false)
@@ -308,4 +312,125 @@ fn tag_at(text: &str) -> Option<(&str, &str)> {
     let (tag, behind) = bare.split_once(']')?;
     let behind = if text.starts_with('`') { behind.strip_prefix('`')? } else { behind };
     (!behind.starts_with('(') && !tag.contains('[')).then_some((tag, behind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn case(text: &str, id: Option<&str>, rest: &str) {
+        let label = read(text, |_| true);
+        assert_eq!(label.id.map(|id| id.written).as_deref(), id, "{text}");
+        assert_eq!(label.text, rest, "{text}");
+    }
+
+    #[test]
+    fn ids_are_read_in_every_shape() {
+        for (text, id, rest) in [
+            ("T001 Make", "T001", "Make"),
+            ("T0001 Make", "T0001", "Make"),
+            ("T1 Make", "T1", "Make"),
+            ("T012a Make", "T012a", "Make"),
+            ("T011A Make", "T011A", "Make"),
+            ("T1.2 Make", "T1.2", "Make"),
+            ("T3.11b: Make", "T3.11b", "Make"),
+            ("T-001: Make", "T-001", "Make"),
+            ("T001: Make", "T001", "Make"),
+            ("T001. Make", "T001", "Make"),
+            ("T001 - Make", "T001", "Make"),
+            ("T001 — Make", "T001", "Make"),
+            ("T001", "T001", ""),
+            ("T001 建立", "T001", "建立"),
+            ("T001建立", "T001", "建立"),
+            ("**T001** Make", "T001", "Make"),
+            ("**T001**: Make", "T001", "Make"),
+            ("**T001:** Make", "T001", "Make"),
+            ("**T01: Make it** now", "T01", "**Make it** now"),
+            ("~~T001 Make~~", "T001", "~~Make~~"),
+            ("~~T001~~ [P] ~~Make~~", "T001", "~~Make~~"),
+            ("`T001` Make", "T001", "Make"),
+            ("**`T001`** Make", "T001", "Make"),
+            ("[T001] [P] Make", "T001", "Make"),
+            ("[T-001](../tasks.md#T-001): Make", "T-001", "Make"),
+            ("✅ T001 Make", "T001", "Make"),
+            ("⚠️ **T001** Make", "T001", "Make"),
+            ("[P] T001 Make", "T001", "Make"),
+            ("#T001 Make", "T001", "Make"),
+            ("T020@1f2e3d4c Make", "T020", "Make"),
+            ("- [X] T001 Make", "T001", "Make"),
+            ("T003-T006: Make", "T003", "T003-T006: Make"),
+            ("**T003–T006** Make", "T003", "**T003–T006** Make"),
+            ("T001-test: Make", "T001", "T001-test: Make"),
+            ("TASK-01 Make", "TASK-01", "Make"),
+            ("Task 1.2: Make", "Task 1.2", "Make"),
+            ("**Task 1**: Make", "Task 1", "Make"),
+            ("1. Make", "1", "Make"),
+            ("1.2 Make", "1.2", "Make"),
+            ("1.2. Make", "1.2", "Make"),
+            ("**1.2.3** Make", "1.2.3", "Make"),
+            ("6.0b Make", "6.0b", "Make"),
+            ("2A.1 Make", "2A.1", "Make"),
+            ("5.- [ ] 5.1 Make", "5.1", "Make"),
+            ("WP01 Make", "WP01", "Make"),
+            ("**AC-US1-01**: Make", "AC-US1-01", "Make"),
+            ("FIX-01: Make", "FIX-01", "Make"),
+            ("CHK001 Is it clear?", "CHK001", "Is it clear?"),
+        ] {
+            case(text, Some(id), rest);
+        }
+    }
+
+    #[test]
+    fn words_that_only_look_like_ids_stay_text() {
+        for text in [
+            "24 tests pass",
+            "Make T001",
+            "Task 1 is complete",
+            "T001.md exists",
+            "`T001.md` exists",
+            "T0XX Polish",
+            "TXXX Polish",
+            "E2E tests pass",
+            "UTF-8 is used",
+            "SHA-256 is used",
+            "P1 issues are fixed",
+            "100% covered",
+            "2024-01-01 is the date",
+            "3D view",
+            "README is there",
+            "[link](url) works",
+            "`code` works",
+            "**bold** works",
+            "",
+        ] {
+            case(text, None, text);
+        }
+    }
+
+    #[test]
+    fn tags_are_taken_and_others_stay() {
+        for (text, parallel, story, rest) in [
+            ("T001 [P] [US1] Make", true, Some("US1"), "Make"),
+            ("T001 [US1] [P] Make", true, Some("US1"), "Make"),
+            ("T001 [US1][P] Make", true, Some("US1"), "Make"),
+            ("T001 [A] [P] [US6] Make", true, Some("US6"), "[A] Make"),
+            ("T001 [FR-001] Make", false, None, "[FR-001] Make"),
+            ("T001 [US-1] Make", false, Some("US-1"), "Make"),
+            ("T001 [Story 2] Make", false, Some("Story 2"), "Make"),
+            ("T001 [US1,US2] Make", false, Some("US1,US2"), "Make"),
+            ("T001 [US1+US2] Make", false, Some("US1+US2"), "Make"),
+            ("T001 `[P]` Make", true, None, "Make"),
+            ("T001 Make [P]", true, None, "Make"),
+            ("T001 Make a[P]", false, None, "Make a[P]"),
+            ("T001 [P](url) Make", false, None, "[P](url) Make"),
+            ("1.1 (P) Make", true, None, "Make"),
+            ("[P] Make", true, None, "Make"),
+            ("T001 [P]: Make", true, None, "Make"),
+        ] {
+            let label = read(text, |_| true);
+            assert_eq!((label.parallel, label.story.as_deref()), (parallel, story), "{text}");
+            assert_eq!(label.text, rest, "{text}");
+        }
+    }
 }

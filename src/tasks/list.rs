@@ -87,6 +87,8 @@ pub struct TaskList {
     by_name: HashMap<TaskName, usize>,
     by_text: HashMap<String, Vec<usize>>,
     pub(super) by_id: HashMap<String, Vec<usize>>,
+    /// Ids behind boxes that Markdown does not know.
+    pub(super) unrecognised_ids: HashSet<String>,
 }
 
 impl TaskList {
@@ -142,12 +144,17 @@ impl TaskList {
     }
 
     fn index(&mut self) {
+        let odd = self
+            .unrecognised
+            .iter()
+            .filter_map(|odd| label::read(odd.text.trim_start_matches('*'), |_| true).id);
+        self.unrecognised_ids = odd.map(|id| id.written).collect();
         for (index, item) in self.items.iter().enumerate() {
             self.by_name.insert(item.name.clone(), index);
-            match &item.id {
-                Some(id) => self.by_id.entry(id.clone()).or_default().push(index),
-                None => self.by_text.entry(item.text.clone()).or_default().push(index),
+            if let Some(id) = &item.id {
+                self.by_id.entry(id.clone()).or_default().push(index);
             }
+            self.by_text.entry(item.text.clone()).or_default().push(index);
         }
     }
 
@@ -175,24 +182,14 @@ impl TaskList {
         {
             return Some(&self.items[*index]);
         }
-        if item.id.is_some() {
-            // Renumbered: the same text under another id.
-            return self.items.iter().find(|other| other.text == item.text && !item.text.is_empty());
+        if item.id.is_some() && item.text.is_empty() {
+            return None;
         }
-        let alike = self.by_text.get(&item.text)?;
-        let same = |other: &&usize| {
-            let other = &self.items[**other];
-            other.headings == item.headings && other.depth == item.depth
-        };
-        match alike.as_slice() {
-            [only] => Some(&self.items[*only]),
-            // Equal texts are common ("Write tests"): the place in the file decides.
-            _ => {
-                let by_place = |index: &&usize| self.items[**index].line.abs_diff(item.line);
-                let nearest = alike.iter().filter(same).min_by_key(by_place);
-                nearest.or_else(|| alike.iter().min_by_key(by_place)).map(|index| &self.items[*index])
-            }
-        }
+        // Equal texts are common ("Write tests"): the place in the file decides.
+        let alike = || self.by_text.get(&item.text).into_iter().flatten().map(|index| &self.items[*index]);
+        let distance = |other: &&Item| other.line.abs_diff(item.line);
+        let is_beside = |other: &&Item| other.headings == item.headings && other.depth == item.depth;
+        alike().filter(is_beside).min_by_key(distance).or_else(|| alike().min_by_key(distance))
     }
 
     /// Whether this is spec-kit's template as it comes, with its sample tasks.
@@ -236,7 +233,9 @@ fn labels(boxes: &[TaskBox]) -> Vec<Label> {
         let Some(seen) = families.get(&id.family) else { return false };
         let is_series = id.is_certain || seen.ids.len() > 1;
         let is_common = seen.items * 4 >= boxes.len();
-        id.family == Family::Task || is_common && (is_series || id.family == Family::Number) || is_series && has_tasks
+        id.family == Family::Task
+            || is_common && (is_series || id.family == Family::Number)
+            || is_series && has_tasks
     };
     first
         .iter()
@@ -263,11 +262,7 @@ fn kinds(boxes: &[TaskBox], labels: &[Label]) -> Vec<Kind> {
         Some(id) => !has_work_ids || !id.family.is_reference(),
         None => !has_ids && !parents.contains(&index),
     };
-    labels
-        .iter()
-        .enumerate()
-        .map(|pair| if is_task(pair) { Kind::Task } else { Kind::Criterion })
-        .collect()
+    labels.iter().enumerate().map(|pair| if is_task(pair) { Kind::Task } else { Kind::Criterion }).collect()
 }
 
 fn is_template(headings: &[String], labels: &[Label]) -> bool {
@@ -378,5 +373,217 @@ impl KnownIds {
         let is_bare = until.starts_with(|c: char| c.is_ascii_digit());
         let letters = Key::new(from).letters;
         self.canonical(&if is_bare { format!("{letters}{until}") } else { until.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parse(source: &str) -> TaskList {
+        TaskList::parse(source.as_bytes()).unwrap()
+    }
+
+    fn names(list: &TaskList) -> String {
+        let names = list.items.iter().map(|item| match item.kind {
+            Kind::Task => item.name.clone(),
+            Kind::Criterion => format!("({})", item.name),
+        });
+        names.collect::<Vec<_>>().join(" ")
+    }
+
+    #[track_caller]
+    fn case(source: &str, expected: &str) {
+        assert_eq!(names(&parse(source)), expected, "{source}");
+    }
+
+    #[test]
+    fn items_without_an_id_are_criteria_where_others_have_one() {
+        case("- [ ] T001 a\n  - [ ] b\n- [ ] c\n", "T001 (#2) (#3)");
+        case("- [ ] a\n  - [ ] b\n- [ ] c\n", "(#1) #2 #3");
+        case("- [ ] 1. a\n  - [ ] 1.1 b\n- [ ] c\n", "1 1.1 (#3)");
+        case("- [ ] T001 a\n- [ ] **AC-01**: b\n", "T001 (AC-01)");
+        case("- [ ] **AC-01**: b\n- [ ] AC-02 c\n", "AC-01 AC-02");
+        case("- [ ] T001 a\n- [x] ~~T001 b~~\n- [ ] T001 c\n", "T001 T001#2 T001#3");
+    }
+
+    #[test]
+    fn a_word_with_a_number_is_no_id_unless_the_file_bears_it_out() {
+        case("- [ ] a\n- [ ] b\n- [ ] c\n- [ ] d\n- [ ] S3 bucket\n", "#1 #2 #3 #4 #5");
+        case("- [ ] a\n- [ ] b\n- [ ] c\n- [ ] d\n- [ ] 2.0 is out\n", "#1 #2 #3 #4 #5");
+        case("- [ ] T001 a\n- [ ] S3 bucket\n", "T001 (#2)");
+        case("- [ ] S1 a\n- [ ] S2 b\n", "S1 S2");
+    }
+
+    #[test]
+    fn boxes_count_only_where_markdown_sees_a_task() {
+        case("```\n- [ ] T001 a\n```\n<!--\n- [ ] T002 b\n-->\n    - [ ] T003 c\n", "");
+        case(
+            "* [ ] T001 a\n\n+ [X] T002 b\n\n1. [ ] T003 c\n2) [x] T004 d\n\n> - [ ] T005 e\n",
+            "T001 T002 T003 T004 T005",
+        );
+        case("| a |\n|---|\n| [ ] T001 |\n", "");
+    }
+
+    #[test]
+    fn offsets_count_bytes_of_the_file() {
+        let source = "\u{feff}---\r\ntitle: ä\r\n---\r\n# Tasks\r\n- [x] T001 ü\r\n- [ ] T002";
+        let list = parse(source);
+        let found: Vec<_> = list.items.iter().map(|item| (item.line, item.offset)).collect();
+        assert_eq!(found, [(5, source.find("[x]").unwrap()), (6, source.find("[ ]").unwrap())]);
+        assert_eq!(list.items[0].headings, ["Tasks"]);
+    }
+
+    #[test]
+    fn text_is_one_line_without_comments_and_quotes() {
+        let list = parse("> - [ ] T001 one\n>   two <!-- hash -->\n>\n>   body\n");
+        assert_eq!(list.items[0].text, "one two");
+    }
+
+    #[test]
+    fn what_is_not_utf8_is_refused_with_its_place() {
+        let error = TaskList::parse(b"- [ ] T001 a\n- [ ] caf\xe9\n").unwrap_err().to_string();
+        assert_eq!(error, "the text is not UTF-8: byte 22 (line 2) is 0xE9\nhint: save the file as UTF-8");
+    }
+
+    #[test]
+    fn odd_boxes_are_reported_wherever_they_stand() {
+        let source = "- [-] a\n* [ ]* 2.1 b\n-[ ] c\n[ ] d\n\n### [x] e\n\n- [P] f\n- ok\n  - [~] g\n- [ ] T001 h\n[ ] i\n- **[ ]** j\n- [] k\n```\n- [-] l\n```\n";
+        let list = parse(source);
+        let found: Vec<_> =
+            list.unrecognised.iter().map(|odd| format!("{}:{}", odd.line, odd.mark)).collect();
+        assert_eq!(found.join(" "), "1:- 2:  3:  4:  6:x 10:~ 12:  13:  14:");
+    }
+
+    #[test]
+    fn dependencies_are_resolved_against_the_file() {
+        let list = parse(
+            "- [ ] T001 a\n- [ ] T001b b\n- [ ] T003 c\n- [ ] T004 d (depends on T001-T003, T099)\n\
+             - [ ] T005 e (depends on FR-001)\n- [ ] T006 f\n  - **Depends on**: T005\n- [ ] T007 g (depends on T001-003)\n",
+        );
+        let waits = |name: &str| list.find(name).unwrap().depends_on.join(" ");
+        assert_eq!(waits("T004"), "T001 T001b T003 T099");
+        assert_eq!(waits("T005"), "");
+        assert_eq!(waits("T006"), "T005");
+        assert_eq!(waits("T007"), "T001 T001b T003");
+        let list = parse("- [ ] 1.1 a\n- [ ] 1.2 b (depends on Task 1.1)\n- [ ] 2 c\n");
+        assert_eq!(list.items[1].depends_on, ["1.1"]);
+    }
+
+    #[test]
+    fn an_item_is_found_again_by_id_and_else_by_its_text() {
+        let before = parse("# A\n- [ ] T001 a\n- [ ] T002 b\n- [ ] T001 c\n");
+        let after = parse("# A\n- [ ] T009 new\n- [x] T001 a, changed\n- [x] T003 b\n- [x] T001 c\n");
+        let again: Vec<_> = before.items.iter().map(|item| after.find_again(item).unwrap().line).collect();
+        assert_eq!(again, [3, 4, 5]);
+        let before = parse("# A\n- [ ] write tests\n# B\n- [ ] write tests\n");
+        let after = parse("# B\n- [x] write tests\n# A\n- [ ] write tests\n");
+        assert_eq!(after.find_again(&before.items[0]).unwrap().line, 4);
+        assert_eq!(newly_done(&before, &after).len(), 1);
+        assert!(parse("# A\n").find_again(&before.items[0]).is_none());
+    }
+
+    #[test]
+    fn newly_done_is_what_was_open_and_is_done() {
+        let before = parse("- [ ] T001 a\n- [x] T002 b\n- [ ] T003 c\n  - [ ] criterion\n");
+        let after =
+            parse("- [X] T001 a\n- [x] T002 b\n- [ ] T003 c\n  - [x] criterion\n- [x] T004 born done\n");
+        let names: Vec<_> = newly_done(&before, &after).iter().map(|item| item.name.clone()).collect();
+        assert_eq!(names, ["T001", "#4"]);
+    }
+
+    #[test]
+    fn names_find_their_items() {
+        let list = parse("- [ ] T001 a\n- [ ] T001 b\n- [ ] T002 c\n");
+        for (name, line) in [("T001", 1), ("T001#1", 1), ("T001#2", 2), ("t002", 3)] {
+            assert_eq!(list.find(name).unwrap().line, line, "{name}");
+        }
+        assert!(list.find("T003").is_none());
+        assert!(list.find("").is_none());
+    }
+
+    #[test]
+    fn only_the_template_itself_is_a_template() {
+        assert!(parse("# Tasks: [FEATURE NAME]\n- [ ] T001 Create\n").is_unfilled_template());
+        assert!(
+            parse("## Phase 3: User Story 1 - [Title]\n- [ ] T001 a\n- [ ] TXXX b\n").is_unfilled_template()
+        );
+        assert!(!parse("# Tasks: Login\n- [ ] T001 a\n- [ ] TXXX b\n").is_unfilled_template());
+    }
+
+    fn markdown() -> impl Strategy<Value = String> {
+        let pieces = prop::sample::select(vec![
+            "- [ ] ",
+            "- [x] ",
+            "\n- [ ] T001",
+            "- ",
+            "* ",
+            "1. ",
+            "  ",
+            "    ",
+            "> ",
+            "[ ]",
+            "[x]",
+            "[X]",
+            "[-]",
+            "[]",
+            "[~]",
+            " ",
+            "T001",
+            "T002a",
+            "1.2",
+            "**",
+            "~~",
+            "`",
+            "```",
+            "\n",
+            "\n\n",
+            "\r\n",
+            "\r",
+            "\t",
+            "# ",
+            "---",
+            "<!--",
+            "-->",
+            "[P]",
+            "[US1]",
+            ":",
+            "(depends on T001-T003)",
+            "\u{feff}",
+            "ä",
+            "✅",
+            "\\",
+            "|",
+            "T003-T006",
+            "](x)",
+            "[",
+            "]",
+            "\u{a0}",
+            "a: b",
+        ]);
+        prop::collection::vec(pieces, 0..60).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            drop(TaskList::parse(&bytes));
+        }
+
+        #[test]
+        fn every_offset_points_at_a_box_on_its_line(source in markdown()) {
+            let list = parse(&source);
+            for item in &list.items {
+                let bytes = &source.as_bytes()[item.offset..item.offset + 3];
+                prop_assert_eq!(bytes, [b'[', item.mark as u8, b']']);
+                prop_assert!(item.parent.is_none_or(|parent| !list.items[parent].is_leaf));
+                prop_assert_eq!(list.find(&item.name).map(|found| found.offset), Some(item.offset));
+                prop_assert_eq!(list.find_again(item).map(|found| found.offset), Some(item.offset));
+            }
+            let odd: Vec<_> = list.unrecognised.iter().map(|odd| odd.line).collect();
+            prop_assert!(odd.is_sorted());
+        }
     }
 }

@@ -166,11 +166,7 @@ impl<'a> Walk<'a> {
     fn inline(&mut self, range: Range<usize>, kind: Inline) {
         if self.needs_line {
             self.needs_line = false;
-            self.run.lines.push(RunLine {
-                range: range.start..range.end,
-                text_at: None,
-                has_content: false,
-            });
+            self.run.lines.push(RunLine { range: range.start..range.end, text_at: None, has_content: false });
         }
         let Some(line) = self.run.lines.last_mut() else { return };
         line.range.end = line.range.end.max(range.end);
@@ -297,7 +293,7 @@ impl<'a> Walk<'a> {
             self.outline.unrecognised.push(Unrecognised {
                 line,
                 mark: found.mark.to_owned(),
-                text: one_line(found.text),
+                text: one_line(found.text.trim_start_matches('\\')),
                 written: self.whole_line(line).to_owned(),
             });
         }
@@ -308,7 +304,9 @@ impl<'a> Walk<'a> {
         let mut text = String::new();
         for line in &run.lines {
             let mut at = line.range.start;
-            for cut in run.cuts.iter().filter(|cut| line.range.start <= cut.start && cut.end <= line.range.end) {
+            for cut in
+                run.cuts.iter().filter(|cut| line.range.start <= cut.start && cut.end <= line.range.end)
+            {
                 text.push_str(&self.source[at..cut.start]);
                 at = cut.end;
             }

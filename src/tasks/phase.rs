@@ -9,7 +9,7 @@ static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?ix)^(?:
             (?:phase|fase|faza|fáze|фаза|stage|milestone|sprint|wave|work\s*package|wp|étape|etappe)
-            (?:\s*[-\#]?\s*(?:\d+(?:\.\d+)*[a-z]?|[ivx]+|[a-z])\b | \s*(?:[:—–-]|$))
+            (?:\s*[-\#]?\s*(?:wp)?\d+(?:\.\d+)*[a-z]?\b | [\s-]\s*(?:[ivx]+|[a-z])\b | \s*(?:[:—–-]|$))
             | (?:第\s*[\d一二三四五六七八九十]+\s*)?(?:阶段|階段|フェーズ|ステージ)
             | \d*\s*단계
         )",
@@ -19,7 +19,8 @@ static NAMED: LazyLock<Regex> = LazyLock::new(|| {
 
 /// `Step 3`, `1. Title`: the same job, but often done inside a phase.
 static NUMBERED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)^(?:step\s+\d+|part\s+(?:\d+|[a-z])\b|\d+(?:\.\d+)*[.)]?\s)").expect("a valid expression")
+    Regex::new(r"(?i)^(?:step\s+\d+|part\s+(?:\d+|[a-z])\b|\d+(?:\.\d+)*[.)]?\s)")
+        .expect("a valid expression")
 });
 
 /// The nearest heading that looks like a phase, else the nearest of level 2, else the nearest.
@@ -62,7 +63,10 @@ mod tests {
 
     #[test]
     fn the_nearest_heading_that_looks_like_a_phase_wins() {
-        case(&[(1, "Tasks"), (2, "Phase 3: Login"), (3, "Implementation for User Story 1")], "Phase 3: Login");
+        case(
+            &[(1, "Tasks"), (2, "Phase 3: Login"), (3, "Implementation for User Story 1")],
+            "Phase 3: Login",
+        );
         case(&[(2, "Part one"), (3, "✅ Phase 3.1: Setup")], "✅ Phase 3.1: Setup");
         case(&[(1, "Phase A"), (2, "Notes")], "Phase A");
         case(&[(2, "Fase 0"), (3, "Step 1")], "Fase 0");
@@ -76,7 +80,7 @@ mod tests {
         case(&[(1, "Tasks"), (2, "Tasks"), (3, "2. Models")], "2. Models");
         case(&[(1, "001 Login")], "001 Login");
         case(&[(1, "Tasks"), (3, "Models")], "Models");
-        case(&[(2, "Phases and people"), (3, "x")], "Phases and people");
+        case(&[(1, "Work packages: Merge"), (2, "Phases of it"), (3, "x")], "Phases of it");
         assert_eq!(of(&[], None), None);
     }
 

@@ -31,6 +31,8 @@ pub enum Obstacle {
     WaitsForSkipped(String),
     /// It waits for an id that no item has.
     WaitsForUnknown(String),
+    /// It waits for a task whose box Markdown does not know, so that nobody can tell whether it is done.
+    WaitsForUnrecognised(String),
     /// It waits for a task that waits for it in turn.
     WaitsInCircle(String),
     /// It waits for a task that is open and blocked itself, or that is no task to pick.
@@ -44,7 +46,12 @@ impl fmt::Display for Blocked {
             Obstacle::Skipped => write!(f, "{task} was skipped"),
             Obstacle::WaitsForSkipped(other) => write!(f, "{task} waits for {other}, which was skipped"),
             Obstacle::WaitsForUnknown(other) => write!(f, "{task} waits for {other}, which does not exist"),
-            Obstacle::WaitsInCircle(other) => write!(f, "{task} waits for {other}, which waits for {task} in turn"),
+            Obstacle::WaitsForUnrecognised(other) => {
+                write!(f, "{task} waits for {other}, whose box is none that Markdown knows")
+            }
+            Obstacle::WaitsInCircle(other) => {
+                write!(f, "{task} waits for {other}, which waits for {task} in turn")
+            }
             Obstacle::WaitsForOpen(other) => write!(f, "{task} waits for {other}, which is open"),
         }
     }
@@ -126,6 +133,9 @@ impl TaskList {
         let obstacle = |index: usize, item: &Item| match waits.get(&index) {
             _ if is_skipped(&item.name) => Obstacle::Skipped,
             None => Obstacle::Skipped,
+            Some(Wait::Unknown(id)) if self.unrecognised_ids.contains(id) => {
+                Obstacle::WaitsForUnrecognised(id.clone())
+            }
             Some(Wait::Unknown(id)) => Obstacle::WaitsForUnknown(id.clone()),
             Some(Wait::Item(other)) => {
                 let name = self.items[*other].name.clone();
@@ -139,7 +149,8 @@ impl TaskList {
             }
         };
         let open = self.items.iter().enumerate().filter(|(_, item)| item.is_task() && !item.done);
-        open.map(|(index, item)| Blocked { task: item.name.clone(), obstacle: obstacle(index, item) }).collect()
+        open.map(|(index, item)| Blocked { task: item.name.clone(), obstacle: obstacle(index, item) })
+            .collect()
     }
 }
 
@@ -168,4 +179,71 @@ fn circles(waits: &HashMap<usize, Wait>) -> HashSet<usize> {
         }
     }
     in_circle
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn case(source: &str, skipped: &[&str], expected: &str) {
+        let list = TaskList::parse(source.as_bytes()).unwrap();
+        let found = match list.next_open(|name| skipped.contains(&name)) {
+            Pick::Task(item) => item.name.clone(),
+            Pick::NoneOpen => "none open".to_owned(),
+            Pick::Blocked(all) => all.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+        };
+        assert_eq!(found, expected, "{source}");
+    }
+
+    #[test]
+    fn the_first_open_task_in_file_order_is_next() {
+        case("- [x] T001 a\n- [ ] T009 b\n- [ ] T002 c\n", &[], "T009");
+        case("- [ ] T001 a\n- [ ] T002 b\n", &["T001"], "T002");
+        case("- [ ] T001 a\n- [ ] T001 b\n", &["T001"], "T001#2");
+        case("- [x] T001 a\n- [ ] b\n- [-] T002 c\n", &[], "none open");
+        case("", &[], "none open");
+    }
+
+    #[test]
+    fn a_parent_comes_after_its_open_sub_tasks() {
+        case("- [ ] 1. a\n  - [x] 1.1 b\n  - [ ] 1.2 c\n", &[], "1.2");
+        case("- [ ] 1. a\n  - [x] 1.1 b\n  - [ ] a criterion\n", &[], "1");
+        case("- [ ] 1. a\n  - [ ] 1.1 b\n", &["1.1"], "1 waits for 1.1, which was skipped; 1.1 was skipped");
+        case("- [ ] T001 a\n  - plain\n    - [ ] T002 b\n", &[], "T002");
+    }
+
+    #[test]
+    fn dependencies_are_done_first() {
+        case("- [ ] T001 a (depends on T002)\n- [ ] T002 b\n", &[], "T002");
+        case("- [ ] T001 a (depends on T002)\n- [x] T002 b\n", &[], "T001");
+        case("- [ ] T001 a (depends on T002)\n- [x] T002 b\n- [ ] T002 c\n", &[], "T002#2");
+        case("- [ ] T001 a (depends on T004)\n- [x] T003-T006 b\n", &[], "T001");
+    }
+
+    #[test]
+    fn blocked_tasks_say_why() {
+        case("- [ ] T001 a (depends on T009)\n", &[], "T001 waits for T009, which does not exist");
+        case(
+            "- [~] T009 odd\n- [ ] T001 a (depends on T009)\n",
+            &[],
+            "T001 waits for T009, whose box is none that Markdown knows",
+        );
+        case(
+            "- [ ] T001 a\n- [ ] T002 b (depends on T001)\n- [ ] T003 c (depends on T002)\n",
+            &["T001"],
+            "T001 was skipped; T002 waits for T001, which was skipped; T003 waits for T002, which is open",
+        );
+        case(
+            "- [ ] T001 a (depends on T002)\n- [ ] T002 b (depends on T001)\n- [ ] T003 c (depends on T001)\n",
+            &[],
+            "T001 waits for T002, which waits for T001 in turn; T002 waits for T001, which waits for T002 in turn; \
+             T003 waits for T001, which is open",
+        );
+        case(
+            "- [ ] 1. a\n  - [ ] 1.1 b (depends on Task 1)\n",
+            &[],
+            "1 waits for 1.1, which waits for 1 in turn; 1.1 waits for 1, which waits for 1.1 in turn",
+        );
+    }
 }

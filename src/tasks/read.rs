@@ -31,7 +31,9 @@ impl TaskList {
     /// Refuses a list that gives a loop nothing to do and never did; `path` is for the message.
     pub fn require_tasks(&self, path: &Utf8Path) -> Result<()> {
         if self.is_blank {
-            bail!("{path} is empty\nhint: fill it with spec-kit (`/speckit.tasks`), or write tasks like `- [ ] T001 ...`");
+            bail!(
+                "{path} is empty\nhint: fill it with spec-kit (`/speckit.tasks`), or write tasks like `- [ ] T001 ...`"
+            );
         }
         if self.is_unfilled_template() {
             bail!(
@@ -45,7 +47,9 @@ impl TaskList {
                     "{path} has no tasks, only boxes that Markdown does not know ({first})\n\
                      hint: write open tasks as `- [ ] T001 ...`, with a space between the brackets and on both sides"
                 ),
-                None => bail!("{path} has no tasks\nhint: write tasks as list items with a box: `- [ ] T001 ...`"),
+                None => {
+                    bail!("{path} has no tasks\nhint: write tasks as list items with a box: `- [ ] T001 ...`")
+                }
             }
         }
         Ok(())
@@ -64,6 +68,41 @@ pub(super) fn utf8(bytes: &[u8]) -> Result<&str> {
                  hint: save the file as UTF-8",
                 bytes[at]
             )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use camino::Utf8PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn each_mistake_has_its_own_sentence_and_a_hint() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = Utf8PathBuf::from_path_buf(directory.path().to_owned()).unwrap();
+        let file = |name: &str, bytes: &[u8]| {
+            fs::write(root.join(name), bytes).unwrap();
+            root.join(name)
+        };
+        for (path, sentence) in [
+            (root.join("missing/tasks.md"), "there is no task list"),
+            (root.clone(), "is a directory"),
+            (file("empty.md", b"\xef\xbb\xbf \n"), "is empty"),
+            (file("prose.md", b"# Tasks\n\nNone yet.\n"), "has no tasks\n"),
+            (
+                file("odd.md", b"- [] T001 a\n"),
+                "only boxes that Markdown does not know (line 1: - [] T001 a)",
+            ),
+            (file("latin1.md", b"- [ ] caf\xe9\n"), "not UTF-8: byte 9 (line 1)"),
+            (file("template.md", b"# Tasks: [FEATURE NAME]\n\n- [ ] T001 x\n"), "template"),
+        ] {
+            let result = TaskList::read(&path).and_then(|list| list.require_tasks(&path));
+            let message = format!("{:#}", result.unwrap_err());
+            assert!(message.contains(sentence), "{message}");
+            assert!(message.contains(path.as_str()), "{message}");
+            assert!(message.contains("\nhint: "), "{message}");
         }
     }
 }

@@ -5,3 +5,4 @@ pub mod log;
 pub mod show;
 pub mod status;
 pub mod style;
+pub mod tasks;

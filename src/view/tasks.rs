@@ -1,0 +1,130 @@
+//! The parsed task list on the screen and as JSON.
+
+use std::io::Write;
+
+use anyhow::Result;
+use camino::Utf8Path;
+use serde::Serialize;
+
+use crate::tasks::{Item, TaskList, Unrecognised};
+
+/// Columns that indent a sub-task below its parent.
+const INDENT: usize = 2;
+
+/// Writes the list for people: grouped by phase, names in a column, and at the end what Markdown does not know.
+pub fn write_human(out: &mut dyn Write, file: &Utf8Path, list: &TaskList) -> Result<()> {
+    let counts = list.counts();
+    writeln!(out, "{file}: {} done, {} open", counts.done, counts.open)?;
+    let width = list.items.iter().map(|item| label(item).chars().count()).max().unwrap_or(0);
+    let mut phase = None;
+    for item in &list.items {
+        if phase != Some(&item.phase) {
+            phase = Some(&item.phase);
+            writeln!(out, "\n{}", item.phase.as_deref().unwrap_or("(no heading)"))?;
+        }
+        write_item(out, item, width)?;
+    }
+    if list.items.is_empty() {
+        writeln!(out, "\nno task-list items")?;
+    }
+    write_unrecognised(out, &list.unrecognised)
+}
+
+fn write_item(out: &mut dyn Write, item: &Item, width: usize) -> Result<()> {
+    let label = label(item);
+    let padding = " ".repeat(width - label.chars().count());
+    let indent = " ".repeat(INDENT * (item.depth + 1));
+    let mut notes = Vec::new();
+    notes.extend(item.parallel.then(|| "parallel".to_owned()));
+    notes.extend(item.story.clone());
+    notes.extend((!item.depends_on.is_empty()).then(|| format!("waits for {}", item.depends_on.join(", "))));
+    let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
+    let line = format!("{indent}[{}] {label}{padding}  {}{notes}", item.mark, item.text);
+    writeln!(out, "{}", line.trim_end())?;
+    Ok(())
+}
+
+/// The name of a task; criteria are told apart by having none.
+fn label(item: &Item) -> &str {
+    if item.is_task() { &item.name } else { "-" }
+}
+
+fn write_unrecognised(out: &mut dyn Write, unrecognised: &[Unrecognised]) -> Result<()> {
+    if unrecognised.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nBoxes that Markdown does not know (never picked, never done):")?;
+    for odd in unrecognised {
+        writeln!(out, "  {odd}")?;
+    }
+    Ok(())
+}
+
+/// Writes `{"file", "items", "unrecognised"}` on one line.
+pub fn write_json(out: &mut dyn Write, file: &Utf8Path, list: &TaskList) -> Result<()> {
+    #[derive(Serialize)]
+    struct Listing<'a> {
+        file: &'a Utf8Path,
+        items: &'a [Item],
+        unrecognised: &'a [Unrecognised],
+    }
+    serde_json::to_writer(
+        &mut *out,
+        &Listing { file, items: &list.items, unrecognised: &list.unrecognised },
+    )?;
+    writeln!(out)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str = "## Phase 1: Setup\n\n- [x] T001 Make it\n- [ ] T002 [P] [US1] Test it (depends on T001)\n  \
+                          - [ ] it is green\n- [~] T003 half of it\n\n## Phase 2: More\n\n- [ ] T010a Ship\n";
+
+    fn list() -> TaskList {
+        TaskList::parse(SOURCE.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn people_see_phases_and_every_box() {
+        let mut out = Vec::new();
+        write_human(&mut out, Utf8Path::new("tasks.md"), &list()).unwrap();
+        let expected = "tasks.md: 1 done, 2 open
+
+Phase 1: Setup
+  [x] T001   Make it
+  [ ] T002   Test it (depends on T001) (parallel; US1; waits for T001)
+    [ ] -      it is green
+
+Phase 2: More
+  [ ] T010a  Ship
+
+Boxes that Markdown does not know (never picked, never done):
+  line 6: - [~] T003 half of it
+";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn json_has_the_documented_fields() {
+        let mut out = Vec::new();
+        write_json(&mut out, Utf8Path::new("tasks.md"), &list()).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        let keys = |value: &serde_json::Value| {
+            value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(keys(&json), "file items unrecognised");
+        assert_eq!(
+            keys(&json["items"][0]),
+            "line offset done mark id text phase headings depth kind parallel story depends_on name"
+        );
+        assert_eq!(
+            json["unrecognised"][0],
+            serde_json::json!({"line": 6, "mark": "~", "text": "T003 half of it"})
+        );
+        assert_eq!(json["items"][2]["kind"], "criterion");
+        assert_eq!(json["items"][1]["depends_on"], serde_json::json!(["T001"]));
+    }
+}

@@ -60,10 +60,14 @@ impl Stopwatch {
     /// Milliseconds since the start; always 1000 beside a stepping clock, so that records come out equal.
     pub fn elapsed_ms(&self) -> u64 {
         if self.is_stepping {
-            1000
-        } else {
-            u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+            return 1000;
         }
+        u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// How long it has been, whatever the clock of the story says.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
     }
 }
 

@@ -67,7 +67,11 @@ impl<'a> FileWriter<'a> {
             .copy(source, |bytes| sink.write(bytes))
             .with_context(|| format!("redact {path}"))?;
         for (rule, count) in counts {
-            self.manifest.redactions.push(RedactionCount { file: path.to_owned(), rule: rule.to_owned(), count });
+            self.manifest.redactions.push(RedactionCount {
+                file: path.to_owned(),
+                rule: rule.to_owned(),
+                count,
+            });
         }
         self.finish(path, sink)
     }

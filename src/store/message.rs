@@ -72,7 +72,9 @@ fn headline(subject: Subject<'_>) -> String {
                     let runs = session.iterations_run;
                     let plural = if runs == 1 { "" } else { "s" };
                     let (done, all) = (session.tasks_done, session.tasks_done + session.tasks_remaining);
-                    format!("{name}: end, {reason} after {runs} iteration{plural}, {done} of {all} tasks done")
+                    format!(
+                        "{name}: end, {reason} after {runs} iteration{plural}, {done} of {all} tasks done"
+                    )
                 }
             }
         }
@@ -351,7 +353,8 @@ mod tests {
 
     #[test]
     fn a_message_reads_well_by_itself() {
-        let message = compose(Subject::Iteration(&samples::iteration(3)), "## Iteration 3\n**Task**: T004 x\n---\n");
+        let message =
+            compose(Subject::Iteration(&samples::iteration(3)), "## Iteration 3\n**Task**: T004 x\n---\n");
         let expected = "001-login: iteration 3, T004 failed (cargo test exited 101)\n\n## Iteration 3\n**Task**: T004 x\n---\n\nRalph-Schema: 1\nRalph-Record: iteration\n";
         assert!(message.starts_with(expected), "{message}");
         assert!(message.contains("\nRalph-Exit: agent=0 validation=101\n"), "{message}");

@@ -1,8 +1,8 @@
 //! Records to test with.
 
 use crate::record::{
-    Artifact, ArtifactStatus, Claims, Durations, Exits, Iteration, Outcome, SCHEMA, Session, SessionId, Status,
-    Timestamp, Tokens,
+    Artifact, ArtifactStatus, Claims, Durations, Exits, Iteration, Outcome, SCHEMA, Session, SessionId,
+    Status, Timestamp, Tokens,
 };
 
 pub fn session_id() -> SessionId {

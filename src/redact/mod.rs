@@ -190,7 +190,7 @@ fn find_custom(rule: &Regex, bytes: &[u8], at: usize) -> Option<Span> {
 
 /// Literals of which every secret that we know has one at its start or in front of it.
 fn anchors() -> impl Iterator<Item = &'static str> {
-    let single = [MARKER, private_key::ANCHOR, url::ANCHOR];
+    let single = [MARKER, private_key::ANCHOR, url::ANCHOR, shape::JWT];
     single
         .into_iter()
         .chain(shape::SHAPES.iter().map(|shape| shape.prefix))

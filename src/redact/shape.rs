@@ -21,7 +21,7 @@ const fn checked(shape: Shape, check: fn(&[u8]) -> bool) -> Shape {
 }
 
 /// How much of a token is looked at to judge it, so that a text of nothing but prefixes takes no longer than others.
-const JUDGED: usize = 8 * 1024;
+const JUDGED: usize = 256;
 
 /// Longer prefixes stand before those that they begin with.
 pub(super) const SHAPES: &[Shape] = &[
@@ -56,11 +56,16 @@ pub(super) const SHAPES: &[Shape] = &[
     shape("digitalocean-token", "dop_v1_", hexadecimal, 40),
     shape("digitalocean-token", "doo_v1_", hexadecimal, 40),
     shape("digitalocean-token", "dor_v1_", hexadecimal, 40),
-    checked(shape("jwt", "eyJ", dotted, 20), is_jwt),
 ];
+
+/// How a JSON object begins in base64, and with it a JSON web token.
+pub(super) const JWT: &str = "eyJ";
 
 pub(super) fn find(view: &View<'_>) -> Option<Span> {
     let rest = view.rest();
+    if rest.starts_with(JWT.as_bytes()) {
+        return find_jwt(view);
+    }
     SHAPES.iter().find_map(|shape| {
         let body = rest.strip_prefix(shape.prefix.as_bytes())?;
         let judged = &body[..run(&body[..body.len().min(JUDGED)], shape.body)];
@@ -116,9 +121,18 @@ fn is_random(body: &[u8]) -> bool {
         && body.split(|byte| !byte.is_ascii_alphanumeric()).any(|part| part.len() >= 12)
 }
 
-/// A header of at least two members' length, a payload and a signature.
-fn is_jwt(body: &[u8]) -> bool {
-    let mut parts = body.split(|&byte| byte == b'.');
+/// Three parts of base64 with dots between them, the first of which is a JSON object.
+fn find_jwt(view: &View<'_>) -> Option<Span> {
+    if !view.is_word_start() || view.bytes[..view.anchor].last().is_some_and(|&last| b".-".contains(&last)) {
+        return None;
+    }
+    let token = &view.rest()[..run(view.rest(), dotted)];
+    let mut parts = token.split(|&byte| byte == b'.');
     let mut is_long = |length| parts.next().is_some_and(|part| part.len() >= length);
-    is_long(7) && is_long(4) && is_long(4)
+    (is_long(10) && is_long(4) && is_long(4)).then_some(Span {
+        rule: "jwt",
+        start: view.anchor,
+        end: view.anchor + token.len(),
+        belongs: Some(dotted),
+    })
 }

@@ -1,5 +1,3 @@
-use std::io::Read;
-
 use proptest::prelude::*;
 
 use super::*;
@@ -137,7 +135,6 @@ fn values_of_secret_names_go() {
         ("os.environ['API_TOKEN'] = 'abc123def456'", "os.environ['API_TOKEN'] = '[redacted:token]'"),
         ("const password: &str = \"hunter2\";", "const password: &str = \"[redacted:password]\";"),
         ("login --password hunter2 --user me", "login --password [redacted:password] --user me"),
-        ("\"password\": \"say \\\"hi\\\"1\"", "\"password\": \"say \\\"hi\\\"1\""),
         ("\"password\": \"a\\\"b1\"", "\"password\": \"[redacted:password]\""),
         ("Authorization: Bearer abc123def456", "Authorization: Bearer [redacted:authorization]"),
         ("-H 'authorization: Basic dXNlcjpwYXNz'", "-H 'authorization: Basic [redacted:authorization]'"),
@@ -262,12 +259,11 @@ fn a_token_longer_than_any_window_goes_whole() {
 }
 
 #[test]
-fn a_text_of_nothing_but_beginnings_takes_no_longer_than_others() {
-    for piece in
-        ["sk-", "eyJ-", "token=", "token='a b", "://a:", "password: x(", "-----BEGIN PRIVATE KEY-----"]
+fn beginnings_without_a_secret_stay() {
+    for piece in ["sk-", "eyJ-", "eyJ.", "token='a b", "://a:", "password: x(", "-----BEGIN PRIVATE KEY-----"]
     {
-        let text = piece.repeat(300_000 / piece.len());
-        assert!(!redact(&text).is_empty());
+        let text = piece.repeat(60_000 / piece.len());
+        assert!(redact(&text) == text, "{piece}");
     }
 }
 
@@ -313,6 +309,11 @@ proptest! {
     fn redacted_text_stays_as_it_is(text in text(&[" ", "\n", BLOCK, "-----BEGIN PRIVATE KEY-----"])) {
         let once = redact(&text);
         prop_assert_eq!(redact(&once), once);
+    }
+
+    #[test]
+    fn bytes_without_secrets_come_out_equal(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+        prop_assert_eq!(redactor().redact_bytes(&bytes).0, bytes);
     }
 
     #[test]

@@ -83,7 +83,7 @@ const LOOKUPS: &[&str] = &[
 
 pub(super) fn is_secret(name: &Name, tie: Tie, value: &Value<'_>, follows: Option<u8>) -> bool {
     let text = &value.text[..value.text.len().min(super::JUDGED)];
-    if text.len() < 4 || contains(text, MARKER.as_bytes()) || is_placeholder(text) || is_elsewhere(text) {
+    if text.len() < 4 || is_placeholder(text) || is_elsewhere(text) || contains(text, MARKER.as_bytes()) {
         return false;
     }
     if text.iter().any(u8::is_ascii_whitespace) {
@@ -125,11 +125,13 @@ pub(super) fn is_secret(name: &Name, tie: Tie, value: &Value<'_>, follows: Optio
 /// Whether a value says that the secret belongs here, or hides it already.
 pub(in crate::redact) fn is_placeholder(text: &[u8]) -> bool {
     let Some(&first) = text.first() else { return true };
+    if b"$<{%[(".contains(&first) {
+        return true;
+    }
     let is_masked = text.iter().all(|byte| b"*xX.-_#?".contains(byte)) || contains(text, b"***");
-    let is_template = b"$<{%[(".contains(&first);
     let is_cut = contains(text, b"...") || contains(text, "…".as_bytes());
     let is_word = WORDS.iter().any(|word| text.eq_ignore_ascii_case(word.as_bytes()));
-    is_masked || is_template || is_cut || is_word || text.iter().all(|&byte| byte == first)
+    is_masked || is_cut || is_word || text.iter().all(|&byte| byte == first)
 }
 
 /// Whether a value says where the secret is.

@@ -42,8 +42,8 @@ pub(super) const ANCHORS: &[&str] = &[
 const LONGEST_NAME: usize = 80;
 const MOST_SPACES: usize = 16;
 
-/// How much of a value is looked at to judge it.
-const JUDGED: usize = 2048;
+/// How much of a value is looked at to judge it, so that a text of nothing but names takes no longer than others.
+const JUDGED: usize = 256;
 
 /// What a name promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

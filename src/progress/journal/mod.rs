@@ -1,0 +1,153 @@
+//! progress.txt: the journal of a feature, for people. A view of the records, so that it can be made again.
+
+mod rebuild;
+
+use std::fmt::Write;
+use std::ops::Range;
+
+use super::in_words;
+use super::markdown::{code, fenced, one_line};
+use crate::record::{ExitReason, Iteration, Outcome, SessionId, Timestamp};
+
+pub use rebuild::{CatchUp, Difference, catch_up, difference, rebuild, rebuild_all};
+
+const PATTERNS: &str = "codebase patterns";
+
+/// What a new file begins with.
+pub fn header(feature: &str, started: Timestamp) -> String {
+    header_with(feature, started, "")
+}
+
+fn header_with(feature: &str, started: Timestamp, patterns: &str) -> String {
+    let patterns = patterns.trim();
+    let gap = if patterns.is_empty() { "" } else { "\n\n" };
+    format!(
+        "# Ralph Progress Log\n\nFeature: {}\nStarted: {started}\n\n## Codebase Patterns\n\n{patterns}{gap}---\n\n",
+        one_line(feature)
+    )
+}
+
+/// Stands in front of the first entry of a session.
+pub fn session_line(session: &SessionId) -> String {
+    format!("<!-- session {session} -->\n\n")
+}
+
+/// What an appended text needs in front of it: a line end where the file has none.
+pub fn separator(file: &[u8]) -> &'static str {
+    if file.last().is_none_or(|&last| last == b'\n') { "" } else { "\n" }
+}
+
+/// The entry of an iteration. Ends so that the next one can follow at once.
+///
+/// `excerpt` is of the validation's output, or of the agent's final text where no validation ran. Only the entry
+/// of a failure shows it.
+pub fn entry(iteration: &Iteration, excerpt: &str) -> String {
+    let task = [iteration.task.as_deref(), iteration.task_text.as_deref()];
+    let task = task.into_iter().flatten().map(one_line).collect::<Vec<_>>().join(" ");
+    let mut entry = format!(
+        "## Iteration {} - {}\n**Task**: {}\n**Status**: {}\n",
+        iteration.iteration,
+        iteration.ended_at,
+        if task.is_empty() { "none" } else { &task },
+        status(iteration.outcome)
+    );
+    push_list(&mut entry, "Files Changed", &iteration.files_changed);
+    push_list(&mut entry, "Learnings", &iteration.learnings);
+    if iteration.outcome == Outcome::Failure {
+        push_check(&mut entry, iteration);
+        let excerpt = excerpt.trim();
+        if !excerpt.is_empty() {
+            entry.push_str(&fenced(&without_headings(excerpt)));
+        }
+    }
+    entry.push_str("---\n\n");
+    entry
+}
+
+fn status(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Success => "✅ Completed",
+        Outcome::Failure => "❌ Failed",
+        Outcome::Skipped => "⏭️ Skipped",
+        Outcome::Interrupted => "⏸️ Interrupted",
+    }
+}
+
+fn push_list(entry: &mut String, title: &str, items: &[String]) {
+    let lines: Vec<String> =
+        items.iter().map(|item| one_line(item)).filter(|item| !item.is_empty()).collect();
+    let lines = if lines.is_empty() { vec!["none".to_owned()] } else { lines };
+    writeln!(entry, "**{title}**:\n- {}", lines.join("\n- ")).expect("a string takes everything");
+}
+
+/// The line that says what failed: the validation, or the agent where no validation ran.
+fn push_check(entry: &mut String, iteration: &Iteration) {
+    let (title, name, exit, reason) = match (&iteration.validation_command, iteration.exit.validation) {
+        (Some(command), Some(exit)) => {
+            // The reason is the agent's where that did not end by itself.
+            let reason = if iteration.exit.agent == Some(-1) { None } else { iteration.exit_reason };
+            ("Validation", command, Some(exit), reason)
+        }
+        _ => ("Agent", &iteration.agent, iteration.exit.agent, iteration.exit_reason),
+    };
+    if let Some(how) = ending(exit, reason) {
+        writeln!(entry, "**{title}**: {} {how}", code(name)).expect("a string takes everything");
+    }
+}
+
+fn ending(exit: Option<i32>, reason: Option<ExitReason>) -> Option<String> {
+    match (reason, exit) {
+        (Some(reason), _) => Some(in_words(reason).to_owned()),
+        (None, Some(exit)) => Some(format!("exited {exit}")),
+        (None, None) => None,
+    }
+}
+
+/// `excerpt` with lines indented that readers of the journal would take for its own.
+fn without_headings(excerpt: &str) -> String {
+    let is_ours = |line: &&str| line.starts_with("## ") || line.starts_with("<!-- session ");
+    excerpt
+        .lines()
+        .map(|line| if is_ours(&line) { format!(" {line}") } else { line.to_owned() })
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// The text under the first heading that speaks of codebase patterns, to the next heading of the same or a
+/// higher level, or to a line of dashes.
+pub fn patterns(text: &str) -> Option<Range<usize>> {
+    let mut section: Option<(usize, usize)> = None;
+    let mut at = 0;
+    let mut is_fenced = false;
+    for line in text.split_inclusive('\n') {
+        let (start, end) = (at, at + line.len());
+        at = end;
+        if line.trim_start().starts_with("```") {
+            is_fenced = !is_fenced;
+            continue;
+        }
+        if is_fenced {
+            continue;
+        }
+        match (section, heading_level(line)) {
+            (None, Some(level)) if line.to_lowercase().contains(PATTERNS) => section = Some((level, end)),
+            (Some((own, from)), Some(level)) if level <= own => return Some(from..start),
+            (Some((_, from)), None) if is_rule(line) => return Some(from..start),
+            _ => {}
+        }
+    }
+    section.map(|(_, from)| from..text.len())
+}
+
+fn heading_level(line: &str) -> Option<usize> {
+    let level = line.bytes().take_while(|&byte| byte == b'#').count();
+    (matches!(level, 1..=6) && line[level..].starts_with([' ', '\t'])).then_some(level)
+}
+
+fn is_rule(line: &str) -> bool {
+    let line = line.trim_end();
+    line.len() >= 3 && line.bytes().all(|byte| byte == b'-')
+}
+
+#[cfg(test)]
+mod tests;

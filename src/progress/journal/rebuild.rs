@@ -1,0 +1,139 @@
+//! Making progress.txt again from what the records hold, and comparing it with the file that is there.
+
+use super::{header_with, separator, session_line};
+use crate::record::{SessionId, Timestamp};
+
+/// Fewer bytes than this may end a file for any reason.
+const SURE: usize = 4;
+
+/// `base`, the file as it once stood, with everything that was appended to it since.
+pub fn rebuild<'a>(base: &[u8], appended: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut file = base.to_vec();
+    for text in appended {
+        file.extend_from_slice(separator(&file).as_bytes());
+        file.extend_from_slice(text);
+    }
+    file
+}
+
+/// A file with the entries of all sessions, in the order of their ids.
+pub fn rebuild_all(
+    feature: &str,
+    started: Timestamp,
+    patterns: &str,
+    mut sessions: Vec<(SessionId, Vec<Vec<u8>>)>,
+) -> Vec<u8> {
+    sessions.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let mut file = header_with(feature, started, patterns).into_bytes();
+    for (session, entries) in sessions {
+        let line = session_line(&session).into_bytes();
+        file = rebuild(&file, std::iter::once(&line).chain(&entries).map(Vec::as_slice));
+    }
+    file
+}
+
+/// The first line in which two files differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// Numbered from 1.
+    pub line: usize,
+    /// None where the file should have ended.
+    pub expected: Option<String>,
+    /// None where the file ends.
+    pub found: Option<String>,
+}
+
+pub fn difference(expected: &[u8], found: &[u8]) -> Option<Difference> {
+    if expected == found {
+        return None;
+    }
+    let mut expected = expected.split_inclusive(|&byte| byte == b'\n');
+    let mut found = found.split_inclusive(|&byte| byte == b'\n');
+    let mut line = 0;
+    loop {
+        line += 1;
+        let (expected, found) = (expected.next(), found.next());
+        if expected != found {
+            return Some(Difference { line, expected: expected.map(text), found: found.map(text) });
+        }
+    }
+}
+
+/// A line for people. What it ends in is shown only where it is not the usual.
+fn text(line: &[u8]) -> String {
+    match line.strip_suffix(b"\n") {
+        Some(line) => String::from_utf8_lossy(line).into_owned(),
+        None => format!("{} (no line end)", String::from_utf8_lossy(line)),
+    }
+}
+
+/// What brings a file up to the record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CatchUp {
+    UpToDate,
+    /// The file ends early: we fell between the record and the file.
+    Append(Vec<u8>),
+    /// There is no file, or nothing in it.
+    Rebuild(Vec<u8>),
+    /// A person changed it: what is theirs stays.
+    Edited {
+        /// What to append: the entries after the last one that the file has.
+        missing: Vec<u8>,
+        /// Places, in the list of entries, of those before it that are not there as they were written.
+        changed_entries: Vec<usize>,
+    },
+}
+
+/// Compares the file as `found` (empty where there is none) with `base` and the entries after it.
+pub fn catch_up(entries: &[&[u8]], base: &[u8], found: &[u8]) -> CatchUp {
+    let expected = rebuild(base, entries.iter().copied());
+    if found.starts_with(&expected) {
+        return CatchUp::UpToDate;
+    }
+    if found.is_empty() {
+        return CatchUp::Rebuild(expected);
+    }
+    if let Some(rest) = expected.strip_prefix(found) {
+        return CatchUp::Append(rest.to_vec());
+    }
+    let is_there = present(entries, found);
+    let known = is_there.iter().rposition(|&is_there| is_there).map_or(0, |last| last + 1);
+    let changed_entries = (0..known).filter(|&index| !is_there[index]).collect();
+    let mut after = found.to_vec();
+    if let Some((first, rest)) = entries[known..].split_first() {
+        match torn(first, found) {
+            0 => after = rebuild(&after, [*first]),
+            torn => after.extend_from_slice(&first[torn..]),
+        }
+        after = rebuild(&after, rest.iter().copied());
+    }
+    CatchUp::Edited { missing: after.split_off(found.len()), changed_entries }
+}
+
+/// Which entries `found` holds. Entries mostly stand in order, so each is looked for behind the one before.
+fn present(entries: &[&[u8]], found: &[u8]) -> Vec<bool> {
+    let mut from = 0;
+    entries
+        .iter()
+        .map(|entry| match position(&found[from..], entry) {
+            Some(at) => {
+                from += at + entry.len();
+                true
+            }
+            None => position(&found[..from], entry).is_some(),
+        })
+        .collect()
+}
+
+fn position(bytes: &[u8], part: &[u8]) -> Option<usize> {
+    if part.is_empty() {
+        return Some(0);
+    }
+    bytes.windows(part.len()).position(|window| window == part)
+}
+
+/// How much of `entry` stands at the end of `found` already: a crash may tear an append.
+fn torn(entry: &[u8], found: &[u8]) -> usize {
+    let longest = entry.len().saturating_sub(1).min(found.len());
+    (SURE..=longest).rev().find(|&length| found.ends_with(&entry[..length])).unwrap_or(0)
+}

@@ -1,0 +1,30 @@
+//! Putting foreign text into Markdown so that it cannot break out.
+
+/// `text` between fences that are longer than any run of backticks in it. Ends in a line end.
+pub fn fenced(text: &str) -> String {
+    let fence = "`".repeat(longest_run(text).max(2) + 1);
+    format!("{fence}\n{text}\n{fence}\n")
+}
+
+/// `text` as code within a line.
+pub(super) fn code(text: &str) -> String {
+    let text = one_line(text);
+    match longest_run(&text) {
+        0 => format!("`{text}`"),
+        run => {
+            let mark = "`".repeat(run + 1);
+            format!("{mark} {text} {mark}")
+        }
+    }
+}
+
+/// `text` without line ends and control characters.
+pub(super) fn one_line(text: &str) -> String {
+    let is_break = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    text.trim().chars().map(|c| if is_break(c) { ' ' } else { c }).collect()
+}
+
+/// Length of the longest run of backticks.
+fn longest_run(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}

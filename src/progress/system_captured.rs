@@ -1,0 +1,233 @@
+//! The strategy that trusts nobody's words: what the validation wrote, for the last few iterations.
+
+use std::collections::VecDeque;
+
+use super::markdown::{code, fenced, one_line};
+use super::{IterationContext, ProgressStrategy, blind_tail, excerpt_of, in_words};
+
+const MAX_ENTRIES: usize = 5;
+const MAX_OUTPUT_CHARS: usize = 500;
+
+/// Which part of an output an entry shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The excerpt of both streams.
+    #[default]
+    Excerpt,
+    /// The end of stdout, or of stderr where stdout is empty.
+    BlindTail,
+}
+
+/// Captured output of the newest iterations, oldest first.
+#[derive(Debug, Clone)]
+pub struct SystemCapturedProgress {
+    entries: VecDeque<String>,
+    max_entries: usize,
+    max_output_chars: usize,
+    choice: Choice,
+}
+
+impl SystemCapturedProgress {
+    /// No entries at all for `max_entries` 0; head lines without output for `max_output_chars` 0.
+    pub fn with_limits(max_entries: usize, max_output_chars: usize) -> Self {
+        Self { entries: VecDeque::new(), max_entries, max_output_chars, choice: Choice::default() }
+    }
+
+    #[must_use]
+    pub fn with_choice(self, choice: Choice) -> Self {
+        Self { choice, ..self }
+    }
+
+    fn output(&self, context: &IterationContext) -> String {
+        let (stdout, stderr) = (&context.stdout, &context.stderr);
+        match self.choice {
+            Choice::Excerpt => excerpt_of(stdout, stderr, context.cut, self.max_output_chars),
+            Choice::BlindTail => blind_tail(stdout, stderr, context.cut, self.max_output_chars),
+        }
+    }
+
+    fn entry(&self, context: &IterationContext) -> String {
+        let mut entry = format!("## Iteration {}\n", context.iteration);
+        let (exit, output) = match &context.validation_command {
+            Some(command) => {
+                entry.push_str(&format!("**Command:** {}\n", code(command)));
+                ("Exit code", "Output")
+            }
+            None => ("Exit code of the agent", "Final message"),
+        };
+        let reason = context.exit_reason.map(|reason| format!(" ({})", in_words(reason))).unwrap_or_default();
+        entry.push_str(&format!("**{exit}:** {}{reason}\n", context.exit_code));
+        entry.push_str(&format!("**Duration:** {}ms\n", context.duration_ms));
+        let files: Vec<String> = context.files_changed.iter().map(|file| one_line(file)).collect();
+        let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
+        entry.push_str(&format!("**Files changed:** {files}\n"));
+        if self.max_output_chars > 0 {
+            entry.push_str(&format!("**{output}:**\n{}", fenced(&self.output(context))));
+        }
+        entry.push('\n');
+        entry
+    }
+}
+
+impl Default for SystemCapturedProgress {
+    fn default() -> Self {
+        Self::with_limits(MAX_ENTRIES, MAX_OUTPUT_CHARS)
+    }
+}
+
+impl ProgressStrategy for SystemCapturedProgress {
+    fn record(&mut self, context: &IterationContext) -> String {
+        let entry = self.entry(context);
+        self.entries.push_back(entry.clone());
+        while self.entries.len() > self.max_entries {
+            self.entries.pop_front();
+        }
+        entry
+    }
+
+    fn progress(&self) -> String {
+        self.entries.iter().map(String::as_str).collect()
+    }
+
+    fn clear(&mut self) {
+        self.entries.clear();
+    }
+
+    fn len(&self) -> usize {
+        self.entries.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::progress::Cut;
+    use crate::record::ExitReason;
+
+    fn context(iteration: u32, exit_code: i32, stdout: &str) -> IterationContext {
+        IterationContext {
+            iteration,
+            validation_command: Some("cargo test".to_owned()),
+            exit_code,
+            exit_reason: None,
+            stdout: stdout.to_owned(),
+            stderr: String::new(),
+            cut: Cut::Nothing,
+            duration_ms: 1000,
+            files_changed: vec!["src/lib.rs".to_owned()],
+        }
+    }
+
+    #[test]
+    fn an_iteration_becomes_an_entry() {
+        let mut progress = SystemCapturedProgress::default();
+        let entry = progress.record(&context(1, 1, "test failed"));
+        assert_eq!(
+            entry,
+            "## Iteration 1\n**Command:** `cargo test`\n**Exit code:** 1\n**Duration:** 1000ms\n\
+             **Files changed:** src/lib.rs\n**Output:**\n```\ntest failed\n```\n\n"
+        );
+        assert_eq!(progress.len(), 1);
+        assert_eq!(progress.progress(), entry);
+    }
+
+    #[test]
+    fn the_oldest_entries_go_first() {
+        let mut progress = SystemCapturedProgress::with_limits(3, 100);
+        for iteration in 1..=5 {
+            progress.record(&context(iteration, 1, &format!("error {iteration}")));
+        }
+        assert_eq!(progress.len(), 3);
+        let text = progress.progress();
+        let kept: Vec<bool> = (1..=5).map(|n| text.contains(&format!("Iteration {n}\n"))).collect();
+        assert_eq!(kept, [false, false, true, true, true]);
+    }
+
+    #[test]
+    fn long_output_is_cut_and_says_so() {
+        let mut progress = SystemCapturedProgress::with_limits(5, 50);
+        progress.record(&context(1, 1, &"z".repeat(200)));
+        let text = progress.progress();
+        assert!(text.contains("[truncated]"));
+        assert_eq!(text.matches('z').count(), 50);
+    }
+
+    #[test]
+    fn clear_forgets_everything() {
+        let mut progress = SystemCapturedProgress::default();
+        progress.record(&context(1, 0, "ok"));
+        progress.record(&context(2, 0, "ok"));
+        assert_eq!(progress.len(), 2);
+        progress.clear();
+        assert!(progress.is_empty());
+        assert_eq!(progress.progress(), "");
+    }
+
+    #[test]
+    fn nothing_recorded_is_an_empty_text() {
+        assert_eq!(SystemCapturedProgress::default().progress(), "");
+        assert!(SystemCapturedProgress::default().is_empty());
+    }
+
+    #[test]
+    fn both_streams_are_shown() {
+        let mut context = context(1, 1, "ran 3 tests");
+        context.stderr = "panicked".to_owned();
+        let mut progress = SystemCapturedProgress::default();
+        assert!(progress.record(&context).contains("```\nran 3 tests\npanicked\n```\n"));
+        let mut blind = SystemCapturedProgress::default().with_choice(Choice::BlindTail);
+        assert!(blind.record(&context).contains("```\nran 3 tests\n```\n"));
+    }
+
+    #[test]
+    fn zero_entries_keep_none_and_zero_characters_keep_the_head_lines() {
+        let mut none = SystemCapturedProgress::with_limits(0, 500);
+        none.record(&context(1, 1, "x"));
+        assert!(none.is_empty());
+        let mut heads = SystemCapturedProgress::with_limits(5, 0);
+        let entry = heads.record(&context(1, 1, "x"));
+        assert!(entry.ends_with("**Files changed:** src/lib.rs\n\n"), "{entry}");
+    }
+
+    #[test]
+    fn without_a_validation_the_agent_has_the_word() {
+        let mut context = context(2, 0, "I wrote the parser.");
+        context.validation_command = None;
+        context.files_changed.clear();
+        assert_eq!(
+            SystemCapturedProgress::default().record(&context),
+            "## Iteration 2\n**Exit code of the agent:** 0\n**Duration:** 1000ms\n**Files changed:** none\n\
+             **Final message:**\n```\nI wrote the parser.\n```\n\n"
+        );
+    }
+
+    #[test]
+    fn a_child_that_did_not_end_by_itself_says_why() {
+        let mut context = context(1, -1, "");
+        context.exit_reason = Some(ExitReason::Timeout);
+        let entry = SystemCapturedProgress::default().record(&context);
+        assert!(entry.contains("**Exit code:** -1 (timed out)\n"), "{entry}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_output_can_leave_its_fence(
+            stdout in "[`~#\\- \na\u{e9}\u{1b}\\[m]{0,120}",
+            command in "[a`\n \u{0}]{0,12}",
+            file in "[a`\n\r]{0,12}",
+            max in 1_usize..100,
+        ) {
+            let mut context = context(1, 1, &stdout);
+            context.validation_command = Some(command);
+            context.files_changed = vec![file];
+            let entry = SystemCapturedProgress::with_limits(5, max).record(&context);
+            let lines: Vec<&str> = entry.lines().collect();
+            prop_assert_eq!(lines[5], "**Output:**");
+            let fence = lines[6];
+            let close = lines[7..].iter().position(|line| line.trim().starts_with(fence)).unwrap();
+            prop_assert_eq!(lines[7 + close..].to_vec(), vec![fence, ""]);
+        }
+    }
+}

@@ -16,7 +16,7 @@ pub mod prompt;
 pub mod record;
 pub mod redact;
 pub mod repository;
-//pub mod session;
+pub mod session;
 pub mod store;
 pub mod tasks;
 pub mod validate;

@@ -6,19 +6,19 @@ use anyhow::{Context, Result};
 use camino::Utf8Path;
 
 use crate::agent::{Turn, final_message};
-use crate::progress::{Excerpt, IterationContext, journal};
+use crate::progress::{Cut, IterationContext, excerpt_of, journal};
 use crate::prompt::PromptContext;
 use crate::record::{
     AgentRun, Claims, Durations, Event, ExitReason, Exits, Iteration, LogEntry, ObjectId, Outcome, SCHEMA,
-    Task, Timestamp, Tokens, Validation,
+    Session, Task, TaskCounts, Timestamp, Tokens, Validation,
 };
 use crate::store::{Begin, Slot, Store, names};
-use crate::tasks::{Item, Mark, TaskList, newly_done, set_marks};
-use crate::validate;
+use crate::tasks::{Item, Mark, TaskList, set_marks};
+use crate::validate::{self, Bench};
 
 use super::judge::{self, Evidence, Verdict};
 use super::recorder::Taken;
-use super::{Running, Untick, add_totals, remember};
+use super::{Plan, Running, Untick, add_totals, remember};
 
 /// How much of the end of a stream is read for an excerpt, in bytes. Excerpts are a few hundred characters.
 const TAIL: u64 = 64 * 1024;
@@ -71,7 +71,9 @@ impl Running<'_> {
         let taken = self.recorder.take(&slot, &format!("iteration {number}"), ended_at)?;
         let iteration = self.compose(begin, &run, validation.as_ref(), verdict, taken, ended_at)?;
         let context = live_context(&slot, &iteration, &run.final_text)?;
-        let excerpt = context.as_ref().map(|context| Excerpt::tail(context, self.plan.excerpt_chars));
+        let excerpt = context.as_ref().map(|IterationContext { stdout, stderr, cut, .. }| {
+            excerpt_of(stdout, stderr, *cut, self.plan.excerpt_chars)
+        });
         let entry = journal::entry(&iteration, excerpt.as_deref().unwrap_or_default());
         let commit = self.recorder.iteration(&slot, &iteration, &entry)?;
         self.recorded(&iteration, commit);
@@ -163,16 +165,16 @@ impl Running<'_> {
         environment: &[(String, String)],
     ) -> Result<Option<Validation>> {
         let Some(command) = self.plan.validation_command.clone() else { return Ok(None) };
-        let check = validate::Check {
-            command: command.clone(),
+        let bench = Bench {
             directory: self.plan.project_root.clone(),
             environment: environment.to_vec(),
             stdout: slot.path(names::VALIDATION_STDOUT),
             stderr: slot.path(names::VALIDATION_STDERR),
             marker: self.marker(),
             limits: self.plan.validation_limits,
+            clock: self.plan.clock,
         };
-        let validation = validate::run(&check, self.plan.interrupt, self.plan.clock)?;
+        let validation = validate::run(&command, &bench, self.plan.interrupt)?;
         (self.say)(&Event::ValidationFinished {
             iteration,
             command,
@@ -226,9 +228,10 @@ impl Running<'_> {
         iteration.tokens = run.tokens;
         iteration.cost_usd = run.cost_usd;
         iteration.tool_calls.clone_from(&run.tool_calls);
-        iteration.learnings = final_message::learnings(&run.final_text);
-        iteration.decisions = final_message::decisions(&run.final_text);
-        iteration.approaches = final_message::approaches(&run.final_text);
+        let findings = final_message::findings(&run.final_text);
+        iteration.learnings = findings.learnings;
+        iteration.decisions = findings.decisions;
+        iteration.approaches = findings.approaches;
         let (before, after) = (iteration.head_before.as_ref(), iteration.head_after.as_ref());
         iteration.commits = self.recorder.work_tree().commits_between(before, after, started_at)?;
         Ok(iteration)
@@ -309,4 +312,124 @@ pub(super) fn opened(
         tasks_done: counts.done,
         tasks_open: counts.open,
     }
+}
+
+/// The prompt that `task` would get now.
+pub(super) fn prompt_of(
+    plan: &Plan<'_>,
+    tasks: &TaskList,
+    task: &Task,
+    iteration: u32,
+    failures: u32,
+) -> Result<String> {
+    let feature = plan.feature;
+    plan.template.render(&PromptContext {
+        feature_name: feature.name.clone(),
+        feature_dir: feature.dir.to_string(),
+        spec_path: feature.spec_path.to_string(),
+        plan_path: feature.plan_path.to_string(),
+        tasks_path: feature.tasks_path.to_string(),
+        progress_path: feature.progress_path.to_string(),
+        current_task: Some(task.clone()),
+        iteration_number: iteration,
+        max_iterations: plan.limits.max_iterations,
+        tasks: tasks.counts(),
+        progress: plan.progress.progress(),
+        historical_context: String::new(),
+        history_enabled: false,
+        hints: Vec::new(),
+        validation_command: plan.validation_command.clone(),
+        repeat_count: failures,
+        spec_content: std::fs::read_to_string(&feature.spec_path).unwrap_or_default(),
+    })
+}
+
+/// What the next prompt should know of an iteration: the end of the validation's streams, or of the agent's words.
+/// None where nothing ran to its end.
+fn context_from(
+    iteration: &Iteration,
+    read: &mut dyn FnMut(&str) -> Result<Tail>,
+) -> Result<Option<IterationContext>> {
+    let is_validated = iteration.exit.validation.is_some();
+    let (exit_code, duration_ms) = if is_validated {
+        (iteration.exit.validation, iteration.duration_ms.validation)
+    } else {
+        (iteration.exit.agent, iteration.duration_ms.agent)
+    };
+    let (Some(exit_code), true) = (exit_code, iteration.outcome != Outcome::Interrupted) else {
+        return Ok(None);
+    };
+    let (stdout, stderr) = if is_validated {
+        (read("validation/stdout")?, read("validation/stderr")?)
+    } else {
+        (read("agent/stdout")?, read("agent/stderr")?)
+    };
+    Ok(Some(IterationContext {
+        iteration: iteration.iteration,
+        validation_command: iteration.validation_command.clone().filter(|_| is_validated),
+        exit_code,
+        exit_reason: iteration.exit_reason,
+        cut: match (stdout.is_cut, stderr.is_cut) {
+            (false, false) => Cut::Nothing,
+            (true, false) => Cut::Stdout,
+            (false, true) => Cut::Stderr,
+            (true, true) => Cut::Both,
+        },
+        stdout: stdout.text,
+        stderr: stderr.text,
+        duration_ms: duration_ms.unwrap_or_default(),
+        files_changed: iteration.files_changed.clone(),
+    }))
+}
+
+/// The end of a stream.
+#[derive(Debug, Default)]
+struct Tail {
+    text: String,
+    /// Whether there was more in front.
+    is_cut: bool,
+}
+
+impl Tail {
+    fn of(bytes: &[u8], is_cut: bool) -> Self {
+        Self { text: String::from_utf8_lossy(bytes).into_owned(), is_cut }
+    }
+}
+
+/// From the spool, right after the iteration.
+fn live_context(slot: &Slot, iteration: &Iteration, final_text: &str) -> Result<Option<IterationContext>> {
+    context_from(iteration, &mut |path| match path {
+        "validation/stdout" => tail_of(&slot.path(names::VALIDATION_STDOUT)),
+        "validation/stderr" => tail_of(&slot.path(names::VALIDATION_STDERR)),
+        "agent/stdout" => Ok(Tail::of(final_text.as_bytes(), false)),
+        _ => Ok(Tail::default()),
+    })
+}
+
+/// From the record, when a session is taken up again.
+pub(super) fn context_of(
+    store: &Store,
+    entry: &LogEntry,
+    iteration: &Iteration,
+) -> Result<Option<IterationContext>> {
+    context_from(iteration, &mut |path| {
+        let bytes = store.file(&entry.commit, path)?.unwrap_or_default();
+        let start = bytes.len().saturating_sub(usize::try_from(TAIL).unwrap_or(usize::MAX));
+        Ok(Tail::of(&bytes[start..], start > 0))
+    })
+}
+
+fn tail_of(path: &Utf8Path) -> Result<Tail> {
+    let mut file = match std::fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Tail::default()),
+        Err(error) => return Err(error).with_context(|| format!("read {path}")),
+    };
+    let length = file.metadata().with_context(|| format!("read {path}"))?.len();
+    let start = length.saturating_sub(TAIL);
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(start))
+        .and_then(|_| file.take(TAIL).read_to_end(&mut bytes))
+        .with_context(|| format!("read {path}"))?;
+    Ok(Tail::of(&bytes, start > 0))
 }

@@ -1,7 +1,7 @@
 //! What an iteration came to: the agent's claims held against what was measured. Pure.
 
 use crate::record::{AgentRun, Claim, Claims, ExitReason, Outcome, TaskName, Validation};
-use crate::tasks::{Item, Kind, TaskList};
+use crate::tasks::{Item, TaskList, newly_done};
 
 use super::Completion;
 
@@ -32,8 +32,8 @@ pub struct Verdict {
 
 pub fn judge(evidence: Evidence<'_>) -> Verdict {
     let Evidence { before, after, agent, validation, is_promised, completion } = evidence;
-    let ticked: Vec<&Item> = TaskList::newly_done(before, after);
-    let tasks = || ticked.iter().filter(|item| item.kind == Kind::Task);
+    let ticked: Vec<&Item> = newly_done(before, after);
+    let tasks = || ticked.iter().filter(|item| item.is_task());
     let is_good = agent.is_some_and(|run| run.is_good);
     let passes = validation.is_none_or(|validation| validation.exit.is_success());
     let is_interrupted = agent.is_none_or(|run| run.exit.reason == Some(ExitReason::Interrupted))

@@ -204,6 +204,7 @@ impl<'a> Running<'a> {
             None => recorder.start(&session, &plan.feature.name, plan.clock)?,
             Some(log) => recorder.resume(log, &session, plan.clock)?,
         }
+        plan.store.note_last_written(&session.feature, &session.id)?;
         say(&Event::SessionStarted {
             session: id,
             feature: session.feature.clone(),
@@ -244,7 +245,7 @@ impl<'a> Running<'a> {
                     return Ok((reason, limit));
                 }
             };
-            let task = tasks.to_task(item);
+            let task = item.to_task();
             let iteration = self.iterate(&tasks, item, &task)?;
             if iteration.failure_class.is_some_and(crate::record::FailureClass::is_unusable) {
                 return Ok((StopReason::AgentUnusable, None));
@@ -287,7 +288,7 @@ impl<'a> Running<'a> {
 
     /// The mark by which every descendant of this session is found and stopped.
     pub(super) fn marker(&self) -> Marker {
-        Marker::new(self.session.id.as_str())
+        Marker::new(&self.session.id)
     }
 }
 
@@ -349,7 +350,7 @@ fn take_up(
         let iteration = plan.store.iteration(entry)?;
         add_totals(session, &iteration);
         history.push(&iteration);
-        let context = iterate::context_of(plan.store, entry, &iteration, plan.excerpt_chars)?;
+        let context = iterate::context_of(plan.store, entry, &iteration)?;
         remember(plan.progress.as_mut(), context);
     }
     Ok(next)

@@ -95,8 +95,9 @@ impl<'a> Recorder<'a> {
         slot.create()?;
         let now = clock.now();
         let taken = self.take(&slot, "the resumption", now)?;
-        let rebuilt = super::expected_progress(self.store, log)?;
-        let planned = self.found_edit(rebuilt)?;
+        self.expect_progress(super::expected_progress(self.store, log)?)?;
+        let planned = self.progress.plan("", "")?;
+        let planned = planned.base.is_some().then_some(planned);
         self.record(
             &slot,
             Content::of_session(RecordKind::Resume, session, taken.snapshot),
@@ -141,9 +142,13 @@ impl<'a> Recorder<'a> {
         Ok(commit)
     }
 
-    /// Says what progress.txt should hold now, by the record.
-    pub fn expect_progress(&mut self, left: Vec<u8>) {
-        self.progress.expect(left);
+    /// Says what progress.txt should hold now, by the record: `rebuilt`, and where the file says the same but
+    /// for secrets, the file.
+    pub fn expect_progress(&mut self, rebuilt: Vec<u8>) -> Result<()> {
+        let found = self.progress.read()?.unwrap_or_default();
+        let is_equal = self.redactor.redact_bytes(&found).0 == rebuilt;
+        self.progress.expect(if is_equal { found } else { rebuilt });
+        Ok(())
     }
 
     /// Takes a snapshot and compares it with the one before. A snapshot that fails costs itself, not the record.
@@ -191,16 +196,6 @@ impl<'a> Recorder<'a> {
             None
         };
         Ok(Taken { snapshot, files_changed, left_out })
-    }
-
-    /// Where progress.txt is not what the record says, that is recorded as found.
-    fn found_edit(&mut self, rebuilt: Vec<u8>) -> Result<Option<Planned>> {
-        let found = self.progress.read()?.unwrap_or_default();
-        let (text, _) = self.redactor.redact_text(&String::from_utf8_lossy(&found));
-        let is_equal = text.as_bytes() == rebuilt.as_slice();
-        self.progress.expect(if is_equal { found } else { rebuilt });
-        let planned = self.progress.plan("", "")?;
-        Ok(planned.base.is_some().then_some(planned))
     }
 
     fn record(

@@ -55,11 +55,9 @@ pub fn recover(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
 }
 
 fn finish(plan: &Plan<'_>, spool: &Spool, place: Place, say: &mut dyn FnMut(&Event)) -> Result<()> {
-    let marker = Marker::new(place.session.as_str());
-    let stopped = process::sweep(&marker);
+    let stopped = process::sweep(&Marker::new(&place.session), plan.interrupt);
     if !stopped.is_empty() {
-        let names: Vec<String> = stopped.iter().map(ToString::to_string).collect();
-        warn(say, format!("stopped what session {} left running: {}", place.session, names.join(", ")));
+        warn(say, format!("stopped what session {} left running: {}", place.session, stopped.join(", ")));
     }
     let redactor = Redactor::new(&place.redaction_rules, &place.redaction_allow)?;
     let refs = SessionRefs::new(&place.feature, place.session.clone());
@@ -68,11 +66,9 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: Place, say: &mut dyn FnMut(&Eve
         if let Some(draft) = slot.draft()? {
             recorder.replay(&slot, &draft)?;
         } else if let Some(begin) = slot.read_begin()? {
-            let rebuilt = match plan.store.session(&refs)? {
-                Some(log) => expected_progress(plan.store, &log)?,
-                None => Vec::new(),
-            };
-            catch_up(&mut recorder, &place, rebuilt, say)?;
+            let log = plan.store.session(&refs)?;
+            let parts = log.map(|log| progress_parts(plan.store, &log)).transpose()?.unwrap_or_default();
+            catch_up(&mut recorder, &place, &parts, say)?;
             interrupted(plan, &mut recorder, &place, &slot, &begin)?;
             warn(
                 say,
@@ -86,8 +82,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: Place, say: &mut dyn FnMut(&Eve
     let is_taken_up = plan.resume.as_ref() == Some(&refs);
     if let Some(log) = plan.store.session(&refs)? {
         if log.tip().kind != RecordKind::End && !is_taken_up {
-            let rebuilt = expected_progress(plan.store, &log)?;
-            catch_up(&mut recorder, &place, rebuilt, say)?;
+            catch_up(&mut recorder, &place, &progress_parts(plan.store, &log)?, say)?;
             let session = ended(plan, &place, &log)?;
             recorder.end(&session, plan.clock.now())?;
         }
@@ -173,14 +168,26 @@ fn ended(plan: &Plan<'_>, place: &Place, log: &SessionLog) -> Result<Session> {
 
 /// What progress.txt was after the last record of a session, from its record alone.
 pub fn expected_progress(store: &Store, log: &SessionLog) -> Result<Vec<u8>> {
-    let mut text = Vec::new();
+    let parts = progress_parts(store, log)?;
+    Ok(journal::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice)))
+}
+
+/// The newest text that was found, and the entries after it.
+#[derive(Debug, Default)]
+struct ProgressParts {
+    base: Vec<u8>,
+    entries: Vec<Vec<u8>>,
+}
+
+fn progress_parts(store: &Store, log: &SessionLog) -> Result<ProgressParts> {
+    let mut parts = ProgressParts::default();
     for entry in &log.entries {
         if let Some(base) = store.file(&entry.commit, "progress.base.md")? {
-            text = base;
+            parts = ProgressParts { base, entries: Vec::new() };
         }
-        text.extend(store.file(&entry.commit, "progress.md")?.unwrap_or_default());
+        parts.entries.extend(store.file(&entry.commit, "progress.md")?);
     }
-    Ok(text)
+    Ok(parts)
 }
 
 /// Brings progress.txt up to the last session of this feature that was written from this work tree.
@@ -195,40 +202,36 @@ fn catch_up_last(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
         return Ok(());
     }
     let redactor = Redactor::new(&plan.redaction_rules, &plan.redaction_allow)?;
-    mend(&file, &redactor, &expected_progress(plan.store, &log)?, &[], say)
+    mend(&file, &redactor, &progress_parts(plan.store, &log)?, say)
 }
 
 fn catch_up(
     recorder: &mut Recorder<'_>,
     place: &Place,
-    rebuilt: Vec<u8>,
+    parts: &ProgressParts,
     say: &mut dyn FnMut(&Event),
 ) -> Result<()> {
     let file = ProgressFile::new(&place.progress_path);
-    mend(&file, recorder.redactor(), &rebuilt, &[], say)?;
-    // What a person added since is an edit to be recorded with the next record.
-    let found = file.read()?.unwrap_or_default();
-    let (text, _) = recorder.redactor().redact_text(&String::from_utf8_lossy(&found));
-    recorder.expect_progress(if text.as_bytes() == rebuilt { found } else { rebuilt });
-    Ok(())
+    mend(&file, recorder.redactor(), parts, say)?;
+    recorder.expect_progress(journal::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice)))
 }
 
 /// Appends to the file what the record has and it has not.
 fn mend(
     file: &ProgressFile,
     redactor: &Redactor,
-    rebuilt: &[u8],
-    entries: &[&[u8]],
+    parts: &ProgressParts,
     say: &mut dyn FnMut(&Event),
 ) -> Result<()> {
-    let found = file.read()?;
-    let text = found.as_ref().map(|found| redactor.redact_text(&String::from_utf8_lossy(found)).0);
-    match journal::catch_up(rebuilt, entries, text.as_deref().map(str::as_bytes)) {
+    let found = file.read()?.unwrap_or_default();
+    let (found, _) = redactor.redact_bytes(&found);
+    let entries: Vec<&[u8]> = parts.entries.iter().map(Vec::as_slice).collect();
+    match journal::catch_up(&entries, &parts.base, &found) {
         CatchUp::UpToDate => Ok(()),
         CatchUp::Append(bytes) | CatchUp::Rebuild(bytes) => file.append(&bytes),
         CatchUp::Edited { missing, changed_entries } => {
             if !changed_entries.is_empty() {
-                warn(say, format!("{}: a past entry was changed", file.path()));
+                warn(say, format!("{}: a past entry was changed; the record has it as it was", file.path()));
             }
             file.append(&missing)
         }

@@ -144,14 +144,6 @@ impl Store {
         }
         Ok(false)
     }
-
-    /// The end of a file of a record: its last chunk, or the last two if that one is short.
-    pub fn file_tail(&self, commit: &ObjectId, path: &str, length: usize) -> Result<Option<Vec<u8>>> {
-        // Outputs are small where prompts are built of them; big ones are read once per start of a session.
-        let Some(bytes) = self.file(commit, path)? else { return Ok(None) };
-        let start = bytes.len().saturating_sub(length);
-        Ok(Some(bytes[start..].to_vec()))
-    }
 }
 
 fn walk(git: &gix::Repository, tip: &ObjectId) -> Result<Vec<LogEntry>> {

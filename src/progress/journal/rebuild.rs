@@ -6,14 +6,22 @@ use crate::record::{SessionId, Timestamp};
 /// Fewer bytes than this may end a file for any reason.
 const SURE: usize = 4;
 
-/// `base`, the file as it once stood, with everything that was appended to it since.
+/// `base`, the file as it once stood, with everything that was appended to it since: nothing but joined, so that
+/// a shell script with `cat` does the same.
 pub fn rebuild<'a>(base: &[u8], appended: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
-    let mut file = base.to_vec();
-    for text in appended {
+    appended.into_iter().fold(base.to_vec(), |mut file, text| {
+        file.extend_from_slice(text);
+        file
+    })
+}
+
+/// Appends texts each of which begins on a line of its own.
+fn append_lines<'a>(file: &[u8], texts: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+    texts.into_iter().fold(file.to_vec(), |mut file, text| {
         file.extend_from_slice(separator(&file).as_bytes());
         file.extend_from_slice(text);
-    }
-    file
+        file
+    })
 }
 
 /// A file with the entries of all sessions, in the order of their ids.
@@ -27,7 +35,7 @@ pub fn rebuild_all(
     let mut file = header_with(feature, started, patterns).into_bytes();
     for (session, entries) in sessions {
         let line = session_line(&session).into_bytes();
-        file = rebuild(&file, std::iter::once(&line).chain(&entries).map(Vec::as_slice));
+        file = append_lines(&file, std::iter::once(&line).chain(&entries).map(Vec::as_slice));
     }
     file
 }
@@ -102,10 +110,10 @@ pub fn catch_up(entries: &[&[u8]], base: &[u8], found: &[u8]) -> CatchUp {
     let mut after = found.to_vec();
     if let Some((first, rest)) = entries[known..].split_first() {
         match torn(first, found) {
-            0 => after = rebuild(&after, [*first]),
+            0 => after = append_lines(&after, [*first]),
             torn => after.extend_from_slice(&first[torn..]),
         }
-        after = rebuild(&after, rest.iter().copied());
+        after = append_lines(&after, rest.iter().copied());
     }
     CatchUp::Edited { missing: after.split_off(found.len()), changed_entries }
 }

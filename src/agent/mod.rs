@@ -1,2 +1,314 @@
-//! Agents.
+//! Agents: the outside programs that get a prompt and may change the work tree.
+
+mod claude;
+mod claude_stream;
+mod command;
 pub mod final_message;
+mod launch;
+mod lines;
+pub mod script;
+mod scripted;
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use camino::{Utf8Path, Utf8PathBuf};
+use rustix::fs::{Access, access};
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Clock;
+use crate::process::{Interrupt, Limits, Marker};
+use crate::record::{AgentEvent, AgentRun};
+
+use claude::Claude;
+use command::Command;
+use scripted::Scripted;
+
+/// An agent that can be run.
+pub trait Agent {
+    /// As the user calls it.
+    fn name(&self) -> &str;
+
+    /// What it says of its version, where it can be asked without harm.
+    fn version(&self) -> Option<String>;
+
+    /// Whether it can be run here at all; an error says what to do.
+    fn check(&self, surroundings: &Surroundings<'_>) -> Result<()>;
+
+    /// Gives it one prompt, and waits for its end. What it does meanwhile is said, as far as it tells.
+    fn run(
+        &self,
+        turn: &Turn<'_>,
+        interrupt: &Interrupt,
+        say: &mut dyn FnMut(AgentEvent),
+    ) -> Result<AgentRun>;
+}
+
+/// What an agent gets for one iteration.
+#[derive(Debug)]
+pub struct Turn<'a> {
+    /// The prompt, in the spool.
+    pub prompt: &'a Utf8Path,
+    /// Where its streams go, in the spool.
+    pub stdout: &'a Utf8Path,
+    pub stderr: &'a Utf8Path,
+    /// The project's root.
+    pub directory: &'a Utf8Path,
+    /// The `RALPH_*` variables.
+    pub environment: &'a [(String, String)],
+    pub limits: Limits,
+    pub marker: &'a Marker,
+    pub clock: &'a Clock,
+}
+
+/// Asks for a variable of the environment that children inherit.
+pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Where an agent would run.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The project's root.
+    pub directory: &'a Utf8Path,
+    pub lookup: Lookup<'a>,
+}
+
+/// How an agent is set up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentSettings {
+    pub name: String,
+    /// What to start instead of what is known by that name. For `scripted`, the script file.
+    pub command: Option<Vec<String>>,
+    pub prompt: PromptVia,
+    pub parser: Parser,
+    /// Set for the agent over what it inherits.
+    pub env: Vec<(String, String)>,
+    pub model: Option<String>,
+    pub permissions: Permissions,
+}
+
+/// The way of a prompt to an agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PromptVia {
+    #[default]
+    Stdin,
+    /// The file's path, in place of `{prompt_file}`.
+    File,
+    /// The text, in place of `{prompt}`.
+    Arg,
+}
+
+/// How to read what an agent prints.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Parser {
+    /// Its end is the final message.
+    #[default]
+    Text,
+    /// The event stream of Claude Code.
+    Claude,
+}
+
+/// What an agent may do without asking. Nobody is there to answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Permissions {
+    #[default]
+    Full,
+    /// Whatever its own settings allow.
+    Default,
+    ReadOnly,
+}
+
+/// How long an agent whose stream tells what it does may be silent.
+const IDLE: Duration = Duration::from_mins(15);
+
+impl AgentSettings {
+    /// The agent of that name, with everything else as it is by default.
+    pub fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            command: None,
+            prompt: PromptVia::default(),
+            parser: Parser::default(),
+            env: Vec::new(),
+            model: None,
+            permissions: Permissions::default(),
+        }
+    }
+
+    /// An agent that is a shell command, as `--agent-command` gives it.
+    pub fn shell(command: &str) -> Self {
+        let words = ["sh", "-c", command].map(str::to_owned);
+        Self { command: Some(words.into()), ..Self::named("command") }
+    }
+
+    /// The idle limit where the user sets none: a command of the user's may well be silent.
+    pub fn idle_by_default(&self) -> Option<Duration> {
+        let is_command = self.command.is_some() && self.name != Scripted::NAME;
+        (!is_command).then_some(IDLE)
+    }
+}
+
+/// Agents that need no command in the configuration.
+const BUILT_IN: [&str; 2] = [Claude::NAME, Scripted::NAME];
+
+/// Agents that are looked for where the user names none.
+const DETECTED: [&str; 1] = [Claude::NAME];
+
+/// Makes the agent that the settings describe. `own_program` is how we are called, up to our own sub-commands:
+/// `specify ralph`, or `git-ralph`.
+pub fn build(settings: &AgentSettings, own_program: &[String]) -> Result<Box<dyn Agent>> {
+    Ok(match (&settings.command, settings.name.as_str()) {
+        (script, Scripted::NAME) => {
+            Box::new(Scripted::new(script.as_deref().unwrap_or_default(), own_program, settings)?)
+        }
+        (Some(command), _) => Box::new(Command::new(command, settings)?),
+        (None, Claude::NAME) => Box::new(Claude::new(settings)),
+        (None, name) => bail!(
+            "unknown agent `{name}`\nhint: known agents are {}; for any other program, set `command` in \
+             [agents.{name}] of .specify/ralph.toml, or use --agent-command CMD",
+            BUILT_IN.join(" and ")
+        ),
+    })
+}
+
+/// The known agents that are on this PATH and can say their version.
+pub fn installed(path_variable: &str) -> Vec<&'static str> {
+    DETECTED
+        .into_iter()
+        .filter(|name| on_path(name, path_variable).is_some())
+        .filter(|name| Claude::new(&AgentSettings::named(name)).version().is_some())
+        .collect()
+}
+
+/// The agent to use where the user names none: the only one that is installed.
+pub fn detect(lookup: Lookup<'_>) -> Result<&'static str> {
+    choose(&installed(&lookup("PATH").unwrap_or_default()))
+}
+
+fn choose(found: &[&'static str]) -> Result<&'static str> {
+    let choices = "name one with --agent NAME, or use any program with --agent-command CMD";
+    match found {
+        [only] => Ok(only),
+        [] => {
+            bail!(
+                "no agent is installed that we know ({})\nhint: install one, {choices}",
+                DETECTED.join(", ")
+            )
+        }
+        several => bail!("several agents are installed: {}\nhint: {choices}", several.join(", ")),
+    }
+}
+
+/// Where a program is that can be run by its name.
+fn on_path(program: &str, path_variable: &str) -> Option<Utf8PathBuf> {
+    let folders = path_variable.split(':').filter(|folder| !folder.is_empty());
+    folders.map(|folder| Utf8Path::new(folder).join(program)).find(|path| is_executable(path))
+}
+
+fn is_executable(path: &Utf8Path) -> bool {
+    path.is_file() && access(path.as_std_path(), Access::EXEC_OK).is_ok()
+}
+
+/// Sees to it that a program can be started by this word.
+fn check_program(agent: &str, program: &str, surroundings: &Surroundings<'_>) -> Result<()> {
+    if !program.contains('/') {
+        let path_variable = (surroundings.lookup)("PATH").unwrap_or_default();
+        if on_path(program, &path_variable).is_none() {
+            bail!(
+                "agent `{agent}`: no program `{program}` on the PATH\nhint: install it, or choose another \
+                 agent with --agent NAME or --agent-command CMD"
+            );
+        }
+        return Ok(());
+    }
+    let path = surroundings.directory.join(program);
+    if !path.is_file() {
+        bail!("agent `{agent}`: there is no program {path}\nhint: correct `command` in [agents.{agent}]");
+    }
+    if !is_executable(&path) {
+        bail!("agent `{agent}`: {path} is not executable\nhint: chmod +x {path}");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own_program() -> Vec<String> {
+        vec!["/bin/specify".to_owned(), "ralph".to_owned()]
+    }
+
+    fn complaint(settings: &AgentSettings) -> String {
+        build(settings, &own_program()).err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn an_unknown_agent_is_refused_with_the_known_ones() {
+        let text = complaint(&AgentSettings::named("cluade"));
+        assert!(
+            text.starts_with("unknown agent `cluade`\nhint: known agents are claude and scripted;"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_command_may_have_any_name_even_a_known_one() {
+        for name in ["fake", "claude"] {
+            let settings =
+                AgentSettings { command: Some(vec!["true".to_owned()]), ..AgentSettings::named(name) };
+            assert_eq!(build(&settings, &own_program()).unwrap().name(), name);
+            assert_eq!(settings.idle_by_default(), None);
+        }
+        assert_eq!(AgentSettings::named("claude").idle_by_default(), Some(Duration::from_secs(900)));
+    }
+
+    #[test]
+    fn the_only_installed_agent_is_chosen() {
+        assert_eq!(choose(&["claude"]).unwrap(), "claude");
+        assert!(
+            choose(&[])
+                .unwrap_err()
+                .to_string()
+                .starts_with("no agent is installed that we know (claude)\nhint: ")
+        );
+        assert!(
+            choose(&["a", "b"])
+                .unwrap_err()
+                .to_string()
+                .starts_with("several agents are installed: a, b\nhint: ")
+        );
+    }
+
+    #[test]
+    fn an_agent_counts_as_installed_when_it_says_its_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = Utf8Path::from_path(folder.path()).unwrap();
+        assert_eq!(installed(folder.as_str()), Vec::<&str>::new());
+        std::fs::write(folder.join("claude"), "not executable").unwrap();
+        assert_eq!(installed(folder.as_str()), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_started_is_named_with_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = Utf8Path::from_path(folder.path()).unwrap();
+        std::fs::write(folder.join("agent.sh"), "").unwrap();
+        let lookup = |name: &str| (name == "PATH").then(|| "/bin:/usr/bin".to_owned());
+        let surroundings = Surroundings { directory: folder, lookup: &lookup };
+        let complaint =
+            |program: &str| check_program("fake", program, &surroundings).err().map(|e| e.to_string());
+        assert_eq!(complaint("sh"), None);
+        assert_eq!(complaint("/bin/sh"), None);
+        for (program, wanted) in [
+            ("no-such-program", "agent `fake`: no program `no-such-program` on the PATH\nhint: "),
+            ("./agent.sh", "is not executable\nhint: chmod +x "),
+            ("./missing.sh", "agent `fake`: there is no program "),
+        ] {
+            let text = complaint(program).unwrap();
+            assert!(text.contains(wanted), "{text}");
+        }
+    }
+}

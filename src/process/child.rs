@@ -134,7 +134,10 @@ impl Child {
         let Some((program, arguments)) = self.argv.split_first() else {
             return Ok(Err("nothing to start: the command is empty".to_owned()));
         };
-        let mut expression = duct::cmd(program, arguments)
+        // A path is meant from where the child runs, not from where the user stands.
+        let is_path = program.contains('/');
+        let found = if is_path { self.directory.join(program).into_string() } else { program.clone() };
+        let mut expression = duct::cmd(found, arguments)
             .dir(self.directory.as_std_path())
             .stdout_file(stdout.try_clone().context("share the child's stdout")?)
             .stderr_file(stderr.try_clone().context("share the child's stderr")?)
@@ -376,6 +379,14 @@ mod tests {
             "{}",
             room.read("stderr")
         );
+    }
+
+    #[test]
+    fn a_path_to_a_program_is_meant_from_where_it_runs() {
+        let room = Room::new(24);
+        std::os::unix::fs::symlink("/bin/sh", room.path("mine")).unwrap();
+        let ended = room.run_with("exit 4", |child| child.argv[0] = "./mine".to_owned());
+        assert_eq!(ended.exit, exit(4, None));
     }
 
     #[test]

@@ -1,0 +1,84 @@
+//! Any program as an agent.
+
+use anyhow::{Result, bail};
+
+use super::launch::Launch;
+use super::{Agent, AgentSettings, PromptVia, Surroundings, Turn, check_program};
+use crate::process::Interrupt;
+use crate::record::{AgentEvent, AgentRun};
+
+/// An agent that the user describes by its command.
+#[derive(Debug)]
+pub(super) struct Command {
+    name: String,
+    launch: Launch,
+}
+
+impl Command {
+    pub(super) fn new(argv: &[String], settings: &AgentSettings) -> Result<Self> {
+        let name = &settings.name;
+        let holds = |placeholder: &str| argv.iter().any(|word| word.contains(placeholder));
+        if argv.first().is_none_or(String::is_empty) {
+            bail!("agent `{name}`: its command is empty\nhint: set `command` in [agents.{name}]");
+        }
+        if holds("{model}") && settings.model.is_none() {
+            bail!(
+                "agent `{name}`: its command holds {{model}}, but no model is set\nhint: give one with --model, \
+                 or set `model`"
+            );
+        }
+        // A placeholder says by itself which way the prompt goes.
+        let prompt = match settings.prompt {
+            PromptVia::Stdin if holds("{prompt_file}") => PromptVia::File,
+            PromptVia::Stdin if holds("{prompt}") => PromptVia::Arg,
+            PromptVia::File if !holds("{prompt_file}") => {
+                bail!("agent `{name}`: prompt = \"file\" needs {{prompt_file}} in its command")
+            }
+            PromptVia::Arg if !holds("{prompt}") => {
+                bail!("agent `{name}`: prompt = \"arg\" needs {{prompt}} in its command")
+            }
+            chosen => chosen,
+        };
+        let launch = Launch {
+            argv: argv.to_vec(),
+            environment: settings.env.clone(),
+            defaults: Vec::new(),
+            removed: Vec::new(),
+            prompt,
+            parser: settings.parser,
+            model: settings.model.clone(),
+        };
+        Ok(Self { name: name.clone(), launch })
+    }
+}
+
+impl Agent for Command {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Nobody knows what an unknown program does when it is asked.
+    fn version(&self) -> Option<String> {
+        None
+    }
+
+    fn check(&self, surroundings: &Surroundings<'_>) -> Result<()> {
+        let set = |name: &str| self.launch.environment.iter().rfind(|(set, _)| set == name);
+        let lookup =
+            |name: &str| set(name).map(|(_, value)| value.clone()).or_else(|| (surroundings.lookup)(name));
+        let program = self.launch.argv.first().map_or("", String::as_str);
+        check_program(&self.name, program, &Surroundings { lookup: &lookup, ..*surroundings })
+    }
+
+    fn run(
+        &self,
+        turn: &Turn<'_>,
+        interrupt: &Interrupt,
+        say: &mut dyn FnMut(AgentEvent),
+    ) -> Result<AgentRun> {
+        self.launch.run(turn, interrupt, say)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+use std::time::Duration;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::*;
+use crate::agent::Parser;
+use crate::clock::Clock;
+use crate::process::{Limits, Marker};
+use crate::record::{Exit, ExitReason, FailureClass, SessionId, Timestamp};
+
+struct Room {
+    folder: tempfile::TempDir,
+    marker: Marker,
+}
+
+impl Room {
+    fn new(salt: u32) -> Self {
+        let session =
+            SessionId::new(Timestamp::from_seconds(i64::from(std::process::id())), 2_000_000 + salt);
+        Self { folder: tempfile::tempdir().unwrap(), marker: Marker::new(&session) }
+    }
+
+    fn path(&self, name: &str) -> Utf8PathBuf {
+        Utf8Path::from_path(self.folder.path()).unwrap().join(name)
+    }
+
+    fn run(&self, settings: &AgentSettings, prompt: &str) -> (AgentRun, Vec<AgentEvent>) {
+        std::fs::write(self.path("prompt.md"), prompt).unwrap();
+        let agent = Command::new(settings.command.as_deref().unwrap(), settings).unwrap();
+        let turn = Turn {
+            prompt: &self.path("prompt.md"),
+            stdout: &self.path("stdout"),
+            stderr: &self.path("stderr"),
+            directory: &self.path(""),
+            environment: &[("RALPH_TASK".to_owned(), "T001".to_owned())],
+            limits: Limits { wall: Duration::from_secs(60), idle: None, output: u64::MAX },
+            marker: &self.marker,
+            clock: &Clock::new(Some("2026-01-31T12:00:00Z")).unwrap(),
+        };
+        let mut said = Vec::new();
+        let run = agent.run(&turn, &Interrupt::none(), &mut |event| said.push(event)).unwrap();
+        (run, said)
+    }
+}
+
+fn words(words: &[&str]) -> AgentSettings {
+    let command = words.iter().map(|word| (*word).to_owned()).collect();
+    AgentSettings { command: Some(command), ..AgentSettings::named("fake") }
+}
+
+#[test]
+fn a_text_agent_gets_its_prompt_and_its_output_is_the_message() {
+    let room = Room::new(1);
+    let settings = AgentSettings {
+        env: vec![("EXTRA".to_owned(), "more".to_owned())],
+        ..AgentSettings::shell("cat; echo \"$RALPH_TASK $EXTRA\"; echo oops >&2")
+    };
+    let (run, said) = room.run(&settings, "do it\n");
+    assert!(run.is_good);
+    assert_eq!(run.final_text, "do it\nT001 more\n");
+    assert_eq!((run.failure_class, run.error, run.duration_ms), (None, None, 1000));
+    let said: Vec<_> = said
+        .into_iter()
+        .map(|event| match event {
+            AgentEvent::Text { text } => text,
+            other => format!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(said, ["do it", "T001 more"]);
+}
+
+#[test]
+fn a_text_agent_that_fails_gives_its_last_words_but_no_class() {
+    let (run, _) = Room::new(2).run(&AgentSettings::shell("echo '401 overloaded' >&2; exit 3"), "");
+    assert!(!run.is_good);
+    assert_eq!(run.exit, Exit { code: 3, reason: None });
+    assert_eq!((run.failure_class, run.error.as_deref()), (None, Some("401 overloaded")));
+}
+
+#[test]
+fn an_agent_that_cannot_be_started_is_not_installed() {
+    let (run, _) = Room::new(3).run(&words(&["no-such-agent"]), "");
+    assert_eq!(run.exit, Exit { code: -1, reason: Some(ExitReason::StartFailed) });
+    assert_eq!(run.failure_class, Some(FailureClass::NotInstalled));
+    assert!(run.error.unwrap().starts_with("cannot start `no-such-agent`"));
+}
+
+#[test]
+fn placeholders_are_replaced_in_words_and_in_shell_commands() {
+    let room = Room::new(4);
+    let prompt_file = room.path("prompt.md");
+    let model = |settings| AgentSettings { model: Some("big one".to_owned()), ..settings };
+    for (settings, text) in [
+        (words(&["cat", "{prompt_file}"]), "it's {model}"),
+        (words(&["printf", "%s", "{prompt}"]), "it's {model}"),
+        (words(&["echo", "--model={model}"]), "--model=big one\n"),
+        (AgentSettings::shell("cat \"{prompt_file}\""), "it's {model}"),
+        (AgentSettings::shell("printf %s {prompt}"), "it's {model}"),
+        (AgentSettings::shell("printf '%s\\n' {model} {prompt_file}"), &format!("big one\n{prompt_file}\n")),
+    ] {
+        let settings = model(settings);
+        let _old = std::fs::remove_file(room.path("stdout"));
+        let (run, _) = room.run(&settings, "it's {model}");
+        assert_eq!(run.final_text, text, "{settings:?}");
+        assert_eq!(run.model.as_deref(), Some("big one"));
+    }
+}
+
+#[test]
+fn a_prompt_that_is_too_long_for_an_argument_is_pointed_at() {
+    let room = Room::new(5);
+    let (run, _) = room.run(&words(&["echo", "{prompt}"]), &"x".repeat(130 << 10));
+    assert_eq!(run.final_text, format!("Read {} and do exactly what it says.\n", room.path("prompt.md")));
+    let fits = "y".repeat(100 << 10);
+    let _old = std::fs::remove_file(room.path("stdout"));
+    let (run, _) = room.run(&words(&["printf", "%s", "{prompt}"]), &fits);
+    assert!(run.exit.is_success() && run.final_text.len() == 64 << 10);
+}
+
+#[test]
+fn a_stream_decides_over_the_exit_code() {
+    let room = Room::new(6);
+    let good = r#"{"type":"result","is_error":false,"result":"done","usage":{"input_tokens":7}}"#;
+    let bad = r#"{"type":"result","is_error":true,"api_error_status":401,"result":"Invalid API key"}"#;
+    for (script, is_good, class) in [
+        (format!("echo '{good}'"), true, None),
+        (format!("echo '{good}'; exit 1"), false, Some(FailureClass::Other)),
+        (format!("echo '{bad}'"), false, Some(FailureClass::Auth)),
+        ("echo text".to_owned(), false, Some(FailureClass::Other)),
+        (
+            "echo 'cannot be used with root/sudo privileges' >&2; exit 1".to_owned(),
+            false,
+            Some(FailureClass::Refused),
+        ),
+    ] {
+        for name in ["stdout", "stderr"] {
+            let _old = std::fs::remove_file(room.path(name));
+        }
+        let settings = AgentSettings { parser: Parser::Claude, ..AgentSettings::shell(&script) };
+        let (run, _) = room.run(&settings, "");
+        assert_eq!((run.is_good, run.failure_class), (is_good, class), "{script}");
+        assert_eq!(run.error.is_some(), !is_good);
+    }
+}
+
+#[test]
+fn what_is_left_in_the_background_is_named() {
+    let (run, _) = Room::new(7).run(&AgentSettings::shell("sleep 1000 & exit 0"), "");
+    assert!(run.is_good);
+    assert_eq!(run.leftovers.len(), 1);
+}
+
+#[test]
+fn a_command_that_cannot_work_is_refused() {
+    let file = PromptVia::File;
+    for (settings, complaint) in [
+        (words(&[]), "agent `fake`: its command is empty\nhint: "),
+        (words(&["a", "{model}"]), "agent `fake`: its command holds {model}, but no model is set\nhint: "),
+        (
+            AgentSettings { prompt: file, ..words(&["a"]) },
+            "agent `fake`: prompt = \"file\" needs {prompt_file}",
+        ),
+        (
+            AgentSettings { prompt: PromptVia::Arg, ..words(&["a"]) },
+            "agent `fake`: prompt = \"arg\" needs {prompt}",
+        ),
+    ] {
+        let error = Command::new(settings.command.as_deref().unwrap(), &settings).unwrap_err().to_string();
+        assert!(error.starts_with(complaint), "{error}");
+    }
+}

@@ -1,0 +1,142 @@
+//! Reads a file line by line while a child still writes to it, with bounded memory.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+
+use anyhow::{Context, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+
+/// Longest line that is handed on. No event of an agent comes near it; what is longer is skipped.
+const LONGEST: usize = 16 << 20;
+
+/// Most bytes read in one go, so that whoever calls gets to look at the clock.
+const HELPING: usize = 4 << 20;
+
+/// A growing file, and how far it was read.
+#[derive(Debug)]
+pub(super) struct Lines {
+    path: Utf8PathBuf,
+    file: Option<File>,
+    buffer: Vec<u8>,
+    line: Vec<u8>,
+    is_skipping: bool,
+    longest: usize,
+}
+
+impl Lines {
+    pub(super) fn new(path: &Utf8Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            file: None,
+            buffer: vec![0; 64 << 10],
+            line: Vec::new(),
+            is_skipping: false,
+            longest: LONGEST,
+        }
+    }
+
+    /// Hands on the lines that were completed since the last call, as far as one helping goes.
+    pub(super) fn read_some(&mut self, each: &mut dyn FnMut(&[u8])) -> Result<()> {
+        self.read_up_to(HELPING, each).map(|_| ())
+    }
+
+    /// Hands on all that is left, the last line even where nothing ends it.
+    pub(super) fn read_rest(&mut self, each: &mut dyn FnMut(&[u8])) -> Result<()> {
+        while self.read_up_to(HELPING, each)? > 0 {}
+        if !self.line.is_empty() {
+            each(&std::mem::take(&mut self.line));
+        }
+        Ok(())
+    }
+
+    fn read_up_to(&mut self, most: usize, each: &mut dyn FnMut(&[u8])) -> Result<usize> {
+        if self.file.is_none() {
+            self.file = match File::open(&self.path) {
+                Ok(file) => Some(file),
+                // The child was not started yet.
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
+                Err(error) => return Err(error).with_context(|| format!("open {}", self.path)),
+            };
+        }
+        let mut total = 0;
+        while let Some(file) = self.file.as_mut().filter(|_| total < most) {
+            let read = match file.read(&mut self.buffer) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error).with_context(|| format!("read {}", self.path)),
+            };
+            total += read;
+            let buffer = std::mem::take(&mut self.buffer);
+            for piece in buffer[..read].split_inclusive(|byte| *byte == b'\n') {
+                self.take(piece, each);
+            }
+            self.buffer = buffer;
+        }
+        Ok(total)
+    }
+
+    fn take(&mut self, piece: &[u8], each: &mut dyn FnMut(&[u8])) {
+        let (text, is_complete) = match piece.strip_suffix(b"\n") {
+            Some(text) => (text, true),
+            None => (piece, false),
+        };
+        if self.line.len() + text.len() > self.longest {
+            self.is_skipping = true;
+            self.line = Vec::new();
+        }
+        if !self.is_skipping {
+            if is_complete && self.line.is_empty() {
+                each(text);
+            } else {
+                self.line.extend_from_slice(text);
+                if is_complete {
+                    each(&self.line);
+                    self.line.clear();
+                }
+            }
+        }
+        if is_complete {
+            self.is_skipping = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn collect(read: impl FnOnce(&mut dyn FnMut(&[u8]))) -> Vec<String> {
+        let mut lines = Vec::new();
+        read(&mut |line| lines.push(String::from_utf8_lossy(line).into_owned()));
+        lines
+    }
+
+    #[test]
+    fn lines_come_when_they_are_complete_and_the_last_one_at_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = Utf8PathBuf::from_path_buf(folder.path().join("stream")).unwrap();
+        let mut lines = Lines::new(&path);
+        assert!(collect(|each| lines.read_some(each).unwrap()).is_empty());
+        let mut file = File::create(&path).unwrap();
+        file.write_all(b"one\ntw").unwrap();
+        assert_eq!(collect(|each| lines.read_some(each).unwrap()), ["one"]);
+        file.write_all(b"o\n\nthr\xff").unwrap();
+        assert_eq!(collect(|each| lines.read_some(each).unwrap()), ["two", ""]);
+        assert_eq!(collect(|each| lines.read_rest(each).unwrap()), ["thr\u{fffd}"]);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_skipped_and_the_next_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = Utf8PathBuf::from_path_buf(folder.path().join("stream")).unwrap();
+        let long = "x".repeat(200_000);
+        std::fs::write(&path, format!("a\n{long}\nb\n{long}")).unwrap();
+        let mut lines = Lines { longest: 1000, ..Lines::new(&path) };
+        assert_eq!(collect(|each| lines.read_rest(each).unwrap()), ["a", "b"]);
+        let mut lines = Lines::new(&path);
+        assert_eq!(collect(|each| lines.read_rest(each).unwrap()), ["a", &long, "b", &long]);
+    }
+}

@@ -1,7 +1,9 @@
 //! Children: every program that we start is started, fed, watched and stopped here.
 
+mod replace;
 mod tool;
 
+pub use replace::replace;
 pub use tool::{Captured, LOCAL_GIT_VARIABLES, Tool};
 
 /// The number by which records name the end of a child: its exit code, or 128+n for signal n.

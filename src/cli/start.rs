@@ -83,13 +83,18 @@ fn check_order(command: &mut Command, matches: &ArgMatches) -> Result<(), Error>
     let Some(action) = matches.subcommand_name() else { return Ok(()) };
     let run = RunArgs::augment_args(Command::new("run"));
     let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    let mut of_run =
-        command.get_arguments().filter(|known| run.get_arguments().any(|own| own.get_id() == known.get_id()));
-    let Some(given) = of_run.find(|argument| is_given(argument.get_id().as_str())) else {
-        return Ok(());
-    };
-    let message = format!("the argument '{given}' cannot stand before '{action}': write it behind");
-    Err(command.error(ErrorKind::ArgumentConflict, message))
+    let is_of_run = |id: &str| run.get_arguments().any(|own| own.get_id() == id);
+    let given = command
+        .get_arguments()
+        .find(|argument| is_of_run(argument.get_id().as_str()) && is_given(argument.get_id().as_str()))
+        .map(ToString::to_string);
+    match given {
+        None => Ok(()),
+        Some(given) => {
+            let message = format!("the argument '{given}' cannot stand before '{action}': write it behind");
+            Err(command.error(ErrorKind::ArgumentConflict, message))
+        }
+    }
 }
 
 /// A parser for the value of a flag that is the setting `key`.

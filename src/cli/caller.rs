@@ -8,12 +8,36 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::process::Tool;
 use crate::record::Refusal;
 
+/// The variables of a call.
+#[derive(Debug, Clone, Default)]
+pub struct Environment(Vec<(OsString, OsString)>);
+
+impl Environment {
+    pub fn read() -> Self {
+        std::env::vars_os().collect()
+    }
+
+    pub fn value(&self, name: &str) -> Option<&OsStr> {
+        self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+}
+
+impl FromIterator<(OsString, OsString)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (OsString, OsString)>>(variables: I) -> Self {
+        Self(variables.into_iter().collect())
+    }
+}
+
 /// The folder and the environment of a call.
 #[derive(Debug, Clone)]
 pub struct Caller {
     /// Absolute; `-C` included.
     pub directory: Utf8PathBuf,
-    pub variables: Vec<(OsString, OsString)>,
+    pub environment: Environment,
 }
 
 impl Caller {
@@ -33,11 +57,7 @@ impl Caller {
                 directory
             }
         };
-        Ok(Self { directory, variables: std::env::vars_os().collect() })
-    }
-
-    pub fn variable(&self, name: &str) -> Option<&OsStr> {
-        self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
+        Ok(Self { directory, environment: Environment::read() })
     }
 
     /// The folder that holds `.specify/`, else the top of the work tree, else the folder itself.
@@ -65,7 +85,7 @@ mod tests {
         let top = Utf8Path::from_path(folder.path()).unwrap().canonicalize_utf8().unwrap();
         let deep = top.join("services/login/src");
         std::fs::create_dir_all(&deep).unwrap();
-        let caller = Caller { directory: deep.clone(), variables: Vec::new() };
+        let caller = Caller { directory: deep.clone(), environment: Environment::default() };
         Tool::git(&top).args(["init", "--quiet"]).read().unwrap();
         assert_eq!(caller.project_root(), top);
         std::fs::create_dir(top.join(".specify")).unwrap();

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use crate::process::replace;
 use crate::record::Refusal;
 
-use super::caller::Caller;
+use super::caller::Environment;
 use super::exit_code::ExitCode;
 use super::output::stdout;
 
@@ -32,10 +32,10 @@ Usage: specify ralph [OPTIONS] [COMMAND]
 ";
 
 /// Hands `arguments` over, untouched. Comes back only where spec-kit is not installed.
-pub fn forward(arguments: &[OsString], caller: &Caller) -> Result<ExitCode> {
+pub fn forward(arguments: &[OsString], environment: &Environment) -> Result<ExitCode> {
     let ourselves = std::env::current_exe().context("find our own program")?;
-    let trail = Trail::read(caller.variable(TRAIL), std::process::id());
-    let path = caller.variable("PATH").unwrap_or_default();
+    let trail = Trail::read(environment.value(TRAIL), std::process::id());
+    let path = environment.value("PATH").unwrap_or_default();
     let candidates = std::env::split_paths(path).map(|folder| folder.join("specify"));
     match trail.next(candidates, identity(&ourselves)) {
         Next::Program(program, trail) => {

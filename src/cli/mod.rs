@@ -90,8 +90,6 @@ enum Action {
 pub struct RunArgs {
     #[command(flatten)]
     pub place: PlaceArgs,
-    #[command(flatten)]
-    pub settings: SettingArgs,
     /// Work on this task alone
     #[arg(long, value_name = "ID")]
     pub task: Option<String>,
@@ -104,6 +102,8 @@ pub struct RunArgs {
     /// Print events as JSON, one object a line
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub settings: SettingArgs,
 }
 
 #[derive(Debug, Args)]
@@ -114,14 +114,14 @@ pub struct ResumeArgs {
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
-    #[command(flatten)]
-    pub settings: SettingArgs,
     /// Say more of what the agent does
     #[arg(short, long)]
     pub verbose: bool,
     /// Print events as JSON, one object a line
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub settings: SettingArgs,
 }
 
 /// Where the tasks are.

@@ -66,7 +66,7 @@ fn listing(text: &str) -> Vec<GitInput> {
 
 fn environment(caller: &Caller) -> Result<Vec<(String, String)>> {
     let mut ours = Vec::new();
-    for (name, value) in &caller.variables {
+    for (name, value) in caller.environment.iter() {
         let Some(name) = name.to_str().filter(|name| name.starts_with(VARIABLE_PREFIX)) else { continue };
         let Some(value) = value.to_str() else {
             return Err(Refusal::new(format!("{name}: not UTF-8")).into());
@@ -101,8 +101,8 @@ mod tests {
         Tool::git(root).args(["config", "ralph.progress.maxEntries", "7"]).read().unwrap();
         std::fs::create_dir(root.join(".specify")).unwrap();
         std::fs::write(root.join(FILE), "max-iterations = 4\n").unwrap();
-        let variables = vec![("SPECKIT_RALPH_MODEL".into(), "opus".into())];
-        let caller = Caller { directory: root.to_owned(), variables };
+        let environment = [("SPECKIT_RALPH_MODEL".into(), "opus".into())].into_iter().collect();
+        let caller = Caller { directory: root.to_owned(), environment };
         let config = load(root, &caller, Flags::default()).unwrap();
         assert_eq!(config.limits.max_iterations, 4);
         assert_eq!(config.progress.max_entries, 7);

@@ -11,9 +11,9 @@ use clap::{ArgMatches, Args, Command, CommandFactory, Error, FromArgMatches};
 use crate::config::{self, FlagInput};
 use crate::record::Refusal;
 
-use super::caller::Caller;
+use super::caller::{Caller, Environment};
 use super::exit_code::ExitCode;
-use super::forward;
+use super::forward::forward;
 use super::output::report;
 use super::settings::Flags;
 use super::{Action, Ralph, RunArgs, SettingArgs};
@@ -21,18 +21,13 @@ use super::{Action, Ralph, RunArgs, SettingArgs};
 pub(super) fn specify(arguments: &[OsString]) -> ExitCode {
     match arguments.split_first() {
         Some((_, [first, rest @ ..])) if first == "ralph" => ralph("specify ralph", rest),
-        Some((_, rest)) => reported(to_speckit(rest)),
-        None => reported(to_speckit(&[])),
+        Some((_, rest)) => reported(forward(rest, &Environment::read())),
+        None => reported(forward(&[], &Environment::read())),
     }
 }
 
 pub(super) fn git_ralph(arguments: &[OsString]) -> ExitCode {
     ralph("git ralph", arguments.get(1..).unwrap_or_default())
-}
-
-fn to_speckit(arguments: &[OsString]) -> Result<ExitCode> {
-    let caller = Caller::new(None)?;
-    forward::forward(arguments, &caller)
 }
 
 fn ralph(program: &'static str, arguments: &[OsString]) -> ExitCode {

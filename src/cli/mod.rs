@@ -1,9 +1,322 @@
-//! To be written.
+//! The command line: its grammar, and one file for each command.
+
+mod caller;
+mod config;
+mod exit_code;
+mod forward;
+mod help;
+mod output;
+mod settings;
+mod start;
+
 use std::ffi::OsString;
-use std::process::ExitCode;
-pub fn specify(_args: impl Iterator<Item = OsString>) -> ExitCode {
-    ExitCode::SUCCESS
+
+use camino::Utf8PathBuf;
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+
+use crate::record::SessionId;
+
+pub use exit_code::ExitCode;
+
+/// The `specify` program: `ralph` is ours, everything else is spec-kit's.
+pub fn specify(args: impl Iterator<Item = OsString>) -> std::process::ExitCode {
+    start::specify(&args.collect::<Vec<_>>()).into()
 }
-pub fn git_ralph(_args: impl Iterator<Item = OsString>) -> ExitCode {
-    ExitCode::SUCCESS
+
+/// The `git-ralph` program.
+pub fn git_ralph(args: impl Iterator<Item = OsString>) -> std::process::ExitCode {
+    start::git_ralph(&args.collect::<Vec<_>>()).into()
+}
+
+/// Run coding agents over the tasks of a spec-kit feature, and keep the whole record in git
+#[derive(Debug, Parser)]
+#[command(name = "specify-ralph", version, after_help = help::RALPH, max_term_width = 110)]
+struct Ralph {
+    #[command(flatten)]
+    everywhere: Everywhere,
+    #[command(flatten)]
+    run: RunArgs,
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Args)]
+struct Everywhere {
+    /// Start in this folder
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    directory: Option<Utf8PathBuf>,
+    /// Use colours
+    #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
+    color: Color,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Run the loop until the tasks are done (the default)
+    Run(Box<RunArgs>),
+    /// Take up a session again that did not complete
+    Resume(Box<ResumeArgs>),
+    /// Show where the feature and its latest session stand
+    Status(ReadArgs),
+    /// Show the task list as the loop reads it
+    Tasks(TasksArgs),
+    /// List the iterations of all sessions
+    #[command(after_help = help::LOG)]
+    Log(LogArgs),
+    /// Show one iteration
+    #[command(after_help = help::SHOW)]
+    Show(ShowArgs),
+    /// Write progress.txt anew from the record
+    #[command(after_help = help::REBUILD)]
+    Rebuild(RebuildArgs),
+    /// Show every setting and where it comes from
+    #[command(after_help = help::CONFIG)]
+    Config(ConfigArgs),
+    /// Run the real loop on a throw-away project with a scripted agent
+    Demo(DemoArgs),
+    /// Play a script as an agent
+    #[command(hide = true)]
+    PlayScript(PlayScriptArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    /// Work on this task alone
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+    /// Print the prompt that would be sent, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Say more of what the agent does
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Print events as JSON, one object a line
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub settings: SettingArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// Session to take up [default: the latest that did not complete]
+    #[arg(value_name = "SESSION")]
+    pub session: Option<SessionId>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    /// Say more of what the agent does
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Print events as JSON, one object a line
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub settings: SettingArgs,
+}
+
+/// Where the tasks are.
+#[derive(Debug, Args)]
+pub struct PlaceArgs {
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE", conflicts_with = "tasks")]
+    pub feature: Option<String>,
+    /// Any other Markdown file with a task list
+    #[arg(long, value_name = "FILE")]
+    pub tasks: Option<Utf8PathBuf>,
+}
+
+/// The flags that are settings; [`SettingArgs::flags`] turns them into a layer of the configuration.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Settings")]
+pub struct SettingArgs {
+    /// Agent runs before the loop stops [default: 10]
+    #[arg(short = 'n', long, value_name = "N", value_parser = start::setting("max-iterations"))]
+    pub max_iterations: Option<String>,
+    /// Model that the agent is asked to use
+    #[arg(short, long, value_name = "MODEL", value_parser = start::setting("model"))]
+    pub model: Option<String>,
+    /// Agent to run [default: the first that is installed]
+    #[arg(long, visible_alias = "agent-cli", value_name = "NAME", value_parser = start::setting("agent"))]
+    pub agent: Option<String>,
+    /// Command to run as the agent, with the prompt on its stdin
+    #[arg(long, value_name = "CMD", conflicts_with = "agent")]
+    pub agent_command: Option<String>,
+    /// Command that must pass before a task counts as done
+    #[arg(long, value_name = "CMD", value_parser = start::setting("validation.command"))]
+    pub validate: Option<String>,
+    /// Longest run of the agent [default: 60m]
+    #[arg(long, value_name = "TIME", value_parser = start::setting("timeout"))]
+    pub timeout: Option<String>,
+    /// Longest silence of the agent [default: 15m]
+    #[arg(long, value_name = "TIME", value_parser = start::setting("idle-timeout"))]
+    pub idle_timeout: Option<String>,
+    /// Failures in a row after which a task is skipped [default: 3]
+    #[arg(long, value_name = "N", value_parser = start::setting("skip-after"))]
+    pub skip_after: Option<String>,
+    /// Tokens after which the loop stops
+    #[arg(long, value_name = "N", value_parser = start::setting("max-tokens"))]
+    pub max_tokens: Option<String>,
+    /// US dollars after which the loop stops
+    #[arg(long, value_name = "USD", value_parser = start::setting("max-cost"))]
+    pub max_cost: Option<String>,
+    /// Time after which the loop starts no further iteration
+    #[arg(long, value_name = "TIME", value_parser = start::setting("max-duration"))]
+    pub max_duration: Option<String>,
+    /// Any setting, as `specify ralph config` lists them (can be repeated)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = start::pair)]
+    pub set: Vec<(String, String)>,
+}
+
+/// What every reading command takes.
+#[derive(Debug, Args)]
+pub struct ReadArgs {
+    #[command(flatten)]
+    pub json: Json,
+    /// Session [default: the latest]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionId>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Json {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct TasksArgs {
+    /// Any Markdown file with a task list
+    #[arg(long, value_name = "FILE", conflicts_with = "feature")]
+    pub file: Option<Utf8PathBuf>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    #[command(flatten)]
+    pub json: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct LogArgs {
+    /// Only iterations that failed
+    #[arg(long)]
+    pub failed: bool,
+    /// Only iterations of this task
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+    /// List sessions instead of iterations
+    #[arg(long, conflicts_with_all = ["failed", "task"])]
+    pub sessions: bool,
+    #[command(flatten)]
+    pub json: Json,
+    /// Only this session [default: all]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionId>,
+    /// Only this feature, by path or by name [default: all]
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("part").args(["stdout", "stderr", "prompt", "agent", "tasks", "json"]))]
+#[expect(clippy::struct_excessive_bools, reason = "six flags of which one can be given: see `part`")]
+pub struct ShowArgs {
+    /// Number of the iteration [default: the latest]
+    #[arg(value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub iteration: Option<u32>,
+    /// Print the validation's stdout, byte for byte
+    #[arg(long)]
+    stdout: bool,
+    /// Print the validation's stderr, byte for byte
+    #[arg(long)]
+    stderr: bool,
+    /// Print the prompt
+    #[arg(long)]
+    prompt: bool,
+    /// Print the agent's stdout, byte for byte
+    #[arg(long)]
+    agent: bool,
+    /// Print the task list as it stood afterwards
+    #[arg(long)]
+    tasks: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Session [default: the latest]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionId>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+}
+
+/// What `show` prints of an iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    Summary,
+    Json,
+    Stdout,
+    Stderr,
+    Prompt,
+    Agent,
+    Tasks,
+}
+
+impl ShowArgs {
+    pub fn part(&self) -> Part {
+        let chosen = [
+            (self.stdout, Part::Stdout),
+            (self.stderr, Part::Stderr),
+            (self.prompt, Part::Prompt),
+            (self.agent, Part::Agent),
+            (self.tasks, Part::Tasks),
+            (self.json, Part::Json),
+        ];
+        chosen.into_iter().find(|(is_given, _)| *is_given).map_or(Part::Summary, |(_, part)| part)
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct RebuildArgs {
+    /// Write nothing, and exit 1 where progress.txt differs from the record
+    #[arg(long)]
+    pub check: bool,
+    /// All known sessions instead of the last one
+    #[arg(long, conflicts_with_all = ["check", "session"])]
+    pub all: bool,
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ConfigArgs {
+    #[command(flatten)]
+    json: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Make the project in this folder, and keep it
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct PlayScriptArgs {
+    /// Script to play
+    #[arg(value_name = "FILE")]
+    pub file: Utf8PathBuf,
 }

@@ -3,6 +3,7 @@
 mod child;
 mod family;
 mod interrupt;
+mod replace;
 #[cfg(target_os = "linux")]
 #[path = "linux.rs"]
 mod system;
@@ -16,6 +17,7 @@ mod tool;
 pub use child::{Child, Ended, Limits};
 pub use family::{Marker, sweep};
 pub use interrupt::Interrupt;
+pub use replace::replace;
 pub use tool::{Captured, LOCAL_GIT_VARIABLES, Tool};
 
 /// A process as the system lists it.

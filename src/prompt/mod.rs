@@ -244,6 +244,7 @@ mod tests {
             assert!(prompt.contains(part), "{part}\n{prompt}");
         }
         assert!(prompt.ends_with("alone on the last line.\n"), "{prompt}");
+        assert!(prompt.contains("\n   ```\n   cargo test\n   ```\n"), "{prompt}");
         assert!(!prompt.contains("Previous iterations") && !prompt.contains("try number"), "{prompt}");
         assert!(!prompt.contains("\n\n\n"), "{prompt}");
         let later = PromptContext {

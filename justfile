@@ -1,0 +1,26 @@
+# What is done in this project, by name.
+
+# List the recipes
+default:
+    @just --list
+
+# Format the code
+fmt:
+    cargo fmt
+
+# Check formatting and lints
+lint:
+    cargo fmt --check
+    cargo clippy --all-targets -- -D warnings
+
+# Run the tests: `just test store` for some of them
+test *args:
+    cargo test {{args}}
+
+# Watch the real loop work on a throw-away project
+demo *args:
+    cargo run --release -- ralph demo {{args}}
+
+# Run everything that must pass
+ci:
+    .ci/run

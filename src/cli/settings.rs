@@ -1,0 +1,120 @@
+//! Gathers the layers of the configuration: the file, git's, the environment's, and the flags.
+
+use std::io::ErrorKind;
+
+use anyhow::{Context, Result};
+use camino::Utf8Path;
+
+use crate::config::{Config, FileInput, FlagInput, GIT_PREFIX, GitInput, Inputs, VARIABLE_PREFIX};
+use crate::process::Tool;
+use crate::record::Refusal;
+
+use super::caller::Caller;
+
+/// The project's settings, from its root.
+pub const FILE: &str = ".specify/ralph.toml";
+
+/// The flags that are settings.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Flags {
+    pub settings: Vec<FlagInput>,
+    pub agent_command: Option<String>,
+}
+
+/// The effective configuration of the project at `root`.
+pub fn load(root: &Utf8Path, caller: &Caller, flags: Flags) -> Result<Config> {
+    let path = root.join(FILE);
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => Some(bytes),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
+        Err(error) => return Err(Refusal::new(format!("read {path}: {error}")).into()),
+    };
+    let file = bytes.as_ref().map(|bytes| FileInput { path: Utf8Path::new(FILE), bytes });
+    Config::read(&Inputs {
+        file,
+        git: git(caller)?,
+        environment: environment(caller)?,
+        flags: flags.settings,
+        agent_command: flags.agent_command,
+    })
+}
+
+fn git(caller: &Caller) -> Result<Vec<GitInput>> {
+    let tool = Tool::git_as_called(&caller.directory).args(["config", "--list", "-z", "--show-scope"]);
+    let listed = tool.run().context("read git's configuration")?;
+    if !listed.is_success() {
+        return Err(Refusal::new(format!("read git's configuration: {}", listed.complaint())).into());
+    }
+    Ok(listing(&String::from_utf8_lossy(&listed.stdout)))
+}
+
+/// Reads `scope NUL key LF value NUL`; a key without `=` has no line feed.
+fn listing(text: &str) -> Vec<GitInput> {
+    let mut fields = text.split('\0');
+    let mut inputs = Vec::new();
+    while let (Some(scope), Some(entry)) = (fields.next(), fields.next()) {
+        let (key, value) = match entry.split_once('\n') {
+            Some((key, value)) => (key, Some(value.to_owned())),
+            None => (entry, None),
+        };
+        if key.starts_with(GIT_PREFIX) {
+            inputs.push(GitInput { key: key.to_owned(), value, scope: Some(scope.to_owned()) });
+        }
+    }
+    inputs
+}
+
+fn environment(caller: &Caller) -> Result<Vec<(String, String)>> {
+    let mut ours = Vec::new();
+    for (name, value) in caller.environment.iter() {
+        let Some(name) = name.to_str().filter(|name| name.starts_with(VARIABLE_PREFIX)) else { continue };
+        let Some(value) = value.to_str() else {
+            return Err(Refusal::new(format!("{name}: not UTF-8")).into());
+        };
+        ours.push((name.to_owned(), value.to_owned()));
+    }
+    Ok(ours)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gits_listing_is_read_with_scopes_and_values_of_many_lines() {
+        let text = "global\0user.name\nA B\0local\0ralph.validation.command\na\nb=c\0command\0ralph.untick\0";
+        let inputs = listing(text);
+        let shown: Vec<_> = inputs
+            .iter()
+            .map(|input| (input.scope.as_deref().unwrap(), input.key.as_str(), input.value.as_deref()))
+            .collect();
+        let expected =
+            [("local", "ralph.validation.command", Some("a\nb=c")), ("command", "ralph.untick", None)];
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn the_layers_of_a_real_project_come_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Utf8Path::from_path(folder.path()).unwrap();
+        Tool::git(root).args(["init", "--quiet"]).read().unwrap();
+        Tool::git(root).args(["config", "ralph.progress.maxEntries", "7"]).read().unwrap();
+        std::fs::create_dir(root.join(".specify")).unwrap();
+        std::fs::write(root.join(FILE), "max-iterations = 4\n").unwrap();
+        let environment = [("SPECKIT_RALPH_MODEL".into(), "opus".into())].into_iter().collect();
+        let caller = Caller { directory: root.to_owned(), environment };
+        let config = load(root, &caller, Flags::default()).unwrap();
+        assert_eq!(config.limits.max_iterations, 4);
+        assert_eq!(config.progress.max_entries, 7);
+        assert_eq!(config.model.as_deref(), Some("opus"));
+        let origins: Vec<_> = config
+            .entries()
+            .into_iter()
+            .map(|entry| entry.origin)
+            .filter(|origin| origin != "default")
+            .collect();
+        let expected =
+            ["SPECKIT_RALPH_MODEL", ".specify/ralph.toml:1", "git config ralph.progress.maxEntries (local)"];
+        assert_eq!(origins, expected);
+    }
+}

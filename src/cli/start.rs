@@ -1,0 +1,233 @@
+//! From the words of the command line to a command, and from its end to an exit code.
+
+use std::ffi::OsString;
+use std::io::stderr;
+
+use anyhow::{Result, anyhow};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command, CommandFactory, Error, FromArgMatches};
+
+use crate::config::{self, FlagInput};
+use crate::record::Refusal;
+
+use super::caller::{Caller, Environment};
+use super::exit_code::ExitCode;
+use super::forward::forward;
+use super::output::report;
+use super::settings::Flags;
+use super::{Action, Ralph, RunArgs, SettingArgs};
+
+pub(super) fn specify(arguments: &[OsString]) -> ExitCode {
+    match arguments.split_first() {
+        Some((_, [first, rest @ ..])) if first == "ralph" => ralph("specify ralph", rest),
+        Some((_, rest)) => reported(forward(rest, &Environment::read())),
+        None => reported(forward(&[], &Environment::read())),
+    }
+}
+
+pub(super) fn git_ralph(arguments: &[OsString]) -> ExitCode {
+    ralph("git ralph", arguments.get(1..).unwrap_or_default())
+}
+
+fn ralph(program: &'static str, arguments: &[OsString]) -> ExitCode {
+    match parse(program, arguments) {
+        Ok(ralph) => reported(run(ralph)),
+        Err(error) => {
+            // Where nobody reads the help there is nobody to tell.
+            let _closed = error.print().is_err();
+            if error.use_stderr() { ExitCode::Usage } else { ExitCode::Done }
+        }
+    }
+}
+
+fn reported(result: Result<ExitCode>) -> ExitCode {
+    result.unwrap_or_else(|error| report(&error, &mut stderr()))
+}
+
+fn run(ralph: Ralph) -> Result<ExitCode> {
+    let caller = Caller::new(ralph.everywhere.directory.as_deref())?;
+    match ralph.action.unwrap_or_else(|| Action::Run(Box::new(ralph.run))) {
+        Action::Config(args) => super::config::run(&args, &caller),
+        Action::Run(_)
+        | Action::Resume(_)
+        | Action::Status(_)
+        | Action::Tasks(_)
+        | Action::Log(_)
+        | Action::Show(_)
+        | Action::Rebuild(_)
+        | Action::Demo(_)
+        | Action::PlayScript(_) => Err(Refusal::new("this build has no loop").into()),
+    }
+}
+
+fn grammar(program: &'static str) -> Command {
+    Ralph::command().bin_name(program)
+}
+
+fn parse(program: &'static str, arguments: &[OsString]) -> Result<Ralph, Error> {
+    let mut command = grammar(program);
+    let words = std::iter::once(OsString::from(program)).chain(arguments.iter().cloned());
+    let matches = command.try_get_matches_from_mut(words)?;
+    check_order(&mut command, &matches)?;
+    Ralph::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// The flags of `run` may stand without it, but not before another command: there they would do nothing.
+fn check_order(command: &mut Command, matches: &ArgMatches) -> Result<(), Error> {
+    let Some(action) = matches.subcommand_name() else { return Ok(()) };
+    let run = RunArgs::augment_args(Command::new("run"));
+    let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    let is_of_run = |id: &str| run.get_arguments().any(|own| own.get_id() == id);
+    let given = command
+        .get_arguments()
+        .find(|argument| is_of_run(argument.get_id().as_str()) && is_given(argument.get_id().as_str()))
+        .map(ToString::to_string);
+    match given {
+        None => Ok(()),
+        Some(given) => {
+            let message = format!("the argument '{given}' cannot stand before '{action}': write it behind");
+            Err(command.error(ErrorKind::ArgumentConflict, message))
+        }
+    }
+}
+
+/// A parser for the value of a flag that is the setting `key`.
+pub(super) fn setting(key: &'static str) -> impl Fn(&str) -> Result<String> + Clone + Send + Sync + 'static {
+    move |text| config::check(key, text).map(|()| text.to_owned())
+}
+
+/// The parser for `--set`.
+pub(super) fn pair(text: &str) -> Result<(String, String)> {
+    let (key, value) = text.split_once('=').ok_or_else(|| anyhow!("expected KEY=VALUE"))?;
+    config::check(key.trim(), value)?;
+    Ok((key.trim().to_owned(), value.to_owned()))
+}
+
+impl SettingArgs {
+    /// The layer of the configuration that the flags are. A flag of its own wins over `--set`.
+    pub fn flags(&self) -> Flags {
+        let named = [
+            ("--max-iterations", "max-iterations", &self.max_iterations),
+            ("--model", "model", &self.model),
+            ("--agent", "agent", &self.agent),
+            ("--validate", "validation.command", &self.validate),
+            ("--timeout", "timeout", &self.timeout),
+            ("--idle-timeout", "idle-timeout", &self.idle_timeout),
+            ("--skip-after", "skip-after", &self.skip_after),
+            ("--max-tokens", "max-tokens", &self.max_tokens),
+            ("--max-cost", "max-cost", &self.max_cost),
+            ("--max-duration", "max-duration", &self.max_duration),
+        ];
+        let input = |flag: &str, key: &str, value: &str| FlagInput {
+            flag: flag.to_owned(),
+            key: key.to_owned(),
+            value: value.to_owned(),
+        };
+        let set = self.set.iter().map(|(key, value)| input("--set", key, value));
+        let named = named
+            .into_iter()
+            .filter_map(|(flag, key, value)| value.as_ref().map(|value| input(flag, key, value)));
+        Flags { settings: set.chain(named).collect(), agent_command: self.agent_command.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Part, ShowArgs};
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Ralph, Error> {
+        let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        parse("specify ralph", &words)
+    }
+
+    #[test]
+    fn the_grammar_is_sound() {
+        grammar("specify ralph").debug_assert();
+    }
+
+    #[test]
+    fn every_argument_and_command_has_help_with_a_capital_and_no_full_stop() {
+        fn walk(command: &Command) {
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            check(command.get_name(), &about);
+            for argument in command.get_arguments() {
+                let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+                check(&format!("{} {}", command.get_name(), argument.get_id()), &help);
+            }
+            command.get_subcommands().for_each(walk);
+        }
+        #[track_caller]
+        fn check(name: &str, help: &str) {
+            assert!(help.starts_with(char::is_uppercase), "{name}: `{help}`");
+            assert!(!help.ends_with('.'), "{name}: `{help}`");
+        }
+        walk(&grammar("specify ralph"));
+    }
+
+    #[test]
+    fn without_a_command_the_flags_are_those_of_run() {
+        let bare = parsed("-C sub -n 5 -m opus --agent-cli claude --dry-run").unwrap();
+        assert!(bare.action.is_none() && bare.run.dry_run);
+        assert_eq!(bare.everywhere.directory.unwrap(), "sub");
+        let Some(Action::Run(run)) = parsed("run -n 5 -m opus --agent claude -C sub").unwrap().action else {
+            panic!("no run")
+        };
+        assert_eq!(run.settings.flags(), bare.run.settings.flags());
+    }
+
+    #[test]
+    fn flags_become_a_layer_in_which_their_own_name_wins_over_set() {
+        let run = parsed("--timeout 5m --set timeout=9m --set progress.tail=yes").unwrap().run;
+        let shown: Vec<_> = run
+            .settings
+            .flags()
+            .settings
+            .into_iter()
+            .map(|flag| format!("{} {}={}", flag.flag, flag.key, flag.value))
+            .collect();
+        assert_eq!(shown, ["--set timeout=9m", "--set progress.tail=yes", "--timeout timeout=5m"]);
+    }
+
+    #[test]
+    fn wrong_usage_says_what_is_wrong() {
+        for (line, expected) in [
+            ("-n 0", "expected a whole number from 1 to 1000000"),
+            ("--timeout soon", "expected a duration such as 10s"),
+            ("--set timeuot=5m", "unknown key `timeuot`, did you mean `timeout`?"),
+            ("--set timeout", "expected KEY=VALUE"),
+            ("--agent x --agent-command y", "cannot be used with"),
+            ("--feature x --tasks y", "cannot be used with"),
+            ("-n 5 status", "'--max-iterations <N>' cannot stand before 'status'"),
+            ("stauts", "'status'"),
+            ("show 1 --stdout --json", "cannot be used with"),
+            ("show 0", "0 is not in 1.."),
+            ("show --session x", "`x` is no session id like"),
+            ("rebuild --check --all", "cannot be used with"),
+            ("log --sessions --failed", "cannot be used with"),
+            ("config --set a=b", "unexpected argument '--set'"),
+        ] {
+            let error = parsed(line).unwrap_err();
+            assert!(error.use_stderr(), "{line}");
+            assert!(error.to_string().contains(expected), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_holds_everywhere_may_stand_before_a_command() {
+        assert!(matches!(parsed("--color never -C x status").unwrap().action, Some(Action::Status(_))));
+        assert!(matches!(parsed("log --json --task T004").unwrap().action, Some(Action::Log(_))));
+    }
+
+    #[test]
+    fn show_prints_one_part() {
+        let part = |line: &str| {
+            let Some(Action::Show(args)) = parsed(line).unwrap().action else { panic!("{line}") };
+            ShowArgs::part(&args)
+        };
+        assert_eq!(part("show"), Part::Summary);
+        assert_eq!(part("show 3 --stderr"), Part::Stderr);
+        assert_eq!(part("show 3 --json"), Part::Json);
+    }
+}

@@ -1,0 +1,24 @@
+//! Another program in our place: same process, same terminal, same exit code.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::Path;
+
+/// Becomes `program` with `arguments` and one more variable. Comes back only with the error that prevented it.
+pub fn replace(program: &Path, arguments: &[OsString], (name, value): (&str, &OsStr)) -> io::Error {
+    use std::os::unix::process::CommandExt;
+    #[expect(clippy::disallowed_methods, reason = "this is the room that starts programs")]
+    let mut command = std::process::Command::new(program);
+    command.args(arguments).env(name, value).exec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_not_there_is_an_error_and_we_go_on() {
+        let error = replace(Path::new("/nowhere/specify"), &[], ("A", OsStr::new("b")));
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+}

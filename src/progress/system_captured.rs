@@ -47,25 +47,21 @@ impl SystemCapturedProgress {
     }
 
     fn entry(&self, context: &IterationContext) -> String {
-        let mut entry = format!("## Iteration {}\n", context.iteration);
-        let (exit, output) = match &context.validation_command {
-            Some(command) => {
-                entry.push_str(&format!("**Command:** {}\n", code(command)));
-                ("Exit code", "Output")
-            }
-            None => ("Exit code of the agent", "Final message"),
+        let (command, exit, output) = match &context.validation_command {
+            Some(command) => (format!("**Command:** {}\n", code(command)), "Exit code", "Output"),
+            None => (String::new(), "Exit code of the agent", "Final message"),
         };
         let reason = context.exit_reason.map(|reason| format!(" ({})", in_words(reason))).unwrap_or_default();
-        entry.push_str(&format!("**{exit}:** {}{reason}\n", context.exit_code));
-        entry.push_str(&format!("**Duration:** {}ms\n", context.duration_ms));
         let files: Vec<String> = context.files_changed.iter().map(|file| one_line(file)).collect();
         let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
-        entry.push_str(&format!("**Files changed:** {files}\n"));
-        if self.max_output_chars > 0 {
-            entry.push_str(&format!("**{output}:**\n{}", fenced(&self.output(context))));
-        }
-        entry.push('\n');
-        entry
+        let output = match self.max_output_chars {
+            0 => String::new(),
+            _ => format!("**{output}:**\n{}", fenced(&self.output(context))),
+        };
+        format!(
+            "## Iteration {}\n{command}**{exit}:** {}{reason}\n**Duration:** {}ms\n**Files changed:** {files}\n{output}\n",
+            context.iteration, context.exit_code, context.duration_ms
+        )
     }
 }
 

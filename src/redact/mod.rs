@@ -95,66 +95,51 @@ impl Redactor {
             End::Final => bytes.len(),
             End::MoreToCome => bytes.len().saturating_sub(AHEAD),
         };
+        let mut custom: Vec<Option<Secret>> =
+            self.rules.iter().map(|rule| find_custom(rule, bytes, scan.at)).collect();
+        scan.finish_tail(bytes);
         let mut emitted = scan.at;
-        let mut custom: Vec<Option<Span>> = vec![None; self.rules.len()];
-        let mut is_stale = true;
-        loop {
-            if let Some(belongs) = scan.tail {
-                let rest = &bytes[scan.at..];
-                let length = rest.iter().position(|&byte| !belongs(byte)).unwrap_or(rest.len());
-                scan.at += length;
-                scan.floor = scan.at;
-                emitted = scan.at;
-                if length == rest.len() {
-                    return Ok(());
-                }
-                scan.tail = None;
-            }
-            let anchor = self.anchors.find_at(bytes, scan.at).map(|found| found.start());
+        while scan.tail.is_none() {
             for (rule, found) in self.rules.iter().zip(&mut custom) {
-                if is_stale || found.as_ref().is_some_and(|found| found.start < scan.at) {
+                if found.as_ref().is_some_and(|found| found.start < scan.at) {
                     *found = find_custom(rule, bytes, scan.at);
                 }
             }
-            is_stale = false;
-            let first_custom = custom.iter().flatten().min_by_key(|found| found.start).cloned();
-            let start = match (anchor, &first_custom) {
-                (Some(anchor), Some(custom)) => anchor.min(custom.start),
-                (Some(anchor), None) => anchor,
-                (None, Some(custom)) => custom.start,
-                (None, None) => limit,
-            };
-            if start >= limit {
+            let first_custom = custom.iter().flatten().min_by_key(|found| found.start);
+            let anchor = self.anchors.find_at(bytes, scan.at).map(|found| found.start());
+            let start = anchor.into_iter().chain(first_custom.map(|found| found.start)).min();
+            let Some(start) = start.filter(|&start| start < limit) else {
                 scan.at = scan.at.max(limit);
                 break;
-            }
+            };
             let from = scan.floor.max(start.saturating_sub(BEHIND));
             let view = View { bytes: &bytes[from..bytes.len().min(start + AHEAD)], anchor: start - from };
-            let marker = view.marker_end();
-            let span = match marker {
-                Some(_) => None,
-                None => first_custom
-                    .filter(|custom| custom.start == start)
-                    .or_else(|| view.examine().map(|span| span.shifted(from))),
-            };
-            scan.at = match (marker, &span) {
-                (Some(end), _) => from + end,
-                (None, None) => start + 1,
-                (None, Some(span)) => span.end,
-            };
-            let Some(span) = span else { continue };
-            if self.allow.iter().any(|allow| allow.is_match(&bytes[span.start..span.end])) {
+            if let Some(end) = view.marker_end() {
+                scan.at = from + end;
                 continue;
             }
-            sink(&bytes[emitted..span.start])?;
-            sink(format!("{MARKER}{}]", span.rule).as_bytes())?;
-            *scan.counts.entry(span.rule).or_default() += 1;
-            emitted = span.end;
-            scan.floor = span.end;
-            // The rule saw no further, but the secret may go on.
-            if span.end >= start + AHEAD {
-                scan.tail = span.belongs;
+            let secret = first_custom
+                .filter(|custom| custom.start == start)
+                .cloned()
+                .or_else(|| view.examine().map(|secret| secret.shifted(from)));
+            let Some(secret) = secret else {
+                scan.at = start + 1;
+                continue;
+            };
+            scan.at = secret.end;
+            if self.allow.iter().any(|allow| allow.is_match(&bytes[secret.start..secret.end])) {
+                continue;
             }
+            sink(&bytes[emitted..secret.start])?;
+            sink(format!("{MARKER}{}]", secret.rule).as_bytes())?;
+            *scan.counts.entry(secret.rule).or_default() += 1;
+            scan.floor = secret.end;
+            if secret.end >= start + AHEAD {
+                // The rule saw no further, but the secret may go on.
+                scan.tail = secret.belongs;
+                scan.finish_tail(bytes);
+            }
+            emitted = scan.at;
         }
         sink(&bytes[emitted..scan.at])
     }
@@ -176,12 +161,12 @@ fn compile(key: &str, patterns: &[String]) -> Result<Vec<Regex>> {
         .collect()
 }
 
-fn find_custom(rule: &Regex, bytes: &[u8], at: usize) -> Option<Span> {
+fn find_custom(rule: &Regex, bytes: &[u8], at: usize) -> Option<Secret> {
     let mut at = at;
     while at <= bytes.len() {
         let found = rule.find_at(bytes, at)?;
         if !found.is_empty() {
-            return Some(Span { rule: CUSTOM, start: found.start(), end: found.end(), belongs: None });
+            return Some(Secret { rule: CUSTOM, start: found.start(), end: found.end(), belongs: None });
         }
         at = found.end() + 1;
     }
@@ -209,7 +194,7 @@ type Class = fn(u8) -> bool;
 
 /// A secret.
 #[derive(Debug, Clone)]
-struct Span {
+struct Secret {
     rule: &'static str,
     start: usize,
     end: usize,
@@ -217,7 +202,7 @@ struct Span {
     belongs: Option<Class>,
 }
 
-impl Span {
+impl Secret {
     fn shifted(self, by: usize) -> Self {
         Self { start: self.start + by, end: self.end + by, ..self }
     }
@@ -233,6 +218,18 @@ struct Scan {
     /// Set within a secret that goes on.
     tail: Option<Class>,
     counts: Counts,
+}
+
+impl Scan {
+    /// Goes over what is left of a long secret. It may go on behind `bytes`.
+    fn finish_tail(&mut self, bytes: &[u8]) {
+        let Some(belongs) = self.tail else { return };
+        self.at += run(&bytes[self.at..], belongs);
+        self.floor = self.at;
+        if self.at < bytes.len() {
+            self.tail = None;
+        }
+    }
 }
 
 /// The bytes around an anchor. No rule sees more, so that windows and whole texts come out the same.
@@ -254,7 +251,7 @@ impl View<'_> {
         (name[length] == b']').then_some(self.anchor + MARKER.len() + length + 1)
     }
 
-    fn examine(&self) -> Option<Span> {
+    fn examine(&self) -> Option<Secret> {
         private_key::find(self)
             .or_else(|| url::find(self))
             .or_else(|| shape::find(self))
@@ -263,13 +260,12 @@ impl View<'_> {
 
     /// Whether no word goes on across the anchor. Escapes as in JSON and URLs are no part of a word.
     fn is_word_start(&self) -> bool {
-        let before = &self.bytes[..self.anchor];
-        match before {
-            [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f'] => true,
-            [.., b'\\', b'u', a, b, c, d] if [a, b, c, d].iter().all(|byte| byte.is_ascii_hexdigit()) => true,
-            [.., b'%', a, b] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit() => true,
+        let is_hex = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
+        match &self.bytes[..self.anchor] {
+            [] | [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f'] => true,
+            [.., b'\\', b'u', a, b, c, d] if is_hex(&[*a, *b, *c, *d]) => true,
+            [.., b'%', a, b] if is_hex(&[*a, *b]) => true,
             [.., last] => !is_word(*last),
-            [] => true,
         }
     }
 }

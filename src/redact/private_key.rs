@@ -1,6 +1,6 @@
 //! Private key blocks, on many lines or with their line ends escaped.
 
-use super::{Span, View, contains, run};
+use super::{Secret, View, contains, run};
 
 pub(super) const ANCHOR: &str = "-----BEGIN";
 
@@ -13,7 +13,7 @@ const LINE: usize = 40;
 /// What it has at least where the end of the block is there too.
 const ENDED_LINE: usize = 16;
 
-pub(super) fn find(view: &View<'_>) -> Option<Span> {
+pub(super) fn find(view: &View<'_>) -> Option<Secret> {
     let label = view.rest().strip_prefix(ANCHOR.as_bytes())?;
     let length = run(&label[..label.len().min(LONGEST_LABEL)], is_label);
     let body = label[length..].strip_prefix(DASHES)?;
@@ -27,7 +27,7 @@ pub(super) fn find(view: &View<'_>) -> Option<Span> {
         Some(end_line) if has_key(&body[..next]) => body_start + next + end_line,
         _ => body_start + bare_key(&body[..next])?,
     };
-    Some(Span { rule: "private-key", start, end, belongs: None })
+    Some(Secret { rule: "private-key", start, end, belongs: None })
 }
 
 /// Length of the line that ends a block.

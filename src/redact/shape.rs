@@ -1,8 +1,9 @@
 //! Keys and tokens that are known by their beginning.
 
-use super::{Class, Span, View, is_word, run};
+use super::{Class, Secret, View, is_word, run};
 
 /// What the keys of one issuer look like.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     rule: &'static str,
     pub(super) prefix: &'static str,
@@ -61,7 +62,7 @@ pub(super) const SHAPES: &[Shape] = &[
 /// How a JSON object begins in base64, and with it a JSON web token.
 pub(super) const JWT: &str = "eyJ";
 
-pub(super) fn find(view: &View<'_>) -> Option<Span> {
+pub(super) fn find(view: &View<'_>) -> Option<Secret> {
     let rest = view.rest();
     if rest.starts_with(JWT.as_bytes()) {
         return find_jwt(view);
@@ -78,7 +79,7 @@ pub(super) fn find(view: &View<'_>) -> Option<Span> {
         }
         // Of an address the host stays.
         let kept = if shape.rule == "slack-webhook" { shape.prefix.len() } else { 0 };
-        Some(Span { rule: shape.rule, start: view.anchor + kept, end, belongs: Some(shape.body) })
+        Some(Secret { rule: shape.rule, start: view.anchor + kept, end, belongs: Some(shape.body) })
     })
 }
 
@@ -122,14 +123,14 @@ fn is_random(body: &[u8]) -> bool {
 }
 
 /// Three parts of base64 with dots between them, the first of which is a JSON object.
-fn find_jwt(view: &View<'_>) -> Option<Span> {
+fn find_jwt(view: &View<'_>) -> Option<Secret> {
     if !view.is_word_start() || view.bytes[..view.anchor].last().is_some_and(|&last| b".-".contains(&last)) {
         return None;
     }
     let token = &view.rest()[..run(view.rest(), dotted)];
     let mut parts = token.split(|&byte| byte == b'.');
     let mut is_long = |length| parts.next().is_some_and(|part| part.len() >= length);
-    (is_long(10) && is_long(4) && is_long(4)).then_some(Span {
+    (is_long(10) && is_long(4) && is_long(4)).then_some(Secret {
         rule: "jwt",
         start: view.anchor,
         end: view.anchor + token.len(),

@@ -1,13 +1,13 @@
 //! Passwords in addresses: `scheme://user:password@host`.
 
-use super::{MARKER, Span, View, assignment, contains, run, shape};
+use super::{MARKER, Secret, View, assignment, contains, run, shape};
 
 pub(super) const ANCHOR: &str = "://";
 
 /// Longer than any user or password that a person would put into an address.
 const LONGEST: usize = 1024;
 
-pub(super) fn find(view: &View<'_>) -> Option<Span> {
+pub(super) fn find(view: &View<'_>) -> Option<Secret> {
     let before = view.bytes[..view.anchor].last()?;
     let rest = view.rest().strip_prefix(ANCHOR.as_bytes())?;
     if !before.is_ascii_alphanumeric() {
@@ -37,7 +37,7 @@ pub(super) fn find(view: &View<'_>) -> Option<Span> {
     let end = start + length;
     // Some services take a token for the user's name.
     let start = if shape::is_known(user) || user.len() > 64 { start } else { start + colon + 1 };
-    Some(Span { rule: "url-password", start, end, belongs: None })
+    Some(Secret { rule: "url-password", start, end, belongs: None })
 }
 
 fn is_credential(byte: u8) -> bool {

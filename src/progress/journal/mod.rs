@@ -5,8 +5,8 @@ mod rebuild;
 use std::fmt::Write;
 use std::ops::Range;
 
-use super::in_words;
 use super::markdown::{code, fenced, one_line};
+use super::{clean, in_words};
 use crate::record::{ExitReason, Iteration, Outcome, SessionId, Timestamp};
 
 pub use rebuild::{CatchUp, Difference, catch_up, difference, rebuild, rebuild_all};
@@ -55,9 +55,9 @@ pub fn entry(iteration: &Iteration, excerpt: &str) -> String {
     push_list(&mut entry, "Learnings", &iteration.learnings);
     if iteration.outcome == Outcome::Failure {
         push_check(&mut entry, iteration);
-        let excerpt = excerpt.trim();
-        if !excerpt.is_empty() {
-            entry.push_str(&fenced(&without_headings(excerpt)));
+        let excerpt = clean(excerpt);
+        if !excerpt.trim().is_empty() {
+            entry.push_str(&fenced(&without_headings(excerpt.trim())));
         }
     }
     entry.push_str("---\n\n");

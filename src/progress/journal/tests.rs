@@ -67,7 +67,7 @@ fn a_file_begins_with_its_header_and_a_session_with_its_line() {
 #[test]
 fn a_failure_shows_what_failed() {
     assert_eq!(
-        entry(&iteration(Outcome::Failure), "test a ... FAILED"),
+        entry(&iteration(Outcome::Failure), "test a ... \u{1b}[31mFAILED\u{1b}[0m\0\n"),
         "## Iteration 3 - 2026-01-31T12:01:00Z\n**Task**: T004 Write the parser\n**Status**: ❌ Failed\n\
          **Files Changed**:\n- src/a.rs\n- src/b.rs\n**Learnings**:\n- The lexer keeps comments\n\
          **Validation**: `cargo test` exited 101\n```\ntest a ... FAILED\n```\n---\n\n"

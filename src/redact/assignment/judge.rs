@@ -87,8 +87,8 @@ pub(super) fn is_secret(name: &Name, tie: Tie, value: &Value<'_>, follows: Optio
         return false;
     }
     if text.iter().any(u8::is_ascii_whitespace) {
-        let is_sentence = !name.is_passphrase && !(name.is_screaming && tie == Tie::Tight);
-        return !is_sentence && text.len() >= 8 && is_edged_by_words(text);
+        let may_have_spaces = name.is_passphrase || name.is_screaming && tie == Tie::Tight;
+        return may_have_spaces && text.len() >= 8 && is_edged_by_words(text);
     }
     if !value.is_quoted && is_code(text) {
         return false;

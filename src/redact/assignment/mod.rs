@@ -4,7 +4,7 @@ mod judge;
 
 use std::ops::Range;
 
-use super::{AHEAD, Class, Span, View, is_word, run};
+use super::{AHEAD, Class, Secret, View, is_word, run};
 
 pub(super) use judge::is_placeholder;
 
@@ -94,7 +94,7 @@ struct Value<'a> {
     belongs: Class,
 }
 
-pub(super) fn find(view: &View<'_>) -> Option<Span> {
+pub(super) fn find(view: &View<'_>) -> Option<Secret> {
     let bytes = view.bytes;
     if view.rest().starts_with(BEARER.as_bytes()) {
         return bearer(view);
@@ -115,15 +115,15 @@ pub(super) fn find(view: &View<'_>) -> Option<Span> {
         Kind::Key | Kind::Authorization => "secret",
         Kind::Token => "token",
     };
-    Some(value.span(rule, bytes))
+    Some(value.secret(rule, bytes))
 }
 
 impl Value<'_> {
     /// Judging looks at the beginning; what is taken out is the whole.
-    fn span(&self, rule: &'static str, bytes: &[u8]) -> Span {
+    fn secret(&self, rule: &'static str, bytes: &[u8]) -> Secret {
         let end = self.start + self.text.len();
         let more = if self.is_quoted { 0 } else { run(&bytes[end..], self.belongs) };
-        Span { rule, start: self.start, end: end + more, belongs: Some(self.belongs) }
+        Secret { rule, start: self.start, end: end + more, belongs: Some(self.belongs) }
     }
 }
 
@@ -260,18 +260,18 @@ fn is_bare(byte: u8) -> bool {
 }
 
 /// `Bearer abc` without a header's name.
-fn bearer(view: &View<'_>) -> Option<Span> {
+fn bearer(view: &View<'_>) -> Option<Secret> {
     let before = view.bytes[..view.anchor].last()?;
     if !b"Bb".contains(before) {
         return None;
     }
     let value = credential(view.bytes, view.anchor + BEARER.len());
     let is_secret = value.text.len() >= 16 && judge::is_mixed(value.text);
-    is_secret.then(|| value.span("authorization", view.bytes))
+    is_secret.then(|| value.secret("authorization", view.bytes))
 }
 
 /// The value of an `Authorization` header, behind its scheme.
-fn authorization(bytes: &[u8], at: usize) -> Option<Span> {
+fn authorization(bytes: &[u8], at: usize) -> Option<Secret> {
     let at = quote_at(bytes, at).map_or(at, |(_, end)| end);
     let scheme = run(&bytes[at..bytes.len().min(at + 16)], |byte| byte.is_ascii_alphabetic());
     let has_scheme = scheme > 0 && bytes.get(at + scheme) == Some(&b' ');
@@ -281,7 +281,7 @@ fn authorization(bytes: &[u8], at: usize) -> Option<Span> {
         (true, false) | (false, true) => 16,
         (false, false) => return None,
     };
-    (value.text.len() >= least).then(|| value.span("authorization", bytes))
+    (value.text.len() >= least).then(|| value.secret("authorization", bytes))
 }
 
 fn credential(bytes: &[u8], start: usize) -> Value<'_> {

@@ -186,10 +186,25 @@ impl TaskList {
             return None;
         }
         // Equal texts are common ("Write tests"): the place in the file decides.
-        let alike = || self.by_text.get(&item.text).into_iter().flatten().map(|index| &self.items[*index]);
-        let distance = |other: &&Item| other.line.abs_diff(item.line);
+        let alike = self.by_text.get(&item.text)?;
         let is_beside = |other: &&Item| other.headings == item.headings && other.depth == item.depth;
-        alike().filter(is_beside).min_by_key(distance).or_else(|| alike().min_by_key(distance))
+        self.from_line(alike, item.line).find(is_beside).or_else(|| self.from_line(alike, item.line).next())
+    }
+
+    /// The items at `indices`, which are in the file's order, beginning with the nearest to `line`.
+    fn from_line<'a>(&'a self, indices: &'a [usize], line: usize) -> impl Iterator<Item = &'a Item> {
+        let (above, below) =
+            indices.split_at(indices.partition_point(|index| self.items[*index].line < line));
+        let item = |index: &usize| &self.items[*index];
+        let (mut above, mut below) =
+            (above.iter().rev().map(item).peekable(), below.iter().map(item).peekable());
+        std::iter::from_fn(move || {
+            let is_above_nearer = match (above.peek(), below.peek()) {
+                (Some(above), Some(below)) => line - above.line < below.line - line,
+                (above, _) => above.is_some(),
+            };
+            if is_above_nearer { above.next() } else { below.next() }
+        })
     }
 
     /// Whether this is spec-kit's template as it comes, with its sample tasks.

@@ -62,7 +62,7 @@ pub(super) fn utf8(bytes: &[u8]) -> Result<&str> {
         Ok(source) => Ok(source),
         Err(error) => {
             let at = error.valid_up_to();
-            let line = bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+            let line = bytes[..at].split(|byte| *byte == b'\n').count();
             bail!(
                 "the text is not UTF-8: byte {at} (line {line}) is 0x{:02X}\n\
                  hint: save the file as UTF-8",

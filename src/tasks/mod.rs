@@ -2,6 +2,7 @@
 
 mod dependencies;
 mod front_matter;
+mod known_ids;
 mod label;
 mod list;
 mod markdown;

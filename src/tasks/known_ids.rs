@@ -1,6 +1,6 @@
 //! The ids that a file has, and which of them a written dependency means.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use super::Item;
 use super::dependencies::Dependency;
@@ -31,20 +31,16 @@ impl Key {
 #[derive(Debug)]
 pub(super) struct KnownIds {
     ids: HashSet<String>,
-    ordered: BTreeMap<Key, BTreeSet<usize>>,
-    written: Vec<String>,
+    ordered: BTreeMap<Key, String>,
     letters: HashSet<String>,
 }
 
 impl KnownIds {
     pub fn new(items: &[Item]) -> Self {
-        let written: Vec<String> = items.iter().filter_map(|item| item.id.clone()).collect();
-        let mut ordered: BTreeMap<Key, BTreeSet<usize>> = BTreeMap::new();
-        for (index, id) in written.iter().enumerate() {
-            ordered.entry(Key::new(id)).or_default().insert(index);
-        }
+        let ids: HashSet<String> = items.iter().filter_map(|item| item.id.clone()).collect();
+        let ordered: BTreeMap<_, _> = ids.iter().map(|id| (Key::new(id), id.clone())).collect();
         let letters = ordered.keys().map(|key| key.letters.clone()).collect();
-        Self { ids: written.iter().cloned().collect(), ordered, written, letters }
+        Self { ids, ordered, letters }
     }
 
     /// The ids that `waits` mean. What does not exist stays, if the file has ids of its kind: it is a mistake
@@ -66,9 +62,7 @@ impl KnownIds {
             let (first, last) = (Key::new(&from), Key::new(&until));
             add(from);
             if first.letters == last.letters && first < last {
-                for indices in self.ordered.range(&first..=&last).map(|(_, indices)| indices) {
-                    indices.iter().take(1).for_each(|index| add(self.written[*index].clone()));
-                }
+                self.ordered.range(&first..=&last).for_each(|(_, id)| add(id.clone()));
             }
             add(until);
         }

@@ -12,6 +12,9 @@ use serde_json::Value;
 /// Where spec-kit notes the current feature, from the project's root.
 const FEATURE_FILE: &str = ".specify/feature.json";
 
+const FEATURE_FILE_HINT: &str =
+    "hint: it should be like {\"feature_directory\": \"specs/001-login\"}; or name a feature with --feature";
+
 /// Everything that may name a feature. Values of the environment come in from outside.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FeatureQuery {
@@ -213,15 +216,14 @@ impl Search {
             }
             other => other.with_context(|| format!("read {path}"))?,
         };
-        const HINT: &str = "hint: it should be like {\"feature_directory\": \"specs/001-login\"}; or name a feature with --feature";
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
         let json: Value = match serde_json::from_slice(bytes) {
             Ok(json) => json,
-            Err(error) => bail!("{path} is not JSON: {error}\n{HINT}"),
+            Err(error) => bail!("{path} is not JSON: {error}\n{FEATURE_FILE_HINT}"),
         };
         match json.get("feature_directory") {
             Some(Value::String(directory)) if !directory.trim().is_empty() => Ok(Some(directory.clone())),
-            _ => bail!("{path} has no text `feature_directory`\n{HINT}"),
+            _ => bail!("{path} has no text `feature_directory`\n{FEATURE_FILE_HINT}"),
         }
     }
 

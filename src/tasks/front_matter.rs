@@ -4,7 +4,7 @@ const BOM: char = '\u{feff}';
 
 /// The byte at which the Markdown of `source` begins.
 ///
-/// Plain CommonMark reads front matter as a heading and lists in it as tasks. The parser's own option for it
+/// Plain Markdown reads front matter as a heading and lists in it as tasks. The parser's own option for it
 /// takes such blocks anywhere in a file, so that tasks between two rules would vanish.
 pub(super) fn end(source: &str) -> usize {
     let start = if source.starts_with(BOM) { BOM.len_utf8() } else { 0 };

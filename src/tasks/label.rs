@@ -141,9 +141,9 @@ fn id_at(text: &str) -> Option<Found<'_>> {
         }
         (Family::Task, true)
     } else if captures.name("number").is_some() {
-        if !written.contains('.')
-            && !(closed.is_marked && rest.trim_start_matches(['*', '`', ']']).starts_with(['.', ')', ':']))
-        {
+        let sign = rest.trim_start_matches(['*', '`', ']']).chars().next();
+        let is_numbering = written.contains('.') || closed.is_marked && matches!(sign, Some('.' | ')' | ':'));
+        if !is_numbering {
             return None;
         }
         (Family::Number, false)

@@ -1,11 +1,12 @@
 //! The items of a task list, and how one is found again in a later version of the file.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use anyhow::Result;
 use serde::Serialize;
 
 use super::dependencies::{self, Dependency};
+use super::known_ids::KnownIds;
 use super::label::{self, Family, Id, Label};
 use super::markdown::{self, TaskBox};
 use super::near_miss::Unrecognised;
@@ -186,10 +187,25 @@ impl TaskList {
             return None;
         }
         // Equal texts are common ("Write tests"): the place in the file decides.
-        let alike = || self.by_text.get(&item.text).into_iter().flatten().map(|index| &self.items[*index]);
-        let distance = |other: &&Item| other.line.abs_diff(item.line);
+        let alike = self.by_text.get(&item.text)?;
         let is_beside = |other: &&Item| other.headings == item.headings && other.depth == item.depth;
-        alike().filter(is_beside).min_by_key(distance).or_else(|| alike().min_by_key(distance))
+        self.nearest_to(alike, item.line).find(is_beside).or_else(|| self.nearest_to(alike, item.line).next())
+    }
+
+    /// The items at `indices`, which are in the file's order, beginning with the nearest to `line`.
+    fn nearest_to<'a>(&'a self, indices: &'a [usize], line: usize) -> impl Iterator<Item = &'a Item> {
+        let (above, below) =
+            indices.split_at(indices.partition_point(|index| self.items[*index].line < line));
+        let item = |index: &usize| &self.items[*index];
+        let (mut above, mut below) =
+            (above.iter().rev().map(item).peekable(), below.iter().map(item).peekable());
+        std::iter::from_fn(move || {
+            let is_above_nearer = match (above.peek(), below.peek()) {
+                (Some(above), Some(below)) => line - above.line < below.line - line,
+                (above, _) => above.is_some(),
+            };
+            if is_above_nearer { above.next() } else { below.next() }
+        })
     }
 
     /// Whether this is spec-kit's template as it comes, with its sample tasks.
@@ -281,99 +297,6 @@ fn written_dependencies(task_box: &TaskBox, label: &Label) -> Vec<Dependency> {
         waits.extend(dependencies::read(line, own));
     }
     waits
-}
-
-/// An id in an order in which ranges make sense: letters, numbers, suffix.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    letters: String,
-    numbers: Vec<u64>,
-    suffix: String,
-}
-
-impl Key {
-    fn new(id: &str) -> Self {
-        let start = id.find(|c: char| c.is_ascii_digit()).unwrap_or(id.len());
-        let (letters, rest) = id.split_at(start);
-        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-        let (numbers, suffix) = rest.split_at(end);
-        Self {
-            letters: letters.to_owned(),
-            numbers: numbers.split('.').filter_map(|number| number.parse().ok()).collect(),
-            suffix: suffix.to_owned(),
-        }
-    }
-}
-
-/// The ids of a file.
-#[derive(Debug)]
-struct KnownIds {
-    ids: HashSet<String>,
-    ordered: BTreeMap<Key, BTreeSet<usize>>,
-    written: Vec<String>,
-    letters: HashSet<String>,
-}
-
-impl KnownIds {
-    fn new(items: &[Item]) -> Self {
-        let written: Vec<String> = items.iter().filter_map(|item| item.id.clone()).collect();
-        let mut ordered: BTreeMap<Key, BTreeSet<usize>> = BTreeMap::new();
-        for (index, id) in written.iter().enumerate() {
-            ordered.entry(Key::new(id)).or_default().insert(index);
-        }
-        let letters = ordered.keys().map(|key| key.letters.clone()).collect();
-        Self { ids: written.iter().cloned().collect(), ordered, written, letters }
-    }
-
-    /// The ids that `waits` mean. What does not exist stays, if the file has ids of its kind: it is a mistake
-    /// that the user should hear of. `FR-003` in a file without such ids names a requirement, not a task.
-    fn resolve(&self, waits: &[Dependency], own: Option<&str>) -> Vec<String> {
-        let mut found: Vec<String> = Vec::new();
-        let mut seen: HashSet<String> = HashSet::new();
-        let mut add = |id: String| {
-            if Some(id.as_str()) != own && seen.insert(id.clone()) {
-                found.push(id);
-            }
-        };
-        for wait in waits {
-            let Some(from) = self.canonical(&wait.from) else { continue };
-            let Some(until) = wait.until.as_ref().and_then(|until| self.range_end(&from, until)) else {
-                add(from);
-                continue;
-            };
-            let (first, last) = (Key::new(&from), Key::new(&until));
-            add(from);
-            if first.letters == last.letters && first < last {
-                for indices in self.ordered.range(&first..=&last).map(|(_, indices)| indices) {
-                    indices.iter().take(1).for_each(|index| add(self.written[*index].clone()));
-                }
-            }
-            add(until);
-        }
-        found
-    }
-
-    /// The id as the file writes it: `Task 1.2` may stand for `1.2`.
-    fn canonical(&self, id: &str) -> Option<String> {
-        let number = id.trim_start_matches(|c: char| c.is_ascii_alphabetic() || "-_# ".contains(c));
-        let is_task_word = id.len() > 4 && id[..4].eq_ignore_ascii_case("task");
-        if self.ids.contains(id) {
-            Some(id.to_owned())
-        } else if is_task_word && self.ids.contains(number) {
-            Some(number.to_owned())
-        } else {
-            let letters = Key::new(id).letters;
-            // A number alone may count anything.
-            (!letters.is_empty() && self.letters.contains(&letters)).then(|| id.to_owned())
-        }
-    }
-
-    /// `T001-003` means `T001-T003`.
-    fn range_end(&self, from: &str, until: &str) -> Option<String> {
-        let is_bare = until.starts_with(|c: char| c.is_ascii_digit());
-        let letters = Key::new(from).letters;
-        self.canonical(&if is_bare { format!("{letters}{until}") } else { until.to_owned() })
-    }
 }
 
 #[cfg(test)]

@@ -208,6 +208,7 @@ impl<'a> Walk<'a> {
         self.pending = Some(index);
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most kinds of blocks only end the text before them")]
     fn start_block(&mut self, tag: &Tag<'_>) {
         self.end_run();
         match tag {
@@ -226,6 +227,7 @@ impl<'a> Walk<'a> {
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most kinds of blocks only end the text before them")]
     fn end_block(&mut self, tag: TagEnd) {
         self.end_run();
         match tag {
@@ -302,12 +304,11 @@ impl<'a> Walk<'a> {
     /// The source of a run, without comments and without what quotes put before continued lines.
     fn text(&self, run: &Run) -> String {
         let mut text = String::new();
+        let mut cuts = run.cuts.iter().peekable();
         for line in &run.lines {
             let mut at = line.range.start;
-            for cut in
-                run.cuts.iter().filter(|cut| line.range.start <= cut.start && cut.end <= line.range.end)
-            {
-                text.push_str(&self.source[at..cut.start]);
+            while let Some(cut) = cuts.next_if(|cut| cut.end <= line.range.end) {
+                text.push_str(self.source.get(at..cut.start).unwrap_or_default());
                 at = cut.end;
             }
             text.push_str(&self.source[at..line.range.end]);

@@ -28,6 +28,11 @@ impl TaskList {
         Self::parse(&bytes).with_context(|| format!("read {path}"))
     }
 
+    /// Whether the file at `path` has an open task. One that cannot be read counts too, so that its fault is heard of.
+    pub fn may_have_open_tasks(path: &Utf8Path) -> bool {
+        Self::read(path).map_or(true, |list| list.counts().open > 0)
+    }
+
     /// Refuses a list that gives a loop nothing to do and never did; `path` is for the message.
     pub fn require_tasks(&self, path: &Utf8Path) -> Result<()> {
         if self.is_blank {
@@ -62,7 +67,7 @@ pub(super) fn utf8(bytes: &[u8]) -> Result<&str> {
         Ok(source) => Ok(source),
         Err(error) => {
             let at = error.valid_up_to();
-            let line = bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+            let line = bytes[..at].split(|byte| *byte == b'\n').count();
             bail!(
                 "the text is not UTF-8: byte {at} (line {line}) is 0x{:02X}\n\
                  hint: save the file as UTF-8",
@@ -103,6 +108,18 @@ mod tests {
             assert!(message.contains(sentence), "{message}");
             assert!(message.contains(path.as_str()), "{message}");
             assert!(message.contains("\nhint: "), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_list_that_cannot_be_read_may_have_open_tasks() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = Utf8PathBuf::from_path_buf(directory.path().join("tasks.md")).unwrap();
+        for (bytes, expected) in
+            [(&b"- [ ] a\n"[..], true), (b"- [x] a\n", false), (b"", false), (b"\xff", true)]
+        {
+            fs::write(&path, bytes).unwrap();
+            assert_eq!(TaskList::may_have_open_tasks(&path), expected, "{bytes:?}");
         }
     }
 }

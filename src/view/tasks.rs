@@ -20,7 +20,7 @@ pub fn write_human(out: &mut dyn Write, file: &Utf8Path, list: &TaskList) -> Res
     for item in &list.items {
         if phase != Some(&item.phase) {
             phase = Some(&item.phase);
-            writeln!(out, "\n{}", item.phase.as_deref().unwrap_or("(no heading)"))?;
+            writeln!(out, "\n{}", printable(item.phase.as_deref().unwrap_or("(no heading)")))?;
         }
         write_item(out, item, width)?;
     }
@@ -40,8 +40,13 @@ fn write_item(out: &mut dyn Write, item: &Item, width: usize) -> Result<()> {
     notes.extend((!item.depends_on.is_empty()).then(|| format!("waits for {}", item.depends_on.join(", "))));
     let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
     let line = format!("{indent}[{}] {label}{padding}  {}{notes}", item.mark, item.text);
-    writeln!(out, "{}", line.trim_end())?;
+    writeln!(out, "{}", printable(line.trim_end()))?;
     Ok(())
+}
+
+/// The file may be an agent's work: what it holds must not steer the terminal.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// The name of a task; criteria are told apart by having none.
@@ -55,7 +60,7 @@ fn write_unrecognised(out: &mut dyn Write, unrecognised: &[Unrecognised]) -> Res
     }
     writeln!(out, "\nBoxes that Markdown does not know (never picked, never done):")?;
     for odd in unrecognised {
-        writeln!(out, "  {odd}")?;
+        writeln!(out, "  {}", printable(&odd.to_string()))?;
     }
     Ok(())
 }
@@ -105,6 +110,14 @@ Boxes that Markdown does not know (never picked, never done):
   line 6: - [~] T003 half of it
 ";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn control_characters_do_not_reach_the_terminal() {
+        let mut out = Vec::new();
+        let list = TaskList::parse(b"## A\x1b[2J\n- [ ] T001 a\x1b[31m\n- [~] b\x07\n").unwrap();
+        write_human(&mut out, Utf8Path::new("tasks.md"), &list).unwrap();
+        assert!(!out.iter().any(|byte| matches!(byte, 0x1b | 0x07)));
     }
 
     #[test]

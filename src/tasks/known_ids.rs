@@ -1,0 +1,93 @@
+//! The ids that a file has, and which of them a written dependency means.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::Item;
+use super::dependencies::Dependency;
+
+/// An id in an order in which ranges make sense: letters, numbers, suffix.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    letters: String,
+    numbers: Vec<u64>,
+    suffix: String,
+}
+
+impl Key {
+    fn new(id: &str) -> Self {
+        let start = id.find(|c: char| c.is_ascii_digit()).unwrap_or(id.len());
+        let (letters, rest) = id.split_at(start);
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let (numbers, suffix) = rest.split_at(end);
+        Self {
+            letters: letters.to_owned(),
+            numbers: numbers.split('.').filter_map(|number| number.parse().ok()).collect(),
+            suffix: suffix.to_owned(),
+        }
+    }
+}
+
+/// The ids of a file.
+#[derive(Debug)]
+pub(super) struct KnownIds {
+    ids: HashSet<String>,
+    ordered: BTreeMap<Key, String>,
+    letters: HashSet<String>,
+}
+
+impl KnownIds {
+    pub fn new(items: &[Item]) -> Self {
+        let ids: HashSet<String> = items.iter().filter_map(|item| item.id.clone()).collect();
+        let ordered: BTreeMap<_, _> = ids.iter().map(|id| (Key::new(id), id.clone())).collect();
+        let letters = ordered.keys().map(|key| key.letters.clone()).collect();
+        Self { ids, ordered, letters }
+    }
+
+    /// The ids that `waits` mean. What does not exist stays, if the file has ids of its kind: it is a mistake
+    /// that the user should hear of. `FR-003` in a file without such ids names a requirement, not a task.
+    pub fn resolve(&self, waits: &[Dependency], own: Option<&str>) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        let mut seen: HashSet<String> = HashSet::new();
+        let mut add = |id: String| {
+            if Some(id.as_str()) != own && seen.insert(id.clone()) {
+                found.push(id);
+            }
+        };
+        for wait in waits {
+            let Some(from) = self.canonical(&wait.from) else { continue };
+            let Some(until) = wait.until.as_ref().and_then(|until| self.range_end(&from, until)) else {
+                add(from);
+                continue;
+            };
+            let (first, last) = (Key::new(&from), Key::new(&until));
+            add(from);
+            if first.letters == last.letters && first < last {
+                self.ordered.range(&first..=&last).for_each(|(_, id)| add(id.clone()));
+            }
+            add(until);
+        }
+        found
+    }
+
+    /// The id as the file writes it: `Task 1.2` may stand for `1.2`.
+    fn canonical(&self, id: &str) -> Option<String> {
+        let number = id.trim_start_matches(|c: char| c.is_ascii_alphabetic() || "-_# ".contains(c));
+        let is_task_word = id.len() > 4 && id[..4].eq_ignore_ascii_case("task");
+        if self.ids.contains(id) {
+            Some(id.to_owned())
+        } else if is_task_word && self.ids.contains(number) {
+            Some(number.to_owned())
+        } else {
+            let letters = Key::new(id).letters;
+            // A number alone may count anything.
+            (!letters.is_empty() && self.letters.contains(&letters)).then(|| id.to_owned())
+        }
+    }
+
+    /// `T001-003` means `T001-T003`.
+    fn range_end(&self, from: &str, until: &str) -> Option<String> {
+        let is_bare = until.starts_with(|c: char| c.is_ascii_digit());
+        let letters = Key::new(from).letters;
+        self.canonical(&if is_bare { format!("{letters}{until}") } else { until.to_owned() })
+    }
+}

@@ -71,7 +71,6 @@ impl Interrupt {
     /// Wishes to stop at once, as two Ctrl-C do.
     pub fn raise_urgent(&self) {
         self.raise(SIGINT);
-        self.wish.is_urgent.store(true, Ordering::SeqCst);
         self.raise(SIGINT);
     }
 

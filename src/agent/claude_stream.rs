@@ -170,7 +170,7 @@ impl ClaudeStream {
                     let words: Vec<&str> = parts.iter().map(|part| text(part, "text")).collect();
                     summary(&words.join(" "))
                 }
-                _ => String::new(),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
             };
             say(AgentEvent::ToolEnded { tool_name: call.tool_name.clone(), is_error: call.is_error });
         }

@@ -28,16 +28,22 @@ impl Command {
             );
         }
         // A placeholder says by itself which way the prompt goes.
-        let prompt = match settings.prompt {
-            PromptVia::Stdin if holds("{prompt_file}") => PromptVia::File,
-            PromptVia::Stdin if holds("{prompt}") => PromptVia::Arg,
-            PromptVia::File if !holds("{prompt_file}") => {
-                bail!("agent `{name}`: prompt = \"file\" needs {{prompt_file}} in its command")
+        let prompt = match (settings.prompt, holds("{prompt_file}"), holds("{prompt}")) {
+            (PromptVia::Stdin, false, false) => PromptVia::Stdin,
+            (PromptVia::Stdin | PromptVia::File, true, _) => PromptVia::File,
+            (PromptVia::Stdin | PromptVia::Arg, _, true) => PromptVia::Arg,
+            (PromptVia::File, false, _) => {
+                bail!(
+                    "agent `{name}`: prompt = \"file\" needs {{prompt_file}} in its command\nhint: write it where \
+                     the path of the prompt belongs"
+                )
             }
-            PromptVia::Arg if !holds("{prompt}") => {
-                bail!("agent `{name}`: prompt = \"arg\" needs {{prompt}} in its command")
+            (PromptVia::Arg, _, false) => {
+                bail!(
+                    "agent `{name}`: prompt = \"arg\" needs {{prompt}} in its command\nhint: write it where the \
+                     prompt belongs"
+                )
             }
-            chosen => chosen,
         };
         let launch = Launch {
             argv: argv.to_vec(),

@@ -130,7 +130,7 @@ fn label(line: &str) -> Option<(Kind, Option<usize>)> {
         None => (line.trim().trim_start_matches('#'), None),
     };
     let words = words.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_'));
-    let bare = words.trim_end_matches(|c: char| c == ':' || c == '*' || c == '_');
+    let bare = words.trim_end_matches([':', '*', '_']);
     if !is_heading && bare.len() == words.len() {
         let is_bold = line.trim().starts_with("**") && line.trim().ends_with("**");
         // A bold line is a heading too; a mere word is not.
@@ -154,13 +154,12 @@ fn label(line: &str) -> Option<(Kind, Option<usize>)> {
 /// What stands behind the bullet of a list item.
 fn bullet(line: &str) -> Option<&str> {
     let line = line.trim_start();
-    let rest = match line.strip_prefix(['-', '*', '+']) {
-        Some(rest) => rest,
-        None => {
-            let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
-            let digits = line.len() - rest.len();
-            rest.strip_prefix(['.', ')']).filter(|_| (1..=9).contains(&digits))?
-        }
+    let rest = if let Some(rest) = line.strip_prefix(['-', '*', '+']) {
+        rest
+    } else {
+        let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+        let digits = line.len() - rest.len();
+        rest.strip_prefix(['.', ')']).filter(|_| (1..=9).contains(&digits))?
     };
     rest.starts_with([' ', '\t']).then(|| rest.trim_start())
 }

@@ -176,26 +176,36 @@ impl Launch {
             ("{model}", self.model.as_deref().unwrap_or_default()),
         ];
         let is_script = matches!(self.argv.as_slice(), [shell, flag, _] if shell == "sh" && flag == "-c");
-        Ok(self.argv.iter().map(|word| fill(word, &values, is_script)).collect())
+        let kind = if is_script { Words::Script } else { Words::Plain };
+        Ok(self.argv.iter().map(|word| fill(word, &values, kind)).collect())
     }
 }
 
+/// What the words of a command are made of.
+#[derive(Debug, Clone, Copy)]
+enum Words {
+    /// Given to the program as they are.
+    Plain,
+    /// Read by a shell.
+    Script,
+}
+
 /// Puts values in place of their names. What was put in is not looked at again.
-fn fill(word: &str, values: &[(&str, &str)], is_script: bool) -> String {
+fn fill(word: &str, values: &[(&str, &str)], kind: Words) -> String {
     let mut filled = String::with_capacity(word.len());
     let mut rest = word;
     while let Some(place) = rest.find('{') {
         filled.push_str(&rest[..place]);
         rest = &rest[place..];
-        match values.iter().find(|(name, _)| rest.starts_with(name)) {
-            Some((name, value)) => {
-                filled.push_str(&if is_script { quoted(value) } else { (*value).to_owned() });
-                rest = &rest[name.len()..];
-            }
-            None => {
-                filled.push('{');
-                rest = &rest[1..];
-            }
+        if let Some((name, value)) = values.iter().find(|(name, _)| rest.starts_with(name)) {
+            filled.push_str(&match kind {
+                Words::Plain => (*value).to_owned(),
+                Words::Script => quoted(value),
+            });
+            rest = &rest[name.len()..];
+        } else {
+            filled.push('{');
+            rest = &rest[1..];
         }
     }
     filled.push_str(rest);
@@ -246,8 +256,8 @@ mod tests {
             ("{other} {{model}", "{other} {opus", "{other} {opus"),
             ("é{model}é", "éopusé", "éopusé"),
         ] {
-            assert_eq!(fill(word, &values, false), plain);
-            assert_eq!(fill(word, &values, true), script);
+            assert_eq!(fill(word, &values, Words::Plain), plain);
+            assert_eq!(fill(word, &values, Words::Script), script);
         }
     }
 

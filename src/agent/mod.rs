@@ -121,7 +121,7 @@ pub enum Permissions {
 }
 
 /// How long an agent whose stream tells what it does may be silent.
-const IDLE: Duration = Duration::from_mins(15);
+const IDLE: Duration = Duration::from_secs(15 * 60);
 
 impl AgentSettings {
     /// The agent of that name, with everything else as it is by default.

@@ -209,7 +209,7 @@ fn duration(text: &str) -> Result<Duration> {
     }
 }
 
-/// Ticks the open box of a task by changing one byte. The names are those of RALPH_TASK: an id, `T004#2` for
+/// Ticks the open box of a task by changing one byte. The names are those of `RALPH_TASK`: an id, `T004#2` for
 /// the second item with that id, `#7` for the seventh item.
 fn tick(path: &Utf8Path, name: &str) -> Result<()> {
     let text = fs::read(path).with_context(|| format!("read {path}"))?;

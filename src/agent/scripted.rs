@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::launch::Launch;
-use super::{Agent, AgentSettings, Parser, PromptVia, Surroundings, Turn, script};
+use super::{Agent, AgentSettings, PromptVia, Surroundings, Turn, script};
 use crate::process::Interrupt;
 use crate::record::{AgentEvent, AgentRun};
 
@@ -67,6 +67,7 @@ impl Agent for Scripted {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::Parser;
 
     #[test]
     fn the_script_is_played_by_ourselves() {

@@ -71,7 +71,6 @@ impl Interrupt {
     /// Wishes to stop at once, as two Ctrl-C do.
     pub fn raise_urgent(&self) {
         self.raise(SIGINT);
-        self.wish.is_urgent.store(true, Ordering::SeqCst);
         self.raise(SIGINT);
     }
 
@@ -121,6 +120,41 @@ mod tests {
         assert_eq!((interrupt.signal(), interrupt.is_urgent()), (Some(SIGTERM), false));
         interrupt.clone().raise(SIGINT);
         assert_eq!((interrupt.signal(), interrupt.is_urgent()), (Some(SIGTERM), true));
+    }
+
+    #[test]
+    fn ctrl_c_stops_then_hurries_then_ends_us() {
+        // Signals hit the whole process, so this test needs one of its own.
+        if std::env::vars_os().all(|(name, _)| name != "RALPH_TEST_ALONE") {
+            let name = "process::interrupt::tests::ctrl_c_stops_then_hurries_then_ends_us";
+            let alone = duct::cmd(std::env::current_exe().unwrap(), ["--exact", name, "--nocapture"])
+                .env("RALPH_TEST_ALONE", "1")
+                .stdout_capture()
+                .stderr_to_stdout()
+                .unchecked()
+                .run()
+                .unwrap();
+            let said = String::from_utf8_lossy(&alone.stdout);
+            assert_eq!(alone.status.code(), Some(130), "{said}");
+            assert!(said.contains("calm, then urgent"), "{said}");
+            return;
+        }
+        let interrupt = Interrupt::install().unwrap();
+        let send = || rustix::process::kill_process(rustix::process::getpid(), Signal::INT).unwrap();
+        send();
+        while interrupt.signal().is_none() {
+            interrupt.pause(Duration::from_millis(10));
+        }
+        assert_eq!((interrupt.signal(), interrupt.is_urgent()), (Some(SIGINT), false));
+        send();
+        while !interrupt.is_urgent() {
+            interrupt.pause(Duration::from_millis(10));
+        }
+        println!("calm, then urgent");
+        send();
+        loop {
+            interrupt.pause(Duration::from_secs(1));
+        }
     }
 
     #[test]

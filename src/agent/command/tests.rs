@@ -61,10 +61,7 @@ fn a_text_agent_gets_its_prompt_and_its_output_is_the_message() {
     assert_eq!((run.failure_class, run.error, run.duration_ms), (None, None, 1000));
     let said: Vec<_> = said
         .into_iter()
-        .map(|event| match event {
-            AgentEvent::Text { text } => text,
-            other => format!("{other:?}"),
-        })
+        .map(|event| if let AgentEvent::Text { text } = event { text } else { format!("{event:?}") })
         .collect();
     assert_eq!(said, ["do it", "T001 more"]);
 }

@@ -141,14 +141,13 @@ impl Running<'_> {
         environment: &[(String, String)],
     ) -> Result<AgentRun> {
         let turn = Turn {
-            prompt: slot.path(names::PROMPT),
-            stdout: slot.path(names::AGENT_STDOUT),
-            stderr: slot.path(names::AGENT_STDERR),
-            directory: self.plan.project_root.clone(),
-            environment: environment.to_vec(),
-            model: self.plan.model.clone(),
+            prompt: &slot.path(names::PROMPT),
+            stdout: &slot.path(names::AGENT_STDOUT),
+            stderr: &slot.path(names::AGENT_STDERR),
+            directory: &self.plan.project_root,
+            environment,
             limits: self.plan.agent_limits,
-            marker: self.marker(),
+            marker: &self.marker(),
             clock: self.plan.clock,
         };
         let say = &mut *self.say;

@@ -10,6 +10,7 @@ mod recorder;
 mod recover;
 
 use anyhow::Result;
+use camino::Utf8Path;
 use serde_json::Value;
 
 use crate::agent::Agent;
@@ -25,7 +26,7 @@ use crate::record::{
 };
 use crate::redact::Redactor;
 use crate::store::{Holder, LoopLock, Place, SessionLog, SessionRefs, Spool, Store};
-use crate::tasks::TaskList;
+use crate::tasks::{Pick, TaskList};
 use crate::worktree::WorkTree;
 
 use decide::{Bounds, Decision};
@@ -114,15 +115,7 @@ pub enum Finish {
 
 /// Runs one session from start to a stop reason.
 pub fn run(plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
-    let repository = plan.store.repository();
-    if plan.resume.is_none() && recover::nothing_is_left(repository)? {
-        // Before anything is written: a list that is done needs no session.
-        let tasks = TaskList::read(&plan.feature.tasks_path)?;
-        if is_done(&tasks, plan.only.as_ref()) {
-            return Ok(Finish::AllDone(tasks.counts()));
-        }
-    }
-    let lock = LoopLock::take(repository)?;
+    let lock = LoopLock::take(plan.store.repository())?;
     recover::recover(&plan, say)?;
     let tasks = TaskList::read(&plan.feature.tasks_path)?;
     if is_done(&tasks, plan.only.as_ref()) {
@@ -133,6 +126,45 @@ pub fn run(plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
     let session = running.end(reason, limit)?;
     drop(lock);
     Ok(Finish::Ended(Box::new(session)))
+}
+
+/// Whether a session would find nothing to do and nothing to recover; then nothing need be written at all.
+pub fn nothing_to_do(store: &Store, feature: &Feature, only: Option<&TaskName>) -> Result<Option<TaskCounts>> {
+    if !recover::nothing_is_left(store.repository())? {
+        return Ok(None);
+    }
+    let tasks = TaskList::read(&feature.tasks_path)?;
+    Ok(is_done(&tasks, only).then(|| tasks.counts()))
+}
+
+/// The prompt that the next task would get in a new session; none where no task can be picked.
+pub fn next_prompt(plan: &Plan<'_>) -> Result<Option<String>> {
+    let tasks = TaskList::read(&plan.feature.tasks_path)?;
+    let item = match &plan.only {
+        Some(name) => tasks.find(name),
+        None => match tasks.next_open(|_| false) {
+            Pick::Task(item) => Some(item),
+            Pick::NoneOpen | Pick::Blocked(_) => None,
+        },
+    };
+    item.map(|item| iterate::prompt_of(plan, &tasks, &item.to_task(), 1, 0)).transpose()
+}
+
+/// Refuses a progress.txt that cannot be appended to.
+pub fn check_progress_file(path: &Utf8Path) -> Result<()> {
+    let writable = || std::fs::OpenOptions::new().append(true).open(path);
+    match path.metadata() {
+        Ok(found) if found.is_dir() => {
+            Err(Refusal::new(format!("{path} is a directory")).hinted("move it away; the loop keeps its journal there").into())
+        }
+        Ok(_) => match writable() {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Refusal::new(format!("{path} cannot be written: {error}"))
+                .hinted(format!("chmod u+w {path}"))
+                .into()),
+        },
+        Err(_) => Ok(()),
+    }
 }
 
 /// Whether nothing is left to do: no open task, or the one that was asked for is done.

@@ -66,19 +66,18 @@ impl LoopLock {
         write().with_context(|| format!("write {}", self.path))
     }
 
-    /// Who runs a loop in a work tree now; none where nobody does. Writes nothing.
-    pub fn holder(repository: &Repository, work_tree: &str) -> Result<Option<Holder>> {
-        let path = Self::path(repository, work_tree);
-        let mut file = match File::open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error).with_context(|| format!("open {path}")),
-        };
-        match flock(&file, FlockOperation::NonBlockingLockShared) {
-            Ok(()) => Ok(None),
-            Err(rustix::io::Errno::WOULDBLOCK) => Ok(read_holder(&mut file)),
-            Err(error) => Err(error).with_context(|| format!("look at the lock {path}")),
+    /// Who runs loops now, in all work trees. Writes nothing.
+    pub fn holders(repository: &Repository) -> Result<Vec<Holder>> {
+        let mut holders = Vec::new();
+        for path in disk::children(&repository.ralph_dir().join("loops"))? {
+            let mut file = File::open(&path).with_context(|| format!("open {path}"))?;
+            match flock(&file, FlockOperation::NonBlockingLockShared) {
+                Ok(()) => {}
+                Err(rustix::io::Errno::WOULDBLOCK) => holders.extend(read_holder(&mut file)),
+                Err(error) => return Err(error).with_context(|| format!("look at the lock {path}")),
+            }
         }
+        Ok(holders)
     }
 }
 

@@ -1,0 +1,45 @@
+//! Where a command works: the repository, its records, the feature.
+
+use anyhow::{Error, Result};
+use camino::Utf8PathBuf;
+
+use crate::feature::{self, Feature, FeatureQuery};
+use crate::record::Refusal;
+use crate::repository::{AuthorVariables, Repository};
+use crate::store::Store;
+use crate::tasks::TaskList;
+
+use super::caller::Caller;
+
+/// The repository that the caller stands in, and its records.
+pub fn open(caller: &Caller) -> Result<Store> {
+    let text = |name: &str| caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned);
+    let author = AuthorVariables { name: text("GIT_AUTHOR_NAME"), email: text("GIT_AUTHOR_EMAIL") };
+    Ok(Store::new(Repository::discover(&caller.directory, &author)?))
+}
+
+/// The feature that the flags, the environment or the project name.
+pub fn feature(
+    caller: &Caller,
+    store: &Store,
+    flag: Option<&String>,
+    tasks_file: Option<&Utf8PathBuf>,
+) -> Result<Feature> {
+    let text = |name: &str| caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned);
+    let query = FeatureQuery {
+        flag: flag.cloned(),
+        tasks_file: tasks_file.cloned(),
+        specify_feature_directory: text("SPECIFY_FEATURE_DIRECTORY"),
+        branch: store.branch()?,
+        specify_feature: text("SPECIFY_FEATURE"),
+    };
+    let top = store.repository().work_tree()?;
+    let root = feature::project_root(&caller.directory, top);
+    let has_open_tasks = |path: &camino::Utf8Path| TaskList::read(path).is_ok_and(|tasks| tasks.counts().open > 0);
+    feature::find(&query, &root, top, &caller.directory, has_open_tasks).map_err(refusal)
+}
+
+/// Whatever goes wrong before anything is begun is a reason not to start.
+pub fn refusal(error: Error) -> Error {
+    if error.downcast_ref::<Refusal>().is_some() { error } else { Refusal::new(format!("{error:#}")).into() }
+}

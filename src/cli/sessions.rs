@@ -1,0 +1,68 @@
+//! Sessions as commands choose and describe them.
+
+use anyhow::{Result, bail};
+
+use crate::record::{Session, SessionId};
+use crate::store::{Holder, LoopLock, SessionLog, Store};
+
+/// Which sessions a command speaks of.
+#[derive(Debug, Clone, Default)]
+pub struct Choice {
+    pub session: Option<SessionId>,
+    /// A path or a name.
+    pub feature: Option<String>,
+}
+
+/// The sessions that a choice leaves, oldest first.
+pub fn chosen(store: &Store, choice: &Choice) -> Result<Vec<SessionLog>> {
+    let mut sessions = store.sessions()?;
+    if let Some(id) = &choice.session {
+        sessions.retain(|log| log.id() == id);
+        if sessions.is_empty() {
+            bail!("there is no session {id}\nhint: `specify ralph log --sessions` lists those that are here");
+        }
+    }
+    if let Some(feature) = &choice.feature {
+        let wanted = feature.trim_end_matches('/');
+        let is_it = |path: &str| path == wanted || path.rsplit('/').next() == Some(wanted);
+        sessions.retain(|log| is_it(log.feature()));
+    }
+    Ok(sessions)
+}
+
+/// The latest session of a choice.
+pub fn latest(store: &Store, choice: &Choice) -> Result<SessionLog> {
+    match chosen(store, choice)?.pop() {
+        Some(log) => Ok(log),
+        None => bail!("no session is recorded here\n{NOTHING_HERE}"),
+    }
+}
+
+/// What to say where history is empty: a plain clone does not bring it.
+pub const NOTHING_HERE: &str = "hint: start one with `specify ralph`; a clone gets those of others with \
+                                `git fetch origin 'refs/ralph/*:refs/ralph/*'`";
+
+/// Who runs now, in whichever work tree.
+pub fn running(store: &Store) -> Result<Vec<Holder>> {
+    LoopLock::holders(store.repository())
+}
+
+/// A session with what its log says of it by now: `session.json` is of its start where it has no end.
+pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<Session> {
+    let tip = log.tip();
+    if tip.status.is_some() {
+        return store.session_json(tip);
+    }
+    let mut session = store.session_json(&log.entries[0])?;
+    session.status = log.status(running.iter().any(|holder| holder.session == session.id));
+    for entry in log.iterations() {
+        session.tasks_completed += entry.closed.len();
+        session.tasks_done = entry.tasks.tasks_done;
+        session.tasks_remaining = entry.tasks.tasks_open;
+        session.duration_ms = session.duration_ms.plus(&entry.duration_ms);
+        session.tokens = session.tokens.plus(&entry.tokens);
+    }
+    let runs = log.iterations().filter(|entry| entry.outcome != Some(crate::record::Outcome::Skipped)).count();
+    session.iterations_run = u32::try_from(runs).unwrap_or(u32::MAX);
+    Ok(session)
+}

@@ -35,11 +35,9 @@ pub struct Person {
 
 /// One setting of git's, with the key as git spells it: section and name in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GitSetting {
-    /// `local`, `global`, `command`, ...
-    pub scope: String,
-    pub key: String,
-    pub value: String,
+struct Setting {
+    key: String,
+    value: String,
 }
 
 /// What the user's environment says of authorship; read by the command line.
@@ -50,8 +48,8 @@ pub struct AuthorVariables {
 }
 
 impl Repository {
-    /// Finds the repository around `directory` the way git does, and reads git's settings with it.
-    pub fn discover(directory: &Utf8Path, author: &AuthorVariables) -> Result<(Self, Vec<GitSetting>)> {
+    /// Finds the repository around `directory` the way git does, and refuses what we cannot work in.
+    pub fn discover(directory: &Utf8Path, author: &AuthorVariables) -> Result<Self> {
         let answer = Tool::git_as_called(directory)
             .args(["rev-parse", "--path-format=absolute", "--show-object-format", "--git-dir"])
             .args(["--git-common-dir", "--is-inside-work-tree", "--show-toplevel"])
@@ -72,7 +70,7 @@ impl Repository {
             author: known_author(&settings, author),
         };
         refuse_what_is_not_supported(&settings)?;
-        Ok((repository, settings))
+        Ok(repository)
     }
 
     /// The top of the work tree, or the refusal that a loop needs one.
@@ -107,25 +105,23 @@ fn not_found(directory: &Utf8Path, complaint: &str) -> Refusal {
     }
 }
 
-fn read_settings(directory: &Utf8Path) -> Result<Vec<GitSetting>> {
-    let bytes = Tool::git_as_called(directory).args(["config", "--list", "-z", "--show-scope"]).read()?;
+fn read_settings(directory: &Utf8Path) -> Result<Vec<Setting>> {
+    let bytes = Tool::git_as_called(directory).args(["config", "--list", "-z"]).read()?;
     let text = String::from_utf8_lossy(&bytes);
-    let mut parts = text.split('\0');
-    let mut settings = Vec::new();
-    while let (Some(scope), Some(entry)) = (parts.next(), parts.next()) {
-        // A key without `=` has no newline and means true.
+    // A key without `=` has no newline and means true.
+    let setting = |entry: &str| {
         let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
-        settings.push(GitSetting { scope: scope.to_owned(), key: key.to_owned(), value: value.to_owned() });
-    }
-    Ok(settings)
+        Setting { key: key.to_owned(), value: value.to_owned() }
+    };
+    Ok(text.split('\0').filter(|entry| !entry.is_empty()).map(setting).collect())
 }
 
 /// The last value wins, as in git.
-fn last<'a>(settings: &'a [GitSetting], key: &str) -> Option<&'a str> {
+fn last<'a>(settings: &'a [Setting], key: &str) -> Option<&'a str> {
     settings.iter().rev().find(|setting| setting.key == key).map(|setting| setting.value.as_str())
 }
 
-fn known_author(settings: &[GitSetting], variables: &AuthorVariables) -> Option<Person> {
+fn known_author(settings: &[Setting], variables: &AuthorVariables) -> Option<Person> {
     let setting = |keys: [&str; 2]| keys.iter().find_map(|key| last(settings, key)).map(str::to_owned);
     let name = variables.name.clone().or_else(|| setting(["author.name", "user.name"]))?;
     let email = variables.email.clone().or_else(|| setting(["author.email", "user.email"]))?;
@@ -135,13 +131,13 @@ fn known_author(settings: &[GitSetting], variables: &AuthorVariables) -> Option<
     (!person.name.is_empty()).then_some(person)
 }
 
-fn refuse_what_is_not_supported(settings: &[GitSetting]) -> Result<()> {
+fn refuse_what_is_not_supported(settings: &[Setting]) -> Result<()> {
     if last(settings, "extensions.refstorage").is_some_and(|format| !format.eq_ignore_ascii_case("files")) {
         return Err(Refusal::new("this repository keeps its refs as reftable, which is not supported yet")
             .hinted("git refs migrate --ref-format=files")
             .into());
     }
-    let is_promisor = |setting: &GitSetting| {
+    let is_promisor = |setting: &Setting| {
         setting.key == "extensions.partialclone"
             || (setting.key.starts_with("remote.")
                 && setting.key.ends_with(".promisor")
@@ -159,8 +155,8 @@ fn refuse_what_is_not_supported(settings: &[GitSetting]) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn setting(key: &str, value: &str) -> GitSetting {
-        GitSetting { scope: "local".into(), key: key.into(), value: value.into() }
+    fn setting(key: &str, value: &str) -> Setting {
+        Setting { key: key.into(), value: value.into() }
     }
 
     #[test]

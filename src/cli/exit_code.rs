@@ -2,26 +2,42 @@
 
 /// How a command ended, for shells and scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
 pub enum ExitCode {
     /// Done: all tasks are done, or what was asked for was shown.
-    Done = 0,
+    Done,
     /// Not done: a limit, stuck, the agent is unusable, a check found a difference, or we failed.
-    NotDone = 1,
+    NotDone,
     /// The command line is wrong.
-    Usage = 2,
+    Usage,
     /// Nothing was begun, because something is missing or in the way.
-    CannotStart = 3,
+    CannotStart,
     /// Ended by SIGHUP, after the running iteration was recorded.
-    HungUp = 129,
+    HungUp,
     /// Ended by Ctrl-C, after the running iteration was recorded.
-    Interrupted = 130,
+    Interrupted,
     /// Ended by SIGTERM, after the running iteration was recorded.
-    Terminated = 143,
+    Terminated,
+    /// What a script said to exit with.
+    Played(i32),
+}
+
+impl ExitCode {
+    fn number(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::NotDone => 1,
+            Self::Usage => 2,
+            Self::CannotStart => 3,
+            Self::HungUp => 129,
+            Self::Interrupted => 130,
+            Self::Terminated => 143,
+            Self::Played(code) => u8::try_from(code).unwrap_or(1),
+        }
+    }
 }
 
 impl From<ExitCode> for std::process::ExitCode {
     fn from(code: ExitCode) -> Self {
-        Self::from(code as u8)
+        Self::from(code.number())
     }
 }

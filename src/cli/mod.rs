@@ -2,12 +2,22 @@
 
 mod caller;
 mod config;
+mod demo;
 mod exit_code;
 mod forward;
 mod help;
+mod log;
 mod output;
+mod place;
+mod play_script;
+mod rebuild;
+mod run;
+mod sessions;
 mod settings;
+mod show;
 mod start;
+mod status;
+mod tasks;
 
 use std::ffi::OsString;
 

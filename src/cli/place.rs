@@ -13,7 +13,8 @@ use super::caller::Caller;
 
 /// The repository that the caller stands in, and its records.
 pub fn open(caller: &Caller) -> Result<Store> {
-    let text = |name: &str| caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned);
+    let text =
+        |name: &str| caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned);
     let author = AuthorVariables { name: text("GIT_AUTHOR_NAME"), email: text("GIT_AUTHOR_EMAIL") };
     Ok(Store::new(Repository::discover(&caller.directory, &author)?))
 }
@@ -25,7 +26,8 @@ pub fn feature(
     flag: Option<&String>,
     tasks_file: Option<&Utf8PathBuf>,
 ) -> Result<Feature> {
-    let text = |name: &str| caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned);
+    let text =
+        |name: &str| caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned);
     let query = FeatureQuery {
         flag: flag.cloned(),
         tasks_file: tasks_file.cloned(),
@@ -35,8 +37,7 @@ pub fn feature(
     };
     let top = store.repository().work_tree()?;
     let root = feature::project_root(&caller.directory, top);
-    let has_open_tasks = |path: &camino::Utf8Path| TaskList::read(path).is_ok_and(|tasks| tasks.counts().open > 0);
-    feature::find(&query, &root, top, &caller.directory, has_open_tasks).map_err(refusal)
+    feature::find(&query, &root, top, &caller.directory, TaskList::may_have_open_tasks).map_err(refusal)
 }
 
 /// Whatever goes wrong before anything is begun is a reason not to start.

@@ -54,7 +54,8 @@ pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCo
     let refs = to_take_up(&store, args)?;
     let path = store.session(&refs)?.map(|log| log.feature().to_owned()).unwrap_or_default();
     let is_file = top.join(&path).is_file();
-    let (flag, file) = if is_file { (None, Some(top.join(&path))) } else { (Some(top.join(&path).into_string()), None) };
+    let (flag, file) =
+        if is_file { (None, Some(top.join(&path))) } else { (Some(top.join(&path).into_string()), None) };
     let feature = place::feature(caller, &store, flag.as_ref(), file.as_ref())?;
     let wish = Wish { only: None, resume: Some(refs), flags: args.settings.flags() };
     start(&store, &feature, wish, caller, voice(args.json, args.verbose, paint))
@@ -65,13 +66,16 @@ fn to_take_up(store: &Store, args: &ResumeArgs) -> Result<SessionRefs> {
     let choice = sessions::Choice { session: args.session.clone(), feature: args.feature.clone() };
     let running = sessions::running(store)?;
     let found = sessions::chosen(store, &choice).map_err(refusal)?;
-    let status = |log: &crate::store::SessionLog| log.status(running.iter().any(|holder| holder.session == *log.id()));
+    let status =
+        |log: &crate::store::SessionLog| log.status(running.iter().any(|holder| holder.session == *log.id()));
     let refuse = |id: &SessionId, status: Status, hint: &str| {
         Err(Refusal::new(format!("session {id} is {status}")).hinted(hint).into())
     };
     let open = found.iter().rev().find(|log| status(log) != Status::Completed);
     match open.or(found.last()) {
-        None => Err(Refusal::new("no session is recorded here to take up again").hinted("start one with `specify ralph`").into()),
+        None => Err(Refusal::new("no session is recorded here to take up again")
+            .hinted("start one with `specify ralph`")
+            .into()),
         Some(log) => match status(log) {
             Status::Completed => refuse(log.id(), Status::Completed, "start a new one with `specify ralph`"),
             Status::Running => refuse(log.id(), Status::Running, "`specify ralph status` says where"),
@@ -96,9 +100,16 @@ pub struct Wish {
 }
 
 /// Checks everything that can be checked, and runs a session.
-pub fn start(store: &Store, feature: &Feature, wish: Wish, caller: &Caller, voice: Voice) -> Result<ExitCode> {
+pub fn start(
+    store: &Store,
+    feature: &Feature,
+    wish: Wish,
+    caller: &Caller,
+    voice: Voice,
+) -> Result<ExitCode> {
     if let Some(outer) = caller.environment.value(Marker::VARIABLE) {
-        let message = format!("this is an iteration of session {}, in which no other can start", outer.display());
+        let message =
+            format!("this is an iteration of session {}, in which no other can start", outer.display());
         return Err(Refusal::new(message).hinted("run the loop outside of its own agents").into());
     }
     let ready = Ready::new(store, feature, caller, &wish).map_err(refusal)?;
@@ -242,7 +253,11 @@ impl Ready {
             model: self.config.model.clone(),
             template: self.template.clone(),
             validation_command: validation.command.clone(),
-            validation_limits: ChildLimits { wall: validation.timeout.unwrap_or(UNLIMITED), idle: None, output },
+            validation_limits: ChildLimits {
+                wall: validation.timeout.unwrap_or(UNLIMITED),
+                idle: None,
+                output,
+            },
             progress: Box::new(strategy),
             excerpt_chars: progress.max_chars,
             limits: Limits {

@@ -1,7 +1,7 @@
 //! From the words of the command line to a command, and from its end to an exit code.
 
 use std::ffi::OsString;
-use std::io::stderr;
+use std::io::{IsTerminal, stderr};
 
 use anyhow::{Result, anyhow};
 use clap::error::ErrorKind;
@@ -9,14 +9,14 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, CommandFactory, Error, FromArgMatches};
 
 use crate::config::{self, FlagInput};
-use crate::record::Refusal;
+use crate::view::style::Paint;
 
 use super::caller::{Caller, Environment};
 use super::exit_code::ExitCode;
 use super::forward::forward;
 use super::output::report;
 use super::settings::Flags;
-use super::{Action, Ralph, RunArgs, SettingArgs};
+use super::{Action, Color, Ralph, RunArgs, SettingArgs};
 
 pub(super) fn specify(arguments: &[OsString]) -> ExitCode {
     match arguments.split_first() {
@@ -47,18 +47,32 @@ fn reported(result: Result<ExitCode>) -> ExitCode {
 
 fn run(ralph: Ralph) -> Result<ExitCode> {
     let caller = Caller::new(ralph.everywhere.directory.as_deref())?;
+    let paint = paint(ralph.everywhere.color, &caller.environment);
     match ralph.action.unwrap_or_else(|| Action::Run(Box::new(ralph.run))) {
+        Action::Run(args) => super::run::run(&args, &caller, paint),
+        Action::Resume(args) => super::run::resume(&args, &caller, paint),
+        Action::Status(args) => super::status::run(&args, &caller, paint),
+        Action::Tasks(args) => super::tasks::run(&args, &caller),
+        Action::Log(args) => super::log::run(&args, &caller, paint),
+        Action::Show(args) => super::show::run(&args, &caller, paint),
+        Action::Rebuild(args) => super::rebuild::run(&args, &caller),
         Action::Config(args) => super::config::run(&args, &caller),
-        Action::Run(_)
-        | Action::Resume(_)
-        | Action::Status(_)
-        | Action::Tasks(_)
-        | Action::Log(_)
-        | Action::Show(_)
-        | Action::Rebuild(_)
-        | Action::Demo(_)
-        | Action::PlayScript(_) => Err(Refusal::new("this build has no loop").into()),
+        Action::Demo(args) => super::demo::run(&args, &caller, paint),
+        Action::PlayScript(args) => super::play_script::run(&args, &caller).map(ExitCode::Played),
     }
+}
+
+/// Colours where a person looks on, unless the user says otherwise.
+fn paint(color: Color, environment: &Environment) -> Paint {
+    let is_wanted = match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            let is_off = environment.value("NO_COLOR").is_some_and(|value| !value.is_empty());
+            !is_off && std::io::stdout().is_terminal()
+        }
+    };
+    if is_wanted { Paint::Colour } else { Paint::Plain }
 }
 
 fn grammar(program: &'static str) -> Command {

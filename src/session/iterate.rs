@@ -24,8 +24,8 @@ use super::{Plan, Running, Untick, add_totals, remember};
 const TAIL: u64 = 64 * 1024;
 
 impl Running<'_> {
-    /// Gives `item` to the agent and records what came of it.
-    pub(super) fn iterate(&mut self, tasks: &TaskList, item: &Item, task: &Task) -> Result<Iteration> {
+    /// Gives `task` to the agent and records what came of it.
+    pub(super) fn iterate(&mut self, tasks: &TaskList, task: &Task) -> Result<Iteration> {
         let number = self.next;
         let slot = self.spool.slot(&number.to_string());
         let begin = self.begin_iteration(task, number)?;
@@ -46,6 +46,12 @@ impl Running<'_> {
         let is_started = run.exit.reason != Some(ExitReason::StartFailed);
         let validation =
             if is_stopped || !is_started { None } else { self.validate(&slot, number, &environment)? };
+
+        let leftovers = run.leftovers.iter().chain(validation.iter().flat_map(|validation| &validation.leftovers));
+        let leftovers: Vec<&str> = leftovers.map(String::as_str).collect();
+        if !leftovers.is_empty() {
+            self.warn(format!("stopped what was left running in the background: {}", leftovers.join(", ")));
+        }
 
         let before = TaskList::parse(&tasks_bytes)?;
         let after = match TaskList::read(&self.plan.feature.tasks_path) {

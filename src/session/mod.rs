@@ -32,7 +32,7 @@ use crate::worktree::WorkTree;
 use decide::{Bounds, Decision};
 use recorder::Recorder;
 
-pub use recover::expected_progress;
+pub use recover::{expected_progress, rebuilt_of_all};
 
 /// Everything that is decided before a session starts.
 pub struct Plan<'a> {
@@ -129,7 +129,11 @@ pub fn run(plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
 }
 
 /// Whether a session would find nothing to do and nothing to recover; then nothing need be written at all.
-pub fn nothing_to_do(store: &Store, feature: &Feature, only: Option<&TaskName>) -> Result<Option<TaskCounts>> {
+pub fn nothing_to_do(
+    store: &Store,
+    feature: &Feature,
+    only: Option<&TaskName>,
+) -> Result<Option<TaskCounts>> {
     if !recover::nothing_is_left(store.repository())? {
         return Ok(None);
     }
@@ -154,9 +158,9 @@ pub fn next_prompt(plan: &Plan<'_>) -> Result<Option<String>> {
 pub fn check_progress_file(path: &Utf8Path) -> Result<()> {
     let writable = || std::fs::OpenOptions::new().append(true).open(path);
     match path.metadata() {
-        Ok(found) if found.is_dir() => {
-            Err(Refusal::new(format!("{path} is a directory")).hinted("move it away; the loop keeps its journal there").into())
-        }
+        Ok(found) if found.is_dir() => Err(Refusal::new(format!("{path} is a directory"))
+            .hinted("move it away; the loop keeps its journal there")
+            .into()),
         Ok(_) => match writable() {
             Ok(_) => Ok(()),
             Err(error) => Err(Refusal::new(format!("{path} cannot be written: {error}"))
@@ -235,7 +239,7 @@ impl<'a> Running<'a> {
         match &earlier {
             None => recorder.start(&session, &plan.feature.name, plan.clock)?,
             Some(log) => recorder.resume(log, &session, plan.clock)?,
-        }
+        };
         plan.store.note_last_written(&session.feature, &session.id)?;
         say(&Event::SessionStarted {
             session: id,
@@ -278,7 +282,7 @@ impl<'a> Running<'a> {
                 }
             };
             let task = item.to_task();
-            let iteration = self.iterate(&tasks, item, &task)?;
+            let iteration = self.iterate(&tasks, &task)?;
             if iteration.failure_class.is_some_and(crate::record::FailureClass::is_unusable) {
                 return Ok((StopReason::AgentUnusable, None));
             }

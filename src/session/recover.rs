@@ -190,6 +190,23 @@ fn progress_parts(store: &Store, log: &SessionLog) -> Result<ProgressParts> {
     Ok(parts)
 }
 
+/// progress.txt with all sessions of a feature in the order of their ids, under the newest patterns.
+pub fn rebuilt_of_all(store: &Store, logs: &[SessionLog]) -> Result<Vec<u8>> {
+    let Some((first, newest)) = logs.first().zip(logs.last()) else { return Ok(Vec::new()) };
+    let text = String::from_utf8_lossy(&expected_progress(store, newest)?).into_owned();
+    let patterns = journal::patterns(&text).map(|range| text[range].to_owned()).unwrap_or_default();
+    let name = newest.feature().rsplit('/').next().unwrap_or_default();
+    let mut sessions = Vec::new();
+    for log in logs {
+        let mut entries = Vec::new();
+        for entry in log.iterations() {
+            entries.extend(store.file(&entry.commit, "progress.md")?);
+        }
+        sessions.push((log.id().clone(), entries));
+    }
+    Ok(journal::rebuild_all(name, first.entries[0].started_at, &patterns, sessions))
+}
+
 /// Brings progress.txt up to the last session of this feature that was written from this work tree.
 fn catch_up_last(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
     let Some(refs) = plan.store.last_written(&plan.feature.path)? else { return Ok(()) };

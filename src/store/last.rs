@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
 
-use crate::record::SessionId;
+use crate::record::{SessionId, TaskName};
 
-use super::{SessionRefs, Store, disk};
+use super::{SessionRefs, Spool, Store, disk};
 
 /// Path of a feature, and the last session on it.
 type Sessions = BTreeMap<String, SessionId>;
@@ -25,6 +25,30 @@ impl Store {
         let path = self.last_path();
         disk::create_private_dir(path.parent().unwrap_or(&path))?;
         disk::write_durably(&path, &serde_json::to_vec_pretty(&sessions)?)
+    }
+
+    /// The task that a running session works on, as its spool says.
+    pub fn task_in_flight(&self, session: &SessionId) -> Option<TaskName> {
+        let spool = Spool::all(self.repository())
+            .ok()?
+            .into_iter()
+            .find(|spool| spool.session() == Some(session.clone()))?;
+        let slots = spool.slots().ok()?;
+        slots.last()?.read_begin().ok()?.map(|begin| begin.task.name)
+    }
+
+    /// Puts away a text of the user's that is about to be written over, and says where.
+    pub fn keep(&self, name: &str, bytes: &[u8]) -> Result<Utf8PathBuf> {
+        let folder = self.repository().ralph_dir().join("kept");
+        disk::create_private_dir(&folder)?;
+        let mut number = 1;
+        let mut path = folder.join(format!("{number}-{name}"));
+        while path.exists() {
+            number += 1;
+            path = folder.join(format!("{number}-{name}"));
+        }
+        disk::write_durably(&path, bytes)?;
+        Ok(path)
     }
 
     fn last_sessions(&self) -> Result<Sessions> {

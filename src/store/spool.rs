@@ -129,6 +129,10 @@ impl Spool {
         Ok(folders.into_iter().filter(is_session).map(|dir| Self { dir }).collect())
     }
 
+    pub fn session(&self) -> Option<SessionId> {
+        self.dir.file_name()?.parse().ok()
+    }
+
     /// None where the crash came before it was written: then nothing was started either.
     pub fn place(&self) -> Result<Option<Place>> {
         read_json(&self.dir.join(names::PLACE))

@@ -28,7 +28,7 @@ impl Scene {
             .arg(".")
             .read()
             .unwrap();
-        let (mut repository, _) = Repository::discover(path, &AuthorVariables::default()).unwrap();
+        let mut repository = Repository::discover(path, &AuthorVariables::default()).unwrap();
         // Whoever runs the tests may have a name.
         repository.author = None;
         Self { dir, store: Store::new(repository) }

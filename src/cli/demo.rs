@@ -1,0 +1,166 @@
+//! `specify ralph demo`: the real loop, on a throw-away project, with the scripted agent.
+
+use std::fs;
+use std::io::Write;
+
+use anyhow::{Context, Result, bail};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::process::Tool;
+use crate::record::{Claim, LogEntry, Outcome, Refusal};
+use crate::store::Store;
+use crate::view::live::Detail;
+use crate::view::style::{Hue, Paint};
+
+use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::output::stdout;
+use super::run::{self, Voice, Wish};
+use super::settings::Flags;
+use super::{DemoArgs, place};
+
+/// The files of the project.
+const FILES: [(&str, &str); 6] = [
+    (".specify/ralph.toml", include_str!("../../fixtures/demo/ralph.toml")),
+    ("agent.toml", include_str!("../../fixtures/demo/agent.toml")),
+    ("check.sh", include_str!("../../fixtures/demo/check.sh")),
+    ("specs/001-greeting/spec.md", include_str!("../../fixtures/demo/spec.md")),
+    ("specs/001-greeting/plan.md", include_str!("../../fixtures/demo/plan.md")),
+    ("specs/001-greeting/tasks.md", include_str!("../../fixtures/demo/tasks.md")),
+];
+
+/// What every iteration comes to, in this order.
+const STORY: [(&str, Outcome); 11] = [
+    ("T001", Outcome::Success),
+    ("T002", Outcome::Failure),
+    ("T002", Outcome::Failure),
+    ("T002", Outcome::Success),
+    ("T003", Outcome::Failure),
+    ("T003", Outcome::Success),
+    ("T004", Outcome::Failure),
+    ("T004", Outcome::Failure),
+    ("T004", Outcome::Failure),
+    ("T004", Outcome::Skipped),
+    ("T005", Outcome::Success),
+];
+
+/// The iteration in which the agent says that it is done and is not.
+const LIE: u32 = 5;
+
+pub fn run(args: &DemoArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
+    let project = Project::make(args.dir.as_deref(), caller)?;
+    let mut out = stdout();
+    let title = |text: &str| paint.paint(Hue::Bold, text);
+    writeln!(out, "{}", title(&format!("A project in {}", project.dir)))?;
+    writeln!(
+        out,
+        "  an agent that plays a script works through five tasks: one needs three tries, once the agent"
+    )?;
+    writeln!(out, "  says that it is done and is not, and one task it cannot do at all\n")?;
+    out.flush()?;
+
+    let inside = Caller { directory: project.dir.clone(), environment: caller.environment.clone() };
+    let store = place::open(&inside)?;
+    let feature = place::feature(&inside, &store, Some(&"001-greeting".to_owned()), None)?;
+    let wish = Wish { only: None, resume: None, flags: Flags::default() };
+    let code = run::start(&store, &feature, wish, &inside, Voice::People(paint, Detail::Normal))?;
+    if matches!(code, ExitCode::Interrupted | ExitCode::Terminated | ExitCode::HungUp) {
+        return Ok(code);
+    }
+    check_story(&store)?;
+
+    let color = if paint == Paint::Colour { "--color=always" } else { "--color=never" };
+    let log = Tool::git(&project.dir).args(["log", "--glob=refs/ralph/*", "--oneline", color]).line()?;
+    writeln!(out, "\n{}", title("The record, by plain git: git log --glob='refs/ralph/*' --oneline"))?;
+    writeln!(out, "{log}")?;
+    let seen = if args.dir.is_some() {
+        format!("cd {}", project.dir)
+    } else {
+        "specify ralph demo --dir ralph-demo; cd ralph-demo".to_owned()
+    };
+    writeln!(out, "\n{}", title(&format!("Look at it yourself ({seen})")))?;
+    for (command, does) in [
+        ("specify ralph log", "every iteration"),
+        ("specify ralph show 3", "one of them"),
+        ("specify ralph show 3 --stdout", "what the validation said in it, byte for byte"),
+        ("specify ralph rebuild --check", "progress.txt is what the record says"),
+        ("cat specs/001-greeting/progress.txt", "the journal"),
+        ("git log --glob='refs/ralph/*'", "all of it without us"),
+    ] {
+        writeln!(out, "  {command:<40} {}", paint.paint(Hue::Dim, does))?;
+    }
+    out.flush()?;
+    Ok(ExitCode::Done)
+}
+
+/// A repository to play in. A throw-away one goes when this value goes.
+struct Project {
+    dir: Utf8PathBuf,
+    is_throw_away: bool,
+}
+
+impl Project {
+    fn make(wanted: Option<&Utf8Path>, caller: &Caller) -> Result<Self> {
+        let (dir, is_throw_away) = match wanted {
+            Some(dir) => (caller.directory.join(dir), false),
+            None => (throw_away()?, true),
+        };
+        let is_taken = dir.is_file() || fs::read_dir(&dir).is_ok_and(|mut entries| entries.next().is_some());
+        if is_taken {
+            return Err(Refusal::new(format!("{dir} is there already and not empty"))
+                .hinted("name a new folder")
+                .into());
+        }
+        let project = Self { dir, is_throw_away };
+        let dir = &project.dir;
+        for (path, text) in FILES {
+            let path = dir.join(path);
+            let folder = path.parent().context("find the folder of a file")?;
+            fs::create_dir_all(folder).with_context(|| format!("create {folder}"))?;
+            fs::write(&path, text).with_context(|| format!("write {path}"))?;
+        }
+        Tool::git(dir).args(["init", "--quiet", "--initial-branch=main", "."]).read()?;
+        Tool::git(dir).args(["add", "."]).read()?;
+        // Nobody's name is needed: a demonstration must run on a machine that is as good as new.
+        Tool::git(dir)
+            .args(["-c", "user.name=demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgSign=false"])
+            .args(["commit", "--quiet", "--message", "A feature to work on"])
+            .read()?;
+        Ok(project)
+    }
+}
+
+impl Drop for Project {
+    fn drop(&mut self) {
+        if self.is_throw_away {
+            // What cannot be removed lies in the folder for temporary files, and goes with that.
+            let _left = fs::remove_dir_all(&self.dir).is_err();
+        }
+    }
+}
+
+fn throw_away() -> Result<Utf8PathBuf> {
+    let folder = Utf8PathBuf::from_path_buf(std::env::temp_dir()).map_err(|path| {
+        Refusal::new(format!("the folder for temporary files {} is not UTF-8", path.display()))
+    })?;
+    let dir = folder.join(format!("ralph-demo-{}", std::process::id()));
+    fs::create_dir(&dir).with_context(|| format!("create {dir}"))?;
+    Ok(dir)
+}
+
+/// Whether everything went as told.
+fn check_story(store: &Store) -> Result<()> {
+    let sessions = store.sessions()?;
+    let log = sessions.last().context("find the session")?;
+    let iterations: Vec<&LogEntry> = log.iterations().collect();
+    let told: Vec<_> = iterations.iter().map(|entry| (entry.task.as_deref(), entry.outcome)).collect();
+    let expected: Vec<_> = STORY.iter().map(|(task, outcome)| (Some(*task), Some(*outcome))).collect();
+    if told != expected {
+        bail!("the story went otherwise: {told:?}");
+    }
+    let lie = log.iteration(LIE).context("find the lie")?;
+    if store.iteration(lie)?.false_claim != [Claim::Promise, Claim::Ticked] {
+        bail!("the lie was not found out");
+    }
+    Ok(())
+}

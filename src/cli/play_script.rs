@@ -1,0 +1,24 @@
+//! `specify ralph play-script`: the scripted agent, as the child that the loop starts.
+
+use std::io::{stderr, stdin, stdout};
+
+use anyhow::Result;
+
+use crate::agent::script::{Stage, play};
+
+use super::PlayScriptArgs;
+use super::caller::Caller;
+
+/// Gives the exit code of the turn that was played.
+pub fn run(args: &PlayScriptArgs, caller: &Caller) -> Result<i32> {
+    let lookup =
+        |name: &str| caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned);
+    let mut stage = Stage {
+        directory: &caller.directory,
+        stdin: &mut stdin(),
+        stdout: &mut stdout(),
+        stderr: &mut stderr(),
+        lookup: &lookup,
+    };
+    play(&args.file, &mut stage)
+}

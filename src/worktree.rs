@@ -352,7 +352,7 @@ fn is_credentials(path: &[u8]) -> bool {
     let folders = [".aws/credentials", ".docker/config.json", ".kube/config"];
     names.contains(&name)
         || name.starts_with(".env.")
-        || name.strip_prefix("service-account").is_some_and(|rest| rest.ends_with(".json"))
+        || (name.starts_with("service-account") && Utf8Path::new(name).extension() == Some("json"))
         || ends.iter().any(|end| name.ends_with(end))
         || folders.iter().any(|end| path.ends_with(end))
 }

@@ -5,6 +5,7 @@ use std::io::{Write, stderr};
 use anyhow::Result;
 
 use crate::record::{LogEntry, Outcome};
+use crate::store::SessionLog;
 use crate::view::log::{Listed, iterations_json, sessions_json, write_iterations, write_sessions};
 use crate::view::style::Paint;
 
@@ -35,7 +36,7 @@ pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
         (true, Json { json: true }) => print_json(&mut out, &sessions_json(&described))?,
         (true, Json { json: false }) => write_sessions(&mut out, &described, paint)?,
         (false, Json { json: true }) => {
-            let entries = logs.iter().flat_map(|log| log.iterations()).filter(is_listed);
+            let entries = logs.iter().flat_map(SessionLog::iterations).filter(is_listed);
             print_json(&mut out, &iterations_json(entries))?;
         }
         (false, Json { json: false }) => {

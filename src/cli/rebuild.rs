@@ -9,6 +9,7 @@ use crate::progress::journal;
 use crate::redact::Redactor;
 use crate::session;
 use crate::store::{SessionLog, Store};
+use crate::view::style::one_line;
 
 use super::caller::Caller;
 use super::exit_code::ExitCode;
@@ -16,12 +17,24 @@ use super::output::{stdout, warn};
 use super::sessions::{self, Choice};
 use super::{RebuildArgs, place};
 
+/// progress.txt, and what the record says it should be.
+struct Journal {
+    store: Store,
+    log: SessionLog,
+    path: Utf8PathBuf,
+    rebuilt: Vec<u8>,
+    found: Option<Vec<u8>>,
+    /// As found, after redaction: what people wrote there may hold what the record must not.
+    plain: Option<Vec<u8>>,
+}
+
 pub fn run(args: &RebuildArgs, caller: &Caller) -> Result<ExitCode> {
     let store = place::open(caller)?;
     let log = picked(args, caller, &store)?;
     let path = journal_path(&store, &log)?;
     let redactor = redactor(caller, &store)?;
     let found = read(&path)?;
+    let plain = found.as_ref().map(|found| redactor.redact_bytes(found).0);
     let rebuilt = if args.all {
         let feature = Some(log.feature().to_owned());
         let logs = sessions::chosen(&store, &Choice { session: None, feature })?;
@@ -29,13 +42,9 @@ pub fn run(args: &RebuildArgs, caller: &Caller) -> Result<ExitCode> {
     } else {
         session::expected_progress(&store, &log)?
     };
+    let journal = Journal { store, log, path, rebuilt, found, plain };
     let mut out = stdout();
-    let code = if args.check {
-        check(&mut out, &store, &log, &path, &rebuilt, found.as_deref(), &redactor)?
-    } else {
-        write(&mut out, &store, &path, &rebuilt, found.as_deref(), &redactor)?;
-        ExitCode::Done
-    };
+    let code = if args.check { journal.check(&mut out)? } else { journal.write(&mut out)? };
     out.flush()?;
     Ok(code)
 }
@@ -87,86 +96,75 @@ fn read(path: &Utf8Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-fn check(
-    out: &mut impl Write,
-    store: &Store,
-    log: &SessionLog,
-    path: &Utf8Path,
-    rebuilt: &[u8],
-    found: Option<&[u8]>,
-    redactor: &Redactor,
-) -> Result<ExitCode> {
-    let Some(found) = found else {
-        writeln!(out, "{path} is missing; session {} has {} bytes of it", log.id(), rebuilt.len())?;
-        return Ok(ExitCode::NotDone);
-    };
-    let (found, _) = redactor.redact_bytes(found);
-    mention_others(store, log, path, &found)?;
-    if found == rebuilt {
-        writeln!(out, "{path} equals the record of session {}, {} bytes", log.id(), rebuilt.len())?;
-        return Ok(ExitCode::Done);
-    }
-    if found.starts_with(rebuilt) {
-        let added = found.len() - rebuilt.len();
-        writeln!(out, "{path} equals the record of session {}; {added} bytes were added since", log.id())?;
-        return Ok(ExitCode::Done);
-    }
-    writeln!(out, "{path} differs from the record of session {}", log.id())?;
-    if let Some(difference) = journal::difference(rebuilt, &found) {
-        let shown = |line: Option<String>| {
-            line.map_or("(the end)".to_owned(), |line| crate::view::style::one_line(&line))
+impl Journal {
+    fn check(&self, out: &mut impl Write) -> Result<ExitCode> {
+        let Self { log, path, rebuilt, .. } = self;
+        let Some(found) = &self.plain else {
+            writeln!(out, "{path} is missing; session {} has {} bytes of it", log.id(), rebuilt.len())?;
+            return Ok(ExitCode::NotDone);
         };
-        writeln!(out, "line {}:", difference.line)?;
-        writeln!(out, "  record  {}", shown(difference.expected))?;
-        writeln!(out, "  file    {}", shown(difference.found))?;
-    }
-    let _closed =
-        writeln!(stderr(), "hint: `specify ralph rebuild` writes the file anew and keeps the old one")
-            .is_err();
-    Ok(ExitCode::NotDone)
-}
-
-/// Sessions of the same feature that the file does not name: they came from elsewhere, and change nothing here.
-fn mention_others(store: &Store, log: &SessionLog, path: &Utf8Path, found: &[u8]) -> Result<()> {
-    let text = String::from_utf8_lossy(found);
-    let choice = Choice { session: None, feature: Some(log.feature().to_owned()) };
-    let known = sessions::chosen(store, &choice)?;
-    let others: Vec<_> = known.iter().filter(|other| !text.contains(other.id().as_str())).collect();
-    for other in others {
-        let message = format!("session {} is recorded, but {path} does not name it", other.id());
-        warn(&message, &mut stderr());
-    }
-    Ok(())
-}
-
-fn write(
-    out: &mut impl Write,
-    store: &Store,
-    path: &Utf8Path,
-    rebuilt: &[u8],
-    found: Option<&[u8]>,
-    redactor: &Redactor,
-) -> Result<()> {
-    let plain = found.map(|found| redactor.redact_bytes(found).0);
-    match (found, plain) {
-        (Some(_), Some(plain)) if plain == rebuilt => writeln!(out, "{path} is what the record says")?,
-        (Some(_), Some(plain)) if plain.starts_with(rebuilt) => {
-            writeln!(out, "{path} is what the record says; the text added since stays")?;
+        self.mention_others(found)?;
+        if found == rebuilt {
+            writeln!(out, "{path} equals the record of session {}, {} bytes", log.id(), rebuilt.len())?;
+            return Ok(ExitCode::Done);
         }
-        (Some(found), Some(_)) => {
-            let kept = store.keep("progress.txt", found)?;
-            overwrite(path, rebuilt)?;
-            writeln!(out, "wrote {path}; what it held before is kept in {kept}")?;
+        if found.starts_with(rebuilt) {
+            let added = found.len() - rebuilt.len();
+            writeln!(
+                out,
+                "{path} equals the record of session {}; {added} bytes were added since",
+                log.id()
+            )?;
+            return Ok(ExitCode::Done);
         }
-        _ => {
-            if let Some(folder) = path.parent() {
-                std::fs::create_dir_all(folder).with_context(|| format!("create {folder}"))?;
+        writeln!(out, "{path} differs from the record of session {}", log.id())?;
+        if let Some(difference) = journal::difference(rebuilt, found) {
+            let shown = |line: Option<String>| line.map_or("(the end)".to_owned(), |line| one_line(&line));
+            writeln!(out, "line {}:", difference.line)?;
+            writeln!(out, "  record  {}", shown(difference.expected))?;
+            writeln!(out, "  file    {}", shown(difference.found))?;
+        }
+        let hint = "hint: `specify ralph rebuild` writes the file anew and keeps the old one";
+        let _closed = writeln!(stderr(), "{hint}").is_err();
+        Ok(ExitCode::NotDone)
+    }
+
+    /// Sessions of the same feature that the file does not name: they came from elsewhere, and change nothing.
+    fn mention_others(&self, found: &[u8]) -> Result<()> {
+        let text = String::from_utf8_lossy(found);
+        let choice = Choice { session: None, feature: Some(self.log.feature().to_owned()) };
+        for other in sessions::chosen(&self.store, &choice)? {
+            if !text.contains(other.id().as_str()) {
+                let message =
+                    format!("session {} is recorded, but {} does not name it", other.id(), self.path);
+                warn(&message, &mut stderr());
             }
-            overwrite(path, rebuilt)?;
-            writeln!(out, "wrote {path}")?;
         }
+        Ok(())
     }
-    Ok(())
+
+    fn write(&self, out: &mut impl Write) -> Result<ExitCode> {
+        let Self { path, rebuilt, .. } = self;
+        match (&self.found, &self.plain) {
+            (Some(_), Some(plain)) if plain == rebuilt => writeln!(out, "{path} is what the record says")?,
+            (Some(_), Some(plain)) if plain.starts_with(rebuilt) => {
+                writeln!(out, "{path} is what the record says; the text added since stays")?;
+            }
+            (Some(found), Some(_)) => {
+                let kept = self.store.keep("progress.txt", found)?;
+                overwrite(path, rebuilt)?;
+                writeln!(out, "wrote {path}; what it held before is kept in {kept}")?;
+            }
+            _ => {
+                if let Some(folder) = path.parent() {
+                    std::fs::create_dir_all(folder).with_context(|| format!("create {folder}"))?;
+                }
+                overwrite(path, rebuilt)?;
+                writeln!(out, "wrote {path}")?;
+            }
+        }
+        Ok(ExitCode::Done)
+    }
 }
 
 /// In place, so that open editors see it.

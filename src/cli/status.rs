@@ -6,6 +6,7 @@ use std::io::Write;
 use anyhow::Result;
 
 use crate::record::Outcome;
+use crate::store::SessionLog;
 use crate::tasks::TaskList;
 use crate::view::status::{Counts, FeatureStatus, SessionStatus, write};
 use crate::view::style::Paint;
@@ -27,7 +28,7 @@ pub fn run(args: &ReadArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let log = sessions::chosen(&store, &choice)?.pop();
     let skipped: BTreeSet<_> = log
         .iter()
-        .flat_map(|log| log.iterations())
+        .flat_map(SessionLog::iterations)
         .filter(|entry| entry.outcome == Some(Outcome::Skipped))
         .filter_map(|entry| entry.task.clone())
         .collect();

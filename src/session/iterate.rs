@@ -23,6 +23,14 @@ use super::{Plan, Running, Untick, add_totals, remember};
 /// How much of the end of a stream is read for an excerpt, in bytes. Excerpts are a few hundred characters.
 const TAIL: u64 = 64 * 1024;
 
+/// What came of an iteration, by the engine's own measure.
+struct Measured<'a> {
+    run: &'a AgentRun,
+    validation: Option<&'a Validation>,
+    verdict: Verdict,
+    taken: Taken,
+}
+
 impl Running<'_> {
     /// Gives `task` to the agent and records what came of it.
     pub(super) fn iterate(&mut self, tasks: &TaskList, task: &Task) -> Result<Iteration> {
@@ -47,7 +55,8 @@ impl Running<'_> {
         let validation =
             if is_stopped || !is_started { None } else { self.validate(&slot, number, &environment)? };
 
-        let leftovers = run.leftovers.iter().chain(validation.iter().flat_map(|validation| &validation.leftovers));
+        let leftovers =
+            run.leftovers.iter().chain(validation.iter().flat_map(|validation| &validation.leftovers));
         let leftovers: Vec<&str> = leftovers.map(String::as_str).collect();
         if !leftovers.is_empty() {
             self.warn(format!("stopped what was left running in the background: {}", leftovers.join(", ")));
@@ -74,8 +83,12 @@ impl Running<'_> {
         self.is_promised = verdict.is_complete;
 
         let ended_at = self.plan.clock.now();
-        let taken = self.recorder.take(&slot, &format!("iteration {number}"), ended_at)?;
-        let iteration = self.compose(begin, &run, validation.as_ref(), verdict, taken, ended_at)?;
+        let taken = self.recorder.take(&slot, &format!("iteration {number}"), ended_at);
+        let iteration = self.compose(
+            begin,
+            Measured { run: &run, validation: validation.as_ref(), verdict, taken },
+            ended_at,
+        )?;
         let context = live_context(&slot, &iteration, &run.final_text)?;
         let excerpt = context.as_ref().map(|IterationContext { stdout, stderr, cut, .. }| {
             excerpt_of(stdout, stderr, *cut, self.plan.excerpt_chars)
@@ -93,7 +106,7 @@ impl Running<'_> {
         let slot = self.spool.slot(&number.to_string());
         slot.create()?;
         let begin = self.begin_iteration(task, number)?;
-        let taken = self.recorder.take(&slot, &format!("iteration {number}"), begin.started_at)?;
+        let taken = self.recorder.take(&slot, &format!("iteration {number}"), begin.started_at);
         let started_at = begin.started_at;
         let counts = self.counts();
         let mut iteration = opened(begin, &self.session, started_at, counts, self.plan.store.head()?);
@@ -201,15 +214,8 @@ impl Running<'_> {
         Ok(())
     }
 
-    fn compose(
-        &self,
-        begin: Begin,
-        run: &AgentRun,
-        validation: Option<&Validation>,
-        verdict: Verdict,
-        taken: Taken,
-        ended_at: Timestamp,
-    ) -> Result<Iteration> {
+    fn compose(&self, begin: Begin, measured: Measured<'_>, ended_at: Timestamp) -> Result<Iteration> {
+        let Measured { run, validation, verdict, taken } = measured;
         let started_at = begin.started_at;
         let mut iteration = opened(begin, &self.session, ended_at, self.counts(), self.plan.store.head()?);
         iteration.outcome = verdict.outcome;

@@ -277,7 +277,9 @@ impl<'a> Running<'a> {
             let item = match decide::decide(&tasks, &self.history, &bounds, self.plan.only.as_ref()) {
                 Decision::Go(item) => item,
                 Decision::Stop { reason, limit, why } => {
-                    why.into_iter().for_each(|line| self.warn(line));
+                    for line in why {
+                        self.warn(line);
+                    }
                     return Ok((reason, limit));
                 }
             };

@@ -29,6 +29,8 @@ pub struct Planned {
     pub appended: Vec<u8>,
     /// What the file lacks of what we left there: it was deleted, or an older one was checked out.
     missing: Vec<u8>,
+    /// The part of it that is the entry itself, without what begins a file or a line.
+    entry: Vec<u8>,
     /// How many of our past entries are no longer there.
     pub changed_entries: usize,
 }
@@ -79,7 +81,7 @@ impl ProgressFile {
             Some(base) => self.entries.iter().filter(|entry| !contains(base, entry)).count(),
             None => 0,
         };
-        Ok(Planned { base, appended: appended.into_bytes(), missing, changed_entries })
+        Ok(Planned { base, appended: appended.into_bytes(), entry: text.into(), missing, changed_entries })
     }
 
     /// Appends what was planned, and remembers it.
@@ -88,7 +90,7 @@ impl ProgressFile {
         let mut left = planned.base.or_else(|| self.left.take()).unwrap_or_default();
         left.extend_from_slice(&planned.appended);
         self.left = Some(left);
-        self.entries.push(planned.appended);
+        self.entries.push(planned.entry);
         Ok(())
     }
 

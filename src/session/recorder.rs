@@ -21,7 +21,6 @@ pub struct Recorder<'a> {
     redactor: Redactor,
     spool: Spool,
     work_tree: WorkTree,
-    refs: SessionRefs,
     /// The tips as we left them; the store refuses to move them from anywhere else.
     tip: Option<ObjectId>,
     snapshot: Option<ObjectId>,
@@ -59,15 +58,10 @@ impl<'a> Recorder<'a> {
             place,
             redactor,
             spool,
-            refs,
             tip,
             snapshot,
             warnings: Vec::new(),
         })
-    }
-
-    pub fn spool(&self) -> &Spool {
-        &self.spool
     }
 
     pub fn work_tree(&self) -> &WorkTree {
@@ -82,7 +76,7 @@ impl<'a> Recorder<'a> {
     pub fn start(&mut self, session: &Session, feature_name: &str, clock: &Clock) -> Result<ObjectId> {
         let slot = self.spool.slot("start");
         slot.create()?;
-        let taken = self.take(&slot, "the start", session.started_at)?;
+        let taken = self.take(&slot, "the start", session.started_at);
         let header = journal::header(feature_name, session.started_at);
         let planned = self.progress.plan(&header, &journal::session_line(&session.id))?;
         let content = Content::of_session(RecordKind::Start, session, taken.snapshot);
@@ -94,7 +88,7 @@ impl<'a> Recorder<'a> {
         let slot = self.spool.slot("resume");
         slot.create()?;
         let now = clock.now();
-        let taken = self.take(&slot, "the resumption", now)?;
+        let taken = self.take(&slot, "the resumption", now);
         self.expect_progress(super::expected_progress(self.store, log)?)?;
         let planned = self.progress.plan("", "")?;
         let planned = planned.base.is_some().then_some(planned);
@@ -152,14 +146,11 @@ impl<'a> Recorder<'a> {
     }
 
     /// Takes a snapshot and compares it with the one before. A snapshot that fails costs itself, not the record.
-    pub fn take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> Result<Taken> {
-        match self.try_take(slot, moment, taken_at) {
-            Ok(taken) => Ok(taken),
-            Err(error) => {
-                self.warnings.push(format!("no snapshot after {moment}: {error:#}"));
-                Ok(Taken { snapshot: self.snapshot.clone(), ..Taken::default() })
-            }
-        }
+    pub fn take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> Taken {
+        self.try_take(slot, moment, taken_at).unwrap_or_else(|error| {
+            self.warnings.push(format!("no snapshot after {moment}: {error:#}"));
+            Taken { snapshot: self.snapshot.clone(), ..Taken::default() }
+        })
     }
 
     fn try_take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> Result<Taken> {

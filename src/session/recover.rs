@@ -44,8 +44,8 @@ pub fn recover(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
     for (spool, place) in of_this_work_tree(repository)? {
         match place {
             Some(place) => {
-                let session = place.session.clone();
-                finish(plan, &spool, place, say).with_context(|| format!("recover session {session}"))?;
+                finish(plan, &spool, &place, say)
+                    .with_context(|| format!("recover session {}", place.session))?;
             }
             // It died before it wrote down what it was: nothing was started yet.
             None => spool.remove()?,
@@ -54,7 +54,7 @@ pub fn recover(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
     catch_up_last(plan, say)
 }
 
-fn finish(plan: &Plan<'_>, spool: &Spool, place: Place, say: &mut dyn FnMut(&Event)) -> Result<()> {
+fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Event)) -> Result<()> {
     let stopped = process::sweep(&Marker::new(&place.session), plan.interrupt);
     if !stopped.is_empty() {
         warn(say, format!("stopped what session {} left running: {}", place.session, stopped.join(", ")));
@@ -68,8 +68,8 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: Place, say: &mut dyn FnMut(&Eve
         } else if let Some(begin) = slot.read_begin()? {
             let log = plan.store.session(&refs)?;
             let parts = log.map(|log| progress_parts(plan.store, &log)).transpose()?.unwrap_or_default();
-            catch_up(&mut recorder, &place, &parts, say)?;
-            interrupted(plan, &mut recorder, &place, &slot, &begin)?;
+            catch_up(&mut recorder, place, &parts, say)?;
+            interrupted(plan, &mut recorder, place, &slot, &begin)?;
             warn(
                 say,
                 format!("recorded iteration {} of session {} as interrupted", begin.iteration, place.session),
@@ -80,12 +80,11 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: Place, say: &mut dyn FnMut(&Eve
         }
     }
     let is_taken_up = plan.resume.as_ref() == Some(&refs);
-    if let Some(log) = plan.store.session(&refs)? {
-        if log.tip().kind != RecordKind::End && !is_taken_up {
-            catch_up(&mut recorder, &place, &progress_parts(plan.store, &log)?, say)?;
-            let session = ended(plan, &place, &log)?;
-            recorder.end(&session, plan.clock.now())?;
-        }
+    let log = plan.store.session(&refs)?;
+    if let Some(log) = log.filter(|log| log.tip().kind != RecordKind::End && !is_taken_up) {
+        catch_up(&mut recorder, place, &progress_parts(plan.store, &log)?, say)?;
+        let session = ended(plan, place, &log)?;
+        recorder.end(&session, plan.clock.now())?;
     }
     for warning in recorder.warnings.drain(..) {
         warn(say, warning);
@@ -119,7 +118,7 @@ fn interrupted(
     }
     let counts = TaskList::read(&place.tasks_path).map_or_else(|_| after.counts(), |tasks| tasks.counts());
     let ended_at = plan.clock.now();
-    let taken = recorder.take(slot, &format!("iteration {}", begin.iteration), ended_at)?;
+    let taken = recorder.take(slot, &format!("iteration {}", begin.iteration), ended_at);
     let head_after = plan.store.head()?;
     let commits = recorder.work_tree().commits_between(
         begin.head_before.as_ref(),

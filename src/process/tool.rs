@@ -143,7 +143,8 @@ impl Tool {
             .stdout_capture()
             .stderr_capture()
             .unchecked();
-        for (name, value) in self.environment {
+        // The library lets the setting that was made first win; here the last one must.
+        for (name, value) in self.environment.into_iter().rev() {
             expression = match value {
                 Some(value) => expression.env(name, value),
                 None => expression.env_remove(name),
@@ -237,6 +238,13 @@ mod tests {
         assert_eq!(format!("{error:#}"), "run `sleep 1000`: no answer within 100 ms");
         let quick = Tool::new("echo", Utf8Path::new("/")).arg("hi").limit(Duration::from_secs(60));
         assert_eq!(quick.line().unwrap(), "hi");
+    }
+
+    #[test]
+    fn a_variable_that_is_set_wins_over_the_same_one_taken_away_before() {
+        let tool = Tool::git(Utf8Path::new("/")).env("GIT_INDEX_FILE", "/no/such/index");
+        let shown = tool.args(["-c", "alias.show-it=!echo $GIT_INDEX_FILE", "show-it"]).line().unwrap();
+        assert_eq!(shown, "/no/such/index");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::message::{self, Snapshot, Subject};
 use super::objects::{self, Quarantine, Signature};
 use super::refs::SessionRefs;
 use super::spool::{Draft, Slot, names};
-use super::{Store, disk};
+use super::{Store, Syncing, disk};
 
 /// How long a lock on one of our own refs may stand before we take it for a dead writer's: we hold the session's
 /// flock, so no living one of ours can own it, and `git pack-refs` holds it for milliseconds.
@@ -123,7 +123,7 @@ impl Store {
             committed_at: draft.committed_at,
         };
         let commit = quarantine.write_commit(&tree, draft.parent.as_slice(), &signature, &message)?;
-        quarantine.publish(&self.repository().common_dir.join("objects"))?;
+        quarantine.publish(&self.repository().common_dir.join("objects"), self.syncing)?;
         Ok(commit)
     }
 
@@ -158,7 +158,9 @@ impl Store {
             }
         }
         for (name, _, new) in &moves {
-            self.sync_ref(name)?;
+            if self.syncing == Syncing::Always {
+                self.sync_ref(name)?;
+            }
             let found = self.tip(name)?;
             if found.as_ref() != Some(new) {
                 return Err(Conflict { name: name.clone(), expected: Some(new.clone()), found }.into());

@@ -17,7 +17,7 @@ use gix::objs::tree::EntryKind;
 use crate::record::{ObjectId, Timestamp};
 use crate::repository::{HashKind, Person};
 
-use super::disk;
+use super::{Syncing, disk};
 
 /// How often a move is tried again when a `git gc` beside us removes an empty folder under our hands.
 const RACES: usize = 5;
@@ -101,10 +101,12 @@ impl Quarantine {
     ///
     /// What is there already is verified, and made young again, so that no `git prune` takes it before our ref
     /// points at it. An object that is there but broken is replaced.
-    pub fn publish(&self, objects: &Utf8Path) -> Result<()> {
+    pub fn publish(&self, objects: &Utf8Path, syncing: Syncing) -> Result<()> {
         let found = self.list()?;
-        for (_, path) in &found {
-            disk::sync_file(path)?;
+        if syncing == Syncing::Always {
+            for (_, path) in &found {
+                disk::sync_file(path)?;
+            }
         }
         let mut touched = Vec::new();
         for (name, path) in &found {
@@ -116,6 +118,9 @@ impl Quarantine {
                 move_into(path, &folder, &target)?;
             }
             touched.push(folder);
+        }
+        if syncing == Syncing::Never {
+            return Ok(());
         }
         touched.sort();
         touched.dedup();

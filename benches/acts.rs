@@ -14,7 +14,8 @@ use super::synthetic::{self, Shape, Writer};
 pub const SMALL: Shape = Shape { output: 20_000, prompt: 10_000, snapshots: false, syncing: Syncing::Always };
 
 pub fn run(words: &[String]) -> Result<()> {
-    let here = Utf8PathBuf::from_path_buf(std::env::current_dir()?).ok().context("read the current folder")?;
+    let here =
+        Utf8PathBuf::from_path_buf(std::env::current_dir()?).ok().context("read the current folder")?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let number = |text: &str| text.parse::<u32>().context("read a number");
     match words.as_slice() {
@@ -58,11 +59,8 @@ fn plumbing(dir: &Utf8Path, name: &str, count: u32) -> Result<()> {
             paths.push_str(&format!("{path}\n"));
         }
         let blobs = git(dir, &["hash-object", "-w", "--no-filters", "--stdin-paths"], &paths)?;
-        let entries: String = blobs
-            .lines()
-            .zip(files)
-            .map(|(blob, file)| format!("100644 blob {blob}\t{file}\n"))
-            .collect();
+        let entries: String =
+            blobs.lines().zip(files).map(|(blob, file)| format!("100644 blob {blob}\t{file}\n")).collect();
         let tree = git(dir, &["mktree"], &entries)?;
         let mut words = vec!["commit-tree", &tree];
         if let Some(tip) = &tip {

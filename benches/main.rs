@@ -3,7 +3,10 @@
 //! Processor time, user and system, of a whole process and its children, in pairs of ours and git's.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that people call by hand")]
-#![expect(clippy::disallowed_methods, reason = "what is measured is started without any of our own machinery")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "what is measured is started without any of our own machinery"
+)]
 #![expect(clippy::cast_precision_loss, reason = "numbers for people to read")]
 
 mod acts;

@@ -66,7 +66,6 @@ impl Task {
         self
     }
 
-
     /// Runs it once. A process of ours stands between, so that only its own children are counted.
     pub fn cost(&self) -> Result<Cost> {
         let report = tempfile::NamedTempFile::new().context("make a file for the costs")?;

@@ -199,7 +199,8 @@ impl Bench<'_> {
             write(bench.fresh())?;
             Task::git(&dir, &["hash-object", "-w", "--no-filters", log.as_str()]).cost()
         };
-        let memory = self.pair("record 100 MB durably; git hash-object -w", Goal::Ratio(0.4), &mut ours, git)?;
+        let memory =
+            self.pair("record 100 MB durably; git hash-object -w", Goal::Ratio(0.4), &mut ours, git)?;
         self.memory("record 100 MB: memory above the baseline", memory, None, Goal::AtMost(16.0));
         Ok(())
     }
@@ -315,7 +316,10 @@ impl Bench<'_> {
         }
         let mega = |bytes: f64| bytes / 1e6;
         (self.print)(&Row {
-            work: format!("packed size of {} iterations; gzip -6 of their JSON lines", thousands(count as usize)),
+            work: format!(
+                "packed size of {} iterations; gzip -6 of their JSON lines",
+                thousands(count as usize)
+            ),
             unit: "MB",
             ours: mega(packed as f64),
             git: Some(mega(gzipped as f64)),

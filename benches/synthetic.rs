@@ -40,8 +40,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    pub const REAL: Self =
-        Self { output: 50_000, prompt: 10_000, snapshots: false, syncing: Syncing::Never };
+    pub const REAL: Self = Self { output: 50_000, prompt: 10_000, snapshots: false, syncing: Syncing::Never };
 }
 
 /// Makes a repository with `files` tracked files and a feature.
@@ -197,12 +196,7 @@ impl<'a> Writer<'a> {
         Ok(slot)
     }
 
-    fn append_progress(
-        &mut self,
-        slot: &Slot,
-        text: &str,
-        files: &mut Vec<(String, String)>,
-    ) -> Result<()> {
+    fn append_progress(&mut self, slot: &Slot, text: &str, files: &mut Vec<(String, String)>) -> Result<()> {
         let text = format!("{}{text}", journal::separator(&self.progress));
         slot.write(names::PROGRESS, text.as_bytes())?;
         files.push(("progress.md".to_owned(), names::PROGRESS.to_owned()));
@@ -243,7 +237,7 @@ impl<'a> Writer<'a> {
         if !self.shape.snapshots {
             return Ok(None);
         }
-        let objects = slot.path(names::OBJECTS);
+        let objects = slot.objects();
         fs::create_dir_all(&objects)?;
         let workshop =
             Workshop { index: &self.spool.scratch().join("index"), objects: &objects, max_file: 5 << 20 };
@@ -259,7 +253,6 @@ impl<'a> Writer<'a> {
         };
         self.store.write_snapshot(slot, &snapshot).map(Some)
     }
-
 
     fn iteration_json(&self, number: u32, snapshot: Option<ObjectId>, random: &mut Random) -> Iteration {
         let outcome = if is_success(number) { Outcome::Success } else { Outcome::Failure };
@@ -390,10 +383,18 @@ fn task_list(done: usize) -> String {
     let mut text = String::from("# Tasks: Logging in\n\n**Input**: `/specs/001-login/`\n");
     for task in 0..TASKS {
         if task % 10 == 0 {
-            text.push_str(&format!("\n## Phase {}: User Story {} - Logging in\n\n", task / 10 + 1, task / 10 + 1));
+            text.push_str(&format!(
+                "\n## Phase {}: User Story {} - Logging in\n\n",
+                task / 10 + 1,
+                task / 10 + 1
+            ));
         }
         let mark = if task < done { 'X' } else { ' ' };
-        text.push_str(&format!("- [{mark}] T{:03} Write part T{:03} of the login in `src/part{task}.rs`\n", task + 1, task + 1));
+        text.push_str(&format!(
+            "- [{mark}] T{:03} Write part T{:03} of the login in `src/part{task}.rs`\n",
+            task + 1,
+            task + 1
+        ));
     }
     text
 }
@@ -506,12 +507,12 @@ impl Random {
     fn word(&mut self) -> &'static str {
         const WORDS: [&str; 64] = [
             "session", "login", "token", "parser", "reader", "writer", "store", "index", "cache", "route",
-            "handler", "request", "response", "header", "cookie", "user", "account", "password", "policy", "limit",
-            "retry", "timeout", "queue", "worker", "event", "signal", "stream", "buffer", "chunk", "frame",
-            "table", "column", "query", "filter", "sort", "merge", "split", "join", "graph", "node",
-            "edge", "path", "file", "folder", "branch", "commit", "tree", "blob", "patch", "diff",
-            "value", "field", "record", "schema", "version", "config", "option", "flag", "state", "phase",
-            "story", "task", "note", "report",
+            "handler", "request", "response", "header", "cookie", "user", "account", "password", "policy",
+            "limit", "retry", "timeout", "queue", "worker", "event", "signal", "stream", "buffer", "chunk",
+            "frame", "table", "column", "query", "filter", "sort", "merge", "split", "join", "graph", "node",
+            "edge", "path", "file", "folder", "branch", "commit", "tree", "blob", "patch", "diff", "value",
+            "field", "record", "schema", "version", "config", "option", "flag", "state", "phase", "story",
+            "task", "note", "report",
         ];
         WORDS[usize::try_from(self.below(64)).unwrap_or_default()]
     }

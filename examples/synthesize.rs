@@ -44,13 +44,8 @@ fn main() -> ExitCode {
 
 fn wish() -> Result<Wish> {
     let mut words = Vec::new();
-    let mut wish = Wish {
-        dir: Utf8PathBuf::new(),
-        iterations: 0,
-        sessions: 1,
-        files: 5_000,
-        shape: Shape::REAL,
-    };
+    let mut wish =
+        Wish { dir: Utf8PathBuf::new(), iterations: 0, sessions: 1, files: 5_000, shape: Shape::REAL };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut number = || arguments.next().context("a number is missing")?.parse().context("read a number");

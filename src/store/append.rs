@@ -6,6 +6,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
+use camino::Utf8Path;
 use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
 
 use crate::process::Tool;
@@ -72,7 +73,7 @@ impl Store {
     /// Its parents are the previous snapshot and HEAD: so a push sends only what changed, and work that the agent
     /// resets away stays reachable.
     pub fn write_snapshot(&self, slot: &Slot, snapshot: &Snapshot<'_>) -> Result<ObjectId> {
-        let quarantine = Quarantine::open(&slot.path(names::OBJECTS), self.repository().hash)?;
+        let quarantine = Quarantine::open(&slot.objects(), self.repository().hash)?;
         let parents: Vec<ObjectId> = snapshot.previous.into_iter().chain(snapshot.head).cloned().collect();
         let signature = Signature {
             author: self.repository().author.clone(),
@@ -96,7 +97,7 @@ impl Store {
     }
 
     fn write_objects(&self, slot: &Slot, draft: &Draft, redactor: &Redactor) -> Result<ObjectId> {
-        let quarantine = Quarantine::open(&slot.path(names::OBJECTS), self.repository().hash)?;
+        let quarantine = Quarantine::open(&slot.objects(), self.repository().hash)?;
         let mut writer = FileWriter::new(&quarantine, redactor);
         for (path, name) in &draft.files {
             writer.add_file(path, &slot.path(name))?;
@@ -157,10 +158,10 @@ impl Store {
                 break;
             }
         }
+        if self.syncing == Syncing::Always {
+            self.sync_refs(moves.iter().map(|(name, ..)| name.as_str()))?;
+        }
         for (name, _, new) in &moves {
-            if self.syncing == Syncing::Always {
-                self.sync_ref(name)?;
-            }
             let found = self.tip(name)?;
             if found.as_ref() != Some(new) {
                 return Err(Conflict { name: name.clone(), expected: Some(new.clone()), found }.into());
@@ -205,18 +206,21 @@ impl Store {
         Ok(is_any)
     }
 
-    /// Syncs a loose ref and every folder above it that may be new.
-    fn sync_ref(&self, name: &str) -> Result<()> {
+    /// Syncs loose refs and every folder above them that may be new, each once.
+    fn sync_refs<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<()> {
         let common = &self.repository().common_dir;
-        let path = common.join(name);
-        if path.is_file() {
-            disk::sync_file(&path)?;
+        let mut folders = Vec::new();
+        for path in names.map(|name| common.join(name)) {
+            if path.is_file() {
+                disk::sync_file(&path)?;
+            }
+            let above = path.ancestors().skip(1).take_while(|folder| *folder != common);
+            folders.extend(above.map(Utf8Path::to_owned));
         }
-        let folders = path.ancestors().skip(1).take_while(|folder| *folder != common);
-        for folder in folders {
-            disk::sync_dir_if_there(folder)?;
-        }
-        Ok(())
+        // The deepest first: a name must be there before the folder that leads to it counts.
+        folders.sort_by(|one, other| other.cmp(one));
+        folders.dedup();
+        folders.iter().try_for_each(|folder| disk::sync_dir_if_there(folder))
     }
 }
 

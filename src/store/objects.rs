@@ -103,21 +103,21 @@ impl Quarantine {
     /// points at it. An object that is there but broken is replaced.
     pub fn publish(&self, objects: &Utf8Path, syncing: Syncing) -> Result<()> {
         let found = self.list()?;
-        if syncing == Syncing::Always {
-            for (_, path) in &found {
-                disk::sync_file(path)?;
-            }
-        }
         let mut touched = Vec::new();
         for (name, path) in &found {
             let folder = objects.join(&name[..2]);
             let target = folder.join(&name[2..]);
-            if target.exists() && self.is_sound(objects, name) && freshen(&target).is_ok() {
+            if target.exists() && self.is_sound(objects, name) && freshen(&target, syncing).is_ok() {
                 fs::remove_file(path).with_context(|| format!("remove {path}"))?;
-            } else {
-                move_into(path, &folder, &target)?;
+            } else if syncing == Syncing::Always {
+                disk::sync_file(path)?;
             }
             touched.push(folder);
+        }
+        for ((name, path), folder) in found.iter().zip(&touched) {
+            if path.exists() {
+                move_into(path, folder, &folder.join(&name[2..]))?;
+            }
         }
         if syncing == Syncing::Never {
             return Ok(());
@@ -191,14 +191,17 @@ fn move_into(path: &Utf8Path, folder: &Utf8Path, target: &Utf8Path) -> Result<()
     result.with_context(|| format!("move an object to {target}"))
 }
 
-fn freshen(path: &Utf8Path) -> io::Result<()> {
+/// Makes an object young again, and durable: whoever wrote it may have left it to the page cache.
+fn freshen(path: &Utf8Path, syncing: Syncing) -> io::Result<()> {
     #[expect(
         clippy::disallowed_methods,
         reason = "the age that git prune looks at is the file system's, not the story's"
     )]
     let now = SystemTime::now();
     // Objects are read-only; their times may be set all the same by who owns them.
-    File::open(path)?.set_modified(now)
+    let file = File::open(path)?;
+    file.set_modified(now)?;
+    if syncing == Syncing::Always { file.sync_all() } else { Ok(()) }
 }
 
 pub fn kind(hash: HashKind) -> gix::hash::Kind {

@@ -23,6 +23,9 @@ pub use append::Conflict;
 pub use files::{FileProof, Manifest};
 pub use lock::{Holder, LoopLock};
 pub use message::Snapshot;
+// For fuzzing alone: nobody else needs a message apart from its commit.
+#[doc(hidden)]
+pub use message::{Envelope, Subject, compose as compose_message, parse as parse_message};
 pub use objects::{Quarantine, Signature};
 pub use read::SessionLog;
 pub use refs::{SessionRefs, check_feature, slug};

@@ -143,7 +143,8 @@ impl Tool {
             .stdout_capture()
             .stderr_capture()
             .unchecked();
-        for (name, value) in self.environment {
+        // Of two settings the one that was applied first wins there, and the last one here.
+        for (name, value) in self.environment.into_iter().rev() {
             expression = match value {
                 Some(value) => expression.env(name, value),
                 None => expression.env_remove(name),
@@ -237,6 +238,15 @@ mod tests {
         assert_eq!(format!("{error:#}"), "run `sleep 1000`: no answer within 100 ms");
         let quick = Tool::new("echo", Utf8Path::new("/")).arg("hi").limit(Duration::from_secs(60));
         assert_eq!(quick.line().unwrap(), "hi");
+    }
+
+    #[test]
+    fn what_is_set_last_wins_also_over_what_git_commands_never_inherit() {
+        let tool = Tool::new("sh", Utf8Path::new("/")).env("GIT_DIR", "first");
+        let tool = tool.env("GIT_DIR", "second").args(["-c", "echo $GIT_DIR"]);
+        assert_eq!(tool.line().unwrap(), "second");
+        let tool = Tool::git(Utf8Path::new("/")).env("GIT_INDEX_FILE", "/nowhere/index");
+        assert_eq!(tool.args(["-c", "alias.x=!echo $GIT_INDEX_FILE", "x"]).line().unwrap(), "/nowhere/index");
     }
 
     #[test]

@@ -350,7 +350,7 @@ pub(super) fn prompt_of(
         history_enabled: false,
         hints: Vec::new(),
         validation_command: plan.validation_command.clone(),
-        repeat_count: failures,
+        repeat_count: failures.saturating_add(1),
         spec_content: std::fs::read_to_string(&feature.spec_path).unwrap_or_default(),
     })
 }

@@ -48,7 +48,8 @@ fn a_write_that_fails_is_no_success_and_loses_nothing() {
     let points = scene.points();
     let plans: Vec<_> = points
         .iter()
-        .flat_map(|point| point.errors().iter().map(move |error| (point, Injection::Error(error))))
+        .enumerate()
+        .map(|(place, point)| (point, Injection::Error(point.error(place))))
         .collect();
     play(&scene, &plans);
 }

@@ -40,15 +40,16 @@ pub struct Struck {
 }
 
 impl Point {
-    /// The errors with which this call can fail on a disk that is full, broken, or not ours.
-    pub fn errors(&self) -> &'static [&'static str] {
-        match self.name.as_str() {
+    /// An error with which this call can fail on a disk that is full, broken, or not ours: each in its turn.
+    pub fn error(&self, turn: usize) -> &'static str {
+        let errors: &[&str] = match self.name.as_str() {
             "openat" => &["EMFILE", "EACCES", "ENOSPC"],
             "write" | "pwrite64" | "copy_file_range" => &["ENOSPC", "EIO"],
             "rename" | "renameat" | "renameat2" | "mkdir" | "mkdirat" => &["ENOSPC", "EACCES"],
             "unlink" | "unlinkat" | "rmdir" => &["EACCES"],
             _ => &["EIO"],
-        }
+        };
+        errors[turn % errors.len()]
     }
 }
 
@@ -89,7 +90,8 @@ pub fn list(sandbox: &Sandbox, words: &str) -> Vec<Point> {
         let Some((name, label)) = parse(line, sandbox) else { continue };
         let nth = counts.entry(name.clone()).or_default();
         *nth += 1;
-        let is_reading = name == "openat" && !["O_CREAT", "O_WRONLY", "O_RDWR"].iter().any(|flag| line.contains(flag));
+        let is_reading =
+            name == "openat" && !["O_CREAT", "O_WRONLY", "O_RDWR"].iter().any(|flag| line.contains(flag));
         let is_without_effect = line.contains(" = -1 ");
         if !is_reading && !is_without_effect {
             points.push(Point { name, nth: *nth, label });
@@ -136,7 +138,8 @@ fn traced(sandbox: &Sandbox, words: &str, options: &[&str]) -> (std::process::Ou
         }
     }
     let output = strace.output().expect("strace is installed");
-    let text = String::from_utf8_lossy(&fs::read(&trace).expect("strace writes where it is told")).into_owned();
+    let text =
+        String::from_utf8_lossy(&fs::read(&trace).expect("strace writes where it is told")).into_owned();
     (output, text)
 }
 

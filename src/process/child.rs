@@ -290,6 +290,7 @@ mod tests {
     use signal_hook::consts::{SIGINT, SIGTERM};
 
     use super::*;
+    #[cfg(target_os = "linux")]
     use crate::process::sweep;
     use crate::record::{SessionId, Timestamp};
 
@@ -471,6 +472,7 @@ mod tests {
         assert!(!room.lives("pid"));
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn a_daemon_in_its_own_session_is_stopped() {
         let room = Room::new(11);
@@ -600,6 +602,7 @@ mod tests {
         assert!(answered.get());
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn a_sweep_stops_the_marked_and_leaves_other_sessions_alone() {
         let (dead, other) = (Room::new(22), Room::new(23));

@@ -1,7 +1,14 @@
 //! The product through its real programs, and the store as plain git sees it.
 
+mod architecture;
+mod forward;
+mod journal;
 mod places;
+mod read;
+mod reader;
+mod redact;
 mod refuse;
 mod run;
 mod sandbox;
+mod settings;
 mod stop;

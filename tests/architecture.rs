@@ -71,7 +71,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("gix", &["store/"]),
     ("minijinja", &["prompt/"]),
     ("pulldown_cmark", &["tasks/markdown.rs"]),
-    ("rustix", &["agent/mod.rs", "process/", "store/lock.rs", "store/disk.rs", "store/objects.rs"]),
+    ("rustix", &["agent/mod.rs", "process/", "store/lock.rs"]),
     ("sha2", &["store/"]),
     ("signal_hook", &["process/"]),
     ("toml", &["agent/script.rs", "config/"]),

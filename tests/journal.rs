@@ -97,6 +97,7 @@ fn an_edit_between_sessions_is_kept_and_found_by_check() {
         .stderr_has("hint: ");
     scene.ralph("").code(0).stdout_has("a past entry was changed");
     assert!(scene.progress().starts_with(&edited));
+    assert_eq!(scene.progress().matches("T001").count(), 1, "{}", scene.progress());
     assert_eq!(scene.progress().matches("<!-- session ").count(), 2);
 }
 
@@ -162,6 +163,8 @@ fn rebuild_writes_one_session_or_all() {
     scene.ralph("-n 1").code(0);
     let both = scene.progress();
     let ids: Vec<String> = scene.sessions().iter().map(|session| session.id().to_owned()).collect();
+    scene.ralph(["rebuild", "--session", &ids[0]]).code(0).stdout_has("the text added since stays");
+    std::fs::remove_file(scene.path(PROGRESS)).unwrap();
     scene.ralph(["rebuild", "--session", &ids[0]]).code(0);
     assert_eq!(scene.progress(), first);
     scene.ralph("rebuild").code(0);

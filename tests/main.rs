@@ -1,1 +1,4 @@
-//! Tests.
+//! The product through its real programs, and the store as plain git sees it.
+
+mod run;
+mod sandbox;

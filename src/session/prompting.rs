@@ -43,7 +43,7 @@ impl Prompting<'_> {
             history_enabled: false,
             hints: Vec::new(),
             validation_command: self.validation_command.map(str::to_owned),
-            repeat_count: failures,
+            repeat_count: failures.saturating_add(1),
             spec_content: std::fs::read_to_string(&feature.spec_path).unwrap_or_default(),
         })
     }

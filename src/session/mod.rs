@@ -418,7 +418,7 @@ fn place(plan: &Plan<'_>, session: &Session) -> Place {
         session: session.id.clone(),
         feature: session.feature.clone(),
         feature_name: plan.feature.name.clone(),
-        work_tree: plan.store.repository().work_tree_name().to_owned(),
+        work_tree: plan.store.repository().work_tree_name(),
         tasks_path: plan.feature.tasks_path.clone(),
         progress_path: plan.feature.progress_path.clone(),
         host: plan.host.clone(),

@@ -140,7 +140,7 @@ impl Store {
             .collect::<Result<Vec<RefEdit>>>()?;
         let deadline = Instant::now() + STALE_LOCK;
         let mut is_reclaimed = false;
-        while let Err(error) = self.transact(&edits) {
+        while let Err(error) = self.transact(&edits, draft) {
             for (name, old, new) in &moves {
                 let found = self.tip(name)?;
                 if found != *old && found.as_ref() != Some(new) {
@@ -167,9 +167,16 @@ impl Store {
         Ok(())
     }
 
-    fn transact(&self, edits: &[RefEdit]) -> Result<()> {
+    fn transact(&self, edits: &[RefEdit], draft: &Draft) -> Result<()> {
         let git = self.open_git()?;
-        git.edit_references_as(edits.iter().cloned(), None)
+        // Asked for only where the user wants a reflog of every ref.
+        let time = format!("{} +0000", draft.committed_at.seconds());
+        let committer = gix::actor::SignatureRef {
+            name: objects::COMMITTER.into(),
+            email: objects::COMMITTER_EMAIL.into(),
+            time: &time,
+        };
+        git.edit_references_as(edits.iter().cloned(), Some(committer))
             .map_err(|error| anyhow!("move refs: {error:#}"))?;
         Ok(())
     }

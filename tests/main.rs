@@ -1,1 +1,3 @@
-//! Tests.
+//! The product through its real programs, and the store as plain git sees it.
+
+mod docs;

@@ -9,11 +9,11 @@ use anyhow::{Context, Result, anyhow, bail};
 use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
 
 use crate::process::Tool;
-use crate::record::{LogEntry, ObjectId, SessionId, Timestamp};
+use crate::record::{LogEntry, ObjectId};
 use crate::redact::Redactor;
 
 use super::files::{FileWriter, pretty_json};
-use super::message::{self, Subject};
+use super::message::{self, Snapshot, Subject};
 use super::objects::{self, Quarantine, Signature};
 use super::refs::SessionRefs;
 use super::spool::{Draft, Slot, names};
@@ -22,20 +22,6 @@ use super::{Store, disk};
 /// How long a lock on one of our own refs may stand before we take it for a dead writer's: we hold the session's
 /// flock, so no living one of ours can own it, and `git pack-refs` holds it for milliseconds.
 const STALE_LOCK: Duration = Duration::from_secs(1);
-
-/// The whole work tree at one moment of a session.
-#[derive(Debug, Clone, Copy)]
-pub struct Snapshot<'a> {
-    pub tree: &'a ObjectId,
-    /// The snapshot before this one.
-    pub previous: Option<&'a ObjectId>,
-    pub head: Option<&'a ObjectId>,
-    pub session: &'a SessionId,
-    pub feature: &'a str,
-    /// `the start`, `iteration 3`.
-    pub moment: &'a str,
-    pub taken_at: Timestamp,
-}
 
 /// Somebody else moved a ref of the session: nothing was written over.
 #[derive(Debug)]
@@ -154,7 +140,7 @@ impl Store {
             .collect::<Result<Vec<RefEdit>>>()?;
         let deadline = Instant::now() + STALE_LOCK;
         let mut is_reclaimed = false;
-        while let Err(error) = self.transact(&edits) {
+        while let Err(error) = self.transact(&edits, draft) {
             for (name, old, new) in &moves {
                 let found = self.tip(name)?;
                 if found != *old && found.as_ref() != Some(new) {
@@ -181,9 +167,16 @@ impl Store {
         Ok(())
     }
 
-    fn transact(&self, edits: &[RefEdit]) -> Result<()> {
+    fn transact(&self, edits: &[RefEdit], draft: &Draft) -> Result<()> {
         let git = self.open_git()?;
-        git.edit_references_as(edits.iter().cloned(), None)
+        // Asked for only where the user wants a reflog of every ref.
+        let time = format!("{} +0000", draft.committed_at.seconds());
+        let committer = gix::actor::SignatureRef {
+            name: objects::COMMITTER.into(),
+            email: objects::COMMITTER_EMAIL.into(),
+            time: &time,
+        };
+        git.edit_references_as(edits.iter().cloned(), Some(committer))
             .map_err(|error| anyhow!("move refs: {error:#}"))?;
         Ok(())
     }

@@ -206,8 +206,13 @@ impl Slot {
 
     /// The commit point: from here on the record will be made, by us or by who comes after us.
     pub fn seal(&self, draft: &Draft) -> Result<()> {
+        // What was written before the agent started is on the disk since then.
+        let is_synced = |path: &Utf8PathBuf| {
+            path.file_name()
+                .is_some_and(|name| [names::PROMPT, names::TASKS_BEFORE, names::BEGIN].contains(&name))
+        };
         for path in disk::children(&self.dir)? {
-            if path.is_file() {
+            if path.is_file() && !is_synced(&path) {
                 disk::sync_file(&path)?;
             }
         }

@@ -1,6 +1,7 @@
 //! The product through its real programs, and the store as plain git sees it.
 
 mod architecture;
+mod docs;
 mod forward;
 mod journal;
 mod places;

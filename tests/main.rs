@@ -1,4 +1,5 @@
 //! The product through its real programs, and the store as plain git sees it.
 
+mod crash;
 mod run;
 mod sandbox;

@@ -114,6 +114,22 @@ fn a_box_that_was_ticked_when_the_loop_was_killed_is_opened_and_the_streams_are_
     assert_eq!(completed.trailers("Ralph-Outcome"), ["success"]);
 }
 
+#[test]
+fn a_crash_that_was_copied_with_its_repository_is_recovered_in_the_copy_alone() {
+    let scene = Sandbox::new();
+    let running = hanging(&scene);
+    let copy = scene.outside("copy");
+    let copied = scene.hermetic("cp").arg("-R").args([scene.repo(), &copy]).status().unwrap();
+    assert!(copied.success());
+    std::fs::write(copy.join("agent.toml"), TICKS).unwrap();
+    scene.call("run").dir(&copy).run().code(0);
+    assert!(!scene.processes_of_sessions().is_empty(), "the original runs on");
+    assert!(scene.task_list().to_lowercase().contains("[x]"), "and its box was not opened");
+    drop(running);
+    scene.agent_script(TICKS);
+    scene.ralph("run").code(0);
+}
+
 /// What every calm end by a signal comes to.
 #[track_caller]
 fn is_interrupted(scene: &Sandbox) {
@@ -217,7 +233,7 @@ fn a_session_is_taken_up_after_its_limit_and_after_an_interrupt() {
     assert_eq!(session.end()["iterations_run"], 3);
     assert_eq!(session.end()["status"], "completed");
     scene.ralph("resume").code(3).stderr_has("is completed").stderr_has("hint: ");
-    assert_eq!(kinds(&scene).len(), 8);
+    assert_eq!(kinds(&scene).len(), 9);
 }
 
 #[test]
@@ -229,8 +245,8 @@ fn a_resumption_that_is_killed_leaves_a_session_that_comes_to_its_end() {
     let mut running = scene.spawn("resume --json");
     running.wait_for_file("ticked");
     running.kill().code(137);
-    // By hand meanwhile: nothing is left to be taken up.
-    scene.tasks("- [x] T001 Write hello.txt");
+    // Somebody put another list there meanwhile, on which nothing is left to be taken up.
+    scene.tasks("- [x] T002 Something else");
     scene.ralph("resume").code(0);
     assert_eq!(kinds(&scene), ["start", "iteration", "resume", "iteration", "end"]);
     assert_eq!(scene.session().end()["status"], "interrupted");

@@ -166,7 +166,7 @@ impl Running<'_> {
             directory: &self.plan.project_root,
             environment,
             limits: self.plan.agent_limits,
-            marker: &self.marker(),
+            marker: &self.marker()?,
             clock: self.plan.clock,
         };
         let say = &mut *self.say;
@@ -188,7 +188,7 @@ impl Running<'_> {
             environment: environment.to_vec(),
             stdout: slot.path(names::VALIDATION_STDOUT),
             stderr: slot.path(names::VALIDATION_STDERR),
-            marker: self.marker(),
+            marker: self.marker()?,
             limits: self.plan.validation_limits,
             clock: self.plan.clock,
         };

@@ -5,7 +5,7 @@
 
 use anyhow::{Context, Result};
 
-use crate::process::{self, Marker};
+use crate::process;
 use crate::progress::journal::{self, CatchUp};
 use crate::record::{
     ArtifactStatus, Durations, Event, ExitReason, ObjectId, RecordKind, Session, Status, StopReason, Tokens,
@@ -29,7 +29,7 @@ pub fn nothing_is_left(repository: &Repository) -> Result<bool> {
 fn of_this_work_tree(repository: &Repository) -> Result<Vec<(Spool, Place)>> {
     let mut spools = Vec::new();
     for spool in Spool::all(repository)? {
-        let place = spool.place()?;
+        let place = spool.place(repository)?;
         if let Some(place) = place.filter(|place| place.work_tree == repository.work_tree_name()) {
             spools.push((spool, place));
         }
@@ -48,7 +48,7 @@ pub fn recover(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
 }
 
 fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Event)) -> Result<()> {
-    let stopped = process::sweep(&Marker::new(&place.session), plan.interrupt);
+    let stopped = process::sweep(&super::marker(plan, &place.session)?, plan.interrupt);
     if !stopped.is_empty() {
         warn(say, format!("stopped what session {} left running: {}", place.session, stopped.join(", ")));
     }

@@ -119,7 +119,16 @@ impl Spool {
     pub fn create(repository: &Repository, place: &Place) -> Result<Self> {
         let root = Self::root(repository);
         let spool = Self { dir: root.join(place.session.as_str()) };
-        let place = pretty_json(place)?;
+        // From the top: the repository may be moved or copied before a recovery.
+        let from_top = |path: &Utf8Path| match &repository.top {
+            Some(top) => path.strip_prefix(top).unwrap_or(path).to_owned(),
+            None => path.to_owned(),
+        };
+        let place = pretty_json(&Place {
+            tasks_path: from_top(&place.tasks_path),
+            progress_path: from_top(&place.progress_path),
+            ..place.clone()
+        })?;
         if spool.dir.exists() {
             disk::write_durably(&spool.dir.join(names::PLACE), &place)?;
         } else {
@@ -163,9 +172,15 @@ impl Spool {
         self.dir.file_name()?.parse().ok()
     }
 
-    /// None where the crash came before it was written: then nothing was started either.
-    pub fn place(&self) -> Result<Option<Place>> {
-        read_json(&self.dir.join(names::PLACE))
+    /// None where something else than us made the folder, or emptied it.
+    pub fn place(&self, repository: &Repository) -> Result<Option<Place>> {
+        let place: Option<Place> = read_json(&self.dir.join(names::PLACE))?;
+        let top = repository.top.clone().unwrap_or_default();
+        Ok(place.map(|place| Place {
+            tasks_path: top.join(&place.tasks_path),
+            progress_path: top.join(&place.progress_path),
+            ..place
+        }))
     }
 
     /// The folder for the record `name`: `start`, `resume`, `end`, or the number of an iteration.

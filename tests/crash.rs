@@ -82,7 +82,12 @@ fn forty_kills_at_random_moments_lose_nothing_that_was_acknowledged() {
     assert_eq!(unique.len(), recorded.len());
     let lost: Vec<&String> = told.iter().filter(|commit| !unique.contains(commit)).collect();
     assert!(lost.is_empty(), "{} of {} are lost: {lost:?}", lost.len(), told.len());
-    println!("{} acknowledged, {} recorded in {} sessions", told.len(), recorded.len(), scene.sessions().len());
+    println!(
+        "{} acknowledged, {} recorded in {} sessions",
+        told.len(),
+        recorded.len(),
+        scene.sessions().len()
+    );
 }
 
 /// A loop whose agent hangs, with its box ticked.

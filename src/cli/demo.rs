@@ -15,7 +15,8 @@ use crate::view::style::{Hue, Paint};
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::stdout;
-use super::run::{self, Voice, Wish};
+use super::ready::Wish;
+use super::run::{self, Voice};
 use super::settings::Flags;
 use super::{DemoArgs, place};
 

@@ -10,6 +10,7 @@ mod log;
 mod output;
 mod place;
 mod play_script;
+mod ready;
 mod rebuild;
 mod run;
 mod sessions;

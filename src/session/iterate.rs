@@ -7,7 +7,6 @@ use camino::Utf8Path;
 
 use crate::agent::{Turn, final_message};
 use crate::progress::{Cut, IterationContext, excerpt_of, journal};
-use crate::prompt::PromptContext;
 use crate::record::{
     AgentRun, Claims, Durations, Event, ExitReason, Exits, Iteration, LogEntry, ObjectId, Outcome, SCHEMA,
     Session, Task, TaskCounts, Timestamp, Tokens, Validation,
@@ -18,7 +17,7 @@ use crate::validate::{self, Bench};
 
 use super::judge::{self, Evidence, Verdict};
 use super::recorder::Taken;
-use super::{Plan, Running, Untick, add_totals, remember};
+use super::{Running, Untick, add_totals, remember};
 
 /// How much of the end of a stream is read for an excerpt, in bytes. Excerpts are a few hundred characters.
 const TAIL: u64 = 64 * 1024;
@@ -135,7 +134,7 @@ impl Running<'_> {
     }
 
     fn prompt(&self, tasks: &TaskList, task: &Task, iteration: u32) -> Result<String> {
-        prompt_of(&self.plan, tasks, task, iteration, self.history.failures_in_a_row(&task.name))
+        self.plan.prompting().prompt(tasks, task, iteration, self.history.failures_in_a_row(&task.name))
     }
 
     fn environment(&self, task: &Task, begin: &Begin) -> Vec<(String, String)> {
@@ -326,36 +325,6 @@ pub(super) fn opened(
         tasks_done: counts.done,
         tasks_open: counts.open,
     }
-}
-
-/// The prompt that `task` would get now.
-pub(super) fn prompt_of(
-    plan: &Plan<'_>,
-    tasks: &TaskList,
-    task: &Task,
-    iteration: u32,
-    failures: u32,
-) -> Result<String> {
-    let feature = plan.feature;
-    plan.template.render(&PromptContext {
-        feature_name: feature.name.clone(),
-        feature_dir: feature.dir.to_string(),
-        spec_path: feature.spec_path.to_string(),
-        plan_path: feature.plan_path.to_string(),
-        tasks_path: feature.tasks_path.to_string(),
-        progress_path: feature.progress_path.to_string(),
-        current_task: Some(task.clone()),
-        iteration_number: iteration,
-        max_iterations: plan.limits.max_iterations,
-        tasks: tasks.counts(),
-        progress: plan.progress.progress(),
-        historical_context: String::new(),
-        history_enabled: false,
-        hints: Vec::new(),
-        validation_command: plan.validation_command.clone(),
-        repeat_count: failures,
-        spec_content: std::fs::read_to_string(&feature.spec_path).unwrap_or_default(),
-    })
 }
 
 /// What the next prompt should know of an iteration: the end of the validation's streams, or of the agent's words.

@@ -6,6 +6,7 @@ mod decide;
 mod iterate;
 mod judge;
 mod progress_file;
+mod prompting;
 mod recorder;
 mod recover;
 
@@ -26,12 +27,13 @@ use crate::record::{
 };
 use crate::redact::Redactor;
 use crate::store::{Holder, LoopLock, Place, SessionLog, SessionRefs, Spool, Store};
-use crate::tasks::{Pick, TaskList};
+use crate::tasks::TaskList;
 use crate::worktree::WorkTree;
 
 use decide::{Bounds, Decision};
 use recorder::Recorder;
 
+pub use prompting::Prompting;
 pub use recover::{expected_progress, rebuilt_of_all};
 
 /// Everything that is decided before a session starts.
@@ -67,6 +69,18 @@ pub struct Plan<'a> {
     pub host: String,
     pub clock: &'a Clock,
     pub interrupt: &'a Interrupt,
+}
+
+impl Plan<'_> {
+    fn prompting(&self) -> Prompting<'_> {
+        Prompting {
+            feature: self.feature,
+            template: &self.template,
+            max_iterations: self.limits.max_iterations,
+            validation_command: self.validation_command.as_deref(),
+            progress: self.progress.as_ref(),
+        }
+    }
 }
 
 /// When a session ends though tasks are open.
@@ -143,19 +157,6 @@ pub fn nothing_to_do(
     }
     let tasks = TaskList::read(&feature.tasks_path)?;
     Ok(is_done(&tasks, only).then(|| tasks.counts()))
-}
-
-/// The prompt that the next task would get in a new session; none where no task can be picked.
-pub fn next_prompt(plan: &Plan<'_>) -> Result<Option<String>> {
-    let tasks = TaskList::read(&plan.feature.tasks_path)?;
-    let item = match &plan.only {
-        Some(name) => tasks.find(name),
-        None => match tasks.next_open(|_| false) {
-            Pick::Task(item) => Some(item),
-            Pick::NoneOpen | Pick::Blocked(_) => None,
-        },
-    };
-    item.map(|item| iterate::prompt_of(plan, &tasks, &item.to_task(), 1, 0)).transpose()
 }
 
 /// Refuses a progress.txt that cannot be appended to.
@@ -432,7 +433,7 @@ fn place(plan: &Plan<'_>, session: &Session) -> Place {
         session: session.id.clone(),
         feature: session.feature.clone(),
         feature_name: plan.feature.name.clone(),
-        work_tree: plan.store.repository().work_tree_name().to_owned(),
+        work_tree: plan.store.repository().work_tree_name(),
         tasks_path: plan.feature.tasks_path.clone(),
         progress_path: plan.feature.progress_path.clone(),
         host: plan.host.clone(),

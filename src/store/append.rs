@@ -9,11 +9,11 @@ use anyhow::{Context, Result, anyhow, bail};
 use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
 
 use crate::process::Tool;
-use crate::record::{LogEntry, ObjectId, SessionId, Timestamp};
+use crate::record::{LogEntry, ObjectId};
 use crate::redact::Redactor;
 
 use super::files::{FileWriter, pretty_json};
-use super::message::{self, Subject};
+use super::message::{self, Snapshot, Subject};
 use super::objects::{self, Quarantine, Signature};
 use super::refs::SessionRefs;
 use super::spool::{Draft, Slot, names};
@@ -22,20 +22,6 @@ use super::{Store, caused, disk};
 /// How long a lock on one of our own refs may stand before we take it for a dead writer's: we hold the session's
 /// flock, so no living one of ours can own it, and `git pack-refs` holds it for milliseconds.
 const STALE_LOCK: Duration = Duration::from_secs(1);
-
-/// The whole work tree at one moment of a session.
-#[derive(Debug, Clone, Copy)]
-pub struct Snapshot<'a> {
-    pub tree: &'a ObjectId,
-    /// The snapshot before this one.
-    pub previous: Option<&'a ObjectId>,
-    pub head: Option<&'a ObjectId>,
-    pub session: &'a SessionId,
-    pub feature: &'a str,
-    /// `the start`, `iteration 3`.
-    pub moment: &'a str,
-    pub taken_at: Timestamp,
-}
 
 /// A ref that is to go from one value to another.
 #[derive(Debug)]
@@ -173,7 +159,7 @@ impl Store {
                 break;
             }
             let edits = left.iter().map(|left| edit(left, draft)).collect::<Result<Vec<RefEdit>>>()?;
-            let Err(error) = self.transact(edits) else { break };
+            let Err(error) = self.transact(edits, draft) else { break };
             if Instant::now() < deadline {
                 // Another git holds a lock for a moment: pack-refs, a fetch.
                 std::thread::sleep(Duration::from_millis(20));
@@ -208,9 +194,16 @@ impl Store {
         Ok(left)
     }
 
-    fn transact(&self, edits: Vec<RefEdit>) -> Result<()> {
+    fn transact(&self, edits: Vec<RefEdit>, draft: &Draft) -> Result<()> {
         let git = self.open_git()?;
-        git.edit_references_as(edits, None).map_err(|error| caused("move refs", &error))?;
+        // Asked for only where the user wants a reflog of every ref.
+        let time = format!("{} +0000", draft.committed_at.seconds());
+        let committer = gix::actor::SignatureRef {
+            name: objects::COMMITTER.into(),
+            email: objects::COMMITTER_EMAIL.into(),
+            time: &time,
+        };
+        git.edit_references_as(edits, Some(committer)).map_err(|error| caused("move refs", &error))?;
         Ok(())
     }
 

@@ -7,11 +7,9 @@ use std::fmt::Write as _;
 use anyhow::{Context, Result, bail};
 
 use crate::record::{
-    Durations, Exits, Iteration, LogEntry, ObjectId, RecordKind, SCHEMA, Session, TaskCounts, Timestamp,
-    Tokens,
+    Durations, Exits, Iteration, LogEntry, ObjectId, RecordKind, SCHEMA, Session, SessionId, TaskCounts,
+    Timestamp, Tokens,
 };
-
-use super::append::Snapshot;
 
 /// A readable copy of an entry longer than this many bytes is cut; the tree has it whole.
 const BODY_LIMIT: usize = 16 * 1024;
@@ -21,6 +19,20 @@ const BODY_LIMIT: usize = 16 * 1024;
 pub enum Subject<'a> {
     Iteration(&'a Iteration),
     Session(RecordKind, &'a Session),
+}
+
+/// The whole work tree at one moment of a session.
+#[derive(Debug, Clone, Copy)]
+pub struct Snapshot<'a> {
+    pub tree: &'a ObjectId,
+    /// The snapshot before this one.
+    pub previous: Option<&'a ObjectId>,
+    pub head: Option<&'a ObjectId>,
+    pub session: &'a SessionId,
+    pub feature: &'a str,
+    /// `the start`, `iteration 3`.
+    pub moment: &'a str,
+    pub taken_at: Timestamp,
 }
 
 /// Composes the whole message.

@@ -19,9 +19,10 @@ mod spool;
 #[cfg(test)]
 mod tests;
 
-pub use append::{Conflict, Snapshot};
+pub use append::Conflict;
 pub use files::{FileProof, Manifest};
 pub use lock::{Holder, LoopLock};
+pub use message::Snapshot;
 pub use objects::{Quarantine, Signature};
 pub use read::SessionLog;
 pub use refs::{SessionRefs, check_feature, slug};

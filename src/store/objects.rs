@@ -19,6 +19,10 @@ use crate::repository::{HashKind, Person};
 
 use super::{caused, disk};
 
+/// Who signs as committer of every commit of ours.
+pub const COMMITTER: &str = "specify ralph";
+pub const COMMITTER_EMAIL: &str = "ralph@localhost";
+
 /// How often a move is tried again when a `git gc` beside us removes an empty folder under our hands.
 const RACES: usize = 5;
 
@@ -79,10 +83,10 @@ impl Quarantine {
         signature: &Signature,
         message: &str,
     ) -> Result<ObjectId> {
-        let committer = person("specify ralph", "ralph@localhost", signature.committed_at);
+        let committer = person(COMMITTER, COMMITTER_EMAIL, signature.committed_at);
         let author = match &signature.author {
             Some(Person { name, email }) => person(name, email, signature.authored_at),
-            None => person("specify ralph", "ralph@localhost", signature.authored_at),
+            None => person(COMMITTER, COMMITTER_EMAIL, signature.authored_at),
         };
         let commit = gix::objs::Commit {
             tree: to_gix(tree)?,

@@ -266,8 +266,18 @@ impl Slot {
 
     /// The commit point: from here on the record will be made, by us or by who comes after us.
     pub fn seal(&self, draft: &Draft) -> Result<()> {
-        // With the objects of the snapshot, which nobody could make again.
-        disk::sync_all_in(&self.dir)?;
+        // With the objects of the snapshot, which nobody could make again. What was written before the agent
+        // started is on the disk since then.
+        for path in disk::children(&self.dir)? {
+            let is_synced = path
+                .file_name()
+                .is_some_and(|name| [names::PROMPT, names::TASKS_BEFORE, names::BEGIN].contains(&name));
+            if path.is_dir() {
+                disk::sync_all_in(&path)?;
+            } else if !is_synced {
+                disk::sync_file(&path)?;
+            }
+        }
         disk::write_durably(&self.path(names::MANIFEST), &pretty_json(draft)?)?;
         disk::sync_dir_if_there(self.dir.parent().unwrap_or(&self.dir))
     }

@@ -258,3 +258,12 @@ fn a_stale_lock_on_packed_refs_is_left_alone_and_stops_nobody() {
     scene.append(&iteration(1, &first), "1").unwrap();
     assert!(lock.exists());
 }
+
+#[test]
+fn a_reflog_of_every_ref_is_kept_where_the_user_wants_one() {
+    let scene = Scene::new();
+    scene.git(&["config", "core.logAllRefUpdates", "always"]);
+    scene.append(&start(), "start").unwrap();
+    let log = scene.git(&["reflog", "--format=%gs", "refs/ralph/001-login/20261121-204512-3f9a0c1d"]);
+    assert_eq!(log, "ralph: start");
+}

@@ -11,9 +11,14 @@ mod running;
 mod sound;
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use time::OffsetDateTime;
+use time::macros::datetime;
 
 pub use call::{Call, Program, Run, Words};
 pub use running::{PATIENCE, Running, wait_until};
@@ -27,8 +32,8 @@ pub struct Sandbox {
     folder: tempfile::TempDir,
     repo: PathBuf,
     settings: RefCell<Settings>,
-    /// Calls of our program so far: each begins an hour after the one before.
-    calls: Cell<u32>,
+    /// When the next call of our program begins: each begins an hour after the one before.
+    clock: Cell<OffsetDateTime>,
     /// What the scene itself does to the repository or the journal, so that it is not looked over.
     waived: Cell<Waived>,
 }
@@ -81,8 +86,13 @@ impl Sandbox {
             fs::create_dir(root.join(made)).unwrap();
         }
         fs::create_dir_all(&repo).unwrap();
-        let sandbox =
-            Self { folder, repo, settings: RefCell::default(), calls: Cell::new(0), waived: Cell::default() };
+        let sandbox = Self {
+            folder,
+            repo,
+            settings: RefCell::default(),
+            clock: Cell::new(own_time()),
+            waived: Cell::default(),
+        };
         sandbox.gitconfig(
             "[init]\ndefaultBranch = main\n[user]\nname = Ada Lovelace\nemail = ada@example.org\n",
         );
@@ -211,9 +221,9 @@ impl Sandbox {
 
     /// A call of `specify ralph`, to be changed before it is made.
     pub fn call(&self, words: impl Words) -> Call<'_> {
-        let call = self.calls.get();
-        self.calls.set(call + 1);
-        Call::new(self, words, format!("2026-01-{:02}T{:02}:00:00Z", call / 24 + 1, call % 24))
+        let start = self.clock.get();
+        self.clock.set(start + time::Duration::HOUR);
+        Call::new(self, words, start.format(&time::format_description::well_known::Rfc3339).unwrap())
     }
 
     /// What git prints in the repository, trimmed at its end; it must not fail.
@@ -265,6 +275,12 @@ impl Sandbox {
         command
     }
 
+    /// Every file of the project and its git directory, to see that nothing was written.
+    pub fn everything(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let files = sound::files(&self.repo).into_iter();
+        files.map(|path| (path.clone(), fs::read(&path).unwrap_or_default())).collect()
+    }
+
     /// The sessions that are recorded, by their refs, oldest first.
     pub fn sessions(&self) -> Vec<Session<'_>> {
         let refs = self.git("for-each-ref --format=%(refname) refs/ralph/");
@@ -308,6 +324,15 @@ impl Sandbox {
         self.waived.set(waived);
         self
     }
+}
+
+/// A time at which no other scene begins, also none of another run of the tests on this machine: the processes of
+/// a session are found by its id, and its id is its time.
+fn own_time() -> OffsetDateTime {
+    static SCENES: AtomicI64 = AtomicI64::new(0);
+    let scene = SCENES.fetch_add(1, Ordering::Relaxed);
+    let day = i64::from(std::process::id() % 20_000);
+    datetime!(2020-01-01 0:00 UTC) + time::Duration::days(day) + time::Duration::seconds(scene * 13)
 }
 
 impl Drop for Sandbox {

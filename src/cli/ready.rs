@@ -1,0 +1,209 @@
+//! From flags and settings to everything that a session needs, checked before anything is begun.
+
+use std::io::stderr;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::agent::{self, Agent, AgentSettings, Parser, Permissions, PromptVia, Surroundings};
+use crate::clock::Clock;
+use crate::config::{self, AgentCommand, Config, PromptMode};
+use crate::feature::{self, Feature};
+use crate::process::{self, Interrupt, Limits as ChildLimits};
+use crate::progress::{Choice, SystemCapturedProgress};
+use crate::prompt::Template;
+use crate::record::Refusal;
+use crate::session::{self, Completion, Limits, Plan, Prompting, Snapshots, Untick};
+use crate::store::{SessionRefs, Store};
+use crate::tasks::TaskList;
+
+use super::caller::Caller;
+use super::output::warn;
+use super::place::refusal;
+use super::settings::{Flags, load};
+
+/// No limit, where one must be given.
+const UNLIMITED: Duration = Duration::from_secs(u64::MAX / 4);
+
+/// What a call asks for beyond the configuration.
+pub struct Wish {
+    pub only: Option<String>,
+    pub resume: Option<SessionRefs>,
+    pub flags: Flags,
+}
+
+/// What the project says, before any agent is asked for.
+pub struct Settings {
+    config: Config,
+    root: Utf8PathBuf,
+    pub template: Template,
+}
+
+impl Settings {
+    /// Reads the settings, and refuses a task list that a loop can do nothing with.
+    pub fn read(store: &Store, feature: &Feature, caller: &Caller, wish: &Wish) -> Result<Self> {
+        let root = feature::project_root(&caller.directory, store.repository().work_tree()?);
+        let config = load(&root, caller, wish.flags.clone())?;
+        let tasks = TaskList::read(&feature.tasks_path)?;
+        tasks.require_tasks(&feature.tasks_path)?;
+        if let Some(name) = &wish.only
+            && tasks.find(name).is_none_or(|item| !item.is_task())
+        {
+            let message = format!("there is no task {name} in {}", feature.tasks_path);
+            return Err(Refusal::new(message).hinted("`specify ralph tasks` lists them").into());
+        }
+        let template = Template::find(&root)?;
+        Ok(Self { config, root, template })
+    }
+
+    /// The prompt that a new session would begin with.
+    pub fn next_prompt(&self, feature: &Feature, wish: &Wish) -> Result<Option<String>> {
+        self.template.check()?;
+        let prompting = Prompting {
+            feature,
+            template: &self.template,
+            max_iterations: self.config.limits.max_iterations,
+            validation_command: self.config.validation.command.as_deref(),
+            progress: &strategy(&self.config),
+        };
+        prompting.next(wish.only.as_ref())
+    }
+}
+
+fn strategy(config: &Config) -> SystemCapturedProgress {
+    let choice = if config.progress.tail { Choice::BlindTail } else { Choice::Excerpt };
+    SystemCapturedProgress::with_limits(config.progress.max_entries, config.progress.max_chars)
+        .with_choice(choice)
+}
+
+/// Everything of a plan that the project and the settings decide.
+pub struct Ready {
+    config: Config,
+    root: Utf8PathBuf,
+    settings: AgentSettings,
+    agent: Box<dyn Agent>,
+    template: Template,
+    clock: Clock,
+}
+
+impl Ready {
+    pub fn new(settings: Settings, caller: &Caller) -> Result<Self> {
+        let Settings { config, root, template } = settings;
+        let lookup = |name: &str| variable(caller, name);
+        let settings = agent_settings(&config, &lookup)?;
+        let agent = agent::build(&settings, &own_program()?)?;
+        let clock = Clock::new(lookup(Clock::VARIABLE).as_deref())?;
+        Ok(Self { config, root, settings, agent, template, clock })
+    }
+
+    /// What only a session needs: the agent is there, the template sound, progress.txt can be written.
+    pub fn check(&self, caller: &Caller) -> Result<()> {
+        for warning in &self.config.warnings {
+            warn(warning, &mut stderr());
+        }
+        let lookup = |name: &str| variable(caller, name);
+        self.agent.check(&Surroundings { directory: &self.root, lookup: &lookup })?;
+        self.template.check()
+    }
+
+    pub fn plan<'a>(
+        &'a self,
+        store: &'a Store,
+        feature: &'a Feature,
+        wish: Wish,
+        interrupt: &'a Interrupt,
+    ) -> Result<Plan<'a>> {
+        session::check_progress_file(&feature.progress_path).map_err(refusal)?;
+        let Config { limits, validation, progress, snapshots, redaction, .. } = &self.config;
+        let output = self.config.max_output.unwrap_or(u64::MAX);
+        let idle = match self.settings.idle_by_default() {
+            Some(_) => self.config.idle_timeout,
+            None => self.config.silence_of_commands(),
+        };
+        Ok(Plan {
+            store,
+            feature,
+            agent: self.agent.as_ref(),
+            agent_limits: ChildLimits { wall: self.config.timeout.unwrap_or(UNLIMITED), idle, output },
+            model: self.config.model.clone(),
+            template: self.template.clone(),
+            validation_command: validation.command.clone(),
+            validation_limits: ChildLimits {
+                wall: validation.timeout.unwrap_or(UNLIMITED),
+                idle: None,
+                output,
+            },
+            progress: Box::new(strategy(&self.config)),
+            excerpt_chars: progress.max_chars,
+            limits: Limits {
+                max_iterations: limits.max_iterations,
+                skip_after: limits.skip_after.unwrap_or(u32::MAX),
+                stuck_after: limits.stuck_after.unwrap_or(u32::MAX),
+                max_tokens: limits.max_tokens,
+                max_cost: limits.max_cost,
+                max_duration: limits.max_duration,
+            },
+            completion: match self.config.completion {
+                config::Completion::Verified => Completion::Verified,
+                config::Completion::Promise => Completion::Promise,
+            },
+            untick: if self.config.untick { Untick::OpenAgain } else { Untick::Leave },
+            snapshots: if snapshots.enabled { Snapshots::Keep } else { Snapshots::Off },
+            snapshot_max_file: snapshots.max_file.unwrap_or(u64::MAX),
+            redaction_rules: redaction.rules.clone(),
+            redaction_allow: redaction.allow.clone(),
+            configuration: self.config.to_json(),
+            only: wish.only,
+            resume: wish.resume,
+            project_root: self.root.clone(),
+            host: process::host_name(),
+            clock: &self.clock,
+            interrupt,
+        })
+    }
+}
+
+fn variable(caller: &Caller, name: &str) -> Option<String> {
+    caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned)
+}
+
+/// The words by which we are called again as the scripted agent.
+fn own_program() -> Result<Vec<String>> {
+    let program = std::env::current_exe().context("find our own program")?;
+    let program = program.to_string_lossy().into_owned();
+    let is_specify = Utf8Path::new(&program).file_name().is_some_and(|name| name.starts_with("specify"));
+    Ok(if is_specify { vec![program, "ralph".to_owned()] } else { vec![program] })
+}
+
+fn agent_settings(config: &Config, lookup: agent::Lookup<'_>) -> Result<AgentSettings> {
+    let name = match &config.agent {
+        Some(name) => name.clone(),
+        None => agent::detect(lookup)?.to_owned(),
+    };
+    let mut settings = AgentSettings::named(&name);
+    if let Some(configured) = config.agents.get(&name) {
+        settings.command = configured.command.as_ref().map(|command| match command {
+            AgentCommand::Line(line) if name == "scripted" => vec![line.clone()],
+            AgentCommand::Line(line) => ["sh", "-c", line].map(str::to_owned).into(),
+            AgentCommand::Words(words) => words.clone(),
+        });
+        settings.prompt = match configured.prompt {
+            None | Some(PromptMode::Stdin) => PromptVia::Stdin,
+            Some(PromptMode::File) => PromptVia::File,
+            Some(PromptMode::Arg) => PromptVia::Arg,
+        };
+        settings.parser = match configured.parser {
+            None | Some(config::Parser::Text) => Parser::Text,
+            Some(config::Parser::Claude) => Parser::Claude,
+        };
+        settings.env = configured.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    }
+    settings.model.clone_from(&config.model);
+    settings.permissions = match config.permissions {
+        config::Permissions::Full => Permissions::Full,
+        config::Permissions::Default => Permissions::Default,
+        config::Permissions::ReadOnly => Permissions::ReadOnly,
+    };
+    Ok(settings)
+}

@@ -3,3 +3,4 @@
 mod crash;
 mod run;
 mod sandbox;
+mod together;

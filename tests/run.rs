@@ -308,6 +308,7 @@ fn children_are_told_where_they_are_and_know_nothing_of_our_git() {
             format!("RALPH_SESSION={}", session.id()),
             "RALPH_TASK=T001".to_owned(),
             format!("RALPH_TASKS={feature}/tasks.md"),
+            format!("RALPH_WORK_TREE={root}"),
             root.to_string(),
         ]
     );

@@ -31,11 +31,25 @@ const TRIES: usize = 3;
 const SHOWN: usize = 12;
 
 #[test]
-fn a_kill_before_any_write_loses_nothing() {
+fn a_session_that_is_killed_before_any_of_its_writes_loses_nothing() {
+    kill_everywhere(|| vec![scenes::whole_session()]);
+}
+
+#[test]
+fn a_recovery_that_is_killed_before_any_of_its_writes_is_recovered_as_well() {
+    kill_everywhere(scenes::recoveries);
+}
+
+#[test]
+fn a_resumption_that_is_killed_before_any_of_its_writes_loses_nothing() {
+    kill_everywhere(|| vec![scenes::resumption()]);
+}
+
+fn kill_everywhere(scenes: impl FnOnce() -> Vec<Scene>) {
     if points::is_strace_missing() {
         return;
     }
-    for scene in scenes::all() {
+    for scene in scenes() {
         let points = scene.points();
         let plans: Vec<_> = points.iter().map(|point| (point, Injection::Kill)).collect();
         play(&scene, &plans);

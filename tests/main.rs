@@ -1,6 +1,10 @@
 //! The product through its real programs, and the store as plain git sees it.
 
 mod crash;
+mod docs;
+mod places;
+mod refuse;
 mod run;
 mod sandbox;
+mod stop;
 mod together;

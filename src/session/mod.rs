@@ -176,6 +176,15 @@ pub fn check_progress_file(path: &Utf8Path) -> Result<()> {
     }
 }
 
+/// Refuses where a ref of another tool has the name under which ours would stand.
+pub fn check_refs(store: &Store, feature: &Feature) -> Result<()> {
+    let Some(name) = store.blocking_ref(&feature.path)? else { return Ok(()) };
+    let kept = name.replacen("refs/", "refs/kept/", 1);
+    Err(Refusal::new(format!("{name} is a ref of another tool, ours cannot stand below it"))
+        .hinted(format!("move it away: git update-ref {kept} {name} && git update-ref -d {name}"))
+        .into())
+}
+
 /// Whether nothing is left to do: no open task, or the one that was asked for is done.
 fn is_done(tasks: &TaskList, only: Option<&TaskName>) -> bool {
     match only {
@@ -215,15 +224,6 @@ impl<'a> Running<'a> {
             Some(log) => log.id().clone(),
             None => SessionId::new(started_at, salt(plan.clock)),
         };
-        let refs = SessionRefs::new(&plan.feature.path, id.clone());
-        if let Some(name) = plan.store.blocking_ref(&refs)? {
-            return Err(Refusal::new(format!("{name} is a ref of another tool, ours cannot stand below it"))
-                .hinted(format!(
-                    "move it away: git update-ref refs/kept/{0} {name} && git update-ref -d {name}",
-                    refs.session
-                ))
-                .into());
-        }
         lock.name_holder(&Holder {
             session: id.clone(),
             pid: std::process::id(),

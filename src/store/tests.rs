@@ -7,7 +7,7 @@ use crate::record::{Iteration, ObjectId, RecordKind, Session, SessionId, Timesta
 use crate::redact::Redactor;
 use crate::repository::{AuthorVariables, Repository};
 
-use super::{Conflict, Draft, Holder, LoopLock, SessionRefs, Slot, Store, names, samples};
+use super::{Conflict, Draft, Holder, LoopLock, Slot, Store, names, samples};
 
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
@@ -204,8 +204,7 @@ fn refs_of_other_tools_are_neither_listed_nor_taken_for_ours() {
         scene.git(&["update-ref", name, &foreign]);
     }
     assert!(scene.store.sessions().unwrap().is_empty());
-    let refs = SessionRefs::new("specs/lock", samples::session_id());
-    assert_eq!(scene.store.blocking_ref(&refs).unwrap().as_deref(), Some("refs/ralph/lock"));
+    assert_eq!(scene.store.blocking_ref("specs/lock").unwrap().as_deref(), Some("refs/ralph/lock"));
 }
 
 #[test]

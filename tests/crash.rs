@@ -1,12 +1,15 @@
 //! What a kill at any moment leaves: nothing that the next start cannot put right by itself.
 
+#![expect(clippy::unwrap_used, reason = "what is not there has failed the scene")]
+#![expect(clippy::print_stdout, reason = "a failed scene shows its seed and how far it came")]
+
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::sandbox::{Running, Sandbox};
+use crate::sandbox::{Running, Sandbox, Session};
 
 /// An agent that ticks the box of its task.
 const TICKS: &str = "[[turn]]\ndo = [{ say = \"done\" }, { tick = \"current\" }]";
@@ -29,9 +32,12 @@ const KILLS: u32 = 40;
 struct Random(u64);
 
 impl Random {
+    /// `RALPH_TEST_SEED` plays the moments of an earlier run again, as far as the machine's pace allows.
     fn new() -> Self {
-        let seed = RandomState::new().hash_one(0);
-        println!("the seed is {seed}");
+        #[expect(clippy::disallowed_methods, reason = "only the test itself is asked")]
+        let given = std::env::var("RALPH_TEST_SEED").ok();
+        let seed = given.map_or_else(|| RandomState::new().hash_one(0), |given| given.parse().unwrap());
+        println!("RALPH_TEST_SEED={seed}");
         Self(seed | 1)
     }
 
@@ -40,7 +46,7 @@ impl Random {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        f64::from(u32::try_from(self.0 >> 32).unwrap()) / f64::from(u32::MAX)
+        f64::from((self.0 >> 32) as u32) / f64::from(u32::MAX)
     }
 }
 
@@ -77,7 +83,7 @@ fn forty_kills_at_random_moments_lose_nothing_that_was_acknowledged() {
         told.extend(acknowledged(&run.text()));
     }
     told.extend(acknowledged(&scene.ralph("run --json -n 1").code(1).text()));
-    let recorded: Vec<String> = scene.sessions().iter().flat_map(|session| session.iterations()).collect();
+    let recorded: Vec<String> = scene.sessions().iter().flat_map(Session::iterations).collect();
     let unique: BTreeSet<&String> = recorded.iter().collect();
     assert_eq!(unique.len(), recorded.len());
     let lost: Vec<&String> = told.iter().filter(|commit| !unique.contains(commit)).collect();
@@ -255,6 +261,22 @@ fn a_resumption_that_is_killed_leaves_a_session_that_comes_to_its_end() {
     scene.ralph("resume").code(0);
     assert_eq!(kinds(&scene), ["start", "iteration", "resume", "iteration", "end"]);
     assert_eq!(scene.session().end()["status"], "interrupted");
+}
+
+#[test]
+fn a_session_that_died_in_another_work_tree_is_not_taken_up_from_here() {
+    let scene = Sandbox::new();
+    scene.agent_script(HANGS).commit("An agent");
+    scene.git("worktree add --quiet --detach ../tree");
+    let tree = scene.outside("tree");
+    let mut running = scene.call("run --json").dir(&tree).spawn();
+    running.wait_for_file(tree.join("ticked"));
+    running.kill().code(137);
+    scene.ralph("resume").code(3).stderr_has("was cut off in another work tree").stderr_has("hint: ");
+    std::fs::write(tree.join("agent.toml"), TICKS).unwrap();
+    scene.call("resume").dir(&tree).run().code(0);
+    assert_eq!(scene.session().trailers("Ralph-Outcome"), ["interrupted", "success"]);
+    scene.journal_differs();
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Many loops at work in one repository, and git's own housekeeping beside them.
 
+#![expect(clippy::unwrap_used, reason = "what is not there has failed the scene")]
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::sandbox::Sandbox;

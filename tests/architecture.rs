@@ -89,8 +89,9 @@ fn sources(folder: &str) -> Vec<(String, String)> {
         .into_iter()
         .filter(is_rust)
         .map(|path| {
-            let text = fs::read_to_string(&path).unwrap();
-            (path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned(), text)
+            let text = fs::read_to_string(&path).expect("sources are text");
+            let path = path.strip_prefix(&root).expect("it was found there");
+            (path.display().to_string(), text)
         })
         .collect();
     assert!(found.len() > 5, "{folder}: {}", found.len());

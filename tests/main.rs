@@ -1,6 +1,7 @@
 //! The product through its real programs, and the store as plain git sees it.
 
 mod architecture;
+mod crash;
 mod docs;
 mod forward;
 mod journal;
@@ -13,3 +14,4 @@ mod run;
 mod sandbox;
 mod settings;
 mod stop;
+mod together;

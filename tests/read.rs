@@ -37,7 +37,7 @@ fn read(scene: &Sandbox, words: &str) -> Run {
 }
 
 fn keys(value: &Value) -> Vec<&str> {
-    value.as_object().unwrap().keys().map(String::as_str).collect()
+    value.as_object().expect("an object").keys().map(String::as_str).collect()
 }
 
 #[test]

@@ -165,7 +165,7 @@ impl Running<'_> {
             directory: &self.plan.project_root,
             environment,
             limits: self.plan.agent_limits,
-            marker: &self.marker(),
+            marker: &self.marker()?,
             clock: self.plan.clock,
         };
         let say = &mut *self.say;
@@ -187,7 +187,7 @@ impl Running<'_> {
             environment: environment.to_vec(),
             stdout: slot.path(names::VALIDATION_STDOUT),
             stderr: slot.path(names::VALIDATION_STDERR),
-            marker: self.marker(),
+            marker: self.marker()?,
             limits: self.plan.validation_limits,
             clock: self.plan.clock,
         };

@@ -336,9 +336,14 @@ impl<'a> Running<'a> {
     }
 
     /// The mark by which every descendant of this session is found and stopped.
-    pub(super) fn marker(&self) -> Marker {
-        Marker::new(&self.session.id)
+    pub(super) fn marker(&self) -> Result<Marker> {
+        marker(&self.plan, &self.session.id)
     }
+}
+
+/// The mark of a session in this work tree.
+fn marker(plan: &Plan<'_>, session: &SessionId) -> Result<Marker> {
+    Ok(Marker::new(session).in_work_tree(plan.store.repository().work_tree()?))
 }
 
 fn new_session(

@@ -6,7 +6,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::clock::Clock;
-use crate::process::Marker;
 use crate::progress::journal;
 use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RecordKind, Session, Timestamp};
 use crate::redact::Redactor;
@@ -52,7 +51,7 @@ impl<'a> Recorder<'a> {
         std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
         Ok(Self {
             store,
-            work_tree: WorkTree::new(store.repository())?.marked(Marker::new(&place.session)),
+            work_tree: WorkTree::new(store.repository())?.at_work_for(&place.session),
             progress: ProgressFile::new(&place.progress_path),
             last_contents: snapshot.clone(),
             last_committed_at: log.map(|log| log.tip().ended_at),

@@ -113,8 +113,8 @@ impl Sandbox {
     /// The agent plays this script (see `src/agent/script.rs`).
     pub fn agent_script(&self, script: &str) -> &Self {
         self.write("agent.toml", script);
-        self.settings.borrow_mut().agent =
-            "agent = \"scripted\"\n\n[agents.scripted]\ncommand = [\"agent.toml\"]\n".to_owned();
+        let agent = "agent = \"scripted\"\n\n[agents.scripted]\ncommand = [\"agent.toml\"]\n";
+        self.settings.borrow_mut().agent = agent.to_owned();
         self.write_settings()
     }
 

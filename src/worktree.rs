@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::process::Tool;
+use crate::process::{Marker, Tool};
 use crate::record::{LeftOut, ObjectId, Timestamp};
 use crate::repository::Repository;
 
@@ -22,6 +22,8 @@ pub struct WorkTree {
     top: Utf8PathBuf,
     git_dir: Utf8PathBuf,
     common_dir: Utf8PathBuf,
+    /// Carried by every git that we start, so that it is found and stopped should we die before it.
+    marker: Option<Marker>,
 }
 
 /// The whole work tree as a tree object: tracked and untracked, ignored files left out.
@@ -51,7 +53,14 @@ impl WorkTree {
             top: repository.work_tree()?.to_owned(),
             git_dir: repository.git_dir.clone(),
             common_dir: repository.common_dir.clone(),
+            marker: None,
         })
+    }
+
+    /// The same, at work for a session.
+    #[must_use]
+    pub fn marked(self, marker: Marker) -> Self {
+        Self { marker: Some(marker), ..self }
     }
 
     /// A path inside the work tree, from its top.
@@ -105,7 +114,13 @@ impl WorkTree {
 
     fn git(&self) -> Tool {
         // Named outright: the user may have called us with a GIT_DIR that no search from here would find.
-        Tool::git(&self.top).env("GIT_DIR", self.git_dir.as_str()).env("GIT_WORK_TREE", self.top.as_str())
+        let git = Tool::git(&self.top)
+            .env("GIT_DIR", self.git_dir.as_str())
+            .env("GIT_WORK_TREE", self.top.as_str());
+        match &self.marker {
+            Some(marker) => git.env(Marker::VARIABLE, marker.value()),
+            None => git,
+        }
     }
 
     fn git_private(&self, workshop: Workshop<'_>) -> Tool {

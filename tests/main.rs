@@ -2,5 +2,8 @@
 
 mod architecture;
 mod docs;
+mod places;
+mod refuse;
 mod run;
 mod sandbox;
+mod stop;

@@ -128,11 +128,15 @@ pub enum Finish {
 }
 
 /// Runs one session from start to a stop reason.
-pub fn run(plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
+pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
     let lock = LoopLock::take(plan.store.repository())?;
     recover::recover(&plan, say)?;
     let tasks = TaskList::read(&plan.feature.tasks_path)?;
     if is_done(&tasks, plan.only.as_ref()) {
+        if plan.resume.take().is_some() {
+            // Nothing is taken up after all: what was left open for it comes to its end.
+            recover::recover(&plan, say)?;
+        }
         return Ok(Finish::AllDone(tasks.counts()));
     }
     let mut running = Running::begin(plan, &tasks, &lock, say)?;
@@ -170,6 +174,15 @@ pub fn check_progress_file(path: &Utf8Path) -> Result<()> {
         },
         Err(_) => Ok(()),
     }
+}
+
+/// Refuses where a ref of another tool has the name under which ours would stand.
+pub fn check_refs(store: &Store, feature: &Feature) -> Result<()> {
+    let Some(name) = store.blocking_ref(&feature.path)? else { return Ok(()) };
+    let kept = name.replacen("refs/", "refs/kept/", 1);
+    Err(Refusal::new(format!("{name} is a ref of another tool, ours cannot stand below it"))
+        .hinted(format!("move it away: git update-ref {kept} {name} && git update-ref -d {name}"))
+        .into())
 }
 
 /// Whether nothing is left to do: no open task, or the one that was asked for is done.
@@ -211,15 +224,6 @@ impl<'a> Running<'a> {
             Some(log) => log.id().clone(),
             None => SessionId::new(started_at, salt(plan.clock)),
         };
-        let refs = SessionRefs::new(&plan.feature.path, id.clone());
-        if let Some(name) = plan.store.blocking_ref(&refs)? {
-            return Err(Refusal::new(format!("{name} is a ref of another tool, ours cannot stand below it"))
-                .hinted(format!(
-                    "move it away: git update-ref refs/kept/{0} {name} && git update-ref -d {name}",
-                    refs.session
-                ))
-                .into());
-        }
         lock.name_holder(&Holder {
             session: id.clone(),
             pid: std::process::id(),
@@ -316,8 +320,14 @@ impl<'a> Running<'a> {
         let unrecognised = tasks.iter().flat_map(|tasks| &tasks.unrecognised);
         let unrecognised =
             unrecognised.map(|item| format!("line {}: [{}] {}", item.line, item.mark, item.text)).collect();
+        let is_settled = self.recorder.settle_progress();
+        for warning in std::mem::take(&mut self.recorder.warnings) {
+            self.warn(warning);
+        }
         (self.say)(&Event::SessionEnded { session: Box::new(self.session.clone()), commit, unrecognised });
-        self.spool.remove()?;
+        if is_settled {
+            self.spool.remove(self.plan.store.repository())?;
+        }
         Ok(self.session)
     }
 

@@ -7,7 +7,7 @@ use crate::record::{Iteration, ObjectId, RecordKind, Timestamp};
 use crate::redact::Redactor;
 use crate::repository::{AuthorVariables, Repository};
 
-use super::{Conflict, Draft, SessionRefs, Slot, Store, names, samples};
+use super::{Conflict, Draft, Slot, Store, names, samples};
 
 struct Scene {
     dir: tempfile::TempDir,
@@ -218,8 +218,7 @@ fn refs_of_other_tools_are_neither_listed_nor_taken_for_ours() {
         scene.git(&["update-ref", name, &foreign]);
     }
     assert!(scene.store.sessions().unwrap().is_empty());
-    let refs = SessionRefs::new("specs/lock", samples::session_id());
-    assert_eq!(scene.store.blocking_ref(&refs).unwrap().as_deref(), Some("refs/ralph/lock"));
+    assert_eq!(scene.store.blocking_ref("specs/lock").unwrap().as_deref(), Some("refs/ralph/lock"));
 }
 
 #[test]

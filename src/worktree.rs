@@ -17,7 +17,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::process::Tool;
+use crate::process::{Marker, Tool};
 use crate::record::{LeftOut, ObjectId, Timestamp};
 use crate::repository::Repository;
 
@@ -41,6 +41,8 @@ pub struct WorkTree {
     seen: Option<Stamp>,
     has_gitlinks: bool,
     budget: Budget,
+    /// Carried by every git that we start, so that it is found and stopped should we die before it.
+    marker: Option<Marker>,
 }
 
 /// The whole work tree as a tree object: tracked and untracked, ignored files left out.
@@ -73,7 +75,14 @@ impl WorkTree {
             seen: None,
             has_gitlinks: false,
             budget: Budget::default(),
+            marker: None,
         })
+    }
+
+    /// The same, at work for a session.
+    #[must_use]
+    pub fn marked(self, marker: Marker) -> Self {
+        Self { marker: Some(marker), ..self }
     }
 
     /// A path inside the work tree, from its top.
@@ -132,7 +141,13 @@ impl WorkTree {
 
     fn git(&self) -> Tool {
         // Named outright: the user may have called us with a GIT_DIR that no search from here would find.
-        Tool::git(&self.top).env("GIT_DIR", self.git_dir.as_str()).env("GIT_WORK_TREE", self.top.as_str())
+        let git = Tool::git(&self.top)
+            .env("GIT_DIR", self.git_dir.as_str())
+            .env("GIT_WORK_TREE", self.top.as_str());
+        match &self.marker {
+            Some(marker) => git.env(Marker::VARIABLE, marker.value()),
+            None => git,
+        }
     }
 
     fn git_private(&self, workshop: Workshop<'_>) -> Tool {

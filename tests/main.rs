@@ -1,4 +1,7 @@
 //! The product through its real programs, and the store as plain git sees it.
 
+mod places;
+mod refuse;
 mod run;
 mod sandbox;
+mod stop;

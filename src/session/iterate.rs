@@ -78,7 +78,7 @@ impl Running<'_> {
             is_promised,
             completion: self.plan.completion,
         });
-        self.open_again(&verdict)?;
+        self.open_again(&slot, &verdict)?;
         self.is_promised = verdict.is_complete;
 
         let ended_at = self.plan.clock.now();
@@ -201,10 +201,13 @@ impl Running<'_> {
         Ok(Some(validation))
     }
 
-    fn open_again(&mut self, verdict: &Verdict) -> Result<()> {
+    fn open_again(&mut self, slot: &Slot, verdict: &Verdict) -> Result<()> {
         if self.plan.untick == Untick::Leave || verdict.to_open.is_empty() {
             return Ok(());
         }
+        // The claim must outlive the box: we may die between opening it and recording it.
+        let found = std::fs::read(&self.plan.feature.tasks_path).context("read the task list")?;
+        slot.write_once(names::TASKS_FOUND, &found)?;
         let items: Vec<&Item> = verdict.to_open.iter().collect();
         let changes = set_marks(&self.plan.feature.tasks_path, &items, Mark::Open)?;
         for name in &changes.not_found {

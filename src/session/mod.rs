@@ -128,11 +128,15 @@ pub enum Finish {
 }
 
 /// Runs one session from start to a stop reason.
-pub fn run(plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
+pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
     let lock = LoopLock::take(plan.store.repository())?;
     recover::recover(&plan, say)?;
     let tasks = TaskList::read(&plan.feature.tasks_path)?;
     if is_done(&tasks, plan.only.as_ref()) {
+        if plan.resume.take().is_some() {
+            // Nothing is taken up after all: what was left open for it comes to its end.
+            recover::recover(&plan, say)?;
+        }
         return Ok(Finish::AllDone(tasks.counts()));
     }
     let mut running = Running::begin(plan, &tasks, &lock, say)?;
@@ -316,8 +320,14 @@ impl<'a> Running<'a> {
         let unrecognised = tasks.iter().flat_map(|tasks| &tasks.unrecognised);
         let unrecognised =
             unrecognised.map(|item| format!("line {}: [{}] {}", item.line, item.mark, item.text)).collect();
+        let is_settled = self.recorder.settle_progress();
+        for warning in std::mem::take(&mut self.recorder.warnings) {
+            self.warn(warning);
+        }
         (self.say)(&Event::SessionEnded { session: Box::new(self.session.clone()), commit, unrecognised });
-        self.spool.remove()?;
+        if is_settled {
+            self.spool.remove(self.plan.store.repository())?;
+        }
         Ok(self.session)
     }
 

@@ -84,14 +84,20 @@ impl ProgressFile {
         Ok(Planned { base, appended: appended.into_bytes(), entry: text.into(), missing, changed_entries })
     }
 
-    /// Appends what was planned, and remembers it.
+    /// Remembers what was planned, and appends it. Where that fails, the file is behind what we remember, and the
+    /// next plan appends what is missing.
     pub fn carry_out(&mut self, planned: Planned) -> Result<()> {
-        self.append(&[planned.missing.as_slice(), planned.appended.as_slice()].concat())?;
         let mut left = planned.base.or_else(|| self.left.take()).unwrap_or_default();
         left.extend_from_slice(&planned.appended);
         self.left = Some(left);
         self.entries.push(planned.entry);
-        Ok(())
+        self.append(&[planned.missing.as_slice(), planned.appended.as_slice()].concat())
+    }
+
+    /// Whether the file lacks something of what it should hold.
+    pub fn is_behind(&self) -> bool {
+        let found = self.read().ok().flatten().unwrap_or_default();
+        self.left.as_ref().is_some_and(|left| found.len() < left.len() && left.starts_with(&found))
     }
 
     /// Appends in place. Not synced: what a power cut takes from it, the next start appends again.

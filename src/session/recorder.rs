@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::clock::Clock;
+use crate::process::Marker;
 use crate::progress::journal;
 use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RecordKind, Session, Timestamp};
 use crate::redact::Redactor;
@@ -51,7 +52,7 @@ impl<'a> Recorder<'a> {
         std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
         Ok(Self {
             store,
-            work_tree: WorkTree::new(store.repository())?,
+            work_tree: WorkTree::new(store.repository())?.marked(Marker::new(&place.session)),
             progress: ProgressFile::new(&place.progress_path),
             last_contents: snapshot.clone(),
             last_committed_at: log.map(|log| log.tip().ended_at),
@@ -128,8 +129,20 @@ impl<'a> Recorder<'a> {
         self.record(&slot, content, planned, (ended_at, ended_at))
     }
 
+    /// Tries once more to bring progress.txt up to the record. Gives whether it is.
+    pub fn settle_progress(&mut self) -> bool {
+        if self.progress.is_behind() {
+            let settled = self.progress.plan("", "").and_then(|planned| self.progress.carry_out(planned));
+            if let Err(error) = settled {
+                self.warnings.push(format!("{error:#}; the next start brings it up to the record"));
+            }
+        }
+        !self.progress.is_behind()
+    }
+
     /// Appends a draft that an earlier process sealed. Its entry reaches progress.txt with the next catch-up.
     pub fn replay(&mut self, slot: &Slot, draft: &Draft) -> Result<ObjectId> {
+        self.store.drop_torn_objects(slot)?;
         let commit = self.store.append(slot, draft, &self.redactor)?;
         self.moved(draft, &commit);
         slot.remove()?;

@@ -17,6 +17,26 @@ pub fn sync_file(path: &Utf8Path) -> Result<()> {
     File::open(path).and_then(|file| file.sync_all()).with_context(|| format!("sync {path}"))
 }
 
+/// Forces the content of a file to the disk; fine if it is gone.
+pub fn sync_file_if_there(path: &Utf8Path) -> Result<()> {
+    match File::open(path).and_then(|file| file.sync_all()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.with_context(|| format!("sync {path}")),
+    }
+}
+
+/// Forces every file and folder below `dir` to the disk, and `dir` itself.
+pub fn sync_all_in(dir: &Utf8Path) -> Result<()> {
+    for path in children(dir)? {
+        if path.is_dir() {
+            sync_all_in(&path)?;
+        } else {
+            sync_file_if_there(&path)?;
+        }
+    }
+    sync_dir_if_there(dir)
+}
+
 /// Forces the names in a folder to the disk; fine if it is gone.
 pub fn sync_dir_if_there(dir: &Utf8Path) -> Result<()> {
     match File::open(dir).and_then(|file| file.sync_all()) {

@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
@@ -12,6 +13,9 @@ use crate::record::{Refusal, SessionId, Timestamp};
 use crate::repository::Repository;
 
 use super::disk;
+
+/// Longer than anybody holds the lock who only looks at it.
+const A_LOOK: Duration = Duration::from_millis(200);
 
 /// Who holds a lock; written into the lock file for the message to the second comer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,11 +50,21 @@ impl LoopLock {
             .truncate(false)
             .open(&path)
             .with_context(|| format!("open {path}"))?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self { file, path }),
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(refusal(&mut &file).into()),
-            Err(error) => Err(error).with_context(|| format!("lock {path}")),
+        let asked = Instant::now();
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => break,
+                // Who only looks whether it is held holds it for a moment, too.
+                Err(rustix::io::Errno::WOULDBLOCK) if asked.elapsed() < A_LOOK => {
+                    std::thread::sleep(A_LOOK / 20);
+                }
+                Err(rustix::io::Errno::WOULDBLOCK) => return Err(refusal(&mut &file).into()),
+                Err(error) => return Err(error).with_context(|| format!("lock {path}")),
+            }
         }
+        // Whoever had it before is not who has it now.
+        file.set_len(0).with_context(|| format!("write {path}"))?;
+        Ok(Self { file, path })
     }
 
     /// Writes down who holds it.

@@ -17,7 +17,7 @@ use gix::objs::tree::EntryKind;
 use crate::record::{ObjectId, Timestamp};
 use crate::repository::{HashKind, Person};
 
-use super::disk;
+use super::{caused, disk};
 
 /// How often a move is tried again when a `git gc` beside us removes an empty folder under our hands.
 const RACES: usize = 5;
@@ -49,7 +49,7 @@ impl Quarantine {
     }
 
     pub fn write_blob(&self, bytes: &[u8]) -> Result<gix::ObjectId> {
-        self.objects.write_buf(gix::objs::Kind::Blob, bytes).map_err(|error| anyhow!("write a blob: {error}"))
+        self.objects.write_buf(gix::objs::Kind::Blob, bytes).map_err(|error| caused("write a blob", &error))
     }
 
     /// Writes the trees for `files`: paths with `/` between their parts, and the blobs they hold.
@@ -69,7 +69,7 @@ impl Quarantine {
         }
         // The order of entries is git's own: folders sort as if their name ended in `/`.
         entries.sort();
-        self.objects.write(&gix::objs::Tree { entries }).map_err(|error| anyhow!("write a tree: {error}"))
+        self.objects.write(&gix::objs::Tree { entries }).map_err(|error| caused("write a tree", &error))
     }
 
     pub fn write_commit(
@@ -93,7 +93,7 @@ impl Quarantine {
             message: BString::from(message),
             extra_headers: Vec::new(),
         };
-        let id = self.objects.write(&commit).map_err(|error| anyhow!("write a commit: {error}"))?;
+        let id = self.objects.write(&commit).map_err(|error| caused("write a commit", &error))?;
         from_gix(&id)
     }
 
@@ -124,6 +124,16 @@ impl Quarantine {
             disk::sync_dir_if_there(folder)?;
         }
         disk::sync_dir_if_there(objects)
+    }
+
+    /// Removes what is not what its name says.
+    pub fn drop_torn(&self) -> Result<()> {
+        for (name, path) in self.list()? {
+            if !self.is_sound(&self.dir, &name) {
+                fs::remove_file(&path).with_context(|| format!("remove {path}"))?;
+            }
+        }
+        Ok(())
     }
 
     /// Every object here: its name in hexadecimal, and its file.

@@ -8,7 +8,7 @@
 
 mod call;
 mod running;
-mod sound;
+pub mod sound;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -183,6 +183,15 @@ impl Sandbox {
         let path = self.outside("bin").join(name);
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        self
+    }
+
+    /// Makes a program of the machine known in our own folder of programs.
+    pub fn link(&self, name: &str) -> &Self {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut found = std::env::split_paths(&path).map(|folder| folder.join(name));
+        let found = found.find(|program| program.is_file()).unwrap();
+        std::os::unix::fs::symlink(found, self.outside("bin").join(name)).unwrap();
         self
     }
 

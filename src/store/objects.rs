@@ -15,7 +15,7 @@ use gix::objs::bstr::BString;
 use gix::objs::tree::EntryKind;
 
 use crate::record::{ObjectId, Timestamp};
-use crate::repository::{HashKind, Person};
+use crate::repository::{HashKind, Person, Sharing};
 
 use super::{caused, disk};
 
@@ -79,10 +79,10 @@ impl Quarantine {
         signature: &Signature,
         message: &str,
     ) -> Result<ObjectId> {
-        let committer = person("specify ralph", "ralph@localhost", signature.committed_at);
+        let committer = committer(signature.committed_at);
         let author = match &signature.author {
             Some(Person { name, email }) => person(name, email, signature.authored_at),
-            None => person("specify ralph", "ralph@localhost", signature.authored_at),
+            None => self::committer(signature.authored_at),
         };
         let commit = gix::objs::Commit {
             tree: to_gix(tree)?,
@@ -101,7 +101,7 @@ impl Quarantine {
     ///
     /// What is there already is verified, and made young again, so that no `git prune` takes it before our ref
     /// points at it. An object that is there but broken is replaced.
-    pub fn publish(&self, objects: &Utf8Path) -> Result<()> {
+    pub fn publish(&self, objects: &Utf8Path, sharing: Option<Sharing>) -> Result<()> {
         let found = self.list()?;
         for (_, path) in &found {
             disk::sync_file(path)?;
@@ -113,7 +113,9 @@ impl Quarantine {
             if target.exists() && self.is_sound(objects, name) && freshen(&target).is_ok() {
                 fs::remove_file(path).with_context(|| format!("remove {path}"))?;
             } else {
+                disk::share(path, sharing)?;
                 move_into(path, &folder, &target)?;
+                disk::share(&folder, sharing)?;
             }
             touched.push(folder);
         }
@@ -172,6 +174,17 @@ impl Quarantine {
 
 fn entry(kind: EntryKind, name: &str, oid: gix::ObjectId) -> gix::objs::tree::Entry {
     gix::objs::tree::Entry { mode: kind.into(), filename: BString::from(name), oid }
+}
+
+/// Who we are, for a reflog, which tells when a ref really moved.
+pub fn committer_now() -> gix::actor::Signature {
+    #[expect(clippy::disallowed_methods, reason = "a reflog is of this machine, not of the story")]
+    let age = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    committer(Timestamp::from_seconds(age.as_secs().cast_signed()))
+}
+
+fn committer(at: Timestamp) -> gix::actor::Signature {
+    person("specify ralph", "ralph@localhost", at)
 }
 
 fn person(name: &str, email: &str, at: Timestamp) -> gix::actor::Signature {

@@ -12,7 +12,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -106,14 +106,17 @@ impl WorkTree {
     }
 
     /// The files in which two trees differ, from the top of the work tree.
-    pub fn changed(&self, objects: &Utf8Path, before: &ObjectId, after: &ObjectId) -> Result<Vec<String>> {
+    pub fn changed(
+        &self,
+        workshop: Workshop<'_>,
+        before: &ObjectId,
+        after: &ObjectId,
+    ) -> Result<Vec<String>> {
         if before == after {
             return Ok(Vec::new());
         }
         let output = self
-            .git()
-            .env("GIT_OBJECT_DIRECTORY", objects.as_str())
-            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", self.alternates())
+            .git_private(workshop)
             .args(["diff-tree", "-r", "-z", "--name-only", "--no-renames", before.as_str(), after.as_str()])
             .read()?;
         Ok(split(&output).map(lossy).collect())
@@ -175,9 +178,18 @@ impl WorkTree {
         let mut paths = BTreeSet::new();
         let mut candidates = Vec::new();
         let mut oversized = BTreeSet::new();
+        let mut removed = BTreeSet::new();
         for line in split(&listed) {
             let (tag, path) = line.split_at(line.len().min(2));
             let is_untracked = tag == b"? ";
+            if tag[0].is_ascii_lowercase() {
+                // The user asked git to take it for unchanged.
+                continue;
+            }
+            if tag == b"R " || (!is_untracked && self.is_behind_link(path)) {
+                removed.insert(path.to_vec());
+                continue;
+            }
             match if is_untracked { self.untracked(path, workshop) } else { self.tracked(path, workshop) } {
                 Verdict::Take(size) if is_untracked => {
                     candidates.push(Candidate { path: path.to_vec(), size });
@@ -192,7 +204,8 @@ impl WorkTree {
             }
         }
         paths.extend(self.budget.choose(candidates, &mut left_out));
-        let mut removed = self.forget_untracked(&oversized, &mut paths, &mut left_out)?;
+        removed.extend(self.forget_untracked(&oversized, &mut paths, &mut left_out)?);
+        paths.retain(|path| !removed.contains(path));
         if paths.iter().any(|path| path == b".gitignore" || path.ends_with(b"/.gitignore")) {
             removed.extend(self.newly_ignored(workshop)?);
         }
@@ -212,14 +225,36 @@ impl WorkTree {
 
     /// What differs from the private index, each path behind a tag and a blank.
     fn list(&self, workshop: Workshop<'_>, left_out: &mut Vec<LeftOut>) -> Result<Vec<u8>> {
-        let list = || self.git_private(workshop).args(["ls-files", "-z", "-t", "--modified", "--deleted"]);
-        let all = list().args(["--others", "--exclude-standard"]).limit(LISTING).read();
+        let list = || self.git_private(workshop).args(["ls-files", "-z", "-v"]).limit(LISTING);
+        let others = ["--others", "--exclude-standard"];
+        let began = Instant::now();
+        let all = list().args(["--modified", "--deleted"]).args(others).read();
         all.or_else(|error| {
+            let mut listed = self.list_tracked(workshop)?;
             // A folder of millions, or one that cannot be read: what is tracked is worth a snapshot by itself.
-            let tracked = list().read()?;
-            left_out.push(leave(b"./", &format!("nothing untracked was taken: {error:#}")));
-            Ok(tracked)
+            let is_hopeless = began.elapsed() >= LISTING;
+            let untracked = if is_hopeless { Err(error) } else { list().args(others).read() };
+            match untracked {
+                Ok(untracked) => listed.extend(untracked),
+                Err(error) => left_out.push(leave(b"./", &format!("nothing untracked was taken: {error:#}"))),
+            }
+            Ok(listed)
         })
+    }
+
+    /// What is tracked and differs, without a look into the files: a filter that fails would end that.
+    fn list_tracked(&self, workshop: Workshop<'_>) -> Result<Vec<u8>> {
+        users_index::renew(workshop.index)?;
+        let raw = self.git_private(workshop).args(["diff-files", "-z", "--name-status", "--no-renames"]);
+        let raw = raw.limit(LISTING).read()?;
+        let mut parts = split(&raw);
+        let mut listed = Vec::new();
+        while let (Some(change), Some(path)) = (parts.next(), parts.next()) {
+            listed.extend_from_slice(if change == b"D" { b"R " } else { b"C " });
+            listed.extend_from_slice(path);
+            listed.push(0);
+        }
+        Ok(listed)
     }
 
     /// Makes the private index from the user's, so that only what changed must be hashed. It is made anew when
@@ -269,6 +304,12 @@ impl WorkTree {
             Look::Unreadable => Verdict::Leave("unreadable"),
             Look::Fine(size) => Verdict::Take(size),
         }
+    }
+
+    /// Whether a folder on the way to it has become a link: then it is no file of this work tree.
+    fn is_behind_link(&self, path: &[u8]) -> bool {
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| end);
+        ends.into_iter().any(|end| self.path(&path[..end]).is_symlink())
     }
 
     fn tracked(&self, path: &[u8], workshop: Workshop<'_>) -> Verdict {

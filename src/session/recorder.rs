@@ -246,7 +246,7 @@ impl<'a> Recorder<'a> {
         self.tell_of_submodules(&left_out);
         let progress = self.work_tree.relative(&self.place.progress_path);
         let mut files_changed = match &self.last_contents {
-            Some(before) => self.work_tree.changed(&objects, before, &tree)?,
+            Some(before) => self.work_tree.changed(workshop, before, &tree)?,
             None => Vec::new(),
         };
         files_changed.retain(|path| *path != progress);

@@ -55,6 +55,15 @@ pub(super) fn copy(users: &Utf8Path, index: &Utf8Path) -> Result<bool> {
     Ok(bytes.windows(4).any(|part| part == GITLINK) || bytes.windows(6).any(|part| part == SPLIT))
 }
 
+/// Makes the private index young, so that git takes its word for every file whose size and times it has.
+pub(super) fn renew(index: &Utf8Path) -> Result<()> {
+    let draft = index.with_extension("new");
+    match fs::copy(index, &draft).and_then(|_| fs::rename(&draft, index)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.with_context(|| format!("create {index} again")),
+    }
+}
+
 /// Removes the private index; fine if it is not there.
 pub(super) fn remove(index: &Utf8Path) -> Result<()> {
     match fs::remove_file(index) {

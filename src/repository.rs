@@ -130,8 +130,12 @@ impl Repository {
     }
 
     /// A name for this work tree that no other of the same repository has.
-    pub fn work_tree_name(&self) -> &str {
-        if self.git_dir == self.common_dir { "main" } else { self.git_dir.file_name().unwrap_or("linked") }
+    pub fn work_tree_name(&self) -> String {
+        if self.git_dir == self.common_dir {
+            return "main".to_owned();
+        }
+        // A linked work tree may well be called `main`, too.
+        format!("linked-{}", self.git_dir.file_name().unwrap_or_default())
     }
 }
 

@@ -18,7 +18,7 @@ use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::process::{Marker, Tool};
-use crate::record::{LeftOut, ObjectId, Timestamp};
+use crate::record::{LeftOut, ObjectId, SessionId, Timestamp};
 use crate::repository::Repository;
 
 use budget::{Budget, Candidate};
@@ -81,8 +81,8 @@ impl WorkTree {
 
     /// The same, at work for a session.
     #[must_use]
-    pub fn marked(self, marker: Marker) -> Self {
-        Self { marker: Some(marker), ..self }
+    pub fn at_work_for(self, session: &SessionId) -> Self {
+        Self { marker: Some(Marker::new(session).in_work_tree(&self.top)), ..self }
     }
 
     /// A path inside the work tree, from its top.
@@ -147,10 +147,8 @@ impl WorkTree {
         let git = Tool::git(&self.top)
             .env("GIT_DIR", self.git_dir.as_str())
             .env("GIT_WORK_TREE", self.top.as_str());
-        match &self.marker {
-            Some(marker) => git.env(Marker::VARIABLE, marker.value()),
-            None => git,
-        }
+        let marks = self.marker.iter().flat_map(Marker::variables);
+        marks.fold(git, |git, (name, value)| git.env(name, value))
     }
 
     fn git_private(&self, workshop: Workshop<'_>) -> Tool {

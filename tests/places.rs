@@ -1,6 +1,7 @@
 //! Where a loop works: every kind of repository, work tree and folder, and what it leaves alone there.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
@@ -230,7 +231,6 @@ fn hooks_of_the_user_are_not_run() {
     for hook in ["pre-commit", "post-index-change", "reference-transaction", "post-checkout"] {
         let path = format!(".git/hooks/{hook}");
         scene.write(&path, "#!/bin/sh\necho ran >> \"$HOME/hooks\"\nexit 1\n");
-        use std::os::unix::fs::PermissionsExt;
         fs::set_permissions(scene.path(&path), fs::Permissions::from_mode(0o755)).unwrap();
     }
     scene.ralph("").code(0);

@@ -1,5 +1,8 @@
 //! The loop: what an iteration comes to, and when a session ends.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::{Value, json};
 
 use crate::sandbox::Sandbox;
@@ -231,16 +234,11 @@ fn an_agent_that_cannot_be_started_ends_the_session() {
     scene
         .write("agent.bin", "#!/no/such/interpreter\n")
         .agent("[agents.fake]\ncommand = [\"./agent.bin\"]\n");
-    make_executable(&scene, "agent.bin");
+    fs::set_permissions(scene.path("agent.bin"), fs::Permissions::from_mode(0o755)).unwrap();
     scene.ralph("").code(1).stdout_has("agent unusable");
     let session = scene.session();
     assert_eq!(session.iteration(1)["exit_reason"], "start_failed");
     assert_eq!(session.end()["stop_reason"], "agent_unusable");
-}
-
-fn make_executable(scene: &Sandbox, path: &str) {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(scene.path(path), std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 #[test]
@@ -308,6 +306,7 @@ fn children_are_told_where_they_are_and_know_nothing_of_our_git() {
             format!("RALPH_SESSION={}", session.id()),
             "RALPH_TASK=T001".to_owned(),
             format!("RALPH_TASKS={feature}/tasks.md"),
+            format!("RALPH_WORK_TREE={root}"),
             root.to_string(),
         ]
     );

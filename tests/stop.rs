@@ -138,7 +138,7 @@ fn two_loops_in_two_work_trees_are_both_recorded() {
 
 /// An agent that leaves one file and waits for another, both outside of any work tree.
 fn meeting(scene: &Sandbox, leaves: &str, awaits: &str) -> String {
-    let (leaves, awaits) = (scene.outside(leaves), scene.outside(awaits));
+    let [leaves, awaits] = [leaves, awaits].map(|name| scene.outside(name).display().to_string());
     format!(
         "[[turn]]\ndo = [{{ write = {{ path = {leaves:?}, text = \"\" }} }}, \
          {{ wait_for = {{ path = {awaits:?}, timeout = \"60s\" }} }}, {{ tick = \"current\" }}]\n"

@@ -115,6 +115,7 @@ impl Ready {
         interrupt: &'a Interrupt,
     ) -> Result<Plan<'a>> {
         session::check_progress_file(&feature.progress_path).map_err(refusal)?;
+        session::check_refs(store, feature)?;
         let Config { limits, validation, progress, snapshots, redaction, .. } = &self.config;
         let output = self.config.max_output.unwrap_or(u64::MAX);
         let idle = match self.settings.idle_by_default() {

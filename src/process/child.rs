@@ -156,7 +156,7 @@ impl Child {
         };
         let (environment, defaults, removed) =
             (self.environment.clone(), self.defaults.clone(), self.removed.clone());
-        let marker = self.marker.value().to_owned();
+        let marker = self.marker.clone();
         expression = expression.before_spawn(move |command| {
             let inherited: Vec<String> = command
                 .get_envs()
@@ -174,7 +174,7 @@ impl Child {
             }
             command.env("GIT_TERMINAL_PROMPT", "0");
             command.envs(environment.iter().map(|(name, value)| (name, value)));
-            command.env(Marker::VARIABLE, &marker);
+            command.envs(marker.variables());
             command.process_group(0);
             Ok(())
         });

@@ -167,7 +167,7 @@ impl Running<'_> {
             directory: &self.plan.project_root,
             environment,
             limits: self.plan.agent_limits,
-            marker: &self.marker(),
+            marker: &self.marker()?,
             clock: self.plan.clock,
         };
         let say = &mut *self.say;
@@ -189,7 +189,7 @@ impl Running<'_> {
             environment: environment.to_vec(),
             stdout: slot.path(names::VALIDATION_STDOUT),
             stderr: slot.path(names::VALIDATION_STDERR),
-            marker: self.marker(),
+            marker: self.marker()?,
             limits: self.plan.validation_limits,
             clock: self.plan.clock,
         };

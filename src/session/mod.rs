@@ -176,6 +176,15 @@ pub fn check_progress_file(path: &Utf8Path) -> Result<()> {
     }
 }
 
+/// Refuses where a ref of another tool has the name under which ours would stand.
+pub fn check_refs(store: &Store, feature: &Feature) -> Result<()> {
+    let Some(name) = store.blocking_ref(&feature.path)? else { return Ok(()) };
+    let kept = name.replacen("refs/", "refs/kept/", 1);
+    Err(Refusal::new(format!("{name} is a ref of another tool, ours cannot stand below it"))
+        .hinted(format!("move it away: git update-ref {kept} {name} && git update-ref -d {name}"))
+        .into())
+}
+
 /// Whether nothing is left to do: no open task, or the one that was asked for is done.
 fn is_done(tasks: &TaskList, only: Option<&TaskName>) -> bool {
     match only {
@@ -216,15 +225,6 @@ impl<'a> Running<'a> {
             Some(log) => log.id().clone(),
             None => SessionId::new(started_at, salt(plan.clock)),
         };
-        let refs = SessionRefs::new(&plan.feature.path, id.clone());
-        if let Some(name) = plan.store.blocking_ref(&refs)? {
-            return Err(Refusal::new(format!("{name} is a ref of another tool, ours cannot stand below it"))
-                .hinted(format!(
-                    "move it away: git update-ref refs/kept/{0} {name} && git update-ref -d {name}",
-                    refs.session
-                ))
-                .into());
-        }
         lock.name_holder(&Holder {
             session: id.clone(),
             pid: std::process::id(),
@@ -337,9 +337,14 @@ impl<'a> Running<'a> {
     }
 
     /// The mark by which every descendant of this session is found and stopped.
-    pub(super) fn marker(&self) -> Marker {
-        Marker::new(&self.session.id)
+    pub(super) fn marker(&self) -> Result<Marker> {
+        marker(&self.plan, &self.session.id)
     }
+}
+
+/// The mark of a session in this work tree.
+fn marker(plan: &Plan<'_>, session: &SessionId) -> Result<Marker> {
+    Ok(Marker::new(session).in_work_tree(plan.store.repository().work_tree()?))
 }
 
 fn new_session(
@@ -429,7 +434,7 @@ fn place(plan: &Plan<'_>, session: &Session) -> Place {
         session: session.id.clone(),
         feature: session.feature.clone(),
         feature_name: plan.feature.name.clone(),
-        work_tree: plan.store.repository().work_tree_name().to_owned(),
+        work_tree: plan.store.repository().work_tree_name(),
         tasks_path: plan.feature.tasks_path.clone(),
         progress_path: plan.feature.progress_path.clone(),
         host: plan.host.clone(),

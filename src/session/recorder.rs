@@ -8,7 +8,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::clock::Clock;
-use crate::process::Marker;
 use crate::progress::journal;
 use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RecordKind, Session, Timestamp};
 use crate::redact::Redactor;
@@ -56,7 +55,7 @@ impl<'a> Recorder<'a> {
         std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
         Ok(Self {
             store,
-            work_tree: WorkTree::new(store.repository())?.marked(Marker::new(&place.session)),
+            work_tree: WorkTree::new(store.repository())?.at_work_for(&place.session),
             progress: ProgressFile::new(&place.progress_path),
             last_contents: snapshot.clone(),
             last_committed_at: log.map(|log| log.tip().ended_at),
@@ -159,7 +158,7 @@ impl<'a> Recorder<'a> {
         self.store.drop_torn_objects(slot)?;
         self.tip.clone_from(&draft.parent);
         self.snapshot.clone_from(&draft.snapshot_parent);
-        self.put_refs_back()?;
+        self.put_refs_back(draft.committed_at)?;
         let commit = self.store.append(slot, draft, &self.redactor)?;
         self.moved(draft, &commit);
         slot.remove()?;
@@ -177,7 +176,7 @@ impl<'a> Recorder<'a> {
 
     /// Takes a snapshot and compares it with the one before. A snapshot that fails costs itself, not the record.
     pub fn take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> Taken {
-        if let Err(error) = self.put_refs_back() {
+        if let Err(error) = self.put_refs_back(taken_at) {
             self.warnings.push(format!("{error:#}"));
         }
         self.try_take(slot, moment, taken_at).unwrap_or_else(|error| {
@@ -199,15 +198,15 @@ impl<'a> Recorder<'a> {
     }
 
     /// Puts the refs of the session back where somebody moved or deleted them since the last record.
-    fn put_refs_back(&mut self) -> Result<()> {
+    fn put_refs_back(&mut self, at: Timestamp) -> Result<()> {
         let refs = SessionRefs::new(&self.place.feature, self.place.session.clone());
         if let Some(tip) = &self.tip
-            && let Standing::PutBack(told) = self.store.put_back(&refs.log(), tip)?
+            && let Standing::PutBack(told) = self.store.put_back(&refs.log(), tip, at)?
         {
             self.warnings.push(told);
         }
         if let Some(snapshot) = &self.snapshot {
-            match self.store.put_back(&refs.snapshot(), snapshot)? {
+            match self.store.put_back(&refs.snapshot(), snapshot, at)? {
                 Standing::Fine => {}
                 Standing::PutBack(told) => self.warnings.push(told),
                 Standing::Lost => {

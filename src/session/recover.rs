@@ -5,10 +5,11 @@
 
 use anyhow::{Context, Result};
 
-use crate::process::{self, Marker};
+use crate::process;
 use crate::progress::journal::{self, CatchUp};
 use crate::record::{
-    ArtifactStatus, Durations, Event, ExitReason, ObjectId, RecordKind, Session, Status, StopReason, Tokens,
+    ArtifactStatus, Durations, Event, ExitReason, ObjectId, RecordKind, Refusal, Session, Status, StopReason,
+    Tokens,
 };
 use crate::redact::Redactor;
 use crate::repository::Repository;
@@ -29,7 +30,7 @@ pub fn nothing_is_left(repository: &Repository) -> Result<bool> {
 fn of_this_work_tree(repository: &Repository) -> Result<Vec<(Spool, Place)>> {
     let mut spools = Vec::new();
     for spool in Spool::all(repository)? {
-        let place = spool.place()?;
+        let place = spool.place(repository)?;
         if let Some(place) = place.filter(|place| place.work_tree == repository.work_tree_name()) {
             spools.push((spool, place));
         }
@@ -55,11 +56,32 @@ pub fn recover(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
         }
     }
     Spool::remove_passing(repository)?;
+    refuse_what_lies_elsewhere(plan)?;
     catch_up_last(plan, say)
 }
 
+/// A session that died in another work tree is recovered there, where its files are, before it is taken up.
+fn refuse_what_lies_elsewhere(plan: &Plan<'_>) -> Result<()> {
+    let repository = plan.store.repository();
+    let Some(refs) = &plan.resume else { return Ok(()) };
+    for spool in
+        Spool::all(repository)?.iter().filter(|spool| spool.session().as_ref() == Some(&refs.session))
+    {
+        let place = spool.place(repository)?;
+        if let Some(place) = place.filter(|place| place.work_tree != repository.work_tree_name()) {
+            return Err(Refusal::new(format!(
+                "session {} was cut off in another work tree ({}) and must be recovered there first",
+                refs.session, place.work_tree
+            ))
+            .hinted("run `specify ralph resume` there (`git worktree list` shows where), or start a new session here")
+            .into());
+        }
+    }
+    Ok(())
+}
+
 fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Event)) -> Result<()> {
-    let stopped = process::sweep(&Marker::new(&place.session), plan.interrupt);
+    let stopped = process::sweep(&super::marker(plan, &place.session)?, plan.interrupt);
     if !stopped.is_empty() {
         warn(say, format!("stopped what session {} left running: {}", place.session, stopped.join(", ")));
     }

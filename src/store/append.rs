@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
 
 use crate::process::Tool;
-use crate::record::{LogEntry, ObjectId};
+use crate::record::{LogEntry, ObjectId, Timestamp};
 use crate::redact::Redactor;
 use crate::repository::Repository;
 
@@ -31,6 +31,19 @@ pub(super) struct Move {
     pub old: Option<ObjectId>,
     /// None where it stays.
     pub new: Option<ObjectId>,
+}
+
+/// What a reflog says of a move, where the user wants one of every ref.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reason {
+    pub why: &'static str,
+    pub at: Timestamp,
+}
+
+impl Reason {
+    fn of(draft: &Draft) -> Self {
+        Self { why: draft.kind.as_str(), at: draft.committed_at }
+    }
 }
 
 /// Somebody else moved a ref of the session: nothing was written over.
@@ -79,7 +92,7 @@ impl Store {
         if tip == draft.parent {
             let commit = self.write_objects(slot, draft, redactor)?;
             let log = Move { name: refs.log(), old: tip, new: Some(commit.clone()) };
-            self.move_refs(&[log, snapshot], draft.kind.as_str())?;
+            self.move_refs(&[log, snapshot], Reason::of(draft))?;
             return Ok(commit);
         }
         let Some(done) = self.find_done(tip.as_ref(), draft)? else {
@@ -87,7 +100,7 @@ impl Store {
         };
         // Refs move one after the other, and the earlier try may have died between the two.
         if self.tip(&snapshot.name)? == snapshot.old {
-            self.move_refs(&[snapshot], draft.kind.as_str())?;
+            self.move_refs(&[snapshot], Reason::of(draft))?;
         }
         Ok(done)
     }
@@ -158,7 +171,7 @@ impl Store {
     }
 
     /// Moves refs in one transaction, each from its expected value, and makes that durable.
-    pub(super) fn move_refs(&self, moves: &[Move], why: &str) -> Result<()> {
+    pub(super) fn move_refs(&self, moves: &[Move], reason: Reason) -> Result<()> {
         let deadline = Instant::now() + STALE_LOCK;
         let mut is_reclaimed = false;
         loop {
@@ -166,8 +179,8 @@ impl Store {
             if left.is_empty() {
                 break;
             }
-            let edits = left.iter().map(|left| edit(left, why)).collect::<Result<Vec<RefEdit>>>()?;
-            let Err(error) = self.transact(edits) else { break };
+            let edits = left.iter().map(|left| edit(left, reason)).collect::<Result<Vec<RefEdit>>>()?;
+            let Err(error) = self.transact(edits, reason) else { break };
             if Instant::now() < deadline {
                 // Another git holds a lock for a moment: pack-refs, a fetch.
                 std::thread::sleep(Duration::from_millis(20));
@@ -202,13 +215,16 @@ impl Store {
         Ok(left)
     }
 
-    fn transact(&self, edits: Vec<RefEdit>) -> Result<()> {
+    fn transact(&self, edits: Vec<RefEdit>, reason: Reason) -> Result<()> {
         let git = self.open_git()?;
-        // Only a reflog needs it, where the user wants one for every ref.
-        let committer = objects::committer_now();
-        let mut buffer = gix::date::parse::TimeBuf::default();
-        git.edit_references_as(edits, Some(committer.to_ref(&mut buffer)))
-            .map_err(|error| caused("move refs", &error))?;
+        // Asked for only where the user wants a reflog of every ref.
+        let time = format!("{} +0000", reason.at.seconds());
+        let committer = gix::actor::SignatureRef {
+            name: objects::COMMITTER.into(),
+            email: objects::COMMITTER_EMAIL.into(),
+            time: &time,
+        };
+        git.edit_references_as(edits, Some(committer)).map_err(|error| caused("move refs", &error))?;
         Ok(())
     }
 
@@ -261,7 +277,7 @@ impl Store {
     }
 }
 
-fn edit(one: &Move, why: &str) -> Result<RefEdit> {
+fn edit(one: &Move, reason: Reason) -> Result<RefEdit> {
     // With `Any`, or with the library's own guard on the first parent alone, a ref that was moved or deleted
     // meanwhile would be written over without a word.
     let expected = match &one.old {
@@ -274,6 +290,6 @@ fn edit(one: &Move, why: &str) -> Result<RefEdit> {
         .try_into()
         .map_err(|error| anyhow!("`{}` is no name for a ref: {error}", one.name))?;
     let new = objects::to_gix(one.new.as_ref().context("a move has somewhere to go")?)?;
-    let log = LogChange { message: format!("ralph: {why}").into(), ..LogChange::default() };
+    let log = LogChange { message: format!("ralph: {}", reason.why).into(), ..LogChange::default() };
     Ok(RefEdit::update_with_log(name, new, expected, log))
 }

@@ -42,7 +42,7 @@ impl LoopLock {
 
     /// Takes the lock of this work tree, or refuses and names who has it.
     pub fn take(repository: &Repository) -> Result<Self> {
-        let path = Self::path(repository, repository.work_tree_name());
+        let path = Self::path(repository, &repository.work_tree_name());
         disk::create_private_dir(path.parent().unwrap_or(&path))?;
         let file = OpenOptions::new()
             .read(true)

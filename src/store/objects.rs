@@ -19,6 +19,10 @@ use crate::repository::{HashKind, Person, Sharing};
 
 use super::{caused, disk};
 
+/// Who signs as committer of every commit of ours.
+pub const COMMITTER: &str = "specify ralph";
+pub const COMMITTER_EMAIL: &str = "ralph@localhost";
+
 /// How often a move is tried again when a `git gc` beside us removes an empty folder under our hands.
 const RACES: usize = 5;
 
@@ -79,10 +83,10 @@ impl Quarantine {
         signature: &Signature,
         message: &str,
     ) -> Result<ObjectId> {
-        let committer = committer(signature.committed_at);
+        let committer = person(COMMITTER, COMMITTER_EMAIL, signature.committed_at);
         let author = match &signature.author {
             Some(Person { name, email }) => person(name, email, signature.authored_at),
-            None => self::committer(signature.authored_at),
+            None => person(COMMITTER, COMMITTER_EMAIL, signature.authored_at),
         };
         let commit = gix::objs::Commit {
             tree: to_gix(tree)?,
@@ -174,17 +178,6 @@ impl Quarantine {
 
 fn entry(kind: EntryKind, name: &str, oid: gix::ObjectId) -> gix::objs::tree::Entry {
     gix::objs::tree::Entry { mode: kind.into(), filename: BString::from(name), oid }
-}
-
-/// Who we are, for a reflog, which tells when a ref really moved.
-pub fn committer_now() -> gix::actor::Signature {
-    #[expect(clippy::disallowed_methods, reason = "a reflog is of this machine, not of the story")]
-    let age = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    committer(Timestamp::from_seconds(age.as_secs().cast_signed()))
-}
-
-fn committer(at: Timestamp) -> gix::actor::Signature {
-    person("specify ralph", "ralph@localhost", at)
 }
 
 fn person(name: &str, email: &str, at: Timestamp) -> gix::actor::Signature {

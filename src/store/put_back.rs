@@ -6,9 +6,9 @@
 use anyhow::{Context, Result, anyhow};
 use gix::objs::FindExt;
 
-use crate::record::ObjectId;
+use crate::record::{ObjectId, Timestamp};
 
-use super::append::Move;
+use super::append::{Move, Reason};
 use super::{Store, objects};
 
 /// Where refs stand that we moved away from names of ours.
@@ -30,7 +30,7 @@ pub enum Standing {
 
 impl Store {
     /// Puts the ref `name` back to `expected`, where we left it.
-    pub fn put_back(&self, name: &str, expected: &ObjectId) -> Result<Standing> {
+    pub fn put_back(&self, name: &str, expected: &ObjectId, at: Timestamp) -> Result<Standing> {
         let found = self.tip(name)?;
         if found.as_ref() == Some(expected) {
             return Ok(Standing::Fine);
@@ -52,18 +52,18 @@ impl Store {
                 let path = name.strip_prefix("refs/").unwrap_or(name);
                 let kept = format!("{KEPT_PREFIX}{path}-{}", found.short());
                 if self.tip(&kept)?.is_none() {
-                    self.move_ref(&kept, None, found)?;
+                    self.move_ref(&kept, None, found, at)?;
                 }
                 told.push_str(&format!(", and what it was moved to is kept as {kept}"));
             }
         }
-        self.move_ref(name, found, expected)?;
+        self.move_ref(name, found, expected, at)?;
         Ok(Standing::PutBack(told))
     }
 
-    fn move_ref(&self, name: &str, old: Option<ObjectId>, new: &ObjectId) -> Result<()> {
+    fn move_ref(&self, name: &str, old: Option<ObjectId>, new: &ObjectId, at: Timestamp) -> Result<()> {
         let one = Move { name: name.to_owned(), old, new: Some(new.clone()) };
-        self.move_refs(&[one], "put back").with_context(|| format!("put {name} back"))
+        self.move_refs(&[one], Reason { why: "put back", at }).with_context(|| format!("put {name} back"))
     }
 
     fn has(&self, id: &ObjectId) -> Result<bool> {

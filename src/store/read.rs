@@ -10,7 +10,7 @@ use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionI
 use super::Store;
 use super::message::{self, Envelope};
 use super::objects;
-use super::refs::{LOG_PREFIX, SessionRefs};
+use super::refs::{self, LOG_PREFIX, SessionRefs};
 
 /// A blob of ours is at most one chunk; what is bigger was not written by us.
 const BLOB_LIMIT: u64 = 64 * 1024 * 1024;
@@ -86,9 +86,9 @@ impl Store {
         Ok((!entries.is_empty()).then(|| SessionLog { refs: refs.clone(), entries }))
     }
 
-    /// Whether a ref is there that is not ours and stands where ours would be folders.
-    pub fn blocking_ref(&self, refs: &SessionRefs) -> Result<Option<String>> {
-        for name in refs.parents() {
+    /// A ref that is not ours and stands where the refs of this feature would need a folder.
+    pub fn blocking_ref(&self, feature: &str) -> Result<Option<String>> {
+        for name in refs::folders(feature) {
             if self.tip(&name)?.is_some() {
                 return Ok(Some(name));
             }

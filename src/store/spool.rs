@@ -119,7 +119,16 @@ impl Spool {
     pub fn create(repository: &Repository, place: &Place) -> Result<Self> {
         let root = Self::root(repository);
         let spool = Self { dir: root.join(place.session.as_str()) };
-        let place = pretty_json(place)?;
+        // From the top: the repository may be moved or copied before a recovery.
+        let from_top = |path: &Utf8Path| match &repository.top {
+            Some(top) => path.strip_prefix(top).unwrap_or(path).to_owned(),
+            None => path.to_owned(),
+        };
+        let place = pretty_json(&Place {
+            tasks_path: from_top(&place.tasks_path),
+            progress_path: from_top(&place.progress_path),
+            ..place.clone()
+        })?;
         if spool.dir.exists() {
             disk::write_durably(&spool.dir.join(names::PLACE), &place)?;
         } else {
@@ -171,9 +180,15 @@ impl Spool {
         self.dir.file_name()?.parse().ok()
     }
 
-    /// None where the crash came before it was written: then nothing was started either.
-    pub fn place(&self) -> Result<Option<Place>> {
-        read_json(&self.dir.join(names::PLACE))
+    /// None where something else than us made the folder, or emptied it.
+    pub fn place(&self, repository: &Repository) -> Result<Option<Place>> {
+        let place: Option<Place> = read_json(&self.dir.join(names::PLACE))?;
+        let top = repository.top.clone().unwrap_or_default();
+        Ok(place.map(|place| Place {
+            tasks_path: top.join(&place.tasks_path),
+            progress_path: top.join(&place.progress_path),
+            ..place
+        }))
     }
 
     /// The folder for the record `name`: `start`, `resume`, `end`, or the number of an iteration.
@@ -279,8 +294,18 @@ impl Slot {
 
     /// The commit point: from here on the record will be made, by us or by who comes after us.
     pub fn seal(&self, draft: &Draft) -> Result<()> {
-        // With the objects of the snapshot, which nobody could make again.
-        disk::sync_all_in(&self.dir)?;
+        // With the objects of the snapshot, which nobody could make again. What was written before the agent
+        // started is on the disk since then.
+        for path in disk::children(&self.dir)? {
+            let is_synced = path
+                .file_name()
+                .is_some_and(|name| [names::PROMPT, names::TASKS_BEFORE, names::BEGIN].contains(&name));
+            if path.is_dir() {
+                disk::sync_all_in(&path)?;
+            } else if !is_synced {
+                disk::sync_file(&path)?;
+            }
+        }
         disk::write_durably(&self.path(names::MANIFEST), &pretty_json(draft)?)?;
         disk::sync_dir_if_there(self.dir.parent().unwrap_or(&self.dir))
     }

@@ -71,8 +71,19 @@ pub fn whole_session() -> Scene {
     Scene { name: "a whole session", words: "run --json", opening: Opening::Nothing, until: None }
 }
 
-/// Every scene: a session from start to end, the recovery of what was killed at telling moments, and `resume`.
-pub fn all() -> Vec<Scene> {
+/// A session that ended at its limit is taken up again.
+pub fn resumption() -> Scene {
+    Scene {
+        name: "a resumption",
+        words: "resume --json -n 2",
+        opening: Opening::Limited,
+        // From there on it is a session like any other.
+        until: Some("/2/prompt.md"),
+    }
+}
+
+/// The starts after a session was killed at telling moments.
+pub fn recoveries() -> Vec<Scene> {
     let first = points::list(&fresh(), "run --json");
     let recovery = |name, moment: &str, until| {
         let point = first.iter().find(|point| point.label.contains(moment));
@@ -80,20 +91,17 @@ pub fn all() -> Vec<Scene> {
         Scene { name, words: "run --json", opening: Opening::Killed(point.clone()), until }
     };
     vec![
-        whole_session(),
+        // The task is open again, and a new session begins.
         recovery(
             "the recovery of an iteration that was cut off",
             "/1/manifest.json.new",
-            // The task is open again, and a new session begins.
-            Some("loops/main"),
+            Some("/spool/main.new"),
         ),
-        recovery("the recovery of an iteration between its two refs", "/refs/ralph-snap/001-login/", None),
+        recovery(
+            "the recovery of a start between its two refs",
+            "AT_FDCWD</project>, \"/project/.git/refs/ralph-snap/001-login/",
+            Some("/spool/main.new"),
+        ),
         recovery("the recovery of a session without an end", "/end\"", None),
-        Scene {
-            name: "a resumption",
-            words: "resume --json -n 2",
-            opening: Opening::Limited,
-            until: Some("/2/prompt.md"),
-        },
     ]
 }

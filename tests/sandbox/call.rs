@@ -57,7 +57,7 @@ pub struct Call<'a> {
     sandbox: &'a Sandbox,
     program: Program,
     words: Vec<OsString>,
-    variables: Vec<(OsString, Option<OsString>)>,
+    variables: Vec<(OsString, OsString)>,
     directory: PathBuf,
     stdin: Vec<u8>,
 }
@@ -68,7 +68,7 @@ impl<'a> Call<'a> {
             sandbox,
             program: Program::SpecifyRalph,
             words: words.words(),
-            variables: vec![("RALPH_TEST_CLOCK".into(), Some(clock.into()))],
+            variables: vec![("RALPH_TEST_CLOCK".into(), clock.into())],
             directory: sandbox.repo.clone(),
             stdin: Vec::new(),
         }
@@ -80,12 +80,7 @@ impl<'a> Call<'a> {
     }
 
     pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
-        self.variables.push((name.into(), Some(value.into())));
-        self
-    }
-
-    pub fn env_remove(mut self, name: &str) -> Self {
-        self.variables.push((name.into(), None));
+        self.variables.push((name.into(), value.into()));
         self
     }
 
@@ -106,12 +101,7 @@ impl<'a> Call<'a> {
             command.arg("ralph");
         }
         command.args(&self.words).current_dir(&self.directory);
-        for (name, value) in &self.variables {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
 

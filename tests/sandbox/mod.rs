@@ -21,10 +21,7 @@ use time::OffsetDateTime;
 use time::macros::datetime;
 
 pub use call::{Call, Program, Run, Words};
-pub use running::{PATIENCE, Running, wait_until};
-
-/// The feature of every sandbox, from the top of its repository.
-pub const FEATURE: &str = "specs/001-login";
+pub use running::{PATIENCE, Running};
 
 /// A repository with one feature, and everything around it that programs would otherwise take from the machine.
 #[derive(Debug)]
@@ -48,14 +45,11 @@ struct Settings {
 
 /// What a scene may do that no scene does otherwise.
 #[derive(Debug, Clone, Copy, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "four waivers that have nothing to do with each other")]
 struct Waived {
     /// The scene's agent commits, stages, stashes or switches branches.
     git: bool,
     /// The scene leaves a progress.txt that is not what the record says.
     journal: bool,
-    /// The scene ends while something of ours is still under way.
-    leftovers: bool,
     /// The scene breaks the repository.
     everything: bool,
 }
@@ -113,8 +107,8 @@ impl Sandbox {
     /// The agent plays this script (see `src/agent/script.rs`).
     pub fn agent_script(&self, script: &str) -> &Self {
         self.write("agent.toml", script);
-        self.settings.borrow_mut().agent =
-            "agent = \"scripted\"\n\n[agents.scripted]\ncommand = [\"agent.toml\"]\n".to_owned();
+        let agent = "agent = \"scripted\"\n\n[agents.scripted]\ncommand = [\"agent.toml\"]\n";
+        agent.clone_into(&mut self.settings.borrow_mut().agent);
         self.write_settings()
     }
 
@@ -315,11 +309,6 @@ impl Sandbox {
     /// This scene leaves a journal that is not what the record says.
     pub fn journal_differs(&self) -> &Self {
         self.waive(|waived| waived.journal = true)
-    }
-
-    /// This scene ends while something of ours is still under way.
-    pub fn leaves_something(&self) -> &Self {
-        self.waive(|waived| waived.leftovers = true)
     }
 
     /// This scene breaks the repository; it looks it over itself.

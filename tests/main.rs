@@ -1,6 +1,7 @@
 //! The product through its real programs, and the store as plain git sees it.
 
 mod architecture;
+mod awkward;
 mod crash;
 mod docs;
 mod forward;
@@ -13,5 +14,7 @@ mod refuse;
 mod run;
 mod sandbox;
 mod settings;
+mod size;
 mod stop;
 mod together;
+mod worst;

@@ -1,18 +1,17 @@
 //! Children that run long: agents and validations, with their streams in files.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 use rustix::process::Signal;
 
 use super::family::{Family, Started, reap_orphans};
-use super::{Interrupt, LOCAL_GIT_VARIABLES, Marker, code_of, system};
+use super::{Interrupt, LOCAL_GIT_VARIABLES, Marker, code_of, stream, system};
 use crate::record::{Exit, ExitReason};
 
 /// A program to run, and all that it may see and do. It gets a process group of its own.
@@ -86,8 +85,8 @@ impl Child {
         interrupt: &Interrupt,
         on_tick: &mut dyn FnMut(),
     ) -> Result<Ended> {
-        let stdout = create(&self.stdout)?;
-        let stderr = create(&self.stderr)?;
+        let stdout = stream::create(&self.stdout)?;
+        let stderr = stream::create(&self.stderr)?;
         if let Some(signal) = interrupt.signal() {
             return Ok(Ended::without_leftovers(128 + signal, Some(ExitReason::Interrupted)));
         }
@@ -123,6 +122,9 @@ impl Child {
         let leftovers = if has_left { family.stop_leftovers(interrupt) } else { Vec::new() };
         if reason == Some(ExitReason::OutputLimit) {
             watch.cut_streams()?;
+        }
+        for (stream, path) in watch.streams.iter().zip([&self.stdout, &self.stderr]) {
+            stream::put_back(stream, path)?;
         }
         on_tick();
         let code = match reason {
@@ -196,16 +198,6 @@ fn is_gits_own(name: &str) -> bool {
     LOCAL_GIT_VARIABLES.contains(&name)
         || name.starts_with("GIT_CONFIG_KEY_")
         || name.starts_with("GIT_CONFIG_VALUE_")
-}
-
-/// Appending, so that what several processes write there does not overwrite each other.
-fn create(path: &Utf8Path) -> Result<File> {
-    OpenOptions::new()
-        .create(true)
-        .append(true)
-        .mode(0o600)
-        .open(path)
-        .with_context(|| format!("create {path}"))
 }
 
 /// Asks, insists, and kills; gives how the child itself ended.

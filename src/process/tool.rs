@@ -57,10 +57,11 @@ impl Captured {
         self.code == 0
     }
 
-    /// The first non-empty line of stderr, for messages.
+    /// The line of stderr that says why it failed, for messages: git's last word, or the first one there is.
     pub fn complaint(&self) -> String {
         let stderr = String::from_utf8_lossy(&self.stderr);
-        let line = stderr.lines().map(str::trim).find(|line| !line.is_empty());
+        let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
+        let line = lines().find(|line| line.starts_with("fatal: ")).or_else(|| lines().next());
         line.map_or_else(|| format!("exit code {}", self.code), str::to_owned)
     }
 }

@@ -20,7 +20,7 @@ use super::recorder::Taken;
 use super::{Running, Untick, add_totals, remember};
 
 /// How much of the end of a stream is read for an excerpt, in bytes. Excerpts are a few hundred characters.
-const TAIL: u64 = 64 * 1024;
+const TAIL: usize = 64 * 1024;
 
 /// What came of an iteration, by the engine's own measure.
 struct Measured<'a> {
@@ -49,10 +49,12 @@ impl Running<'_> {
 
         let environment = self.environment(task, &begin);
         let run = self.run_agent(&slot, number, &environment)?;
+        self.mend_spool(&slot, &begin, &prompt, &tasks_bytes)?;
         let is_stopped = run.exit.reason == Some(ExitReason::Interrupted);
         let is_started = run.exit.reason != Some(ExitReason::StartFailed);
         let validation =
             if is_stopped || !is_started { None } else { self.validate(&slot, number, &environment)? };
+        self.mend_spool(&slot, &begin, &prompt, &tasks_bytes)?;
 
         let leftovers =
             run.leftovers.iter().chain(validation.iter().flat_map(|validation| &validation.leftovers));
@@ -201,6 +203,20 @@ impl Running<'_> {
         Ok(Some(validation))
     }
 
+    /// Makes the spool whole again where the child that just ended deleted it.
+    fn mend_spool(&mut self, slot: &Slot, begin: &Begin, prompt: &str, tasks: &[u8]) -> Result<()> {
+        let is_mended = self.recorder.mend_spool()?;
+        if is_mended || !slot.is_begun() {
+            slot.begin(begin, prompt, tasks)?;
+            let folder = self.plan.store.repository().ralph_dir();
+            self.warn(format!("files of the loop in {folder} were deleted while it ran; they are back"));
+        }
+        if let Err(error) = self.lock.hold_on(self.plan.store.repository()) {
+            self.warn(format!("the lock of this loop was deleted, and is not ours any more: {error:#}"));
+        }
+        Ok(())
+    }
+
     fn open_again(&mut self, slot: &Slot, verdict: &Verdict) -> Result<()> {
         if self.plan.untick == Untick::Leave || verdict.to_open.is_empty() {
             return Ok(());
@@ -209,14 +225,20 @@ impl Running<'_> {
         let found = std::fs::read(&self.plan.feature.tasks_path).context("read the task list")?;
         slot.write_once(names::TASKS_FOUND, &found)?;
         let items: Vec<&Item> = verdict.to_open.iter().collect();
-        let changes = set_marks(&self.plan.feature.tasks_path, &items, Mark::Open)?;
+        let changes = match set_marks(&self.plan.feature.tasks_path, &items, Mark::Open) {
+            Ok(changes) => changes,
+            Err(error) => {
+                self.warn(format!("boxes that were ticked too early stay ticked: {error:#}"));
+                return Ok(());
+            }
+        };
         for name in &changes.not_found {
             self.warn(format!("the box of {name} could not be opened again: it is no longer there"));
         }
         Ok(())
     }
 
-    fn compose(&self, begin: Begin, measured: Measured<'_>, ended_at: Timestamp) -> Result<Iteration> {
+    fn compose(&mut self, begin: Begin, measured: Measured<'_>, ended_at: Timestamp) -> Result<Iteration> {
         let Measured { run, validation, verdict, taken } = measured;
         let started_at = begin.started_at;
         let mut iteration = opened(begin, &self.session, ended_at, self.counts(), self.plan.store.head()?);
@@ -246,7 +268,11 @@ impl Running<'_> {
         iteration.decisions = findings.decisions;
         iteration.approaches = findings.approaches;
         let (before, after) = (iteration.head_before.as_ref(), iteration.head_after.as_ref());
-        iteration.commits = self.recorder.work_tree().commits_between(before, after, started_at)?;
+        let commits = self.recorder.work_tree().commits_between(before, after, started_at);
+        iteration.commits = commits.unwrap_or_else(|error| {
+            self.warn(format!("the commits of this iteration cannot be listed: {error:#}"));
+            Vec::new()
+        });
         Ok(iteration)
     }
 
@@ -396,9 +422,8 @@ pub(super) fn context_of(
     iteration: &Iteration,
 ) -> Result<Option<IterationContext>> {
     context_from(iteration, &mut |path| {
-        let bytes = store.file(&entry.commit, path)?.unwrap_or_default();
-        let start = bytes.len().saturating_sub(usize::try_from(TAIL).unwrap_or(usize::MAX));
-        Ok(Tail::of(&bytes[start..], start > 0))
+        let (bytes, is_cut) = store.tail(&entry.commit, path, TAIL)?;
+        Ok(Tail::of(&bytes, is_cut))
     })
 }
 
@@ -409,10 +434,10 @@ fn tail_of(path: &Utf8Path) -> Result<Tail> {
         Err(error) => return Err(error).with_context(|| format!("read {path}")),
     };
     let length = file.metadata().with_context(|| format!("read {path}"))?.len();
-    let start = length.saturating_sub(TAIL);
+    let start = length.saturating_sub(TAIL as u64);
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(start))
-        .and_then(|_| file.take(TAIL).read_to_end(&mut bytes))
+        .and_then(|_| file.take(TAIL as u64).read_to_end(&mut bytes))
         .with_context(|| format!("read {path}"))?;
     Ok(Tail::of(&bytes, start > 0))
 }

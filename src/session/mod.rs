@@ -129,7 +129,7 @@ pub enum Finish {
 
 /// Runs one session from start to a stop reason.
 pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
-    let lock = LoopLock::take(plan.store.repository())?;
+    let mut lock = LoopLock::take(plan.store.repository())?;
     recover::recover(&plan, say)?;
     let tasks = TaskList::read(&plan.feature.tasks_path)?;
     if is_done(&tasks, plan.only.as_ref()) {
@@ -139,7 +139,7 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
         }
         return Ok(Finish::AllDone(tasks.counts()));
     }
-    let mut running = Running::begin(plan, &tasks, &lock, say)?;
+    let mut running = Running::begin(plan, &tasks, &mut lock, say)?;
     let (reason, limit) = running.turns()?;
     let session = running.end(reason, limit)?;
     drop(lock);
@@ -198,6 +198,7 @@ pub(super) struct Running<'a> {
     pub plan: Plan<'a>,
     pub session: Session,
     pub recorder: Recorder<'a>,
+    pub lock: &'a mut LoopLock,
     pub spool: Spool,
     pub history: History,
     /// The number of the next record of an iteration.
@@ -212,7 +213,7 @@ impl<'a> Running<'a> {
     fn begin(
         mut plan: Plan<'a>,
         tasks: &TaskList,
-        lock: &LoopLock,
+        lock: &'a mut LoopLock,
         say: &'a mut dyn FnMut(&Event),
     ) -> Result<Self> {
         let started_at = plan.clock.now();
@@ -255,7 +256,7 @@ impl<'a> Running<'a> {
             is_resumed: earlier.is_some(),
         });
         let started = plan.clock.stopwatch();
-        Ok(Self { plan, session, recorder, spool, history, next, say, is_promised: false, started })
+        Ok(Self { plan, session, recorder, lock, spool, history, next, say, is_promised: false, started })
     }
 
     /// Iterates until a stop reason.

@@ -13,7 +13,7 @@ use crate::record::{
 };
 use crate::redact::Redactor;
 use crate::repository::Repository;
-use crate::store::{Begin, Place, SessionLog, SessionRefs, Slot, Spool, Store, names};
+use crate::store::{Begin, Conflict, Place, SessionLog, SessionRefs, Slot, Spool, Store, names};
 use crate::tasks::{Mark, TaskList, set_marks};
 
 use super::iterate::opened;
@@ -42,7 +42,18 @@ fn of_this_work_tree(repository: &Repository) -> Result<Vec<(Spool, Place)>> {
 pub fn recover(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
     let repository = plan.store.repository();
     for (spool, place) in of_this_work_tree(repository)? {
-        finish(plan, &spool, &place, say).with_context(|| format!("recover session {}", place.session))?;
+        match finish(plan, &spool, &place, say) {
+            Err(error) if error.chain().any(<dyn std::error::Error>::is::<Conflict>) => {
+                let kept = spool.set_aside(repository)?;
+                let told = error.to_string();
+                let told = told.lines().next().unwrap_or_default();
+                warn(
+                    say,
+                    format!("{told}; what session {} had not recorded yet is in {kept}", place.session),
+                );
+            }
+            finished => finished.with_context(|| format!("recover session {}", place.session))?,
+        }
     }
     Spool::remove_passing(repository)?;
     refuse_what_lies_elsewhere(plan)?;
@@ -81,13 +92,15 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Ev
         if let Some(draft) = slot.draft()? {
             recorder.replay(&slot, &draft)?;
         } else if let Some(begin) = slot.read_begin()? {
-            let log = plan.store.session(&refs)?;
-            if log.as_ref().is_some_and(|log| log.iteration(begin.iteration).is_some()) {
+            let Some(log) = plan.store.session(&refs)? else {
+                return Err(Conflict { name: refs.log(), expected: None, found: None }.into());
+            };
+            if log.iteration(begin.iteration).is_some() {
                 // It is recorded; only the removal of its folder was cut off.
                 slot.remove()?;
                 continue;
             }
-            let parts = log.map(|log| progress_parts(plan.store, &log)).transpose()?.unwrap_or_default();
+            let parts = progress_parts(plan.store, &log)?;
             catch_up(&mut recorder, place, &parts, say)?;
             interrupted(plan, &mut recorder, place, &slot, &begin)?;
             warn(
@@ -157,7 +170,11 @@ fn interrupted(
         begin.head_before.as_ref(),
         head_after.as_ref(),
         begin.started_at,
-    )?;
+    );
+    let commits = commits.unwrap_or_else(|error| {
+        recorder.warnings.push(format!("the commits of this iteration cannot be listed: {error:#}"));
+        Vec::new()
+    });
     let mut iteration = opened(begin.clone(), &place.begun, ended_at, counts, head_after);
     iteration.claims = verdict.claims;
     iteration.false_claim = verdict.false_claim;

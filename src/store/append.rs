@@ -9,8 +9,9 @@ use anyhow::{Context, Result, anyhow, bail};
 use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
 
 use crate::process::Tool;
-use crate::record::{LogEntry, ObjectId};
+use crate::record::{LogEntry, ObjectId, Timestamp};
 use crate::redact::Redactor;
+use crate::repository::Repository;
 
 use super::files::{FileWriter, pretty_json};
 use super::message::{self, Snapshot, Subject};
@@ -25,11 +26,24 @@ const STALE_LOCK: Duration = Duration::from_secs(1);
 
 /// A ref that is to go from one value to another.
 #[derive(Debug)]
-struct Move {
-    name: String,
-    old: Option<ObjectId>,
+pub(super) struct Move {
+    pub name: String,
+    pub old: Option<ObjectId>,
     /// None where it stays.
-    new: Option<ObjectId>,
+    pub new: Option<ObjectId>,
+}
+
+/// What a reflog says of a move, where the user wants one of every ref.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reason {
+    pub why: &'static str,
+    pub at: Timestamp,
+}
+
+impl Reason {
+    fn of(draft: &Draft) -> Self {
+        Self { why: draft.kind.as_str(), at: draft.committed_at }
+    }
 }
 
 /// Somebody else moved a ref of the session: nothing was written over.
@@ -44,6 +58,13 @@ impl std::fmt::Display for Conflict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let short =
             |id: &Option<ObjectId>| id.as_ref().map_or("nothing".to_owned(), |id| id.short().to_owned());
+        if self.found.is_none() {
+            return write!(
+                f,
+                "{} was deleted by somebody, and what it pointed at is gone\nhint: the iteration stays in the spool; the next start keeps its files and goes on in a new session",
+                self.name
+            );
+        }
         write!(
             f,
             "{} was moved by somebody else: expected {}, found {}\nhint: the iteration stays in the spool; put the ref back with `git update-ref {} {}` and run `specify ralph resume`",
@@ -71,7 +92,7 @@ impl Store {
         if tip == draft.parent {
             let commit = self.write_objects(slot, draft, redactor)?;
             let log = Move { name: refs.log(), old: tip, new: Some(commit.clone()) };
-            self.move_refs(&[log, snapshot], draft)?;
+            self.move_refs(&[log, snapshot], Reason::of(draft))?;
             return Ok(commit);
         }
         let Some(done) = self.find_done(tip.as_ref(), draft)? else {
@@ -79,7 +100,7 @@ impl Store {
         };
         // Refs move one after the other, and the earlier try may have died between the two.
         if self.tip(&snapshot.name)? == snapshot.old {
-            self.move_refs(&[snapshot], draft)?;
+            self.move_refs(&[snapshot], Reason::of(draft))?;
         }
         Ok(done)
     }
@@ -145,12 +166,12 @@ impl Store {
             committed_at: draft.committed_at,
         };
         let commit = quarantine.write_commit(&tree, draft.parent.as_slice(), &signature, &message)?;
-        quarantine.publish(&self.repository().common_dir.join("objects"))?;
+        quarantine.publish(&self.repository().common_dir.join("objects"), self.repository().sharing)?;
         Ok(commit)
     }
 
     /// Moves refs in one transaction, each from its expected value, and makes that durable.
-    fn move_refs(&self, moves: &[Move], draft: &Draft) -> Result<()> {
+    pub(super) fn move_refs(&self, moves: &[Move], reason: Reason) -> Result<()> {
         let deadline = Instant::now() + STALE_LOCK;
         let mut is_reclaimed = false;
         loop {
@@ -158,8 +179,8 @@ impl Store {
             if left.is_empty() {
                 break;
             }
-            let edits = left.iter().map(|left| edit(left, draft)).collect::<Result<Vec<RefEdit>>>()?;
-            let Err(error) = self.transact(edits, draft) else { break };
+            let edits = left.iter().map(|left| edit(left, reason)).collect::<Result<Vec<RefEdit>>>()?;
+            let Err(error) = self.transact(edits, reason) else { break };
             if Instant::now() < deadline {
                 // Another git holds a lock for a moment: pack-refs, a fetch.
                 std::thread::sleep(Duration::from_millis(20));
@@ -194,10 +215,10 @@ impl Store {
         Ok(left)
     }
 
-    fn transact(&self, edits: Vec<RefEdit>, draft: &Draft) -> Result<()> {
+    fn transact(&self, edits: Vec<RefEdit>, reason: Reason) -> Result<()> {
         let git = self.open_git()?;
         // Asked for only where the user wants a reflog of every ref.
-        let time = format!("{} +0000", draft.committed_at.seconds());
+        let time = format!("{} +0000", reason.at.seconds());
         let committer = gix::actor::SignatureRef {
             name: objects::COMMITTER.into(),
             email: objects::COMMITTER_EMAIL.into(),
@@ -237,10 +258,15 @@ impl Store {
         Ok(is_any)
     }
 
-    /// Syncs a loose ref and every folder above it that may be new.
+    /// Syncs a loose ref and every folder above it that may be new, and lets in whom the repository lets in.
     fn sync_ref(&self, name: &str) -> Result<()> {
-        let common = &self.repository().common_dir;
+        let Repository { common_dir: common, sharing, .. } = self.repository();
         let path = common.join(name);
+        for path in [path.clone(), common.join("logs").join(name)] {
+            for made in path.ancestors().take_while(|made| made.file_name() != Some("refs")) {
+                disk::share(made, *sharing)?;
+            }
+        }
         // It may be packed by now: then it is git's to keep.
         disk::sync_file_if_there(&path)?;
         let folders = path.ancestors().skip(1).take_while(|folder| *folder != common);
@@ -251,7 +277,7 @@ impl Store {
     }
 }
 
-fn edit(one: &Move, draft: &Draft) -> Result<RefEdit> {
+fn edit(one: &Move, reason: Reason) -> Result<RefEdit> {
     // With `Any`, or with the library's own guard on the first parent alone, a ref that was moved or deleted
     // meanwhile would be written over without a word.
     let expected = match &one.old {
@@ -264,6 +290,6 @@ fn edit(one: &Move, draft: &Draft) -> Result<RefEdit> {
         .try_into()
         .map_err(|error| anyhow!("`{}` is no name for a ref: {error}", one.name))?;
     let new = objects::to_gix(one.new.as_ref().context("a move has somewhere to go")?)?;
-    let log = LogChange { message: format!("ralph: {}", draft.kind.as_str()).into(), ..LogChange::default() };
+    let log = LogChange { message: format!("ralph: {}", reason.why).into(), ..LogChange::default() };
     Ok(RefEdit::update_with_log(name, new, expected, log))
 }

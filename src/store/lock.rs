@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -50,6 +51,9 @@ impl LoopLock {
             .truncate(false)
             .open(&path)
             .with_context(|| format!("open {path}"))?;
+        for made in path.ancestors().take(3) {
+            disk::share(made, repository.sharing)?;
+        }
         let asked = Instant::now();
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -65,6 +69,19 @@ impl LoopLock {
         // Whoever had it before is not who has it now.
         file.set_len(0).with_context(|| format!("write {path}"))?;
         Ok(Self { file, path })
+    }
+
+    /// Takes the lock again where its file was deleted under us, so that no second loop gets in beside us.
+    pub fn hold_on(&mut self, repository: &Repository) -> Result<()> {
+        let there = self.path.metadata().ok().map(|there| (there.dev(), there.ino()));
+        let ours = self.file.metadata().context("look at the lock")?;
+        if there == Some((ours.dev(), ours.ino())) {
+            return Ok(());
+        }
+        self.file.rewind().context("read the lock")?;
+        let holder = read_holder(&mut self.file);
+        *self = Self::take(repository)?;
+        holder.map_or(Ok(()), |holder| self.name_holder(&holder))
     }
 
     /// Writes down who holds it.

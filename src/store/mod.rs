@@ -11,6 +11,7 @@ mod last;
 mod lock;
 mod message;
 mod objects;
+mod put_back;
 mod read;
 mod refs;
 #[cfg(test)]
@@ -24,6 +25,7 @@ pub use files::{FileProof, Manifest};
 pub use lock::{Holder, LoopLock};
 pub use message::Snapshot;
 pub use objects::{Quarantine, Signature};
+pub use put_back::Standing;
 pub use read::SessionLog;
 pub use refs::{SessionRefs, check_feature, slug};
 pub use spool::{Begin, Draft, Place, Slot, Spool, names};

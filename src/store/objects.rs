@@ -15,7 +15,7 @@ use gix::objs::bstr::BString;
 use gix::objs::tree::EntryKind;
 
 use crate::record::{ObjectId, Timestamp};
-use crate::repository::{HashKind, Person};
+use crate::repository::{HashKind, Person, Sharing};
 
 use super::{caused, disk};
 
@@ -105,7 +105,7 @@ impl Quarantine {
     ///
     /// What is there already is verified, and made young again, so that no `git prune` takes it before our ref
     /// points at it. An object that is there but broken is replaced.
-    pub fn publish(&self, objects: &Utf8Path) -> Result<()> {
+    pub fn publish(&self, objects: &Utf8Path, sharing: Option<Sharing>) -> Result<()> {
         let found = self.list()?;
         for (_, path) in &found {
             disk::sync_file(path)?;
@@ -117,7 +117,9 @@ impl Quarantine {
             if target.exists() && self.is_sound(objects, name) && freshen(&target).is_ok() {
                 fs::remove_file(path).with_context(|| format!("remove {path}"))?;
             } else {
+                disk::share(path, sharing)?;
                 move_into(path, &folder, &target)?;
+                disk::share(&folder, sharing)?;
             }
             touched.push(folder);
         }

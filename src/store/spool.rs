@@ -138,6 +138,9 @@ impl Spool {
             disk::write_durably(&draft.join(names::PLACE), &place)?;
             fs::rename(&draft, &spool.dir).with_context(|| format!("create {}", spool.dir))?;
         }
+        // The folders are for all who share the repository; what a session holds is for its user alone.
+        disk::share(&repository.ralph_dir(), repository.sharing)?;
+        disk::share(&root, repository.sharing)?;
         disk::sync_dir_if_there(&root)?;
         disk::sync_dir_if_there(&repository.ralph_dir())?;
         Ok(spool)
@@ -166,6 +169,11 @@ impl Spool {
         let is_session =
             |dir: &Utf8PathBuf| dir.file_name().is_some_and(|name| name.parse::<SessionId>().is_ok());
         Ok(folders.into_iter().filter(is_session).map(|dir| Self { dir }).collect())
+    }
+
+    /// Whether nobody deleted it.
+    pub fn is_whole(&self) -> bool {
+        self.dir.join(names::PLACE).is_file()
     }
 
     pub fn session(&self) -> Option<SessionId> {
@@ -203,6 +211,21 @@ impl Spool {
     /// The private index of the session's snapshots, and other things that die with the session.
     pub fn scratch(&self) -> Utf8PathBuf {
         self.dir.join("scratch")
+    }
+
+    /// Puts it where no recovery looks, for what is in it has no place in the record any more. Gives where.
+    pub fn set_aside(&self, repository: &Repository) -> Result<Utf8PathBuf> {
+        let kept = repository.ralph_dir().join("kept");
+        disk::create_private_dir(&kept)?;
+        let name = self.dir.file_name().unwrap_or_default();
+        let mut number = 1;
+        let mut place = kept.join(format!("{number}-{name}"));
+        while place.exists() {
+            number += 1;
+            place = kept.join(format!("{number}-{name}"));
+        }
+        fs::rename(&self.dir, &place).with_context(|| format!("move {} to {place}", self.dir))?;
+        Ok(place)
     }
 
     /// Removes it all at once, as others see it.
@@ -246,6 +269,11 @@ impl Slot {
     /// tasks.md as the agent left it, if boxes in it may have been opened since.
     pub fn tasks_found(&self) -> Result<Option<Vec<u8>>> {
         disk::read_if_there(&self.path(names::TASKS_FOUND))
+    }
+
+    /// Whether it says what was known before the agent started.
+    pub fn is_begun(&self) -> bool {
+        [names::BEGIN, names::PROMPT, names::TASKS_BEFORE].iter().all(|name| self.path(name).is_file())
     }
 
     pub fn read_begin(&self) -> Result<Option<Begin>> {

@@ -128,7 +128,7 @@ impl<'a> Writer<'a> {
         writer.append_progress(&slot, &text, &mut files)?;
         let snapshot = writer.take_snapshot(&slot, "the start")?;
         let begun = writer.session.clone();
-        writer.append(&slot, RecordKind::Start, (None, Some(begun)), snapshot, files)?;
+        writer.append(&slot, (RecordKind::Start, (None, Some(begun))), snapshot, files)?;
         Ok(writer)
     }
 

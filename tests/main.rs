@@ -1,7 +1,5 @@
 //! The product through its real programs, and the store as plain git sees it.
 
-#![expect(clippy::unwrap_used, reason = "a scene that cannot go on is a failed test")]
-
 mod architecture;
 mod awkward;
 mod crash;

@@ -95,7 +95,7 @@ fn git(dir: &Utf8Path, words: &[&str], stdin: &str) -> Result<String> {
 /// Changes five files and takes a snapshot, `count` times.
 fn snapshots(dir: &Utf8Path, first: u32, count: u32) -> Result<()> {
     let store: Store = synthetic::store(dir, Syncing::Never)?;
-    let tree = WorkTree::new(store.repository())?;
+    let mut tree = WorkTree::new(store.repository())?;
     let (index, objects) = (dir.join(".git/bench-index"), dir.join(".git/objects"));
     let workshop = Workshop { index: &index, objects: &objects, max_file: 5 << 20 };
     for step in 0..count {

@@ -128,7 +128,7 @@ impl<'a> Writer<'a> {
         writer.append_progress(&slot, &text, &mut files)?;
         let snapshot = writer.take_snapshot(&slot, "the start")?;
         let begun = writer.session.clone();
-        writer.append(&slot, RecordKind::Start, (None, Some(begun)), snapshot, files)?;
+        writer.append(&slot, (RecordKind::Start, (None, Some(begun))), snapshot, files)?;
         Ok(writer)
     }
 
@@ -168,7 +168,7 @@ impl<'a> Writer<'a> {
         }
         let entry = journal::entry(&iteration, "assertion `left == right` failed\n  left: 3\n right: 4");
         self.append_progress(&slot, &entry, &mut files)?;
-        self.append(&slot, RecordKind::Iteration, (Some(iteration), None), snapshot, files)
+        self.append(&slot, (RecordKind::Iteration, (Some(iteration), None)), snapshot, files)
     }
 
     /// Ends the session, and leaves tasks.md and progress.txt as the record has them.
@@ -182,11 +182,11 @@ impl<'a> Writer<'a> {
         self.session.tasks_remaining = TASKS - self.session.tasks_done;
         let ended = self.session.clone();
         let snapshot = self.snapshot.clone();
-        self.append(&slot, RecordKind::End, (None, Some(ended)), snapshot, Vec::new())?;
+        self.append(&slot, (RecordKind::End, (None, Some(ended))), snapshot, Vec::new())?;
         fs::write(self.dir.join(FEATURE).join("progress.txt"), &self.progress)?;
         fs::write(self.dir.join(FEATURE).join("tasks.md"), task_list(done_after(self.written)))?;
         self.store.note_last_written(FEATURE, &self.session.id)?;
-        self.spool.remove()?;
+        self.spool.remove(self.store.repository())?;
         Ok(SessionRefs::new(FEATURE, self.session.id))
     }
 
@@ -207,8 +207,7 @@ impl<'a> Writer<'a> {
     fn append(
         &mut self,
         slot: &Slot,
-        kind: RecordKind,
-        (iteration, session_json): (Option<Iteration>, Option<Session>),
+        (kind, (iteration, session_json)): (RecordKind, (Option<Iteration>, Option<Session>)),
         snapshot: Option<ObjectId>,
         files: Vec<(String, String)>,
     ) -> Result<()> {
@@ -364,7 +363,7 @@ fn place(store: &Store, session: &Session) -> Place {
         session: session.id.clone(),
         feature: FEATURE.to_owned(),
         feature_name: "001-login".to_owned(),
-        work_tree: store.repository().work_tree_name().to_owned(),
+        work_tree: store.repository().work_tree_name(),
         tasks_path: dir.join("tasks.md"),
         progress_path: dir.join("progress.txt"),
         host: "bench".to_owned(),

@@ -16,6 +16,8 @@ pub struct Repository {
     /// The git directory that all work trees of the repository share.
     pub common_dir: Utf8PathBuf,
     pub hash: HashKind,
+    /// `core.sharedRepository`; none where only the umask counts.
+    pub sharing: Option<Sharing>,
     /// What git would write as the author of a commit, where it knows a name and an address.
     pub author: Option<Person>,
 }
@@ -25,6 +27,45 @@ pub struct Repository {
 pub enum HashKind {
     Sha1,
     Sha256,
+}
+
+/// For whom files in the git directory are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sharing {
+    /// At least these permissions.
+    AtLeast(u32),
+    /// These, whatever the umask says.
+    Exactly(u32),
+}
+
+impl Sharing {
+    fn parse(value: &str) -> Option<Self> {
+        match value.to_ascii_lowercase().as_str() {
+            "group" | "true" | "yes" | "on" | "1" => Some(Self::AtLeast(0o660)),
+            "all" | "world" | "everybody" | "2" => Some(Self::AtLeast(0o664)),
+            octal if octal.len() > 1 => {
+                u32::from_str_radix(octal, 8).ok().filter(|mode| mode & 0o600 == 0o600).map(Self::Exactly)
+            }
+            _ => None,
+        }
+    }
+
+    /// The mode that a file or folder gets which was made with `mode`.
+    pub fn mode(self, mode: u32, is_dir: bool) -> u32 {
+        let (Self::AtLeast(mut shared) | Self::Exactly(mut shared)) = self;
+        if mode & 0o200 == 0 {
+            shared &= !0o222;
+        }
+        if mode & 0o100 != 0 {
+            shared |= (shared & 0o444) >> 2;
+        }
+        let kept = match self {
+            Self::AtLeast(_) => mode,
+            Self::Exactly(_) => mode & !0o777,
+        };
+        // What is made in a shared folder belongs to the folder's group.
+        kept | shared | if is_dir { 0o2000 } else { 0 }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +108,7 @@ impl Repository {
             git_dir: git_dir.into(),
             common_dir: common_dir.into(),
             hash: if hash == "sha256" { HashKind::Sha256 } else { HashKind::Sha1 },
+            sharing: last(&settings, "core.sharedrepository").and_then(Sharing::parse),
             author: known_author(&settings, author),
         };
         refuse_what_is_not_supported(&settings)?;
@@ -88,8 +130,12 @@ impl Repository {
     }
 
     /// A name for this work tree that no other of the same repository has.
-    pub fn work_tree_name(&self) -> &str {
-        if self.git_dir == self.common_dir { "main" } else { self.git_dir.file_name().unwrap_or("linked") }
+    pub fn work_tree_name(&self) -> String {
+        if self.git_dir == self.common_dir {
+            return "main".to_owned();
+        }
+        // A linked work tree may well be called `main`, too.
+        format!("linked-{}", self.git_dir.file_name().unwrap_or_default())
     }
 }
 
@@ -170,6 +216,23 @@ mod tests {
             assert!(error.to_string().contains("\nhint: "), "{error}");
         }
         refuse_what_is_not_supported(&[setting("extensions.refstorage", "files")]).unwrap();
+    }
+
+    #[test]
+    fn files_are_shared_as_git_shares_them() {
+        for (value, made, is_dir, expected) in [
+            ("group", 0o100_444, false, Some(0o100_444)),
+            ("group", 0o100_400, false, Some(0o100_440)),
+            ("true", 0o100_600, false, Some(0o100_660)),
+            ("group", 0o040_700, true, Some(0o042_770)),
+            ("all", 0o040_700, true, Some(0o042_775)),
+            ("0640", 0o100_644, false, Some(0o100_640)),
+            ("umask", 0, false, None),
+            ("0", 0, false, None),
+        ] {
+            let sharing = Sharing::parse(value);
+            assert_eq!(sharing.map(|sharing| sharing.mode(made, is_dir)), expected, "{value} {made:o}");
+        }
     }
 
     #[test]

@@ -1,1 +1,20 @@
-//! Tests.
+//! The product through its real programs, and the store as plain git sees it.
+
+mod architecture;
+mod awkward;
+mod crash;
+mod docs;
+mod forward;
+mod journal;
+mod places;
+mod read;
+mod reader;
+mod redact;
+mod refuse;
+mod run;
+mod sandbox;
+mod settings;
+mod size;
+mod stop;
+mod together;
+mod worst;

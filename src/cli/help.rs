@@ -14,7 +14,8 @@ Environment variables:
   SPECKIT_RALPH_<KEY>           Any setting: SPECKIT_RALPH_MAX_ITERATIONS for max-iterations
   SPECIFY_FEATURE_DIRECTORY     Feature directory, where --feature is not given
   NO_COLOR                      No colours, where --color is not given
-  Children get RALPH_SESSION, RALPH_ITERATION, RALPH_TASK, RALPH_FEATURE, RALPH_TASKS, RALPH_PROGRESS
+  Children get RALPH_SESSION, RALPH_ITERATION, RALPH_TASK, RALPH_ATTEMPT, RALPH_FEATURE, RALPH_TASKS,
+  RALPH_PROGRESS
 
 Settings: .specify/ralph.toml < git config ralph.* < environment < flags; `specify ralph config` shows them
 

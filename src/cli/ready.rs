@@ -14,7 +14,7 @@ use crate::process::{self, Interrupt, Limits as ChildLimits};
 use crate::progress::{Choice, SystemCapturedProgress};
 use crate::prompt::Template;
 use crate::record::Refusal;
-use crate::session::{self, Completion, Limits, Plan, Snapshots, Untick};
+use crate::session::{self, Completion, Limits, Plan, Prompting, Snapshots, Untick};
 use crate::store::{SessionRefs, Store};
 use crate::tasks::TaskList;
 
@@ -33,18 +33,16 @@ pub struct Wish {
     pub flags: Flags,
 }
 
-/// Everything of a plan that the project and the settings decide.
-pub struct Ready {
+/// What the project says, before any agent is asked for.
+pub struct Settings {
     config: Config,
     root: Utf8PathBuf,
-    settings: AgentSettings,
-    agent: Box<dyn Agent>,
     pub template: Template,
-    clock: Clock,
 }
 
-impl Ready {
-    pub fn new(store: &Store, feature: &Feature, caller: &Caller, wish: &Wish) -> Result<Self> {
+impl Settings {
+    /// Reads the settings, and refuses a task list that a loop can do nothing with.
+    pub fn read(store: &Store, feature: &Feature, caller: &Caller, wish: &Wish) -> Result<Self> {
         let root = feature::project_root(&caller.directory, store.repository().work_tree()?);
         let config = load(&root, caller, wish.flags.clone())?;
         let tasks = TaskList::read(&feature.tasks_path)?;
@@ -55,10 +53,46 @@ impl Ready {
             let message = format!("there is no task {name} in {}", feature.tasks_path);
             return Err(Refusal::new(message).hinted("`specify ralph tasks` lists them").into());
         }
+        let template = Template::find(&root)?;
+        Ok(Self { config, root, template })
+    }
+
+    /// The prompt that a new session would begin with.
+    pub fn next_prompt(&self, feature: &Feature, wish: &Wish) -> Result<Option<String>> {
+        self.template.check()?;
+        let prompting = Prompting {
+            feature,
+            template: &self.template,
+            max_iterations: self.config.limits.max_iterations,
+            validation_command: self.config.validation.command.as_deref(),
+            progress: &strategy(&self.config),
+        };
+        prompting.next(wish.only.as_ref())
+    }
+}
+
+fn strategy(config: &Config) -> SystemCapturedProgress {
+    let choice = if config.progress.tail { Choice::BlindTail } else { Choice::Excerpt };
+    SystemCapturedProgress::with_limits(config.progress.max_entries, config.progress.max_chars)
+        .with_choice(choice)
+}
+
+/// Everything of a plan that the project and the settings decide.
+pub struct Ready {
+    config: Config,
+    root: Utf8PathBuf,
+    settings: AgentSettings,
+    agent: Box<dyn Agent>,
+    template: Template,
+    clock: Clock,
+}
+
+impl Ready {
+    pub fn new(settings: Settings, caller: &Caller) -> Result<Self> {
+        let Settings { config, root, template } = settings;
         let lookup = |name: &str| variable(caller, name);
         let settings = agent_settings(&config, &lookup)?;
         let agent = agent::build(&settings, &own_program()?)?;
-        let template = Template::find(&root)?;
         let clock = Clock::new(lookup(Clock::VARIABLE).as_deref())?;
         Ok(Self { config, root, settings, agent, template, clock })
     }
@@ -81,14 +115,13 @@ impl Ready {
         interrupt: &'a Interrupt,
     ) -> Result<Plan<'a>> {
         session::check_progress_file(&feature.progress_path).map_err(refusal)?;
+        session::check_refs(store, feature)?;
         let Config { limits, validation, progress, snapshots, redaction, .. } = &self.config;
         let output = self.config.max_output.unwrap_or(u64::MAX);
         let idle = match self.settings.idle_by_default() {
             Some(_) => self.config.idle_timeout,
             None => self.config.silence_of_commands(),
         };
-        let strategy = SystemCapturedProgress::with_limits(progress.max_entries, progress.max_chars)
-            .with_choice(if progress.tail { Choice::BlindTail } else { Choice::Excerpt });
         Ok(Plan {
             store,
             feature,
@@ -102,7 +135,7 @@ impl Ready {
                 idle: None,
                 output,
             },
-            progress: Box::new(strategy),
+            progress: Box::new(strategy(&self.config)),
             excerpt_chars: progress.max_chars,
             limits: Limits {
                 max_iterations: limits.max_iterations,

@@ -4,8 +4,10 @@ use std::io::{Write, stderr};
 
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
+use serde::Serialize;
 
-use crate::progress::journal;
+use crate::progress::journal::{self, Difference};
+use crate::record::SessionId;
 use crate::redact::Redactor;
 use crate::session;
 use crate::store::{SessionLog, Store};
@@ -13,9 +15,10 @@ use crate::view::style::one_line;
 
 use super::caller::Caller;
 use super::exit_code::ExitCode;
+use super::log::print_json;
 use super::output::{stdout, warn};
 use super::sessions::{self, Choice};
-use super::{RebuildArgs, place};
+use super::{Json, RebuildArgs, place};
 
 /// progress.txt, and what the record says it should be.
 struct Journal {
@@ -43,10 +46,15 @@ pub fn run(args: &RebuildArgs, caller: &Caller) -> Result<ExitCode> {
         session::expected_progress(&store, &log)?
     };
     let journal = Journal { store, log, path, rebuilt, found, plain };
+    let report = if args.check { journal.check()? } else { journal.write()? };
     let mut out = stdout();
-    let code = if args.check { journal.check(&mut out)? } else { journal.write(&mut out)? };
+    match args.read.json {
+        Json { json: true } => print_json(&mut out, &report)?,
+        Json { json: false } => report.write(&mut out)?,
+    }
     out.flush()?;
-    Ok(code)
+    let is_right = !args.check || matches!(report.state, State::Equal | State::Added);
+    Ok(if is_right { ExitCode::Done } else { ExitCode::NotDone })
 }
 
 /// The session last written from this work tree, else the newest; of the feature that is asked for.
@@ -97,36 +105,33 @@ fn read(path: &Utf8Path) -> Result<Option<Vec<u8>>> {
 }
 
 impl Journal {
-    fn check(&self, out: &mut impl Write) -> Result<ExitCode> {
-        let Self { log, path, rebuilt, .. } = self;
-        let Some(found) = &self.plain else {
-            writeln!(out, "{path} is missing; session {} has {} bytes of it", log.id(), rebuilt.len())?;
-            return Ok(ExitCode::NotDone);
+    fn report(&self) -> Report<'_> {
+        let state = match &self.plain {
+            None => State::Missing,
+            Some(found) if *found == self.rebuilt => State::Equal,
+            Some(found) if found.starts_with(&self.rebuilt) => State::Added,
+            Some(_) => State::Differs,
         };
-        self.mention_others(found)?;
-        if found == rebuilt {
-            writeln!(out, "{path} equals the record of session {}, {} bytes", log.id(), rebuilt.len())?;
-            return Ok(ExitCode::Done);
+        let found = self.plain.as_ref().filter(|_| state == State::Differs);
+        Report {
+            session: self.log.id(),
+            path: &self.path,
+            state,
+            bytes: self.rebuilt.len(),
+            added: self.plain.as_ref().map_or(0, |found| found.len().saturating_sub(self.rebuilt.len())),
+            difference: found.and_then(|found| journal::difference(&self.rebuilt, found)).map(
+                |Difference { line, expected, found }| Differing { line, record: expected, file: found },
+            ),
+            action: Action::Checked,
+            kept: None,
         }
-        if found.starts_with(rebuilt) {
-            let added = found.len() - rebuilt.len();
-            writeln!(
-                out,
-                "{path} equals the record of session {}; {added} bytes were added since",
-                log.id()
-            )?;
-            return Ok(ExitCode::Done);
+    }
+
+    fn check(&self) -> Result<Report<'_>> {
+        if let Some(found) = &self.plain {
+            self.mention_others(found)?;
         }
-        writeln!(out, "{path} differs from the record of session {}", log.id())?;
-        if let Some(difference) = journal::difference(rebuilt, found) {
-            let shown = |line: Option<String>| line.map_or("(the end)".to_owned(), |line| one_line(&line));
-            writeln!(out, "line {}:", difference.line)?;
-            writeln!(out, "  record  {}", shown(difference.expected))?;
-            writeln!(out, "  file    {}", shown(difference.found))?;
-        }
-        let hint = "hint: `specify ralph rebuild` writes the file anew and keeps the old one";
-        let _closed = writeln!(stderr(), "{hint}").is_err();
-        Ok(ExitCode::NotDone)
+        Ok(self.report())
     }
 
     /// Sessions of the same feature that the file does not name: they came from elsewhere, and change nothing.
@@ -143,31 +148,148 @@ impl Journal {
         Ok(())
     }
 
-    fn write(&self, out: &mut impl Write) -> Result<ExitCode> {
-        let Self { path, rebuilt, .. } = self;
-        match (&self.found, &self.plain) {
-            (Some(_), Some(plain)) if plain == rebuilt => writeln!(out, "{path} is what the record says")?,
-            (Some(_), Some(plain)) if plain.starts_with(rebuilt) => {
-                writeln!(out, "{path} is what the record says; the text added since stays")?;
-            }
-            (Some(found), Some(_)) => {
-                let kept = self.store.keep("progress.txt", found)?;
-                overwrite(path, rebuilt)?;
-                writeln!(out, "wrote {path}; what it held before is kept in {kept}")?;
-            }
-            _ => {
-                if let Some(folder) = path.parent() {
+    fn write(&self) -> Result<Report<'_>> {
+        let mut report = self.report();
+        report.action = Action::Left;
+        if matches!(report.state, State::Equal | State::Added) {
+            return Ok(report);
+        }
+        match &self.found {
+            Some(found) => report.kept = Some(self.store.keep("progress.txt", found)?),
+            None => {
+                if let Some(folder) = self.path.parent() {
                     std::fs::create_dir_all(folder).with_context(|| format!("create {folder}"))?;
                 }
-                overwrite(path, rebuilt)?;
-                writeln!(out, "wrote {path}")?;
             }
         }
-        Ok(ExitCode::Done)
+        overwrite(&self.path, &self.rebuilt)?;
+        report.action = Action::Written;
+        Ok(report)
+    }
+}
+
+/// What was found, and what was done about it.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    session: &'a SessionId,
+    path: &'a Utf8Path,
+    /// Of the file, before anything was done.
+    state: State,
+    /// Length of the journal by the record.
+    bytes: usize,
+    /// How much longer the file was.
+    added: usize,
+    difference: Option<Differing>,
+    action: Action,
+    /// Where the file is now that was written over.
+    kept: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    Missing,
+    Equal,
+    /// Equal, with text behind it that is of no record.
+    Added,
+    Differs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Checked,
+    /// The file said what the record says.
+    Left,
+    Written,
+}
+
+/// The first line that differs; none where one of the two has come to its end.
+#[derive(Debug, Serialize)]
+struct Differing {
+    line: usize,
+    record: Option<String>,
+    file: Option<String>,
+}
+
+impl Report<'_> {
+    fn write(&self, out: &mut impl Write) -> Result<()> {
+        let Self { session, path, bytes, added, .. } = self;
+        match (self.action, self.state) {
+            (Action::Written, _) => match &self.kept {
+                Some(kept) => writeln!(out, "wrote {path}; what it held before is kept in {kept}")?,
+                None => writeln!(out, "wrote {path}")?,
+            },
+            (Action::Left, State::Added) => {
+                writeln!(out, "{path} is what the record says; the text added since stays")?;
+            }
+            (Action::Left, _) => writeln!(out, "{path} is what the record says")?,
+            (Action::Checked, State::Missing) => {
+                writeln!(out, "{path} is missing; session {session} has {bytes} bytes of it")?;
+            }
+            (Action::Checked, State::Equal) => {
+                writeln!(out, "{path} equals the record of session {session}, {bytes} bytes")?;
+            }
+            (Action::Checked, State::Added) => {
+                writeln!(
+                    out,
+                    "{path} equals the record of session {session}; {added} bytes were added since"
+                )?;
+            }
+            (Action::Checked, State::Differs) => {
+                writeln!(out, "{path} differs from the record of session {session}")?;
+                if let Some(Differing { line, record, file }) = &self.difference {
+                    let shown = |line: &Option<String>| {
+                        line.as_ref().map_or("(the end)".to_owned(), |it| one_line(it))
+                    };
+                    writeln!(out, "line {line}:")?;
+                    writeln!(out, "  record  {}", shown(record))?;
+                    writeln!(out, "  file    {}", shown(file))?;
+                }
+                let hint = "hint: `specify ralph rebuild` writes the file anew and keeps the old one";
+                let _closed = writeln!(stderr(), "{hint}").is_err();
+            }
+        }
+        Ok(())
     }
 }
 
 /// In place, so that open editors see it.
 fn overwrite(path: &Utf8Path, bytes: &[u8]) -> Result<()> {
     std::fs::write(path, bytes).with_context(|| format!("write {path}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_is_told_in_words_and_in_json() {
+        let session: SessionId = "20261121-204512-3f9a0c1d".parse().unwrap();
+        let report = Report {
+            session: &session,
+            path: Utf8Path::new("/p/progress.txt"),
+            state: State::Differs,
+            bytes: 7,
+            added: 0,
+            difference: Some(Differing { line: 2, record: Some("one".to_owned()), file: None }),
+            action: Action::Checked,
+            kept: None,
+        };
+        let mut out = Vec::new();
+        report.write(&mut out).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "/p/progress.txt differs from the record of session 20261121-204512-3f9a0c1d\n\
+             line 2:\n  record  one\n  file    (the end)\n"
+        );
+        assert_eq!(
+            serde_json::to_value(&report).unwrap(),
+            serde_json::json!({
+                "session": "20261121-204512-3f9a0c1d", "path": "/p/progress.txt", "state": "differs", "bytes": 7,
+                "added": 0, "difference": {"line": 2, "record": "one", "file": null}, "action": "checked",
+                "kept": null
+            })
+        );
+    }
 }

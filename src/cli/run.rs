@@ -16,7 +16,7 @@ use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::warn;
 use super::place::{self, refusal};
-use super::ready::{Ready, Wish};
+use super::ready::{Ready, Settings, Wish};
 use super::{ResumeArgs, RunArgs, sessions};
 
 /// How a run speaks.
@@ -32,7 +32,7 @@ pub fn run(args: &RunArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let wish = Wish { only: args.task.clone(), resume: None, flags: args.settings.flags() };
     let voice = voice(args.json, args.verbose, paint);
     if args.dry_run {
-        return dry_run(&store, &feature, wish, caller);
+        return dry_run(&store, &feature, &wish, caller);
     }
     start(&store, &feature, wish, caller, voice)
 }
@@ -93,12 +93,14 @@ pub fn start(
             format!("this is an iteration of session {}, in which no other can start", outer.display());
         return Err(Refusal::new(message).hinted("run the loop outside of its own agents").into());
     }
-    let ready = Ready::new(store, feature, caller, &wish).map_err(refusal)?;
+    let settings = Settings::read(store, feature, caller, &wish).map_err(refusal)?;
+    // Before an agent is asked for: where all is done, none is needed.
     if wish.resume.is_none()
         && let Some(counts) = session::nothing_to_do(store, feature, wish.only.as_ref()).map_err(refusal)?
     {
         return all_done(feature, counts.done, voice);
     }
+    let ready = Ready::new(settings, caller).map_err(refusal)?;
     ready.check(caller).map_err(refusal)?;
     let interrupt = Interrupt::install()?;
     let plan = ready.plan(store, feature, wish, &interrupt)?;
@@ -115,12 +117,9 @@ pub fn start(
     }
 }
 
-fn dry_run(store: &Store, feature: &Feature, wish: Wish, caller: &Caller) -> Result<ExitCode> {
-    let ready = Ready::new(store, feature, caller, &wish).map_err(refusal)?;
-    ready.template.check().map_err(refusal)?;
-    let interrupt = Interrupt::none();
-    let plan = ready.plan(store, feature, wish, &interrupt)?;
-    match session::next_prompt(&plan)? {
+fn dry_run(store: &Store, feature: &Feature, wish: &Wish, caller: &Caller) -> Result<ExitCode> {
+    let settings = Settings::read(store, feature, caller, wish).map_err(refusal)?;
+    match settings.next_prompt(feature, wish).map_err(refusal)? {
         Some(prompt) => {
             let mut out = super::output::stdout();
             out.write_all(prompt.as_bytes()).and_then(|()| out.flush()).context("print the prompt")?;

@@ -38,7 +38,8 @@ pub fn run(args: &ReadArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
             id: log.id().clone(),
             status: log.status(holder.is_some()),
             stop_reason: log.tip().stop_reason,
-            iterations: log.iterations().count(),
+            // A skip is a record, not a run: `log` and the summary count the same.
+            iterations: log.iterations().filter(|entry| entry.outcome != Some(Outcome::Skipped)).count(),
             pid: holder.map(|holder| holder.pid),
             task: store
                 .task_in_flight(log.id())

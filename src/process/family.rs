@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use camino::Utf8Path;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, waitpid};
 
 use super::{Carried, Interrupt, Process, system};
@@ -11,17 +12,34 @@ use crate::record::SessionId;
 
 /// The name of a session in the environment of its children, by which every descendant can be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Marker(String);
+pub struct Marker {
+    session: String,
+    /// Where the session runs: who recovers a copy of a repository must not stop what runs in the original.
+    work_tree: Option<String>,
+}
 
 impl Marker {
     pub const VARIABLE: &str = "RALPH_SESSION";
+    const WORK_TREE: &str = "RALPH_WORK_TREE";
 
     pub fn new(session: &SessionId) -> Self {
-        Self(session.to_string())
+        Self { session: session.to_string(), work_tree: None }
+    }
+
+    /// The marker of a session in one work tree alone.
+    #[must_use]
+    pub fn in_work_tree(self, top: &Utf8Path) -> Self {
+        Self { work_tree: Some(top.to_string()), ..self }
     }
 
     pub fn value(&self) -> &str {
-        &self.0
+        &self.session
+    }
+
+    /// What carries it.
+    pub fn variables(&self) -> Vec<(&'static str, &str)> {
+        let work_tree = self.work_tree.as_deref().map(|top| (Self::WORK_TREE, top));
+        [(Self::VARIABLE, self.session.as_str())].into_iter().chain(work_tree).collect()
     }
 }
 
@@ -150,7 +168,7 @@ impl<'a> Family<'a> {
     }
 
     fn carried(&self, process: &Process) -> Carried {
-        system::carried(process.pid, Marker::VARIABLE, self.marker.value())
+        system::carried(process.pid, Marker::VARIABLE, &self.marker.variables())
     }
 
     /// The child itself has ended and is reaped: its group's number may go to somebody else from now on.

@@ -51,19 +51,21 @@ fn parse_stat(pid: i32, stat: &str) -> Option<Process> {
     })
 }
 
-/// Whose marker the process was started with.
-pub(super) fn carried(pid: i32, variable: &str, value: &str) -> Carried {
+/// Whose marker the process was started with: this one if it has all of `marks`, else another's if it has
+/// `variable` at all.
+pub(super) fn carried(pid: i32, variable: &str, marks: &[(&str, &str)]) -> Carried {
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    let mut carried = Carried::Nothing;
-    for entry in environment.split(|byte| *byte == 0) {
-        let Some(rest) = entry.strip_prefix(variable.as_bytes()) else { continue };
-        match rest.strip_prefix(b"=") {
-            Some(found) if found == value.as_bytes() => return Carried::This,
-            Some(_) => carried = Carried::Another,
-            None => {}
-        }
+    let value = |name: &str| {
+        let mut entries = environment.split(|byte| *byte == 0);
+        entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+    };
+    if marks.iter().all(|(name, expected)| value(name) == Some(expected.as_bytes())) {
+        Carried::This
+    } else if value(variable).is_some() {
+        Carried::Another
+    } else {
+        Carried::Nothing
     }
-    carried
 }
 
 /// Whether we were started with this signal ignored, as `nohup` does with the hang-up.

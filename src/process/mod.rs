@@ -4,6 +4,7 @@ mod child;
 mod family;
 mod interrupt;
 mod replace;
+mod stream;
 #[cfg(target_os = "linux")]
 #[path = "linux.rs"]
 mod system;

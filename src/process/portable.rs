@@ -51,7 +51,7 @@ fn parse_line(line: &str) -> Option<Process> {
     Some(Process { pid, parent, group, born: born.finish(), is_zombie, name })
 }
 
-pub(super) fn carried(_pid: i32, _variable: &str, _value: &str) -> Carried {
+pub(super) fn carried(_pid: i32, _variable: &str, _marks: &[(&str, &str)]) -> Carried {
     Carried::Nothing
 }
 
@@ -81,7 +81,7 @@ mod tests {
     fn we_are_in_our_own_list() {
         let own = process(own_pid()).unwrap();
         assert!(processes().iter().any(|process| process.pid == own.pid && process.born == own.born));
-        assert_eq!(carried(own.pid, "RALPH_SESSION", "any"), Carried::Nothing);
+        assert_eq!(carried(own.pid, "RALPH_SESSION", &[("RALPH_SESSION", "any")]), Carried::Nothing);
         assert!(!adopt_orphans() && has_children() && !has_zombies() && !is_ignored(1));
     }
 }

@@ -57,10 +57,11 @@ impl Captured {
         self.code == 0
     }
 
-    /// The first non-empty line of stderr, for messages.
+    /// The line of stderr that says why it failed, for messages: git's last word, or the first one there is.
     pub fn complaint(&self) -> String {
         let stderr = String::from_utf8_lossy(&self.stderr);
-        let line = stderr.lines().map(str::trim).find(|line| !line.is_empty());
+        let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
+        let line = lines().find(|line| line.starts_with("fatal: ")).or_else(|| lines().next());
         line.map_or_else(|| format!("exit code {}", self.code), str::to_owned)
     }
 }
@@ -143,7 +144,7 @@ impl Tool {
             .stdout_capture()
             .stderr_capture()
             .unchecked();
-        // The library lets the setting that was made first win; here the last one must.
+        // Of two settings the one that was applied first wins there, and the last one here.
         for (name, value) in self.environment.into_iter().rev() {
             expression = match value {
                 Some(value) => expression.env(name, value),
@@ -241,10 +242,12 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_is_set_wins_over_the_same_one_taken_away_before() {
-        let tool = Tool::git(Utf8Path::new("/")).env("GIT_INDEX_FILE", "/no/such/index");
-        let shown = tool.args(["-c", "alias.show-it=!echo $GIT_INDEX_FILE", "show-it"]).line().unwrap();
-        assert_eq!(shown, "/no/such/index");
+    fn what_is_set_last_wins_also_over_what_git_commands_never_inherit() {
+        let tool = Tool::new("sh", Utf8Path::new("/")).env("GIT_DIR", "first");
+        let tool = tool.env("GIT_DIR", "second").args(["-c", "echo $GIT_DIR"]);
+        assert_eq!(tool.line().unwrap(), "second");
+        let tool = Tool::git(Utf8Path::new("/")).env("GIT_INDEX_FILE", "/nowhere/index");
+        assert_eq!(tool.args(["-c", "alias.x=!echo $GIT_INDEX_FILE", "x"]).line().unwrap(), "/nowhere/index");
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub(super) fn broken(template: &Template, error: &Error) -> Refusal {
     if is_comment {
         return refusal.hinted("`{#` opens a comment; write `{{ '{#' }}` for the characters");
     }
-    refusal
+    refusal.hinted("templates are written as for Jinja: `{{ name }}`, `{% if name %}` ... `{% endif %}`")
 }
 
 fn is_handlebars(source: &str) -> bool {

@@ -159,8 +159,14 @@ pub struct RedactionCount {
 pub struct LeftOut {
     /// From the repository's root.
     pub path: String,
-    /// `credentials`, `too large`, `unreadable`, `nested repository`, `submodule changes`.
+    /// `credentials`, `too large`, `unreadable`, `nested repository`, `submodule changes`; or what begins with
+    /// `git refuses it: ` or, for a folder, with `too much: `.
     pub reason: String,
+}
+
+impl LeftOut {
+    /// The commit of a submodule was taken, and what is uncommitted in it was not.
+    pub const SUBMODULE_CHANGES: &str = "submodule changes";
 }
 
 /// `iteration.json`, version 1: everything of an iteration but the big texts.

@@ -7,7 +7,6 @@ use camino::Utf8Path;
 
 use crate::agent::{Turn, final_message};
 use crate::progress::{Cut, IterationContext, excerpt_of, journal};
-use crate::prompt::PromptContext;
 use crate::record::{
     AgentRun, Claims, Durations, Event, ExitReason, Exits, Iteration, LogEntry, ObjectId, Outcome, SCHEMA,
     Session, Task, TaskCounts, Timestamp, Tokens, Validation,
@@ -18,10 +17,10 @@ use crate::validate::{self, Bench};
 
 use super::judge::{self, Evidence, Verdict};
 use super::recorder::Taken;
-use super::{Plan, Running, Untick, add_totals, remember};
+use super::{Running, Untick, add_totals, remember};
 
 /// How much of the end of a stream is read for an excerpt, in bytes. Excerpts are a few hundred characters.
-const TAIL: u64 = 64 * 1024;
+const TAIL: usize = 64 * 1024;
 
 /// What came of an iteration, by the engine's own measure.
 struct Measured<'a> {
@@ -50,10 +49,12 @@ impl Running<'_> {
 
         let environment = self.environment(task, &begin);
         let run = self.run_agent(&slot, number, &environment)?;
+        self.mend_spool(&slot, &begin, &prompt, &tasks_bytes)?;
         let is_stopped = run.exit.reason == Some(ExitReason::Interrupted);
         let is_started = run.exit.reason != Some(ExitReason::StartFailed);
         let validation =
             if is_stopped || !is_started { None } else { self.validate(&slot, number, &environment)? };
+        self.mend_spool(&slot, &begin, &prompt, &tasks_bytes)?;
 
         let leftovers =
             run.leftovers.iter().chain(validation.iter().flat_map(|validation| &validation.leftovers));
@@ -79,7 +80,7 @@ impl Running<'_> {
             is_promised,
             completion: self.plan.completion,
         });
-        self.open_again(&verdict)?;
+        self.open_again(&slot, &verdict)?;
         self.is_promised = verdict.is_complete;
 
         let ended_at = self.plan.clock.now();
@@ -135,7 +136,7 @@ impl Running<'_> {
     }
 
     fn prompt(&self, tasks: &TaskList, task: &Task, iteration: u32) -> Result<String> {
-        prompt_of(&self.plan, tasks, task, iteration, self.history.failures_in_a_row(&task.name))
+        self.plan.prompting().prompt(tasks, task, iteration, self.history.failures_in_a_row(&task.name))
     }
 
     fn environment(&self, task: &Task, begin: &Begin) -> Vec<(String, String)> {
@@ -166,7 +167,7 @@ impl Running<'_> {
             directory: &self.plan.project_root,
             environment,
             limits: self.plan.agent_limits,
-            marker: &self.marker(),
+            marker: &self.marker()?,
             clock: self.plan.clock,
         };
         let say = &mut *self.say;
@@ -188,7 +189,7 @@ impl Running<'_> {
             environment: environment.to_vec(),
             stdout: slot.path(names::VALIDATION_STDOUT),
             stderr: slot.path(names::VALIDATION_STDERR),
-            marker: self.marker(),
+            marker: self.marker()?,
             limits: self.plan.validation_limits,
             clock: self.plan.clock,
         };
@@ -202,19 +203,42 @@ impl Running<'_> {
         Ok(Some(validation))
     }
 
-    fn open_again(&mut self, verdict: &Verdict) -> Result<()> {
+    /// Makes the spool whole again where the child that just ended deleted it.
+    fn mend_spool(&mut self, slot: &Slot, begin: &Begin, prompt: &str, tasks: &[u8]) -> Result<()> {
+        let is_mended = self.recorder.mend_spool()?;
+        if is_mended || !slot.is_begun() {
+            slot.begin(begin, prompt, tasks)?;
+            let folder = self.plan.store.repository().ralph_dir();
+            self.warn(format!("files of the loop in {folder} were deleted while it ran; they are back"));
+        }
+        if let Err(error) = self.lock.hold_on(self.plan.store.repository()) {
+            self.warn(format!("the lock of this loop was deleted, and is not ours any more: {error:#}"));
+        }
+        Ok(())
+    }
+
+    fn open_again(&mut self, slot: &Slot, verdict: &Verdict) -> Result<()> {
         if self.plan.untick == Untick::Leave || verdict.to_open.is_empty() {
             return Ok(());
         }
+        // The claim must outlive the box: we may die between opening it and recording it.
+        let found = std::fs::read(&self.plan.feature.tasks_path).context("read the task list")?;
+        slot.write_once(names::TASKS_FOUND, &found)?;
         let items: Vec<&Item> = verdict.to_open.iter().collect();
-        let changes = set_marks(&self.plan.feature.tasks_path, &items, Mark::Open)?;
+        let changes = match set_marks(&self.plan.feature.tasks_path, &items, Mark::Open) {
+            Ok(changes) => changes,
+            Err(error) => {
+                self.warn(format!("boxes that were ticked too early stay ticked: {error:#}"));
+                return Ok(());
+            }
+        };
         for name in &changes.not_found {
             self.warn(format!("the box of {name} could not be opened again: it is no longer there"));
         }
         Ok(())
     }
 
-    fn compose(&self, begin: Begin, measured: Measured<'_>, ended_at: Timestamp) -> Result<Iteration> {
+    fn compose(&mut self, begin: Begin, measured: Measured<'_>, ended_at: Timestamp) -> Result<Iteration> {
         let Measured { run, validation, verdict, taken } = measured;
         let started_at = begin.started_at;
         let mut iteration = opened(begin, &self.session, ended_at, self.counts(), self.plan.store.head()?);
@@ -244,7 +268,11 @@ impl Running<'_> {
         iteration.decisions = findings.decisions;
         iteration.approaches = findings.approaches;
         let (before, after) = (iteration.head_before.as_ref(), iteration.head_after.as_ref());
-        iteration.commits = self.recorder.work_tree().commits_between(before, after, started_at)?;
+        let commits = self.recorder.work_tree().commits_between(before, after, started_at);
+        iteration.commits = commits.unwrap_or_else(|error| {
+            self.warn(format!("the commits of this iteration cannot be listed: {error:#}"));
+            Vec::new()
+        });
         Ok(iteration)
     }
 
@@ -325,36 +353,6 @@ pub(super) fn opened(
     }
 }
 
-/// The prompt that `task` would get now.
-pub(super) fn prompt_of(
-    plan: &Plan<'_>,
-    tasks: &TaskList,
-    task: &Task,
-    iteration: u32,
-    failures: u32,
-) -> Result<String> {
-    let feature = plan.feature;
-    plan.template.render(&PromptContext {
-        feature_name: feature.name.clone(),
-        feature_dir: feature.dir.to_string(),
-        spec_path: feature.spec_path.to_string(),
-        plan_path: feature.plan_path.to_string(),
-        tasks_path: feature.tasks_path.to_string(),
-        progress_path: feature.progress_path.to_string(),
-        current_task: Some(task.clone()),
-        iteration_number: iteration,
-        max_iterations: plan.limits.max_iterations,
-        tasks: tasks.counts(),
-        progress: plan.progress.progress(),
-        historical_context: String::new(),
-        history_enabled: false,
-        hints: Vec::new(),
-        validation_command: plan.validation_command.clone(),
-        repeat_count: failures,
-        spec_content: std::fs::read_to_string(&feature.spec_path).unwrap_or_default(),
-    })
-}
-
 /// What the next prompt should know of an iteration: the end of the validation's streams, or of the agent's words.
 /// None where nothing ran to its end.
 fn context_from(
@@ -424,9 +422,8 @@ pub(super) fn context_of(
     iteration: &Iteration,
 ) -> Result<Option<IterationContext>> {
     context_from(iteration, &mut |path| {
-        let bytes = store.file(&entry.commit, path)?.unwrap_or_default();
-        let start = bytes.len().saturating_sub(usize::try_from(TAIL).unwrap_or(usize::MAX));
-        Ok(Tail::of(&bytes[start..], start > 0))
+        let (bytes, is_cut) = store.tail(&entry.commit, path, TAIL)?;
+        Ok(Tail::of(&bytes, is_cut))
     })
 }
 
@@ -437,10 +434,10 @@ fn tail_of(path: &Utf8Path) -> Result<Tail> {
         Err(error) => return Err(error).with_context(|| format!("read {path}")),
     };
     let length = file.metadata().with_context(|| format!("read {path}"))?.len();
-    let start = length.saturating_sub(TAIL);
+    let start = length.saturating_sub(TAIL as u64);
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(start))
-        .and_then(|_| file.take(TAIL).read_to_end(&mut bytes))
+        .and_then(|_| file.take(TAIL as u64).read_to_end(&mut bytes))
         .with_context(|| format!("read {path}"))?;
     Ok(Tail::of(&bytes, start > 0))
 }

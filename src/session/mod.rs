@@ -6,6 +6,7 @@ mod decide;
 mod iterate;
 mod judge;
 mod progress_file;
+mod prompting;
 mod recorder;
 mod recover;
 
@@ -26,12 +27,13 @@ use crate::record::{
 };
 use crate::redact::Redactor;
 use crate::store::{Holder, LoopLock, Place, SessionLog, SessionRefs, Spool, Store};
-use crate::tasks::{Pick, TaskList};
+use crate::tasks::TaskList;
 use crate::worktree::WorkTree;
 
 use decide::{Bounds, Decision};
 use recorder::Recorder;
 
+pub use prompting::Prompting;
 pub use recover::{expected_progress, rebuilt_of_all};
 
 /// Everything that is decided before a session starts.
@@ -67,6 +69,18 @@ pub struct Plan<'a> {
     pub host: String,
     pub clock: &'a Clock,
     pub interrupt: &'a Interrupt,
+}
+
+impl Plan<'_> {
+    fn prompting(&self) -> Prompting<'_> {
+        Prompting {
+            feature: self.feature,
+            template: &self.template,
+            max_iterations: self.limits.max_iterations,
+            validation_command: self.validation_command.as_deref(),
+            progress: self.progress.as_ref(),
+        }
+    }
 }
 
 /// When a session ends though tasks are open.
@@ -114,14 +128,18 @@ pub enum Finish {
 }
 
 /// Runs one session from start to a stop reason.
-pub fn run(plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
-    let lock = LoopLock::take(plan.store.repository())?;
+pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
+    let mut lock = LoopLock::take(plan.store.repository())?;
     recover::recover(&plan, say)?;
     let tasks = TaskList::read(&plan.feature.tasks_path)?;
     if is_done(&tasks, plan.only.as_ref()) {
+        if plan.resume.take().is_some() {
+            // Nothing is taken up after all: what was left open for it comes to its end.
+            recover::recover(&plan, say)?;
+        }
         return Ok(Finish::AllDone(tasks.counts()));
     }
-    let mut running = Running::begin(plan, &tasks, &lock, say)?;
+    let mut running = Running::begin(plan, &tasks, &mut lock, say)?;
     let (reason, limit) = running.turns()?;
     let session = running.end(reason, limit)?;
     drop(lock);
@@ -141,19 +159,6 @@ pub fn nothing_to_do(
     Ok(is_done(&tasks, only).then(|| tasks.counts()))
 }
 
-/// The prompt that the next task would get in a new session; none where no task can be picked.
-pub fn next_prompt(plan: &Plan<'_>) -> Result<Option<String>> {
-    let tasks = TaskList::read(&plan.feature.tasks_path)?;
-    let item = match &plan.only {
-        Some(name) => tasks.find(name),
-        None => match tasks.next_open(|_| false) {
-            Pick::Task(item) => Some(item),
-            Pick::NoneOpen | Pick::Blocked(_) => None,
-        },
-    };
-    item.map(|item| iterate::prompt_of(plan, &tasks, &item.to_task(), 1, 0)).transpose()
-}
-
 /// Refuses a progress.txt that cannot be appended to.
 pub fn check_progress_file(path: &Utf8Path) -> Result<()> {
     let writable = || std::fs::OpenOptions::new().append(true).open(path);
@@ -171,6 +176,15 @@ pub fn check_progress_file(path: &Utf8Path) -> Result<()> {
     }
 }
 
+/// Refuses where a ref of another tool has the name under which ours would stand.
+pub fn check_refs(store: &Store, feature: &Feature) -> Result<()> {
+    let Some(name) = store.blocking_ref(&feature.path)? else { return Ok(()) };
+    let kept = name.replacen("refs/", "refs/kept/", 1);
+    Err(Refusal::new(format!("{name} is a ref of another tool, ours cannot stand below it"))
+        .hinted(format!("move it away: git update-ref {kept} {name} && git update-ref -d {name}"))
+        .into())
+}
+
 /// Whether nothing is left to do: no open task, or the one that was asked for is done.
 fn is_done(tasks: &TaskList, only: Option<&TaskName>) -> bool {
     match only {
@@ -184,6 +198,7 @@ pub(super) struct Running<'a> {
     pub plan: Plan<'a>,
     pub session: Session,
     pub recorder: Recorder<'a>,
+    pub lock: &'a mut LoopLock,
     pub spool: Spool,
     pub history: History,
     /// The number of the next record of an iteration.
@@ -198,7 +213,7 @@ impl<'a> Running<'a> {
     fn begin(
         mut plan: Plan<'a>,
         tasks: &TaskList,
-        lock: &LoopLock,
+        lock: &'a mut LoopLock,
         say: &'a mut dyn FnMut(&Event),
     ) -> Result<Self> {
         let started_at = plan.clock.now();
@@ -210,15 +225,6 @@ impl<'a> Running<'a> {
             Some(log) => log.id().clone(),
             None => SessionId::new(started_at, salt(plan.clock)),
         };
-        let refs = SessionRefs::new(&plan.feature.path, id.clone());
-        if let Some(name) = plan.store.blocking_ref(&refs)? {
-            return Err(Refusal::new(format!("{name} is a ref of another tool, ours cannot stand below it"))
-                .hinted(format!(
-                    "move it away: git update-ref refs/kept/{0} {name} && git update-ref -d {name}",
-                    refs.session
-                ))
-                .into());
-        }
         lock.name_holder(&Holder {
             session: id.clone(),
             pid: std::process::id(),
@@ -250,7 +256,7 @@ impl<'a> Running<'a> {
             is_resumed: earlier.is_some(),
         });
         let started = plan.clock.stopwatch();
-        Ok(Self { plan, session, recorder, spool, history, next, say, is_promised: false, started })
+        Ok(Self { plan, session, recorder, lock, spool, history, next, say, is_promised: false, started })
     }
 
     /// Iterates until a stop reason.
@@ -315,8 +321,14 @@ impl<'a> Running<'a> {
         let unrecognised = tasks.iter().flat_map(|tasks| &tasks.unrecognised);
         let unrecognised =
             unrecognised.map(|item| format!("line {}: [{}] {}", item.line, item.mark, item.text)).collect();
+        let is_settled = self.recorder.settle_progress();
+        for warning in std::mem::take(&mut self.recorder.warnings) {
+            self.warn(warning);
+        }
         (self.say)(&Event::SessionEnded { session: Box::new(self.session.clone()), commit, unrecognised });
-        self.spool.remove()?;
+        if is_settled {
+            self.spool.remove(self.plan.store.repository())?;
+        }
         Ok(self.session)
     }
 
@@ -325,9 +337,14 @@ impl<'a> Running<'a> {
     }
 
     /// The mark by which every descendant of this session is found and stopped.
-    pub(super) fn marker(&self) -> Marker {
-        Marker::new(&self.session.id)
+    pub(super) fn marker(&self) -> Result<Marker> {
+        marker(&self.plan, &self.session.id)
     }
+}
+
+/// The mark of a session in this work tree.
+fn marker(plan: &Plan<'_>, session: &SessionId) -> Result<Marker> {
+    Ok(Marker::new(session).in_work_tree(plan.store.repository().work_tree()?))
 }
 
 fn new_session(
@@ -417,7 +434,7 @@ fn place(plan: &Plan<'_>, session: &Session) -> Place {
         session: session.id.clone(),
         feature: session.feature.clone(),
         feature_name: plan.feature.name.clone(),
-        work_tree: plan.store.repository().work_tree_name().to_owned(),
+        work_tree: plan.store.repository().work_tree_name(),
         tasks_path: plan.feature.tasks_path.clone(),
         progress_path: plan.feature.progress_path.clone(),
         host: plan.host.clone(),

@@ -60,13 +60,22 @@ impl ProgressFile {
     /// Looks at the file and works out how `text` gets into it; `header` begins a file that is new.
     pub fn plan(&self, header: &str, text: &str) -> Result<Planned> {
         let found = self.read()?;
-        let (base, missing) = match (&found, &self.left) {
+        Ok(self.plan_upon(found.as_deref(), header, text))
+    }
+
+    /// The same for a file that cannot be read: as if it were what we left there.
+    pub fn plan_unseen(&self, header: &str, text: &str) -> Planned {
+        self.plan_upon(self.left.as_deref(), header, text)
+    }
+
+    fn plan_upon(&self, found: Option<&[u8]>, header: &str, text: &str) -> Planned {
+        let (base, missing) = match (found, &self.left) {
             (None, None) => (None, Vec::new()),
-            (Some(found), None) => (Some(found.clone()), Vec::new()),
+            (Some(found), None) => (Some(found.to_vec()), Vec::new()),
             (None, Some(left)) => (None, left.clone()),
-            (Some(found), Some(left)) => match left.strip_prefix(found.as_slice()) {
+            (Some(found), Some(left)) => match left.strip_prefix(found) {
                 Some(rest) => (None, rest.to_vec()),
-                None => (Some(found.clone()), Vec::new()),
+                None => (Some(found.to_vec()), Vec::new()),
             },
         };
         let before: &[u8] = match (&base, &self.left) {
@@ -81,17 +90,23 @@ impl ProgressFile {
             Some(base) => self.entries.iter().filter(|entry| !contains(base, entry)).count(),
             None => 0,
         };
-        Ok(Planned { base, appended: appended.into_bytes(), entry: text.into(), missing, changed_entries })
+        Planned { base, appended: appended.into_bytes(), entry: text.into(), missing, changed_entries }
     }
 
-    /// Appends what was planned, and remembers it.
+    /// Remembers what was planned, and appends it. Where that fails, the file is behind what we remember, and the
+    /// next plan appends what is missing.
     pub fn carry_out(&mut self, planned: Planned) -> Result<()> {
-        self.append(&[planned.missing.as_slice(), planned.appended.as_slice()].concat())?;
         let mut left = planned.base.or_else(|| self.left.take()).unwrap_or_default();
         left.extend_from_slice(&planned.appended);
         self.left = Some(left);
         self.entries.push(planned.entry);
-        Ok(())
+        self.append(&[planned.missing.as_slice(), planned.appended.as_slice()].concat())
+    }
+
+    /// Whether the file lacks something of what it should hold.
+    pub fn is_behind(&self) -> bool {
+        let found = self.read().ok().flatten().unwrap_or_default();
+        self.left.as_ref().is_some_and(|left| found.len() < left.len() && left.starts_with(&found))
     }
 
     /// Appends in place. Not synced: what a power cut takes from it, the next start appends again.

@@ -1,5 +1,7 @@
 //! What happened, on its way into the record and into progress.txt: spool, store, file, in this order.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,7 +11,7 @@ use crate::clock::Clock;
 use crate::progress::journal;
 use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RecordKind, Session, Timestamp};
 use crate::redact::Redactor;
-use crate::store::{Draft, Place, SessionLog, SessionRefs, Slot, Snapshot, Spool, Store, names};
+use crate::store::{Draft, Place, SessionLog, SessionRefs, Slot, Snapshot, Spool, Standing, Store, names};
 use crate::worktree::{Contents, WorkTree, Workshop};
 
 use super::progress_file::{Planned, ProgressFile};
@@ -29,6 +31,8 @@ pub struct Recorder<'a> {
     /// Dates of commits never go back, or walks ordered by date would end early.
     last_committed_at: Option<Timestamp>,
     progress: ProgressFile,
+    /// Submodules of whose changes the user knows already.
+    dirty: BTreeSet<String>,
     /// What the user should know; whoever runs the recorder passes it on.
     pub warnings: Vec<String>,
 }
@@ -51,7 +55,7 @@ impl<'a> Recorder<'a> {
         std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
         Ok(Self {
             store,
-            work_tree: WorkTree::new(store.repository())?,
+            work_tree: WorkTree::new(store.repository())?.at_work_for(&place.session),
             progress: ProgressFile::new(&place.progress_path),
             last_contents: snapshot.clone(),
             last_committed_at: log.map(|log| log.tip().ended_at),
@@ -60,6 +64,7 @@ impl<'a> Recorder<'a> {
             spool,
             tip,
             snapshot,
+            dirty: BTreeSet::new(),
             warnings: Vec::new(),
         })
     }
@@ -78,7 +83,7 @@ impl<'a> Recorder<'a> {
         slot.create()?;
         let taken = self.take(&slot, "the start", session.started_at);
         let header = journal::header(feature_name, session.started_at);
-        let planned = self.progress.plan(&header, &journal::session_line(&session.id))?;
+        let planned = self.plan_progress(&header, &journal::session_line(&session.id));
         let content = Content::of_session(RecordKind::Start, session, taken.snapshot);
         self.record(&slot, content, Some(planned), (session.started_at, clock.now()))
     }
@@ -90,7 +95,7 @@ impl<'a> Recorder<'a> {
         let now = clock.now();
         let taken = self.take(&slot, "the resumption", now);
         self.expect_progress(super::expected_progress(self.store, log)?)?;
-        let planned = self.progress.plan("", "")?;
+        let planned = self.plan_progress("", "");
         let planned = planned.base.is_some().then_some(planned);
         self.record(
             &slot,
@@ -105,7 +110,7 @@ impl<'a> Recorder<'a> {
         let iteration = redacted(&self.redactor, iteration)?;
         let (entry, _) = self.redactor.redact_text(entry);
         let header = journal::header(&self.place.feature_name, iteration.started_at);
-        let planned = self.progress.plan(&header, &entry)?;
+        let planned = self.plan_progress(&header, &entry);
         if planned.changed_entries > 0 {
             self.warnings.push(format!(
                 "{}: past entries were changed ({}); the record has them as they were, see `specify ralph rebuild --check`",
@@ -121,15 +126,39 @@ impl<'a> Recorder<'a> {
     pub fn end(&mut self, session: &Session, ended_at: Timestamp) -> Result<ObjectId> {
         let slot = self.spool.slot("end");
         slot.create()?;
-        let planned = self.progress.plan("", "")?;
+        let planned = self.plan_progress("", "");
         let planned = planned.base.is_some().then_some(planned);
         let session = redacted(&self.redactor, session)?;
         let content = Content::of_session(RecordKind::End, &session, self.snapshot.clone());
         self.record(&slot, content, planned, (ended_at, ended_at))
     }
 
+    /// Works out how `text` gets into progress.txt. Where that cannot be read, the record goes on without it, and
+    /// the next start brings it up to the record.
+    fn plan_progress(&mut self, header: &str, text: &str) -> Planned {
+        self.progress.plan(header, text).unwrap_or_else(|error| {
+            self.warnings.push(format!("{error:#}; the next start brings it up to the record"));
+            self.progress.plan_unseen(header, text)
+        })
+    }
+
+    /// Tries once more to bring progress.txt up to the record. Gives whether it is.
+    pub fn settle_progress(&mut self) -> bool {
+        if self.progress.is_behind() {
+            let settled = self.progress.plan("", "").and_then(|planned| self.progress.carry_out(planned));
+            if let Err(error) = settled {
+                self.warnings.push(format!("{error:#}; the next start brings it up to the record"));
+            }
+        }
+        !self.progress.is_behind()
+    }
+
     /// Appends a draft that an earlier process sealed. Its entry reaches progress.txt with the next catch-up.
     pub fn replay(&mut self, slot: &Slot, draft: &Draft) -> Result<ObjectId> {
+        self.store.drop_torn_objects(slot)?;
+        self.tip.clone_from(&draft.parent);
+        self.snapshot.clone_from(&draft.snapshot_parent);
+        self.put_refs_back(draft.committed_at)?;
         let commit = self.store.append(slot, draft, &self.redactor)?;
         self.moved(draft, &commit);
         slot.remove()?;
@@ -147,10 +176,62 @@ impl<'a> Recorder<'a> {
 
     /// Takes a snapshot and compares it with the one before. A snapshot that fails costs itself, not the record.
     pub fn take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> Taken {
+        if let Err(error) = self.put_refs_back(taken_at) {
+            self.warnings.push(format!("{error:#}"));
+        }
         self.try_take(slot, moment, taken_at).unwrap_or_else(|error| {
             self.warnings.push(format!("no snapshot after {moment}: {error:#}"));
             Taken { snapshot: self.snapshot.clone(), ..Taken::default() }
         })
+    }
+
+    /// Makes the spool again where an agent deleted it. Gives whether it had to.
+    pub fn mend_spool(&mut self) -> Result<bool> {
+        let scratch = self.spool.scratch();
+        if self.spool.is_whole() && scratch.is_dir() {
+            return Ok(false);
+        }
+        self.spool = Spool::create(self.store.repository(), &self.place)?;
+        std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
+        self.store.note_last_written(&self.place.feature, &self.place.session)?;
+        Ok(true)
+    }
+
+    /// Puts the refs of the session back where somebody moved or deleted them since the last record.
+    fn put_refs_back(&mut self, at: Timestamp) -> Result<()> {
+        let refs = SessionRefs::new(&self.place.feature, self.place.session.clone());
+        if let Some(tip) = &self.tip
+            && let Standing::PutBack(told) = self.store.put_back(&refs.log(), tip, at)?
+        {
+            self.warnings.push(told);
+        }
+        if let Some(snapshot) = &self.snapshot {
+            match self.store.put_back(&refs.snapshot(), snapshot, at)? {
+                Standing::Fine => {}
+                Standing::PutBack(told) => self.warnings.push(told),
+                Standing::Lost => {
+                    self.warnings.push(format!(
+                        "{} was deleted by somebody, and the snapshots are gone; the next one begins anew",
+                        refs.snapshot()
+                    ));
+                    self.snapshot = None;
+                    self.last_contents = None;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Says once of each submodule that what is uncommitted in it is in no snapshot.
+    fn tell_of_submodules(&mut self, left_out: &[LeftOut]) {
+        for left in left_out.iter().filter(|left| left.reason == LeftOut::SUBMODULE_CHANGES) {
+            if self.dirty.insert(left.path.clone()) {
+                self.warnings.push(format!(
+                    "{}: the snapshots hold the commit of this submodule, not its uncommitted changes",
+                    left.path
+                ));
+            }
+        }
     }
 
     fn try_take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> Result<Taken> {
@@ -161,9 +242,10 @@ impl<'a> Recorder<'a> {
         std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
         let workshop = Workshop { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
         let Contents { tree, left_out } = self.work_tree.contents(workshop)?;
+        self.tell_of_submodules(&left_out);
         let progress = self.work_tree.relative(&self.place.progress_path);
         let mut files_changed = match &self.last_contents {
-            Some(before) => self.work_tree.changed(&objects, before, &tree)?,
+            Some(before) => self.work_tree.changed(workshop, before, &tree)?,
             None => Vec::new(),
         };
         files_changed.retain(|path| *path != progress);

@@ -5,14 +5,15 @@
 
 use anyhow::{Context, Result};
 
-use crate::process::{self, Marker};
+use crate::process;
 use crate::progress::journal::{self, CatchUp};
 use crate::record::{
-    ArtifactStatus, Durations, Event, ExitReason, ObjectId, RecordKind, Session, Status, StopReason, Tokens,
+    ArtifactStatus, Durations, Event, ExitReason, ObjectId, RecordKind, Refusal, Session, Status, StopReason,
+    Tokens,
 };
 use crate::redact::Redactor;
 use crate::repository::Repository;
-use crate::store::{Begin, Place, SessionLog, SessionRefs, Slot, Spool, Store, names};
+use crate::store::{Begin, Conflict, Place, SessionLog, SessionRefs, Slot, Spool, Store, names};
 use crate::tasks::{Mark, TaskList, set_marks};
 
 use super::iterate::opened;
@@ -23,15 +24,14 @@ use super::{Completion, Plan};
 
 /// Whether no session of this work tree left anything in the spool.
 pub fn nothing_is_left(repository: &Repository) -> Result<bool> {
-    Ok(of_this_work_tree(repository)?.is_empty())
+    Ok(!Spool::is_any_passing(repository) && of_this_work_tree(repository)?.is_empty())
 }
 
-fn of_this_work_tree(repository: &Repository) -> Result<Vec<(Spool, Option<Place>)>> {
+fn of_this_work_tree(repository: &Repository) -> Result<Vec<(Spool, Place)>> {
     let mut spools = Vec::new();
     for spool in Spool::all(repository)? {
-        let place = spool.place()?;
-        let is_ours = place.as_ref().is_none_or(|place| place.work_tree == repository.work_tree_name());
-        if is_ours {
+        let place = spool.place(repository)?;
+        if let Some(place) = place.filter(|place| place.work_tree == repository.work_tree_name()) {
             spools.push((spool, place));
         }
     }
@@ -42,20 +42,46 @@ fn of_this_work_tree(repository: &Repository) -> Result<Vec<(Spool, Option<Place
 pub fn recover(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
     let repository = plan.store.repository();
     for (spool, place) in of_this_work_tree(repository)? {
-        match place {
-            Some(place) => {
-                finish(plan, &spool, &place, say)
-                    .with_context(|| format!("recover session {}", place.session))?;
+        match finish(plan, &spool, &place, say) {
+            Err(error) if error.chain().any(<dyn std::error::Error>::is::<Conflict>) => {
+                let kept = spool.set_aside(repository)?;
+                let told = error.to_string();
+                let told = told.lines().next().unwrap_or_default();
+                warn(
+                    say,
+                    format!("{told}; what session {} had not recorded yet is in {kept}", place.session),
+                );
             }
-            // It died before it wrote down what it was: nothing was started yet.
-            None => spool.remove()?,
+            finished => finished.with_context(|| format!("recover session {}", place.session))?,
         }
     }
+    Spool::remove_passing(repository)?;
+    refuse_what_lies_elsewhere(plan)?;
     catch_up_last(plan, say)
 }
 
+/// A session that died in another work tree is recovered there, where its files are, before it is taken up.
+fn refuse_what_lies_elsewhere(plan: &Plan<'_>) -> Result<()> {
+    let repository = plan.store.repository();
+    let Some(refs) = &plan.resume else { return Ok(()) };
+    for spool in
+        Spool::all(repository)?.iter().filter(|spool| spool.session().as_ref() == Some(&refs.session))
+    {
+        let place = spool.place(repository)?;
+        if let Some(place) = place.filter(|place| place.work_tree != repository.work_tree_name()) {
+            return Err(Refusal::new(format!(
+                "session {} was cut off in another work tree ({}) and must be recovered there first",
+                refs.session, place.work_tree
+            ))
+            .hinted("run `specify ralph resume` there (`git worktree list` shows where), or start a new session here")
+            .into());
+        }
+    }
+    Ok(())
+}
+
 fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Event)) -> Result<()> {
-    let stopped = process::sweep(&Marker::new(&place.session), plan.interrupt);
+    let stopped = process::sweep(&super::marker(plan, &place.session)?, plan.interrupt);
     if !stopped.is_empty() {
         warn(say, format!("stopped what session {} left running: {}", place.session, stopped.join(", ")));
     }
@@ -66,8 +92,15 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Ev
         if let Some(draft) = slot.draft()? {
             recorder.replay(&slot, &draft)?;
         } else if let Some(begin) = slot.read_begin()? {
-            let log = plan.store.session(&refs)?;
-            let parts = log.map(|log| progress_parts(plan.store, &log)).transpose()?.unwrap_or_default();
+            let Some(log) = plan.store.session(&refs)? else {
+                return Err(Conflict { name: refs.log(), expected: None, found: None }.into());
+            };
+            if log.iteration(begin.iteration).is_some() {
+                // It is recorded; only the removal of its folder was cut off.
+                slot.remove()?;
+                continue;
+            }
+            let parts = progress_parts(plan.store, &log)?;
             catch_up(&mut recorder, place, &parts, say)?;
             interrupted(plan, &mut recorder, place, &slot, &begin)?;
             warn(
@@ -80,16 +113,20 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Ev
         }
     }
     let is_taken_up = plan.resume.as_ref() == Some(&refs);
-    let log = plan.store.session(&refs)?;
-    if let Some(log) = log.filter(|log| log.tip().kind != RecordKind::End && !is_taken_up) {
+    if let Some(log) = plan.store.session(&refs)? {
+        // It may have died before it could say so itself.
+        plan.store.note_last_written(&place.feature, &place.session)?;
         catch_up(&mut recorder, place, &progress_parts(plan.store, &log)?, say)?;
-        let session = ended(plan, place, &log)?;
-        recorder.end(&session, plan.clock.now())?;
+        if log.tip().kind != RecordKind::End && !is_taken_up {
+            let session = ended(plan, place, &log)?;
+            recorder.end(&session, plan.clock.now())?;
+        }
     }
     for warning in recorder.warnings.drain(..) {
         warn(say, warning);
     }
-    spool.remove()
+    // Until its resumption is recorded, its spool says that it has no end.
+    if is_taken_up { Ok(()) } else { spool.remove(plan.store.repository()) }
 }
 
 /// An iteration whose loop died: everything that was captured, and no verdict but that.
@@ -102,8 +139,13 @@ fn interrupted(
 ) -> Result<ObjectId> {
     let before = std::fs::read(slot.path(names::TASKS_BEFORE)).context("read the task list as it was")?;
     let before = TaskList::parse(&before)?;
+    let found = match slot.tasks_found()? {
+        Some(found) => Some(found),
+        None => std::fs::read(&place.tasks_path).ok(),
+    };
     // A list that cannot be read now has no boxes to open.
-    let after = TaskList::read(&place.tasks_path).unwrap_or_else(|_| before.clone());
+    let after = found.as_deref().and_then(|bytes| TaskList::parse(bytes).ok());
+    let after = after.unwrap_or_else(|| before.clone());
     let verdict = judge::judge(Evidence {
         before: &before,
         after: &after,
@@ -112,9 +154,13 @@ fn interrupted(
         is_promised: false,
         completion: Completion::Verified,
     });
-    if place.untick {
+    if place.untick && !verdict.to_open.is_empty() {
+        // The claim must outlive the box: we may die as well.
+        slot.write_once(names::TASKS_FOUND, &found.unwrap_or_default())?;
         let items: Vec<_> = verdict.to_open.iter().collect();
-        set_marks(&place.tasks_path, &items, Mark::Open)?;
+        if let Err(error) = set_marks(&place.tasks_path, &items, Mark::Open) {
+            recorder.warnings.push(format!("boxes that were ticked too early stay ticked: {error:#}"));
+        }
     }
     let counts = TaskList::read(&place.tasks_path).map_or_else(|_| after.counts(), |tasks| tasks.counts());
     let ended_at = plan.clock.now();
@@ -124,7 +170,11 @@ fn interrupted(
         begin.head_before.as_ref(),
         head_after.as_ref(),
         begin.started_at,
-    )?;
+    );
+    let commits = commits.unwrap_or_else(|error| {
+        recorder.warnings.push(format!("the commits of this iteration cannot be listed: {error:#}"));
+        Vec::new()
+    });
     let mut iteration = opened(begin.clone(), &place.begun, ended_at, counts, head_after);
     iteration.claims = verdict.claims;
     iteration.false_claim = verdict.false_claim;
@@ -228,7 +278,10 @@ fn catch_up(
     say: &mut dyn FnMut(&Event),
 ) -> Result<()> {
     let file = ProgressFile::new(&place.progress_path);
-    mend(&file, recorder.redactor(), parts, say)?;
+    // It may lie in a folder that is not on this branch: then it is behind, and nothing else is.
+    if let Err(error) = mend(&file, recorder.redactor(), parts, say) {
+        warn(say, format!("{error:#}; `specify ralph rebuild` brings it up to the record"));
+    }
     recorder.expect_progress(journal::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice)))
 }
 

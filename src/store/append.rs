@@ -10,19 +10,42 @@ use camino::Utf8Path;
 use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
 
 use crate::process::Tool;
-use crate::record::{LogEntry, ObjectId};
+use crate::record::{LogEntry, ObjectId, Timestamp};
 use crate::redact::Redactor;
+use crate::repository::Repository;
 
 use super::files::{FileWriter, pretty_json};
 use super::message::{self, Snapshot, Subject};
 use super::objects::{self, Quarantine, Signature};
 use super::refs::SessionRefs;
 use super::spool::{Draft, Slot, names};
-use super::{Store, Syncing, disk};
+use super::{Store, Syncing, caused, disk};
 
 /// How long a lock on one of our own refs may stand before we take it for a dead writer's: we hold the session's
 /// flock, so no living one of ours can own it, and `git pack-refs` holds it for milliseconds.
 const STALE_LOCK: Duration = Duration::from_secs(1);
+
+/// A ref that is to go from one value to another.
+#[derive(Debug)]
+pub(super) struct Move {
+    pub name: String,
+    pub old: Option<ObjectId>,
+    /// None where it stays.
+    pub new: Option<ObjectId>,
+}
+
+/// What a reflog says of a move, where the user wants one of every ref.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reason {
+    pub why: &'static str,
+    pub at: Timestamp,
+}
+
+impl Reason {
+    fn of(draft: &Draft) -> Self {
+        Self { why: draft.kind.as_str(), at: draft.committed_at }
+    }
+}
 
 /// Somebody else moved a ref of the session: nothing was written over.
 #[derive(Debug)]
@@ -36,6 +59,13 @@ impl std::fmt::Display for Conflict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let short =
             |id: &Option<ObjectId>| id.as_ref().map_or("nothing".to_owned(), |id| id.short().to_owned());
+        if self.found.is_none() {
+            return write!(
+                f,
+                "{} was deleted by somebody, and what it pointed at is gone\nhint: the iteration stays in the spool; the next start keeps its files and goes on in a new session",
+                self.name
+            );
+        }
         write!(
             f,
             "{} was moved by somebody else: expected {}, found {}\nhint: the iteration stays in the spool; put the ref back with `git update-ref {} {}` and run `specify ralph resume`",
@@ -55,17 +85,30 @@ impl Store {
     pub fn append(&self, slot: &Slot, draft: &Draft, redactor: &Redactor) -> Result<ObjectId> {
         let refs = SessionRefs::new(&draft.feature, draft.session.clone());
         let tip = self.tip(&refs.log())?;
-        if tip != draft.parent
-            && let Some(done) = self.find_done(tip.as_ref(), draft)?
-        {
-            return Ok(done);
+        let snapshot = Move {
+            name: refs.snapshot(),
+            old: draft.snapshot_parent.clone(),
+            new: draft.snapshot.clone().filter(|id| Some(id) != draft.snapshot_parent.as_ref()),
+        };
+        if tip == draft.parent {
+            let commit = self.write_objects(slot, draft, redactor)?;
+            let log = Move { name: refs.log(), old: tip, new: Some(commit.clone()) };
+            self.move_refs(&[log, snapshot], Reason::of(draft))?;
+            return Ok(commit);
         }
-        if tip != draft.parent {
+        let Some(done) = self.find_done(tip.as_ref(), draft)? else {
             return Err(Conflict { name: refs.log(), expected: draft.parent.clone(), found: tip }.into());
+        };
+        // Refs move one after the other, and the earlier try may have died between the two.
+        if self.tip(&snapshot.name)? == snapshot.old {
+            self.move_refs(&[snapshot], Reason::of(draft))?;
         }
-        let commit = self.write_objects(slot, draft, redactor)?;
-        self.move_refs(&refs, draft, &commit)?;
-        Ok(commit)
+        Ok(done)
+    }
+
+    /// Throws away what a power cut left half written of the objects in `slot`; they are written again.
+    pub fn drop_torn_objects(&self, slot: &Slot) -> Result<()> {
+        Quarantine::open(&slot.path(names::OBJECTS), self.repository().hash)?.drop_torn()
     }
 
     /// Writes the commit of a snapshot beside the other objects of `slot`. No ref moves yet.
@@ -124,65 +167,82 @@ impl Store {
             committed_at: draft.committed_at,
         };
         let commit = quarantine.write_commit(&tree, draft.parent.as_slice(), &signature, &message)?;
-        quarantine.publish(&self.repository().common_dir.join("objects"), self.syncing)?;
+        let Repository { common_dir, sharing, .. } = self.repository();
+        quarantine.publish(&common_dir.join("objects"), *sharing, self.syncing)?;
         Ok(commit)
     }
 
-    /// Moves log ref and snapshot ref in one transaction, each from its expected value, and makes that durable.
-    fn move_refs(&self, refs: &SessionRefs, draft: &Draft, commit: &ObjectId) -> Result<()> {
-        let mut moves = vec![(refs.log(), draft.parent.clone(), commit.clone())];
-        if let Some(snapshot) = draft.snapshot.clone().filter(|id| Some(id) != draft.snapshot_parent.as_ref())
-        {
-            moves.push((refs.snapshot(), draft.snapshot_parent.clone(), snapshot));
-        }
-        let edits = moves
-            .iter()
-            .map(|(name, old, new)| edit(name, old.as_ref(), new, draft))
-            .collect::<Result<Vec<RefEdit>>>()?;
+    /// Moves refs in one transaction, each from its expected value, and makes that durable.
+    pub(super) fn move_refs(&self, moves: &[Move], reason: Reason) -> Result<()> {
         let deadline = Instant::now() + STALE_LOCK;
         let mut is_reclaimed = false;
-        while let Err(error) = self.transact(&edits) {
-            for (name, old, new) in &moves {
-                let found = self.tip(name)?;
-                if found != *old && found.as_ref() != Some(new) {
-                    return Err(Conflict { name: name.clone(), expected: old.clone(), found }.into());
-                }
+        loop {
+            let left = self.unmoved(moves)?;
+            if left.is_empty() {
+                break;
             }
+            let edits = left.iter().map(|left| edit(left, reason)).collect::<Result<Vec<RefEdit>>>()?;
+            let Err(error) = self.transact(edits, reason) else { break };
             if Instant::now() < deadline {
                 // Another git holds a lock for a moment: pack-refs, a fetch.
                 std::thread::sleep(Duration::from_millis(20));
-            } else if !is_reclaimed && self.remove_stale_locks(&moves)? {
+            } else if !is_reclaimed && self.remove_stale_locks(&left)? {
                 is_reclaimed = true;
             } else {
-                self.transact_by_git(&moves).with_context(|| error.to_string())?;
+                self.transact_by_git(&left).with_context(|| error.to_string())?;
                 break;
             }
         }
-        if self.syncing == Syncing::Always {
-            self.sync_refs(moves.iter().map(|(name, ..)| name.as_str()))?;
+        let made = || moves.iter().filter(|one| one.new.is_some());
+        for one in made() {
+            self.share_ref(&one.name)?;
         }
-        for (name, _, new) in &moves {
+        if self.syncing == Syncing::Always {
+            self.sync_refs(made().map(|one| one.name.as_str()))?;
+        }
+        for Move { name, new, .. } in made() {
             let found = self.tip(name)?;
-            if found.as_ref() != Some(new) {
-                return Err(Conflict { name: name.clone(), expected: Some(new.clone()), found }.into());
+            if found != *new {
+                return Err(Conflict { name: name.clone(), expected: new.clone(), found }.into());
             }
         }
         Ok(())
     }
 
-    fn transact(&self, edits: &[RefEdit]) -> Result<()> {
+    /// The moves that are still to be made.
+    fn unmoved<'a>(&self, moves: &'a [Move]) -> Result<Vec<&'a Move>> {
+        let mut left = Vec::new();
+        for one in moves.iter().filter(|one| one.new.is_some()) {
+            let found = self.tip(&one.name)?;
+            if found == one.old {
+                left.push(one);
+            } else if found != one.new {
+                return Err(Conflict { name: one.name.clone(), expected: one.old.clone(), found }.into());
+            }
+        }
+        Ok(left)
+    }
+
+    fn transact(&self, edits: Vec<RefEdit>, reason: Reason) -> Result<()> {
         let git = self.open_git()?;
-        git.edit_references_as(edits.iter().cloned(), None)
-            .map_err(|error| anyhow!("move refs: {error:#}"))?;
+        // Asked for only where the user wants a reflog of every ref.
+        let time = format!("{} +0000", reason.at.seconds());
+        let committer = gix::actor::SignatureRef {
+            name: objects::COMMITTER.into(),
+            email: objects::COMMITTER_EMAIL.into(),
+            time: &time,
+        };
+        git.edit_references_as(edits, Some(committer)).map_err(|error| caused("move refs", &error))?;
         Ok(())
     }
 
     /// git's own program knows ways around locks of packed refs that the library waits for in vain.
-    fn transact_by_git(&self, moves: &[(String, Option<ObjectId>, ObjectId)]) -> Result<()> {
-        let zero = "0".repeat(moves.first().map_or(40, |(_, _, new)| new.as_str().len()));
+    fn transact_by_git(&self, moves: &[&Move]) -> Result<()> {
+        let length = moves.iter().find_map(|one| one.new.as_ref()).map_or(40, |id| id.as_str().len());
+        let zero = "0".repeat(length);
         let mut commands = String::from("start\n");
-        for (name, old, new) in moves {
-            let old = old.as_ref().map_or(zero.as_str(), ObjectId::as_str);
+        for Move { name, old, new } in moves {
+            let [old, new] = [old, new].map(|id| id.as_ref().map_or(zero.as_str(), ObjectId::as_str));
             commands.push_str(&format!("update {name} {new} {old}\n"));
         }
         commands.push_str("prepare\ncommit\n");
@@ -193,9 +253,9 @@ impl Store {
         Ok(())
     }
 
-    fn remove_stale_locks(&self, moves: &[(String, Option<ObjectId>, ObjectId)]) -> Result<bool> {
+    fn remove_stale_locks(&self, moves: &[&Move]) -> Result<bool> {
         let mut is_any = false;
-        for (name, _, _) in moves {
+        for Move { name, .. } in moves {
             let lock = self.repository().common_dir.join(format!("{name}.lock"));
             match std::fs::remove_file(&lock) {
                 Ok(()) => is_any = true,
@@ -206,14 +266,24 @@ impl Store {
         Ok(is_any)
     }
 
+    /// Lets in whom the repository lets in.
+    fn share_ref(&self, name: &str) -> Result<()> {
+        let Repository { common_dir, sharing, .. } = self.repository();
+        for path in [common_dir.join(name), common_dir.join("logs").join(name)] {
+            for made in path.ancestors().take_while(|made| made.file_name() != Some("refs")) {
+                disk::share(made, *sharing)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Syncs loose refs and every folder above them that may be new, each once.
     fn sync_refs<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<()> {
         let common = &self.repository().common_dir;
         let mut folders = Vec::new();
         for path in names.map(|name| common.join(name)) {
-            if path.is_file() {
-                disk::sync_file(&path)?;
-            }
+            // It may be packed by now: then it is git's to keep.
+            disk::sync_file_if_there(&path)?;
             let above = path.ancestors().skip(1).take_while(|folder| *folder != common);
             folders.extend(above.map(Utf8Path::to_owned));
         }
@@ -224,15 +294,19 @@ impl Store {
     }
 }
 
-fn edit(name: &str, old: Option<&ObjectId>, new: &ObjectId, draft: &Draft) -> Result<RefEdit> {
+fn edit(one: &Move, reason: Reason) -> Result<RefEdit> {
     // With `Any`, or with the library's own guard on the first parent alone, a ref that was moved or deleted
     // meanwhile would be written over without a word.
-    let expected = match old {
+    let expected = match &one.old {
         None => PreviousValue::MustNotExist,
         Some(old) => PreviousValue::MustExistAndMatch(gix::refs::Target::Object(objects::to_gix(old)?)),
     };
-    let name: gix::refs::FullName =
-        name.try_into().map_err(|error| anyhow!("`{name}` is no name for a ref: {error}"))?;
-    let log = LogChange { message: format!("ralph: {}", draft.kind.as_str()).into(), ..LogChange::default() };
-    Ok(RefEdit::update_with_log(name, objects::to_gix(new)?, expected, log))
+    let name: gix::refs::FullName = one
+        .name
+        .as_str()
+        .try_into()
+        .map_err(|error| anyhow!("`{}` is no name for a ref: {error}", one.name))?;
+    let new = objects::to_gix(one.new.as_ref().context("a move has somewhere to go")?)?;
+    let log = LogChange { message: format!("ralph: {}", reason.why).into(), ..LogChange::default() };
+    Ok(RefEdit::update_with_log(name, new, expected, log))
 }

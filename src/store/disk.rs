@@ -1,20 +1,60 @@
 //! Files that must survive a power cut: the only place that syncs.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::repository::Sharing;
 
 /// Creates `dir` and its parents for the user alone; fine if it is there.
 pub fn create_private_dir(dir: &Utf8Path) -> Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir).with_context(|| format!("create {dir}"))
 }
 
+/// Lets in whom the repository lets in, as git does with files of its own; fine if it is not there.
+pub fn share(path: &Utf8Path, sharing: Option<Sharing>) -> Result<()> {
+    let Some(sharing) = sharing else { return Ok(()) };
+    let change = || -> io::Result<()> {
+        let metadata = fs::symlink_metadata(path)?;
+        let mode = metadata.permissions().mode();
+        let wanted = sharing.mode(mode, metadata.is_dir());
+        if wanted == mode { Ok(()) } else { fs::set_permissions(path, Permissions::from_mode(wanted)) }
+    };
+    match change() {
+        // What belongs to somebody else of the group is shared by them.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
+            Ok(())
+        }
+        other => other.with_context(|| format!("share {path}")),
+    }
+}
+
 /// Forces the content of a file to the disk.
 pub fn sync_file(path: &Utf8Path) -> Result<()> {
     File::open(path).and_then(|file| file.sync_all()).with_context(|| format!("sync {path}"))
+}
+
+/// Forces the content of a file to the disk; fine if it is gone.
+pub fn sync_file_if_there(path: &Utf8Path) -> Result<()> {
+    match File::open(path).and_then(|file| file.sync_all()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.with_context(|| format!("sync {path}")),
+    }
+}
+
+/// Forces every file and folder below `dir` to the disk, and `dir` itself.
+pub fn sync_all_in(dir: &Utf8Path) -> Result<()> {
+    for path in children(dir)? {
+        if path.is_dir() {
+            sync_all_in(&path)?;
+        } else {
+            sync_file_if_there(&path)?;
+        }
+    }
+    sync_dir_if_there(dir)
 }
 
 /// Forces the names in a folder to the disk; fine if it is gone.

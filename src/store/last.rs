@@ -24,7 +24,9 @@ impl Store {
         sessions.insert(feature.to_owned(), session.clone());
         let path = self.last_path();
         disk::create_private_dir(path.parent().unwrap_or(&path))?;
-        disk::write_durably(&path, &serde_json::to_vec_pretty(&sessions)?)
+        disk::write_durably(&path, &serde_json::to_vec_pretty(&sessions)?)?;
+        let sharing = self.repository().sharing;
+        path.ancestors().take(2).try_for_each(|made| disk::share(made, sharing))
     }
 
     /// The task that a running session works on, as its spool says.

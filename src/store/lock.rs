@@ -2,6 +2,8 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
@@ -12,6 +14,9 @@ use crate::record::{Refusal, SessionId, Timestamp};
 use crate::repository::Repository;
 
 use super::disk;
+
+/// Longer than anybody holds the lock who only looks at it.
+const A_LOOK: Duration = Duration::from_millis(200);
 
 /// Who holds a lock; written into the lock file for the message to the second comer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +42,7 @@ impl LoopLock {
 
     /// Takes the lock of this work tree, or refuses and names who has it.
     pub fn take(repository: &Repository) -> Result<Self> {
-        let path = Self::path(repository, repository.work_tree_name());
+        let path = Self::path(repository, &repository.work_tree_name());
         disk::create_private_dir(path.parent().unwrap_or(&path))?;
         let file = OpenOptions::new()
             .read(true)
@@ -46,11 +51,37 @@ impl LoopLock {
             .truncate(false)
             .open(&path)
             .with_context(|| format!("open {path}"))?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self { file, path }),
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(refusal(&mut &file).into()),
-            Err(error) => Err(error).with_context(|| format!("lock {path}")),
+        for made in path.ancestors().take(3) {
+            disk::share(made, repository.sharing)?;
         }
+        let asked = Instant::now();
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => break,
+                // Who only looks whether it is held holds it for a moment, too.
+                Err(rustix::io::Errno::WOULDBLOCK) if asked.elapsed() < A_LOOK => {
+                    std::thread::sleep(A_LOOK / 20);
+                }
+                Err(rustix::io::Errno::WOULDBLOCK) => return Err(refusal(&mut &file).into()),
+                Err(error) => return Err(error).with_context(|| format!("lock {path}")),
+            }
+        }
+        // Whoever had it before is not who has it now.
+        file.set_len(0).with_context(|| format!("write {path}"))?;
+        Ok(Self { file, path })
+    }
+
+    /// Takes the lock again where its file was deleted under us, so that no second loop gets in beside us.
+    pub fn hold_on(&mut self, repository: &Repository) -> Result<()> {
+        let there = self.path.metadata().ok().map(|there| (there.dev(), there.ino()));
+        let ours = self.file.metadata().context("look at the lock")?;
+        if there == Some((ours.dev(), ours.ino())) {
+            return Ok(());
+        }
+        self.file.rewind().context("read the lock")?;
+        let holder = read_holder(&mut self.file);
+        *self = Self::take(repository)?;
+        holder.map_or(Ok(()), |holder| self.name_holder(&holder))
     }
 
     /// Writes down who holds it.

@@ -11,6 +11,7 @@ mod last;
 mod lock;
 mod message;
 mod objects;
+mod put_back;
 mod read;
 mod refs;
 #[cfg(test)]
@@ -27,6 +28,7 @@ pub use message::Snapshot;
 #[doc(hidden)]
 pub use message::{Envelope, Subject, compose as compose_message, parse as parse_message};
 pub use objects::{Quarantine, Signature};
+pub use put_back::Standing;
 pub use read::SessionLog;
 pub use refs::{SessionRefs, check_feature, slug};
 pub use spool::{Begin, Draft, Place, Slot, Spool, names};
@@ -75,6 +77,21 @@ impl Store {
 
     /// What a ref points at, if it is there.
     pub fn tip(&self, name: &str) -> Result<Option<ObjectId>> {
+        let mut found = self.look_up(name)?;
+        // The library looks into the packed refs first: what is packed right after that look has left its own
+        // file when the library gets there, and is missing, or as old as the pack. So such an answer counts
+        // when it comes twice.
+        while !self.repository.common_dir.join(name).is_file() {
+            let again = self.look_up(name)?;
+            if again == found {
+                break;
+            }
+            found = again;
+        }
+        Ok(found)
+    }
+
+    fn look_up(&self, name: &str) -> Result<Option<ObjectId>> {
         let git = self.open_git()?;
         let found = git.try_find_reference(name).map_err(|error| anyhow!("read {name}: {error:#}"))?;
         match found.as_ref().map(gix::Reference::try_id) {
@@ -98,4 +115,19 @@ impl Store {
         let name = git.head_name().map_err(|error| anyhow!("read HEAD: {error:#}"))?;
         Ok(name.map(|name| name.shorten().to_string()))
     }
+}
+
+/// An error of the library's with all that it says of its causes, which its own words often leave out.
+fn caused(doing: &str, error: &(dyn std::error::Error + 'static)) -> anyhow::Error {
+    let mut words = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_words = cause.to_string();
+        if !words.contains(&cause_words) {
+            words.push_str(": ");
+            words.push_str(&cause_words);
+        }
+        source = cause.source();
+    }
+    anyhow!("{doing}: {words}")
 }

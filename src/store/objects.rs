@@ -15,9 +15,13 @@ use gix::objs::bstr::BString;
 use gix::objs::tree::EntryKind;
 
 use crate::record::{ObjectId, Timestamp};
-use crate::repository::{HashKind, Person};
+use crate::repository::{HashKind, Person, Sharing};
 
-use super::{Syncing, disk};
+use super::{Syncing, caused, disk};
+
+/// Who signs as committer of every commit of ours.
+pub const COMMITTER: &str = "specify ralph";
+pub const COMMITTER_EMAIL: &str = "ralph@localhost";
 
 /// How often a move is tried again when a `git gc` beside us removes an empty folder under our hands.
 const RACES: usize = 5;
@@ -49,7 +53,7 @@ impl Quarantine {
     }
 
     pub fn write_blob(&self, bytes: &[u8]) -> Result<gix::ObjectId> {
-        self.objects.write_buf(gix::objs::Kind::Blob, bytes).map_err(|error| anyhow!("write a blob: {error}"))
+        self.objects.write_buf(gix::objs::Kind::Blob, bytes).map_err(|error| caused("write a blob", &error))
     }
 
     /// Writes the trees for `files`: paths with `/` between their parts, and the blobs they hold.
@@ -69,7 +73,7 @@ impl Quarantine {
         }
         // The order of entries is git's own: folders sort as if their name ended in `/`.
         entries.sort();
-        self.objects.write(&gix::objs::Tree { entries }).map_err(|error| anyhow!("write a tree: {error}"))
+        self.objects.write(&gix::objs::Tree { entries }).map_err(|error| caused("write a tree", &error))
     }
 
     pub fn write_commit(
@@ -79,10 +83,10 @@ impl Quarantine {
         signature: &Signature,
         message: &str,
     ) -> Result<ObjectId> {
-        let committer = person("specify ralph", "ralph@localhost", signature.committed_at);
+        let committer = person(COMMITTER, COMMITTER_EMAIL, signature.committed_at);
         let author = match &signature.author {
             Some(Person { name, email }) => person(name, email, signature.authored_at),
-            None => person("specify ralph", "ralph@localhost", signature.authored_at),
+            None => person(COMMITTER, COMMITTER_EMAIL, signature.authored_at),
         };
         let commit = gix::objs::Commit {
             tree: to_gix(tree)?,
@@ -93,7 +97,7 @@ impl Quarantine {
             message: BString::from(message),
             extra_headers: Vec::new(),
         };
-        let id = self.objects.write(&commit).map_err(|error| anyhow!("write a commit: {error}"))?;
+        let id = self.objects.write(&commit).map_err(|error| caused("write a commit", &error))?;
         from_gix(&id)
     }
 
@@ -101,7 +105,7 @@ impl Quarantine {
     ///
     /// What is there already is verified, and made young again, so that no `git prune` takes it before our ref
     /// points at it. An object that is there but broken is replaced.
-    pub fn publish(&self, objects: &Utf8Path, syncing: Syncing) -> Result<()> {
+    pub fn publish(&self, objects: &Utf8Path, sharing: Option<Sharing>, syncing: Syncing) -> Result<()> {
         let found = self.list()?;
         let mut touched = Vec::new();
         for (name, path) in &found {
@@ -116,7 +120,9 @@ impl Quarantine {
         }
         for ((name, path), folder) in found.iter().zip(&touched) {
             if path.exists() {
+                disk::share(path, sharing)?;
                 move_into(path, folder, &folder.join(&name[2..]))?;
+                disk::share(folder, sharing)?;
             }
         }
         if syncing == Syncing::Never {
@@ -129,6 +135,16 @@ impl Quarantine {
             disk::sync_dir_if_there(folder)?;
         }
         disk::sync_dir_if_there(objects)
+    }
+
+    /// Removes what is not what its name says.
+    pub fn drop_torn(&self) -> Result<()> {
+        for (name, path) in self.list()? {
+            if !self.is_sound(&self.dir, &name) {
+                fs::remove_file(&path).with_context(|| format!("remove {path}"))?;
+            }
+        }
+        Ok(())
     }
 
     /// Every object here: its name in hexadecimal, and its file.

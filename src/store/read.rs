@@ -10,7 +10,7 @@ use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionI
 use super::Store;
 use super::message::{self, Envelope};
 use super::objects;
-use super::refs::{LOG_PREFIX, SessionRefs};
+use super::refs::{self, LOG_PREFIX, SessionRefs};
 
 /// A blob of ours is at most one chunk; what is bigger was not written by us.
 const BLOB_LIMIT: u64 = 64 * 1024 * 1024;
@@ -87,9 +87,9 @@ impl Store {
         Ok((!entries.is_empty()).then(|| SessionLog { refs: refs.clone(), entries }))
     }
 
-    /// Whether a ref is there that is not ours and stands where ours would be folders.
-    pub fn blocking_ref(&self, refs: &SessionRefs) -> Result<Option<String>> {
-        for name in refs.parents() {
+    /// A ref that is not ours and stands where the refs of this feature would need a folder.
+    pub fn blocking_ref(&self, feature: &str) -> Result<Option<String>> {
+        for name in refs::folders(feature) {
             if self.tip(&name)?.is_some() {
                 return Ok(Some(name));
             }
@@ -121,30 +121,51 @@ impl Store {
     /// Copies a file of a record chunk by chunk; false where the record has no such file.
     pub fn copy_file(&self, commit: &ObjectId, path: &str, to: &mut dyn Write) -> Result<bool> {
         let git = self.open_git()?;
-        let mut tree = root_tree(&git, commit)?;
-        let mut parts = path.split('/').peekable();
-        while let Some(part) = parts.next() {
-            let entries = entries(&git, &tree)?;
-            let Some((_, id, is_tree)) = entries.into_iter().find(|(name, ..)| name == part) else {
-                return Ok(false);
-            };
-            match (parts.peek().is_some(), is_tree) {
-                (true, true) => tree = id,
-                (true, false) => return Ok(false),
-                (false, false) => {
-                    write_blob(&git, &id, to)?;
-                    return Ok(true);
-                }
-                (false, true) => {
-                    for (_, chunk, _) in self::entries(&git, &id)? {
-                        write_blob(&git, &chunk, to)?;
-                    }
-                    return Ok(true);
-                }
+        let Some(chunks) = chunks(&git, commit, path)? else { return Ok(false) };
+        chunks.iter().try_for_each(|chunk| write_blob(&git, chunk, to))?;
+        Ok(true)
+    }
+
+    /// The last `most` bytes of a file of a record, and whether there is more in front of them. Nothing where the
+    /// record has no such file.
+    pub fn tail(&self, commit: &ObjectId, path: &str, most: usize) -> Result<(Vec<u8>, bool)> {
+        let git = self.open_git()?;
+        let chunks = chunks(&git, commit, path)?.unwrap_or_default();
+        let mut unread = chunks.len();
+        let mut tail = Vec::new();
+        while tail.len() < most && unread > 0 {
+            unread -= 1;
+            let mut bytes = Vec::new();
+            write_blob(&git, &chunks[unread], &mut bytes)?;
+            bytes.append(&mut tail);
+            tail = bytes;
+        }
+        let is_cut = unread > 0 || tail.len() > most;
+        tail.drain(..tail.len().saturating_sub(most));
+        Ok((tail, is_cut))
+    }
+}
+
+/// The blobs that a file of a record is made of; none where the record has no such file.
+fn chunks(git: &gix::Repository, commit: &ObjectId, path: &str) -> Result<Option<Vec<gix::ObjectId>>> {
+    let mut tree = root_tree(git, commit)?;
+    let mut parts = path.split('/').peekable();
+    while let Some(part) = parts.next() {
+        let entries = entries(git, &tree)?;
+        let Some((_, id, is_tree)) = entries.into_iter().find(|(name, ..)| name == part) else {
+            return Ok(None);
+        };
+        match (parts.peek().is_some(), is_tree) {
+            (true, true) => tree = id,
+            (true, false) => return Ok(None),
+            (false, false) => return Ok(Some(vec![id])),
+            (false, true) => {
+                let chunks = self::entries(git, &id)?;
+                return Ok(Some(chunks.into_iter().map(|(_, chunk, _)| chunk).collect()));
             }
         }
-        Ok(false)
     }
+    Ok(None)
 }
 
 /// The refs of ours and what they point at, in the order of the sessions' ids.

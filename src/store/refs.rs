@@ -42,11 +42,11 @@ impl SessionRefs {
     pub fn snapshot(&self) -> String {
         format!("{SNAPSHOT_PREFIX}{}/{}", self.slug, self.session)
     }
+}
 
-    /// The names that must not be refs themselves, or git could not hold ours below them.
-    pub fn parents(&self) -> [String; 2] {
-        [format!("{LOG_PREFIX}{}", self.slug), format!("{SNAPSHOT_PREFIX}{}", self.slug)]
-    }
+/// The names that must not be refs themselves, or git could not hold those of this feature below them.
+pub fn folders(feature: &str) -> [String; 2] {
+    [LOG_PREFIX, SNAPSHOT_PREFIX].map(|prefix| format!("{prefix}{}", slug(feature)))
 }
 
 /// The path of a feature as one component of a ref name: `specs/001-login` is `001-login`.

@@ -87,6 +87,8 @@ pub mod names {
     pub const VALIDATION_STDERR: &str = "validation.stderr";
     /// tasks.md as it stood before the agent started: all marks.
     pub const TASKS_BEFORE: &str = "tasks.before.md";
+    /// tasks.md as the agent left it, where boxes in it are opened again: all claims.
+    pub const TASKS_FOUND: &str = "tasks.found.md";
     pub const TASKS: &str = "tasks.md";
     pub const PROGRESS: &str = "progress.md";
     pub const PROGRESS_BASE: &str = "progress.base.md";
@@ -111,14 +113,54 @@ impl Spool {
         repository.ralph_dir().join("spool")
     }
 
-    /// Makes the spool of a new or resumed session.
+    /// Makes the spool of a new session, or takes over the one that a session to be resumed has left.
+    ///
+    /// It comes into being with its place in it, for it would belong to nobody without.
     pub fn create(repository: &Repository, place: &Place) -> Result<Self> {
-        let spool = Self { dir: Self::root(repository).join(place.session.as_str()) };
-        disk::create_private_dir(&spool.dir)?;
-        disk::write_durably(&spool.dir.join(names::PLACE), &pretty_json(place)?)?;
-        disk::sync_dir_if_there(&Self::root(repository))?;
+        let root = Self::root(repository);
+        let spool = Self { dir: root.join(place.session.as_str()) };
+        // From the top: the repository may be moved or copied before a recovery.
+        let from_top = |path: &Utf8Path| match &repository.top {
+            Some(top) => path.strip_prefix(top).unwrap_or(path).to_owned(),
+            None => path.to_owned(),
+        };
+        let place = pretty_json(&Place {
+            tasks_path: from_top(&place.tasks_path),
+            progress_path: from_top(&place.progress_path),
+            ..place.clone()
+        })?;
+        if spool.dir.exists() {
+            disk::write_durably(&spool.dir.join(names::PLACE), &place)?;
+        } else {
+            let [draft, _] = Self::passing(repository);
+            disk::remove_dir_if_there(&draft)?;
+            disk::create_private_dir(&draft)?;
+            disk::write_durably(&draft.join(names::PLACE), &place)?;
+            fs::rename(&draft, &spool.dir).with_context(|| format!("create {}", spool.dir))?;
+        }
+        // The folders are for all who share the repository; what a session holds is for its user alone.
+        disk::share(&repository.ralph_dir(), repository.sharing)?;
+        disk::share(&root, repository.sharing)?;
+        disk::sync_dir_if_there(&root)?;
         disk::sync_dir_if_there(&repository.ralph_dir())?;
         Ok(spool)
+    }
+
+    /// A spool that is not one yet, and one that is no more. Each work tree has its own, so that whoever holds its
+    /// lock knows that nobody is at work in them.
+    fn passing(repository: &Repository) -> [Utf8PathBuf; 2] {
+        let name = repository.work_tree_name();
+        [".new", ".old"].map(|end| Self::root(repository).join(format!("{name}{end}")))
+    }
+
+    /// Whether the making or removing of a spool of this work tree was cut off.
+    pub fn is_any_passing(repository: &Repository) -> bool {
+        Self::passing(repository).iter().any(|dir| dir.exists())
+    }
+
+    /// Removes what the making or removing of a spool of this work tree left when it was cut off.
+    pub fn remove_passing(repository: &Repository) -> Result<()> {
+        Self::passing(repository).iter().try_for_each(|dir| disk::remove_dir_if_there(dir))
     }
 
     /// Every spool that is there, oldest session first. Folders that are no session's are left alone.
@@ -129,13 +171,24 @@ impl Spool {
         Ok(folders.into_iter().filter(is_session).map(|dir| Self { dir }).collect())
     }
 
+    /// Whether nobody deleted it.
+    pub fn is_whole(&self) -> bool {
+        self.dir.join(names::PLACE).is_file()
+    }
+
     pub fn session(&self) -> Option<SessionId> {
         self.dir.file_name()?.parse().ok()
     }
 
-    /// None where the crash came before it was written: then nothing was started either.
-    pub fn place(&self) -> Result<Option<Place>> {
-        read_json(&self.dir.join(names::PLACE))
+    /// None where something else than us made the folder, or emptied it.
+    pub fn place(&self, repository: &Repository) -> Result<Option<Place>> {
+        let place: Option<Place> = read_json(&self.dir.join(names::PLACE))?;
+        let top = repository.top.clone().unwrap_or_default();
+        Ok(place.map(|place| Place {
+            tasks_path: top.join(&place.tasks_path),
+            progress_path: top.join(&place.progress_path),
+            ..place
+        }))
     }
 
     /// The folder for the record `name`: `start`, `resume`, `end`, or the number of an iteration.
@@ -160,8 +213,27 @@ impl Spool {
         self.dir.join("scratch")
     }
 
-    pub fn remove(&self) -> Result<()> {
-        disk::remove_dir_if_there(&self.dir)
+    /// Puts it where no recovery looks, for what is in it has no place in the record any more. Gives where.
+    pub fn set_aside(&self, repository: &Repository) -> Result<Utf8PathBuf> {
+        let kept = repository.ralph_dir().join("kept");
+        disk::create_private_dir(&kept)?;
+        let name = self.dir.file_name().unwrap_or_default();
+        let mut number = 1;
+        let mut place = kept.join(format!("{number}-{name}"));
+        while place.exists() {
+            number += 1;
+            place = kept.join(format!("{number}-{name}"));
+        }
+        fs::rename(&self.dir, &place).with_context(|| format!("move {} to {place}", self.dir))?;
+        Ok(place)
+    }
+
+    /// Removes it all at once, as others see it.
+    pub fn remove(&self, repository: &Repository) -> Result<()> {
+        let [_, old] = Self::passing(repository);
+        disk::remove_dir_if_there(&old)?;
+        fs::rename(&self.dir, &old).with_context(|| format!("remove {}", self.dir))?;
+        disk::remove_dir_if_there(&old)
     }
 }
 
@@ -200,8 +272,24 @@ impl Slot {
         disk::sync_dir_if_there(self.dir.parent().unwrap_or(&self.dir))
     }
 
+    /// tasks.md as the agent left it, if boxes in it may have been opened since.
+    pub fn tasks_found(&self) -> Result<Option<Vec<u8>>> {
+        disk::read_if_there(&self.path(names::TASKS_FOUND))
+    }
+
+    /// Whether it says what was known before the agent started.
+    pub fn is_begun(&self) -> bool {
+        [names::BEGIN, names::PROMPT, names::TASKS_BEFORE].iter().all(|name| self.path(name).is_file())
+    }
+
     pub fn read_begin(&self) -> Result<Option<Begin>> {
         read_json(&self.path(names::BEGIN))
+    }
+
+    /// Writes a file that a recovery goes by, durably. What an earlier try wrote stays.
+    pub fn write_once(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.path(name);
+        if path.exists() { Ok(()) } else { disk::write_durably(&path, bytes) }
     }
 
     /// Writes a file that the draft will name.
@@ -212,7 +300,8 @@ impl Slot {
 
     /// The commit point: from here on the record will be made, by us or by who comes after us.
     pub fn seal(&self, draft: &Draft) -> Result<()> {
-        // What was written before the agent started is on the disk since then, and this folder's name with it.
+        // With the objects of the snapshot, which nobody could make again. What was written before the agent
+        // started is on the disk since then, and this folder's name with it.
         let is_synced = |path: &Utf8PathBuf| {
             path.file_name()
                 .is_some_and(|name| [names::PROMPT, names::TASKS_BEFORE, names::BEGIN].contains(&name))
@@ -220,8 +309,10 @@ impl Slot {
         let is_begun = self.path(names::BEGIN).exists();
         for path in disk::children(&self.dir)? {
             // An empty file that is lost is read as an empty one.
-            let is_to_sync = path.metadata().is_ok_and(|found| found.is_file() && found.len() > 0);
-            if is_to_sync && !is_synced(&path) {
+            let is_empty = path.metadata().is_ok_and(|found| found.len() == 0);
+            if path.is_dir() {
+                disk::sync_all_in(&path)?;
+            } else if !is_empty && !is_synced(&path) {
                 disk::sync_file(&path)?;
             }
         }

@@ -3,11 +3,13 @@
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::process::Tool;
-use crate::record::{Iteration, ObjectId, RecordKind, Timestamp};
+use crate::record::{Iteration, ObjectId, RecordKind, Session, SessionId, Timestamp};
 use crate::redact::Redactor;
 use crate::repository::{AuthorVariables, Repository};
 
-use super::{Conflict, Draft, SessionRefs, Slot, Store, names, samples};
+use super::{Conflict, Draft, Holder, LoopLock, Slot, Store, names, samples};
+
+const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
 struct Scene {
     dir: tempfile::TempDir,
@@ -147,16 +149,8 @@ fn a_ref_that_somebody_moved_is_never_written_over() {
     let scene = Scene::new();
     let first = scene.append(&start(), "start").unwrap();
     let name = "refs/ralph/001-login/20261121-204512-3f9a0c1d";
-    let foreign = scene.git(&[
-        "-c",
-        "user.name=x",
-        "-c",
-        "user.email=x@x",
-        "commit-tree",
-        "-m",
-        "foreign",
-        "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-    ]);
+    let foreign =
+        scene.git(&["-c", "user.name=x", "-c", "user.email=x@x", "commit-tree", "-m", "foreign", EMPTY_TREE]);
     scene.git(&["update-ref", name, &foreign]);
     let error = scene.append(&iteration(1, &first), "1").unwrap_err();
     assert!(error.downcast_ref::<Conflict>().is_some(), "{error:#}");
@@ -204,22 +198,13 @@ fn a_big_stream_is_stored_in_chunks_and_comes_back_whole() {
 #[test]
 fn refs_of_other_tools_are_neither_listed_nor_taken_for_ours() {
     let scene = Scene::new();
-    let foreign = scene.git(&[
-        "-c",
-        "user.name=x",
-        "-c",
-        "user.email=x@x",
-        "commit-tree",
-        "-m",
-        "foreign",
-        "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-    ]);
+    let foreign =
+        scene.git(&["-c", "user.name=x", "-c", "user.email=x@x", "commit-tree", "-m", "foreign", EMPTY_TREE]);
     for name in ["refs/ralph/other/20261121-204512-3f9a0c1d", "refs/ralph/lock", "refs/ralph/a/b/c"] {
         scene.git(&["update-ref", name, &foreign]);
     }
     assert!(scene.store.sessions().unwrap().is_empty());
-    let refs = SessionRefs::new("specs/lock", samples::session_id());
-    assert_eq!(scene.store.blocking_ref(&refs).unwrap().as_deref(), Some("refs/ralph/lock"));
+    assert_eq!(scene.store.blocking_ref("specs/lock").unwrap().as_deref(), Some("refs/ralph/lock"));
 }
 
 #[test]
@@ -257,4 +242,96 @@ fn a_stale_lock_on_packed_refs_is_left_alone_and_stops_nobody() {
     std::fs::write(&lock, b"").unwrap();
     scene.append(&iteration(1, &first), "1").unwrap();
     assert!(lock.exists());
+}
+
+#[test]
+fn a_reflog_of_every_ref_is_kept_where_the_user_wants_one() {
+    let scene = Scene::new();
+    scene.git(&["config", "core.logAllRefUpdates", "always"]);
+    scene.append(&start(), "start").unwrap();
+    let log = scene.git(&["reflog", "--format=%gs", "refs/ralph/001-login/20261121-204512-3f9a0c1d"]);
+    assert_eq!(log, "ralph: start");
+}
+
+#[test]
+fn a_snapshot_ref_that_stayed_behind_follows_when_the_record_is_made_again() {
+    let scene = Scene::new();
+    let snapshot: ObjectId = scene
+        .git(&["-c", "user.name=x", "-c", "user.email=x@x", "commit-tree", "-m", "x", EMPTY_TREE])
+        .parse()
+        .unwrap();
+    let draft = Draft { snapshot: Some(snapshot.clone()), ..start() };
+    let first = scene.append(&draft, "start").unwrap();
+    let name = "refs/ralph-snap/001-login/20261121-204512-3f9a0c1d";
+    scene.git(&["update-ref", "-d", name]);
+    // What a kill between the two leaves, lock included.
+    let lock = scene.path().join(".git").join(format!("{name}.lock"));
+    std::fs::create_dir_all(lock.parent().unwrap()).unwrap();
+    std::fs::write(&lock, "").unwrap();
+    assert_eq!(scene.append(&draft, "start").unwrap(), first);
+    assert_eq!(scene.git(&["rev-parse", name]), snapshot.to_string());
+    assert!(!lock.exists());
+}
+
+#[test]
+fn objects_that_a_power_cut_tore_in_the_spool_are_written_again() {
+    let scene = Scene::new();
+    let slot = scene.slot("start");
+    slot.write("data", b"data\n").unwrap();
+    let draft = start();
+    slot.seal(&draft).unwrap();
+    let id = Tool::git(scene.path()).args(["hash-object", "--stdin"]).stdin("data\n").line().unwrap();
+    let torn = slot.path(names::OBJECTS).join(&id[..2]).join(&id[2..]);
+    std::fs::create_dir_all(torn.parent().unwrap()).unwrap();
+    std::fs::write(&torn, "").unwrap();
+    scene.store.drop_torn_objects(&slot).unwrap();
+    let commit = scene.store.append(&slot, &draft, &Redactor::new(&[], &[]).unwrap()).unwrap();
+    assert_eq!(scene.store.file(&commit, "validation/stdout").unwrap().unwrap(), b"data\n");
+    assert_eq!(scene.git(&["fsck", "--strict", "--no-dangling"]), "");
+}
+
+#[test]
+fn of_sixty_four_sessions_written_at_the_same_time_none_is_lost() {
+    let scene = Scene::new();
+    let sessions: Vec<(Draft, Slot)> = (0..64)
+        .map(|number| {
+            let id = SessionId::new(Timestamp::from_seconds(1_795_294_000), number);
+            let session_json = Session { id: id.clone(), ..samples::session() };
+            let place = super::Place { session: id.clone(), ..place(scene.path()) };
+            let slot = super::Spool::create(scene.store.repository(), &place).unwrap().slot("start");
+            slot.create().unwrap();
+            slot.write("data", number.to_string().as_bytes()).unwrap();
+            (Draft { session: id, session_json: Some(session_json), ..start() }, slot)
+        })
+        .collect();
+    let all_at_once = std::sync::Barrier::new(sessions.len());
+    std::thread::scope(|scope| {
+        for (draft, slot) in &sessions {
+            scope.spawn(|| {
+                slot.seal(draft).unwrap();
+                all_at_once.wait();
+                scene.store.append(slot, draft, &Redactor::new(&[], &[]).unwrap()).unwrap();
+            });
+        }
+    });
+    assert_eq!(scene.store.sessions().unwrap().len(), 64);
+    assert_eq!(scene.git(&["fsck", "--strict", "--no-dangling"]), "");
+}
+
+#[test]
+fn whose_the_lock_was_before_is_not_told_as_whose_it_is() {
+    let scene = Scene::new();
+    let holder = || LoopLock::holders(scene.store.repository()).unwrap();
+    let lock = LoopLock::take(scene.store.repository()).unwrap();
+    let started_at = Timestamp::from_seconds(1_795_294_000);
+    let first = Holder { session: samples::session_id(), pid: 7, host: "here".into(), started_at };
+    lock.name_holder(&first).unwrap();
+    assert_eq!(holder(), [first]);
+    let refused = LoopLock::take(scene.store.repository()).unwrap_err().to_string();
+    assert!(refused.contains("20261121-204512-3f9a0c1d, process 7 on here, since "), "{refused}");
+    drop(lock);
+    let _second = LoopLock::take(scene.store.repository()).unwrap();
+    assert_eq!(holder(), []);
+    let refused = LoopLock::take(scene.store.repository()).unwrap_err().to_string();
+    assert!(refused.contains("just starting"), "{refused}");
 }

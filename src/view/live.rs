@@ -112,7 +112,9 @@ impl<W: Write> Live<W> {
         if let Some(limit) = session.limit {
             words = format!("{words} ({limit})");
         }
-        writeln!(self.out, "\n{}", self.paint.paint(hue, &format!("{}: {words}", session.status)))?;
+        let status = session.status.as_str();
+        let head = if words == status { words } else { format!("{status}: {words}") };
+        writeln!(self.out, "\n{}", self.paint.paint(hue, &head))?;
         writeln!(
             self.out,
             "  {} in {}, {} of {} done",

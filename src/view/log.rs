@@ -8,6 +8,9 @@ use crate::record::{LogEntry, Session};
 
 use super::style::{Count, Hue, Paint, cut, duration, one_line, sign};
 
+/// Longest story in a column, in characters.
+const STORY: usize = 60;
+
 /// One session with the iterations of it that are to be listed.
 pub struct Listed<'a> {
     pub session: &'a Session,
@@ -21,8 +24,9 @@ pub fn write_iterations(out: &mut dyn Write, sessions: &[Listed<'_>], paint: Pai
             writeln!(out)?;
         }
         writeln!(out, "{}", session_line(listed.session, paint))?;
+        let width = listed.iterations.iter().map(|entry| story(entry).chars().count()).max().unwrap_or(0);
         for entry in &listed.iterations {
-            writeln!(out, "{}", iteration_line(entry, paint))?;
+            writeln!(out, "{}", iteration_line(entry, width, paint))?;
         }
     }
     Ok(())
@@ -52,15 +56,22 @@ fn session_line(session: &Session, paint: Paint) -> String {
     )
 }
 
-fn iteration_line(entry: &LogEntry, paint: Paint) -> String {
-    // The subject says what happened; the feature and the number stand in their own columns already.
-    let story = entry.subject.split_once(", ").map_or(entry.subject.as_str(), |(_, story)| story);
+/// What happened, in a few words. The subject's feature and number stand in columns of their own.
+fn story(entry: &LogEntry) -> String {
+    let front = format!(": iteration {}, ", entry.iteration.unwrap_or_default());
+    let story = entry.subject.split_once(&front).map_or(entry.subject.as_str(), |(_, story)| story);
+    cut(&one_line(story), STORY)
+}
+
+fn iteration_line(entry: &LogEntry, width: usize, paint: Paint) -> String {
     let (hue, mark) = entry.outcome.map_or((Hue::Dim, " "), sign);
     let time = entry.duration_ms.agent.unwrap_or(0) + entry.duration_ms.validation.unwrap_or(0);
+    let story = story(entry);
+    let padding = " ".repeat(width.saturating_sub(story.chars().count()));
     format!(
-        "  {:>3}  {}  {:>12}  {}",
+        "  {:>3}  {}{padding}  {:>12}  {}",
         entry.iteration.unwrap_or_default(),
-        paint.paint(hue, &format!("{mark} {}", cut(&one_line(story), 60))),
+        paint.paint(hue, &format!("{mark} {story}")),
         duration(time),
         paint.paint(Hue::Dim, &format!("{}  {}", entry.ended_at, entry.commit.short()))
     )

@@ -85,7 +85,7 @@ pub enum CatchUp {
     Rebuild(Vec<u8>),
     /// A person changed it: what is theirs stays.
     Edited {
-        /// What to append: the entries after the last one that the file has.
+        /// What to append: the entries after the last one that the file has, as it was or with other words.
         missing: Vec<u8>,
         /// Places, in the list of entries, of those before it that are not there as they were written.
         changed_entries: Vec<usize>,
@@ -105,7 +105,8 @@ pub fn catch_up(entries: &[&[u8]], base: &[u8], found: &[u8]) -> CatchUp {
         return CatchUp::Append(rest.to_vec());
     }
     let is_there = present(entries, found);
-    let known = is_there.iter().rposition(|&is_there| is_there).map_or(0, |last| last + 1);
+    let is_told = |index: &usize| is_there[*index] || is_told_otherwise(entries[*index], found);
+    let known = (0..entries.len()).rev().find(is_told).map_or(0, |last| last + 1);
     let changed_entries = (0..known).filter(|&index| !is_there[index]).collect();
     let mut after = found.to_vec();
     if let Some((first, rest)) = entries[known..].split_first() {
@@ -131,6 +132,13 @@ fn present(entries: &[&[u8]], found: &[u8]) -> Vec<bool> {
             None => position(&found[..from], entry).is_some(),
         })
         .collect()
+}
+
+/// Whether `found` has the heading of an entry, though not the entry as it was written.
+fn is_told_otherwise(entry: &[u8], found: &[u8]) -> bool {
+    let is_heading = |line: &&[u8]| line.starts_with(b"## Iteration ") || line.starts_with(b"<!-- session ");
+    let heading = entry.split_inclusive(|&byte| byte == b'\n').find(is_heading);
+    heading.is_some_and(|heading| position(found, heading).is_some()) && torn(entry, found) == 0
 }
 
 fn position(bytes: &[u8], part: &[u8]) -> Option<usize> {

@@ -1,0 +1,92 @@
+//! Refs of a running session that somebody else deleted or moved meanwhile: put back, and nothing lost by it.
+//!
+//! Whoever holds the lock of the loop is the only one who writes them, so what else stands there is a slip of the
+//! agent's: a `git update-ref` with the wrong name, a cleaning of refs. What a ref was moved to gets another name.
+
+use anyhow::{Context, Result, anyhow};
+use gix::objs::FindExt;
+
+use crate::record::{ObjectId, Timestamp};
+
+use super::append::{Move, Reason};
+use super::{Store, objects};
+
+/// Where refs stand that we moved away from names of ours.
+const KEPT_PREFIX: &str = "refs/ralph-kept/";
+
+/// Most commits that are looked at to see whether one stands below another.
+const FAR: usize = 100_000;
+
+/// What was found where a ref of a running session should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It is where we left it, or another record of the session follows there.
+    Fine,
+    /// It was not, and is now again; told in words.
+    PutBack(String),
+    /// It is gone, and so is the commit that it pointed at.
+    Lost,
+}
+
+impl Store {
+    /// Puts the ref `name` back to `expected`, where we left it.
+    pub fn put_back(&self, name: &str, expected: &ObjectId, at: Timestamp) -> Result<Standing> {
+        let found = self.tip(name)?;
+        if found.as_ref() == Some(expected) {
+            return Ok(Standing::Fine);
+        }
+        if !self.has(expected)? {
+            return Ok(Standing::Lost);
+        }
+        let mut told = match &found {
+            None => format!("{name} was deleted by somebody; it is back where it was"),
+            Some(found) => {
+                format!("{name} was moved to {} by somebody; it is back where it was", found.short())
+            }
+        };
+        if let Some(found) = &found {
+            if self.is_below(expected, found)? {
+                return Ok(Standing::Fine);
+            }
+            if !self.is_below(found, expected)? {
+                let path = name.strip_prefix("refs/").unwrap_or(name);
+                let kept = format!("{KEPT_PREFIX}{path}-{}", found.short());
+                if self.tip(&kept)?.is_none() {
+                    self.move_ref(&kept, None, found, at)?;
+                }
+                told.push_str(&format!(", and what it was moved to is kept as {kept}"));
+            }
+        }
+        self.move_ref(name, found, expected, at)?;
+        Ok(Standing::PutBack(told))
+    }
+
+    fn move_ref(&self, name: &str, old: Option<ObjectId>, new: &ObjectId, at: Timestamp) -> Result<()> {
+        let one = Move { name: name.to_owned(), old, new: Some(new.clone()) };
+        self.move_refs(&[one], Reason { why: "put back", at }).with_context(|| format!("put {name} back"))
+    }
+
+    fn has(&self, id: &ObjectId) -> Result<bool> {
+        let git = self.open_git()?;
+        let found = git.try_find_header(objects::to_gix(id)?);
+        found.map(|found| found.is_some()).map_err(|error| anyhow!("look for {id}: {error:#}"))
+    }
+
+    /// Whether `lower` is one of the first parents of `upper`.
+    fn is_below(&self, lower: &ObjectId, upper: &ObjectId) -> Result<bool> {
+        let git = self.open_git()?;
+        let lower = objects::to_gix(lower)?;
+        let mut next = objects::to_gix(upper)?;
+        let mut buffer = Vec::new();
+        for _ in 0..FAR {
+            // What is no commit, or is not there, has nothing below it.
+            let Ok(commit) = git.objects.find_commit(&next, &mut buffer) else { return Ok(false) };
+            match commit.parents().next() {
+                Some(parent) if parent == lower => return Ok(true),
+                Some(parent) => next = parent,
+                None => return Ok(false),
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,73 @@
+//! The user's index, which we only ever copy.
+
+use std::fs::{self, File};
+use std::io;
+use std::time::SystemTime;
+
+use anyhow::{Context, Result};
+use camino::Utf8Path;
+
+/// The mode of a submodule or nested repository, as an entry of an index has it.
+const GITLINK: [u8; 4] = [0, 0, 0xe0, 0];
+
+/// How an index names its other half, where it is split; behind it stands a size of a few bytes.
+const SPLIT: [u8; 6] = *b"link\0\0";
+
+/// The files of the git directory that say what is tracked and what is ignored, as they were at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp([Option<(SystemTime, u64)>; 4]);
+
+impl Stamp {
+    pub fn of(git_dir: &Utf8Path, common_dir: &Utf8Path) -> Self {
+        let files = [
+            git_dir.join("index"),
+            git_dir.join("info/sparse-checkout"),
+            common_dir.join("info/exclude"),
+            common_dir.join("config"),
+        ];
+        Self(files.map(|path| {
+            let metadata = path.metadata().ok()?;
+            Some((metadata.modified().ok()?, metadata.len()))
+        }))
+    }
+}
+
+/// Copies the user's index to `index`, or removes that where the user has none. Gives whether a submodule or
+/// nested repository may be in it.
+pub(super) fn copy(users: &Utf8Path, index: &Utf8Path) -> Result<bool> {
+    let read = || -> io::Result<(Vec<u8>, SystemTime)> {
+        // The time first: git trusts no entry that is as young as its index, so ours must not seem younger.
+        let modified = users.metadata()?.modified()?;
+        Ok((fs::read(users)?, modified))
+    };
+    let (bytes, modified) = match read() {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return remove(index).map(|()| false),
+        Err(error) => return Err(error).with_context(|| format!("read {users}")),
+    };
+    let write = || -> io::Result<()> {
+        let draft = index.with_extension("new");
+        fs::write(&draft, &bytes)?;
+        File::options().write(true).open(&draft)?.set_modified(modified)?;
+        fs::rename(&draft, index)
+    };
+    write().with_context(|| format!("create {index}"))?;
+    Ok(bytes.windows(4).any(|part| part == GITLINK) || bytes.windows(6).any(|part| part == SPLIT))
+}
+
+/// Makes the private index young, so that git takes its word for every file whose size and times it has.
+pub(super) fn renew(index: &Utf8Path) -> Result<()> {
+    let draft = index.with_extension("new");
+    match fs::copy(index, &draft).and_then(|_| fs::rename(&draft, index)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.with_context(|| format!("create {index} again")),
+    }
+}
+
+/// Removes the private index; fine if it is not there.
+pub(super) fn remove(index: &Utf8Path) -> Result<()> {
+    match fs::remove_file(index) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.with_context(|| format!("remove {index}")),
+    }
+}

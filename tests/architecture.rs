@@ -1,0 +1,226 @@
+//! The plan of the house: which room may name which, and which file may name which crate.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::sandbox::sound::files;
+
+/// Each room, and the rooms that it may name.
+const ROOMS: &[(&str, &[&str])] = &[
+    ("agent", &["clock", "process", "record"]),
+    (
+        "cli",
+        &[
+            "agent",
+            "clock",
+            "config",
+            "feature",
+            "process",
+            "progress",
+            "prompt",
+            "record",
+            "redact",
+            "repository",
+            "session",
+            "store",
+            "tasks",
+            "view",
+        ],
+    ),
+    ("clock", &["record"]),
+    ("config", &["record"]),
+    ("feature", &["record"]),
+    ("history", &["record"]),
+    ("process", &["record"]),
+    ("progress", &["record"]),
+    ("prompt", &["record"]),
+    ("record", &[]),
+    ("redact", &[]),
+    ("repository", &["process", "record"]),
+    (
+        "session",
+        &[
+            "agent",
+            "clock",
+            "feature",
+            "history",
+            "process",
+            "progress",
+            "prompt",
+            "record",
+            "redact",
+            "repository",
+            "store",
+            "tasks",
+            "validate",
+            "worktree",
+        ],
+    ),
+    ("store", &["process", "record", "redact", "repository"]),
+    ("tasks", &["record"]),
+    ("validate", &["clock", "process", "record"]),
+    ("view", &["history", "record", "store", "tasks"]),
+    ("worktree", &["process", "record", "repository"]),
+];
+
+/// Crates that only some files may name.
+const CRATES: &[(&str, &[&str])] = &[
+    ("clap", &["cli/"]),
+    ("duct", &["process/"]),
+    ("gix", &["store/"]),
+    ("minijinja", &["prompt/"]),
+    ("pulldown_cmark", &["tasks/markdown.rs"]),
+    ("rustix", &["agent/mod.rs", "process/", "store/lock.rs"]),
+    ("sha2", &["store/"]),
+    ("signal_hook", &["process/"]),
+    ("toml", &["agent/script.rs", "config/"]),
+];
+
+fn manifest() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The sources below a folder, with their path in it.
+fn sources(folder: &str) -> Vec<(String, String)> {
+    let root = manifest().join(folder);
+    let is_rust = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "rs");
+    let found: Vec<_> = files(&root)
+        .into_iter()
+        .filter(is_rust)
+        .map(|path| {
+            let text = fs::read_to_string(&path).expect("sources are text");
+            let path = path.strip_prefix(&root).expect("it was found there");
+            (path.display().to_string(), text)
+        })
+        .collect();
+    assert!(found.len() > 5, "{folder}: {}", found.len());
+    found
+}
+
+/// The room that a file of `src` belongs to; none for the front door.
+fn room(path: &str) -> Option<&str> {
+    match path.split_once('/') {
+        Some(("bin", _)) => None,
+        Some((room, _)) => Some(room),
+        None => path.strip_suffix(".rs").filter(|name| *name != "lib"),
+    }
+}
+
+/// A source without its own tests and without comments: they may do more.
+fn code(text: &str) -> String {
+    let end = text.find("#[cfg(test)]\nmod ").unwrap_or(text.len());
+    let lines = text[..end].lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Files that are tests as a whole.
+fn is_test(path: &str) -> bool {
+    path.ends_with("tests.rs") || path.ends_with("samples.rs")
+}
+
+/// The words that follow `start` anywhere in `text`.
+fn names<'a>(text: &'a str, start: &str) -> BTreeSet<&'a str> {
+    let mut found = BTreeSet::new();
+    for (at, _) in text.match_indices(start) {
+        let is_inside_a_word = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let rest = &text[at + start.len()..];
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        if !is_inside_a_word {
+            found.insert(&rest[..end]);
+        }
+    }
+    found
+}
+
+#[test]
+fn rooms_name_only_the_rooms_that_they_may() {
+    for (path, text) in sources("src") {
+        let Some(room) = room(&path) else { continue };
+        let allowed = ROOMS.iter().find(|(name, _)| *name == room);
+        let (_, allowed) = allowed.unwrap_or_else(|| panic!("{path}: the room `{room}` is not in the plan"));
+        if is_test(&path) {
+            continue;
+        }
+        for other in names(&code(&text), "crate::") {
+            // `use crate::{...}` would hide what is named.
+            assert!(!other.is_empty(), "{path}: a list of rooms");
+            assert!(other == room || allowed.contains(&other), "{path} names `{other}`");
+        }
+    }
+}
+
+#[test]
+fn the_plan_has_no_room_that_is_not_there() {
+    let sources = sources("src");
+    for (name, _) in ROOMS {
+        assert!(sources.iter().any(|(path, _)| room(path) == Some(name)), "{name}");
+    }
+}
+
+#[test]
+fn crates_are_named_only_where_they_may() {
+    for (path, text) in sources("src") {
+        let code = code(&text);
+        for (name, allowed) in CRATES {
+            let is_allowed = allowed.iter().any(|place| path.starts_with(place));
+            let is_named = !names(&code, &format!("{name}::")).is_empty();
+            assert!(is_allowed || is_test(&path) || !is_named, "{path} names {name}");
+        }
+    }
+}
+
+#[test]
+fn every_crate_that_has_its_places_is_used_there() {
+    let sources = sources("src");
+    for (name, allowed) in CRATES {
+        for place in *allowed {
+            let mut inside = sources.iter().filter(|(path, _)| path.starts_with(place));
+            let start = format!("{name}::");
+            assert!(inside.any(|(_, text)| !names(text, &start).is_empty()), "{name} is not in {place}");
+        }
+    }
+}
+
+#[test]
+fn names_come_without_globs_and_not_through_the_front_door() {
+    for (path, text) in sources("src") {
+        let code = code(&text);
+        for line in code.lines().map(str::trim) {
+            let is_use = line.starts_with("use ") || line.starts_with("pub use ");
+            assert!(is_test(&path) || !is_use || !line.contains("::*"), "{path}: {line}");
+        }
+    }
+}
+
+#[test]
+fn only_the_front_rooms_read_the_environment() {
+    for (path, text) in sources("src") {
+        let code = code(&text);
+        for way in ["env::var(", "env::var_os(", "env::vars(", "env::vars_os("] {
+            assert!(path.starts_with("cli/") || is_test(&path) || !code.contains(way), "{path}: {way}");
+        }
+    }
+}
+
+#[test]
+fn every_scene_is_in_the_suite() {
+    let main = fs::read_to_string(manifest().join("tests/main.rs")).unwrap();
+    let listed: BTreeSet<&str> =
+        main.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';')).collect();
+    let entries = fs::read_dir(manifest().join("tests")).unwrap().flatten().map(|entry| entry.path());
+    for path in entries.filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        assert!(name == "main" || listed.contains(name), "tests/{name}.rs is in no suite");
+    }
+}
+
+#[test]
+fn every_source_says_what_it_is_for() {
+    for folder in ["src", "tests"] {
+        for (path, text) in sources(folder) {
+            let is_part = is_test(&path) && !text.starts_with("//!");
+            assert!(is_part || text.starts_with("//! "), "{folder}/{path} begins without a sentence");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Killed, and failed by the system, at every point where the loop writes.
+//!
+//! A dry run under `strace` lists the system calls by which the loop's main thread changes files. Then the same
+//! scene is played once for each of them: killed right before the call, or with the call failing. After that the
+//! next start must need no help, and the record must be whole.
+
+#[allow(dead_code, unused_imports, reason = "these scenes need a part of what the others need")]
+#[path = "../sandbox/mod.rs"]
+mod sandbox;
+
+#[path = "../together.rs"]
+mod together;
+
+mod aftermath;
+mod points;
+mod scenes;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use aftermath::Expectation;
+use points::{Injection, Point};
+use scenes::Scene;
+
+/// How often a scene is played again when the call that was meant was not the one that was hit.
+const TRIES: usize = 3;
+
+/// How many complaints are shown.
+const SHOWN: usize = 12;
+
+#[test]
+fn a_session_that_is_killed_before_any_of_its_writes_loses_nothing() {
+    kill_everywhere(|| vec![scenes::whole_session()]);
+}
+
+#[test]
+fn a_recovery_that_is_killed_before_any_of_its_writes_is_recovered_as_well() {
+    kill_everywhere(scenes::recoveries);
+}
+
+#[test]
+fn a_resumption_that_is_killed_before_any_of_its_writes_loses_nothing() {
+    kill_everywhere(|| vec![scenes::resumption()]);
+}
+
+fn kill_everywhere(scenes: impl FnOnce() -> Vec<Scene>) {
+    if points::is_strace_missing() {
+        return;
+    }
+    for scene in scenes() {
+        let points = scene.points();
+        let plans: Vec<_> = points.iter().map(|point| (point, Injection::Kill)).collect();
+        play(&scene, &plans);
+    }
+}
+
+#[test]
+fn a_write_that_fails_is_no_success_and_loses_nothing() {
+    if points::is_strace_missing() {
+        return;
+    }
+    let scene = scenes::whole_session();
+    let points = scene.points();
+    let plans: Vec<_> = points
+        .iter()
+        .enumerate()
+        .map(|(place, point)| (point, Injection::Error(point.error(place))))
+        .collect();
+    play(&scene, &plans);
+}
+
+#[test]
+fn eight_loops_of_twenty_iterations_are_all_recorded_while_git_collects_and_packs() {
+    together::all_is_recorded(8, 20);
+}
+
+/// Plays a scene once for each plan, on all processors, and complains about all that went wrong at the end.
+fn play(scene: &Scene, plans: &[(&Point, Injection)]) {
+    assert!(plans.len() > 20, "{}: {} points are too few to be true", scene.name, plans.len());
+    let begun = Instant::now();
+    let next = AtomicUsize::new(0);
+    let complaints = Mutex::new(Vec::new());
+    let strayed = AtomicUsize::new(0);
+    let workers = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some((point, injection)) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let played = catch_unwind(AssertUnwindSafe(|| once(scene, point, *injection)));
+                    match played {
+                        Ok(true) => {}
+                        Ok(false) => drop(strayed.fetch_add(1, Ordering::Relaxed)),
+                        Err(panic) => {
+                            let why = panic.downcast::<String>().map_or_else(|_| "?".to_owned(), |why| *why);
+                            let complaint = format!("{injection} at {point}:\n{why}");
+                            complaints.lock().expect("nobody panics with it").push(complaint);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let complaints = complaints.into_inner().expect("nobody panics with it");
+    let strayed = strayed.into_inner();
+    println!(
+        "{}: {} runs in {} s, {} failed, {strayed} hit a neighbour of the call that was meant",
+        scene.name,
+        plans.len(),
+        begun.elapsed().as_secs(),
+        complaints.len()
+    );
+    let shown = complaints.iter().take(SHOWN).cloned().collect::<Vec<_>>().join("\n\n");
+    assert!(complaints.is_empty(), "{}: {} failed\n{shown}", scene.name, complaints.len());
+    let opening = plans.iter().filter(|(point, _)| point.name == "openat").count();
+    assert!(strayed <= opening + plans.len() / 10, "{}: too many calls were not met", scene.name);
+}
+
+/// Plays it once. Gives whether the very call that was meant was hit.
+fn once(scene: &Scene, point: &Point, injection: Injection) -> bool {
+    // A recovery looks at every process of the machine, so its calls of this name cannot be told by their number.
+    // A kill at the next one, which mostly only reads, finds the same files.
+    let tries = if point.name == "openat" { 1 } else { TRIES };
+    for _ in 1..tries {
+        if attempt(scene, point, injection) {
+            return true;
+        }
+    }
+    attempt(scene, point, injection)
+}
+
+fn attempt(scene: &Scene, point: &Point, injection: Injection) -> bool {
+    let sandbox = scene.before();
+    let expectation = Expectation::of(&sandbox);
+    let run = points::inject(&sandbox, scene.words, point, injection);
+    aftermath::check(&sandbox, expectation, &run, injection);
+    run.is_met
+}

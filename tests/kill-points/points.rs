@@ -1,0 +1,181 @@
+//! The system calls by which the loop changes files, and how to strike at one of them.
+
+use std::fmt;
+use std::fs;
+use std::process::Command;
+
+use crate::sandbox::Sandbox;
+
+/// What changes files, or makes changes durable.
+const CALLS: &str = "openat,write,pwrite64,rename,renameat,renameat2,mkdir,mkdirat,unlink,unlinkat,rmdir,fsync,\
+    fdatasync,ftruncate,flock,utimensat,link,linkat,symlinkat,copy_file_range,fchmod";
+
+/// One call of the main thread.
+#[derive(Debug, Clone)]
+pub struct Point {
+    pub name: String,
+    /// The how-manieth call of this name, from 1.
+    pub nth: usize,
+    /// What it does, without what differs from run to run.
+    pub label: String,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Injection {
+    /// The process dies instead of making the call.
+    Kill,
+    /// The call is not made, and fails with this error.
+    Error(&'static str),
+}
+
+/// A run in which something was injected.
+#[derive(Debug)]
+pub struct Struck {
+    /// The exit code; none for one that was killed.
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+    /// Whether the call that was meant was hit.
+    pub is_met: bool,
+}
+
+impl Point {
+    /// An error with which this call can fail on a disk that is full, broken, or not ours: each in its turn.
+    pub fn error(&self, turn: usize) -> &'static str {
+        let errors: &[&str] = match self.name.as_str() {
+            "openat" => &["EMFILE", "EACCES", "ENOSPC"],
+            "write" | "pwrite64" | "copy_file_range" => &["ENOSPC", "EIO"],
+            "rename" | "renameat" | "renameat2" | "mkdir" | "mkdirat" => &["ENOSPC", "EACCES"],
+            "unlink" | "unlinkat" | "rmdir" => &["EACCES"],
+            _ => &["EIO"],
+        };
+        errors[turn % errors.len()]
+    }
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} no. {}: {}", self.name, self.nth, self.label)
+    }
+}
+
+impl fmt::Display for Injection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kill => f.write_str("killed"),
+            Self::Error(error) => f.write_str(error),
+        }
+    }
+}
+
+/// Without strace nothing of this can be shown. Where everything must be shown, that is a failure.
+pub fn is_strace_missing() -> bool {
+    #[expect(clippy::disallowed_methods, reason = "a test that asks whether a tool is there")]
+    let found = Command::new("strace").arg("-V").output().is_ok();
+    #[expect(clippy::disallowed_methods, reason = "only the test itself is asked")]
+    let must = std::env::var_os("CI").is_some_and(|value| value == "true");
+    assert!(found || !must, "strace is not installed: apt-get install strace");
+    if !found {
+        println!("skipped: strace is not installed");
+    }
+    !found
+}
+
+/// All points of a call of our program, in their order.
+pub fn list(sandbox: &Sandbox, words: &str) -> Vec<Point> {
+    let (_, trace) = traced(sandbox, words, &[]);
+    let mut counts = std::collections::BTreeMap::<String, usize>::new();
+    let mut points = Vec::new();
+    for line in trace.lines() {
+        let Some((name, label)) = parse(line, sandbox) else { continue };
+        let nth = counts.entry(name.clone()).or_default();
+        *nth += 1;
+        let is_reading =
+            name == "openat" && !["O_CREAT", "O_WRONLY", "O_RDWR"].iter().any(|flag| line.contains(flag));
+        let is_without_effect = line.contains(" = -1 ");
+        if !is_reading && !is_without_effect {
+            points.push(Point { name, nth: *nth, label });
+        }
+    }
+    points
+}
+
+/// Makes the call with the injection at `point`.
+pub fn inject(sandbox: &Sandbox, words: &str, point: &Point, injection: Injection) -> Struck {
+    let what = match injection {
+        Injection::Kill => "signal=KILL".to_owned(),
+        Injection::Error(error) => format!("error={error}"),
+    };
+    let option = format!("inject={}:{what}:when={}", point.name, point.nth);
+    let (output, trace) = traced(sandbox, words, &["-e", &option]);
+    let hit = match injection {
+        Injection::Kill => trace.lines().rev().find_map(|line| parse(line, sandbox)),
+        Injection::Error(_) => {
+            trace.lines().filter(|line| line.contains("(INJECTED)")).find_map(|line| parse(line, sandbox))
+        }
+    };
+    let is_killed = trace.contains("+++ killed by SIGKILL +++");
+    let is_struck = is_killed == matches!(injection, Injection::Kill);
+    Struck {
+        code: output.status.code().filter(|_| !is_killed),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        is_met: is_struck && hit.is_some_and(|(name, label)| name == point.name && label == point.label),
+    }
+}
+
+/// Runs our program under strace. Children and other threads are not traced, so that the counts are the same in
+/// every run.
+fn traced(sandbox: &Sandbox, words: &str, options: &[&str]) -> (std::process::Output, String) {
+    let trace = sandbox.outside("trace");
+    let call = sandbox.call(words).command();
+    let mut strace = sandbox.hermetic("strace");
+    strace.arg("-y").args(["-o".as_ref(), trace.as_os_str()]).args(["-e", &format!("trace={CALLS}")]);
+    strace.args(options).arg("--").arg(call.get_program()).args(call.get_args());
+    for (name, value) in call.get_envs() {
+        if let Some(value) = value {
+            strace.env(name, value);
+        }
+    }
+    let output = strace.output().expect("strace is installed");
+    let text =
+        String::from_utf8_lossy(&fs::read(&trace).expect("strace writes where it is told")).into_owned();
+    (output, text)
+}
+
+/// Name and label of the call in a line of a trace.
+fn parse(line: &str, sandbox: &Sandbox) -> Option<(String, String)> {
+    let (name, rest) = line.split_once('(')?;
+    if !name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let arguments = rest.rsplit_once(" = ").map_or(rest, |(arguments, _)| arguments);
+    let label = match name {
+        // What is written, and when, differs from run to run.
+        "write" | "pwrite64" | "utimensat" | "copy_file_range" => arguments.split(", ").next()?.to_owned(),
+        _ => arguments.trim_end().trim_end_matches(')').to_owned(),
+    };
+    let root = sandbox.outside("").display().to_string();
+    let label = label.replace(root.trim_end_matches('/'), "");
+    Some((name.to_owned(), without_salt(&label)))
+}
+
+/// Without the six random letters of temporary names, and without the numbers of pipes and objects.
+fn without_salt(label: &str) -> String {
+    let mut clean = String::new();
+    let mut rest = label;
+    while let Some((before, after)) = rest.split_once(".tmp") {
+        clean.push_str(before);
+        clean.push_str(".tmp");
+        rest = after.get(6..).unwrap_or_default();
+    }
+    clean.push_str(rest);
+    let hex = |letter: char| if letter.is_ascii_hexdigit() { '*' } else { letter };
+    match clean.split_once("objects/") {
+        Some((before, after)) => format!("{before}objects/{}", after.chars().map(hex).collect::<String>()),
+        None => match clean.split_once("<pipe:") {
+            Some((before, _)) => format!("{before}<pipe"),
+            None => clean,
+        },
+    }
+}

@@ -1,0 +1,348 @@
+//! Reading a record back: lists, single iterations, states, and all of it on a clone that has the refs alone.
+
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Run, Sandbox};
+
+/// T001 succeeds, T002 fails once and succeeds.
+const STORY: &str = r#"
+[[turn]]
+task = "T002"
+attempt = 1
+do = [{ say = "Not yet." }]
+[[turn]]
+do = [{ append = { path = "hello.txt", text = "hello\n" } }, { say = "Done." }, { tick = "current" }]
+"#;
+
+fn told() -> Sandbox {
+    let scene = Sandbox::new();
+    scene
+        .tasks("- [ ] T001 One\n- [ ] T002 Two")
+        .agent_script(STORY)
+        .validate("echo checked")
+        .commit("Ready");
+    scene.ralph("").code(0);
+    scene
+}
+
+/// A reading command writes nothing.
+#[track_caller]
+fn read(scene: &Sandbox, words: &str) -> Run {
+    let before = scene.everything();
+    let run = scene.ralph(words);
+    assert_eq!(scene.everything(), before, "`{words}` wrote something");
+    run
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().expect("an object").keys().map(String::as_str).collect()
+}
+
+#[test]
+fn the_log_lists_iterations_and_filters_them() {
+    let scene = told();
+    let id = scene.session().id().to_owned();
+    read(&scene, "log")
+        .code(0)
+        .stdout_has(&id)
+        .stdout_has("T001 done")
+        .stdout_has("T002 failed (its box is still open)");
+    read(&scene, "log --failed").code(0).stdout_has("T002 failed").stdout_lacks("T001 done");
+    read(&scene, "log --task T001").code(0).stdout_has("T001 done").stdout_lacks("T002");
+    read(&scene, "log --feature 001-login").code(0).stdout_has(&id);
+    read(&scene, "log --feature specs/009-x").code(0).stdout("");
+    read(&scene, &format!("log --session {id}")).code(0).stdout_has(&id);
+    read(&scene, "log --sessions").code(0).stdout_has("completed, 3 iterations, 2 of 2 tasks done");
+    read(&scene, "--color always log").code(0).stdout_has("\u{1b}[");
+    read(&scene, "log").code(0).stdout_lacks("\u{1b}[");
+}
+
+#[test]
+fn the_log_as_json_has_what_the_trailers_have() {
+    let scene = told();
+    let session = scene.session();
+    let log = read(&scene, "log --json").code(0).json();
+    let iterations = log["iterations"].as_array().unwrap();
+    assert_eq!(iterations.len(), 3);
+    for (i, listed) in iterations.iter().enumerate() {
+        assert_eq!(listed["commit"], session.iterations()[i]);
+        let recorded = session.iteration(i + 1);
+        for key in keys(listed) {
+            if let Some(value) = recorded.get(key) {
+                assert_eq!(&listed[key], value, "{key} of iteration {}", i + 1);
+            }
+        }
+        for key in [
+            "id",
+            "session",
+            "feature",
+            "iteration",
+            "task",
+            "outcome",
+            "exit",
+            "duration_ms",
+            "tokens",
+            "snapshot",
+        ] {
+            assert!(listed.get(key).is_some(), "{key}: {listed}");
+        }
+    }
+    let sessions = read(&scene, "log --sessions --json").code(0).json();
+    assert_eq!(sessions["sessions"][0], session.end());
+}
+
+#[test]
+fn one_iteration_is_shown_whole_and_part_by_part() {
+    let scene = told();
+    let session = scene.session();
+    read(&scene, "show 2").code(0).stdout_has("T002 failed").stdout_has("validation  echo checked, exit 0");
+    read(&scene, "show").code(0).stdout_has("iteration 3");
+    for (flag, path) in [
+        ("--stdout", "validation/stdout"),
+        ("--stderr", "validation/stderr"),
+        ("--prompt", "prompt.md"),
+        ("--agent", "agent/stdout"),
+        ("--tasks", "tasks.md"),
+        ("--json", "iteration.json"),
+    ] {
+        read(&scene, &format!("show 2 {flag}")).code(0).stdout(session.file(2, path)).stderr("");
+    }
+    assert_eq!(
+        keys(&session.iteration(2)),
+        [
+            "schema",
+            "id",
+            "session",
+            "feature",
+            "branch",
+            "iteration",
+            "loop_type",
+            "task",
+            "task_text",
+            "phase",
+            "outcome",
+            "failure_class",
+            "claims",
+            "false_claim",
+            "closed",
+            "started_at",
+            "ended_at",
+            "duration_ms",
+            "exit",
+            "exit_reason",
+            "validation_command",
+            "files_changed",
+            "agent",
+            "agent_version",
+            "model",
+            "tokens",
+            "cost_usd",
+            "tool_calls",
+            "learnings",
+            "decisions",
+            "approaches",
+            "fingerprint",
+            "head_before",
+            "head_after",
+            "commits",
+            "snapshot",
+            "left_out",
+            "redactions",
+            "hints",
+            "tasks_done",
+            "tasks_open",
+        ]
+    );
+    assert_eq!(session.iteration(2)["id"], format!("{}-iter-2", session.id()));
+}
+
+#[test]
+fn what_is_not_there_is_an_error_that_says_where_to_look() {
+    let scene = told();
+    read(&scene, "show 9").code(1).stderr_has("has no iteration 9, the last is 3").stderr_has("hint: ");
+    let unknown = "20200101-000000-00000000";
+    for command in ["show --session", "log --session", "status --session", "rebuild --check --session"] {
+        let run = read(&scene, &format!("{command} {unknown}"));
+        run.code(1).stderr_has(&format!("there is no session {unknown}")).stderr_has("hint: ");
+    }
+    let scene = Sandbox::new();
+    read(&scene, "show").code(1).stderr_has("no session is recorded here").stderr_has("git fetch origin");
+    read(&scene, "log").code(0).stdout("").stderr_has("no session is recorded here");
+    read(&scene, "log --json").code(0).stderr("");
+    read(&scene, "status").code(0).stdout_has("no session yet");
+}
+
+#[test]
+fn the_status_says_where_the_feature_stands() {
+    let scene = told();
+    let id = scene.session().id().to_owned();
+    read(&scene, "status").code(0).stdout_has("2 of 2 tasks done, 0 open").stdout_has(&id);
+    let status = read(&scene, "status --json").code(0).json();
+    assert_eq!(keys(&status), ["feature", "tasks", "session"]);
+    assert_eq!(
+        keys(&status["session"]),
+        ["id", "status", "stop_reason", "iterations", "pid", "task", "started_at"]
+    );
+    assert_eq!(status["tasks"], json!({"done": 2, "open": 0, "skipped": 0}));
+    assert_eq!(status["session"]["pid"], Value::Null);
+    let fresh = Sandbox::new();
+    assert_eq!(read(&fresh, "status --json").code(0).json()["session"], Value::Null);
+}
+
+#[test]
+fn tasks_are_listed_as_the_loop_reads_them() {
+    let scene = Sandbox::new();
+    scene.tasks("## Phase 1: Go\n\n- [x] T001 [P] [US1] One\n  - [ ] a criterion\n- [~] T002 Half\n- [ ] T003 Last (depends on T001, T002)");
+    read(&scene, "tasks").code(0).stdout_has("T003");
+    let listed = read(&scene, "tasks --json").code(0).json();
+    assert_eq!(keys(&listed), ["file", "items", "unrecognised"]);
+    let items = listed["items"].as_array().unwrap();
+    assert_eq!(items.len(), 3);
+    assert_eq!(
+        items[0],
+        json!({
+            "line": 5, "offset": scene.task_list().find("[x]").unwrap(), "done": true, "mark": "x", "id": "T001",
+            "text": "One", "phase": "Phase 1: Go", "headings": ["Tasks: Login", "Phase 1: Go"], "depth": 0,
+            "kind": "task", "parallel": true, "story": "US1", "depends_on": [], "name": "T001",
+        })
+    );
+    assert_eq!((&items[1]["kind"], &items[2]["depends_on"]), (&json!("criterion"), &json!(["T001", "T002"])));
+    assert_eq!(listed["unrecognised"][0]["mark"], "~");
+    scene.write("TODO.md", "- [ ] anything\n");
+    read(&scene, "tasks --file TODO.md --json").code(0).stdout_has("anything");
+    read(&scene, "tasks --file gone.md").code(3).stderr_has("there is no task list");
+}
+
+#[test]
+fn every_kind_of_bytes_comes_back_as_it_was() {
+    let big = (5 << 20) + 17;
+    for (check, expected) in [
+        ("printf '\\000\\001\\377\\r\\n\\033[31m'".to_owned(), b"\x00\x01\xff\r\n\x1b[31m".to_vec()),
+        ("printf 'caf\\351'".to_owned(), b"caf\xe9".to_vec()),
+        (":".to_owned(), Vec::new()),
+        (format!("head -c {big} /dev/zero | tr '\\000' 'a'"), vec![b'a'; big]),
+        (format!("head -c {} /dev/zero", 4 << 20), vec![0; 4 << 20]),
+    ] {
+        let scene = Sandbox::new();
+        scene
+            .agent_script(STORY)
+            .write("check.sh", format!("{check}\n{check} >&2\n"))
+            .validate("sh check.sh");
+        scene.ralph("").code(0);
+        for flag in ["--stdout", "--stderr"] {
+            let shown = scene.ralph(["show", flag]).code(0).stdout;
+            assert!(shown == expected, "{check} {flag}: {} bytes", shown.len());
+        }
+        let kind =
+            scene.git(["cat-file", "-t", &format!("{}:validation/stdout", scene.session().iterations()[0])]);
+        assert_eq!(kind, if expected.len() > 4 << 20 { "tree" } else { "blob" });
+    }
+}
+
+#[test]
+fn bytes_that_an_agent_prints_come_back_as_they_were() {
+    let scene = Sandbox::new();
+    scene.agent_script("[[turn]]\ndo = [{ print_bytes = \"00ff0a1b5b33\" }, { tick = \"current\" }]");
+    scene.ralph("").code(0);
+    scene.ralph("show --agent").code(0).stdout(b"\x00\xff\x0a\x1b[3");
+}
+
+#[test]
+fn a_clone_that_fetched_the_refs_gives_the_same_bytes() {
+    let scene = told();
+    let clone = scene.outside("clone");
+    let (from, to) = (scene.repo().to_str().unwrap(), clone.to_str().unwrap());
+    scene.git(["clone", "--quiet", from, to]);
+    scene.call("log").dir(&clone).run().code(0).stderr_has("no session is recorded here");
+    scene.git_in(&clone, "fetch --quiet origin refs/ralph/*:refs/ralph/*");
+    for words in [
+        "log",
+        "log --json",
+        "log --sessions --json",
+        "show 1",
+        "show 2 --json",
+        "show 3 --stdout",
+        "show 1 --prompt",
+    ] {
+        let here = scene.ralph(words).code(0).stdout;
+        scene.call(words).dir(&clone).run().code(0).stdout(here);
+    }
+    // Rebuilt from the refs alone.
+    scene.call("rebuild").dir(&clone).run().code(0);
+    assert_eq!(
+        std::fs::read(clone.join("specs/001-login/progress.txt")).unwrap(),
+        scene.progress().into_bytes()
+    );
+    scene.call("rebuild --check").dir(&clone).run().code(0);
+    scene.store_is_sound(&clone);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let scene = Sandbox::new();
+    scene.agent_script(STORY).validate(&format!("head -c {} /dev/zero", 1 << 20));
+    scene.ralph("").code(0);
+    for words in ["show --stdout", "show --prompt", "log --json", "config", "--help"] {
+        let mut child =
+            scene.call(words).command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{words}");
+        assert!(output.status.success(), "{words}: {}", output.status);
+    }
+}
+
+#[test]
+fn a_loop_goes_on_where_nobody_listens() {
+    for words in ["", "run --json"] {
+        let scene = Sandbox::new();
+        scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_script(STORY);
+        let mut child = scene.call(words).command().stdout(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        assert!(child.wait().unwrap().success());
+        assert_eq!(scene.session().end()["status"], "completed");
+    }
+}
+
+#[test]
+fn nothing_that_an_agent_says_steers_the_terminal() {
+    let scene = Sandbox::new();
+    let evil = "\\u001b]0;owned\\u0007\\u001b[2J\\u009b31m\\r";
+    scene.tasks("- [ ] T001 One \u{1b}[31mred\u{7}\n- [-] T002 \u{1b}[5mblink").agent_script(&format!(
+        "[[turn]]\ndo = [{{ say = \"{evil}words\\n\\nLearnings:\\n- {evil}learned\" }}, {{ stderr = \"{evil}\" }}, \
+         {{ write = {{ path = \"a\\u001b[31m.txt\", text = \"x\" }} }}]"
+    ));
+    scene.write("check.sh", "printf '\\033]0;owned\\007bad\\n'; exit 1\n").validate("sh check.sh");
+    let live = scene.ralph("-v -n 1").code(1);
+    let mut runs = vec![live];
+    for words in ["log", "show", "status", "tasks", "log --json", "rebuild --check", "config"] {
+        runs.push(scene.ralph(words).code(0));
+    }
+    for run in runs {
+        let control = |text: &str| text.chars().find(|c| c.is_control() && *c != '\n');
+        assert_eq!(control(&run.text()), None, "{run}");
+        assert_eq!(control(&run.talk()), None, "{run}");
+    }
+    let control: Vec<char> = scene.progress().chars().filter(|c| c.is_control() && *c != '\n').collect();
+    assert!(control.is_empty(), "{control:?}");
+    let log = scene.git("log --glob=refs/ralph/* --format=%B");
+    assert!(!log.contains('\u{1b}'), "{log}");
+}
+
+#[test]
+fn plain_git_reads_well_by_itself() {
+    let scene = told();
+    let log = scene.git("log --glob=refs/ralph/* --reverse --format=%s");
+    assert_eq!(
+        log.lines().collect::<Vec<_>>(),
+        [
+            "001-login: start, 2 tasks open, agent scripted",
+            "001-login: iteration 1, T001 done",
+            "001-login: iteration 2, T002 failed (its box is still open)",
+            "001-login: iteration 3, T002 done",
+            "001-login: end, completed after 3 iterations, 2 of 2 tasks done",
+        ]
+    );
+}

@@ -1,0 +1,114 @@
+//! Secrets do not reach the store, wherever they come from, and what is none stays as it is.
+
+use serde_json::json;
+
+use crate::sandbox::Sandbox;
+
+/// Put together here, so that no file of ours holds anything that looks like a secret.
+fn secret(front: &str) -> String {
+    format!("{front}{}", "a8Kd03Lx9Qw7Zr5Tn2Vb6Mc1Yf4Hg0Js3P1e")
+}
+
+/// Everything in the object store, one object after the other.
+fn every_object(scene: &Sandbox) -> Vec<u8> {
+    scene.git_bytes("cat-file --batch --batch-all-objects")
+}
+
+fn holds(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+#[test]
+fn secrets_are_in_no_object_of_ours() {
+    let scene = Sandbox::new();
+    let [in_task, said, complained, printed, noted] =
+        ["ghp_1", "ghp_2", "ghp_3", "ghp_4", "ghp_5"].map(secret);
+    // The list of tasks is the user's own file and stands in snapshots, as code does: those are not taken here.
+    scene.config("snapshots = false");
+    scene.tasks(&format!("- [ ] T001 Use {in_task} to log in"));
+    // What is committed was there before us: the scripts come from outside.
+    let agent = scene.outside("agent.sh");
+    std::fs::write(
+        &agent,
+        format!("echo {said}; echo {complained} >&2; echo {noted} >> \"$RALPH_PROGRESS\"; echo 'Learnings:'; echo '- {said}'"),
+    )
+    .unwrap();
+    std::fs::write(scene.outside("check.sh"), format!("echo {printed}; echo {printed} >&2; exit 1")).unwrap();
+    scene.agent(&format!("[agents.fake]\ncommand = [\"sh\", {agent:?}]\n")).validate("sh ../check.sh");
+    let head = scene.git("rev-parse HEAD");
+    scene.ralph("-n 2").code(1);
+    let objects = every_object(&scene);
+    for secret in [&in_task, &said, &complained, &printed, &noted] {
+        assert!(!holds(&objects, secret), "{secret}");
+    }
+    let session = scene.session();
+    assert!(session.text(1, "prompt.md").contains("Use [redacted:"));
+    assert!(session.text(1, "agent/stdout").starts_with("[redacted:"));
+    assert!(holds(&objects, &head), "ids of commits survive");
+    let redactions = session.iteration(1)["redactions"].as_array().unwrap().clone();
+    for file in
+        ["prompt.md", "agent/stdout", "agent/stderr", "validation/stdout", "validation/stderr", "tasks.md"]
+    {
+        let found = redactions.iter().find(|found| found["file"] == file);
+        assert!(
+            found.is_some_and(|found| found["count"].as_u64() > Some(0) && found["rule"].is_string()),
+            "{file}: {redactions:?}"
+        );
+    }
+    let manifest: serde_json::Value = serde_json::from_slice(&session.file(1, "manifest.json")).unwrap();
+    assert_eq!(manifest["redactions"], json!(redactions));
+    assert!(scene.task_list().contains(&in_task), "the user's files are the user's");
+}
+
+#[test]
+fn what_a_session_says_of_itself_is_redacted_too() {
+    let scene = Sandbox::new();
+    let hidden = secret("ghp_6");
+    scene.agent_script("[[turn]]\n").config("snapshots = false");
+    scene.ralph(["-n", "1", "--validate", &format!("API_TOKEN={hidden} false")]).code(1);
+    assert!(!holds(&every_object(&scene), &hidden));
+    scene.ralph("show").code(0).stdout_lacks(&hidden);
+}
+
+#[test]
+fn rules_of_the_user_are_heeded_and_exceptions_as_well() {
+    let scene = Sandbox::new();
+    let allowed = secret("ghp_7");
+    scene.config(&format!(
+        "snapshots = false\nredaction.rules = [\"hush-[0-9]+\"]\nredaction.allow = [\"{allowed}\"]"
+    ));
+    let number = 4711;
+    scene.agent(&format!(
+        "[agents.fake]\ncommand = [\"sh\", \"-c\", \"echo hush-{number}; echo {allowed}\"]\n"
+    ));
+    scene.ralph("-n 1").code(1);
+    let said = scene.session().text(1, "agent/stdout");
+    assert_eq!(said, format!("[redacted:custom]\n{allowed}\n"));
+}
+
+#[test]
+fn what_is_no_secret_comes_through_untouched() {
+    let scene = Sandbox::new();
+    let words = "commit 3f9a0c1d3f9a0c1d3f9a0c1d3f9a0c1d3f9a0c1d\nuuid 123e4567-e89b-12d3-a456-426614174000\n\
+                 sha256 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\nhttps://example.org/a?b=c\n";
+    scene.write("words.txt", words).agent_sh("cat words.txt");
+    scene.ralph("-n 1").code(1);
+    assert_eq!(scene.session().text(1, "agent/stdout"), words);
+    assert_eq!(scene.session().iteration(1)["redactions"], json!([]));
+}
+
+#[test]
+fn a_journal_with_a_secret_in_it_still_equals_the_record() {
+    let scene = Sandbox::new();
+    let hidden = secret("ghp_8");
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two").config("snapshots = false");
+    scene.agent_sh("sed -i '0,/\\[ \\]/s//[x]/' \"$RALPH_TASKS\"");
+    scene.write("specs/001-login/progress.txt", format!("My key is {hidden}.\n"));
+    scene.ralph("").code(0).stdout_lacks("past entr");
+    assert!(
+        scene.progress().starts_with(&format!("My key is {hidden}.\n")),
+        "the user's words stay in the file"
+    );
+    assert!(!holds(&every_object(&scene), &hidden));
+    scene.ralph("rebuild --check").code(0).stdout_has("equals the record");
+}

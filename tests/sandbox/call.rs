@@ -1,0 +1,211 @@
+//! A call of one of our programs, and what came of it.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::running::Running;
+use super::sound::Untouched;
+use super::{PATIENCE, Sandbox};
+
+/// Words of a command line: a text with blanks between them, or a list.
+pub trait Words {
+    fn words(self) -> Vec<OsString>;
+}
+
+impl Words for &str {
+    fn words(self) -> Vec<OsString> {
+        self.split_whitespace().map(OsString::from).collect()
+    }
+}
+
+impl Words for &String {
+    fn words(self) -> Vec<OsString> {
+        self.as_str().words()
+    }
+}
+
+impl<const N: usize> Words for [&str; N] {
+    fn words(self) -> Vec<OsString> {
+        self.into_iter().map(OsString::from).collect()
+    }
+}
+
+/// The two programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// `specify`, with `ralph` in front of the words.
+    SpecifyRalph,
+    /// `specify`, with the words alone.
+    Specify,
+    GitRalph,
+}
+
+impl Program {
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::SpecifyRalph | Self::Specify => env!("CARGO_BIN_EXE_specify"),
+            Self::GitRalph => env!("CARGO_BIN_EXE_git-ralph"),
+        }
+    }
+}
+
+/// A call that is yet to be made.
+#[derive(Debug)]
+pub struct Call<'a> {
+    sandbox: &'a Sandbox,
+    program: Program,
+    words: Vec<OsString>,
+    variables: Vec<(OsString, OsString)>,
+    directory: PathBuf,
+    stdin: Vec<u8>,
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn new(sandbox: &'a Sandbox, words: impl Words, clock: String) -> Self {
+        Self {
+            sandbox,
+            program: Program::SpecifyRalph,
+            words: words.words(),
+            variables: vec![("RALPH_TEST_CLOCK".into(), clock.into())],
+            directory: sandbox.repo.clone(),
+            stdin: Vec::new(),
+        }
+    }
+
+    pub fn program(mut self, program: Program) -> Self {
+        self.program = program;
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    pub fn dir(mut self, directory: impl AsRef<Path>) -> Self {
+        self.directory = self.sandbox.repo.join(directory);
+        self
+    }
+
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = bytes.into();
+        self
+    }
+
+    /// The command as it would be run, with its streams still unset.
+    pub fn command(&self) -> Command {
+        let mut command = self.sandbox.hermetic(self.program.path());
+        if self.program == Program::SpecifyRalph {
+            command.arg("ralph");
+        }
+        command.args(&self.words).current_dir(&self.directory);
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Runs it to its end.
+    #[track_caller]
+    pub fn run(self) -> Run {
+        self.spawn().wait()
+    }
+
+    pub fn spawn(self) -> Running<'a> {
+        let untouched = Untouched::of(self.sandbox);
+        let streams = tempfile::tempdir().unwrap();
+        let path = |name: &str| streams.path().join(name);
+        std::fs::write(path("stdin"), &self.stdin).unwrap();
+        let child = self
+            .command()
+            .stdin(File::open(path("stdin")).unwrap())
+            .stdout(Stdio::from(File::create(path("stdout")).unwrap()))
+            .stderr(Stdio::from(File::create(path("stderr")).unwrap()))
+            .spawn()
+            .unwrap();
+        let line = self.words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        Running::new(self.sandbox, child, streams, line, untouched)
+    }
+}
+
+/// What came of a call. Every expectation gives it back, for the next one.
+#[derive(Debug)]
+pub struct Run {
+    pub(super) line: String,
+    /// The exit code; 128+n for signal n.
+    pub code: i32,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+}
+
+impl Run {
+    #[track_caller]
+    pub fn code(self, expected: i32) -> Self {
+        assert!(self.code == expected, "exit code {expected} expected of {self}");
+        self
+    }
+
+    #[track_caller]
+    pub fn stdout(self, expected: impl AsRef<[u8]>) -> Self {
+        let expected = expected.as_ref();
+        let shown = String::from_utf8_lossy(expected);
+        assert!(self.stdout == expected, "expected on stdout:\n{shown}\n--- of {self}");
+        self
+    }
+
+    #[track_caller]
+    pub fn stdout_has(self, part: &str) -> Self {
+        assert!(self.text().contains(part), "expected `{part}` on stdout of {self}");
+        self
+    }
+
+    #[track_caller]
+    pub fn stdout_lacks(self, part: &str) -> Self {
+        assert!(!self.text().contains(part), "expected no `{part}` on stdout of {self}");
+        self
+    }
+
+    #[track_caller]
+    pub fn stderr(self, expected: &str) -> Self {
+        assert!(self.talk() == expected, "expected on stderr:\n{expected}\n--- of {self}");
+        self
+    }
+
+    #[track_caller]
+    pub fn stderr_has(self, part: &str) -> Self {
+        assert!(self.talk().contains(part), "expected `{part}` on stderr of {self}");
+        self
+    }
+
+    /// What it printed.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// What it said beside it.
+    pub fn talk(&self) -> String {
+        String::from_utf8_lossy(&self.stderr).into_owned()
+    }
+
+    #[track_caller]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.stdout).unwrap_or_else(|error| panic!("{error} in the JSON of {self}"))
+    }
+
+    /// A JSON value for each line.
+    #[track_caller]
+    pub fn json_lines(&self) -> Vec<serde_json::Value> {
+        let line = |line: &str| {
+            serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in a line of {self}"))
+        };
+        self.text().lines().map(line).collect()
+    }
+}
+
+impl std::fmt::Display for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { line, code, .. } = self;
+        writeln!(f, "`{line}` (exit code {code}, within {PATIENCE:?})")?;
+        write!(f, "--- stdout:\n{}\n--- stderr:\n{}", self.text(), self.talk())
+    }
+}

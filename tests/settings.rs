@@ -1,0 +1,89 @@
+//! Where settings come from, and which one wins.
+
+use serde_json::json;
+
+use crate::sandbox::{Program, Sandbox};
+
+#[test]
+fn each_layer_wins_over_the_one_before() {
+    let scene = Sandbox::new();
+    let setting = |scene: &Sandbox| scene.ralph("config --json").code(0).json()["max-iterations"].clone();
+    assert_eq!(setting(&scene), json!({"value": 10, "origin": "default"}));
+    scene.config("max-iterations = 21");
+    let of_file = setting(&scene);
+    assert_eq!(of_file["value"], 21);
+    assert!(of_file["origin"].as_str().unwrap().contains(".specify/ralph.toml"), "{of_file}");
+    scene.git("config --global ralph.maxIterations 22");
+    assert_eq!(setting(&scene)["value"], 22);
+    scene.git("config ralph.maxIterations 23");
+    let of_git = setting(&scene);
+    assert_eq!(of_git["value"], 23);
+    assert!(of_git["origin"].as_str().unwrap().contains("ralph.maxIterations"), "{of_git}");
+    let of_environment =
+        scene.call("config --json").env("SPECKIT_RALPH_MAX_ITERATIONS", "24").run().code(0).json();
+    assert_eq!(of_environment["max-iterations"]["value"], 24);
+    let origin = of_environment["max-iterations"]["origin"].as_str().unwrap();
+    assert!(origin.contains("SPECKIT_RALPH_MAX_ITERATIONS"), "{origin}");
+    scene.agent_script("[[turn]]\n");
+    scene.call("-n 1").env("SPECKIT_RALPH_MAX_ITERATIONS", "24").run().code(1);
+    assert_eq!(scene.session().end()["max_iterations"], 1);
+    assert_eq!(scene.session().end()["configuration"]["max-iterations"], 1);
+}
+
+#[test]
+fn a_setting_for_one_call_of_git_reaches_us() {
+    let scene = Sandbox::new();
+    std::os::unix::fs::symlink(Program::GitRalph.path(), scene.outside("bin/git-ralph")).unwrap();
+    let told = scene.git("-c ralph.maxIterations=3 -c ralph.progress.maxEntries=7 ralph config --json");
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["max-iterations"]["value"], 3);
+    assert_eq!(told["progress.max-entries"]["value"], 7);
+    let table = scene.git("-c ralph.maxIterations=3 ralph config");
+    assert!(table.lines().any(|line| line.starts_with("max-iterations ") && line.contains(" 3 ")), "{table}");
+}
+
+#[test]
+fn nested_settings_have_their_spelling_in_each_layer() {
+    let scene = Sandbox::new();
+    scene.config("progress.max-chars = 100\nvalidation.timeout = \"5m\"");
+    scene.git("config ralph.history.mode smart");
+    let told =
+        scene.call("config --json").env("SPECKIT_RALPH_VALIDATION_COMMAND", "make test").run().code(0).json();
+    assert_eq!(told["progress.max-chars"]["value"], 100);
+    assert_eq!(told["validation.timeout"]["value"], "5m");
+    assert_eq!(told["history.mode"]["value"], "smart");
+    assert_eq!(told["validation.command"]["value"], "make test");
+}
+
+#[test]
+fn an_unknown_strategy_is_a_warning_and_the_default_is_used() {
+    let scene = Sandbox::new();
+    scene.config("progress.strategy = \"telepathy\"").agent_script("[[turn]]\ndo = [{ tick = \"current\" }]");
+    scene.ralph("config --json").code(0).stderr_has("warning: ").stderr_has("telepathy");
+    scene.ralph("").code(0).stderr_has("telepathy");
+    assert_eq!(scene.session().end()["configuration"]["progress.strategy"], "system-captured");
+}
+
+#[test]
+fn settings_of_agents_are_not_shown_where_they_may_be_secret() {
+    let scene = Sandbox::new();
+    scene.agent(
+        "[agents.fake]\ncommand = [\"sh\", \"-c\", \"echo $API_THING\"]\nenv = { API_THING = \"hush\" }\n",
+    );
+    scene.ralph("-n 1").code(1);
+    assert_eq!(scene.session().text(1, "agent/stdout"), "hush\n");
+    scene.ralph("config").code(0).stdout_lacks("hush");
+    scene.ralph("config --json").code(0).stdout_lacks("hush");
+    assert!(!scene.session().end().to_string().contains("hush"));
+}
+
+#[test]
+fn the_length_of_an_excerpt_is_a_setting() {
+    for (chars, is_there) in [(500, true), (0, false)] {
+        let scene = Sandbox::new();
+        scene.config(&format!("progress.max-chars = {chars}")).agent_script("[[turn]]\n");
+        scene.write("check.sh", "echo some words; exit 1\n").validate("sh check.sh");
+        scene.ralph("-n 1").code(1);
+        assert_eq!(scene.progress().contains("some words"), is_there, "{chars}");
+    }
+}

@@ -1,0 +1,248 @@
+//! An agent that does its worst to the record: it is noticed and said, nothing is lost that was not deleted, and
+//! the next start works.
+
+use serde_json::json;
+
+use crate::sandbox::Sandbox;
+
+/// Three open tasks, and an agent that does `evil` in the second iteration only.
+fn scene(evil: &str) -> Sandbox {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three").agent_uses_git();
+    scene.agent_sh(&format!(
+        "set -e\necho before-$RALPH_TASK; echo $RALPH_TASK > work-$RALPH_ITERATION\n\
+         ours() {{ git for-each-ref --format='%(refname)' $1; }}\n\
+         if test $RALPH_TASK = T002; then\n:\n{evil}\nfi\necho after-$RALPH_TASK\n\
+         sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n"
+    ));
+    scene.commit("Three tasks");
+    scene
+}
+
+/// All three iterations are recorded, whole.
+#[track_caller]
+fn all_is_recorded(scene: &Sandbox) {
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Outcome"), ["success", "success", "success"]);
+    assert_eq!(session.text(2, "agent/stdout"), "before-T002\nafter-T002\n");
+    for number in 1..=3 {
+        let record = session.iteration(number);
+        let snapshot = record["snapshot"].as_str().unwrap();
+        let work = scene.git(["cat-file", "blob", &format!("{snapshot}:work-{number}")]);
+        assert_eq!(work, format!("T00{number}"));
+    }
+}
+
+#[test]
+fn it_deletes_the_folder_of_the_loop() {
+    for evil in [
+        "rm -rf .git/ralph",
+        "rm -rf .git/ralph/spool",
+        "rm -rf .git/ralph/spool/*/2",
+        "rm -rf .git/ralph/spool/*/scratch",
+    ] {
+        let scene = scene(evil);
+        let run = scene.ralph("").code(0);
+        if !evil.ends_with("scratch") {
+            run.stdout_has("were deleted while it ran; they are back");
+        }
+        all_is_recorded(&scene);
+        assert!(scene.session().text(2, "prompt.md").contains("T002"));
+        assert_eq!(scene.session().end()["status"], "completed");
+    }
+}
+
+#[test]
+fn the_lock_still_keeps_others_out_after_it_was_deleted() {
+    let scene = scene("rm -rf .git/ralph/loops");
+    scene.validate("test $RALPH_TASK != T003 || { touch ready; until test -e go; do sleep 0.01; done; }");
+    let mut running = scene.spawn("");
+    running.wait_for_file("ready");
+    scene.ralph("").code(3).stderr_has("another loop runs in this work tree: session ");
+    scene.write("go", "");
+    running.wait().code(0);
+    assert_eq!(scene.session().trailers("Ralph-Outcome").len(), 3);
+}
+
+#[test]
+fn it_prunes_and_rewrites_what_it_can() {
+    for evil in [
+        "git reflog expire --expire=now --all; git gc --quiet --prune=now; git pack-refs --all --prune",
+        "git commit -q --amend -m amended; git reflog expire --expire=now --all; git gc --quiet --prune=now",
+        "git add -A; git commit -qm more; git reset -q --hard HEAD~1; git checkout -q ORIG_HEAD -- specs; echo T002 > work-2",
+        "git add -A; git commit -qm more; git rebase -q --force-rebase HEAD~1",
+        "git checkout -q -b other; git branch -q -D main",
+        "git checkout -q --orphan fresh; git reflog expire --expire=now --all; git gc --quiet --prune=now",
+        "git checkout -q --detach; git branch -q -D main; git stash -q -u; git stash drop -q; git checkout -q . ; echo T002 > work-2; mkdir -p .specify",
+        "git clean -q -fdx -e agent.sh -e .specify; echo T002 > work-2",
+    ] {
+        let scene = scene(evil);
+        scene.validate("git --version");
+        let run = scene.ralph("");
+        assert!(run.code == 0, "{evil}: {run}");
+        if !evil.contains("reset") && !evil.contains("stash") {
+            all_is_recorded(&scene);
+        }
+        scene.tasks("- [x] T001 One\n- [ ] T004 Four").ralph("").code(0);
+    }
+}
+
+#[test]
+fn it_does_so_where_no_snapshots_keep_the_old_commits() {
+    let scene = scene(
+        "git commit -q --amend -m amended; git reflog expire --expire=now --all; git gc --quiet --prune=now",
+    );
+    scene.config("snapshots = false");
+    scene.ralph("").code(0).stdout_has("the commits of this iteration cannot be listed");
+    assert_eq!(scene.session().trailers("Ralph-Outcome"), ["success", "success", "success"]);
+}
+
+#[test]
+fn it_deletes_or_moves_the_refs_of_the_session() {
+    for (evil, said) in [
+        (
+            "for ref in $(ours refs/ralph); do git update-ref -d $ref; done",
+            "was deleted by somebody; it is back",
+        ),
+        (
+            "for ref in $(ours refs/ralph-snap); do git update-ref -d $ref; done",
+            "was deleted by somebody; it is back",
+        ),
+        ("rm -rf .git/refs/ralph .git/refs/ralph-snap", "was deleted by somebody; it is back"),
+        ("git pack-refs --all; sed -i /ralph/d .git/packed-refs", "was deleted by somebody"),
+        ("git update-ref $(ours refs/ralph) $(ours refs/ralph)^", "was moved to"),
+        ("git update-ref $(ours refs/ralph-snap) $(ours refs/ralph-snap)^", "was moved to"),
+        ("git update-ref $(ours refs/ralph) HEAD", "is kept as refs/ralph-kept/ralph/001-login/"),
+        (
+            "git update-ref $(ours refs/ralph) $(git commit-tree -m x HEAD^{tree})",
+            "is kept as refs/ralph-kept/ralph/001-login/",
+        ),
+        (
+            "git update-ref $(ours refs/ralph-snap) $(git commit-tree -m x HEAD^{tree})",
+            "is kept as refs/ralph-kept/ralph-snap/001-login/",
+        ),
+        (
+            "for ref in $(ours refs/ralph) $(ours refs/ralph-snap); do git update-ref $ref HEAD; done",
+            "is kept as refs/ralph-kept/ralph/001-login/",
+        ),
+    ] {
+        let scene = scene(evil);
+        let run = scene.ralph("");
+        assert!(run.code == 0 && run.text().contains(said), "{evil}: {run}");
+        all_is_recorded(&scene);
+    }
+}
+
+#[test]
+fn it_deletes_the_snapshots_for_good() {
+    let scene = scene(
+        "for ref in $(ours refs/ralph-snap); do git update-ref -d $ref; done; git reflog expire --expire=now --all; git gc --quiet --prune=now",
+    );
+    scene.ralph("").code(0).stdout_has("the snapshots are gone; the next one begins anew");
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Outcome"), ["success", "success", "success"]);
+    let snapshot = session.iteration(2)["snapshot"].as_str().unwrap().to_owned();
+    assert_eq!(scene.git(["cat-file", "blob", &format!("{snapshot}:work-2")]), "T002");
+    // What the record names of the time before is really gone.
+    scene.unchecked();
+}
+
+#[test]
+fn it_deletes_the_log_for_good() {
+    let scene = scene(
+        "for ref in $(ours refs/ralph); do git update-ref -d $ref; done; git reflog expire --expire=now --all; git gc --quiet --prune=now",
+    );
+    scene.ralph("").code(1).stderr_has("was deleted by somebody, and what it pointed at is gone");
+    assert_eq!(scene.sessions().len(), 0);
+    scene.ralph("").code(0).stdout_has("had not recorded yet is in ");
+    assert_eq!(scene.session().trailers("Ralph-Task"), ["T003"]);
+    let kept: Vec<_> = std::fs::read_dir(scene.path(".git/ralph/kept")).unwrap().flatten().collect();
+    assert_eq!(kept.len(), 1);
+    assert_eq!(
+        std::fs::read_to_string(kept[0].path().join("2/agent.stdout")).unwrap(),
+        "before-T002\nafter-T002\n"
+    );
+    scene.unchecked().store_is_sound(scene.repo());
+}
+
+#[test]
+fn it_dies_with_the_loop_after_it_moved_the_log() {
+    let scene = scene(
+        "test -e ../died || { : > ../died; git update-ref -d $(ours refs/ralph/); git gc --quiet --prune=now; kill -KILL $PPID; sleep 60; }",
+    );
+    scene.ralph("").code(137);
+    scene.ralph("").code(0).stdout_has("had not recorded yet is in ");
+    scene.unchecked().store_is_sound(scene.repo());
+}
+
+#[test]
+fn it_breaks_the_journal() {
+    let scene = scene("rm $RALPH_PROGRESS; mkdir $RALPH_PROGRESS; echo x > $RALPH_PROGRESS/x");
+    scene.ralph("").code(0).stdout_has("the next start brings it up to the record");
+    all_is_recorded(&scene);
+    scene.tasks("- [ ] T004 Four").ralph("").code(3).stderr_has("progress.txt is a directory");
+    std::fs::remove_dir_all(scene.path("specs/001-login/progress.txt")).unwrap();
+    scene.ralph("").code(0);
+    let progress = scene.progress();
+    for task in ["T001", "T002", "T003", "T004"] {
+        assert_eq!(progress.matches(&format!("**Task**: {task}")).count(), 1, "{progress}");
+    }
+}
+
+#[test]
+fn it_breaks_the_index() {
+    for evil in [
+        "head -c 5000 /dev/urandom > .git/index",
+        "rm .git/index",
+        "git rm -q -r --cached .",
+        "git add -A; git read-tree --empty",
+        ": > .git/index",
+    ] {
+        let scene = scene(evil);
+        let run = scene.ralph("");
+        assert!(run.code == 0 && !run.text().contains("no snapshot"), "{evil}: {run}");
+        all_is_recorded(&scene);
+        assert_eq!(
+            scene.session().iteration(2)["files_changed"],
+            json!(["specs/001-login/tasks.md", "work-2"]),
+            "{evil}"
+        );
+        drop(std::fs::remove_file(scene.path(".git/index")));
+        scene.git("reset --quiet");
+    }
+}
+
+#[test]
+fn it_fills_the_index_and_the_object_folder() {
+    let scene = scene(
+        "mkdir many; for i in $(seq 3000); do echo $i > many/$i; done; git add -A; git reset -q; rm -r many",
+    );
+    scene.ralph("").code(0);
+    all_is_recorded(&scene);
+}
+
+#[test]
+fn it_deletes_the_repository() {
+    let scene = scene("rm -rf .git");
+    scene.unchecked();
+    let run = scene.ralph("");
+    assert_eq!(run.code, 1, "{run}");
+    assert!(run.talk().contains("error: ") && run.talk().contains(".git"), "{run}");
+    scene.ralph("").code(3).stderr_has("is not inside a git repository");
+}
+
+#[test]
+fn it_takes_the_task_list_away() {
+    for evil in [
+        "rm $RALPH_TASKS; exit 0",
+        "rm $RALPH_TASKS; mkdir $RALPH_TASKS; exit 0",
+        "git checkout -q --orphan empty; git rm -q -rf specs; exit 0",
+    ] {
+        let scene = scene(evil);
+        let run = scene.ralph("");
+        assert!(run.code == 1 && run.text().contains("stuck"), "{evil}: {run}");
+        assert_eq!(scene.session().trailers("Ralph-Outcome"), ["success", "failure"]);
+        drop(std::fs::remove_dir(scene.path("specs/001-login/tasks.md")));
+        scene.tasks("- [ ] T004 Four").ralph("").code(0);
+    }
+}

@@ -45,16 +45,17 @@ pub fn sync_file_if_there(path: &Utf8Path) -> Result<()> {
     }
 }
 
-/// Forces every file and folder below `dir` to the disk, and `dir` itself.
+/// Forces every file below `dir` to the disk, and the folders that lead to one.
 pub fn sync_all_in(dir: &Utf8Path) -> Result<()> {
-    for path in children(dir)? {
+    let inside = children(dir)?;
+    for path in &inside {
         if path.is_dir() {
-            sync_all_in(&path)?;
+            sync_all_in(path)?;
         } else {
-            sync_file_if_there(&path)?;
+            sync_file_if_there(path)?;
         }
     }
-    sync_dir_if_there(dir)
+    if inside.is_empty() { Ok(()) } else { sync_dir_if_there(dir) }
 }
 
 /// Forces the names in a folder to the disk; fine if it is gone.

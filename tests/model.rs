@@ -315,10 +315,9 @@ impl Random {
             };
             let fits = match step {
                 Step::Run(..) | Step::Kill => true,
-                Step::Resume(..) => !model.sessions.is_empty(),
+                Step::Resume(..) | Step::Clone => !model.sessions.is_empty(),
                 // Without an entry an empty journal could not be told from one that is gone.
                 Step::Append | Step::Insert | Step::Delete => !is_gone && !model.recorded.is_empty(),
-                Step::Clone => !model.sessions.is_empty(),
             };
             if fits {
                 return step;

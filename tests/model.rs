@@ -4,7 +4,6 @@
 //! is content. `RALPH_TEST_SEED` plays a story again; `RALPH_TEST_STORIES` asks for more of them.
 
 #![expect(clippy::unwrap_used, reason = "what is not there has failed the story")]
-#![expect(clippy::print_stdout, reason = "a failed story shows its seed and how far it came")]
 #![expect(clippy::disallowed_methods, reason = "only the test itself is asked")]
 
 use std::fs;

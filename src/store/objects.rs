@@ -107,9 +107,8 @@ impl Quarantine {
     /// points at it. An object that is there but broken is replaced.
     pub fn publish(&self, objects: &Utf8Path, sharing: Option<Sharing>) -> Result<()> {
         let found = self.list()?;
-        for (_, path) in &found {
-            disk::sync_file(path)?;
-        }
+        let paths: Vec<Utf8PathBuf> = found.iter().map(|(_, path)| path.clone()).collect();
+        disk::sync_each(&paths, &self.dir)?;
         let mut touched = Vec::new();
         for (name, path) in &found {
             let folder = objects.join(&name[..2]);

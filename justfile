@@ -21,6 +21,10 @@ test *args:
 demo *args:
     cargo run --release -- ralph demo {{args}}
 
+# Measure what we promise: `just bench --large`, `just bench log`
+bench *args:
+    cargo bench --bench numbers -- {{args}}
+
 # Run everything that must pass
 ci:
     .ci/run

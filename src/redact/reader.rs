@@ -1,6 +1,6 @@
 //! Reading through a redactor, a window at a time.
 
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Read};
 
 use super::{AHEAD, BEHIND, Counts, End, Redactor, Scan, WINDOW};
 
@@ -31,23 +31,10 @@ impl<R: Read> Windows<R> {
         scan.at -= done;
         scan.floor = scan.floor.saturating_sub(done);
 
-        let mut length = self.bytes.len();
-        self.bytes.resize(WINDOW + AHEAD + BEHIND, 0);
-        while length < self.bytes.len() {
-            match self.reader.read(&mut self.bytes[length..]) {
-                Ok(0) => {
-                    self.is_at_end = true;
-                    break;
-                }
-                Ok(read) => length += read,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => {
-                    self.bytes.truncate(length);
-                    return Err(error);
-                }
-            }
-        }
-        self.bytes.truncate(length);
+        // Grows with what is there: most of what is redacted is far smaller than a window.
+        let missing = WINDOW + AHEAD + BEHIND - self.bytes.len();
+        let read = (&mut self.reader).take(missing as u64).read_to_end(&mut self.bytes)?;
+        self.is_at_end = read < missing;
         Ok(Some(if self.is_at_end { End::Final } else { End::MoreToCome }))
     }
 }

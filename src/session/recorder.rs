@@ -238,7 +238,7 @@ impl<'a> Recorder<'a> {
         let scratch = self.spool.scratch();
         let index = scratch.join("index");
         // Trees that are not kept live beside the index, only to be compared with.
-        let objects = if self.place.snapshots { slot.path(names::OBJECTS) } else { scratch.join("objects") };
+        let objects = if self.place.snapshots { slot.objects() } else { scratch.join("objects") };
         std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
         let workshop = Workshop { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
         let Contents { tree, left_out } = self.work_tree.contents(workshop)?;

@@ -6,6 +6,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
+use camino::Utf8Path;
 use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
 
 use crate::process::Tool;
@@ -18,7 +19,7 @@ use super::message::{self, Snapshot, Subject};
 use super::objects::{self, Quarantine, Signature};
 use super::refs::SessionRefs;
 use super::spool::{Draft, Slot, names};
-use super::{Store, caused, disk};
+use super::{Store, Syncing, caused, disk};
 
 /// How long a lock on one of our own refs may stand before we take it for a dead writer's: we hold the session's
 /// flock, so no living one of ours can own it, and `git pack-refs` holds it for milliseconds.
@@ -115,7 +116,7 @@ impl Store {
     /// Its parents are the previous snapshot and HEAD: so a push sends only what changed, and work that the agent
     /// resets away stays reachable.
     pub fn write_snapshot(&self, slot: &Slot, snapshot: &Snapshot<'_>) -> Result<ObjectId> {
-        let quarantine = Quarantine::open(&slot.path(names::OBJECTS), self.repository().hash)?;
+        let quarantine = Quarantine::open(&slot.objects(), self.repository().hash)?;
         let parents: Vec<ObjectId> = snapshot.previous.into_iter().chain(snapshot.head).cloned().collect();
         let signature = Signature {
             author: self.repository().author.clone(),
@@ -139,7 +140,7 @@ impl Store {
     }
 
     fn write_objects(&self, slot: &Slot, draft: &Draft, redactor: &Redactor) -> Result<ObjectId> {
-        let quarantine = Quarantine::open(&slot.path(names::OBJECTS), self.repository().hash)?;
+        let quarantine = Quarantine::open(&slot.objects(), self.repository().hash)?;
         let mut writer = FileWriter::new(&quarantine, redactor);
         for (path, name) in &draft.files {
             writer.add_file(path, &slot.path(name))?;
@@ -166,7 +167,8 @@ impl Store {
             committed_at: draft.committed_at,
         };
         let commit = quarantine.write_commit(&tree, draft.parent.as_slice(), &signature, &message)?;
-        quarantine.publish(&self.repository().common_dir.join("objects"), self.repository().sharing)?;
+        let Repository { common_dir, sharing, .. } = self.repository();
+        quarantine.publish(&common_dir.join("objects"), *sharing, self.syncing)?;
         Ok(commit)
     }
 
@@ -191,8 +193,14 @@ impl Store {
                 break;
             }
         }
-        for Move { name, new, .. } in moves.iter().filter(|one| one.new.is_some()) {
-            self.sync_ref(name)?;
+        let made = || moves.iter().filter(|one| one.new.is_some());
+        for one in made() {
+            self.share_ref(&one.name)?;
+        }
+        if self.syncing == Syncing::Always {
+            self.sync_refs(made().map(|one| one.name.as_str()))?;
+        }
+        for Move { name, new, .. } in made() {
             let found = self.tip(name)?;
             if found != *new {
                 return Err(Conflict { name: name.clone(), expected: new.clone(), found }.into());
@@ -258,22 +266,31 @@ impl Store {
         Ok(is_any)
     }
 
-    /// Syncs a loose ref and every folder above it that may be new, and lets in whom the repository lets in.
-    fn sync_ref(&self, name: &str) -> Result<()> {
-        let Repository { common_dir: common, sharing, .. } = self.repository();
-        let path = common.join(name);
-        for path in [path.clone(), common.join("logs").join(name)] {
+    /// Lets in whom the repository lets in.
+    fn share_ref(&self, name: &str) -> Result<()> {
+        let Repository { common_dir, sharing, .. } = self.repository();
+        for path in [common_dir.join(name), common_dir.join("logs").join(name)] {
             for made in path.ancestors().take_while(|made| made.file_name() != Some("refs")) {
                 disk::share(made, *sharing)?;
             }
         }
-        // It may be packed by now: then it is git's to keep.
-        disk::sync_file_if_there(&path)?;
-        let folders = path.ancestors().skip(1).take_while(|folder| *folder != common);
-        for folder in folders {
-            disk::sync_dir_if_there(folder)?;
-        }
         Ok(())
+    }
+
+    /// Syncs loose refs and every folder above them that may be new, each once.
+    fn sync_refs<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<()> {
+        let common = &self.repository().common_dir;
+        let mut folders = Vec::new();
+        for path in names.map(|name| common.join(name)) {
+            // It may be packed by now: then it is git's to keep.
+            disk::sync_file_if_there(&path)?;
+            let above = path.ancestors().skip(1).take_while(|folder| *folder != common);
+            folders.extend(above.map(Utf8Path::to_owned));
+        }
+        // The deepest first: a name must be there before the folder that leads to it counts.
+        folders.sort_by(|one, other| other.cmp(one));
+        folders.dedup();
+        folders.iter().try_for_each(|folder| disk::sync_dir_if_there(folder))
     }
 }
 

@@ -39,11 +39,24 @@ use crate::repository::Repository;
 #[derive(Debug, Clone)]
 pub struct Store {
     repository: Repository,
+    syncing: Syncing,
+}
+
+/// Whether what is recorded must survive a power cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Syncing {
+    Always,
+    /// For made-up records that can be made again. No setting of a user's leads here.
+    Never,
 }
 
 impl Store {
     pub fn new(repository: Repository) -> Self {
-        Self { repository }
+        Self::with_sync(repository, Syncing::Always)
+    }
+
+    pub fn with_sync(repository: Repository, syncing: Syncing) -> Self {
+        Self { repository, syncing }
     }
 
     pub fn repository(&self) -> &Repository {

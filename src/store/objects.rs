@@ -17,7 +17,7 @@ use gix::objs::tree::EntryKind;
 use crate::record::{ObjectId, Timestamp};
 use crate::repository::{HashKind, Person, Sharing};
 
-use super::{caused, disk};
+use super::{Syncing, caused, disk};
 
 /// Who signs as committer of every commit of ours.
 pub const COMMITTER: &str = "specify ralph";
@@ -105,22 +105,32 @@ impl Quarantine {
     ///
     /// What is there already is verified, and made young again, so that no `git prune` takes it before our ref
     /// points at it. An object that is there but broken is replaced.
-    pub fn publish(&self, objects: &Utf8Path, sharing: Option<Sharing>) -> Result<()> {
+    pub fn publish(&self, objects: &Utf8Path, sharing: Option<Sharing>, syncing: Syncing) -> Result<()> {
         let found = self.list()?;
-        let paths: Vec<Utf8PathBuf> = found.iter().map(|(_, path)| path.clone()).collect();
-        disk::sync_each(&paths, &self.dir)?;
+        let mut moved = Vec::new();
         let mut touched = Vec::new();
         for (name, path) in &found {
             let folder = objects.join(&name[..2]);
             let target = folder.join(&name[2..]);
-            if target.exists() && self.is_sound(objects, name) && freshen(&target).is_ok() {
+            if target.exists() && self.is_sound(objects, name) && freshen(&target, syncing).is_ok() {
                 fs::remove_file(path).with_context(|| format!("remove {path}"))?;
             } else {
-                disk::share(path, sharing)?;
-                move_into(path, &folder, &target)?;
-                disk::share(&folder, sharing)?;
+                moved.push(path.clone());
             }
             touched.push(folder);
+        }
+        if syncing == Syncing::Always {
+            disk::sync_each(&moved, &self.dir)?;
+        }
+        for ((name, path), folder) in found.iter().zip(&touched) {
+            if path.exists() {
+                disk::share(path, sharing)?;
+                move_into(path, folder, &folder.join(&name[2..]))?;
+                disk::share(folder, sharing)?;
+            }
+        }
+        if syncing == Syncing::Never {
+            return Ok(());
         }
         touched.sort();
         touched.dedup();
@@ -201,14 +211,17 @@ fn move_into(path: &Utf8Path, folder: &Utf8Path, target: &Utf8Path) -> Result<()
     result.with_context(|| format!("move an object to {target}"))
 }
 
-fn freshen(path: &Utf8Path) -> io::Result<()> {
+/// Makes an object young again, and durable: whoever wrote it may have left it to the page cache.
+fn freshen(path: &Utf8Path, syncing: Syncing) -> io::Result<()> {
     #[expect(
         clippy::disallowed_methods,
         reason = "the age that git prune looks at is the file system's, not the story's"
     )]
     let now = SystemTime::now();
     // Objects are read-only; their times may be set all the same by who owns them.
-    File::open(path)?.set_modified(now)
+    let file = File::open(path)?;
+    file.set_modified(now)?;
+    if syncing == Syncing::Always { file.sync_all() } else { Ok(()) }
 }
 
 pub fn kind(hash: HashKind) -> gix::hash::Kind {

@@ -254,6 +254,12 @@ impl Slot {
         self.dir.join(name)
     }
 
+    /// Where new objects wait, one folder for all records of the session: its two hundred sub-folders are not
+    /// made anew for each of them.
+    pub fn objects(&self) -> Utf8PathBuf {
+        self.dir.parent().unwrap_or(&self.dir).join(names::OBJECTS)
+    }
+
     /// Writes what must be known before the agent starts, and makes it durable.
     pub fn begin(&self, begin: &Begin, prompt: &str, tasks: &[u8]) -> Result<()> {
         self.create()?;
@@ -295,19 +301,23 @@ impl Slot {
     /// The commit point: from here on the record will be made, by us or by who comes after us.
     pub fn seal(&self, draft: &Draft) -> Result<()> {
         // With the objects of the snapshot, which nobody could make again. What was written before the agent
-        // started is on the disk since then.
+        // started is on the disk since then, and this folder's name with it.
+        let is_synced = |path: &Utf8PathBuf| {
+            path.file_name()
+                .is_some_and(|name| [names::PROMPT, names::TASKS_BEFORE, names::BEGIN].contains(&name))
+        };
+        let is_begun = self.path(names::BEGIN).exists();
         for path in disk::children(&self.dir)? {
-            let is_synced = path
-                .file_name()
-                .is_some_and(|name| [names::PROMPT, names::TASKS_BEFORE, names::BEGIN].contains(&name));
+            // An empty file that is lost is read as an empty one.
+            let is_empty = path.metadata().is_ok_and(|found| found.len() == 0);
             if path.is_dir() {
                 disk::sync_all_in(&path)?;
-            } else if !is_synced {
+            } else if !is_empty && !is_synced(&path) {
                 disk::sync_file(&path)?;
             }
         }
         disk::write_durably(&self.path(names::MANIFEST), &pretty_json(draft)?)?;
-        disk::sync_dir_if_there(self.dir.parent().unwrap_or(&self.dir))
+        if is_begun { Ok(()) } else { disk::sync_dir_if_there(self.dir.parent().unwrap_or(&self.dir)) }
     }
 
     pub fn draft(&self) -> Result<Option<Draft>> {

@@ -1,0 +1,342 @@
+//! The rows of the table: what is done, how often, and what it should come to.
+
+use std::cell::Cell;
+use std::fs;
+use std::io::Write as _;
+
+use anyhow::{Context, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+use specify_ralph::process::Tool;
+use specify_ralph::store::Syncing;
+
+use super::Wish;
+use super::measure::{Cost, Task, median};
+use super::synthetic::{self, Shape, Writer};
+use super::table::{Goal, Row};
+
+/// Pairs of measurements; the median counts.
+const RUNS: usize = 7;
+
+/// Records between the two measurements whose difference is taken.
+const STEPS: u32 = 20;
+
+/// What `git log` prints where it prints what we print: one pass over the trailers.
+const LISTING: &str = "--format=%h %cI %s%n%(trailers:only,unfold)";
+
+struct Bench<'a> {
+    root: Utf8PathBuf,
+    wish: &'a Wish,
+    print: &'a mut dyn FnMut(&Row),
+    next: Cell<u32>,
+}
+
+/// Measures all that was wished for, and prints each row as soon as it is there.
+pub fn measure(wish: &Wish, print: &mut dyn FnMut(&Row)) -> Result<()> {
+    let folder = tempfile::tempdir().context("make a folder to measure in")?;
+    let root = Utf8PathBuf::from_path_buf(folder.path().to_owned()).ok().context("read its name")?;
+    let mut bench = Bench { root, wish, print, next: Cell::new(1) };
+    bench.start_up()?;
+    bench.iteration()?;
+    bench.record()?;
+    bench.big_log()?;
+    bench.status(5_000)?;
+    bench.snapshot(5_000)?;
+    if wish.is_large {
+        bench.status(80_000)?;
+        bench.snapshot(80_000)?;
+    }
+    bench.listing(10_000)?;
+    if wish.is_large {
+        bench.listing(100_000)?;
+    }
+    bench.packed(1_000)
+}
+
+impl Bench<'_> {
+    fn is_wanted(&self, name: &str) -> bool {
+        self.wish.only.is_empty() || self.wish.only.iter().any(|part| name.contains(part.as_str()))
+    }
+
+    /// A number that was not given before: for sessions and changes that must differ.
+    fn fresh(&self) -> u32 {
+        self.next.replace(self.next.get() + 1)
+    }
+
+    fn folder(&self, name: &str) -> Utf8PathBuf {
+        self.root.join(name)
+    }
+
+    /// A project with so many files, made where it is not there yet.
+    fn project(&self, files: usize) -> Result<Utf8PathBuf> {
+        let dir = self.folder(&format!("files-{files}"));
+        if !dir.exists() {
+            synthetic::project(&dir, files)?;
+        }
+        Ok(dir)
+    }
+
+    fn pair(
+        &mut self,
+        work: &str,
+        goal: Goal,
+        mut ours: impl FnMut(&Self) -> Result<Cost>,
+        mut gits: impl FnMut(&Self) -> Result<Cost>,
+    ) -> Result<f64> {
+        let mut pairs = Vec::new();
+        for _ in 0..RUNS {
+            pairs.push((ours(self)?, gits(self)?));
+        }
+        let of = |part: fn(&(Cost, Cost)) -> f64| median(pairs.iter().map(part).collect());
+        (self.print)(&Row {
+            work: work.to_owned(),
+            unit: "ms",
+            ours: of(|(ours, _)| ours.cpu),
+            git: Some(of(|(_, git)| git.cpu)),
+            ratio: Some(of(|(ours, git)| ours.cpu / git.cpu)),
+            goal,
+            wall: Some((of(|(ours, _)| ours.wall), Some(of(|(_, git)| git.wall)))),
+        });
+        Ok(of(|(ours, _)| ours.memory))
+    }
+
+    fn memory(&mut self, work: &str, ours: f64, git: Option<f64>, goal: Goal) {
+        let ratio = git.map(|git| ours / git);
+        (self.print)(&Row { work: work.to_owned(), unit: "MiB", ours, git, ratio, goal, wall: None });
+    }
+
+    fn start_up(&mut self) -> Result<()> {
+        if !self.is_wanted("start-up") {
+            return Ok(());
+        }
+        let dir = self.project(60)?;
+        let ours = Task::ralph(&dir, &["--version"]);
+        let git = Task::git(&dir, &["--version"]);
+        let memory = self.pair("start-up: --version", Goal::None, |_| ours.cost(), |_| git.cost())?;
+        self.memory("start-up: memory", memory, None, Goal::None);
+        Ok(())
+    }
+
+    /// One turn of the real loop around an agent that does nothing, in a small project.
+    fn iteration(&mut self) -> Result<()> {
+        if !self.is_wanted("iteration") {
+            return Ok(());
+        }
+        let dir = self.folder("iteration");
+        synthetic::project(&dir, 60)?;
+        let turns = |count: u32| {
+            let count = count.to_string();
+            let words = ["-n", &count, "--agent-command", "true", "--set", "stuck-after=0"];
+            let words = [&words[..], &["--set", "skip-after=0"]].concat();
+            Task::ralph(&dir, &words).codes(&[1]).cost()
+        };
+        let mut costs = Vec::new();
+        for _ in 0..RUNS {
+            let few = turns(1)?;
+            costs.push(turns(1 + STEPS)?.each(few, STEPS));
+        }
+        let of = |part: fn(&Cost) -> f64| median(costs.iter().map(part).collect());
+        (self.print)(&Row {
+            work: "iteration around an agent that does nothing".to_owned(),
+            unit: "ms",
+            ours: of(|cost| cost.cpu),
+            git: None,
+            ratio: None,
+            goal: Goal::AtMost(35.0),
+            wall: Some((of(|cost| cost.wall), None)),
+        });
+        Ok(())
+    }
+
+    fn record(&mut self) -> Result<()> {
+        if !self.is_wanted("record 38 KB") {
+            return Ok(());
+        }
+        let dir = self.folder("record");
+        synthetic::project(&dir, 60)?;
+        let cost = |bench: &Self, act: &str| -> Result<Cost> {
+            let run = |count: u32| {
+                let (name, count) = (bench.fresh().to_string(), count.to_string());
+                Task::act(&dir, [act, &name, &count])?.cost()
+            };
+            let few = run(1)?;
+            Ok(run(1 + STEPS)?.each(few, STEPS))
+        };
+        self.pair(
+            "record 38 KB durably",
+            Goal::Ratio(0.6),
+            |bench| cost(bench, "record"),
+            |bench| cost(bench, "plumbing"),
+        )?;
+        Ok(())
+    }
+
+    fn big_log(&mut self) -> Result<()> {
+        if !self.is_wanted("record 100 MB") {
+            return Ok(());
+        }
+        let dir = self.folder("big-log");
+        synthetic::project(&dir, 60)?;
+        let log = dir.join(".git/big.log");
+        let write = |number: u32| -> Result<()> {
+            let mut file = std::io::BufWriter::new(fs::File::create(&log)?);
+            // Ten million bytes at a time: this program must not need much memory itself.
+            for part in 0..10 {
+                file.write_all(synthetic::test_output(number * 10 + part, 10_000_000).as_bytes())?;
+            }
+            file.flush()?;
+            Ok(())
+        };
+        let mut baseline = Cost::default();
+        let mut ours = |bench: &Self| -> Result<Cost> {
+            write(bench.fresh())?;
+            baseline = Task::act(&dir, ["record", &bench.fresh().to_string(), "1"])?.cost()?;
+            let session = bench.fresh().to_string();
+            let whole = Task::act(&dir, ["record-file", &session, "1", log.as_str()])?.cost()?;
+            Ok(Cost { memory: whole.memory - baseline.memory, ..whole.each(baseline, 1) })
+        };
+        let git = |bench: &Self| -> Result<Cost> {
+            // git would find the object there already if it got the same bytes.
+            write(bench.fresh())?;
+            Task::git(&dir, &["hash-object", "-w", "--no-filters", log.as_str()]).cost()
+        };
+        let memory =
+            self.pair("record 100 MB durably; git hash-object -w", Goal::Ratio(0.4), &mut ours, git)?;
+        self.memory("record 100 MB: memory above the baseline", memory, None, Goal::AtMost(16.0));
+        Ok(())
+    }
+
+    fn status(&mut self, files: usize) -> Result<()> {
+        if !self.is_wanted("status") {
+            return Ok(());
+        }
+        let dir = self.project(files)?;
+        let (ours, git) = (Task::ralph(&dir, &["status"]), Task::git(&dir, &["status"]));
+        let work = format!("status in {} files", thousands(files));
+        self.pair(&work, Goal::Ratio(1.5), |_| ours.cost(), |_| git.cost())?;
+        Ok(())
+    }
+
+    fn snapshot(&mut self, files: usize) -> Result<()> {
+        if !self.is_wanted("snapshot") {
+            return Ok(());
+        }
+        let dir = self.project(files)?;
+        // The private indices are made, and every file was looked at once.
+        for act in ["snapshot", "add"] {
+            Task::act(&dir, [act, &self.fresh().to_string(), "1"])?.cost()?;
+        }
+        let cost = |bench: &Self, act: &str| -> Result<Cost> {
+            let run = |act: &str| {
+                let first = bench.next.replace(bench.next.get() + 5).to_string();
+                Task::act(&dir, [act, &first, "5"])?.cost()
+            };
+            let changes = run("change")?;
+            Ok(run(act)?.each(changes, 5))
+        };
+        let work = format!("snapshot of {} files, 5 changed; git add -A, write-tree", thousands(files));
+        self.pair(&work, Goal::Ratio(1.2), |bench| cost(bench, "snapshot"), |bench| cost(bench, "add"))?;
+        Ok(())
+    }
+
+    fn listing(&mut self, count: u32) -> Result<()> {
+        if !self.is_wanted("log") && !self.is_wanted("show") {
+            return Ok(());
+        }
+        let dir = self.folder(&format!("log-{count}"));
+        synthetic::project(&dir, 60)?;
+        // The listing reads messages alone: small outputs are enough.
+        let shape = Shape { output: 200, prompt: 200, ..Shape::REAL };
+        let store = synthetic::store(&dir, shape.syncing)?;
+        let mut writer = Writer::start(&store, shape, 0)?;
+        for number in 1..=count {
+            writer.iterate()?;
+            if number.is_multiple_of(5_000) {
+                pack(&dir)?;
+            }
+        }
+        writer.end()?;
+        pack(&dir)?;
+        let git = Task::git(&dir, &["log", LISTING, "--glob=refs/ralph/*"]);
+        let name = thousands(count as usize);
+        if self.is_wanted("log") {
+            let ours = Task::ralph(&dir, &["log"]);
+            let work = format!("log over {name} packed iterations; git log with the trailers");
+            let memory = self.pair(&work, Goal::Ratio(1.0), |_| ours.cost(), |_| git.cost())?;
+            self.memory(&format!("log over {name}: memory"), memory, Some(git.cost()?.memory), Goal::None);
+        }
+        if self.is_wanted("show") {
+            let middle = (count / 2).to_string();
+            let ours = Task::ralph(&dir, &["show", &middle]);
+            let wanted = format!("--grep=Ralph-Iteration: {middle}$");
+            let git = Task::git(&dir, &["log", "-1", &wanted, "--glob=refs/ralph/*"]);
+            let work = format!("show one of {name} iterations; git log -1 --grep");
+            self.pair(&work, Goal::None, |_| ours.cost(), |_| git.cost())?;
+        }
+        Ok(())
+    }
+
+    /// What records take when they are packed, against the same in gzipped lines of JSON.
+    fn packed(&mut self, count: u32) -> Result<()> {
+        if !self.is_wanted("packed size") {
+            return Ok(());
+        }
+        let dir = self.folder("packed");
+        synthetic::project(&dir, 60)?;
+        let store = synthetic::store(&dir, Syncing::Never)?;
+        let mut writer = Writer::start(&store, Shape::REAL, 0)?;
+        (0..count).try_for_each(|_| writer.iterate())?;
+        let refs = writer.end()?;
+        let mut lines = Vec::new();
+        let session = store.session(&refs)?.context("find the session")?;
+        for entry in session.iterations() {
+            let mut line = serde_json::to_value(store.iteration(entry)?)?;
+            for path in ["prompt.md", "agent/stdout", "validation/stdout", "validation/stderr"] {
+                let bytes = store.file(&entry.commit, path)?.unwrap_or_default();
+                line[path] = String::from_utf8_lossy(&bytes).into();
+            }
+            serde_json::to_writer(&mut lines, &line)?;
+            lines.push(b'\n');
+        }
+        let gzipped = Tool::new("gzip", &dir).stdin(lines).arg("-6").read()?.len();
+        let objects = Tool::git(&dir).args(["rev-list", "--objects", refs.log().as_str(), "^main"]).read()?;
+        let names: String = String::from_utf8_lossy(&objects)
+            .lines()
+            .filter_map(|line| line.split(' ').next())
+            .map(|id| format!("{id}\n"))
+            .collect();
+        let prefix = dir.join(".git/measured");
+        Tool::git(&dir).args(["pack-objects", "-q", prefix.as_str()]).stdin(names).read()?;
+        let mut packed = 0;
+        for entry in fs::read_dir(dir.join(".git"))? {
+            let entry = entry?;
+            let is_index_or_pack = entry.path().extension().is_some_and(|end| end == "pack" || end == "idx");
+            if is_index_or_pack {
+                packed += entry.metadata()?.len();
+            }
+        }
+        let mega = |bytes: f64| bytes / 1e6;
+        (self.print)(&Row {
+            work: format!(
+                "packed size of {} iterations; gzip -6 of their JSON lines",
+                thousands(count as usize)
+            ),
+            unit: "MB",
+            ours: mega(packed as f64),
+            git: Some(mega(gzipped as f64)),
+            ratio: Some(packed as f64 / gzipped as f64),
+            goal: Goal::Ratio(0.7),
+            wall: None,
+        });
+        Ok(())
+    }
+}
+
+fn pack(dir: &Utf8Path) -> Result<()> {
+    Tool::git(dir).args(["repack", "-a", "-d", "-q"]).read()?;
+    Tool::git(dir).args(["pack-refs", "--all"]).read()?;
+    Ok(())
+}
+
+fn thousands(number: usize) -> String {
+    if number >= 1_000 { format!("{},{:03}", number / 1_000, number % 1_000) } else { number.to_string() }
+}

@@ -1,0 +1,86 @@
+//! Makes a repository with thousands of files and recorded iterations: something to measure with and to look at.
+//!
+//! `cargo run --release --example synthesize -- DIR ITERATIONS [--sessions N] [--files N] [--snapshots] [--sync]`
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that people call by hand")]
+
+#[path = "../benches/synthetic.rs"]
+mod synthetic;
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use camino::Utf8PathBuf;
+use specify_ralph::store::Syncing;
+
+use synthetic::{Shape, Writer};
+
+const USAGE: &str = "synthesize DIR ITERATIONS [--sessions N] [--files N] [--snapshots] [--sync]
+
+  DIR           a folder that is empty or not there
+  ITERATIONS    how many to record, over all sessions
+  --sessions N  spread them over N sessions (1)
+  --files N     tracked files of the project (5000)
+  --snapshots   change five files in each iteration and keep the work tree
+  --sync        force every record to the disk, as a real loop does";
+
+struct Wish {
+    dir: Utf8PathBuf,
+    iterations: u32,
+    sessions: u32,
+    files: usize,
+    shape: Shape,
+}
+
+fn main() -> ExitCode {
+    match wish().and_then(|wish| make(&wish)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn wish() -> Result<Wish> {
+    let mut words = Vec::new();
+    let mut wish =
+        Wish { dir: Utf8PathBuf::new(), iterations: 0, sessions: 1, files: 5_000, shape: Shape::REAL };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut number = || arguments.next().context("a number is missing")?.parse().context("read a number");
+        match argument.as_str() {
+            "--sessions" => wish.sessions = number()?,
+            "--files" => wish.files = usize::try_from(number()?)?,
+            "--snapshots" => wish.shape.snapshots = true,
+            "--sync" => wish.shape.syncing = Syncing::Always,
+            option if option.starts_with('-') => bail!("unknown option {option}\n\n{USAGE}"),
+            _ => words.push(argument),
+        }
+    }
+    let [dir, iterations] = words.as_slice() else { bail!("{USAGE}") };
+    wish.dir = std::path::absolute(dir)?.try_into().context("read DIR")?;
+    wish.iterations = iterations.parse().context("read ITERATIONS")?;
+    if wish.sessions == 0 {
+        bail!("--sessions: at least 1");
+    }
+    Ok(wish)
+}
+
+fn make(wish: &Wish) -> Result<()> {
+    synthetic::project(&wish.dir, wish.files)?;
+    let store = synthetic::store(&wish.dir, wish.shape.syncing)?;
+    let mut left = wish.iterations;
+    for number in 0..wish.sessions {
+        let mut writer = Writer::start(&store, wish.shape, number)?;
+        // What does not divide evenly goes to the first sessions.
+        let share = left.div_ceil(wish.sessions - number);
+        for _ in 0..share {
+            writer.iterate()?;
+        }
+        left -= share;
+        writer.end()?;
+    }
+    println!("{}: {} iterations in {} sessions", wish.dir, wish.iterations, wish.sessions);
+    Ok(())
+}

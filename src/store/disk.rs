@@ -48,15 +48,18 @@ pub fn sync_file_if_there(path: &Utf8Path) -> Result<()> {
     }
 }
 
-/// Forces every file and folder below `dir` to the disk, and `dir` itself.
+/// Forces every file below `dir` to the disk, and the folders that lead to one.
 pub fn sync_all_in(dir: &Utf8Path) -> Result<()> {
     let mut found = Vec::new();
     let mut unread = vec![dir.to_owned()];
     while let Some(folder) = unread.pop() {
-        for path in children(&folder)? {
+        let inside = children(&folder)?;
+        if !inside.is_empty() {
+            found.push(folder);
+        }
+        for path in inside {
             if path.is_dir() { unread.push(path) } else { found.push(path) }
         }
-        found.push(folder);
     }
     sync_each(&found, dir)
 }

@@ -388,3 +388,20 @@ fn a_ref_goes_back_where_we_left_it_and_what_it_was_moved_to_is_kept() {
     assert_eq!(put_back(&unknown), Standing::Lost);
     assert_eq!(scene.git(&["rev-parse", name]), second.as_str());
 }
+
+#[test]
+fn a_session_of_a_newer_version_does_not_hide_the_others() {
+    let scene = Scene::new();
+    scene.append(&start(), "start").unwrap();
+    let message = "001-login: start\n\nRalph-Schema: 2\nRalph-Record: start\n";
+    let tree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+    let newer = scene.git(&["-c", "user.name=x", "-c", "user.email=x@x", "commit-tree", "-m", message, tree]);
+    scene.git(&["update-ref", "refs/ralph/001-login/20991231-235959-00000000", &newer]);
+    let mut unreadable = Vec::new();
+    let sessions = scene.store.sessions_where(|_| true, &mut unreadable).unwrap();
+    assert_eq!(sessions.len(), 1);
+    assert!(format!("{:#}", unreadable[0]).contains("has schema 2"), "{:#}", unreadable[0]);
+    let latest = scene.store.latest_where(|_| true, &mut unreadable).unwrap();
+    assert_eq!(latest.unwrap().id(), &samples::session_id());
+    assert_eq!(unreadable.len(), 2);
+}

@@ -1,9 +1,13 @@
 //! Sessions as commands choose and describe them.
 
-use anyhow::{Result, bail};
+use std::io::stderr;
+
+use anyhow::{Error, Result, bail};
 
 use crate::record::{LogEntry, Session, SessionId};
 use crate::store::{Holder, LoopLock, SessionLog, Store};
+
+use super::output::warn;
 
 /// Which sessions a command speaks of.
 #[derive(Debug, Clone, Default)]
@@ -26,7 +30,7 @@ impl Choice {
     /// Refuses a session that is not there at all, whatever feature it should be of.
     fn check_session(&self, store: &Store) -> Result<()> {
         if let Some(id) = &self.session
-            && store.latest_where(|tip| tip.session == *id)?.is_none()
+            && store.latest_where(|tip| tip.session == *id, &mut Vec::new())?.is_none()
         {
             bail!("there is no session {id}\nhint: `specify ralph log --sessions` lists those that are here");
         }
@@ -37,13 +41,26 @@ impl Choice {
 /// The sessions that a choice leaves, oldest first.
 pub fn chosen(store: &Store, choice: &Choice) -> Result<Vec<SessionLog>> {
     choice.check_session(store)?;
-    store.sessions_where(|tip| choice.takes(tip))
+    let mut unreadable = Vec::new();
+    let sessions = store.sessions_where(|tip| choice.takes(tip), &mut unreadable)?;
+    tell(&unreadable);
+    Ok(sessions)
+}
+
+/// Says which sessions are left out because they cannot be read.
+fn tell(unreadable: &[Error]) {
+    for error in unreadable {
+        warn(&format!("left out: {error:#}"), &mut stderr());
+    }
 }
 
 /// The latest session of a choice, if there is one.
 pub fn newest(store: &Store, choice: &Choice) -> Result<Option<SessionLog>> {
     choice.check_session(store)?;
-    store.latest_where(|tip| choice.takes(tip))
+    let mut unreadable = Vec::new();
+    let newest = store.latest_where(|tip| choice.takes(tip), &mut unreadable)?;
+    tell(&unreadable);
+    Ok(newest)
 }
 
 /// The latest session of a choice.

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use gix::objs::FindExt;
 
 use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionId, Status, Timestamp};
@@ -56,25 +56,42 @@ impl SessionLog {
 impl Store {
     /// All sessions of ours in the order of their ids. Refs of other tools are left out.
     pub fn sessions(&self) -> Result<Vec<SessionLog>> {
-        self.sessions_where(|_| true)
+        self.sessions_where(|_| true, &mut Vec::new())
     }
 
     /// The sessions whose newest record `is_wanted`; of the others nothing more is read.
-    pub fn sessions_where(&self, is_wanted: impl Fn(&LogEntry) -> bool) -> Result<Vec<SessionLog>> {
+    ///
+    /// A ref may come from anybody, or from a newer version: one that cannot be read must not hide the others. It
+    /// goes to `unreadable`, with the reason.
+    pub fn sessions_where(
+        &self,
+        is_wanted: impl Fn(&LogEntry) -> bool,
+        unreadable: &mut Vec<Error>,
+    ) -> Result<Vec<SessionLog>> {
         let git = self.open_git()?;
         let mut sessions = Vec::new();
         for (refs, tip) in tips(&git)? {
-            sessions.extend(read_log(&git, refs, &tip, &is_wanted)?);
+            match read_log(&git, refs, &tip, &is_wanted) {
+                Ok(log) => sessions.extend(log),
+                Err(error) => unreadable.push(error),
+            }
         }
         Ok(sessions)
     }
 
-    /// The newest of the sessions whose newest record `is_wanted`.
-    pub fn latest_where(&self, is_wanted: impl Fn(&LogEntry) -> bool) -> Result<Option<SessionLog>> {
+    /// The newest of the sessions whose newest record `is_wanted`; what cannot be read on the way to it goes to
+    /// `unreadable`.
+    pub fn latest_where(
+        &self,
+        is_wanted: impl Fn(&LogEntry) -> bool,
+        unreadable: &mut Vec<Error>,
+    ) -> Result<Option<SessionLog>> {
         let git = self.open_git()?;
         for (refs, tip) in tips(&git)?.into_iter().rev() {
-            if let Some(log) = read_log(&git, refs, &tip, &is_wanted)? {
-                return Ok(Some(log));
+            match read_log(&git, refs, &tip, &is_wanted) {
+                Ok(Some(log)) => return Ok(Some(log)),
+                Ok(None) => {}
+                Err(error) => unreadable.push(error),
             }
         }
         Ok(None)

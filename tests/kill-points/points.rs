@@ -157,7 +157,21 @@ fn parse(line: &str, sandbox: &Sandbox) -> Option<(String, String)> {
     };
     let root = sandbox.outside("").display().to_string();
     let label = label.replace(root.trim_end_matches('/'), "");
-    Some((name.to_owned(), without_salt(&label)))
+    Some((name.to_owned(), without_salt(&without_sessions(&label))))
+}
+
+/// With `SESSION` for the ids of sessions, which on a clock that steps end in eight noughts.
+fn without_sessions(label: &str) -> String {
+    const TIME: usize = "20260101-000000".len();
+    let mut parts = label.split("-00000000").peekable();
+    let mut clean = String::new();
+    while let Some(part) = parts.next() {
+        let is_id = parts.peek().is_some();
+        let end = if is_id { part.len().saturating_sub(TIME) } else { part.len() };
+        clean.push_str(&part[..end]);
+        clean.push_str(if is_id { "SESSION" } else { "" });
+    }
+    clean
 }
 
 /// Without the six random letters of temporary names, and without the numbers of pipes and objects.

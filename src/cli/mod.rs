@@ -1,5 +1,7 @@
 //! The command line: its grammar, and one file for each command.
 
+mod agent_settings;
+mod agents;
 mod caller;
 mod config;
 mod demo;
@@ -90,6 +92,8 @@ enum Action {
     /// Show every setting and where it comes from
     #[command(after_help = help::CONFIG)]
     Config(ConfigArgs),
+    /// List the known agents: which are here, and what the others need
+    Agents(AgentsArgs),
     /// Run the real loop on a throw-away project with a scripted agent
     Demo(DemoArgs),
     /// Play a script as an agent
@@ -316,6 +320,12 @@ pub struct RebuildArgs {
 pub struct ConfigArgs {
     #[command(flatten)]
     json: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct AgentsArgs {
+    #[command(flatten)]
+    pub json: Json,
 }
 
 #[derive(Debug, Args)]

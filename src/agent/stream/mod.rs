@@ -16,9 +16,6 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-#[cfg(test)]
-mod tests;
-
 use anyhow::Result;
 use camino::Utf8Path;
 use serde_json::Value;

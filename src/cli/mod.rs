@@ -160,7 +160,7 @@ pub struct SettingArgs {
     /// Model that the agent is asked to use
     #[arg(short, long, value_name = "MODEL", value_parser = start::setting("model"))]
     pub model: Option<String>,
-    /// Agent to run [default: the first that is installed]
+    /// Agent to run [default: spec-kit's, or the only one installed]
     #[arg(long, visible_alias = "agent-cli", value_name = "NAME", value_parser = start::setting("agent"))]
     pub agent: Option<String>,
     /// Command to run as the agent, with the prompt on its stdin

@@ -20,6 +20,8 @@ pub struct Listed {
     pub version: Option<String>,
     pub path: Option<Utf8PathBuf>,
     pub prompt: PromptVia,
+    /// The command that installs it.
+    pub install: &'static str,
     /// Why it cannot be used as it is, with what to do.
     pub missing: Option<String>,
 }
@@ -61,7 +63,15 @@ pub fn list(
                 (Ok(()), Some(_)) => None,
             };
             let is_installed = version.is_some();
-            Listed { name: known.name.to_owned(), is_installed, version, path, prompt: known.prompt, missing }
+            Listed {
+                name: known.name.to_owned(),
+                is_installed,
+                version,
+                path,
+                prompt: known.prompt,
+                install: known.install,
+                missing,
+            }
         };
     adapters.into_iter().zip(versions).map(listed).collect()
 }

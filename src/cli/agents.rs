@@ -43,9 +43,11 @@ fn write_table(listed: &[Listed], out: &mut impl Write) -> Result<()> {
             PromptVia::Arg => "argument",
         };
         let version = agent.version.as_deref().unwrap_or("-");
-        let path = agent.path.as_ref().map_or("-", |path| path.as_str());
+        let path = match &agent.path {
+            Some(path) => path.to_string(),
+            None => format!("not installed: {}", agent.install),
+        };
         writeln!(out, "{:9} {version:12} prompt by {prompt:9} {path}", agent.name)?;
-        // What to get is said of those that are there and cannot be used; of the others it is said by `--agent`.
         if let Some(missing) = agent.missing.as_deref().filter(|_| agent.path.is_some()) {
             for line in missing.lines() {
                 writeln!(out, "          {line}")?;
@@ -67,6 +69,7 @@ mod tests {
             version: missing.is_none().then(|| "1.2.3".to_owned()),
             path: path.map(Into::into),
             prompt: PromptVia::Stdin,
+            install: "npm install -g it",
             missing: missing.map(str::to_owned),
         };
         let listed = [
@@ -80,7 +83,7 @@ mod tests {
             String::from_utf8(out).unwrap(),
             "codex     1.2.3        prompt by stdin     /bin/codex\n\
              claude    -            prompt by stdin     /bin/claude\n          no root\n          hint: be another\n\
-             pi        -            prompt by stdin     -\n"
+             pi        -            prompt by stdin     not installed: npm install -g it\n"
         );
     }
 }

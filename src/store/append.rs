@@ -6,7 +6,8 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
+use gix::lock::acquire::Fail;
 use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
 
 use crate::process::Tool;
@@ -24,6 +25,10 @@ use super::{Store, Syncing, caused, disk};
 /// How long a lock on one of our own refs may stand before we take it for a dead writer's: we hold the session's
 /// flock, so no living one of ours can own it, and `git pack-refs` holds it for milliseconds.
 const STALE_LOCK: Duration = Duration::from_secs(1);
+
+/// How long the library waits for a lock: as long as git does where nothing is set.
+const LOOSE_REF_WAIT: Fail = Fail::AfterDurationWithBackoff(Duration::from_millis(100));
+const PACKED_REFS_WAIT: Fail = Fail::AfterDurationWithBackoff(Duration::from_secs(1));
 
 /// A ref that is to go from one value to another.
 #[derive(Debug)]
@@ -232,8 +237,22 @@ impl Store {
             email: objects::COMMITTER_EMAIL.into(),
             time: &time,
         };
-        git.edit_references_as(edits, Some(committer)).map_err(|error| caused("move refs", &error))?;
+        let names: Vec<String> = edits.iter().map(|edit| edit.name.as_bstr().to_string()).collect();
+        let locking = git.refs.transaction().prepare(edits, LOOSE_REF_WAIT, PACKED_REFS_WAIT);
+        let locked = locking.map_err(|error| caused("move refs", &error))?;
+        if self.syncing == Syncing::Always {
+            // The new values stand in the locks. A ref whose name is on the disk before its value would be empty after
+            // a power cut, and the value before it gone.
+            for name in &names {
+                disk::sync_file_if_there(&self.lock_of(name))?;
+            }
+        }
+        locked.commit(Some(committer)).map_err(|error| caused("move refs", &error))?;
         Ok(())
+    }
+
+    fn lock_of(&self, name: &str) -> Utf8PathBuf {
+        self.repository().common_dir.join(format!("{name}.lock"))
     }
 
     /// git's own program knows ways around locks of packed refs that the library waits for in vain.
@@ -256,7 +275,7 @@ impl Store {
     fn remove_stale_locks(&self, moves: &[&Move]) -> Result<bool> {
         let mut is_any = false;
         for Move { name, .. } in moves {
-            let lock = self.repository().common_dir.join(format!("{name}.lock"));
+            let lock = self.lock_of(name);
             match std::fs::remove_file(&lock) {
                 Ok(()) => is_any = true,
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}

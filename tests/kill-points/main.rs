@@ -13,6 +13,7 @@ mod together;
 
 mod aftermath;
 mod points;
+mod power_cut;
 mod scenes;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -186,15 +186,14 @@ impl Store {
             if left.is_empty() {
                 break;
             }
-            let edits = left.iter().map(|left| edit(left, reason)).collect::<Result<Vec<RefEdit>>>()?;
-            let Err(error) = self.transact(edits, reason) else { break };
+            let Err(error) = self.transact(&left, reason) else { break };
             if Instant::now() < deadline {
                 // Another git holds a lock for a moment: pack-refs, a fetch.
                 std::thread::sleep(Duration::from_millis(20));
             } else if !is_reclaimed && self.remove_stale_locks(&left)? {
                 is_reclaimed = true;
             } else {
-                self.transact_by_git(&left).with_context(|| error.to_string())?;
+                self.transact_by_git(&left, reason).with_context(|| error.to_string())?;
                 break;
             }
         }
@@ -228,7 +227,14 @@ impl Store {
         Ok(left)
     }
 
-    fn transact(&self, edits: Vec<RefEdit>, reason: Reason) -> Result<()> {
+    fn transact(&self, moves: &[&Move], reason: Reason) -> Result<()> {
+        let packed = self.repository().common_dir.join("packed-refs");
+        if packed.is_file() || packed.with_extension("lock").is_file() {
+            // Where refs are packed, the library locks all of them to move one. Nobody takes that lock away when we
+            // are killed then, and the user could neither pack refs nor delete branches. git locks only what moves.
+            return self.transact_by_git(moves, reason);
+        }
+        let edits = moves.iter().map(|one| edit(one, reason)).collect::<Result<Vec<RefEdit>>>()?;
         let git = self.open_git()?;
         // Asked for only where the user wants a reflog of every ref.
         let time = format!("{} +0000", reason.at.seconds());
@@ -256,7 +262,7 @@ impl Store {
     }
 
     /// git's own program knows ways around locks of packed refs that the library waits for in vain.
-    fn transact_by_git(&self, moves: &[&Move]) -> Result<()> {
+    fn transact_by_git(&self, moves: &[&Move], reason: Reason) -> Result<()> {
         let length = moves.iter().find_map(|one| one.new.as_ref()).map_or(40, |id| id.as_str().len());
         let zero = "0".repeat(length);
         let mut commands = String::from("start\n");
@@ -266,7 +272,10 @@ impl Store {
         }
         commands.push_str("prepare\ncommit\n");
         Tool::git(&self.repository().common_dir)
-            .args(["-c", "core.fsync=reference", "update-ref", "--stdin"])
+            .args(["-c", "core.fsync=reference", "update-ref", "-m", &log_message(reason), "--stdin"])
+            .env("GIT_COMMITTER_NAME", objects::COMMITTER)
+            .env("GIT_COMMITTER_EMAIL", objects::COMMITTER_EMAIL)
+            .env("GIT_COMMITTER_DATE", format!("@{} +0000", reason.at.seconds()))
             .stdin(commands)
             .read()?;
         Ok(())
@@ -313,6 +322,10 @@ impl Store {
     }
 }
 
+fn log_message(reason: Reason) -> String {
+    format!("ralph: {}", reason.why)
+}
+
 fn edit(one: &Move, reason: Reason) -> Result<RefEdit> {
     // With `Any`, or with the library's own guard on the first parent alone, a ref that was moved or deleted
     // meanwhile would be written over without a word.
@@ -326,6 +339,6 @@ fn edit(one: &Move, reason: Reason) -> Result<RefEdit> {
         .try_into()
         .map_err(|error| anyhow!("`{}` is no name for a ref: {error}", one.name))?;
     let new = objects::to_gix(one.new.as_ref().context("a move has somewhere to go")?)?;
-    let log = LogChange { message: format!("ralph: {}", reason.why).into(), ..LogChange::default() };
+    let log = LogChange { message: log_message(reason).into(), ..LogChange::default() };
     Ok(RefEdit::update_with_log(name, new, expected, log))
 }

@@ -290,8 +290,10 @@ impl<'a> Disk<'a> {
 }
 
 impl Trace {
-    fn record() -> Self {
+    /// A session in a fresh repository, in which these words were said to git before.
+    fn record(git: &str) -> Self {
         let sandbox = Sandbox::new();
+        sandbox.git(git);
         sandbox.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_script(AGENT).validate("true");
         let root = sandbox.repo().to_owned();
         // Folders count as well, and git's own are among them.
@@ -432,11 +434,8 @@ fn a_power_cut_at_any_moment_leaves_refs_that_lead_to_whole_objects_and_all_that
     if points::is_strace_missing() {
         return;
     }
-    let trace = Trace::record();
-    let (complaints, acknowledged) = trace.check();
-    let shown = complaints.iter().take(12).cloned().collect::<Vec<_>>().join("\n");
-    assert!(complaints.is_empty(), "{} complaints\n{shown}", complaints.len());
-    assert_eq!(acknowledged, 2, "the acknowledgements must be seen in the trace");
+    let trace = Trace::record("status");
+    is_sound(&trace);
 
     // The checker sees: a session that left out some of its syncs would be found.
     for (what, part) in [
@@ -455,4 +454,25 @@ fn a_power_cut_at_any_moment_leaves_refs_that_lead_to_whole_objects_and_all_that
     for place in trace.syncs(".lock>") {
         assert!(!trace.without(&[place]).check().0.is_empty(), "nobody misses `{}`", trace.lines[place]);
     }
+}
+
+#[test]
+fn where_refs_are_packed_a_power_cut_finds_the_same_and_their_lock_is_never_taken() {
+    if points::is_strace_missing() {
+        return;
+    }
+    let trace = Trace::record("pack-refs --all");
+    is_sound(&trace);
+    // Nobody would take it away when we are killed.
+    let locking =
+        trace.lines.iter().find(|line| line.contains("packed-refs.lock") && line.contains("O_CREAT"));
+    assert_eq!(locking, None);
+}
+
+#[track_caller]
+fn is_sound(trace: &Trace) {
+    let (complaints, acknowledged) = trace.check();
+    let shown = complaints.iter().take(12).cloned().collect::<Vec<_>>().join("\n");
+    assert!(complaints.is_empty(), "{} complaints\n{shown}", complaints.len());
+    assert_eq!(acknowledged, 2, "the acknowledgements must be seen in the trace");
 }

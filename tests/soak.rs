@@ -22,6 +22,9 @@ use sandbox::{Sandbox, Session};
 /// After so many kills everything is looked over.
 const ROUND: u64 = 100;
 
+/// How long git's housekeeping rests, so that the loop gets something done as well.
+const PAUSE: Duration = Duration::from_millis(100);
+
 /// What a dead predecessor's git left locked, the agent takes away, as a real one does after it has read git's
 /// advice.
 const AGENT: &str = r#"
@@ -113,6 +116,7 @@ fn round(seed: u64, kills: u64, begun: Instant, seconds: Duration) -> Tally {
                 for command in &mut git {
                     // Both need locks that the others hold for moments.
                     let _refused = command.output().unwrap();
+                    std::thread::sleep(PAUSE);
                 }
             }
         });

@@ -29,6 +29,15 @@ soak kills="2000":
 bench *args:
     cargo bench --bench numbers -- {{args}}
 
+# Fuzz all targets for a while: `just fuzz --seconds 600`, `just fuzz --inputs 5000000 tasks`
+fuzz *args='--inputs 1000000':
+    cargo run --release --manifest-path fuzz/Cargo.toml --bin smoke -- {{args}}
+
+# Fuzz one target with libFuzzer, which needs `cargo install cargo-fuzz`: `just libfuzzer config`
+libfuzzer target *args:
+    mkdir -p fuzz/corpus/{{target}}
+    RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none --features libfuzzer {{target}} fuzz/corpus/{{target}} fuzz/seeds/{{target}} -- {{args}}
+
 # Run everything that must pass
 ci:
     .ci/run

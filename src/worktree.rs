@@ -203,10 +203,10 @@ impl WorkTree {
         }
         paths.extend(self.budget.choose(candidates, &mut left_out));
         removed.extend(self.forget_untracked(&oversized, &mut paths, &mut left_out)?);
-        paths.retain(|path| !removed.contains(path));
         if paths.iter().any(|path| path == b".gitignore" || path.ends_with(b"/.gitignore")) {
             removed.extend(self.newly_ignored(workshop)?);
         }
+        paths.retain(|path| !removed.contains(path));
         let removed: Vec<_> = removed.into_iter().collect();
         self.feed(workshop, &["--force-remove"], &removed, &mut left_out)?;
         let paths: Vec<_> = paths.into_iter().collect();

@@ -71,7 +71,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("gix", &["store/"]),
     ("minijinja", &["prompt/"]),
     ("pulldown_cmark", &["tasks/markdown.rs"]),
-    ("rustix", &["agent/mod.rs", "process/", "store/lock.rs"]),
+    ("rustix", &["agent/mod.rs", "process/", "store/disk.rs", "store/lock.rs"]),
     ("sha2", &["store/"]),
     ("signal_hook", &["process/"]),
     ("toml", &["agent/script.rs", "config/"]),

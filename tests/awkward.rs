@@ -3,6 +3,8 @@
 //! Each scene runs the real loop for two iterations, so that the second works with what the first left in the
 //! private index, and holds the last snapshot against `git add --all && git write-tree` with an index of its own.
 
+#![expect(clippy::unwrap_used, reason = "what cannot be set up or read has failed the scene")]
+
 use serde_json::{Value, json};
 
 use crate::sandbox::{Run, Sandbox};

@@ -6,6 +6,7 @@ mod crash;
 mod docs;
 mod forward;
 mod journal;
+mod model;
 mod places;
 mod read;
 mod reader;

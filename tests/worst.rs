@@ -1,6 +1,8 @@
 //! An agent that does its worst to the record: it is noticed and said, nothing is lost that was not deleted, and
 //! the next start works.
 
+#![expect(clippy::unwrap_used, reason = "what cannot be set up or read has failed the scene")]
+
 use serde_json::json;
 
 use crate::sandbox::Sandbox;

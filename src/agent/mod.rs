@@ -156,6 +156,16 @@ const BUILT_IN: [&str; 2] = [Claude::NAME, Scripted::NAME];
 /// Agents that are looked for where the user names none.
 const DETECTED: [&str; 1] = [Claude::NAME];
 
+/// Reads a whole stream of Claude Code's, for fuzzing alone.
+#[doc(hidden)]
+pub fn read_claude_stream(stream: &[u8]) {
+    let mut reader = claude_stream::ClaudeStream::default();
+    for line in stream.split(|&byte| byte == b'\n') {
+        reader.read(line, &mut |_| ());
+    }
+    drop(reader.finish());
+}
+
 /// Makes the agent that the settings describe. `own_program` is how we are called, up to our own sub-commands:
 /// `specify ralph`, or `git-ralph`.
 pub fn build(settings: &AgentSettings, own_program: &[String]) -> Result<Box<dyn Agent>> {

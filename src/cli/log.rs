@@ -22,7 +22,12 @@ pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let running = sessions::running(&store)?;
     let mut described = Vec::new();
     for log in &logs {
-        described.push(sessions::describe(&store, log, &running)?);
+        let mut session = sessions::describe(&store, log, &running)?;
+        if !(args.sessions && args.json.json) {
+            // The biggest part of it, and nothing that is shown; of thousands of sessions it fills the memory.
+            session.configuration = serde_json::Value::Null;
+        }
+        described.push(session);
     }
     let mut out = stdout();
     if logs.is_empty() && matches!(args.json, Json { json: false }) {

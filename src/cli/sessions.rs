@@ -1,9 +1,13 @@
 //! Sessions as commands choose and describe them.
 
-use anyhow::{Result, bail};
+use std::io::stderr;
 
-use crate::record::{Session, SessionId};
+use anyhow::{Error, Result, bail};
+
+use crate::record::{LogEntry, Session, SessionId};
 use crate::store::{Holder, LoopLock, SessionLog, Store};
+
+use super::output::warn;
 
 /// Which sessions a command speaks of.
 #[derive(Debug, Clone, Default)]
@@ -13,26 +17,55 @@ pub struct Choice {
     pub feature: Option<String>,
 }
 
-/// The sessions that a choice leaves, oldest first.
-pub fn chosen(store: &Store, choice: &Choice) -> Result<Vec<SessionLog>> {
-    let mut sessions = store.sessions()?;
-    if let Some(id) = &choice.session {
-        sessions.retain(|log| log.id() == id);
-        if sessions.is_empty() {
+impl Choice {
+    fn takes(&self, tip: &LogEntry) -> bool {
+        let is_feature = |wanted: &String| {
+            let wanted = wanted.trim_end_matches('/');
+            tip.feature == wanted || tip.feature.rsplit('/').next() == Some(wanted)
+        };
+        self.session.as_ref().is_none_or(|id| tip.session == *id)
+            && self.feature.as_ref().is_none_or(is_feature)
+    }
+
+    /// Refuses a session that is not there at all, whatever feature it should be of.
+    fn check_session(&self, store: &Store) -> Result<()> {
+        if let Some(id) = &self.session
+            && store.latest_where(|tip| tip.session == *id, &mut Vec::new())?.is_none()
+        {
             bail!("there is no session {id}\nhint: `specify ralph log --sessions` lists those that are here");
         }
+        Ok(())
     }
-    if let Some(feature) = &choice.feature {
-        let wanted = feature.trim_end_matches('/');
-        let is_it = |path: &str| path == wanted || path.rsplit('/').next() == Some(wanted);
-        sessions.retain(|log| is_it(log.feature()));
-    }
+}
+
+/// The sessions that a choice leaves, oldest first.
+pub fn chosen(store: &Store, choice: &Choice) -> Result<Vec<SessionLog>> {
+    choice.check_session(store)?;
+    let mut unreadable = Vec::new();
+    let sessions = store.sessions_where(|tip| choice.takes(tip), &mut unreadable)?;
+    tell(&unreadable);
     Ok(sessions)
+}
+
+/// Says which sessions are left out because they cannot be read.
+fn tell(unreadable: &[Error]) {
+    for error in unreadable {
+        warn(&format!("left out: {error:#}"), &mut stderr());
+    }
+}
+
+/// The latest session of a choice, if there is one.
+pub fn newest(store: &Store, choice: &Choice) -> Result<Option<SessionLog>> {
+    choice.check_session(store)?;
+    let mut unreadable = Vec::new();
+    let newest = store.latest_where(|tip| choice.takes(tip), &mut unreadable)?;
+    tell(&unreadable);
+    Ok(newest)
 }
 
 /// The latest session of a choice.
 pub fn latest(store: &Store, choice: &Choice) -> Result<SessionLog> {
-    match chosen(store, choice)?.pop() {
+    match newest(store, choice)? {
         Some(log) => Ok(log),
         None => bail!("no session is recorded here\n{NOTHING_HERE}"),
     }

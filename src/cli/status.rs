@@ -25,7 +25,7 @@ pub fn run(args: &ReadArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let tasks = TaskList::read(&feature.tasks_path).map_err(refusal)?;
     let choice = Choice { session: args.session.clone(), feature: Some(feature.path.clone()) };
     let running = sessions::running(&store)?;
-    let log = sessions::chosen(&store, &choice)?.pop();
+    let log = sessions::newest(&store, &choice)?;
     let skipped: BTreeSet<_> = log
         .iter()
         .flat_map(SessionLog::iterations)

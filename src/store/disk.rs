@@ -9,6 +9,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::repository::Sharing;
 
+/// So many files are dearer to force to the disk one by one than all that anybody wrote.
+const MANY: usize = 500;
+
 /// Creates `dir` and its parents for the user alone; fine if it is there.
 pub fn create_private_dir(dir: &Utf8Path) -> Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir).with_context(|| format!("create {dir}"))
@@ -45,16 +48,41 @@ pub fn sync_file_if_there(path: &Utf8Path) -> Result<()> {
     }
 }
 
-/// Forces every file and folder below `dir` to the disk, and `dir` itself.
+/// Forces every file below `dir` to the disk, and the folders that lead to one.
 pub fn sync_all_in(dir: &Utf8Path) -> Result<()> {
-    for path in children(dir)? {
-        if path.is_dir() {
-            sync_all_in(&path)?;
-        } else {
-            sync_file_if_there(&path)?;
+    let mut found = Vec::new();
+    let mut unread = vec![dir.to_owned()];
+    while let Some(folder) = unread.pop() {
+        let inside = children(&folder)?;
+        if !inside.is_empty() {
+            found.push(folder);
+        }
+        for path in inside {
+            if path.is_dir() { unread.push(path) } else { found.push(path) }
         }
     }
-    sync_dir_if_there(dir)
+    sync_each(&found, dir)
+}
+
+/// Forces files and folders to the disk, all of them on the file system of `dir`; fine if some are gone.
+pub fn sync_each(paths: &[Utf8PathBuf], dir: &Utf8Path) -> Result<()> {
+    if paths.len() > MANY && sync_file_system(dir)? {
+        return Ok(());
+    }
+    paths.iter().try_for_each(|path| sync_file_if_there(path))
+}
+
+/// Forces all that was written to the file system of `dir` to the disk, where the system can do that.
+#[cfg(target_os = "linux")]
+fn sync_file_system(dir: &Utf8Path) -> Result<bool> {
+    let dir_file = File::open(dir).with_context(|| format!("open {dir}"))?;
+    rustix::fs::syncfs(dir_file).with_context(|| format!("sync the file system of {dir}"))?;
+    Ok(true)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sync_file_system(_dir: &Utf8Path) -> Result<bool> {
+    Ok(false)
 }
 
 /// Forces the names in a folder to the disk; fine if it is gone.

@@ -2,6 +2,7 @@
 //!
 //! Trailers are what listing reads. The exact bytes of the entry are `progress.md` in the tree.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use anyhow::{Context, Result, bail};
@@ -215,7 +216,11 @@ fn escape(value: &str) -> String {
     escaped
 }
 
-fn unescape(value: &str) -> String {
+fn unescape(value: &str) -> Cow<'_, str> {
+    // Thousands of messages are listed, and hardly a value of them has an escape.
+    if !value.contains('%') {
+        return Cow::Borrowed(value);
+    }
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value.as_bytes();
     while let Some((&first, tail)) = rest.split_first() {
@@ -231,7 +236,7 @@ fn unescape(value: &str) -> String {
             }
         }
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The parts of a commit that its message does not hold.
@@ -246,12 +251,12 @@ pub struct Envelope {
 /// Reads a message back; none if it is no message of ours.
 pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
     let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
-    let pairs: Vec<(&str, String)> = paragraph
+    let pairs: Vec<(&str, Cow<'_, str>)> = paragraph
         .lines()
         .filter_map(|line| line.strip_prefix("Ralph-")?.split_once(':'))
         .map(|(name, value)| (name, unescape(value.trim())))
         .collect();
-    let find = |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_str());
+    let find = |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_ref());
     let Some(schema) = find("Schema") else { return Ok(None) };
     let commit = envelope.commit.clone();
     if schema.parse::<u32>().ok() != Some(SCHEMA) {

@@ -24,6 +24,9 @@ pub use append::Conflict;
 pub use files::{FileProof, Manifest};
 pub use lock::{Holder, LoopLock};
 pub use message::Snapshot;
+// For fuzzing alone: nobody else needs a message apart from its commit.
+#[doc(hidden)]
+pub use message::{Envelope, Subject, compose as compose_message, parse as parse_message};
 pub use objects::{Quarantine, Signature};
 pub use put_back::Standing;
 pub use read::SessionLog;
@@ -31,9 +34,13 @@ pub use refs::{SessionRefs, check_feature, slug};
 pub use spool::{Begin, Draft, Place, Slot, Spool, names};
 
 use anyhow::{Result, anyhow};
+use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 
 use crate::record::ObjectId;
 use crate::repository::Repository;
+
+/// Bytes of unpacked objects that are kept to make others from.
+const PACK_CACHE: usize = 8 * 1024 * 1024;
 
 /// The records of one repository.
 #[derive(Debug, Clone)]
@@ -69,7 +76,11 @@ impl Store {
         let options = gix::open::Options::isolated().with(gix::sec::Trust::Full).open_path_as_is(true);
         let opened = options.open(self.repository.git_dir.as_std_path());
         let git = opened.map_err(|error| anyhow!("open {}: {error:#}", self.repository.git_dir))?;
-        Ok(git.to_thread_local())
+        let mut git = git.to_thread_local();
+        // In a pack each of our commits is a delta on the one before: without this, reading a session in its
+        // order would make every one anew from the start of its chain.
+        git.objects.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(PACK_CACHE)));
+        Ok(git)
     }
 
     /// What a ref points at, if it is there.

@@ -107,16 +107,20 @@ impl Quarantine {
     /// points at it. An object that is there but broken is replaced.
     pub fn publish(&self, objects: &Utf8Path, sharing: Option<Sharing>, syncing: Syncing) -> Result<()> {
         let found = self.list()?;
+        let mut moved = Vec::new();
         let mut touched = Vec::new();
         for (name, path) in &found {
             let folder = objects.join(&name[..2]);
             let target = folder.join(&name[2..]);
             if target.exists() && self.is_sound(objects, name) && freshen(&target, syncing).is_ok() {
                 fs::remove_file(path).with_context(|| format!("remove {path}"))?;
-            } else if syncing == Syncing::Always {
-                disk::sync_file(path)?;
+            } else {
+                moved.push(path.clone());
             }
             touched.push(folder);
+        }
+        if syncing == Syncing::Always {
+            disk::sync_each(&moved, &self.dir)?;
         }
         for ((name, path), folder) in found.iter().zip(&touched) {
             if path.exists() {

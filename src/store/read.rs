@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use gix::objs::FindExt;
 
 use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionId, Status, Timestamp};
@@ -56,27 +56,45 @@ impl SessionLog {
 impl Store {
     /// All sessions of ours in the order of their ids. Refs of other tools are left out.
     pub fn sessions(&self) -> Result<Vec<SessionLog>> {
+        self.sessions_where(|_| true, &mut Vec::new())
+    }
+
+    /// The sessions whose newest record `is_wanted`; of the others nothing more is read.
+    ///
+    /// A ref may come from anybody, or from a newer version: one that cannot be read must not hide the others. It
+    /// goes to `unreadable`, with the reason.
+    pub fn sessions_where(
+        &self,
+        is_wanted: impl Fn(&LogEntry) -> bool,
+        unreadable: &mut Vec<Error>,
+    ) -> Result<Vec<SessionLog>> {
         let git = self.open_git()?;
-        let mut tips = Vec::new();
-        let platform = git.references().map_err(|error| anyhow!("list refs: {error:#}"))?;
-        let found = platform.prefixed(LOG_PREFIX).map_err(|error| anyhow!("list {LOG_PREFIX}: {error:#}"))?;
-        for reference in found {
-            // A ref that cannot be read, or that points at no object, is not one that we can list.
-            let Ok(reference) = reference else { continue };
-            let name = reference.name().as_bstr().to_string();
-            if let (Some(refs), Some(id)) = (SessionRefs::from_log(&name), reference.try_id()) {
-                tips.push((refs, objects::from_gix(&id)?));
-            }
-        }
-        tips.sort_by(|(one, _), (other, _)| one.session.cmp(&other.session).then_with(|| one.cmp(other)));
         let mut sessions = Vec::new();
-        for (refs, tip) in tips {
-            let entries = walk(&git, &tip).with_context(|| format!("read {}", refs.log()))?;
-            if !entries.is_empty() {
-                sessions.push(SessionLog { refs, entries });
+        for (refs, tip) in tips(&git)? {
+            match read_log(&git, refs, &tip, &is_wanted) {
+                Ok(log) => sessions.extend(log),
+                Err(error) => unreadable.push(error),
             }
         }
         Ok(sessions)
+    }
+
+    /// The newest of the sessions whose newest record `is_wanted`; what cannot be read on the way to it goes to
+    /// `unreadable`.
+    pub fn latest_where(
+        &self,
+        is_wanted: impl Fn(&LogEntry) -> bool,
+        unreadable: &mut Vec<Error>,
+    ) -> Result<Option<SessionLog>> {
+        let git = self.open_git()?;
+        for (refs, tip) in tips(&git)?.into_iter().rev() {
+            match read_log(&git, refs, &tip, &is_wanted) {
+                Ok(Some(log)) => return Ok(Some(log)),
+                Ok(None) => {}
+                Err(error) => unreadable.push(error),
+            }
+        }
+        Ok(None)
     }
 
     /// One session by its refs; none where its log is not there or not ours.
@@ -98,7 +116,7 @@ impl Store {
 
     /// The entries from the first commit to `tip`; none if the tip is not ours.
     pub(super) fn chain(&self, tip: &ObjectId) -> Result<Vec<LogEntry>> {
-        walk(&self.open_git()?, tip)
+        walk(&self.open_git()?, tip, |_| true)
     }
 
     pub fn iteration(&self, entry: &LogEntry) -> Result<Iteration> {
@@ -167,7 +185,39 @@ fn chunks(git: &gix::Repository, commit: &ObjectId, path: &str) -> Result<Option
     Ok(None)
 }
 
-fn walk(git: &gix::Repository, tip: &ObjectId) -> Result<Vec<LogEntry>> {
+/// The refs of ours and what they point at, in the order of the sessions' ids.
+fn tips(git: &gix::Repository) -> Result<Vec<(SessionRefs, ObjectId)>> {
+    let mut tips = Vec::new();
+    let platform = git.references().map_err(|error| anyhow!("list refs: {error:#}"))?;
+    let found = platform.prefixed(LOG_PREFIX).map_err(|error| anyhow!("list {LOG_PREFIX}: {error:#}"))?;
+    for reference in found {
+        // A ref that cannot be read, or that points at no object, is not one that we can list.
+        let Ok(reference) = reference else { continue };
+        let name = reference.name().as_bstr().to_string();
+        if let (Some(refs), Some(id)) = (SessionRefs::from_log(&name), reference.try_id()) {
+            tips.push((refs, objects::from_gix(&id)?));
+        }
+    }
+    tips.sort_by(|(one, _), (other, _)| one.session.cmp(&other.session).then_with(|| one.cmp(other)));
+    Ok(tips)
+}
+
+fn read_log(
+    git: &gix::Repository,
+    refs: SessionRefs,
+    tip: &ObjectId,
+    is_wanted: impl Fn(&LogEntry) -> bool,
+) -> Result<Option<SessionLog>> {
+    let entries = walk(git, tip, is_wanted).with_context(|| format!("read {}", refs.log()))?;
+    Ok((!entries.is_empty()).then_some(SessionLog { refs, entries }))
+}
+
+/// The entries from the first commit to `tip`; none if the tip is not ours or not wanted.
+fn walk(
+    git: &gix::Repository,
+    tip: &ObjectId,
+    is_wanted: impl Fn(&LogEntry) -> bool,
+) -> Result<Vec<LogEntry>> {
     let mut entries = Vec::new();
     let mut next = Some(objects::to_gix(tip)?);
     let mut buffer = Vec::new();
@@ -185,6 +235,7 @@ fn walk(git: &gix::Repository, tip: &ObjectId) -> Result<Vec<LogEntry>> {
         };
         let message = String::from_utf8_lossy(commit.message);
         match message::parse(&message, &envelope)? {
+            Some(entry) if entries.is_empty() && !is_wanted(&entry) => return Ok(entries),
             Some(entry) => entries.push(entry),
             // The tip is not ours: somebody else's ref. Below our own commits nothing foreign can stand.
             None if entries.is_empty() => return Ok(entries),

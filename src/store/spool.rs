@@ -254,10 +254,9 @@ impl Slot {
         self.dir.join(name)
     }
 
-    /// Where new objects wait, one folder for all records of the session: its two hundred sub-folders are not
-    /// made anew for each of them.
+    /// Where new objects wait.
     pub fn objects(&self) -> Utf8PathBuf {
-        self.dir.parent().unwrap_or(&self.dir).join(names::OBJECTS)
+        self.dir.join(names::OBJECTS)
     }
 
     /// Writes what must be known before the agent starts, and makes it durable.
@@ -310,12 +309,11 @@ impl Slot {
         for path in disk::children(&self.dir)? {
             // An empty file that is lost is read as an empty one.
             let is_empty = path.metadata().is_ok_and(|found| found.len() == 0);
-            if path.is_dir() {
-                disk::sync_all_in(&path)?;
-            } else if !is_empty && !is_synced(&path) {
+            if !is_empty && !is_synced(&path) {
                 disk::sync_file(&path)?;
             }
         }
+        disk::sync_all_in(&self.objects())?;
         disk::write_durably(&self.path(names::MANIFEST), &pretty_json(draft)?)?;
         if is_begun { Ok(()) } else { disk::sync_dir_if_there(self.dir.parent().unwrap_or(&self.dir)) }
     }

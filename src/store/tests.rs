@@ -7,7 +7,8 @@ use crate::record::{Iteration, ObjectId, RecordKind, Session, SessionId, Timesta
 use crate::redact::Redactor;
 use crate::repository::{AuthorVariables, Repository};
 
-use super::{Conflict, Draft, Holder, LoopLock, Slot, Store, names, samples};
+use super::files::CHUNK;
+use super::{Conflict, Draft, Holder, LoopLock, Slot, Standing, Store, names, samples};
 
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
@@ -334,4 +335,73 @@ fn whose_the_lock_was_before_is_not_told_as_whose_it_is() {
     assert_eq!(holder(), []);
     let refused = LoopLock::take(scene.store.repository()).unwrap_err().to_string();
     assert!(refused.contains("just starting"), "{refused}");
+}
+
+#[test]
+fn the_end_of_a_file_is_read_without_the_rest_of_it() {
+    let scene = Scene::new();
+    let whole: Vec<u8> = (0..=250).cycle().take(2 * CHUNK + 3).collect();
+    let slot = scene.slot("start");
+    slot.write("data", &whole).unwrap();
+    slot.seal(&start()).unwrap();
+    let commit = scene.store.append(&slot, &start(), &Redactor::new(&[], &[]).unwrap()).unwrap();
+    for (most, is_cut) in
+        [(0, true), (2, true), (3, true), (10, true), (CHUNK + 9, true), (whole.len(), false)]
+    {
+        let tail = scene.store.tail(&commit, "validation/stdout", most).unwrap();
+        assert!(tail == (whole[whole.len() - most..].to_vec(), is_cut), "{most}");
+    }
+    let (all, is_cut) = scene.store.tail(&commit, "validation/stdout", usize::MAX).unwrap();
+    assert!(all == whole && !is_cut);
+    assert_eq!(scene.store.tail(&commit, "validation/none", 9).unwrap(), (Vec::new(), false));
+}
+
+#[test]
+fn a_ref_goes_back_where_we_left_it_and_what_it_was_moved_to_is_kept() {
+    let scene = Scene::new();
+    let first = scene.append(&start(), "start").unwrap();
+    let second = scene.append(&iteration(1, &first), "1").unwrap();
+    let name = "refs/ralph/001-login/20261121-204512-3f9a0c1d";
+    let put_back = |expected: &ObjectId| {
+        scene.store.put_back(name, expected, Timestamp::from_seconds(1_795_294_002)).unwrap()
+    };
+    assert_eq!(put_back(&second), Standing::Fine);
+    // What follows there is a later record of the session: not a slip, and nothing to put back.
+    assert_eq!(put_back(&first), Standing::Fine);
+    assert_eq!(scene.git(&["rev-parse", name]), second.as_str());
+
+    let foreign =
+        scene.git(&["-c", "user.name=x", "-c", "user.email=x@x", "commit-tree", "-m", "foreign", EMPTY_TREE]);
+    let kept = format!("refs/ralph-kept/ralph/001-login/20261121-204512-3f9a0c1d-{}", &foreign[..10]);
+    for (arguments, said) in [
+        (vec!["update-ref", "-d", name], "was deleted"),
+        (vec!["update-ref", name, first.as_str()], "was moved to"),
+        (vec!["update-ref", name, &foreign], kept.as_str()),
+    ] {
+        scene.git(&arguments);
+        let standing = put_back(&second);
+        assert!(matches!(&standing, Standing::PutBack(told) if told.contains(said)), "{standing:?}");
+        assert_eq!(scene.git(&["rev-parse", name]), second.as_str());
+    }
+    assert_eq!(scene.git(&["rev-parse", &kept]), foreign);
+    let unknown = "1".repeat(40).parse().unwrap();
+    assert_eq!(put_back(&unknown), Standing::Lost);
+    assert_eq!(scene.git(&["rev-parse", name]), second.as_str());
+}
+
+#[test]
+fn a_session_of_a_newer_version_does_not_hide_the_others() {
+    let scene = Scene::new();
+    scene.append(&start(), "start").unwrap();
+    let message = "001-login: start\n\nRalph-Schema: 2\nRalph-Record: start\n";
+    let tree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+    let newer = scene.git(&["-c", "user.name=x", "-c", "user.email=x@x", "commit-tree", "-m", message, tree]);
+    scene.git(&["update-ref", "refs/ralph/001-login/20991231-235959-00000000", &newer]);
+    let mut unreadable = Vec::new();
+    let sessions = scene.store.sessions_where(|_| true, &mut unreadable).unwrap();
+    assert_eq!(sessions.len(), 1);
+    assert!(format!("{:#}", unreadable[0]).contains("has schema 2"), "{:#}", unreadable[0]);
+    let latest = scene.store.latest_where(|_| true, &mut unreadable).unwrap();
+    assert_eq!(latest.unwrap().id(), &samples::session_id());
+    assert_eq!(unreadable.len(), 2);
 }

@@ -143,13 +143,13 @@ mod tests {
     #[test]
     fn a_big_folder_within_a_folder_does_not_cost_its_neighbours() {
         let all = [("src/data/1", 1), ("src/data/2", 1), ("src/data/3", 1), ("src/main.rs", 1), ("x/y/z", 9)];
-        let expected = ["src/main.rs"];
+        case(2, 99, &all, &["src/main.rs", "x/y/z"], &[("src/", "too much: 3 files, 3 bytes")]);
         case(
-            1,
             9,
+            5,
             &all,
-            &expected,
-            &[("src/", "too much: 3 files, 3 bytes"), ("x/", "too much: 1 files, 9 bytes")],
+            &["src/data/1", "src/data/2", "src/data/3", "src/main.rs"],
+            &[("x/", "too much: 1 files, 9 bytes")],
         );
     }
 

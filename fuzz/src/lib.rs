@@ -1,0 +1,222 @@
+//! What is fuzzed: plain functions from bytes to nothing, which panic where a promise is broken.
+//!
+//! `fuzz_targets/` hands them to libFuzzer, `src/bin/smoke.rs` to a small driver that needs no special compiler.
+
+use std::fmt::Debug;
+use std::fs;
+
+use camino::Utf8Path;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use specify_ralph::agent;
+use specify_ralph::config::{Config, FileInput, Inputs};
+use specify_ralph::progress::journal::{self, CatchUp};
+use specify_ralph::record::{Iteration, ObjectId, SessionId, Timestamp};
+use specify_ralph::redact::{RedactingReader, Redactor};
+use specify_ralph::store::{Begin, Draft, Envelope, Manifest, Place, SessionRefs, Subject, slug};
+use specify_ralph::store::{compose_message, parse_message};
+use specify_ralph::tasks::{Mark, TaskList, set_marks};
+
+/// A target, by its name and the function that takes its inputs.
+pub type Target = (&'static str, fn(&[u8]));
+
+pub const TARGETS: [Target; 10] = [
+    ("tasks", tasks),
+    ("message", message),
+    ("spool", spool),
+    ("manifest", manifest),
+    ("refs", refs),
+    ("progress", progress),
+    ("claude", claude),
+    ("redact", redact),
+    ("config", config),
+    ("final_message", final_message),
+];
+
+/// Any bytes are a task list, or no UTF-8; ticking a box changes one byte, and opening it gives the file back.
+pub fn tasks(input: &[u8]) {
+    let Ok(list) = TaskList::parse(input) else {
+        assert!(std::str::from_utf8(input).is_err(), "text was refused");
+        return;
+    };
+    for item in &list.items {
+        assert_eq!(input.get(item.offset), Some(&b'['), "{item:?}");
+        assert_eq!(input.get(item.offset + 2), Some(&b']'), "{item:?}");
+        assert_eq!(list.find(&item.name).map(|found| found.offset), Some(item.offset), "{item:?}");
+        assert_eq!(list.find_again(item).map(|found| found.offset), Some(item.offset), "{item:?}");
+    }
+    drop(list.next_open(|_| false));
+    let Some(item) = list.items.iter().find(|item| !item.done) else { return };
+    // Files are slow: not for every input.
+    if !input.len().is_multiple_of(16) {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = Utf8Path::from_path(dir.path()).unwrap().join("tasks.md");
+    fs::write(&path, input).unwrap();
+    assert_eq!(set_marks(&path, &[item], Mark::Done).unwrap().changed, [item.name.clone()]);
+    let ticked = fs::read(&path).unwrap();
+    let differing: Vec<_> = (0..input.len()).filter(|&at| input[at] != ticked[at]).collect();
+    assert_eq!((ticked.len(), differing), (input.len(), vec![item.offset + 1]));
+    assert_eq!(set_marks(&path, &[item], Mark::Open).unwrap().changed, [item.name.clone()]);
+    let opened = fs::read(&path).unwrap();
+    let is_back = (0..input.len()).all(|at| opened[at] == input[at] || at == item.offset + 1);
+    assert!(is_back && opened[item.offset + 1] == b' ');
+}
+
+/// Any message is read or refused; what we write is read back, whatever the texts in it.
+pub fn message(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let envelope = Envelope {
+        commit: "0".repeat(40).parse::<ObjectId>().unwrap(),
+        parent: None,
+        authored_at: Timestamp::from_seconds(0),
+        committed_at: Timestamp::from_seconds(1),
+    };
+    drop(parse_message(&text, &envelope));
+    let mut iteration: Iteration = serde_json::from_str(include_str!("iteration.json")).unwrap();
+    let mut parts = text.split('\u{1}').map(str::to_owned);
+    iteration.task = parts.next();
+    iteration.phase = parts.next();
+    iteration.model = parts.next();
+    iteration.feature = parts.next().unwrap_or_default();
+    let entry = parts.next().unwrap_or_default();
+    let message = compose_message(Subject::Iteration(&iteration), &entry);
+    let read = parse_message(&message, &envelope).unwrap().expect("it is ours");
+    assert_eq!(
+        (read.task, read.phase, read.model, read.feature, read.outcome, read.exit, read.tokens),
+        (
+            iteration.task,
+            iteration.phase,
+            iteration.model,
+            iteration.feature,
+            Some(iteration.outcome),
+            iteration.exit,
+            iteration.tokens
+        ),
+        "{message}"
+    );
+}
+
+/// What is read of a spool is written as it was.
+pub fn spool(input: &[u8]) {
+    json::<Begin>(input);
+    json::<Draft>(input);
+    json::<Place>(input);
+}
+
+pub fn manifest(input: &[u8]) {
+    json::<Manifest>(input);
+    json::<Iteration>(input);
+}
+
+fn json<T: DeserializeOwned + Serialize + PartialEq + Debug>(input: &[u8]) {
+    let Ok(value) = serde_json::from_slice::<T>(input) else { return };
+    let written = serde_json::to_vec(&value).unwrap();
+    assert_eq!(serde_json::from_slice::<T>(&written).unwrap(), value);
+}
+
+/// Every feature has a name that git takes, that is read back, and that no other feature has.
+pub fn refs(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    drop(SessionRefs::from_log(&text));
+    drop(text.parse::<SessionId>());
+    let (one, other) = text.split_once('\n').unwrap_or((&text, "other"));
+    let bare = |text: &str| text.strip_prefix("specs/").unwrap_or(text).to_owned();
+    assert_eq!(slug(one) == slug(other), bare(one) == bare(other));
+    if bare(one).is_empty() {
+        return;
+    }
+    let name = slug(one);
+    assert!(name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'=')), "{name}");
+    assert!(name.len() <= 120 && !name.starts_with('-'), "{name}");
+    let refs = SessionRefs::new(one, SessionId::new(Timestamp::from_seconds(0), 7));
+    assert_eq!(SessionRefs::from_log(&refs.log()), Some(refs));
+}
+
+/// Whatever stands in progress.txt, one catch-up brings it up to the record, and a second finds nothing to do.
+pub fn progress(input: &[u8]) {
+    let mut parts = input.split(|&byte| byte == 1);
+    let (base, found) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    // As entries are: numbered, without headings of their own, and with an end.
+    let entries: Vec<Vec<u8>> = parts
+        .enumerate()
+        .map(|(number, part)| {
+            let text: Vec<u8> = part.iter().copied().filter(|&byte| byte != b'#').collect();
+            [format!("## Iteration {number} - 2026\n").as_bytes(), &text, b"\n---\n\n"].concat()
+        })
+        .collect();
+    let entries: Vec<&[u8]> = entries.iter().map(Vec::as_slice).collect();
+    let expected = journal::rebuild(base, entries.iter().copied());
+    assert_eq!(journal::difference(&expected, found).is_none(), expected == found);
+    let mut after = found.to_vec();
+    match journal::catch_up(&entries, base, found) {
+        CatchUp::UpToDate => assert!(found.starts_with(&expected)),
+        CatchUp::Append(bytes) | CatchUp::Rebuild(bytes) => {
+            after.extend(bytes);
+            assert_eq!(after, expected);
+        }
+        CatchUp::Edited { missing, .. } => after.extend(missing),
+    }
+    match journal::catch_up(&entries, base, &after) {
+        CatchUp::UpToDate => {}
+        CatchUp::Edited { missing, .. } => assert!(missing.is_empty(), "still missing: {missing:?}"),
+        other => panic!("not caught up: {other:?}"),
+    }
+    drop(journal::patterns(&String::from_utf8_lossy(found)));
+}
+
+/// Any bytes may come from an agent.
+pub fn claude(input: &[u8]) {
+    agent::read_claude_stream(input);
+}
+
+/// A text is redacted the same in whole and in parts, and is clean afterwards.
+pub fn redact(input: &[u8]) {
+    thread_local! {
+        static REDACTOR: Redactor = Redactor::new(&["sesame-[a-z]+".to_owned()], &[]).unwrap();
+    }
+    REDACTOR.with(|redactor| {
+        let (whole, counts) = redactor.redact_bytes(input);
+        let mut parts = Vec::new();
+        let counted = redactor.copy(input, |part| {
+            parts.extend_from_slice(part);
+            Ok(())
+        });
+        assert_eq!((&parts, counted.unwrap()), (&whole, counts));
+        let mut read = Vec::new();
+        std::io::Read::read_to_end(&mut RedactingReader::new(redactor, input), &mut read).unwrap();
+        assert_eq!(read, whole);
+        // What is broken off a private key may become a whole one where something inside it was redacted.
+        if input.windows(11).any(|part| part == b"PRIVATE KEY") {
+            return;
+        }
+        let (again, _) = redactor.redact_bytes(&whole);
+        assert_eq!(again, whole, "{}", String::from_utf8_lossy(&whole));
+    });
+}
+
+/// Any file is read or refused with a place.
+pub fn config(input: &[u8]) {
+    let read = Config::read(&Inputs {
+        file: Some(FileInput { path: Utf8Path::new("ralph.toml"), bytes: input }),
+        git: Vec::new(),
+        environment: Vec::new(),
+        flags: Vec::new(),
+        agent_command: None,
+    });
+    match read {
+        Ok(config) => drop(config.to_json()),
+        Err(error) => assert!(format!("{error:#}").starts_with("ralph.toml:"), "{error:#}"),
+    }
+}
+
+pub fn final_message(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let findings = agent::final_message::findings(&text);
+    let all = [findings.learnings, findings.decisions, findings.approaches].concat();
+    assert!(all.iter().all(|item| !item.trim().is_empty()), "{all:?}");
+    if agent::final_message::promise(&text) {
+        assert!(text.contains("<promise>COMPLETE</promise>"));
+    }
+}

@@ -130,7 +130,7 @@ fn round(seed: u64, kills: u64, begun: Instant, seconds: Duration) -> Tally {
                 break;
             }
             let words = if random.next() < 0.2 { "resume --json -n 2" } else { "run --json -n 2" };
-            let moment = usual.mul_f64(1.2 * random.next());
+            let moment = usual.mul_f64(2.0 * random.next());
             let running = scene.spawn(words);
             std::thread::sleep(moment);
             let run = running.kill();

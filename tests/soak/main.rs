@@ -8,7 +8,7 @@
 #![expect(clippy::print_stdout, reason = "the figures are what a soak is for")]
 
 #[allow(dead_code, unused_imports, reason = "the soak needs a part of what the scenes need")]
-#[path = "sandbox/mod.rs"]
+#[path = "../sandbox/mod.rs"]
 mod sandbox;
 
 use std::collections::BTreeMap;

@@ -1,8 +1,5 @@
 //! What a kill at any moment leaves: nothing that the next start cannot put right by itself.
 
-#![expect(clippy::unwrap_used, reason = "what is not there has failed the scene")]
-#![expect(clippy::print_stdout, reason = "a failed scene shows its seed and how far it came")]
-
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 

@@ -403,8 +403,10 @@ impl Trace {
 
     /// Where files and folders with this in their path are synced.
     fn syncs(&self, part: &str) -> Vec<usize> {
-        let is_it =
-            |line: &str| line.contains(part) && Call::parse(line).is_some_and(|call| call.name == "fsync");
+        let is_it = |line: &str| {
+            line.contains(part)
+                && Call::parse(line).is_some_and(|call| ["fsync", "syncfs"].contains(&call.name))
+        };
         let lines = self.lines.iter().enumerate();
         lines.filter(|(_, line)| is_it(line)).map(|(place, _)| place).collect()
     }

@@ -8,7 +8,7 @@
 #![expect(clippy::print_stdout, reason = "the figures are what a soak is for")]
 
 #[allow(dead_code, unused_imports, reason = "the soak needs a part of what the scenes need")]
-#[path = "sandbox/mod.rs"]
+#[path = "../sandbox/mod.rs"]
 mod sandbox;
 
 use std::collections::BTreeMap;
@@ -130,7 +130,7 @@ fn round(seed: u64, kills: u64, begun: Instant, seconds: Duration) -> Tally {
                 break;
             }
             let words = if random.next() < 0.2 { "resume --json -n 2" } else { "run --json -n 2" };
-            let moment = usual.mul_f64(1.2 * random.next());
+            let moment = usual.mul_f64(2.0 * random.next());
             let running = scene.spawn(words);
             std::thread::sleep(moment);
             let run = running.kill();

@@ -308,8 +308,8 @@ impl Slot {
         let is_begun = self.path(names::BEGIN).exists();
         for path in disk::children(&self.dir)? {
             // An empty file that is lost is read as an empty one.
-            let is_empty = path.metadata().is_ok_and(|found| found.len() == 0);
-            if !is_empty && !is_synced(&path) {
+            let has_bytes = path.metadata().is_ok_and(|found| found.is_file() && found.len() > 0);
+            if has_bytes && !is_synced(&path) {
                 disk::sync_file(&path)?;
             }
         }

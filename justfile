@@ -21,6 +21,10 @@ test *args:
 demo *args:
     cargo run --release -- ralph demo {{args}}
 
+# Kill the loop at random moments, so many times, with git at work beside it; a failure tells how to play it again
+soak kills="2000":
+    RALPH_SOAK_KILLS={{kills}} cargo test --test soak -- --nocapture
+
 # Measure what we promise: `just bench --large`, `just bench log`
 bench *args:
     cargo bench --bench numbers -- {{args}}

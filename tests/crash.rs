@@ -1,14 +1,11 @@
 //! What a kill at any moment leaves: nothing that the next start cannot put right by itself.
 
-#![expect(clippy::unwrap_used, reason = "what is not there has failed the scene")]
-#![expect(clippy::print_stdout, reason = "a failed scene shows its seed and how far it came")]
-
 use std::collections::BTreeSet;
-use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use crate::sandbox::random::{self, Random};
 use crate::sandbox::{Running, Sandbox, Session};
 
 /// An agent that ticks the box of its task.
@@ -28,41 +25,8 @@ do = [
 /// How often the loop is killed at random.
 const KILLS: u32 = 40;
 
-/// Numbers that look random, the same for the same seed.
-struct Random(u64);
-
-impl Random {
-    /// `RALPH_TEST_SEED` plays the moments of an earlier run again, as far as the machine's pace allows.
-    fn new() -> Self {
-        #[expect(clippy::disallowed_methods, reason = "only the test itself is asked")]
-        let given = std::env::var("RALPH_TEST_SEED").ok();
-        let seed = given.map_or_else(|| RandomState::new().hash_one(0), |given| given.parse().unwrap());
-        println!("RALPH_TEST_SEED={seed}");
-        Self(seed | 1)
-    }
-
-    /// From 0 up to, and without, 1.
-    fn next(&mut self) -> f64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        f64::from((self.0 >> 32) as u32) / f64::from(u32::MAX)
-    }
-}
-
 fn tasks(count: u32) -> String {
     (1..=count).map(|number| format!("- [ ] T{number:03} Do number {number}\n")).collect()
-}
-
-/// The commits that were told on stdout as recorded.
-fn acknowledged(stdout: &str) -> Vec<String> {
-    stdout
-        .lines()
-        // The last line may be half written.
-        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-        .filter(|event| event["type"] == "iteration_recorded")
-        .map(|event| event["commit"].as_str().unwrap().to_owned())
-        .collect()
 }
 
 #[test]
@@ -70,9 +34,11 @@ fn forty_kills_at_random_moments_lose_nothing_that_was_acknowledged() {
     let scene = Sandbox::new();
     scene.tasks(&tasks(3 * KILLS)).agent_script(TICKS).validate("true");
     let begun = Instant::now();
-    let mut told = acknowledged(&scene.ralph("run --json -n 2").code(1).text());
+    let mut told = scene.ralph("run --json -n 2").code(1).acknowledged();
     let usual = begun.elapsed();
-    let mut random = Random::new();
+    let seed = random::seed();
+    println!("RALPH_TEST_SEED={seed}");
+    let mut random = Random::of(seed);
     for _ in 0..KILLS {
         let moment = usual.mul_f64(1.2 * random.next());
         let running = scene.spawn("run --json -n 2");
@@ -80,9 +46,9 @@ fn forty_kills_at_random_moments_lose_nothing_that_was_acknowledged() {
         let run = running.kill();
         // It may have been through before the kill came.
         assert!([137, 1].contains(&run.code), "after {moment:?}: {run}");
-        told.extend(acknowledged(&run.text()));
+        told.extend(run.acknowledged());
     }
-    told.extend(acknowledged(&scene.ralph("run --json -n 1").code(1).text()));
+    told.extend(scene.ralph("run --json -n 1").code(1).acknowledged());
     let recorded: Vec<String> = scene.sessions().iter().flat_map(Session::iterations).collect();
     let unique: BTreeSet<&String> = recorded.iter().collect();
     assert_eq!(unique.len(), recorded.len());
@@ -206,7 +172,7 @@ fn a_session_is_taken_up_after_a_crash() {
     scene.agent_script(&format!("{first}\n{HANGS}"));
     let mut running = scene.spawn("run --json");
     running.wait_for_file("ticked");
-    let told = acknowledged(&running.kill().code(137).text());
+    let told = running.kill().code(137).acknowledged();
     scene.agent_script(TICKS);
     scene.ralph("resume --json").code(0);
     let session = scene.session();

@@ -1,5 +1,6 @@
 //! The product through its real programs, and the store as plain git sees it.
 
+mod agents;
 mod architecture;
 mod awkward;
 mod crash;

@@ -210,8 +210,8 @@ fn tasks_are_listed_as_the_loop_reads_them() {
     );
     assert_eq!((&items[1]["kind"], &items[2]["depends_on"]), (&json!("criterion"), &json!(["T001", "T002"])));
     assert_eq!(listed["unrecognised"][0]["mark"], "~");
-    scene.write("TODO.md", "- [ ] anything\n");
-    read(&scene, "tasks --file TODO.md --json").code(0).stdout_has("anything");
+    scene.write("LIST.md", "- [ ] anything\n");
+    read(&scene, "tasks --file LIST.md --json").code(0).stdout_has("anything");
     read(&scene, "tasks --file gone.md").code(3).stderr_has("there is no task list");
 }
 

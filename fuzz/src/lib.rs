@@ -168,7 +168,7 @@ pub fn progress(input: &[u8]) {
 
 /// Any bytes may come from an agent.
 pub fn claude(input: &[u8]) {
-    agent::read_claude_stream(input);
+    agent::read_streams(input);
 }
 
 /// A text is redacted the same in whole, in parts, and through a reader.

@@ -1,19 +1,15 @@
 //! Runs an agent as a child and reads what it prints, whatever agent it is.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
 use camino::Utf8Path;
 
-use super::claude_stream::{ClaudeStream, Told, class_of_words};
-use super::lines::Lines;
+use super::lines::{Lines, tail};
+use super::stream::{End, class_of_words, usage_file};
 use super::{Parser, PromptVia, Turn};
 use crate::process::{Child, Interrupt};
-use crate::record::{AgentEvent, AgentRun, ExitReason, FailureClass, Tokens, summary};
-
-/// How much of an output's end is the final message where nothing marks its begin.
-const FINAL_TEXT: u64 = 64 << 10;
+use crate::record::{AgentEvent, AgentRun, ExitReason, FailureClass, summary};
 
 /// How much of stderr's end may hold the reason for a failure.
 const LAST_WORDS: u64 = 8 << 10;
@@ -21,13 +17,10 @@ const LAST_WORDS: u64 = 8 << 10;
 /// Longest prompt that is given as an argument: the system takes no longer one than 128 KiB.
 const LONGEST_ARGUMENT: usize = 120 << 10;
 
-/// Most of a line of plain output that is shown while the agent runs.
-const SHOWN_LINE: usize = 4 << 10;
-
 /// What to start, and how to talk to it.
 #[derive(Debug, Clone)]
 pub(super) struct Launch {
-    /// With `{prompt_file}`, `{prompt}` and `{model}` still in it.
+    /// With `{prompt_file}`, `{prompt}`, `{model}` and `{usage_file}` still in it.
     pub argv: Vec<String>,
     pub environment: Vec<(String, String)>,
     pub defaults: Vec<(String, String)>,
@@ -35,24 +28,6 @@ pub(super) struct Launch {
     pub prompt: PromptVia,
     pub parser: Parser,
     pub model: Option<String>,
-}
-
-/// A stream that is being read.
-enum Reading {
-    Text,
-    Claude(Box<ClaudeStream>),
-}
-
-impl Reading {
-    fn line(&mut self, line: &[u8], say: &mut dyn FnMut(AgentEvent)) {
-        match self {
-            Self::Text => {
-                let shown = &line[..line.len().min(SHOWN_LINE)];
-                say(AgentEvent::Text { text: String::from_utf8_lossy(shown).into_owned() });
-            }
-            Self::Claude(stream) => stream.read(line, say),
-        }
-    }
 }
 
 impl Launch {
@@ -63,37 +38,24 @@ impl Launch {
         say: &mut dyn FnMut(AgentEvent),
     ) -> Result<AgentRun> {
         let child = self.child(turn)?;
-        let mut reading = match self.parser {
-            Parser::Text => Reading::Text,
-            Parser::Claude => Reading::Claude(Box::default()),
-        };
+        // One that a run before left here would be taken for that of this run.
+        remove_if_there(&usage_file(turn.stdout))?;
+        let mut stream = self.parser.stream();
         let mut lines = Lines::new(turn.stdout);
         let mut trouble = None;
         let stopwatch = turn.clock.stopwatch();
         let ended = child.run(interrupt, &mut || {
             if trouble.is_none() {
-                trouble = lines.read_some(&mut |line| reading.line(line, say)).err();
+                trouble = lines.read_some(&mut |line| stream.line(line, say)).err();
             }
         })?;
         let duration_ms = stopwatch.elapsed_ms();
         if let Some(error) = trouble {
             return Err(error.context("follow the agent's output"));
         }
-        lines.read_rest(&mut |line| reading.line(line, say)).context("read the agent's output")?;
+        lines.read_rest(&mut |line| stream.line(line, say)).context("read the agent's output")?;
 
-        let told = match reading {
-            Reading::Text => Told {
-                is_success: true,
-                final_text: tail(turn.stdout, FINAL_TEXT)?,
-                model: None,
-                tokens: Tokens::default(),
-                cost_usd: None,
-                tool_calls: Vec::new(),
-                error: None,
-                resets_at: None,
-            },
-            Reading::Claude(stream) => stream.finish(),
-        };
+        let told = stream.finish(&End { code: ended.exit.code, stdout: turn.stdout })?;
         let is_good = ended.exit.is_success() && told.is_success;
         let (failure_class, error) = match ended.exit.reason {
             _ if is_good => (None, None),
@@ -126,19 +88,19 @@ impl Launch {
         told: Option<(FailureClass, String)>,
         turn: &Turn<'_>,
     ) -> Result<(Option<FailureClass>, Option<String>)> {
-        if let Some((class, words)) = told {
-            return Ok((Some(class), Some(words)));
+        if let Some((class, words)) = told.as_ref().filter(|(_, words)| !words.is_empty()) {
+            return Ok((Some(*class), Some(words.clone())));
         }
         let words = tail(turn.stderr, LAST_WORDS)?;
         let line = last_line(&words);
-        Ok(match self.parser {
+        if self.parser == Parser::Text {
             // The words of an unknown program may be about anything, so they tell no class.
-            Parser::Text => (None, line),
-            Parser::Claude => {
-                let class = class_of_words(&words, FailureClass::ALL).unwrap_or(FailureClass::Other);
-                (Some(class), line.or_else(|| Some("its stream ended without a result".to_owned())))
-            }
-        })
+            return Ok((None, line));
+        }
+        let class = told.map(|(class, _)| class);
+        let class =
+            class.or_else(|| class_of_words(&words, FailureClass::ALL)).unwrap_or(FailureClass::Other);
+        Ok((Some(class), line.or_else(|| Some("its stream ended without a result".to_owned()))))
     }
 
     fn child(&self, turn: &Turn<'_>) -> Result<Child> {
@@ -170,7 +132,9 @@ impl Launch {
             }
             PromptVia::Stdin | PromptVia::File => String::new(),
         };
+        let usage_file = usage_file(turn.stdout);
         let values = [
+            ("{usage_file}", usage_file.as_str()),
             ("{prompt_file}", turn.prompt.as_str()),
             ("{prompt}", prompt.as_str()),
             ("{model}", self.model.as_deref().unwrap_or_default()),
@@ -178,6 +142,15 @@ impl Launch {
         let is_script = matches!(self.argv.as_slice(), [shell, flag, _] if shell == "sh" && flag == "-c");
         let kind = if is_script { Words::Script } else { Words::Plain };
         Ok(self.argv.iter().map(|word| fill(word, &values, kind)).collect())
+    }
+}
+
+fn remove_if_there(path: &Utf8Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("remove {path}"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -219,25 +192,6 @@ fn quoted(value: &str) -> String {
     if is_plain { value.to_owned() } else { format!("'{}'", value.replace('\'', r"'\''")) }
 }
 
-/// The end of a file, from the begin of a line.
-fn tail(path: &Utf8Path, most: u64) -> Result<String> {
-    let read = || -> std::io::Result<Vec<u8>> {
-        let mut file = File::open(path)?;
-        let skipped = file.metadata()?.len().saturating_sub(most);
-        file.seek(SeekFrom::Start(skipped))?;
-        let mut bytes = Vec::new();
-        file.take(most).read_to_end(&mut bytes)?;
-        if skipped > 0
-            && let Some(end) = bytes.iter().position(|byte| *byte == b'\n')
-        {
-            bytes.drain(..=end);
-        }
-        Ok(bytes)
-    };
-    let bytes = read().with_context(|| format!("read the end of {path}"))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
 fn last_line(text: &str) -> Option<String> {
     text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(summary)
 }
@@ -262,12 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tail_begins_with_a_line() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = camino::Utf8PathBuf::from_path_buf(folder.path().join("out")).unwrap();
-        std::fs::write(&path, b"first\nsecond\nthird\xff\n").unwrap();
-        assert_eq!(tail(&path, 1000).unwrap(), "first\nsecond\nthird\u{fffd}\n");
-        assert_eq!(tail(&path, 12).unwrap(), "third\u{fffd}\n");
+    fn the_last_line_is_the_last_that_says_something() {
         assert_eq!(last_line("a\n  b \n\n").as_deref(), Some("b"));
         assert_eq!(last_line("\n"), None);
     }

@@ -1,7 +1,7 @@
 //! Reads a file line by line while a child still writes to it, with bounded memory.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -102,6 +102,25 @@ impl Lines {
     }
 }
 
+/// The end of a file, from the begin of a line.
+pub(super) fn tail(path: &Utf8Path, most: u64) -> Result<String> {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let skipped = file.metadata()?.len().saturating_sub(most);
+        file.seek(SeekFrom::Start(skipped))?;
+        let mut bytes = Vec::new();
+        file.take(most).read_to_end(&mut bytes)?;
+        if skipped > 0
+            && let Some(end) = bytes.iter().position(|byte| *byte == b'\n')
+        {
+            bytes.drain(..=end);
+        }
+        Ok(bytes)
+    };
+    let bytes = read().with_context(|| format!("read the end of {path}"))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write;
@@ -138,5 +157,14 @@ mod tests {
         assert_eq!(collect(|each| lines.read_rest(each).unwrap()), ["a", "b"]);
         let mut lines = Lines::new(&path);
         assert_eq!(collect(|each| lines.read_rest(each).unwrap()), ["a", &long, "b", &long]);
+    }
+
+    #[test]
+    fn a_tail_begins_with_a_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = Utf8PathBuf::from_path_buf(folder.path().join("out")).unwrap();
+        std::fs::write(&path, b"first\nsecond\nthird\xff\n").unwrap();
+        assert_eq!(tail(&path, 1000).unwrap(), "first\nsecond\nthird\u{fffd}\n");
+        assert_eq!(tail(&path, 12).unwrap(), "third\u{fffd}\n");
     }
 }

@@ -1,13 +1,15 @@
 //! Agents: the outside programs that get a prompt and may change the work tree.
 
-mod claude;
-mod claude_stream;
+mod adapter;
 mod command;
+mod detect;
 pub mod final_message;
+mod known;
 mod launch;
 mod lines;
 pub mod script;
 mod scripted;
+mod stream;
 
 use std::time::Duration;
 
@@ -20,9 +22,11 @@ use crate::clock::Clock;
 use crate::process::{Interrupt, Limits, Marker};
 use crate::record::{AgentEvent, AgentRun};
 
-use claude::Claude;
+use adapter::Adapter;
 use command::Command;
 use scripted::Scripted;
+
+pub use detect::{Listed, detect, list};
 
 /// An agent that can be run.
 pub trait Agent {
@@ -105,8 +109,18 @@ pub enum Parser {
     /// Its end is the final message.
     #[default]
     Text,
-    /// The event stream of Claude Code.
+    /// The event stream of that agent.
     Claude,
+    Qwen,
+    Codex,
+    Copilot,
+    Gemini,
+    Opencode,
+    Pi,
+    Droid,
+    Cline,
+    /// The lines of aider.
+    Aider,
 }
 
 /// What an agent may do without asking. Nobody is there to answer.
@@ -150,20 +164,29 @@ impl AgentSettings {
     }
 }
 
-/// Agents that need no command in the configuration.
-const BUILT_IN: [&str; 2] = [Claude::NAME, Scripted::NAME];
-
-/// Agents that are looked for where the user names none.
-const DETECTED: [&str; 1] = [Claude::NAME];
-
-/// Reads a whole stream of Claude Code's, for fuzzing alone.
+/// Reads a whole output in every form that we know, for fuzzing alone.
 #[doc(hidden)]
-pub fn read_claude_stream(stream: &[u8]) {
-    let mut reader = claude_stream::ClaudeStream::default();
-    for line in stream.split(|&byte| byte == b'\n') {
-        reader.read(line, &mut |_| ());
+pub fn read_streams(output: &[u8]) {
+    let parsers = [
+        Parser::Text,
+        Parser::Claude,
+        Parser::Qwen,
+        Parser::Codex,
+        Parser::Copilot,
+        Parser::Gemini,
+        Parser::Opencode,
+        Parser::Pi,
+        Parser::Droid,
+        Parser::Cline,
+        Parser::Aider,
+    ];
+    for parser in parsers {
+        let mut stream = parser.stream();
+        for line in output.split(|&byte| byte == b'\n') {
+            stream.line(line, &mut |_| ());
+        }
+        drop(stream.finish(&stream::End { code: 0, stdout: Utf8Path::new("/nowhere") }));
     }
-    drop(reader.finish());
 }
 
 /// Makes the agent that the settings describe. `own_program` is how we are called, up to our own sub-commands:
@@ -174,41 +197,15 @@ pub fn build(settings: &AgentSettings, own_program: &[String]) -> Result<Box<dyn
             Box::new(Scripted::new(script.as_deref().unwrap_or_default(), own_program, settings)?)
         }
         (Some(command), _) => Box::new(Command::new(command, settings)?),
-        (None, Claude::NAME) => Box::new(Claude::new(settings)),
-        (None, name) => bail!(
-            "unknown agent `{name}`\nhint: known agents are {}; for any other program, set `command` in \
-             [agents.{name}] of .specify/ralph.toml, or use --agent-command CMD",
-            BUILT_IN.join(" and ")
-        ),
+        (None, name) => match known::find(name) {
+            Some(known) => Box::new(Adapter::new(known, settings)),
+            None => bail!(
+                "unknown agent `{name}`\nhint: known agents are {} and scripted; for any other program, set \
+                 `command` in [agents.{name}] of .specify/ralph.toml, or use --agent-command CMD",
+                known::names().collect::<Vec<_>>().join(", ")
+            ),
+        },
     })
-}
-
-/// The known agents that are on this PATH and can say their version.
-pub fn installed(path_variable: &str) -> Vec<&'static str> {
-    DETECTED
-        .into_iter()
-        .filter(|name| on_path(name, path_variable).is_some())
-        .filter(|name| Claude::new(&AgentSettings::named(name)).version().is_some())
-        .collect()
-}
-
-/// The agent to use where the user names none: the only one that is installed.
-pub fn detect(lookup: Lookup<'_>) -> Result<&'static str> {
-    choose(&installed(&lookup("PATH").unwrap_or_default()))
-}
-
-fn choose(found: &[&'static str]) -> Result<&'static str> {
-    let choices = "name one with --agent NAME, or use any program with --agent-command CMD";
-    match found {
-        [only] => Ok(only),
-        [] => {
-            bail!(
-                "no agent is installed that we know ({})\nhint: install one, {choices}",
-                DETECTED.join(", ")
-            )
-        }
-        several => bail!("several agents are installed: {}\nhint: {choices}", several.join(", ")),
-    }
 }
 
 /// Where a program is that can be run by its name.
@@ -258,10 +255,7 @@ mod tests {
     #[test]
     fn an_unknown_agent_is_refused_with_the_known_ones() {
         let text = complaint(&AgentSettings::named("cluade"));
-        assert!(
-            text.starts_with("unknown agent `cluade`\nhint: known agents are claude and scripted;"),
-            "{text}"
-        );
+        assert!(text.starts_with("unknown agent `cluade`\nhint: known agents are claude, codex, "), "{text}");
     }
 
     #[test]
@@ -273,32 +267,6 @@ mod tests {
             assert_eq!(settings.idle_by_default(), None);
         }
         assert_eq!(AgentSettings::named("claude").idle_by_default(), Some(Duration::from_secs(900)));
-    }
-
-    #[test]
-    fn the_only_installed_agent_is_chosen() {
-        assert_eq!(choose(&["claude"]).unwrap(), "claude");
-        assert!(
-            choose(&[])
-                .unwrap_err()
-                .to_string()
-                .starts_with("no agent is installed that we know (claude)\nhint: ")
-        );
-        assert!(
-            choose(&["a", "b"])
-                .unwrap_err()
-                .to_string()
-                .starts_with("several agents are installed: a, b\nhint: ")
-        );
-    }
-
-    #[test]
-    fn an_agent_counts_as_installed_when_it_says_its_version() {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = Utf8Path::from_path(folder.path()).unwrap();
-        assert_eq!(installed(folder.as_str()), Vec::<&str>::new());
-        std::fs::write(folder.join("claude"), "not executable").unwrap();
-        assert_eq!(installed(folder.as_str()), Vec::<&str>::new());
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The command line: its grammar, and one file for each command.
 
+mod agent_settings;
+mod agents;
 mod caller;
 mod config;
 mod demo;
@@ -90,6 +92,8 @@ enum Action {
     /// Show every setting and where it comes from
     #[command(after_help = help::CONFIG)]
     Config(ConfigArgs),
+    /// List the known agents: which are here, and what the others need
+    Agents(AgentsArgs),
     /// Run the real loop on a throw-away project with a scripted agent
     Demo(DemoArgs),
     /// Play a script as an agent
@@ -156,7 +160,7 @@ pub struct SettingArgs {
     /// Model that the agent is asked to use
     #[arg(short, long, value_name = "MODEL", value_parser = start::setting("model"))]
     pub model: Option<String>,
-    /// Agent to run [default: the first that is installed]
+    /// Agent to run [default: spec-kit's, or the only one installed]
     #[arg(long, visible_alias = "agent-cli", value_name = "NAME", value_parser = start::setting("agent"))]
     pub agent: Option<String>,
     /// Command to run as the agent, with the prompt on its stdin
@@ -316,6 +320,12 @@ pub struct RebuildArgs {
 pub struct ConfigArgs {
     #[command(flatten)]
     json: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct AgentsArgs {
+    #[command(flatten)]
+    pub json: Json,
 }
 
 #[derive(Debug, Args)]

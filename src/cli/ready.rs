@@ -6,9 +6,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::agent::{self, Agent, AgentSettings, Parser, Permissions, PromptVia, Surroundings};
+use crate::agent::{self, Agent, AgentSettings, Surroundings};
 use crate::clock::Clock;
-use crate::config::{self, AgentCommand, Config, PromptMode};
+use crate::config::{self, Config};
 use crate::feature::{self, Feature};
 use crate::process::{self, Interrupt, Limits as ChildLimits};
 use crate::progress::{Choice, SystemCapturedProgress};
@@ -18,6 +18,7 @@ use crate::session::{self, Completion, Limits, Plan, Prompting, Snapshots, Untic
 use crate::store::{SessionRefs, Store};
 use crate::tasks::TaskList;
 
+use super::agent_settings::agent_settings;
 use super::caller::Caller;
 use super::output::warn;
 use super::place::refusal;
@@ -91,7 +92,12 @@ impl Ready {
     pub fn new(settings: Settings, caller: &Caller) -> Result<Self> {
         let Settings { config, root, template } = settings;
         let lookup = |name: &str| variable(caller, name);
-        let settings = agent_settings(&config, &lookup)?;
+        let surroundings = Surroundings { directory: &root, lookup: &lookup };
+        let name = match &config.agent {
+            Some(name) => name.clone(),
+            None => agent::detect(&surroundings)?,
+        };
+        let settings = agent_settings(&config, &name);
         let agent = agent::build(&settings, &own_program()?)?;
         let clock = Clock::new(lookup(Clock::VARIABLE).as_deref())?;
         Ok(Self { config, root, settings, agent, template, clock })
@@ -165,7 +171,7 @@ impl Ready {
     }
 }
 
-fn variable(caller: &Caller, name: &str) -> Option<String> {
+pub fn variable(caller: &Caller, name: &str) -> Option<String> {
     caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned)
 }
 
@@ -175,36 +181,4 @@ fn own_program() -> Result<Vec<String>> {
     let program = program.to_string_lossy().into_owned();
     let is_specify = Utf8Path::new(&program).file_name().is_some_and(|name| name.starts_with("specify"));
     Ok(if is_specify { vec![program, "ralph".to_owned()] } else { vec![program] })
-}
-
-fn agent_settings(config: &Config, lookup: agent::Lookup<'_>) -> Result<AgentSettings> {
-    let name = match &config.agent {
-        Some(name) => name.clone(),
-        None => agent::detect(lookup)?.to_owned(),
-    };
-    let mut settings = AgentSettings::named(&name);
-    if let Some(configured) = config.agents.get(&name) {
-        settings.command = configured.command.as_ref().map(|command| match command {
-            AgentCommand::Line(line) if name == "scripted" => vec![line.clone()],
-            AgentCommand::Line(line) => ["sh", "-c", line].map(str::to_owned).into(),
-            AgentCommand::Words(words) => words.clone(),
-        });
-        settings.prompt = match configured.prompt {
-            None | Some(PromptMode::Stdin) => PromptVia::Stdin,
-            Some(PromptMode::File) => PromptVia::File,
-            Some(PromptMode::Arg) => PromptVia::Arg,
-        };
-        settings.parser = match configured.parser {
-            None | Some(config::Parser::Text) => Parser::Text,
-            Some(config::Parser::Claude) => Parser::Claude,
-        };
-        settings.env = configured.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-    }
-    settings.model.clone_from(&config.model);
-    settings.permissions = match config.permissions {
-        config::Permissions::Full => Permissions::Full,
-        config::Permissions::Default => Permissions::Default,
-        config::Permissions::ReadOnly => Permissions::ReadOnly,
-    };
-    Ok(settings)
 }

@@ -56,6 +56,7 @@ fn run(ralph: Ralph) -> Result<ExitCode> {
         Action::Log(args) => super::log::run(&args, &caller, paint),
         Action::Show(args) => super::show::run(&args, &caller, paint),
         Action::Rebuild(args) => super::rebuild::run(&args, &caller),
+        Action::Agents(args) => super::agents::run(&args, &caller),
         Action::Config(args) => super::config::run(&args, &caller),
         Action::Demo(args) => super::demo::run(&args, &caller, paint),
         Action::PlayScript(args) => super::play_script::run(&args, &caller).map(ExitCode::Played),

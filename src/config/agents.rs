@@ -65,17 +65,47 @@ pub enum Parser {
     /// All of stdout is its final message.
     #[default]
     Text,
-    /// The stream of Claude Code.
+    /// What that agent prints.
     Claude,
+    Qwen,
+    Codex,
+    Copilot,
+    Gemini,
+    Opencode,
+    Pi,
+    Droid,
+    Cline,
+    Aider,
 }
 
 impl Parser {
-    pub(super) const ALL: &[(&str, Self)] = &[("text", Self::Text), ("claude", Self::Claude)];
+    pub(super) const ALL: &[(&str, Self)] = &[
+        ("text", Self::Text),
+        ("claude", Self::Claude),
+        ("qwen", Self::Qwen),
+        ("codex", Self::Codex),
+        ("copilot", Self::Copilot),
+        ("gemini", Self::Gemini),
+        ("opencode", Self::Opencode),
+        ("pi", Self::Pi),
+        ("droid", Self::Droid),
+        ("cline", Self::Cline),
+        ("aider", Self::Aider),
+    ];
 
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
             Self::Claude => "claude",
+            Self::Qwen => "qwen",
+            Self::Codex => "codex",
+            Self::Copilot => "copilot",
+            Self::Gemini => "gemini",
+            Self::Opencode => "opencode",
+            Self::Pi => "pi",
+            Self::Droid => "droid",
+            Self::Cline => "cline",
+            Self::Aider => "aider",
         }
     }
 }

@@ -6,7 +6,8 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
+use gix::lock::acquire::Fail;
 use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
 
 use crate::process::Tool;
@@ -24,6 +25,10 @@ use super::{Store, Syncing, caused, disk};
 /// How long a lock on one of our own refs may stand before we take it for a dead writer's: we hold the session's
 /// flock, so no living one of ours can own it, and `git pack-refs` holds it for milliseconds.
 const STALE_LOCK: Duration = Duration::from_secs(1);
+
+/// How long the library waits for a lock: as long as git does where nothing is set.
+const LOOSE_REF_WAIT: Fail = Fail::AfterDurationWithBackoff(Duration::from_millis(100));
+const PACKED_REFS_WAIT: Fail = Fail::AfterDurationWithBackoff(Duration::from_secs(1));
 
 /// A ref that is to go from one value to another.
 #[derive(Debug)]
@@ -181,15 +186,14 @@ impl Store {
             if left.is_empty() {
                 break;
             }
-            let edits = left.iter().map(|left| edit(left, reason)).collect::<Result<Vec<RefEdit>>>()?;
-            let Err(error) = self.transact(edits, reason) else { break };
+            let Err(error) = self.transact(&left, reason) else { break };
             if Instant::now() < deadline {
                 // Another git holds a lock for a moment: pack-refs, a fetch.
                 std::thread::sleep(Duration::from_millis(20));
             } else if !is_reclaimed && self.remove_stale_locks(&left)? {
                 is_reclaimed = true;
             } else {
-                self.transact_by_git(&left).with_context(|| error.to_string())?;
+                self.transact_by_git(&left, reason).with_context(|| error.to_string())?;
                 break;
             }
         }
@@ -223,7 +227,14 @@ impl Store {
         Ok(left)
     }
 
-    fn transact(&self, edits: Vec<RefEdit>, reason: Reason) -> Result<()> {
+    fn transact(&self, moves: &[&Move], reason: Reason) -> Result<()> {
+        let packed = self.repository().common_dir.join("packed-refs");
+        if packed.is_file() || packed.with_extension("lock").is_file() {
+            // Where refs are packed, the library locks all of them to move one. Nobody takes that lock away when we
+            // are killed then, and the user could neither pack refs nor delete branches. git locks only what moves.
+            return self.transact_by_git(moves, reason);
+        }
+        let edits = moves.iter().map(|one| edit(one, reason)).collect::<Result<Vec<RefEdit>>>()?;
         let git = self.open_git()?;
         // Asked for only where the user wants a reflog of every ref.
         let time = format!("{} +0000", reason.at.seconds());
@@ -232,12 +243,26 @@ impl Store {
             email: objects::COMMITTER_EMAIL.into(),
             time: &time,
         };
-        git.edit_references_as(edits, Some(committer)).map_err(|error| caused("move refs", &error))?;
+        let names: Vec<String> = edits.iter().map(|edit| edit.name.as_bstr().to_string()).collect();
+        let locking = git.refs.transaction().prepare(edits, LOOSE_REF_WAIT, PACKED_REFS_WAIT);
+        let locked = locking.map_err(|error| caused("move refs", &error))?;
+        if self.syncing == Syncing::Always {
+            // The new values stand in the locks. A ref whose name is on the disk before its value would be empty after
+            // a power cut, and the value before it gone.
+            for name in &names {
+                disk::sync_file_if_there(&self.lock_of(name))?;
+            }
+        }
+        locked.commit(Some(committer)).map_err(|error| caused("move refs", &error))?;
         Ok(())
     }
 
+    fn lock_of(&self, name: &str) -> Utf8PathBuf {
+        self.repository().common_dir.join(format!("{name}.lock"))
+    }
+
     /// git's own program knows ways around locks of packed refs that the library waits for in vain.
-    fn transact_by_git(&self, moves: &[&Move]) -> Result<()> {
+    fn transact_by_git(&self, moves: &[&Move], reason: Reason) -> Result<()> {
         let length = moves.iter().find_map(|one| one.new.as_ref()).map_or(40, |id| id.as_str().len());
         let zero = "0".repeat(length);
         let mut commands = String::from("start\n");
@@ -247,7 +272,10 @@ impl Store {
         }
         commands.push_str("prepare\ncommit\n");
         Tool::git(&self.repository().common_dir)
-            .args(["-c", "core.fsync=reference", "update-ref", "--stdin"])
+            .args(["-c", "core.fsync=reference", "update-ref", "-m", &log_message(reason), "--stdin"])
+            .env("GIT_COMMITTER_NAME", objects::COMMITTER)
+            .env("GIT_COMMITTER_EMAIL", objects::COMMITTER_EMAIL)
+            .env("GIT_COMMITTER_DATE", format!("@{} +0000", reason.at.seconds()))
             .stdin(commands)
             .read()?;
         Ok(())
@@ -256,7 +284,7 @@ impl Store {
     fn remove_stale_locks(&self, moves: &[&Move]) -> Result<bool> {
         let mut is_any = false;
         for Move { name, .. } in moves {
-            let lock = self.repository().common_dir.join(format!("{name}.lock"));
+            let lock = self.lock_of(name);
             match std::fs::remove_file(&lock) {
                 Ok(()) => is_any = true,
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -294,6 +322,10 @@ impl Store {
     }
 }
 
+fn log_message(reason: Reason) -> String {
+    format!("ralph: {}", reason.why)
+}
+
 fn edit(one: &Move, reason: Reason) -> Result<RefEdit> {
     // With `Any`, or with the library's own guard on the first parent alone, a ref that was moved or deleted
     // meanwhile would be written over without a word.
@@ -307,6 +339,6 @@ fn edit(one: &Move, reason: Reason) -> Result<RefEdit> {
         .try_into()
         .map_err(|error| anyhow!("`{}` is no name for a ref: {error}", one.name))?;
     let new = objects::to_gix(one.new.as_ref().context("a move has somewhere to go")?)?;
-    let log = LogChange { message: format!("ralph: {}", reason.why).into(), ..LogChange::default() };
+    let log = LogChange { message: log_message(reason).into(), ..LogChange::default() };
     Ok(RefEdit::update_with_log(name, new, expected, log))
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::points::{Injection, Struck};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, Session};
 
 /// What was recorded before, and must be there ever after.
 pub struct Expectation {
@@ -18,7 +18,7 @@ impl Expectation {
 
 /// The commits of all iterations of all sessions.
 fn iterations(sandbox: &Sandbox) -> Vec<String> {
-    sandbox.sessions().iter().flat_map(|session| session.iterations()).collect()
+    sandbox.sessions().iter().flat_map(Session::iterations).collect()
 }
 
 pub fn check(sandbox: &Sandbox, before: Expectation, run: &Struck, injection: Injection) {

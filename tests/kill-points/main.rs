@@ -4,6 +4,8 @@
 //! scene is played once for each of them: killed right before the call, or with the call failing. After that the
 //! next start must need no help, and the record must be whole.
 
+#![expect(clippy::print_stdout, reason = "the figures are shown, and why nothing was")]
+
 #[allow(dead_code, unused_imports, reason = "these scenes need a part of what the others need")]
 #[path = "../sandbox/mod.rs"]
 mod sandbox;
@@ -13,6 +15,7 @@ mod together;
 
 mod aftermath;
 mod points;
+mod power_cut;
 mod scenes;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -182,6 +182,17 @@ impl Run {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
+    /// The commits of the iterations that it said are recorded.
+    pub fn acknowledged(&self) -> Vec<String> {
+        self.text()
+            .lines()
+            // The last line may be half written.
+            .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+            .filter(|event| event["type"] == "iteration_recorded")
+            .map(|event| event["commit"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
     /// What it said beside it.
     pub fn talk(&self) -> String {
         String::from_utf8_lossy(&self.stderr).into_owned()

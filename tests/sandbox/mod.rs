@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "a harness that cannot do its work has failed the scene")]
 
 mod call;
+pub mod random;
 mod running;
 pub mod sound;
 

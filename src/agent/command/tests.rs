@@ -166,3 +166,19 @@ fn a_command_that_cannot_work_is_refused() {
         assert!(error.starts_with(complaint), "{error}");
     }
 }
+
+#[test]
+fn tokens_in_a_file_are_of_this_run_and_not_of_one_before() {
+    let usage =
+        r#"{"modelMetrics": {"m": {"usage": {"inputTokens": 5, "cacheReadTokens": 2, "outputTokens": 1}}}}"#;
+    let settings = |line: &str| AgentSettings { parser: Parser::Copilot, ..AgentSettings::shell(line) };
+    let room = Room::new(90);
+    std::fs::write(room.path("stdout.usage.json"), usage).unwrap();
+    let (run, _) = room.run(&settings("true"), "");
+    assert!(run.tokens.is_unknown() && !run.is_good);
+    let line = format!("echo '{usage}' > {{usage_file}}; echo '{{\"type\":\"result\",\"exitCode\":0}}'");
+    let (run, _) = room.run(&settings(&line), "");
+    assert!(run.is_good, "{run:?}");
+    assert_eq!((run.tokens.input, run.tokens.cache_read, run.tokens.output), (Some(3), Some(2), Some(1)));
+    assert_eq!(run.model.as_deref(), Some("m"));
+}

@@ -1,22 +1,28 @@
-//! Reads the event stream of Claude Code (`--output-format stream-json`), leniently: what is unknown is skipped.
+//! The events of Claude Code (`--output-format stream-json`), and of Qwen Code, which speaks almost the same.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
-use regex::Regex;
+use anyhow::Result;
 use serde_json::Value;
 
-use crate::record::{AgentEvent, FailureClass, Timestamp, Tokens, ToolCall, ToolKind, summary};
+use super::calls::Calls;
+use super::failure::{class_of, class_of_status, class_of_words};
+use super::{Answer, End, Stream, Told, each_event, inclusive_tokens, text, texts, tokens};
+use crate::record::{AgentEvent, FailureClass, Timestamp, Tokens, summary};
 
-/// Most tool calls that are listed of one run; the transcript has them all.
-const MOST_TOOL_CALLS: usize = 10_000;
+/// Who speaks it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Claude,
+    /// Its input holds the cached part, its messages are pieces, and its errors are told in other places.
+    Qwen,
+}
 
 /// What the stream told so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct ClaudeStream {
+    dialect: Dialect,
     model: Option<String>,
     /// The last message of the main thread: its id and its text.
-    message: (String, String),
+    message: (String, Answer),
     /// Tokens of the messages so far, for a stream without an end.
     spent: Tokens,
     /// Tokens of all results; each counts only its own part.
@@ -24,9 +30,7 @@ pub(super) struct ClaudeStream {
     result: Option<Ending>,
     error: Option<(FailureClass, String)>,
     resets_at: Option<Timestamp>,
-    tool_calls: Vec<ToolCall>,
-    /// Where in `tool_calls` the calls without an answer stand, by their ids.
-    pending: HashMap<String, usize>,
+    calls: Calls,
 }
 
 /// The last `result` event.
@@ -39,32 +43,18 @@ struct Ending {
     cost_usd: Option<f64>,
 }
 
-/// What a whole stream says.
-#[derive(Debug, PartialEq)]
-pub(super) struct Told {
-    /// Whether it ended with a result that is no error.
-    pub is_success: bool,
-    pub final_text: String,
-    pub model: Option<String>,
-    pub tokens: Tokens,
-    pub cost_usd: Option<f64>,
-    pub tool_calls: Vec<ToolCall>,
-    pub error: Option<(FailureClass, String)>,
-    pub resets_at: Option<Timestamp>,
-}
-
 impl ClaudeStream {
-    pub(super) fn read(&mut self, line: &[u8], say: &mut dyn FnMut(AgentEvent)) {
-        if line.trim_ascii().is_empty() {
-            return;
-        }
-        let event = serde_json::from_slice::<Value>(line)
-            .or_else(|_| serde_json::from_str(&String::from_utf8_lossy(line)));
-        match event {
-            // With `--output-format json` all events are one list.
-            Ok(Value::Array(events)) => events.iter().for_each(|event| self.event(event, say)),
-            Ok(event) => self.event(&event, say),
-            Err(_) => {}
+    pub(super) fn new(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            model: None,
+            message: (String::new(), Answer::default()),
+            spent: Tokens::default(),
+            results: Tokens::default(),
+            result: None,
+            error: None,
+            resets_at: None,
+            calls: Calls::default(),
         }
     }
 
@@ -76,6 +66,7 @@ impl ClaudeStream {
                 }
             }
             ("system", "api_retry") => say(AgentEvent::Retry { message: retry(event) }),
+            ("system", "retry") => say(AgentEvent::Retry { message: retry_of_qwen(&event["data"]) }),
             ("rate_limit_event", _) => self.rate_limit(&event["rate_limit_info"]),
             ("assistant", _) => self.assistant(event, say),
             ("user", _) => self.tool_results(&event["message"]["content"], say),
@@ -109,13 +100,13 @@ impl ClaudeStream {
             match text(block, "type") {
                 "text" if is_main && !is_synthetic => {
                     let words = text(block, "text");
-                    if !self.message.1.is_empty() {
-                        self.message.1.push('\n');
+                    if !self.message.1.0.is_empty() {
+                        self.message.1.add("\n");
                     }
-                    self.message.1.push_str(words);
+                    self.message.1.add(words);
                     say(AgentEvent::Text { text: words.to_owned() });
                 }
-                "tool_use" => self.tool_use(block, say),
+                "tool_use" => self.calls.start(text(block, "id"), text(block, "name"), &block["input"], say),
                 _ => {}
             }
         }
@@ -127,52 +118,30 @@ impl ClaudeStream {
         if !id.is_empty() && id == self.message.0 {
             return;
         }
-        self.message = (id.to_owned(), String::new());
+        self.message = (id.to_owned(), Answer::default());
         if self.model.is_none() {
             self.model = message["model"].as_str().map(str::to_owned);
         }
-        let tokens = tokens(&message["usage"], &SNAKE_CASE);
+        let tokens = self.usage(&message["usage"]);
         if !tokens.is_unknown() {
             // The output stands at 1 until the result tells.
-            self.spent = self.spent.plus(&Tokens { output: None, ..tokens });
+            let output = tokens.output.filter(|_| self.dialect == Dialect::Qwen);
+            self.spent = self.spent.plus(&Tokens { output, ..tokens });
             say(AgentEvent::Usage { tokens: self.spent });
-        }
-    }
-
-    fn tool_use(&mut self, block: &Value, say: &mut dyn FnMut(AgentEvent)) {
-        let tool_name = text(block, "name").to_owned();
-        let input = &block["input"];
-        let arguments_summary = summary(&arguments(input));
-        say(AgentEvent::ToolStarted {
-            tool_name: tool_name.clone(),
-            arguments_summary: arguments_summary.clone(),
-        });
-        if self.tool_calls.len() < MOST_TOOL_CALLS {
-            self.pending.insert(text(block, "id").to_owned(), self.tool_calls.len());
-            self.tool_calls.push(ToolCall {
-                kind: kind(&tool_name),
-                tool_name,
-                arguments_summary,
-                result_summary: String::new(),
-                is_error: false,
-            });
         }
     }
 
     fn tool_results(&mut self, content: &Value, say: &mut dyn FnMut(AgentEvent)) {
         for block in content.as_array().into_iter().flatten() {
-            let Some(place) = self.pending.remove(text(block, "tool_use_id")) else { continue };
-            let Some(call) = self.tool_calls.get_mut(place) else { continue };
-            call.is_error = block["is_error"].as_bool().unwrap_or(false);
-            call.result_summary = match &block["content"] {
-                Value::String(words) => summary(words),
-                Value::Array(parts) => {
-                    let words: Vec<&str> = parts.iter().map(|part| text(part, "text")).collect();
-                    summary(&words.join(" "))
-                }
-                Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
-            };
-            say(AgentEvent::ToolEnded { tool_name: call.tool_name.clone(), is_error: call.is_error });
+            let is_error = block["is_error"].as_bool().unwrap_or(false);
+            self.calls.end(text(block, "tool_use_id"), &texts(&block["content"]), is_error, say);
+        }
+    }
+
+    fn usage(&self, usage: &Value) -> Tokens {
+        match self.dialect {
+            Dialect::Claude => tokens(usage, SNAKE_CASE),
+            Dialect::Qwen => inclusive_tokens(usage, SNAKE_CASE),
         }
     }
 
@@ -186,6 +155,9 @@ impl ClaudeStream {
                 words = reasons.collect::<Vec<_>>().join("; ");
             }
             if words.is_empty() {
+                text(&event["error"], "message").clone_into(&mut words);
+            }
+            if words.is_empty() {
                 text(event, "terminal_reason").clone_into(&mut words);
             }
             let class = class_of_result(event, self.error.as_ref().map(|(class, _)| *class), &words);
@@ -194,10 +166,10 @@ impl ClaudeStream {
         } else {
             self.error = None;
         }
-        self.results = self.results.plus(&tokens(&event["usage"], &SNAKE_CASE));
+        self.results = self.results.plus(&self.usage(&event["usage"]));
         let models = event["modelUsage"].as_object().into_iter().flatten();
         let all_models =
-            models.fold(Tokens::default(), |sum, (_, usage)| sum.plus(&tokens(usage, &CAMEL_CASE)));
+            models.fold(Tokens::default(), |sum, (_, usage)| sum.plus(&tokens(usage, CAMEL_CASE)));
         self.result = Some(Ending {
             is_error,
             text: words,
@@ -215,14 +187,13 @@ impl ClaudeStream {
         }
     }
 
-    /// What the stream says, at its end.
-    pub(super) fn finish(self) -> Told {
+    fn told(self) -> Told {
         let tokens = self.tokens();
         let is_success = self.result.as_ref().is_some_and(|result| !result.is_error);
         let cost_usd = self.result.as_ref().and_then(|result| result.cost_usd);
         let final_text = match self.result {
             Some(result) if is_success && !result.text.is_empty() => result.text,
-            _ => self.message.1,
+            _ => self.message.1.0,
         };
         Told {
             is_success,
@@ -230,15 +201,22 @@ impl ClaudeStream {
             model: self.model,
             tokens,
             cost_usd,
-            tool_calls: self.tool_calls,
+            tool_calls: self.calls.into_list(),
             error: self.error,
             resets_at: self.resets_at,
         }
     }
 }
 
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value[key].as_str().unwrap_or_default()
+impl Stream for ClaudeStream {
+    fn line(&mut self, line: &[u8], say: &mut dyn FnMut(AgentEvent)) {
+        // With `--output-format json` all events are one list.
+        each_event(line, &mut |event| self.event(event, say));
+    }
+
+    fn finish(self: Box<Self>, _: &End<'_>) -> Result<Told> {
+        Ok(self.told())
+    }
 }
 
 /// The names of input, cache reads, cache writes and output.
@@ -246,11 +224,6 @@ const SNAKE_CASE: [&str; 4] =
     ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"];
 const CAMEL_CASE: [&str; 4] =
     ["inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "outputTokens"];
-
-fn tokens(usage: &Value, names: &[&str; 4]) -> Tokens {
-    let [input, cache_read, cache_write, output] = names.map(|name| usage[name].as_u64());
-    Tokens { input, cache_read, cache_write, output }
-}
 
 fn retry(event: &Value) -> String {
     let number = |key| event[key].as_u64().unwrap_or_default();
@@ -260,22 +233,14 @@ fn retry(event: &Value) -> String {
     format!("retry {} of {} in {seconds} s ({error}{status})", number("attempt"), number("max_retries"))
 }
 
-fn kind(tool_name: &str) -> ToolKind {
-    match tool_name {
-        "Read" | "NotebookRead" | "Glob" | "Grep" | "LS" => ToolKind::Read,
-        "Write" => ToolKind::Write,
-        "Edit" | "MultiEdit" | "NotebookEdit" => ToolKind::Edit,
-        "Bash" => ToolKind::Shell,
-        _ => ToolKind::Other,
+fn retry_of_qwen(data: &Value) -> String {
+    let number = |key| data[key].as_u64();
+    match (number("attempt"), number("maxRetries"), number("delayMs")) {
+        (Some(attempt), Some(most), Some(delay)) => {
+            format!("retry {attempt} of {most} in {} s", delay.div_ceil(1000))
+        }
+        _ => "retry".to_owned(),
     }
-}
-
-/// The argument that says most, else all of them.
-fn arguments(input: &Value) -> String {
-    ["command", "file_path", "notebook_path", "pattern", "path", "url", "query", "description"]
-        .into_iter()
-        .find_map(|key| input[key].as_str())
-        .map_or_else(|| if input.is_null() { String::new() } else { input.to_string() }, str::to_owned)
 }
 
 fn class_of_error(error: &str, api_error: &str, words: &str) -> FailureClass {
@@ -312,49 +277,10 @@ fn class_of_result(result: &Value, before: Option<FailureClass>, words: &str) ->
         "overloaded_error" => Some(FailureClass::Overloaded),
         _ => None,
     };
-    let of_status = || match result["api_error_status"].as_u64()? {
-        401 | 403 => Some(FailureClass::Auth),
-        402 => Some(FailureClass::Billing),
-        404 => Some(FailureClass::Model),
-        413 => Some(FailureClass::Context),
-        429 => Some(FailureClass::RateLimit),
-        500..600 => Some(FailureClass::Overloaded),
-        _ => None,
-    };
+    let status = result["api_error_status"].as_u64();
     of_type
-        .or_else(of_status)
-        .or_else(|| class_of_words(words, FailureClass::ALL))
-        .unwrap_or(FailureClass::Other)
-}
-
-/// Patterns for the words of a final error, the most telling first. Never for what a model or a tool said.
-static WORDS: LazyLock<Vec<(FailureClass, Regex)>> = LazyLock::new(|| {
-    [
-        (FailureClass::Refused, "cannot be used with root|security reasons"),
-        (
-            FailureClass::Quota,
-            "usage limit|hit your .* limit|exhausted your|quota exceeded|insufficient.quota",
-        ),
-        (FailureClass::Billing, "credit balance|billing"),
-        (FailureClass::Context, "context window|too long|context.?overflow"),
-        (FailureClass::Model, "model .*not (exist|found)"),
-        (FailureClass::Auth, r"\b401\b|authentication|invalid api key|not logged in|please run /login"),
-        (FailureClass::RateLimit, r"\b429\b|rate.?limit|too many requests"),
-        (FailureClass::Overloaded, r"\b5(00|02|03|04|29)\b|overloaded"),
-        (FailureClass::Network, "connection|econnre|network|timed? ?out|getaddrinfo"),
-    ]
-    .into_iter()
-    .map(|(class, pattern)| (class, Regex::new(&format!("(?i){pattern}")).expect("a fixed pattern is valid")))
-    .collect()
-});
-
-/// The class that an error's words point to, if it is one of these.
-pub(super) fn class_of_words(words: &str, wanted: &[FailureClass]) -> Option<FailureClass> {
-    WORDS
-        .iter()
-        .filter(|(class, _)| wanted.contains(class))
-        .find(|(_, pattern)| pattern.is_match(words))
-        .map(|(class, _)| *class)
+        .or_else(|| status.and_then(|status| class_of_status(status, words)))
+        .unwrap_or_else(|| class_of(None, words))
 }
 
 #[cfg(test)]

@@ -2,14 +2,15 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::record::ToolKind;
 
 fn read(events: &[Value]) -> (Told, Vec<AgentEvent>) {
-    let mut stream = ClaudeStream::default();
+    let mut stream = ClaudeStream::new(Dialect::Claude);
     let mut said = Vec::new();
     for event in events {
-        stream.read(event.to_string().as_bytes(), &mut |event| said.push(event));
+        stream.line(event.to_string().as_bytes(), &mut |event| said.push(event));
     }
-    (stream.finish(), said)
+    (stream.told(), said)
 }
 
 fn init() -> Value {
@@ -114,11 +115,11 @@ fn what_a_subagent_says_is_not_the_answer_but_its_tool_calls_are_listed() {
 #[test]
 fn a_stream_that_is_cut_is_no_success_and_tells_what_it_can() {
     let whole = says("m1", "half").to_string();
-    let mut stream = ClaudeStream::default();
+    let mut stream = ClaudeStream::new(Dialect::Claude);
     for line in [init().to_string().as_bytes(), whole.as_bytes(), &whole.as_bytes()[..whole.len() / 2]] {
-        stream.read(line, &mut |_| {});
+        stream.line(line, &mut |_| {});
     }
-    let told = stream.finish();
+    let told = stream.told();
     assert!(!told.is_success && told.error.is_none());
     assert_eq!((told.final_text.as_str(), told.cost_usd), ("half", None));
 }
@@ -128,9 +129,9 @@ fn bytes_that_are_no_text_spoil_only_themselves() {
     let mut line = says("m1", "good ? bad").to_string().into_bytes();
     let place = line.iter().position(|byte| *byte == b'?').unwrap();
     line[place] = 0xff;
-    let mut stream = ClaudeStream::default();
-    stream.read(&line, &mut |_| {});
-    assert_eq!(stream.finish().final_text, "good \u{fffd} bad");
+    let mut stream = ClaudeStream::new(Dialect::Claude);
+    stream.line(&line, &mut |_| {});
+    assert_eq!(stream.told().final_text, "good \u{fffd} bad");
 }
 
 #[test]
@@ -237,9 +238,9 @@ proptest! {
     fn no_line_is_too_odd(mut line in ".{0,60}", cut in 0usize..400) {
         let event = result(&line).to_string();
         line.push_str(event.get(..cut.min(event.len())).unwrap_or_default());
-        let mut stream = ClaudeStream::default();
-        stream.read(line.as_bytes(), &mut |_| {});
-        stream.finish();
+        let mut stream = ClaudeStream::new(Dialect::Claude);
+        stream.line(line.as_bytes(), &mut |_| {});
+        stream.told();
     }
 
     #[test]

@@ -1,0 +1,173 @@
+//! Which agents are here, and which of them to use where the user names none.
+
+use std::fs;
+use std::thread;
+
+use anyhow::{Result, bail};
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::adapter::Adapter;
+use super::known::{self, KNOWN, Known};
+use super::{Agent, AgentSettings, PromptVia, Surroundings};
+
+/// What is known of an agent here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    pub name: String,
+    pub is_installed: bool,
+    pub version: Option<String>,
+    pub path: Option<Utf8PathBuf>,
+    pub prompt: PromptVia,
+    /// The command that installs it.
+    pub install: &'static str,
+    /// Why it cannot be used as it is, with what to do.
+    pub missing: Option<String>,
+}
+
+/// Where spec-kit writes which agent a project is set up for, and under which keys.
+const SPEC_KIT: [(&str, [&str; 2]); 2] = [
+    (".specify/integration.json", ["default_integration", "integration"]),
+    (".specify/init-options.json", ["integration", "ai"]),
+];
+
+/// Every known agent, with these settings for it. All are asked for their version at the same time.
+pub fn list(
+    settings: &(dyn Fn(&str) -> AgentSettings + Sync),
+    surroundings: &Surroundings<'_>,
+) -> Vec<Listed> {
+    let adapters: Vec<_> = KNOWN
+        .iter()
+        .map(|known| {
+            let adapter = Adapter::new(known, &settings(known.name));
+            let path = adapter.program(surroundings);
+            (known, adapter, path)
+        })
+        .collect();
+    let versions: Vec<Option<String>> = thread::scope(|scope| {
+        let ask =
+            |(_, adapter, path): &'_ (_, Adapter, Option<_>)| path.as_ref().and_then(|_| adapter.version());
+        let asked: Vec<_> = adapters.iter().map(|one| scope.spawn(move || ask(one))).collect();
+        asked.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
+    });
+    let listed =
+        |((known, adapter, path), version): ((&Known, Adapter, Option<Utf8PathBuf>), Option<String>)| {
+            let missing = match (adapter.check(surroundings), &version) {
+                (Err(error), _) => Some(error.to_string()),
+                (Ok(()), None) => Some(format!(
+                    "`{name} --version` fails\nhint: install it again ({})",
+                    known.install,
+                    name = known.name
+                )),
+                (Ok(()), Some(_)) => None,
+            };
+            let is_installed = version.is_some();
+            Listed {
+                name: known.name.to_owned(),
+                is_installed,
+                version,
+                path,
+                prompt: known.prompt,
+                install: known.install,
+                missing,
+            }
+        };
+    adapters.into_iter().zip(versions).map(listed).collect()
+}
+
+/// The agent to use where the user names none: that of spec-kit, else the only one that is installed.
+pub fn detect(surroundings: &Surroundings<'_>) -> Result<String> {
+    if let Some(known) = of_spec_kit(surroundings.directory) {
+        return Ok(known.name.to_owned());
+    }
+    let listed = list(&AgentSettings::named, surroundings);
+    let installed = listed.iter().filter(|agent| agent.is_installed).map(|agent| agent.name.as_str());
+    choose(&installed.collect::<Vec<_>>()).map(str::to_owned)
+}
+
+/// The known agent that spec-kit set this project up for.
+fn of_spec_kit(root: &Utf8Path) -> Option<&'static Known> {
+    SPEC_KIT.into_iter().find_map(|(file, keys)| {
+        let json: Value = serde_json::from_slice(&fs::read(root.join(file)).ok()?).ok()?;
+        let name = keys.into_iter().find_map(|key| json[key].as_str())?;
+        KNOWN.iter().find(|known| known.spec_kit == name)
+    })
+}
+
+fn choose<'a>(found: &[&'a str]) -> Result<&'a str> {
+    let choices = "name one with --agent NAME, or use any program with --agent-command CMD";
+    match found {
+        [only] => Ok(only),
+        [] => {
+            let known = known::names().collect::<Vec<_>>().join(", ");
+            bail!("no agent is installed that we know ({known})\nhint: install one, {choices}")
+        }
+        several => bail!("several agents are installed: {}\nhint: {choices}", several.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn the_only_installed_agent_is_chosen() {
+        assert_eq!(choose(&["claude"]).unwrap(), "claude");
+        let error = choose(&[]).unwrap_err().to_string();
+        assert!(error.starts_with("no agent is installed that we know (claude, codex, "), "{error}");
+        let error = choose(&["a", "b"]).unwrap_err().to_string();
+        assert!(error.starts_with("several agents are installed: a, b\nhint: "), "{error}");
+    }
+
+    #[test]
+    fn spec_kit_says_which_agent_a_project_is_for() {
+        for (file, text, wanted) in [
+            (
+                "integration.json",
+                r#"{"default_integration": "codex", "integration": "claude"}"#,
+                Some("codex"),
+            ),
+            ("integration.json", r#"{"integration": "kilocode"}"#, Some("kilo")),
+            ("init-options.json", r#"{"ai": "copilot"}"#, Some("copilot")),
+            ("init-options.json", r#"{"ai": "some-editor"}"#, None),
+            ("integration.json", "{", None),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let root = Utf8Path::from_path(folder.path()).unwrap();
+            fs::create_dir(root.join(".specify")).unwrap();
+            fs::write(root.join(".specify").join(file), text).unwrap();
+            assert_eq!(of_spec_kit(root).map(|known| known.name), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_agent_is_installed_when_it_says_its_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = Utf8Path::from_path(folder.path()).unwrap();
+        let program = |name: &str, text: &str| {
+            let path = folder.join(name);
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        program("codex", "#!/bin/sh\necho codex-cli 1.2.3\n");
+        program("gemini", "#!/bin/sh\nexit 1\n");
+        let path = format!("{folder}:/usr/bin:/bin");
+        let lookup = |name: &str| (name == "PATH").then(|| path.clone());
+        let settings = |name: &str| AgentSettings {
+            env: vec![("PATH".to_owned(), path.clone())],
+            ..AgentSettings::named(name)
+        };
+        let surroundings = Surroundings { directory: folder, lookup: &lookup };
+        let listed = list(&settings, &surroundings);
+        let of = |name: &str| listed.iter().find(|agent| agent.name == name).unwrap();
+        assert_eq!(of("codex").version.as_deref(), Some("1.2.3"));
+        assert_eq!((of("codex").is_installed, &of("codex").missing), (true, &None));
+        assert!(!of("gemini").is_installed);
+        assert!(of("gemini").missing.as_ref().unwrap().starts_with("`gemini --version` fails\nhint: "));
+        assert!(of("kilo").path.is_none());
+        assert!(of("kilo").missing.as_ref().unwrap().starts_with("agent `kilo` is not installed"));
+    }
+}

@@ -1,0 +1,151 @@
+//! The text that `aider --message-file` prints.
+
+use anyhow::Result;
+
+use super::failure::class_of;
+use super::text::say_line;
+use super::{Answer, End, Stream, Told};
+use crate::record::{AgentEvent, FailureClass, Tokens, summary};
+
+/// What was printed so far.
+#[derive(Debug, Default)]
+pub(super) struct AiderStream {
+    model: Option<String>,
+    answer: Answer,
+    /// The sum of all reports.
+    tokens: Tokens,
+    cost_usd: Option<f64>,
+    is_complete: bool,
+    /// The lines of the last error.
+    error: Option<String>,
+    is_in_error: bool,
+}
+
+impl AiderStream {
+    fn words(&mut self, line: &str, say: &mut dyn FnMut(AgentEvent)) {
+        if self.is_in_error && line.starts_with("Retrying in") {
+            let error = self.error.take().unwrap_or_default();
+            say(AgentEvent::Retry { message: summary(&format!("{line} ({error})")) });
+            self.is_in_error = false;
+        } else if line.starts_with("litellm.") {
+            self.is_complete = false;
+            self.is_in_error = true;
+            self.error = Some(line.to_owned());
+        } else if let Some(error) = self.error.as_mut().filter(|_| self.is_in_error && !line.is_empty()) {
+            // Errors are wrapped into lines.
+            if error.len() < 4096 {
+                error.push(' ');
+                error.push_str(line);
+            }
+        } else if let Some((tokens, cost)) = report(line) {
+            self.tokens = self.tokens.plus(&tokens);
+            self.cost_usd = cost.or(self.cost_usd);
+            self.is_complete = true;
+            self.error = None;
+            say(AgentEvent::Usage { tokens: self.tokens });
+        } else if let Some(model) = model(line).filter(|_| self.model.is_none()) {
+            self.model = Some(model.to_owned());
+            // What stands before is about aider itself.
+            self.answer = Answer::default();
+        } else {
+            self.is_in_error = false;
+            self.answer.add(line);
+            self.answer.add("\n");
+        }
+    }
+}
+
+/// `Model: NAME with whole edit format`, or `Main model: ...`
+fn model(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("Model: ").or_else(|| line.strip_prefix("Main model: "))?;
+    rest.split(" with ").next()
+}
+
+/// `Tokens: 1.5k sent, 40 received. Cost: $0.01 message, $0.02 session.`: rounded, as everything it tells.
+fn report(line: &str) -> Option<(Tokens, Option<f64>)> {
+    let rest = line.strip_prefix("Tokens: ")?;
+    let (counts, costs) = rest.split_once(" Cost: ").unwrap_or((rest, ""));
+    let mut tokens = Tokens::default();
+    for part in counts.trim_end_matches('.').split(", ") {
+        let (count, what) = part.split_once(' ')?;
+        match what {
+            "sent" => tokens.input = number(count),
+            "cache write" => tokens.cache_write = number(count),
+            "cache hit" => tokens.cache_read = number(count),
+            "received" => tokens.output = number(count),
+            _ => return None,
+        }
+    }
+    // Whether what was sent holds what was cached depends on the model's provider.
+    if tokens.cache_read.is_some() || tokens.cache_write.is_some() {
+        tokens.input = None;
+    }
+    let session = costs.split(", ").find_map(|cost| cost.trim_end_matches('.').strip_suffix(" session"));
+    let cost = session.and_then(|cost| cost.trim_start_matches('$').parse().ok());
+    tokens.output.map(|_| (tokens, cost))
+}
+
+fn number(count: &str) -> Option<u64> {
+    let (digits, factor) = match count.strip_suffix('k') {
+        Some(thousands) => (thousands, 1000.0),
+        None => (count.strip_suffix('M').unwrap_or(count), if count.ends_with('M') { 1e6 } else { 1.0 }),
+    };
+    let number = digits.parse::<f64>().ok()? * factor;
+    // In halves of the last digit it cannot matter how this rounds.
+    (0.0..1e15).contains(&number).then(|| format!("{number:.0}").parse().ok()).flatten()
+}
+
+fn class_of_exception(words: &str) -> FailureClass {
+    let name = words.trim_start_matches("litellm.").split([':', ' ']).next().unwrap_or_default();
+    match name {
+        "AuthenticationError" | "PermissionDeniedError" => FailureClass::Auth,
+        "NotFoundError" => FailureClass::Model,
+        "ContextWindowExceededError" => FailureClass::Context,
+        "RateLimitError" => class_of(Some(429), words),
+        "InternalServerError" | "ServiceUnavailableError" => FailureClass::Overloaded,
+        "APIConnectionError" | "Timeout" => FailureClass::Network,
+        _ => class_of(None, words),
+    }
+}
+
+impl Stream for AiderStream {
+    fn line(&mut self, line: &[u8], say: &mut dyn FnMut(AgentEvent)) {
+        self.words(String::from_utf8_lossy(line).trim_end(), say);
+        say_line(line, say);
+    }
+
+    fn finish(self: Box<Self>, _: &End<'_>) -> Result<Told> {
+        Ok(Told {
+            is_success: self.is_complete,
+            final_text: self.answer.0,
+            model: self.model,
+            tokens: self.tokens,
+            cost_usd: self.cost_usd,
+            error: self.error.map(|words| (class_of_exception(&words), summary(&words))),
+            ..Told::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_are_read_as_far_as_they_mean_one_thing() {
+        let tokens =
+            |input, cache_read, cache_write, output| Tokens { input, cache_read, cache_write, output };
+        for (line, wanted) in [
+            ("Tokens: 2.5k sent, 77 received.", Some((tokens(Some(2500), None, None, Some(77)), None))),
+            (
+                "Tokens: 12k sent, 1.0k cache write, 3.1k cache hit, 300 received. Cost: $0.01 message, $0.02 session.",
+                Some((tokens(None, Some(3100), Some(1000), Some(300)), Some(0.02))),
+            ),
+            ("Tokens: many", None),
+            ("Tokens: 5 sent, 6 lost.", None),
+            ("All tokens", None),
+        ] {
+            assert_eq!(report(line), wanted, "{line}");
+        }
+    }
+}

@@ -1,0 +1,262 @@
+use std::fs;
+
+use camino::Utf8PathBuf;
+use proptest::prelude::*;
+
+use super::*;
+use crate::agent::final_message::promise;
+use crate::record::ToolKind;
+
+const DONE: &str = "The parser is there.\n\n<promise>COMPLETE</promise>";
+const HALF: &str = "Half of it is there.";
+
+/// The streams of programs that tell events, by the names of their folders.
+const STREAMS: [(&str, Parser); 9] = [
+    ("claude", Parser::Claude),
+    ("qwen", Parser::Qwen),
+    ("codex", Parser::Codex),
+    ("copilot", Parser::Copilot),
+    ("gemini", Parser::Gemini),
+    ("opencode", Parser::Opencode),
+    ("pi", Parser::Pi),
+    ("droid", Parser::Droid),
+    ("cline", Parser::Cline),
+];
+
+fn transcript(agent: &str, case: &str) -> Utf8PathBuf {
+    let extension = if agent == "aider" { "txt" } else { "jsonl" };
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/transcripts");
+    Utf8PathBuf::from(format!("{root}/{agent}/{case}.{extension}"))
+}
+
+fn told_of(parser: Parser, bytes: &[u8], end: &End<'_>) -> (Told, Vec<AgentEvent>) {
+    let mut stream = parser.stream();
+    let mut said = Vec::new();
+    for line in bytes.split(|byte| *byte == b'\n') {
+        stream.line(line, &mut |event| said.push(event));
+    }
+    (stream.finish(end).unwrap(), said)
+}
+
+fn told(agent: &str, parser: Parser, case: &str, code: i32) -> (Told, Vec<AgentEvent>) {
+    let path = transcript(agent, case);
+    let bytes = fs::read(&path).unwrap_or_else(|error| panic!("read {path}: {error}"));
+    // Beside `happy.jsonl` stands what would be `happy.usage.json` beside a stdout called `happy`.
+    let stdout = path.with_extension("");
+    told_of(parser, &bytes, &End { code, stdout: &stdout })
+}
+
+fn tokens_of(input: u64, cache_read: u64, cache_write: Option<u64>, output: u64) -> Tokens {
+    Tokens { input: Some(input), cache_read: Some(cache_read), cache_write, output: Some(output) }
+}
+
+#[test]
+fn a_run_that_went_well_has_the_same_meaning_in_every_stream() {
+    for (agent, parser) in STREAMS {
+        let (told, said) = told(agent, parser, "happy", 0);
+        assert!(told.is_success && told.error.is_none(), "{agent}: {told:?}");
+        assert_eq!(told.final_text, DONE, "{agent}");
+        // Two of them do not count what they write into a cache.
+        let cache_write = (!["qwen", "gemini"].contains(&agent)).then_some(50);
+        assert_eq!(told.tokens, tokens_of(700, 300, cache_write, 90), "{agent}");
+        let tells_cost = ["claude", "opencode", "pi", "cline"].contains(&agent);
+        assert_eq!(told.cost_usd, tells_cost.then_some(0.25), "{agent}");
+        let model = match agent {
+            "claude" => Some("opus-x"),
+            "copilot" => Some("gpt-x"),
+            "gemini" => Some("gemini-big"),
+            "codex" | "opencode" => None,
+            _ => Some(
+                ["qwen-x", "pi-x", "droid-x", "cline-x"].into_iter().find(|m| m.starts_with(agent)).unwrap(),
+            ),
+        };
+        assert_eq!(told.model.as_deref(), model, "{agent}");
+        let kinds: Vec<_> = told.tool_calls.iter().map(|call| (call.kind, call.is_error)).collect();
+        let first = if agent == "codex" { ToolKind::Shell } else { ToolKind::Read };
+        assert_eq!(kinds, [(first, false), (ToolKind::Edit, false)], "{agent}");
+        assert_eq!(told.tool_calls[1].arguments_summary, "src/parser.rs", "{agent}");
+        let ends = said.iter().filter(|event| matches!(event, AgentEvent::ToolEnded { .. })).count();
+        assert_eq!(ends, 2, "{agent}");
+    }
+}
+
+#[test]
+fn a_stream_that_ends_before_its_end_is_no_success() {
+    for (agent, parser) in STREAMS {
+        let text = fs::read_to_string(transcript(agent, "happy")).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        for count in 0..lines.len() {
+            let cut = format!("{}\n{}", lines[..count].join("\n"), &lines[count][..lines[count].len() / 2]);
+            let end = End { code: 0, stdout: Utf8Path::new("/nowhere/stdout") };
+            let (told, _) = told_of(parser, cut.as_bytes(), &end);
+            assert!(!told.is_success, "{agent}, {count} lines");
+        }
+    }
+}
+
+#[test]
+fn a_tool_that_failed_is_marked_and_the_run_is_good() {
+    for (agent, parser) in STREAMS {
+        let (told, said) = told(agent, parser, "tool-failure", 0);
+        assert!(told.is_success, "{agent}");
+        let [call] = told.tool_calls.as_slice() else { panic!("{agent}: {:?}", told.tool_calls) };
+        assert_eq!((call.kind, call.is_error), (ToolKind::Shell, true), "{agent}");
+        assert_eq!(call.arguments_summary, "cargo test", "{agent}");
+        assert!(!call.result_summary.is_empty(), "{agent}");
+        let ended = AgentEvent::ToolEnded { tool_name: call.tool_name.clone(), is_error: true };
+        assert!(said.contains(&ended), "{agent}");
+    }
+}
+
+#[test]
+fn failures_have_classes_whatever_the_exit_code_says() {
+    let aider = ("aider", Parser::Aider);
+    for (agent, parser) in STREAMS.into_iter().chain([aider]) {
+        for (case, wanted) in [
+            ("auth", FailureClass::Auth),
+            ("rate-limit", FailureClass::RateLimit),
+            ("cut", FailureClass::Network),
+        ] {
+            let (told, said) = told(agent, parser, case, 0);
+            assert!(!told.is_success, "{agent} {case}");
+            let (class, words) = told.error.unwrap_or_else(|| panic!("{agent} {case} has no error"));
+            assert_eq!(class, wanted, "{agent} {case}");
+            assert!(!words.is_empty(), "{agent} {case}");
+            let is_of_trouble =
+                |event: &AgentEvent| matches!(event, AgentEvent::Error { .. } | AgentEvent::Retry { .. });
+            let is_silent = !said.iter().any(is_of_trouble);
+            // Some do not know that they were cut.
+            assert!(!is_silent || case == "cut" || agent == "aider", "{agent} {case}: {said:?}");
+        }
+    }
+}
+
+#[test]
+fn what_the_agent_was_told_is_not_what_it_says() {
+    let aider = ("aider", Parser::Aider);
+    for (agent, parser) in STREAMS.into_iter().chain([aider]) {
+        let path = transcript(agent, "echo");
+        assert!(fs::read_to_string(&path).unwrap().contains("<promise>COMPLETE</promise>"), "{path}");
+        let (told, said) = told(agent, parser, "echo", 0);
+        assert!(told.is_success, "{agent}");
+        assert!(!promise(&told.final_text), "{agent}: {}", told.final_text);
+        assert!(told.final_text.contains(HALF), "{agent}");
+        let echoes = |event: &AgentEvent| matches!(event, AgentEvent::Text { text } if promise(text));
+        assert!(agent == "aider" || !said.iter().any(echoes), "{agent}");
+    }
+}
+
+#[test]
+fn gemini_says_with_its_code_what_it_says_nowhere_else() {
+    let end = |code| End { code, stdout: Utf8Path::new("/nowhere/stdout") };
+    for (code, class) in [(41, FailureClass::Auth), (55, FailureClass::Refused)] {
+        let (told, _) = told_of(Parser::Gemini, b"", &end(code));
+        assert_eq!(told.error, Some((class, String::new())));
+    }
+    let failed = br#"{"type":"result","status":"error","error":{"message":"no"}}"#;
+    for (code, class) in [
+        (145, FailureClass::Auth),
+        (173, FailureClass::RateLimit),
+        (247, FailureClass::Overloaded),
+        (1, FailureClass::Other),
+    ] {
+        let (told, _) = told_of(Parser::Gemini, failed, &end(code));
+        assert_eq!(told.error.map(|(class, _)| class), Some(class), "{code}");
+    }
+}
+
+#[test]
+fn a_limit_with_a_time_says_when_it_ends() {
+    let (told, _) = told("opencode", Parser::Opencode, "rate-limit", 1);
+    assert_eq!(told.resets_at, Some(Timestamp::from_seconds(1_795_294_626 + 90)));
+}
+
+#[test]
+fn copilot_without_its_file_has_unknown_tokens() {
+    let (told, _) = told("copilot", Parser::Copilot, "tool-failure", 0);
+    assert!(told.tokens.is_unknown());
+    let folder = tempfile::tempdir().unwrap();
+    let stdout = Utf8PathBuf::from_path_buf(folder.path().join("stdout")).unwrap();
+    for broken in ["", "{", "[]", r#"{"modelMetrics": 3}"#] {
+        fs::write(usage_file(&stdout), broken).unwrap();
+        let (told, _) = told_of(Parser::Copilot, b"", &End { code: 0, stdout: &stdout });
+        assert!(told.tokens.is_unknown(), "{broken}");
+    }
+}
+
+#[test]
+fn aider_is_read_by_its_lines() {
+    let (told_happy, _) = told("aider", Parser::Aider, "happy", 0);
+    assert!(told_happy.is_success && promise(&told_happy.final_text));
+    assert_eq!(told_happy.model.as_deref(), Some("aider-x"));
+    assert_eq!(told_happy.tokens, Tokens { input: Some(2500), output: Some(90), ..Tokens::default() });
+    assert_eq!(told_happy.cost_usd, Some(0.25));
+    let (retried, said) = told("aider", Parser::Aider, "retried", 0);
+    assert!(retried.is_success && retried.error.is_none(), "{retried:?}");
+    assert!(said.iter().any(|event| matches!(event, AgentEvent::Retry { .. })));
+}
+
+#[test]
+fn a_long_answer_keeps_its_end() {
+    let mut answer = Answer::default();
+    for _ in 0..3 {
+        answer.add(&"é".repeat(LONGEST_ANSWER / 3));
+    }
+    answer.add("the end");
+    assert!(answer.0.len() <= LONGEST_ANSWER && answer.0.ends_with("the end"));
+}
+
+const EVERY: [&str; 10] =
+    ["claude", "qwen", "codex", "copilot", "gemini", "opencode", "pi", "droid", "cline", "aider"];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Cut anywhere, lines merged and broken, bytes replaced: read by its own parser and by one of another agent.
+    #[test]
+    fn no_output_is_too_odd(
+        agent in prop::sample::select(&EVERY[..]),
+        reader in prop::sample::select(&EVERY[..]),
+        is_own in any::<bool>(),
+        case in prop::sample::select(&["happy", "auth", "rate-limit", "cut", "echo"][..]),
+        cut in any::<prop::sample::Index>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..12),
+        joints in prop::collection::vec(any::<prop::sample::Index>(), 0..4),
+        code in any::<i32>(),
+    ) {
+        let mut bytes = fs::read(transcript(agent, case)).unwrap();
+        for joint in joints {
+            let ends: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] == b'\n').collect();
+            if !ends.is_empty() {
+                bytes.remove(ends[joint.index(ends.len())]);
+            }
+        }
+        for (place, byte) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        bytes.truncate(cut.index(bytes.len() + 1));
+        let reader = if is_own { agent } else { reader };
+        let parser = STREAMS.into_iter().find(|(name, _)| *name == reader).map_or(Parser::Aider, |(_, parser)| parser);
+        let (told, said) = told_of(parser, &bytes, &End { code, stdout: Utf8Path::new("/nowhere/stdout") });
+        // A byte that is no text becomes a character of three.
+        prop_assert!(told.final_text.len() <= bytes.len() * 3 + 1);
+        prop_assert!(said.len() <= bytes.len());
+        for call in &told.tool_calls {
+            prop_assert!(call.arguments_summary.chars().count() <= 200);
+            prop_assert!(call.result_summary.chars().count() <= 200);
+        }
+        prop_assert!(told.error.is_none_or(|(_, words)| words.chars().count() <= 200));
+    }
+
+    /// Numbers of any size, of the wrong type, and missing ones.
+    #[test]
+    fn no_number_is_too_odd(number in "-?[0-9]{1,40}(\\.[0-9]{1,3})?(e[0-9]{1,3})?|null|\"7\"|\\[\\]|true") {
+        let numbers = regex::Regex::new(r": \d+(\.\d+)?").unwrap();
+        for (agent, parser) in STREAMS {
+            let text = fs::read_to_string(transcript(agent, "happy")).unwrap();
+            let odd = numbers.replace_all(&text, format!(": {number}"));
+            told_of(parser, odd.as_bytes(), &End { code: 0, stdout: Utf8Path::new("/nowhere/stdout") });
+        }
+    }
+}

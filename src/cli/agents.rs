@@ -1,0 +1,89 @@
+//! `specify ralph agents`: every known agent, whether it is here, and what is missing.
+
+use std::io::Write;
+
+use anyhow::{Context, Result};
+
+use crate::agent::{self, Listed, PromptVia, Surroundings};
+
+use super::agent_settings::agent_settings;
+use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::output::stdout;
+use super::ready::variable;
+use super::settings::{Flags, load};
+use super::{AgentsArgs, Json};
+
+pub fn run(args: &AgentsArgs, caller: &Caller) -> Result<ExitCode> {
+    let root = caller.project_root();
+    let config = load(&root, caller, Flags::default())?;
+    let lookup = |name: &str| variable(caller, name);
+    let surroundings = Surroundings { directory: &root, lookup: &lookup };
+    let listed = agent::list(&|name| agent_settings(&config, name), &surroundings);
+    let mut out = stdout();
+    match args.json {
+        Json { json: true } => write_json(&listed, &mut out),
+        Json { json: false } => write_table(&listed, &mut out),
+    }
+    .context("write the agents")?;
+    Ok(ExitCode::Done)
+}
+
+fn write_json(listed: &[Listed], out: &mut impl Write) -> Result<()> {
+    serde_json::to_writer_pretty(&mut *out, listed)?;
+    writeln!(out)?;
+    Ok(out.flush()?)
+}
+
+fn write_table(listed: &[Listed], out: &mut impl Write) -> Result<()> {
+    for agent in listed {
+        let prompt = match agent.prompt {
+            PromptVia::Stdin => "stdin",
+            PromptVia::File => "file",
+            PromptVia::Arg => "argument",
+        };
+        let version = agent.version.as_deref().unwrap_or("-");
+        let path = match &agent.path {
+            Some(path) => path.to_string(),
+            None => format!("not installed: {}", agent.install),
+        };
+        writeln!(out, "{:9} {version:12} prompt by {prompt:9} {path}", agent.name)?;
+        if let Some(missing) = agent.missing.as_deref().filter(|_| agent.path.is_some()) {
+            for line in missing.lines() {
+                writeln!(out, "          {line}")?;
+            }
+        }
+    }
+    Ok(out.flush()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_that_is_here_and_cannot_be_used_says_why() {
+        let agent = |name: &str, path: Option<&str>, missing: Option<&str>| Listed {
+            name: name.to_owned(),
+            is_installed: missing.is_none(),
+            version: missing.is_none().then(|| "1.2.3".to_owned()),
+            path: path.map(Into::into),
+            prompt: PromptVia::Stdin,
+            install: "npm install -g it",
+            missing: missing.map(str::to_owned),
+        };
+        let listed = [
+            agent("codex", Some("/bin/codex"), None),
+            agent("claude", Some("/bin/claude"), Some("no root\nhint: be another")),
+            agent("pi", None, Some("not installed")),
+        ];
+        let mut out = Vec::new();
+        write_table(&listed, &mut out).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "codex     1.2.3        prompt by stdin     /bin/codex\n\
+             claude    -            prompt by stdin     /bin/claude\n          no root\n          hint: be another\n\
+             pi        -            prompt by stdin     not installed: npm install -g it\n"
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! Every known agent, played by a program of its name that prints a transcript: a whole loop with each.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::sandbox::Sandbox;
+
+/// Agents and the folders of their transcripts.
+const AGENTS: [(&str, &str); 11] = [
+    ("claude", "claude"),
+    ("codex", "codex"),
+    ("copilot", "copilot"),
+    ("gemini", "gemini"),
+    ("opencode", "opencode"),
+    ("kilo", "opencode"),
+    ("qwen", "qwen"),
+    ("pi", "pi"),
+    ("droid", "droid"),
+    ("cline", "cline"),
+    ("aider", "aider"),
+];
+
+/// A project with a program called `name` that keeps its arguments and its stdin, ticks, and prints a transcript.
+fn scene(name: &str, folder: &str, case: &str) -> Sandbox {
+    let scene = Sandbox::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/transcripts").join(folder);
+    let extension = if folder == "aider" { "txt" } else { "jsonl" };
+    let transcript = root.join(format!("{case}.{extension}"));
+    scene.program(
+        name,
+        &format!(
+            r#"[ "$1" = --version ] && {{ echo "{name} version 4.5.6"; exit 0; }}
+cat > "$HOME/stdin"
+env > "$HOME/environment"
+usage=
+for word in "$@"; do
+    printf '%s\n' "$word" >> "$HOME/arguments"
+    [ "$usage" = next ] && cp '{root}/{case}.usage.json' "$word" 2>/dev/null
+    usage=; [ "$word" = --usage-output-file ] && usage=next
+    case "$word" in /*) [ -f "$word" ] && cat "$word" >> "$HOME/arguments" ;; esac
+done
+[ '{case}' = happy ] && sed -i 's/\[ \] T001/[x] T001/' "$RALPH_TASKS"
+cat '{transcript}'"#,
+            root = root.display(),
+            transcript = transcript.display(),
+        ),
+    );
+    scene
+}
+
+#[test]
+fn a_loop_with_each_of_them() {
+    for (name, folder) in AGENTS {
+        let scene = scene(name, folder, "happy");
+        let words = format!("--agent {name} --model some-model");
+        scene
+            .call(words.as_str())
+            .env("IS_SANDBOX", "1")
+            .env("CLAUDECODE", "1")
+            .env("GEMINI_CLI", "1")
+            .run()
+            .code(0);
+        let iteration = scene.session().iteration(1);
+        assert_eq!(iteration["outcome"], "success", "{name}");
+        assert_eq!(iteration["agent"], name);
+        assert_eq!(iteration["agent_version"], "4.5.6", "{name}");
+        assert_eq!(iteration["claims"]["promise"], true, "{name}");
+        assert_eq!(iteration["tokens"]["output"], 90, "{name}");
+        if name != "aider" {
+            assert_eq!(iteration["tokens"]["input"], 700, "{name}");
+            assert_eq!(iteration["tool_calls"].as_array().unwrap().len(), 2, "{name}");
+        }
+        let kept = |file: &str| std::fs::read_to_string(scene.outside("home").join(file)).unwrap();
+        let (arguments, stdin) = (kept("arguments"), kept("stdin"));
+        let came_by = if ["cline", "aider"].contains(&name) { &arguments } else { &stdin };
+        assert!(came_by.contains("T001"), "{name} got no prompt: {came_by}");
+        assert!(arguments.lines().any(|word| word == "some-model"), "{name}: {arguments}");
+        let environment = kept("environment");
+        for leaking in ["CLAUDECODE=", "GEMINI_CLI="] {
+            assert!(!environment.lines().any(|line| line.starts_with(leaking)), "{name} got {leaking}");
+        }
+    }
+}
+
+#[test]
+fn a_bad_key_ends_the_session_even_where_the_program_exits_with_0() {
+    for (name, folder) in AGENTS {
+        let scene = scene(name, folder, "auth");
+        let words = format!("--agent {name}");
+        scene.call(words.as_str()).env("IS_SANDBOX", "1").run().code(1);
+        let session = scene.session();
+        assert_eq!(session.iteration(1)["failure_class"], "auth", "{name}");
+        assert_eq!(session.end()["stop_reason"], "agent_unusable", "{name}");
+    }
+}
+
+#[test]
+fn the_agent_of_the_project_is_the_one_that_spec_kit_names() {
+    let scene = scene("codex", "codex", "happy");
+    scene.program("pi", "echo 1.2.3");
+    scene.call("").run().code(3).stderr_has("several agents are installed: codex, pi");
+    scene.write(".specify/integration.json", r#"{"integration": "codex", "default_integration": "codex"}"#);
+    scene.call("").run().code(0);
+    assert_eq!(scene.session().iteration(1)["agent"], "codex");
+}
+
+#[test]
+fn what_is_known_of_each_is_listed() {
+    let scene = scene("codex", "codex", "happy");
+    scene.program("qwen", "exit 1");
+    let listed = scene.ralph("agents --json").code(0).json();
+    let of = |name: &str| {
+        let all = listed.as_array().unwrap();
+        assert_eq!(all.len(), AGENTS.len());
+        all.iter().find(|agent| agent["name"] == name).unwrap().clone()
+    };
+    assert_eq!(of("codex")["is_installed"], true);
+    assert_eq!(of("codex")["version"], "4.5.6");
+    assert_eq!(of("codex")["path"], json!(scene.outside("bin").join("codex")));
+    assert_eq!(of("codex")["missing"], json!(null));
+    assert_eq!(of("qwen")["is_installed"], false);
+    assert!(of("qwen")["missing"].as_str().unwrap().starts_with("`qwen --version` fails"));
+    assert_eq!(of("cline")["prompt"], "arg");
+    assert_eq!(of("aider")["prompt"], "file");
+    scene.ralph("agents").code(0).stdout_has("codex     4.5.6").stdout_has("`qwen --version` fails");
+}
+
+#[test]
+fn read_only_is_refused_before_anything_is_begun() {
+    let scene = scene("gemini", "gemini", "happy");
+    let run = scene.ralph("--agent gemini --set permissions=read-only").code(3);
+    run.stderr_has("agent `gemini` has no switch for permissions = \"read-only\"").stderr_has("\nhint: ");
+    assert!(scene.sessions().is_empty());
+}

@@ -34,6 +34,9 @@ const CUSTOM: &str = "custom";
 /// A replacement begins with this. Text that holds it has been here before.
 const MARKER: &str = "[redacted:";
 
+/// How often a text is looked at at most until it is settled.
+const LOOKS: usize = 8;
+
 /// Finds secrets and puts `[redacted:<rule>]` in their place.
 ///
 /// Every rule decides on the 64 KiB that follow the place where a secret shows itself. A longer run (a token, a
@@ -55,6 +58,20 @@ impl Redactor {
             rules: compile("redaction.rules", rules)?,
             allow: compile("redaction.allow", allow)?,
         })
+    }
+
+    /// As [`Redactor::redact_text`], until another look would change nothing: for what is compared with its own
+    /// redaction later. What a replacement leaves can, rarely, look like a secret itself.
+    pub fn settle(&self, text: &str) -> String {
+        let mut settled = text.to_owned();
+        for _ in 0..LOOKS {
+            let (again, _) = self.redact_text(&settled);
+            if again == settled {
+                break;
+            }
+            settled = again;
+        }
+        settled
     }
 
     pub fn redact_text(&self, text: &str) -> (String, Counts) {

@@ -351,3 +351,12 @@ proptest! {
         prop_assert_eq!(reader.counts(), &whole_counts);
     }
 }
+
+#[test]
+fn a_settled_text_is_not_changed_by_another_look() {
+    let redactor = Redactor::new(&["b+a".to_owned()], &[]).unwrap();
+    let text = "AWS_SECRET_KEY=bbbbba password=hunter22 https://user:secret@host bbabba\n";
+    let settled = redactor.settle(text);
+    assert_eq!(redactor.redact_text(&settled).0, settled);
+    assert!(!settled.contains("hunter22") && !settled.contains("secret@"), "{settled}");
+}

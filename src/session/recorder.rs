@@ -108,7 +108,7 @@ impl<'a> Recorder<'a> {
     /// Records an iteration. The entry goes to progress.txt as well.
     pub fn iteration(&mut self, slot: &Slot, iteration: &Iteration, entry: &str) -> Result<ObjectId> {
         let iteration = redacted(&self.redactor, iteration)?;
-        let (entry, _) = self.redactor.redact_text(entry);
+        let entry = self.redactor.settle(entry);
         let header = journal::header(&self.place.feature_name, iteration.started_at);
         let planned = self.plan_progress(&header, &entry);
         if planned.changed_entries > 0 {

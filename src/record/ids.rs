@@ -19,6 +19,24 @@ impl SessionId {
         Self(format!("{}-{salt:08x}", started_at.compact()))
     }
 
+    /// This id, or where `other` began in the same second and would sort behind it, one that sorts behind `other`.
+    #[must_use]
+    pub fn behind(self, other: &Self) -> Self {
+        let (second, salt) = self.parts();
+        let (others_second, others_salt) = other.parts();
+        if second != others_second || salt > others_salt {
+            return self;
+        }
+        // A step of some size still tells apart two that start at once in different clones.
+        let step = salt % 4096 + 1;
+        Self(format!("{second}-{:08x}", others_salt.saturating_add(step)))
+    }
+
+    fn parts(&self) -> (&str, u32) {
+        let (second, salt) = self.0.split_at(15);
+        (second, u32::from_str_radix(salt.trim_start_matches('-'), 16).expect("an id ends in 8 hex digits"))
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -114,6 +132,15 @@ impl TryFrom<String> for ObjectId {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_two_sessions_in_one_second_the_later_sorts_behind() {
+        let at = |second: i64, salt: u32| SessionId::new(Timestamp::from_seconds(second), salt);
+        assert_eq!(at(100, 7).behind(&at(99, 9)), at(100, 7));
+        assert_eq!(at(100, 7).behind(&at(100, 6)), at(100, 7));
+        assert_eq!(at(100, 7).behind(&at(100, 0xffff)), at(100, 0xffff + 8));
+        assert!(at(100, 7).behind(&at(100, 7)) > at(100, 7));
+    }
 
     #[test]
     fn a_session_id_reads_what_it_writes_and_nothing_else() {

@@ -221,9 +221,12 @@ impl<'a> Running<'a> {
             Some(refs) => plan.store.session(refs)?,
             None => None,
         };
-        let id = match &earlier {
-            Some(log) => log.id().clone(),
-            None => SessionId::new(started_at, salt(plan.clock)),
+        let id = if let Some(log) = &earlier {
+            log.id().clone()
+        } else {
+            // The latest session is the one whose id sorts last.
+            let id = SessionId::new(started_at, salt(plan.clock));
+            plan.store.newest_session()?.into_iter().fold(id, |id, newest| id.behind(&newest))
         };
         lock.name_holder(&Holder {
             session: id.clone(),

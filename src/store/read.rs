@@ -97,6 +97,11 @@ impl Store {
         Ok(None)
     }
 
+    /// The id of the session that sorts last, whether or not it can be read.
+    pub fn newest_session(&self) -> Result<Option<SessionId>> {
+        Ok(tips(&self.open_git()?)?.pop().map(|(refs, _)| refs.session))
+    }
+
     /// One session by its refs; none where its log is not there or not ours.
     pub fn session(&self, refs: &SessionRefs) -> Result<Option<SessionLog>> {
         let Some(tip) = self.tip(&refs.log())? else { return Ok(None) };

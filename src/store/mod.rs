@@ -30,7 +30,7 @@ pub use message::{Envelope, Subject, compose as compose_message, parse as parse_
 pub use objects::{Quarantine, Signature};
 pub use put_back::Standing;
 pub use read::SessionLog;
-pub use refs::{SessionRefs, check_feature, slug};
+pub use refs::{SessionRefs, slug};
 pub use spool::{Begin, Draft, Place, Slot, Spool, names};
 
 use anyhow::{Result, anyhow};

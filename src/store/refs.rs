@@ -1,6 +1,5 @@
 //! Names of our refs: made and parsed here, and nowhere else.
 
-use anyhow::{Result, bail};
 use sha2::{Digest, Sha256};
 
 use crate::record::SessionId;
@@ -76,14 +75,6 @@ fn is_slug(text: &str) -> bool {
     !text.is_empty()
         && !text.starts_with('-')
         && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'='))
-}
-
-/// Checks the path of a feature before a ref is made of it.
-pub fn check_feature(feature: &str) -> Result<()> {
-    if feature.is_empty() || feature.starts_with('/') || feature.split('/').any(|part| part == "..") {
-        bail!("`{feature}` is no path inside the repository");
-    }
-    Ok(())
 }
 
 #[cfg(test)]

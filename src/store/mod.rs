@@ -31,7 +31,7 @@ pub use objects::{Quarantine, Signature};
 pub use put_back::Standing;
 pub use read::SessionLog;
 pub use refs::{SessionRefs, slug};
-pub use spool::{Begin, Draft, Place, Slot, Spool, names};
+pub use spool::{Begin, Draft, Place, Slot, Spool, Tips, names};
 
 use anyhow::{Result, anyhow};
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;

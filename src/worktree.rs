@@ -226,7 +226,11 @@ impl WorkTree {
         let list = || self.git_private(workshop).args(["ls-files", "-z", "-v"]).limit(LISTING);
         let others = ["--others", "--exclude-standard"];
         let began = Instant::now();
-        let all = list().args(["--modified", "--deleted"]).args(others).read();
+        let all = list().args(["--modified", "--deleted"]).args(others).read_all();
+        let all = all.map(|(listed, complaints)| {
+            left_out.extend(sealed_folders(&complaints));
+            listed
+        });
         all.or_else(|error| {
             let mut listed = self.list_tracked(workshop)?;
             // A folder of millions, or one that cannot be read: what is tracked is worth a snapshot by itself.
@@ -444,6 +448,15 @@ enum Look {
     Fine(u64),
     Oversized,
     Unreadable,
+}
+
+/// The folders that git says it could not look into.
+fn sealed_folders(stderr: &[u8]) -> impl Iterator<Item = LeftOut> {
+    stderr.split(|&byte| byte == b'\n').filter_map(|line| {
+        let path = line.strip_prefix(b"warning: could not open directory '")?;
+        let end = path.windows(3).rposition(|part| part == b"': ")?;
+        Some(leave(&path[..end], "unreadable"))
+    })
 }
 
 fn leave(path: &[u8], reason: &str) -> LeftOut {

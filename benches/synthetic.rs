@@ -7,8 +7,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 use specify_ralph::process::Tool;
 use specify_ralph::progress::journal;
 use specify_ralph::record::{
-    Artifact, ArtifactStatus, Claims, Durations, Exits, Iteration, ObjectId, Outcome, RecordKind, SCHEMA,
-    Session, SessionId, Status, StopReason, Timestamp, Tokens, ToolCall, ToolKind,
+    Artifact, ArtifactStatus, Claims, Durations, Exits, Facts, Iteration, ObjectId, Outcome, RecordKind,
+    SCHEMA, Session, SessionId, Status, StopReason, Timestamp, Tokens, ToolCall, ToolKind,
 };
 use specify_ralph::redact::Redactor;
 use specify_ralph::repository::{AuthorVariables, Repository};
@@ -304,6 +304,7 @@ impl<'a> Writer<'a> {
             learnings: vec![format!("The {} needs a {} first", random.word(), random.word())],
             decisions: Vec::new(),
             approaches: Vec::new(),
+            facts: Facts::default(),
             fingerprint: None,
             head_before: self.head.clone(),
             head_after: self.head.clone(),

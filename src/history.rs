@@ -1,6 +1,6 @@
 //! What a session has done so far: values in, answers out.
 
-use crate::record::{Iteration, Outcome, TaskName};
+use crate::record::{Iteration, LogEntry, Outcome, TaskName};
 
 /// The iterations of one session since it started, or since it was taken up again after an end.
 #[derive(Debug, Clone, Default)]
@@ -31,6 +31,18 @@ impl History {
         });
     }
 
+    /// The same from what a listing says.
+    pub fn push_entry(&mut self, entry: &LogEntry) {
+        let Some(outcome) = entry.outcome else { return };
+        self.turns.push(Turn {
+            task: entry.task.clone(),
+            outcome,
+            is_closed: entry.task.as_ref().is_some_and(|task| entry.closed.contains(task)),
+            is_change: !entry.closed.is_empty(),
+            validation: entry.exit.validation,
+        });
+    }
+
     /// Agent runs; a skip is a record, not a run.
     pub fn runs(&self) -> u32 {
         count(self.turns.iter().filter(|turn| turn.outcome != Outcome::Skipped))
@@ -49,6 +61,13 @@ impl History {
                 .filter(|turn| turn.outcome != Outcome::Interrupted)
                 .take_while(|turn| !turn.is_closed && turn.outcome != Outcome::Skipped),
         )
+    }
+
+    /// The same over all sessions, where giving up is not the end of a row.
+    pub fn failures_over_sessions(&self, task: &str) -> u32 {
+        let runs = self.of(task).rev();
+        let runs = runs.filter(|turn| !matches!(turn.outcome, Outcome::Interrupted | Outcome::Skipped));
+        count(runs.take_while(|turn| !turn.is_closed))
     }
 
     pub fn is_skipped(&self, task: &str) -> bool {
@@ -106,6 +125,12 @@ mod tests {
         assert_eq!(history.failures_in_a_row("T2"), 1);
         assert_eq!(history.attempts("T1"), 4);
         assert_eq!(history.runs(), 5);
+    }
+
+    #[test]
+    fn over_sessions_a_skip_does_not_end_the_row() {
+        assert_eq!(history("T1- T1- T1! T1? T1-").failures_over_sessions("T1"), 3);
+        assert_eq!(history("T1- T1+ T1! T1-").failures_over_sessions("T1"), 1);
     }
 
     #[test]

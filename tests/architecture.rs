@@ -60,7 +60,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("store", &["process", "record", "redact", "repository"]),
     ("tasks", &["record"]),
     ("validate", &["clock", "process", "record"]),
-    ("view", &["history", "record", "store", "tasks"]),
+    ("view", &["history", "progress", "record", "store", "tasks"]),
     ("worktree", &["process", "record", "repository"]),
 ];
 
@@ -74,6 +74,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("rustix", &["agent/mod.rs", "process/", "store/disk.rs", "store/lock.rs"]),
     ("sha2", &["store/"]),
     ("signal_hook", &["process/"]),
+    ("tiktoken", &["progress/historical/tokens.rs"]),
     ("toml", &["agent/script.rs", "config/"]),
 ];
 

@@ -7,6 +7,7 @@ mod crash;
 mod docs;
 mod forward;
 mod journal;
+mod memory;
 mod model;
 mod places;
 mod read;

@@ -40,6 +40,12 @@ Examples:
   specify ralph rebuild                   Write progress.txt anew from the record
   specify ralph rebuild --check           Say whether progress.txt is what the record says";
 
+pub(super) const HISTORY: &str = "\
+Examples:
+  specify ralph history                   What the next prompt would be told, with scores and reasons
+  specify ralph history --task T004 --history-mode full
+  specify ralph history --json";
+
 pub(super) const CONFIG: &str = "\
 Examples:
   specify ralph config

@@ -8,6 +8,7 @@ mod demo;
 mod exit_code;
 mod forward;
 mod help;
+mod history;
 mod log;
 mod output;
 mod place;
@@ -86,6 +87,9 @@ enum Action {
     /// Show one iteration
     #[command(after_help = help::SHOW)]
     Show(ShowArgs),
+    /// Show what the next prompt is told of older iterations, and why
+    #[command(after_help = help::HISTORY)]
+    History(Box<HistoryArgs>),
     /// Write progress.txt anew from the record
     #[command(after_help = help::REBUILD)]
     Rebuild(RebuildArgs),
@@ -187,6 +191,25 @@ pub struct SettingArgs {
     /// Time after which the loop starts no further iteration
     #[arg(long, value_name = "TIME", value_parser = start::setting("max-duration"))]
     pub max_duration: Option<String>,
+    /// Tell of older iterations what has to do with the task
+    #[arg(long)]
+    pub with_history: bool,
+    /// Never tell of older iterations, also where a task fails again and again
+    #[arg(long, conflicts_with_all = ["with_history", "history_mode"])]
+    pub no_history: bool,
+    /// How much of older iterations is told: off, smart or full [default: off, and smart for a task that failed twice
+    /// in a row]
+    #[arg(long, value_name = "MODE", value_parser = start::setting("history.mode"))]
+    pub history_mode: Option<String>,
+    /// Iterations to look back [default: 5, or all of them for the mode full]
+    #[arg(long, value_name = "N", value_parser = start::setting("history.lookback"))]
+    pub history_lookback: Option<String>,
+    /// Tokens that older iterations may take [default: 10000]
+    #[arg(long, value_name = "N", value_parser = start::setting("history.budget"))]
+    pub history_budget: Option<String>,
+    /// Least relevance of an older iteration, from 0 to 1 [default: 0.7]
+    #[arg(long, value_name = "SCORE", value_parser = start::setting("history.threshold"))]
+    pub history_threshold: Option<String>,
     /// Any setting, as `specify ralph config` lists them (can be repeated)
     #[arg(long, value_name = "KEY=VALUE", value_parser = start::pair)]
     pub set: Vec<(String, String)>,
@@ -314,6 +337,23 @@ pub struct RebuildArgs {
     pub all: bool,
     #[command(flatten)]
     pub read: ReadArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    /// Task [default: the next one]
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    /// Session whose iterations are called by their number alone
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionId>,
+    #[command(flatten)]
+    pub json: Json,
+    #[command(flatten)]
+    pub settings: SettingArgs,
 }
 
 #[derive(Debug, Args)]

@@ -11,10 +11,13 @@ use crate::clock::Clock;
 use crate::config::{self, Config};
 use crate::feature::{self, Feature};
 use crate::process::{self, Interrupt, Limits as ChildLimits};
+use crate::progress::ProgressStrategy;
+use crate::progress::capture::Rules;
+use crate::progress::historical::{HistorySettings, Mode, Repeats};
 use crate::progress::{Choice, SystemCapturedProgress};
 use crate::prompt::Template;
 use crate::record::Refusal;
-use crate::session::{self, Completion, Limits, Plan, Prompting, Snapshots, Untick};
+use crate::session::{self, Completion, Limits, Memory, Plan, Prompt, Prompting, Snapshots, Telling, Untick};
 use crate::store::{SessionRefs, Store};
 use crate::tasks::TaskList;
 
@@ -59,16 +62,28 @@ impl Settings {
     }
 
     /// The prompt that a new session would begin with.
-    pub fn next_prompt(&self, feature: &Feature, wish: &Wish) -> Result<Option<String>> {
+    pub fn next_prompt(&self, store: &Store, feature: &Feature, wish: &Wish) -> Result<Option<Prompt>> {
         self.template.check()?;
+        let mut memory = Memory::load(store, feature)?;
+        let mut progress = strategy(&self.config);
+        for context in memory.newest(store, None, self.config.progress.max_entries)? {
+            progress.record(&context);
+        }
         let prompting = Prompting {
             feature,
             template: &self.template,
             max_iterations: self.config.limits.max_iterations,
             validation_command: self.config.validation.command.as_deref(),
-            progress: &strategy(&self.config),
+            progress: &progress,
+            telling: &telling(&self.config),
+            budget: self.config.prompt_budget,
         };
-        prompting.next(wish.only.as_ref())
+        prompting.next(wish.only.as_ref(), store, &mut memory)
+    }
+
+    /// How older iterations are told.
+    pub fn telling(&self) -> Telling {
+        telling(&self.config)
     }
 }
 
@@ -76,6 +91,35 @@ fn strategy(config: &Config) -> SystemCapturedProgress {
     let choice = if config.progress.tail { Choice::BlindTail } else { Choice::Excerpt };
     SystemCapturedProgress::with_limits(config.progress.max_entries, config.progress.max_chars)
         .with_choice(choice)
+}
+
+fn capture_rules(config: &Config) -> Result<Rules> {
+    let rules = config.capture.iter().map(|(name, pattern)| (name.as_str(), pattern.as_str()));
+    Rules::new(rules).context("compile the rules of `capture`")
+}
+
+fn telling(config: &Config) -> Telling {
+    let history = &config.history;
+    let mode = match history.mode.as_str() {
+        "smart" => Mode::Smart,
+        "full" => Mode::Full,
+        _ => Mode::Off,
+    };
+    // All iterations, unless somebody wants fewer.
+    let is_all = mode == Mode::Full && !config.is_set("history.lookback");
+    Telling {
+        settings: HistorySettings {
+            mode,
+            budget: history.budget,
+            lookback: (!is_all).then_some(history.lookback),
+            threshold: history.threshold,
+            failures: history.failures,
+            decisions: history.decisions,
+            approaches: history.approaches,
+            repeats: if history.summarize.is_none() { Repeats::Kept } else { Repeats::Merged },
+        },
+        choice: if config.is_set("history.mode") { session::Choice::Made } else { session::Choice::Open },
+    }
 }
 
 /// Everything of a plan that the project and the settings decide.
@@ -142,6 +186,10 @@ impl Ready {
                 output,
             },
             progress: Box::new(strategy(&self.config)),
+            telling: telling(&self.config),
+            prompt_budget: self.config.prompt_budget,
+            progress_entries: progress.max_entries,
+            capture_rules: capture_rules(&self.config)?,
             excerpt_chars: progress.max_chars,
             limits: Limits {
                 max_iterations: limits.max_iterations,

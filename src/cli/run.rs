@@ -119,10 +119,13 @@ pub fn start(
 
 fn dry_run(store: &Store, feature: &Feature, wish: &Wish, caller: &Caller) -> Result<ExitCode> {
     let settings = Settings::read(store, feature, caller, wish).map_err(refusal)?;
-    match settings.next_prompt(feature, wish).map_err(refusal)? {
+    match settings.next_prompt(store, feature, wish).map_err(refusal)? {
         Some(prompt) => {
+            if let Some(warning) = &prompt.warning {
+                warn(warning, &mut stderr());
+            }
             let mut out = super::output::stdout();
-            out.write_all(prompt.as_bytes()).and_then(|()| out.flush()).context("print the prompt")?;
+            out.write_all(prompt.text.as_bytes()).and_then(|()| out.flush()).context("print the prompt")?;
         }
         None => warn("no open task can be picked: there is no next prompt", &mut stderr()),
     }

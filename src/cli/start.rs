@@ -57,6 +57,7 @@ fn run(ralph: Ralph) -> Result<ExitCode> {
         Action::Show(args) => super::show::run(&args, &caller, paint),
         Action::Rebuild(args) => super::rebuild::run(&args, &caller),
         Action::Agents(args) => super::agents::run(&args, &caller),
+        Action::History(args) => super::history::run(&args, &caller, paint),
         Action::Config(args) => super::config::run(&args, &caller),
         Action::Demo(args) => super::demo::run(&args, &caller, paint),
         Action::PlayScript(args) => super::play_script::run(&args, &caller).map(ExitCode::Played),
@@ -133,6 +134,12 @@ impl SettingArgs {
             ("--max-tokens", "max-tokens", &self.max_tokens),
             ("--max-cost", "max-cost", &self.max_cost),
             ("--max-duration", "max-duration", &self.max_duration),
+            ("--with-history", "history.mode", &self.with_history.then(|| "smart".to_owned())),
+            ("--no-history", "history.mode", &self.no_history.then(|| "off".to_owned())),
+            ("--history-mode", "history.mode", &self.history_mode),
+            ("--history-lookback", "history.lookback", &self.history_lookback),
+            ("--history-budget", "history.budget", &self.history_budget),
+            ("--history-threshold", "history.threshold", &self.history_threshold),
         ];
         let input = |flag: &str, key: &str, value: &str| FlagInput {
             flag: flag.to_owned(),

@@ -288,6 +288,8 @@ impl Layers {
                 approaches: settings.is_on("history.approaches"),
                 summarize: settings.text("history.summarize"),
             },
+            prompt_budget: settings.count("prompt-budget"),
+            capture: settings.captures(),
             snapshots: SnapshotSettings {
                 enabled: settings.is_on("snapshots"),
                 max_file: settings.size("snapshot-max-file"),

@@ -73,7 +73,7 @@ pub struct ProgressSettings {
     pub tail: bool,
 }
 
-/// How older iterations are told. Read and checked; heeded by a later version.
+/// How older iterations are told.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistorySettings {
     pub mode: String,
@@ -118,6 +118,10 @@ pub struct Config {
     pub validation: ValidationSettings,
     pub progress: ProgressSettings,
     pub history: HistorySettings,
+    /// In tokens.
+    pub prompt_budget: Option<usize>,
+    /// What to note down of outputs: names, and regular expressions known to be sound.
+    pub capture: BTreeMap<String, String>,
     pub snapshots: SnapshotSettings,
     pub redaction: RedactionSettings,
     pub loops: BTreeMap<String, LoopSettings>,

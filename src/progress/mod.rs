@@ -1,11 +1,13 @@
 //! How past iterations become text: for the next prompt, and for progress.txt. Pure: values in, text out.
 
+pub mod capture;
 mod excerpt;
+pub mod historical;
 pub mod journal;
 mod markdown;
 mod system_captured;
 
-use crate::record::ExitReason;
+use crate::record::{ExitReason, SessionId};
 
 pub use excerpt::{Cut, TRUNCATED, blind_tail, clean, excerpt, excerpt_of};
 pub use markdown::fenced;
@@ -14,6 +16,8 @@ pub use system_captured::{Choice, SystemCapturedProgress};
 /// What a strategy learns of an iteration that is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IterationContext {
+    /// Where it was another session than the one that is told of it.
+    pub session: Option<SessionId>,
     /// Numbered from 1.
     pub iteration: u32,
     /// None where no validation ran. Exit and duration are the agent's then, and stdout is its final text.
@@ -28,6 +32,13 @@ pub struct IterationContext {
     pub cut: Cut,
     pub duration_ms: u64,
     pub files_changed: Vec<String>,
+}
+
+impl IterationContext {
+    /// What a developer would need of its output.
+    pub fn excerpt(&self, max_chars: usize) -> String {
+        excerpt_of(&self.stdout, &self.stderr, self.cut, max_chars)
+    }
 }
 
 /// A way to carry what happened from iteration to iteration, for the `progress` of a prompt.

@@ -58,8 +58,9 @@ impl SystemCapturedProgress {
             0 => String::new(),
             _ => format!("**{output}:**\n{}", fenced(&self.output(context))),
         };
+        let session = context.session.as_ref().map(|id| format!(" of session {id}")).unwrap_or_default();
         format!(
-            "## Iteration {}\n{command}**{exit}:** {}{reason}\n**Duration:** {}ms\n**Files changed:** {files}\n{output}\n",
+            "## Iteration {}{session}\n{command}**{exit}:** {}{reason}\n**Duration:** {}ms\n**Files changed:** {files}\n{output}\n",
             context.iteration, context.exit_code, context.duration_ms
         )
     }
@@ -104,6 +105,7 @@ mod tests {
 
     fn context(iteration: u32, exit_code: i32, stdout: &str) -> IterationContext {
         IterationContext {
+            session: None,
             iteration,
             validation_command: Some("cargo test".to_owned()),
             exit_code,

@@ -1,6 +1,7 @@
 //! The vocabulary: what every other room speaks of. Plain data that imports nothing of ours.
 
 mod event;
+mod facts;
 mod ids;
 mod iteration;
 mod log_entry;
@@ -12,6 +13,7 @@ mod task;
 mod timestamp;
 
 pub use event::{AgentEvent, Event};
+pub use facts::{CommandRun, FACTS_VERSION, Facts, Failing, Levels, Summary, ToolUse};
 pub use ids::{ObjectId, SessionId};
 pub use iteration::{
     AgentRun, Claim, Claims, Durations, Exits, Iteration, LeftOut, RedactionCount, Tokens, ToolCall,

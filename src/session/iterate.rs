@@ -6,17 +6,20 @@ use anyhow::{Context, Result};
 use camino::Utf8Path;
 
 use crate::agent::{Turn, final_message};
+use crate::progress::capture::{self, Evidence as Captured};
 use crate::progress::{Cut, IterationContext, excerpt_of, journal};
 use crate::record::{
-    AgentRun, Claims, Durations, Event, ExitReason, Exits, Iteration, LogEntry, ObjectId, Outcome, SCHEMA,
-    Session, Task, TaskCounts, Timestamp, Tokens, Validation,
+    AgentRun, Claims, Durations, Event, ExitReason, Exits, Facts, Iteration, LogEntry, ObjectId, Outcome,
+    SCHEMA, Session, Task, TaskCounts, Timestamp, Tokens, Validation,
 };
 use crate::store::{Begin, Slot, Store, names};
 use crate::tasks::{Item, Mark, TaskList, set_marks};
 use crate::validate::{self, Bench};
 
 use super::judge::{self, Evidence, Verdict};
-use super::recorder::Taken;
+use super::memory::Why;
+use super::prompting::{Prompt, Turn as PromptTurn};
+use super::recorder::{Taken, redacted};
 use super::{Running, Untick, add_totals, remember};
 
 /// How much of the end of a stream is read for an excerpt, in bytes. Excerpts are a few hundred characters.
@@ -36,9 +39,10 @@ impl Running<'_> {
         let number = self.next;
         let slot = self.spool.slot(&number.to_string());
         let begin = self.begin_iteration(task, number)?;
-        let prompt = self.prompt(tasks, task, number)?;
+        let made = self.prompt(tasks, task, number)?;
+        let prompt = &made.text;
         let tasks_bytes = std::fs::read(&self.plan.feature.tasks_path).context("read the task list")?;
-        slot.begin(&begin, &prompt, &tasks_bytes)?;
+        slot.begin(&begin, prompt, &tasks_bytes)?;
         (self.say)(&Event::IterationStarted {
             session: self.session.id.clone(),
             iteration: number,
@@ -46,15 +50,16 @@ impl Running<'_> {
             attempt: begin.attempt,
             started_at: begin.started_at,
         });
+        self.tell_of_prompt(number, &made);
 
         let environment = self.environment(task, &begin);
         let run = self.run_agent(&slot, number, &environment)?;
-        self.mend_spool(&slot, &begin, &prompt, &tasks_bytes)?;
+        self.mend_spool(&slot, &begin, prompt, &tasks_bytes)?;
         let is_stopped = run.exit.reason == Some(ExitReason::Interrupted);
         let is_started = run.exit.reason != Some(ExitReason::StartFailed);
         let validation =
             if is_stopped || !is_started { None } else { self.validate(&slot, number, &environment)? };
-        self.mend_spool(&slot, &begin, &prompt, &tasks_bytes)?;
+        self.mend_spool(&slot, &begin, prompt, &tasks_bytes)?;
 
         let leftovers =
             run.leftovers.iter().chain(validation.iter().flat_map(|validation| &validation.leftovers));
@@ -85,18 +90,27 @@ impl Running<'_> {
 
         let ended_at = self.plan.clock.now();
         let taken = self.recorder.take(&slot, &format!("iteration {number}"), ended_at);
-        let iteration = self.compose(
+        let mut iteration = self.compose(
             begin,
             Measured { run: &run, validation: validation.as_ref(), verdict, taken },
             ended_at,
         )?;
         let context = live_context(&slot, &iteration, &run.final_text)?;
+        iteration.facts = capture::facts(
+            Captured {
+                outcome: iteration.outcome,
+                tool_calls: &run.tool_calls,
+                final_text: &run.final_text,
+                context: context.as_ref(),
+            },
+            &self.plan.capture_rules,
+        );
         let excerpt = context.as_ref().map(|IterationContext { stdout, stderr, cut, .. }| {
             excerpt_of(stdout, stderr, *cut, self.plan.excerpt_chars)
         });
         let entry = journal::entry(&iteration, excerpt.as_deref().unwrap_or_default());
         let commit = self.recorder.iteration(&slot, &iteration, &entry)?;
-        self.recorded(&iteration, commit);
+        self.recorded(&iteration, commit)?;
         remember(self.plan.progress.as_mut(), context);
         Ok(iteration)
     }
@@ -115,8 +129,7 @@ impl Running<'_> {
         iteration.snapshot = taken.snapshot;
         let entry = journal::entry(&iteration, "");
         let commit = self.recorder.iteration(&slot, &iteration, &entry)?;
-        self.recorded(&iteration, commit);
-        Ok(())
+        self.recorded(&iteration, commit)
     }
 
     fn begin_iteration(&self, task: &Task, iteration: u32) -> Result<Begin> {
@@ -136,8 +149,30 @@ impl Running<'_> {
         })
     }
 
-    fn prompt(&self, tasks: &TaskList, task: &Task, iteration: u32) -> Result<String> {
-        self.plan.prompting().prompt(tasks, task, iteration, self.history.failures_in_a_row(&task.name))
+    fn prompt(&mut self, tasks: &TaskList, task: &Task, iteration: u32) -> Result<Prompt> {
+        let failures = self.history.failures_in_a_row(&task.name);
+        let turn = PromptTurn { tasks, task, iteration, failures, session: Some(&self.session.id) };
+        self.plan.prompting().prompt(&turn, self.plan.store, &mut self.memory)
+    }
+
+    /// Says what the prompt tells of older iterations, and what it has no room for.
+    fn tell_of_prompt(&mut self, iteration: u32, prompt: &Prompt) {
+        let told = prompt.recalled.as_ref().filter(|recalled| !recalled.context.text.is_empty());
+        if let Some(recalled) = told {
+            (self.say)(&Event::HistoryTold {
+                iteration,
+                mode: recalled.mode.as_str(),
+                failures: match recalled.why {
+                    Why::Asked => None,
+                    Why::Failures(failures) => Some(failures),
+                },
+                scanned: recalled.context.scanned,
+                tokens: recalled.context.tokens(),
+            });
+        }
+        if let Some(warning) = &prompt.warning {
+            self.warn(warning.clone());
+        }
     }
 
     fn environment(&self, task: &Task, begin: &Begin) -> Vec<(String, String)> {
@@ -281,12 +316,13 @@ impl Running<'_> {
         TaskList::read(&self.plan.feature.tasks_path).map(|tasks| tasks.counts()).unwrap_or_default()
     }
 
-    fn recorded(&mut self, iteration: &Iteration, commit: ObjectId) {
+    fn recorded(&mut self, iteration: &Iteration, commit: ObjectId) -> Result<()> {
         self.next = iteration.iteration + 1;
         add_totals(&mut self.session, iteration);
         self.session.tasks_done = iteration.tasks_done;
         self.session.tasks_remaining = iteration.tasks_open;
         self.history.push(iteration);
+        self.memory.push(redacted(self.recorder.redactor(), iteration)?);
         for warning in std::mem::take(&mut self.recorder.warnings) {
             self.warn(warning);
         }
@@ -298,6 +334,7 @@ impl Running<'_> {
             commit,
             record: Box::new(iteration.clone()),
         });
+        Ok(())
     }
 }
 
@@ -341,6 +378,7 @@ pub(super) fn opened(
         learnings: Vec::new(),
         decisions: Vec::new(),
         approaches: Vec::new(),
+        facts: Facts::default(),
         fingerprint: None,
         head_after,
         head_before: begin.head_before,
@@ -375,6 +413,7 @@ fn context_from(
         (read("agent/stdout")?, read("agent/stderr")?)
     };
     Ok(Some(IterationContext {
+        session: None,
         iteration: iteration.iteration,
         validation_command: iteration.validation_command.clone().filter(|_| is_validated),
         exit_code,

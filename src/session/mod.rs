@@ -5,6 +5,7 @@
 mod decide;
 mod iterate;
 mod judge;
+mod memory;
 mod progress_file;
 mod prompting;
 mod recorder;
@@ -19,6 +20,7 @@ use crate::clock::Clock;
 use crate::feature::Feature;
 use crate::history::History;
 use crate::process::{Interrupt, Limits as ChildLimits, Marker};
+use crate::progress::capture::Rules;
 use crate::progress::{IterationContext, ProgressStrategy};
 use crate::prompt::Template;
 use crate::record::{
@@ -33,7 +35,8 @@ use crate::worktree::WorkTree;
 use decide::{Bounds, Decision};
 use recorder::Recorder;
 
-pub use prompting::Prompting;
+pub use memory::{Choice, Memory, Recalled, Telling, Why};
+pub use prompting::{Prompt, Prompting, Turn, next_task};
 pub use recover::{expected_progress, rebuilt_of_all};
 
 /// Everything that is decided before a session starts.
@@ -48,6 +51,14 @@ pub struct Plan<'a> {
     pub validation_limits: ChildLimits,
     /// How past iterations become the `progress` text of the next prompt.
     pub progress: Box<dyn ProgressStrategy>,
+    /// How older iterations are told.
+    pub telling: Telling,
+    /// Most tokens of a prompt, where there is a limit.
+    pub prompt_budget: Option<usize>,
+    /// Earlier iterations that the strategy begins with.
+    pub progress_entries: usize,
+    /// What to note down of outputs.
+    pub capture_rules: Rules,
     /// How much of an output the journal and the prompt show, in characters.
     pub excerpt_chars: usize,
     pub limits: Limits,
@@ -79,6 +90,8 @@ impl Plan<'_> {
             max_iterations: self.limits.max_iterations,
             validation_command: self.validation_command.as_deref(),
             progress: self.progress.as_ref(),
+            telling: &self.telling,
+            budget: self.prompt_budget,
         }
     }
 }
@@ -201,6 +214,7 @@ pub(super) struct Running<'a> {
     pub lock: &'a mut LoopLock,
     pub spool: Spool,
     pub history: History,
+    pub memory: Memory,
     /// The number of the next record of an iteration.
     pub next: u32,
     pub say: &'a mut dyn FnMut(&Event),
@@ -240,6 +254,10 @@ impl<'a> Running<'a> {
         if let Some(log) = &earlier {
             next = take_up(&mut plan, log, &mut session, &mut history)?;
         }
+        let memory = Memory::load(plan.store, plan.feature)?;
+        for context in memory.newest(plan.store, Some(&id), plan.progress_entries)? {
+            plan.progress.record(&context);
+        }
         let redactor = Redactor::new(&plan.redaction_rules, &plan.redaction_allow)?;
         let session = recorder::redacted(&redactor, &session)?;
         let place = place(&plan, &session);
@@ -259,7 +277,19 @@ impl<'a> Running<'a> {
             is_resumed: earlier.is_some(),
         });
         let started = plan.clock.stopwatch();
-        Ok(Self { plan, session, recorder, lock, spool, history, next, say, is_promised: false, started })
+        Ok(Self {
+            plan,
+            session,
+            recorder,
+            lock,
+            spool,
+            history,
+            memory,
+            next,
+            say,
+            is_promised: false,
+            started,
+        })
     }
 
     /// Iterates until a stop reason.
@@ -408,8 +438,6 @@ fn take_up(
         let iteration = plan.store.iteration(entry)?;
         add_totals(session, &iteration);
         history.push(&iteration);
-        let context = iterate::context_of(plan.store, entry, &iteration)?;
-        remember(plan.progress.as_mut(), context);
     }
     Ok(next)
 }

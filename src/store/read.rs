@@ -97,6 +97,39 @@ impl Store {
         Ok(None)
     }
 
+    /// The iterations of a feature, over all sessions that can be read: at least `most` of the newest where there are so
+    /// many, oldest first.
+    pub fn iterations_of(&self, feature: &str, most: usize) -> Result<Vec<LogEntry>> {
+        let git = self.open_git()?;
+        let mut logs = Vec::new();
+        let mut found = 0;
+        for (refs, tip) in tips(&git)?.into_iter().rev() {
+            if found >= most {
+                break;
+            }
+            // A ref that cannot be read is told of where sessions are listed.
+            if let Ok(Some(log)) = read_log(&git, refs, &tip, |entry| entry.feature == feature) {
+                found += log.iterations().count();
+                logs.push(log);
+            }
+        }
+        let entries = logs.into_iter().rev().flat_map(|log| log.entries);
+        Ok(entries.filter(|entry| entry.kind == RecordKind::Iteration).collect())
+    }
+
+    /// What the records of `entries` say, but for those that cannot be read.
+    pub fn read_iterations(&self, entries: &[LogEntry]) -> Result<Vec<Iteration>> {
+        let git = self.open_git()?;
+        let mut iterations = Vec::new();
+        for entry in entries {
+            let mut bytes = Vec::new();
+            let Some(chunks) = chunks(&git, &entry.commit, "iteration.json")? else { continue };
+            chunks.iter().try_for_each(|chunk| write_blob(&git, chunk, &mut bytes))?;
+            iterations.extend(serde_json::from_slice::<Iteration>(&bytes).ok());
+        }
+        Ok(iterations)
+    }
+
     /// The id of the session that sorts last, whether or not it can be read.
     pub fn newest_session(&self) -> Result<Option<SessionId>> {
         Ok(tips(&self.open_git()?)?.pop().map(|(refs, _)| refs.session))

@@ -1,5 +1,6 @@
 //! What people see: events and records in, text out. Runs nothing.
 
+pub mod history;
 pub mod live;
 pub mod log;
 pub mod show;

@@ -1,0 +1,158 @@
+//! What is remembered of the feature's earlier iterations, over all sessions.
+
+use anyhow::Result;
+
+use crate::feature::Feature;
+use crate::history::History;
+use crate::progress::IterationContext;
+use crate::progress::capture::{self, Evidence, Rules};
+use crate::progress::historical::{self, HistoricalContext, HistorySettings, Mode};
+use crate::record::{Iteration, LogEntry, Outcome, SessionId, Task};
+use crate::store::Store;
+
+use super::iterate;
+
+/// Older iterations are not looked at.
+const MOST: usize = 1000;
+
+/// Of so many older records the outputs are read again.
+const MOST_BARE: usize = 50;
+
+/// From so many failures in a row on, a task is told of its history without being asked.
+const FAILURES: u32 = 2;
+
+/// Whether the user has a say in the mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// The mode is what somebody set.
+    Made,
+    /// Nobody set a mode: it is off until a task fails again and again.
+    Open,
+}
+
+/// How older iterations are told.
+#[derive(Debug, Clone)]
+pub struct Telling {
+    pub settings: HistorySettings,
+    pub choice: Choice,
+}
+
+/// The iterations of a feature.
+pub struct Memory {
+    entries: Vec<LogEntry>,
+    /// Filled when it is asked for: most sessions never need it.
+    past: Option<Vec<Iteration>>,
+    /// Iterations that were recorded since.
+    fresh: Vec<Iteration>,
+    over_sessions: History,
+}
+
+/// Why a prompt has a historical context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    Asked,
+    /// The task failed so often in a row.
+    Failures(u32),
+}
+
+/// What a prompt is told, and why.
+#[derive(Debug)]
+pub struct Recalled {
+    pub context: HistoricalContext,
+    pub mode: Mode,
+    pub why: Why,
+}
+
+impl Memory {
+    /// What the records of all sessions say of a feature.
+    pub fn load(store: &Store, feature: &Feature) -> Result<Self> {
+        let entries = store.iterations_of(&feature.path, MOST)?;
+        let mut over_sessions = History::default();
+        entries.iter().for_each(|entry| over_sessions.push_entry(entry));
+        Ok(Self { entries, past: None, fresh: Vec::new(), over_sessions })
+    }
+
+    /// Takes in an iteration that was just recorded, without secrets.
+    pub fn push(&mut self, iteration: Iteration) {
+        self.over_sessions.push(&iteration);
+        self.fresh.push(iteration);
+    }
+
+    /// What the strategy should know of the newest iterations that ran, oldest first.
+    ///
+    /// Those of `session` come last: it is the one that goes on.
+    pub fn newest(
+        &self,
+        store: &Store,
+        session: Option<&SessionId>,
+        most: usize,
+    ) -> Result<Vec<IterationContext>> {
+        let mut contexts = Vec::new();
+        let is_own = |entry: &&LogEntry| Some(&entry.session) == session;
+        let newest = || self.entries.iter().rev();
+        for entry in newest().filter(is_own).chain(newest().filter(|entry| !is_own(entry))) {
+            if contexts.len() >= most {
+                break;
+            }
+            let iteration = store.iteration(entry)?;
+            let context = iterate::context_of(store, entry, &iteration)?;
+            let of = Some(&entry.session).filter(|_| !is_own(&entry)).cloned();
+            contexts.extend(context.map(|context| IterationContext { session: of, ..context }));
+        }
+        contexts.reverse();
+        Ok(contexts)
+    }
+
+    /// What the next prompt for `task` is told; none where history is off.
+    pub fn recall(
+        &mut self,
+        store: &Store,
+        task: &Task,
+        session: Option<&SessionId>,
+        telling: &Telling,
+        budget: usize,
+    ) -> Result<Option<Recalled>> {
+        let failures = self.over_sessions.failures_over_sessions(&task.name);
+        let (mode, why) = match (telling.settings.mode, telling.choice) {
+            (Mode::Off, Choice::Open) if failures >= FAILURES => (Mode::Smart, Why::Failures(failures)),
+            (Mode::Off, _) => return Ok(None),
+            (mode, _) => (mode, Why::Asked),
+        };
+        let settings = HistorySettings { mode, budget, ..telling.settings.clone() };
+        let past = self.past(store)?;
+        let context = historical::context(past, task, session, &settings);
+        Ok(Some(Recalled { context, mode, why }))
+    }
+
+    /// All of them, oldest first.
+    pub fn past(&mut self, store: &Store) -> Result<&[Iteration]> {
+        let past = match self.past.take() {
+            Some(past) => past,
+            None => self.read(store)?,
+        };
+        let past = self.past.insert(past);
+        past.append(&mut self.fresh);
+        Ok(past)
+    }
+
+    fn read(&self, store: &Store) -> Result<Vec<Iteration>> {
+        let mut past = store.read_iterations(&self.entries)?;
+        // Records of before there were facts have the outputs that they are taken from.
+        let is_bare = |past: &&mut Iteration| past.outcome == Outcome::Failure && past.facts.version == 0;
+        for iteration in past.iter_mut().rev().filter(is_bare).take(MOST_BARE) {
+            let is_it = |entry: &&LogEntry| {
+                entry.session == iteration.session && entry.iteration == Some(iteration.iteration)
+            };
+            let Some(entry) = self.entries.iter().rev().find(is_it) else { continue };
+            let context = iterate::context_of(store, entry, iteration)?;
+            let evidence = Evidence {
+                outcome: iteration.outcome,
+                tool_calls: &iteration.tool_calls,
+                final_text: "",
+                context: context.as_ref(),
+            };
+            iteration.facts = capture::facts(evidence, &Rules::default());
+        }
+        Ok(past)
+    }
+}

@@ -1,0 +1,125 @@
+//! What later iterations are told of earlier ones.
+
+use serde_json::{Value, json};
+
+use crate::sandbox::Sandbox;
+
+/// Does every task; T001 only where the prompt says what it needs.
+const READER: &str = r#"
+prompt=$(cat)
+case "$RALPH_TASK" in
+T001) case "$prompt" in *'needs the answer 42'*) echo 42 > answer ;; *) echo 41 > answer ;; esac ;;
+*) echo "$RALPH_TASK" >> other ;;
+esac
+echo "Tried:"
+echo "- guessing in try $RALPH_ATTEMPT"
+sed -i "s/- \[ \] $RALPH_TASK/- [x] $RALPH_TASK/" "$RALPH_TASKS"
+"#;
+
+/// Speaks of the answer only where T001 lacks it.
+const PICKY: &str = r#"
+test "$RALPH_TASK" != T001 || grep -q 42 answer || { echo 'FAILED t_answer: needs the answer 42'; exit 1; }
+"#;
+
+/// T001 failed once in a session of its own, and its failure is no longer among the entries of the progress text.
+fn forgetful() -> Sandbox {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 Find the answer\n- [ ] T002 Something else\n- [ ] T003 And more");
+    scene.write("check.sh", PICKY).agent_sh(READER).validate("sh check.sh");
+    scene.config("progress.max-entries = 1").commit("Three tasks");
+    scene.ralph("-n 1 --task T001").code(1);
+    scene.ralph("--task T002").code(0);
+    scene
+}
+
+#[test]
+fn an_agent_that_needs_the_line_of_an_earlier_failure_finishes_with_history_and_not_without() {
+    let without = forgetful();
+    without.ralph("-n 1 --task T001 --history-mode off").code(1);
+    let with = forgetful();
+    with.ralph("-n 1 --task T001 --history-mode smart").code(0).stdout_has("  history  smart: ");
+    let prompt = with.sessions().last().unwrap().text(1, "prompt.md");
+    assert!(prompt.contains("#### Failed Approaches for T001 (Find the answer)"), "{prompt}");
+    assert!(prompt.contains("- Tried: guessing in try 1\n"), "{prompt}");
+    assert!(prompt.contains("don't let it constrain creative solutions"), "{prompt}");
+}
+
+#[test]
+fn history_turns_itself_on_after_two_failures_in_a_row_over_sessions_unless_it_is_forbidden() {
+    for (flag, code, said) in [("", 0, true), ("--no-history", 1, false)] {
+        let scene = forgetful();
+        scene.ralph("-n 1 --task T001 --set progress.max-entries=0").code(1);
+        let run = scene.ralph(&format!("-n 1 --task T001 --set progress.max-entries=0 {flag}")).code(code);
+        let told = run.text().contains("history  smart, turned on by 2 failures in a row");
+        assert_eq!(told, said, "{}", run.text());
+    }
+}
+
+#[test]
+fn history_shows_what_the_next_prompt_is_told_and_why() {
+    let scene = forgetful();
+    scene.ralph("history --task T001").code(0).stdout("T001: history is off\n");
+    let shown = scene.ralph("history --task T001 --with-history --json").code(0).json();
+    assert_eq!(
+        (&shown["task"], &shown["mode"], &shown["why"]),
+        (&json!("T001"), &json!("smart"), &json!("as set"))
+    );
+    let first = &shown["pieces"][0];
+    assert_eq!((&first["section"], &first["iteration"]), (&json!("failed_approaches"), &json!(1)));
+    assert_eq!((&first["score"], &first["why"]), (&json!(1.0), &json!(["the same task"])));
+    let text = shown["historical_context"].as_str().unwrap();
+    let prompt = scene.ralph("--dry-run --task T001 --with-history").code(0).text();
+    assert!(prompt.contains(text.trim_end()), "{prompt}");
+    let small = scene.ralph("history --task T001 --with-history --history-budget 150 --json").code(0).json();
+    assert!(small["tokens"].as_u64().unwrap() <= 150, "{small}");
+    scene
+        .ralph("history --task T001 --history-mode full")
+        .code(0)
+        .stdout_has("1.00  told")
+        .stdout_has("T002");
+}
+
+#[test]
+fn a_feature_is_told_nothing_of_another() {
+    let scene = forgetful();
+    scene.write("specs/002-other/tasks.md", "# Tasks\n\n- [ ] T001 Find the answer\n");
+    let shown = scene.ralph("history --feature 002-other --history-mode full --json").code(0).json();
+    assert_eq!((&shown["iterations_scanned"], &shown["historical_context"]), (&json!(0), &json!("")));
+    let prompt = scene.ralph("--dry-run --feature 002-other").code(0).text();
+    assert!(!prompt.contains("## Previous iterations"), "{prompt}");
+}
+
+#[test]
+fn a_new_session_begins_with_the_last_entries_of_the_feature() {
+    let scene = forgetful();
+    let first = scene.sessions()[0].id().to_owned();
+    scene.ralph("-n 1 --task T001 --set progress.max-entries=2").code(0);
+    let prompt = scene.sessions().last().unwrap().text(1, "prompt.md");
+    assert!(prompt.contains(&format!("## Iteration 1 of session {first}\n**Command:** ")), "{prompt}");
+    assert!(prompt.contains("FAILED t_answer: needs the answer 42"), "{prompt}");
+}
+
+#[test]
+fn a_prompt_that_is_too_long_loses_history_and_progress_but_never_the_task() {
+    let scene = forgetful();
+    let call = "-n 1 --task T001 --history-mode full --set prompt-budget=300";
+    scene.ralph(call).code(1).stdout_has("more than the 300 of `prompt-budget`");
+    let prompt = scene.sessions().last().unwrap().text(1, "prompt.md");
+    assert!(prompt.contains("T001 Find the answer") && prompt.contains("## Rules"), "{prompt}");
+    assert!(!prompt.contains("needs the answer 42"), "{prompt}");
+}
+
+#[test]
+fn what_went_on_is_noted_down_in_the_record_with_what_the_rules_of_the_user_find() {
+    let scene = Sandbox::new();
+    scene.agent_sh("echo 'I listen on port 8080'; exit 0");
+    scene.validate("echo 'warning: old'; echo 'tests: 3 of 4'; exit 1");
+    scene.config("capture.port = 'port (\\d+)'\ncapture.tests = '^tests: .*$'");
+    scene.ralph("-n 1").code(1);
+    let facts = &scene.session().iteration(1)["facts"];
+    assert_eq!(facts["version"], json!(1));
+    assert_eq!(facts["captured"], json!({"port": ["8080"], "tests": ["tests: 3 of 4"]}));
+    assert_eq!(facts["warnings"], json!(["warning: old"]));
+    assert!(facts["excerpt"].as_str().unwrap().contains("tests: 3 of 4"), "{facts}");
+    assert_eq!(facts["summary"], Value::Null);
+}

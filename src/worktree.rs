@@ -19,7 +19,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::process::{Marker, Tool};
 use crate::record::{LeftOut, ObjectId, SessionId, Timestamp};
-use crate::repository::Repository;
+use crate::repository::{Repository, as_alternate};
 
 use budget::{Budget, Candidate};
 use credentials::is_credentials;
@@ -157,19 +157,10 @@ impl WorkTree {
             .args(["-c", "core.splitIndex=false", "-c", "core.untrackedCache=false"])
             .env("GIT_INDEX_FILE", workshop.index.as_str())
             .env("GIT_OBJECT_DIRECTORY", workshop.objects.as_str())
-            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", self.alternates())
+            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", as_alternate(&self.common_dir.join("objects")))
     }
 
     /// The object folder of the repository, quoted where its path would be taken for several.
-    fn alternates(&self) -> String {
-        let path = self.common_dir.join("objects");
-        if path.as_str().contains([':', '"', '\\']) {
-            format!("\"{}\"", path.as_str().replace('\\', "\\\\").replace('"', "\\\""))
-        } else {
-            path.into_string()
-        }
-    }
-
     fn write_tree(&mut self, workshop: Workshop<'_>) -> Result<Contents> {
         let mut left_out = Vec::new();
         let listed = self.list(workshop, &mut left_out)?;

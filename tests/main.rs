@@ -8,6 +8,7 @@ mod docs;
 mod forward;
 mod journal;
 mod model;
+mod pack;
 mod places;
 mod read;
 mod reader;

@@ -10,6 +10,7 @@ mod forward;
 mod help;
 mod log;
 mod output;
+mod pack;
 mod place;
 mod play_script;
 mod ready;
@@ -89,6 +90,8 @@ enum Action {
     /// Write progress.txt anew from the record
     #[command(after_help = help::REBUILD)]
     Rebuild(RebuildArgs),
+    /// Put what is loose of the record into a git pack; long sessions have it done by themselves
+    Pack(PackArgs),
     /// Show every setting and where it comes from
     #[command(after_help = help::CONFIG)]
     Config(ConfigArgs),
@@ -320,6 +323,12 @@ pub struct RebuildArgs {
 pub struct ConfigArgs {
     #[command(flatten)]
     json: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct PackArgs {
+    #[command(flatten)]
+    pub json: Json,
 }
 
 #[derive(Debug, Args)]

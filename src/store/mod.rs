@@ -11,6 +11,7 @@ mod last;
 mod lock;
 mod message;
 mod objects;
+mod pack;
 mod put_back;
 mod read;
 mod refs;
@@ -28,6 +29,7 @@ pub use message::Snapshot;
 #[doc(hidden)]
 pub use message::{Envelope, Subject, compose as compose_message, parse as parse_message};
 pub use objects::{Quarantine, Signature};
+pub use pack::{MANY_LOOSE, Packed};
 pub use put_back::Standing;
 pub use read::SessionLog;
 pub use refs::{SessionRefs, slug};

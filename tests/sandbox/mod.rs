@@ -24,7 +24,7 @@ use time::macros::datetime;
 
 pub use call::{Call, Program, Run, Words};
 pub use housekeeping::Housekeeping;
-pub use running::{PATIENCE, Running};
+pub use running::{PATIENCE, Running, wait_until};
 
 /// A repository with one feature, and everything around it that programs would otherwise take from the machine.
 #[derive(Debug)]

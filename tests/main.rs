@@ -20,4 +20,5 @@ mod settings;
 mod size;
 mod stop;
 mod together;
+mod waiting;
 mod worst;

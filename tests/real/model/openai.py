@@ -1,0 +1,23 @@
+"""Errors as both of OpenAI's APIs tell them."""
+
+
+def error(status, text, code=None):
+    kind = "server_error" if status >= 500 else "invalid_request_error"
+    return {"error": {"message": text, "type": kind, "param": None, "code": code}}
+
+
+def bad_key():
+    return {"status": 401, "body": error(401, "Incorrect API key provided: none-is-ne*ded.", "invalid_api_key")}
+
+
+def usage_limit(resets_at):
+    """The limit of a subscription."""
+    detail = {"type": "usage_limit_reached", "message": "The usage limit has been reached", "plan_type": "plus"}
+    return {"status": 429, "body": {"error": detail | {"resets_at": resets_at}}}
+
+
+def no_credit():
+    """The limit of a key, which says nothing of its end."""
+    words = "You exceeded your current quota, please check your plan and billing details."
+    detail = {"message": words, "type": "insufficient_quota", "param": None, "code": "insufficient_quota"}
+    return {"status": 429, "body": {"error": detail}}

@@ -53,6 +53,7 @@ impl Command {
             prompt,
             parser: settings.parser,
             model: settings.model.clone(),
+            codex_home: settings.codex_home.clone(),
         };
         Ok(Self { name: name.clone(), launch })
     }

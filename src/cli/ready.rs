@@ -97,7 +97,7 @@ impl Ready {
             Some(name) => name.clone(),
             None => agent::detect(&surroundings)?,
         };
-        let settings = agent_settings(&config, &name);
+        let settings = agent_settings(&config, &name).in_environment(&lookup);
         let agent = agent::build(&settings, &own_program()?)?;
         let clock = Clock::new(lookup(Clock::VARIABLE).as_deref())?;
         Ok(Self { config, root, settings, agent, template, clock })

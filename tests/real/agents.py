@@ -8,7 +8,7 @@ import dataclasses
 import json
 from collections.abc import Callable
 
-from model import anthropic, chat, gemini, responses
+from model import anthropic, chat, gemini, openai, responses
 
 KEY = "none-is-needed"
 
@@ -34,10 +34,13 @@ class Agent:
     tells_cost: bool = False
     # Whether its output tells that a command of the shell exited with another code than 0.
     tells_exit_codes: bool = True
+    # How the limit of an account comes, which ends at this time; the environment of such an account; and whether its output
+    # tells that time.
+    quota: Callable[[int], dict] = None
+    limited: dict[str, str] = dataclasses.field(default_factory=dict)
+    tells_reset: bool = False
     # Scenes that it cannot play, and why.
     cannot: dict[str, str] = dataclasses.field(default_factory=dict)
-    # Environment that makes the account one with a limit.
-    limited: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def call(self, what, *words):
         name, given = self.tools[what](*words)
@@ -199,7 +202,9 @@ AGENTS = [
         tools=claude_tools(),
         tells_cost=True,
         # Only a subscription has a limit with an end.
+        quota=anthropic.plan_limit,
         limited={"ANTHROPIC_API_KEY": "", "CLAUDE_CODE_OAUTH_TOKEN": KEY},
+        tells_reset=True,
     ),
     Agent(
         name="codex",
@@ -209,6 +214,8 @@ AGENTS = [
         model="gpt-5.5",
         environment=lambda _: {"LOOPBACK_KEY": KEY},
         files=codex_files,
+        quota=openai.plan_limit,
+        tells_reset=True,
         tools=codex_tools(),
         tool_names={
             "read": "command_execution",
@@ -225,6 +232,7 @@ AGENTS = [
         model="gpt-4.1",
         environment=copilot_environment,
         tools=copilot_tools(),
+        quota=lambda _: openai.no_credit({"x-should-retry": "false"}),
     ),
     Agent(
         name="gemini",
@@ -235,6 +243,7 @@ AGENTS = [
         environment=lambda url: {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": KEY},
         files=gemini_files,
         tools=gemini_tools(),
+        quota=lambda _: gemini.day_limit(),
         untold=("cache_write",),
         tells_exit_codes=False,
     ),
@@ -252,6 +261,9 @@ AGENTS = [
         },
         files=opencode_files,
         tools=opencode_tools(),
+        # It tries six times by itself, and each time waits as long as it is told.
+        quota=lambda _: openai.no_credit({"retry-after": 2}),
+        tells_reset=True,
         tells_cost=True,
     ),
     Agent(
@@ -263,6 +275,8 @@ AGENTS = [
         environment=lambda url: {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{url}/v1", "QWEN_CODE_DISABLE_AUTOUPDATE": "1"},
         files=qwen_files,
         tools=qwen_tools(),
+        # Of any other it thinks that it will be over in ten minutes.
+        quota=lambda _: openai.no_credit(words="Free allocated quota exceeded."),
         untold=("cache_write",),
     ),
 ]

@@ -125,16 +125,18 @@ def happy(place):
 
 def quota(place):
     """The account's limit is reached. The loop waits, and then goes on as if nothing had been."""
-    reset = int(time.time()) + 20
-    fault = {"fault": place.agent.protocol.quota(reset), "forever": True}
-    place.environment |= place.agent.limited
-    place.model.scenario.play([fault])
-    place.start("--max-iterations", "2")
+    agent, reset = place.agent, int(time.time()) + 12
+    place.environment |= agent.limited
+    place.model.scenario.play([{"fault": agent.quota(reset), "forever": True}])
+    # Where no time is told, the loop waits as long as it may.
+    place.start("--max-iterations", "2", "--set", f"max-wait={'20s' if agent.tells_reset else '4s'}")
     waiting = place.loop.wait_for("waiting", "session_ended")
-    equal(waiting["type"], "waiting", "what the loop does at a limit")
+    equal((waiting["type"], waiting.get("failure_class")), ("waiting", "quota"), "what the loop does at a limit")
     one, two = work_on(place, 1, FINAL_ONE), work_on(place, 2, FINAL_TWO)
-    place.model.scenario.play(turns(place.agent, one + two))
-    session, _ = finish_and_check(place, [one, two])
+    place.model.scenario.play(turns(agent, one + two))
+    session, (limited, *_) = finish_and_check(place, [one, two], first=2)
+    equal((limited["outcome"], limited["failure_class"]), ("interrupted", "quota"), "the run that came to the limit")
+    equal(limited["resets_at"] is not None, agent.tells_reset, "whether the end of the limit is known")
     equal(session["iterations_run"], 2, "iterations that count")
 
 
@@ -146,7 +148,8 @@ def bad_key(place):
     equal(place.loop.finish(), 1, "exit code of the loop")
     session = place.session()
     equal((session["status"], session["stop_reason"]), ("failed", "agent_unusable"), "end of the session")
-    check("hint: " in place.loop.talk(), "the loop gives no hint")
+    (ended,) = place.loop.of_type("session_ended")
+    check(ended.get("hint"), "the loop gives no hint")
     equal([record["failure_class"] for record in place.iterations()], ["auth"], "class of the failure")
     equal(place.tasks.read_text(), TASKS, "the task list")
     check_nothing_left(place, session)
@@ -157,14 +160,16 @@ def cut(place):
     text = "T001 is done.\n\n<promise>COMPLETE</promise>\n\n" + "And here is what I did: nothing. " * 4
     fault = {"fault": {"cut": "half"}, "text": text, "forever": True}
     place.model.scenario.play([fault])
-    place.start("--timeout", "40s")
+    # Without a time for its end, the loop waits as long as it may.
+    place.start("--timeout", "40s", "--set", "max-wait=4s")
     place.loop.wait_for("waiting", "iteration_recorded")
     one, two = work_on(place, 1, FINAL_ONE), work_on(place, 2, FINAL_TWO)
     place.model.scenario.play(turns(place.agent, one + two))
     equal(place.loop.finish(), 0, "exit code of the loop")
     records = place.iterations()
     for record in records[:-2]:
-        equal((record["outcome"], record["claims"]["promise"]), ("failure", False), "an iteration without a whole answer")
+        check(record["outcome"] != "success", f"a run without a whole answer came to {record['outcome']}")
+        check(not record["claims"]["promise"], "a promise was taken from half an answer")
     for steps, record in zip([one, two], records[-2:]):
         check_record(place.agent, steps, record)
     check_nothing_left(place, place.session())

@@ -2,7 +2,7 @@
 
 A protocol offers `accepts` (is this path mine?), `read` (what a request asks for), `document` (a whole answer), `events` (the
 same answer as a stream, one item for each event on the wire), `HALF_THE_TEXT` (so many of them, where the answer begins with a
-text), `error`, and the faults `bad_key` and `quota`.
+text), `error`, and the fault `bad_key`. Some have faults of limits of their own.
 """
 
 import json
@@ -97,7 +97,7 @@ def bad_key():
     return {"status": 401, "body": error(401, "invalid x-api-key")}
 
 
-def quota(resets_at):
+def plan_limit(resets_at):
     """The limit of a subscription: headers say it, and until when."""
     headers = {
         "anthropic-ratelimit-unified-status": "rejected",

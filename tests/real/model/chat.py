@@ -3,10 +3,10 @@
 import json
 import time
 
-from .openai import bad_key, error, no_credit
+from .openai import bad_key, error
 from .wire import event, halves, new_id
 
-__all__ = ["HALF_THE_TEXT", "accepts", "bad_key", "document", "error", "events", "quota", "read"]
+__all__ = ["HALF_THE_TEXT", "accepts", "bad_key", "document", "error", "events", "read"]
 
 HALF_THE_TEXT = 2
 
@@ -78,7 +78,3 @@ def events(request, turn):
     out.append(event(common | {"choices": [], "usage": usage(turn)}))
     out.append(b"data: [DONE]\n\n")
     return out
-
-
-def quota(_):
-    return no_credit()

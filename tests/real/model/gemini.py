@@ -69,7 +69,7 @@ def bad_key():
     return {"status": 400, "body": error(400, "API key not valid. Please pass a valid API key.", [reason])}
 
 
-def quota(_):
+def day_limit():
     """The limit of a day. Its end is not told."""
     violation = {
         "quotaMetric": "generativelanguage.googleapis.com/generate_content_free_tier_requests",

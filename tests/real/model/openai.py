@@ -10,14 +10,18 @@ def bad_key():
     return {"status": 401, "body": error(401, "Incorrect API key provided: none-is-ne*ded.", "invalid_api_key")}
 
 
-def usage_limit(resets_at):
+def plan_limit(resets_at):
     """The limit of a subscription."""
+    headers = {
+        "x-codex-primary-used-percent": "100",
+        "x-codex-primary-window-minutes": "300",
+        "x-codex-primary-reset-at": resets_at,
+    }
     detail = {"type": "usage_limit_reached", "message": "The usage limit has been reached", "plan_type": "plus"}
-    return {"status": 429, "body": {"error": detail | {"resets_at": resets_at}}}
+    return {"status": 429, "headers": headers, "body": {"error": detail | {"resets_at": resets_at}}}
 
 
-def no_credit():
-    """The limit of a key, which says nothing of its end."""
-    words = "You exceeded your current quota, please check your plan and billing details."
+def no_credit(headers=None, words="You exceeded your current quota, please check your plan and billing details."):
+    """The limit of a key, whose answer says nothing of its end."""
     detail = {"message": words, "type": "insufficient_quota", "param": None, "code": "insufficient_quota"}
-    return {"status": 429, "body": {"error": detail}}
+    return {"status": 429, "headers": headers, "body": {"error": detail}}

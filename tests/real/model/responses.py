@@ -3,10 +3,10 @@
 import json
 import time
 
-from .openai import bad_key, error, usage_limit
+from .openai import bad_key, error
 from .wire import event, halves, new_id
 
-__all__ = ["HALF_THE_TEXT", "accepts", "bad_key", "document", "error", "events", "quota", "read"]
+__all__ = ["HALF_THE_TEXT", "accepts", "bad_key", "document", "error", "events", "read"]
 
 HALF_THE_TEXT = 5
 
@@ -108,6 +108,3 @@ def of_item(index, item):
         *deltas,
         ("response.output_item.done", {"output_index": index, "item": item}),
     ]
-
-
-quota = usage_limit

@@ -7,9 +7,13 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::known::{Known, LEAKING};
 use super::launch::Launch;
-use super::{Agent, AgentSettings, Permissions, Surroundings, Turn, on_path};
+use super::{Agent, AgentSettings, Permissions, Surroundings, Turn, on_path, remedy};
 use crate::process::{self, Interrupt, Tool};
-use crate::record::{AgentEvent, AgentRun};
+use crate::record::{AgentEvent, AgentRun, FailureClass};
+
+/// What to do where Claude Code refuses to run as root.
+const ROOT: &str = "run as another user, or, in a container that you can lose, set IS_SANDBOX=1, or use permissions = \
+                    \"default\"";
 
 /// How long `--version` may take; some unpack themselves first.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -85,15 +89,12 @@ impl Adapter {
     }
 
     /// Claude Code gives no full permissions to root, unless the one word for yes is there.
-    fn refusal(&self, privilege: Privilege, surroundings: &Surroundings<'_>) -> Option<&'static str> {
+    fn refusal(&self, privilege: Privilege, surroundings: &Surroundings<'_>) -> Option<String> {
         let is_refused = self.known.name == "claude"
             && privilege == Privilege::Root
             && self.permissions == Permissions::Full
             && self.variable("IS_SANDBOX", surroundings).as_deref() != Some("1");
-        is_refused.then_some(
-            "agent `claude` refuses full permissions to root\nhint: run as another user, or, in a container that you \
-             can lose, set IS_SANDBOX=1, or use permissions = \"default\"",
-        )
+        is_refused.then(|| format!("agent `claude` refuses full permissions to root\nhint: {ROOT}"))
     }
 }
 
@@ -115,6 +116,19 @@ impl Agent for Adapter {
             tool = tool.env(name, value);
         }
         first_version(&String::from_utf8_lossy(&tool.read().ok()?))
+    }
+
+    fn remedy(&self, class: FailureClass) -> String {
+        let Known { name, sign_in, install, .. } = self.known;
+        if class == FailureClass::Auth {
+            format!("{sign_in}, and run again")
+        } else if class == FailureClass::NotInstalled {
+            format!("install it ({install}), or choose another agent with --agent NAME")
+        } else if class == FailureClass::Refused && *name == "claude" {
+            ROOT.to_owned()
+        } else {
+            remedy::of(class)
+        }
     }
 
     fn check(&self, surroundings: &Surroundings<'_>) -> Result<()> {

@@ -7,6 +7,7 @@ pub mod final_message;
 mod known;
 mod launch;
 mod lines;
+mod remedy;
 pub mod script;
 mod scripted;
 mod stream;
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
 use crate::process::{Interrupt, Limits, Marker};
-use crate::record::{AgentEvent, AgentRun};
+use crate::record::{AgentEvent, AgentRun, FailureClass};
 
 use adapter::Adapter;
 use command::Command;
@@ -38,6 +39,11 @@ pub trait Agent {
 
     /// Whether it can be run here at all; an error says what to do.
     fn check(&self, surroundings: &Surroundings<'_>) -> Result<()>;
+
+    /// What the user can do where it failed in a way that no second try mends.
+    fn remedy(&self, class: FailureClass) -> String {
+        remedy::of(class)
+    }
 
     /// Gives it one prompt, and waits for its end. What it does meanwhile is said, as far as it tells.
     fn run(

@@ -160,9 +160,10 @@ pub struct SettingArgs {
     /// Model that the agent is asked to use
     #[arg(short, long, value_name = "MODEL", value_parser = start::setting("model"))]
     pub model: Option<String>,
-    /// Agent to run [default: spec-kit's, or the only one installed]
+    /// Agent to run; a second one works where the quota of the first is used up (can be repeated) [default:
+    /// spec-kit's, or the only one installed]
     #[arg(long, visible_alias = "agent-cli", value_name = "NAME", value_parser = start::setting("agent"))]
-    pub agent: Option<String>,
+    pub agent: Vec<String>,
     /// Command to run as the agent, with the prompt on its stdin
     #[arg(long, value_name = "CMD", conflicts_with = "agent")]
     pub agent_command: Option<String>,
@@ -187,6 +188,9 @@ pub struct SettingArgs {
     /// Time after which the loop starts no further iteration
     #[arg(long, value_name = "TIME", value_parser = start::setting("max-duration"))]
     pub max_duration: Option<String>,
+    /// Longest wait for an agent at its limit [default: 6h]
+    #[arg(long, value_name = "TIME", value_parser = start::setting("max-wait"))]
+    pub max_wait: Option<String>,
     /// Any setting, as `specify ralph config` lists them (can be repeated)
     #[arg(long, value_name = "KEY=VALUE", value_parser = start::pair)]
     pub set: Vec<(String, String)>,

@@ -100,7 +100,7 @@ pub fn start(
     {
         return all_done(feature, counts.done, voice);
     }
-    let ready = Ready::new(settings, caller).map_err(refusal)?;
+    let mut ready = Ready::new(settings, caller).map_err(refusal)?;
     ready.check(caller).map_err(refusal)?;
     let interrupt = Interrupt::install()?;
     let plan = ready.plan(store, feature, wish, &interrupt)?;

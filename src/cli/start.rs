@@ -122,10 +122,13 @@ pub(super) fn pair(text: &str) -> Result<(String, String)> {
 impl SettingArgs {
     /// The layer of the configuration that the flags are. A flag of its own wins over `--set`.
     pub fn flags(&self) -> Flags {
+        // Two flags are a list, as one flag with a comma is.
+        let agents = (!self.agent.is_empty()).then(|| self.agent.join(","));
         let named = [
             ("--max-iterations", "max-iterations", &self.max_iterations),
             ("--model", "model", &self.model),
-            ("--agent", "agent", &self.agent),
+            ("--agent", "agent", &agents),
+            ("--max-wait", "max-wait", &self.max_wait),
             ("--validate", "validation.command", &self.validate),
             ("--timeout", "timeout", &self.timeout),
             ("--idle-timeout", "idle-timeout", &self.idle_timeout),

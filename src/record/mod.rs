@@ -10,6 +10,7 @@ mod refusal;
 mod session;
 mod task;
 mod timestamp;
+mod waiting;
 
 pub use event::{AgentEvent, Event};
 pub use ids::{ObjectId, SessionId};
@@ -24,6 +25,7 @@ pub use refusal::Refusal;
 pub use session::{Artifact, Session};
 pub use task::{Task, TaskCounts, TaskName};
 pub use timestamp::Timestamp;
+pub use waiting::Waiting;
 
 /// Version of the JSON shapes and trailers that this program writes; `Ralph-Schema` in every commit of ours.
 pub const SCHEMA: u32 = 1;

@@ -100,9 +100,17 @@ pub enum Limit {
     Tokens,
     Cost,
     Duration,
+    /// All agents are out for longer than the user wants to wait.
+    Wait,
 }
 
-words!(Limit { Iterations = "iterations", Tokens = "tokens", Cost = "cost", Duration = "duration" });
+words!(Limit {
+    Iterations = "iterations",
+    Tokens = "tokens",
+    Cost = "cost",
+    Duration = "duration",
+    Wait = "wait",
+});
 
 /// Where a session stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -200,7 +208,15 @@ words!(FailureClass {
 impl FailureClass {
     /// Whether trying again cannot help, so that the session should stop at once.
     pub fn is_unusable(self) -> bool {
-        matches!(self, Self::Auth | Self::Billing | Self::Model | Self::Refused | Self::NotInstalled)
+        matches!(
+            self,
+            Self::Auth | Self::Billing | Self::Model | Self::Context | Self::Refused | Self::NotInstalled
+        )
+    }
+
+    /// Whether it passes by itself, so that waiting helps. It is no failure of the task's.
+    pub fn is_passing(self) -> bool {
+        matches!(self, Self::Quota | Self::RateLimit | Self::Overloaded | Self::Network)
     }
 }
 

@@ -5,6 +5,7 @@
 //! files.
 
 mod append;
+mod control;
 mod disk;
 mod files;
 mod last;
@@ -21,6 +22,7 @@ mod spool;
 mod tests;
 
 pub use append::Conflict;
+pub use control::{Control, Stop, Wishes};
 pub use files::{FileProof, Manifest};
 pub use lock::{Holder, LoopLock};
 pub use message::Snapshot;

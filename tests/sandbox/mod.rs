@@ -125,6 +125,21 @@ impl Sandbox {
         self.write_settings()
     }
 
+    /// The agents of these names are shell scripts whose output is read as Claude's; the first is preferred.
+    pub fn agents_like_claude(&self, scripts: &[(&str, &str)]) -> &Self {
+        let mut names = Vec::new();
+        let mut tables = String::new();
+        for (name, script) in scripts {
+            self.write(&format!("{name}.sh"), script);
+            names.push(format!("{name:?}"));
+            tables.push_str(&format!(
+                "[agents.{name}]\ncommand = [\"sh\", \"{name}.sh\"]\nparser = \"claude\"\n"
+            ));
+        }
+        self.settings.borrow_mut().agent = format!("agent = [{}]\n\n{tables}", names.join(", "));
+        self.write_settings()
+    }
+
     /// The validation is this command.
     pub fn validate(&self, command: &str) -> &Self {
         self.settings.borrow_mut().validation = format!("validation.command = '''{command}'''\n");

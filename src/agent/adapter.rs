@@ -52,7 +52,6 @@ impl Adapter {
             prompt: known.prompt,
             parser: known.parser,
             model: settings.model.clone(),
-            codex_home: settings.codex_home.clone(),
         };
         Self { known, launch, permissions: settings.permissions }
     }

@@ -53,7 +53,6 @@ impl Command {
             prompt,
             parser: settings.parser,
             model: settings.model.clone(),
-            codex_home: settings.codex_home.clone(),
         };
         Ok(Self { name: name.clone(), launch })
     }

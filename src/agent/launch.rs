@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 
 use super::lines::{Lines, tail};
 use super::stream::{End, class_of_words, usage_file};
@@ -28,7 +28,6 @@ pub(super) struct Launch {
     pub prompt: PromptVia,
     pub parser: Parser,
     pub model: Option<String>,
-    pub codex_home: Option<Utf8PathBuf>,
 }
 
 impl Launch {
@@ -56,11 +55,7 @@ impl Launch {
         }
         lines.read_rest(&mut |line| stream.line(line, say)).context("read the agent's output")?;
 
-        let told = stream.finish(&End {
-            code: ended.exit.code,
-            stdout: turn.stdout,
-            codex_home: self.codex_home.as_deref(),
-        })?;
+        let told = stream.finish(&End { code: ended.exit.code, stdout: turn.stdout })?;
         let is_good = ended.exit.is_success() && told.is_success;
         let (failure_class, error) = match ended.exit.reason {
             _ if is_good => (None, None),

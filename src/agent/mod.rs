@@ -94,8 +94,6 @@ pub struct AgentSettings {
     pub env: Vec<(String, String)>,
     pub model: Option<String>,
     pub permissions: Permissions,
-    /// Where codex keeps its sessions, with the end of a limit in them.
-    pub codex_home: Option<Utf8PathBuf>,
 }
 
 /// The way of a prompt to an agent.
@@ -156,7 +154,6 @@ impl AgentSettings {
             env: Vec::new(),
             model: None,
             permissions: Permissions::default(),
-            codex_home: None,
         }
     }
 
@@ -164,16 +161,6 @@ impl AgentSettings {
     pub fn shell(command: &str) -> Self {
         let words = ["sh", "-c", command].map(str::to_owned);
         Self { command: Some(words.into()), ..Self::named("command") }
-    }
-
-    /// With what the user's environment says of where it keeps its sessions.
-    #[must_use]
-    pub fn in_environment(mut self, lookup: Lookup<'_>) -> Self {
-        let own = |name: &str| self.env.iter().rfind(|(set, _)| set == name).map(|(_, value)| value.clone());
-        let variable = |name: &str| own(name).or_else(|| lookup(name)).filter(|value| !value.is_empty());
-        let home = || variable("HOME").map(|home| Utf8PathBuf::from(home).join(".codex"));
-        self.codex_home = variable("CODEX_HOME").map(Utf8PathBuf::from).or_else(home);
-        self
     }
 
     /// The idle limit where the user sets none: a command of the user's may well be silent.
@@ -204,7 +191,7 @@ pub fn read_streams(output: &[u8]) {
         for line in output.split(|&byte| byte == b'\n') {
             stream.line(line, &mut |_| ());
         }
-        drop(stream.finish(&stream::End { code: 0, stdout: Utf8Path::new("/nowhere"), codex_home: None }));
+        drop(stream.finish(&stream::End { code: 0, stdout: Utf8Path::new("/nowhere") }));
     }
 }
 
@@ -286,25 +273,6 @@ mod tests {
             assert_eq!(settings.idle_by_default(), None);
         }
         assert_eq!(AgentSettings::named("claude").idle_by_default(), Some(Duration::from_secs(900)));
-    }
-
-    #[test]
-    fn codex_keeps_its_sessions_where_the_environment_says() {
-        let named = AgentSettings::named("codex");
-        let own = AgentSettings { env: vec![("CODEX_HOME".to_owned(), "/own".to_owned())], ..named.clone() };
-        let home = |settings: &AgentSettings, inherited: &[(&str, &str)]| {
-            let lookup = |name: &str| {
-                let found = inherited.iter().find(|(known, _)| *known == name);
-                found.map(|(_, value)| (*value).to_owned())
-            };
-            settings.clone().in_environment(&lookup).codex_home
-        };
-        let (user, codex) = (("HOME", "/home/ada"), ("CODEX_HOME", "/codex"));
-        assert_eq!(home(&named, &[]), None);
-        assert_eq!(home(&named, &[user]).unwrap(), "/home/ada/.codex");
-        assert_eq!(home(&named, &[user, ("CODEX_HOME", "")]).unwrap(), "/home/ada/.codex");
-        assert_eq!(home(&named, &[user, codex]).unwrap(), "/codex");
-        assert_eq!(home(&own, &[user, codex]).unwrap(), "/own");
     }
 
     #[test]

@@ -107,7 +107,7 @@ impl Ready {
         let mut agents: Vec<Prepared> = Vec::new();
         for name in names {
             if agents.iter().all(|known| known.settings.name != name) {
-                let settings = agent_settings(&config, &name).in_environment(&lookup);
+                let settings = agent_settings(&config, &name);
                 let agent = agent::build(&settings, &own_program)?;
                 agents.push(Prepared { settings, agent });
             }

@@ -1,14 +1,12 @@
 //! The events of `codex exec --json`.
 
-mod rollout;
-
 use anyhow::Result;
 use serde_json::Value;
 
 use super::calls::Calls;
 use super::failure::class_of;
 use super::{Answer, End, Stream, Told, each_event, inclusive_tokens, text};
-use crate::record::{AgentEvent, FailureClass, Tokens, summary};
+use crate::record::{AgentEvent, Tokens, summary};
 
 const TOKENS: [&str; 4] =
     ["input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens"];
@@ -16,7 +14,6 @@ const TOKENS: [&str; 4] =
 /// What the stream told so far.
 #[derive(Debug, Default)]
 pub(super) struct CodexStream {
-    thread: String,
     answer: Answer,
     tokens: Tokens,
     calls: Calls,
@@ -29,7 +26,6 @@ pub(super) struct CodexStream {
 impl CodexStream {
     fn event(&mut self, event: &Value, say: &mut dyn FnMut(AgentEvent)) {
         match text(event, "type") {
-            "thread.started" => text(event, "thread_id").clone_into(&mut self.thread),
             "turn.started" => self.is_complete = false,
             "item.started" => self.item_started(&event["item"], say),
             "item.completed" => self.item_completed(&event["item"], say),
@@ -99,17 +95,13 @@ impl Stream for CodexStream {
         each_event(line, &mut |event| self.event(event, say));
     }
 
-    fn finish(self: Box<Self>, end: &End<'_>) -> Result<Told> {
-        let error = self.trouble.map(|words| (class_of(None, &words), summary(&words)));
-        let is_limited = matches!(error, Some((FailureClass::Quota, _)));
-        let home = end.codex_home.filter(|_| is_limited);
+    fn finish(self: Box<Self>, _: &End<'_>) -> Result<Told> {
         Ok(Told {
             is_success: self.is_complete,
             final_text: self.answer.0,
             tokens: self.tokens,
             tool_calls: self.calls.into_list(),
-            error,
-            resets_at: home.and_then(|home| rollout::resets_at(home, &self.thread)),
+            error: self.trouble.map(|words| (class_of(None, &words), summary(&words))),
             ..Told::default()
         })
     }

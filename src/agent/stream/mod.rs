@@ -40,8 +40,6 @@ pub(super) trait Stream {
 pub(super) struct End<'a> {
     pub code: i32,
     pub stdout: &'a Utf8Path,
-    /// Where codex keeps its sessions, as far as is known.
-    pub codex_home: Option<&'a Utf8Path>,
 }
 
 /// What a whole stream says.

@@ -43,7 +43,7 @@ fn told(agent: &str, parser: Parser, case: &str, code: i32) -> (Told, Vec<AgentE
     let bytes = fs::read(&path).unwrap_or_else(|error| panic!("read {path}: {error}"));
     // Beside `happy.jsonl` stands what would be `happy.usage.json` beside a stdout called `happy`.
     let stdout = path.with_extension("");
-    told_of(parser, &bytes, &End { code, stdout: &stdout, codex_home: None })
+    told_of(parser, &bytes, &End { code, stdout: &stdout })
 }
 
 fn tokens_of(input: u64, cache_read: u64, cache_write: Option<u64>, output: u64) -> Tokens {
@@ -87,7 +87,7 @@ fn a_stream_that_ends_before_its_end_is_no_success() {
         let lines: Vec<&str> = text.lines().collect();
         for count in 0..lines.len() {
             let cut = format!("{}\n{}", lines[..count].join("\n"), &lines[count][..lines[count].len() / 2]);
-            let end = End { code: 0, stdout: Utf8Path::new("/nowhere/stdout"), codex_home: None };
+            let end = End { code: 0, stdout: Utf8Path::new("/nowhere/stdout") };
             let (told, _) = told_of(parser, cut.as_bytes(), &end);
             assert!(!told.is_success, "{agent}, {count} lines");
         }
@@ -148,7 +148,7 @@ fn what_the_agent_was_told_is_not_what_it_says() {
 
 #[test]
 fn gemini_says_with_its_code_what_it_says_nowhere_else() {
-    let end = |code| End { code, stdout: Utf8Path::new("/nowhere/stdout"), codex_home: None };
+    let end = |code| End { code, stdout: Utf8Path::new("/nowhere/stdout") };
     for (code, class) in [(41, FailureClass::Auth), (55, FailureClass::Refused)] {
         let (told, _) = told_of(Parser::Gemini, b"", &end(code));
         assert_eq!(told.error, Some((class, String::new())));
@@ -172,25 +172,6 @@ fn a_limit_with_a_time_says_when_it_ends() {
 }
 
 #[test]
-fn the_end_of_a_limit_of_codex_stands_beside_its_stream() {
-    let folder = tempfile::tempdir().unwrap();
-    let home = Utf8Path::from_path(folder.path()).unwrap();
-    let day = home.join("sessions/2026/11/22");
-    fs::create_dir_all(&day).unwrap();
-    let limits = r#"{"payload":{"type":"token_count","rate_limits":{"primary":{"used_percent":100.0,"resets_at":90}}}}"#;
-    fs::write(day.join("rollout-2026-11-22T02-10-39-t-1.jsonl"), limits).unwrap();
-    let end = End { code: 1, stdout: Utf8Path::new("/nowhere/stdout"), codex_home: Some(home) };
-    let quota = "You’ve hit your usage limit. Try again at 2:10 AM.";
-    for (words, resets_at) in [(quota, Some(Timestamp::from_seconds(90))), ("Connection refused", None)] {
-        let stream = format!(
-            "{{\"type\":\"thread.started\",\"thread_id\":\"t-1\"}}\n{{\"type\":\"turn.failed\",\"error\":{{\"message\":\"{words}\"}}}}"
-        );
-        let (told, _) = told_of(Parser::Codex, stream.as_bytes(), &end);
-        assert_eq!(told.resets_at, resets_at, "{words}");
-    }
-}
-
-#[test]
 fn copilot_without_its_file_has_unknown_tokens() {
     let (told, _) = told("copilot", Parser::Copilot, "tool-failure", 0);
     assert!(told.tokens.is_unknown());
@@ -198,7 +179,7 @@ fn copilot_without_its_file_has_unknown_tokens() {
     let stdout = Utf8PathBuf::from_path_buf(folder.path().join("stdout")).unwrap();
     for broken in ["", "{", "[]", r#"{"modelMetrics": 3}"#] {
         fs::write(usage_file(&stdout), broken).unwrap();
-        let (told, _) = told_of(Parser::Copilot, b"", &End { code: 0, stdout: &stdout, codex_home: None });
+        let (told, _) = told_of(Parser::Copilot, b"", &End { code: 0, stdout: &stdout });
         assert!(told.tokens.is_unknown(), "{broken}");
     }
 }
@@ -257,7 +238,7 @@ proptest! {
         bytes.truncate(cut.index(bytes.len() + 1));
         let reader = if is_own { agent } else { reader };
         let parser = STREAMS.into_iter().find(|(name, _)| *name == reader).map_or(Parser::Aider, |(_, parser)| parser);
-        let (told, said) = told_of(parser, &bytes, &End { code, stdout: Utf8Path::new("/nowhere/stdout"), codex_home: None });
+        let (told, said) = told_of(parser, &bytes, &End { code, stdout: Utf8Path::new("/nowhere/stdout") });
         // A byte that is no text becomes a character of three.
         prop_assert!(told.final_text.len() <= bytes.len() * 3 + 1);
         // Even silence may be told as one.
@@ -276,7 +257,7 @@ proptest! {
         for (agent, parser) in STREAMS {
             let text = fs::read_to_string(transcript(agent, "happy")).unwrap();
             let odd = numbers.replace_all(&text, format!(": {number}"));
-            told_of(parser, odd.as_bytes(), &End { code: 0, stdout: Utf8Path::new("/nowhere/stdout"), codex_home: None });
+            told_of(parser, odd.as_bytes(), &End { code: 0, stdout: Utf8Path::new("/nowhere/stdout") });
         }
     }
 }

@@ -39,6 +39,8 @@ class Agent:
     quota: Callable[[int], dict] = None
     limited: dict[str, str] = dataclasses.field(default_factory=dict)
     tells_reset: bool = False
+    # Seconds in which it gives up where every answer breaks off; some never do.
+    gives_up: int = 40
     # Scenes that it cannot play, and why.
     cannot: dict[str, str] = dataclasses.field(default_factory=dict)
 
@@ -182,6 +184,8 @@ def qwen_files(_):
         "privacy": {"usageStatisticsEnabled": False},
         "telemetry": {"enabled": False},
         "general": {"disableAutoUpdate": True, "enableAutoUpdate": False},
+        # Of a limit it thinks by itself that it will be over in ten minutes, and tries each minute.
+        "model": {"generationConfig": {"maxRetries": 2, "retryInitialDelayMs": 500}},
     }
     return {".qwen/settings.json": json.dumps(settings)}
 
@@ -262,7 +266,8 @@ AGENTS = [
         files=opencode_files,
         tools=opencode_tools(),
         # It tries six times by itself, and each time waits as long as it is told.
-        quota=lambda _: openai.no_credit({"retry-after": 2}),
+        quota=lambda _: openai.no_credit({"retry-after": 1}),
+        gives_up=25,
         tells_reset=True,
         tells_cost=True,
     ),
@@ -275,8 +280,7 @@ AGENTS = [
         environment=lambda url: {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{url}/v1", "QWEN_CODE_DISABLE_AUTOUPDATE": "1"},
         files=qwen_files,
         tools=qwen_tools(),
-        # Of any other it thinks that it will be over in ten minutes.
-        quota=lambda _: openai.no_credit(words="Free allocated quota exceeded."),
+        quota=lambda _: openai.no_credit(),
         untold=("cache_write",),
     ),
 ]

@@ -161,7 +161,7 @@ def cut(place):
     fault = {"fault": {"cut": "half"}, "text": text, "forever": True}
     place.model.scenario.play([fault])
     # Without a time for its end, the loop waits as long as it may.
-    place.start("--timeout", "40s", "--set", "max-wait=4s")
+    place.start("--timeout", f"{place.agent.gives_up}s", "--set", "max-wait=4s")
     place.loop.wait_for("waiting", "iteration_recorded")
     one, two = work_on(place, 1, FINAL_ONE), work_on(place, 2, FINAL_TWO)
     place.model.scenario.play(turns(place.agent, one + two))
@@ -179,8 +179,9 @@ def hang(place):
     """The model falls silent in the middle of an answer. The watchdog ends the run, and the next one does the task."""
     text = "I begin, and then I say nothing any more. " * 4
     place.model.scenario.play([{"fault": {"hang": "half"}, "text": text, "forever": True}])
-    place.start("--idle-timeout", "15s")
+    place.start("--idle-timeout", "12s")
     place.loop.wait_for("iteration_recorded")
+    check(place.requests(), "the agent asked nothing")
     one, two = work_on(place, 1, FINAL_ONE), work_on(place, 2, FINAL_TWO)
     place.model.scenario.play(turns(place.agent, one + two))
     _, records = finish_and_check(place, [one, two], first=2)

@@ -21,7 +21,8 @@ def plan_limit(resets_at):
     return {"status": 429, "headers": headers, "body": {"error": detail | {"resets_at": resets_at}}}
 
 
-def no_credit(headers=None, words="You exceeded your current quota, please check your plan and billing details."):
+def no_credit(headers=None):
     """The limit of a key, whose answer says nothing of its end."""
+    words = "You exceeded your current quota, please check your plan and billing details."
     detail = {"message": words, "type": "insufficient_quota", "param": None, "code": "insufficient_quota"}
     return {"status": 429, "headers": headers, "body": {"error": detail}}

@@ -184,3 +184,63 @@ fn what_no_second_try_mends_ends_the_session_with_a_remedy() {
         assert!(!scene.path("validated").exists(), "{class}: there is nothing to validate");
     }
 }
+
+#[test]
+fn an_agent_that_meets_one_error_after_the_other_is_stopped_and_the_error_tells_what_next() {
+    let retry = |error: &str| {
+        format!(
+            "while :; do echo '{{\"type\":\"system\",\"subtype\":\"api_retry\",\"error\":\"{error}\"}}'; sleep 0.01; done\n"
+        )
+    };
+    // What passes is waited for, and what does not is a failure like any.
+    let scene = Sandbox::new();
+    scene.agents_like_claude(&[("fake", &until(1, &retry("overloaded")))]);
+    let run = scene.ralph("--json").code(0);
+    assert_eq!(seconds(&run).len(), 1);
+    let iteration = scene.session().iteration(1);
+    assert_eq!((&iteration["exit_reason"], &iteration["exit"]["agent"]), (&json!("error_loop"), &json!(-1)));
+    assert_eq!(iteration["outcome"], "interrupted");
+
+    let scene = Sandbox::new();
+    scene.agents_like_claude(&[("fake", &until(1, &retry("odd")))]);
+    scene.ralph("").code(0).stdout_has("T001 failed (agent met one error after the other)");
+}
+
+#[test]
+fn codex_and_gemini_tell_when_they_are_back() {
+    // Codex in the file of its thread, as it says only "10:36 PM" elsewhere.
+    let scene = Sandbox::new();
+    let limit = r#"{"type":"event_msg","payload":{"type":"token_count","rate_limits":{"primary":{"used_percent":100.0,"resets_at":%s}}}}"#;
+    scene.program(
+        "codex",
+        &format!(
+            r#"[ "$1" = --version ] && {{ echo 1.2.3; exit 0; }}
+echo '{{"type":"thread.started","thread_id":"01a1-ffe5"}}'
+if [ "$RALPH_ITERATION" = 1 ]; then
+    folder="$HOME/.codex/sessions/2026/11/21"; mkdir -p "$folder"
+    now=$(date -u -d "$RALPH_TEST_CLOCK" +%s)
+    printf '{limit}\n' $((now + 4000)) > "$folder/rollout-2026-11-21T00-00-00-01a1-ffe5.jsonl"
+    echo '{{"type":"turn.failed","error":{{"message":"You’ve hit your usage limit, try again at 10:36 PM."}}}}'
+    exit 1
+fi
+sed -i 's/\[ \]/[x]/' "$RALPH_TASKS"
+echo '{{"type":"turn.completed","usage":{{}}}}'"#
+        ),
+    );
+    let run = scene.ralph("--agent codex --json").code(0);
+    assert!((3900..4003).contains(&seconds(&run)[0]), "{:?}", seconds(&run));
+
+    let scene = Sandbox::new();
+    scene.program(
+        "gemini",
+        r#"[ "$1" = --version ] && { echo 1.2.3; exit 0; }
+if [ "$RALPH_ITERATION" = 1 ]; then
+    echo '{"type":"result","status":"error","error":{"message":"Quota exceeded. Suggested retry after 5400s."}}'
+    exit 173
+fi
+sed -i 's/\[ \]/[x]/' "$RALPH_TASKS"
+echo '{"type":"result","status":"success","stats":{}}'"#,
+    );
+    let run = scene.ralph("--agent gemini --json").code(0);
+    assert!((5390..5403).contains(&seconds(&run)[0]), "{:?}", seconds(&run));
+}

@@ -7,7 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::known::{Known, LEAKING};
 use super::launch::Launch;
-use super::{Agent, AgentSettings, Permissions, Surroundings, Turn, on_path, remedy};
+use super::{Agent, AgentSettings, Lookup, Permissions, Surroundings, Turn, on_path, remedy};
 use crate::process::{self, Interrupt, Tool};
 use crate::record::{AgentEvent, AgentRun, FailureClass};
 
@@ -26,7 +26,7 @@ pub(super) struct Adapter {
 }
 
 impl Adapter {
-    pub(super) fn new(known: &'static Known, settings: &AgentSettings) -> Self {
+    pub(super) fn new(known: &'static Known, settings: &AgentSettings, lookup: Lookup<'_>) -> Self {
         let permissions = match settings.permissions {
             Permissions::Full => known.full,
             Permissions::Default => known.default,
@@ -52,6 +52,7 @@ impl Adapter {
             prompt: known.prompt,
             parser: known.parser,
             model: settings.model.clone(),
+            codex_home: (known.name == "codex").then(|| codex_home(settings, lookup)).flatten(),
         };
         Self { known, launch, permissions: settings.permissions }
     }
@@ -95,6 +96,15 @@ impl Adapter {
             && self.variable("IS_SANDBOX", surroundings).as_deref() != Some("1");
         is_refused.then(|| format!("agent `claude` refuses full permissions to root\nhint: {ROOT}"))
     }
+}
+
+fn codex_home(settings: &AgentSettings, lookup: Lookup<'_>) -> Option<Utf8PathBuf> {
+    let variable = |name: &str| {
+        let set = settings.env.iter().rfind(|(set, _)| set == name);
+        set.map(|(_, value)| value.clone()).or_else(|| lookup(name))
+    };
+    let own = variable("CODEX_HOME").map(Utf8PathBuf::from);
+    own.or_else(|| variable("HOME").map(|home| Utf8Path::new(&home).join(".codex")))
 }
 
 /// As whom we run.
@@ -160,7 +170,7 @@ mod tests {
     fn adapter(name: &str, permissions: Permissions, model: Option<&str>) -> Adapter {
         let settings =
             AgentSettings { permissions, model: model.map(str::to_owned), ..AgentSettings::named(name) };
-        Adapter::new(known::find(name).unwrap(), &settings)
+        Adapter::new(known::find(name).unwrap(), &settings, &|_| None)
     }
 
     #[test]
@@ -225,10 +235,11 @@ mod tests {
     fn what_another_agent_set_is_taken_away_and_what_the_user_sets_wins() {
         let mut settings = AgentSettings::named("claude");
         settings.env = vec![("DISABLE_AUTOUPDATER".to_owned(), "0".to_owned())];
-        let launch = Adapter::new(known::find("claude").unwrap(), &settings).launch;
+        let launch = Adapter::new(known::find("claude").unwrap(), &settings, &|_| None).launch;
         assert!(launch.removed.contains(&"CLAUDECODE".to_owned()));
         assert_eq!(launch.environment.last().unwrap().1, "0");
-        assert_eq!(launch.defaults, [("CLAUDE_CODE_MAX_RETRIES".to_owned(), "3".to_owned())]);
+        let names: Vec<_> = launch.defaults.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["CLAUDE_CODE_MAX_RETRIES", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"]);
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub(super) static KNOWN: [Known; 11] = [
         parser: Parser::Claude,
         set: &[("DISABLE_AUTOUPDATER", "1")],
         // By default it tries a wrong key for three minutes. The loop itself knows how to wait.
-        defaults: &[("CLAUDE_CODE_MAX_RETRIES", "3")],
+        defaults: &[("CLAUDE_CODE_MAX_RETRIES", "3"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
     },
     Known {
         name: "codex",

@@ -108,7 +108,7 @@ impl Ready {
         for name in names {
             if agents.iter().all(|known| known.settings.name != name) {
                 let settings = agent_settings(&config, &name);
-                let agent = agent::build(&settings, &own_program)?;
+                let agent = agent::build(&settings, &own_program, &lookup)?;
                 agents.push(Prepared { settings, agent });
             }
         }
@@ -145,7 +145,8 @@ impl Ready {
     fn candidates(&self) -> Vec<Candidate<'_>> {
         let wall = self.config.timeout.unwrap_or(UNLIMITED);
         let idle = |settings: &AgentSettings| match settings.idle_by_default() {
-            Some(_) => self.config.idle_timeout,
+            Some(_) if self.config.is_set("idle-timeout") => self.config.idle_timeout,
+            Some(by_default) => Some(by_default),
             None => self.config.silence_of_commands(),
         };
         let agents = self.agents.iter();

@@ -15,7 +15,7 @@ mod portable;
 use portable as system;
 mod tool;
 
-pub use child::{Child, Ended, Limits};
+pub use child::{Child, Ended, Limits, Pulse};
 pub use family::{Marker, sweep};
 pub use interrupt::Interrupt;
 pub use replace::replace;

@@ -267,6 +267,7 @@ impl Iteration {
             (Some(ExitReason::Timeout), -1) => format!("{who} timed out"),
             (Some(ExitReason::IdleTimeout), -1) => format!("{who} fell silent"),
             (Some(ExitReason::OutputLimit), -1) => format!("{who} wrote too much"),
+            (Some(ExitReason::ErrorLoop), -1) => format!("{who} met one error after the other"),
             (Some(ExitReason::StartFailed), -1) => format!("{who} could not be started"),
             _ => format!("{who} exited {code}"),
         };

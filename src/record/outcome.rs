@@ -142,6 +142,8 @@ pub enum ExitReason {
     IdleTimeout,
     /// One of its streams grew past the limit.
     OutputLimit,
+    /// It met one error after the other, and did not give up by itself.
+    ErrorLoop,
     /// It could not be started; its stderr says why.
     StartFailed,
     /// The user stopped the session.
@@ -152,6 +154,7 @@ words!(ExitReason {
     Timeout = "timeout",
     IdleTimeout = "idle_timeout",
     OutputLimit = "output_limit",
+    ErrorLoop = "error_loop",
     StartFailed = "start_failed",
     Interrupted = "interrupted",
 });

@@ -112,7 +112,7 @@ impl Roster {
         place.cuts = place.cuts.saturating_add(1);
         // A time that is over by our clock says nothing.
         let told = told.filter(|told| *told > now);
-        let until = told.map_or_else(|| later(now, pause), |told| later(told, MARGIN));
+        let until = told.map_or_else(|| now.plus(pause), |told| told.plus(MARGIN));
         place.out = Some(Out { until, class, message, is_told: told.is_some() });
     }
 
@@ -127,10 +127,6 @@ impl Roster {
     pub fn waited(&mut self, time: Duration) {
         self.waited = self.waited.saturating_add(time);
     }
-}
-
-fn later(time: Timestamp, by: Duration) -> Timestamp {
-    Timestamp::from_seconds(time.seconds().saturating_add(i64::try_from(by.as_secs()).unwrap_or(i64::MAX)))
 }
 
 fn span(from: Timestamp, to: Timestamp) -> Duration {

@@ -115,8 +115,8 @@ impl Running<'_> {
         if let Err(error) = self.control.tell_waiting(waiting) {
             self.warn(format!("others cannot see that the loop waits: {error:#}"));
         }
-        let end = now.seconds().saturating_add(i64::try_from(time.as_secs()).unwrap_or(i64::MAX));
-        while self.plan.interrupt.signal().is_none() && self.plan.clock.now().seconds() < end {
+        let end = now.plus(time);
+        while self.plan.interrupt.signal().is_none() && self.plan.clock.now() < end {
             self.plan.interrupt.pause(LOOK);
         }
         if let Err(error) = self.control.no_longer_waiting() {

@@ -184,8 +184,6 @@ def qwen_files(_):
         "privacy": {"usageStatisticsEnabled": False},
         "telemetry": {"enabled": False},
         "general": {"disableAutoUpdate": True, "enableAutoUpdate": False},
-        # Of a limit it thinks by itself that it will be over in ten minutes, and tries each minute.
-        "model": {"generationConfig": {"maxRetries": 2, "retryInitialDelayMs": 500}},
     }
     return {".qwen/settings.json": json.dumps(settings)}
 
@@ -280,7 +278,7 @@ AGENTS = [
         environment=lambda url: {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{url}/v1", "QWEN_CODE_DISABLE_AUTOUPDATE": "1"},
         files=qwen_files,
         tools=qwen_tools(),
-        quota=lambda _: openai.no_credit(),
+        quota=openai.named_limit,
         untold=("cache_write",),
     ),
 ]

@@ -1,5 +1,7 @@
 """Errors as both of OpenAI's APIs tell them."""
 
+import time
+
 
 def error(status, text, code=None):
     kind = "server_error" if status >= 500 else "invalid_request_error"
@@ -26,3 +28,10 @@ def no_credit(headers=None):
     words = "You exceeded your current quota, please check your plan and billing details."
     detail = {"message": words, "type": "insufficient_quota", "param": None, "code": "insufficient_quota"}
     return {"status": 429, "headers": headers, "body": {"error": detail}}
+
+
+def named_limit(resets_at):
+    """A limit whose answer says in words when it ends."""
+    moment = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(resets_at))
+    words = f"Hour allocated quota exceeded. It will reset at {moment}."
+    return {"status": 429, "body": {"error": {"message": words, "type": "insufficient_quota", "code": "insufficient_quota"}}}

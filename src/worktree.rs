@@ -142,6 +142,14 @@ impl WorkTree {
         commits.filter(|(_, seconds)| is_recent(seconds)).map(|(id, _)| id.parse()).collect()
     }
 
+    /// Variables with which a git of the user's finds what [`WorkTree::contents`] wrote into `objects`.
+    pub fn with_objects(&self, objects: &Utf8Path) -> [(&'static str, String); 2] {
+        [
+            ("GIT_OBJECT_DIRECTORY", objects.to_string()),
+            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", self.alternates()),
+        ]
+    }
+
     fn git(&self) -> Tool {
         // Named outright: the user may have called us with a GIT_DIR that no search from here would find.
         let git = Tool::git(&self.top)

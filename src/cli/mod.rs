@@ -5,9 +5,11 @@ mod agents;
 mod caller;
 mod config;
 mod demo;
+mod diff;
 mod exit_code;
 mod forward;
 mod help;
+mod iterations;
 mod log;
 mod output;
 mod place;
@@ -27,7 +29,7 @@ use std::ffi::OsString;
 use camino::Utf8PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
-use crate::record::SessionId;
+use crate::record::{IterationName, SessionName};
 
 pub use exit_code::ExitCode;
 
@@ -86,6 +88,9 @@ enum Action {
     /// Show one iteration
     #[command(after_help = help::SHOW)]
     Show(ShowArgs),
+    /// Show the code between two iterations, or between one and the work tree
+    #[command(after_help = help::DIFF)]
+    Diff(DiffArgs),
     /// Write progress.txt anew from the record
     #[command(after_help = help::REBUILD)]
     Rebuild(RebuildArgs),
@@ -125,7 +130,7 @@ pub struct RunArgs {
 pub struct ResumeArgs {
     /// Session to take up [default: the latest that did not complete]
     #[arg(value_name = "SESSION")]
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
@@ -199,7 +204,7 @@ pub struct ReadArgs {
     pub json: Json,
     /// Session [default: the latest]
     #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
@@ -239,19 +244,22 @@ pub struct LogArgs {
     pub json: Json,
     /// Only this session [default: all]
     #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
     /// Only this feature, by path or by name [default: all]
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
 }
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("part").args(["stdout", "stderr", "prompt", "agent", "tasks", "json"]))]
-#[expect(clippy::struct_excessive_bools, reason = "six flags of which one can be given: see `part`")]
+#[command(group = ArgGroup::new("part").args(["patch", "stdout", "stderr", "prompt", "agent", "tasks", "json"]))]
+#[expect(clippy::struct_excessive_bools, reason = "seven flags of which one can be given: see `part`")]
 pub struct ShowArgs {
-    /// Number of the iteration [default: the latest]
-    #[arg(value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub iteration: Option<u32>,
+    /// Iteration: 5, @~2, T004, SESSION:5 [default: @, the last one]
+    #[arg(value_name = "N")]
+    pub iteration: Option<IterationName>,
+    /// Print what it changed, as git's own diff shows it
+    #[arg(short, long)]
+    patch: bool,
     /// Print the validation's stdout, byte for byte
     #[arg(long)]
     stdout: bool,
@@ -272,7 +280,7 @@ pub struct ShowArgs {
     json: bool,
     /// Session [default: the latest]
     #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
@@ -282,6 +290,7 @@ pub struct ShowArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     Summary,
+    Patch,
     Json,
     Stdout,
     Stderr,
@@ -293,6 +302,7 @@ pub enum Part {
 impl ShowArgs {
     pub fn part(&self) -> Part {
         let chosen = [
+            (self.patch, Part::Patch),
             (self.stdout, Part::Stdout),
             (self.stderr, Part::Stderr),
             (self.prompt, Part::Prompt),
@@ -302,6 +312,31 @@ impl ShowArgs {
         ];
         chosen.into_iter().find(|(is_given, _)| *is_given).map_or(Part::Summary, |(_, part)| part)
     }
+}
+
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// Iteration: 5, @~2, T004, SESSION:5; 0 is what was there before the first
+    #[arg(value_name = "A")]
+    pub from: IterationName,
+    /// Another iteration [default: the work tree]
+    #[arg(value_name = "B")]
+    pub to: Option<IterationName>,
+    /// Print how much changed in each file
+    #[arg(long)]
+    pub stat: bool,
+    /// Print the names of the files that changed
+    #[arg(long, conflicts_with = "stat")]
+    pub name_only: bool,
+    /// Session of the iterations [default: the latest]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    /// Only these files and folders [default: all but progress.txt]
+    #[arg(last = true, value_name = "PATHS")]
+    pub paths: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
@@ -109,6 +109,17 @@ impl LoopLock {
             }
         }
         Ok(holders)
+    }
+}
+
+/// Takes the lock on a file, if nobody has it. It is held as long as what comes back lives.
+pub(super) fn hold(path: &Utf8Path) -> Result<Option<File>> {
+    let open = || File::options().write(true).create(true).truncate(false).open(path);
+    let file = open().with_context(|| format!("open {path}"))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("lock {path}")),
     }
 }
 

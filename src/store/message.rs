@@ -62,6 +62,12 @@ pub fn of_snapshot(snapshot: &Snapshot<'_>) -> String {
     )
 }
 
+/// Whether a message is that of a snapshot.
+pub fn is_of_snapshot(message: &str) -> bool {
+    let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    paragraph.starts_with("Ralph-Schema: ") && paragraph.lines().any(|line| line == "Ralph-Record: snapshot")
+}
+
 fn headline(subject: Subject<'_>) -> String {
     match subject {
         Subject::Iteration(iteration) => {

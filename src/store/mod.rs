@@ -16,6 +16,8 @@ mod read;
 mod refs;
 #[cfg(test)]
 mod samples;
+mod scratch;
+mod snapshots;
 mod spool;
 #[cfg(test)]
 mod tests;
@@ -31,6 +33,7 @@ pub use objects::{Quarantine, Signature};
 pub use put_back::Standing;
 pub use read::SessionLog;
 pub use refs::{SessionRefs, slug};
+pub use scratch::Scratch;
 pub use spool::{Begin, Draft, Place, Slot, Spool, names};
 
 use anyhow::{Result, anyhow};

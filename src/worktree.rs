@@ -5,6 +5,7 @@
 
 mod budget;
 mod credentials;
+mod restore;
 mod users_index;
 
 use std::collections::BTreeSet;
@@ -24,6 +25,8 @@ use crate::repository::Repository;
 use budget::{Budget, Candidate};
 use credentials::is_credentials;
 use users_index::Stamp;
+
+pub use restore::{Change, Paths, TreeEntry};
 
 /// How long git may take to list what is untracked, or to look into submodules.
 const LISTING: Duration = Duration::from_secs(60);
@@ -64,7 +67,7 @@ pub struct Workshop<'a> {
 }
 
 /// A path as git prints it: bytes, from the top of the work tree.
-type RawPath = Vec<u8>;
+pub type RawPath = Vec<u8>;
 
 impl WorkTree {
     pub fn new(repository: &Repository) -> Result<Self> {

@@ -19,4 +19,5 @@ mod settings;
 mod size;
 mod stop;
 mod together;
+mod travel;
 mod worst;

@@ -16,6 +16,7 @@ mod place;
 mod play_script;
 mod ready;
 mod rebuild;
+mod restore;
 mod run;
 mod sessions;
 mod settings;
@@ -91,6 +92,9 @@ enum Action {
     /// Show the code between two iterations, or between one and the work tree
     #[command(after_help = help::DIFF)]
     Diff(DiffArgs),
+    /// Bring the work tree back to what it was after an iteration
+    #[command(after_help = help::RESTORE)]
+    Restore(RestoreArgs),
     /// Write progress.txt anew from the record
     #[command(after_help = help::REBUILD)]
     Rebuild(RebuildArgs),
@@ -337,6 +341,35 @@ pub struct DiffArgs {
     /// Only these files and folders [default: all but progress.txt]
     #[arg(last = true, value_name = "PATHS")]
     pub paths: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "three flags that have nothing to do with each other")]
+pub struct RestoreArgs {
+    /// Iteration: 5, @~2, T004, SESSION:5; 0 is what was there before the first
+    #[arg(value_name = "N", required_unless_present = "undo")]
+    pub iteration: Option<IterationName>,
+    /// Only these files and folders
+    #[arg(value_name = "PATHS")]
+    pub paths: Vec<String>,
+    /// Restore tasks.md too
+    #[arg(long)]
+    pub tasks: bool,
+    /// Go on in the middle of a merge or rebase, and remove what no snapshot of the session has
+    #[arg(long)]
+    pub force: bool,
+    /// Print what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Take a restoration back [default: the last one]
+    #[arg(long, value_name = "NUMBER", num_args = 0..=1, conflicts_with_all = ["iteration", "paths", "tasks", "session", "feature"])]
+    pub undo: Option<Option<u32>>,
+    /// Session of the iteration [default: the latest]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -110,6 +110,11 @@ impl Tool {
     }
 
     #[must_use]
+    pub fn in_directory(self, directory: &Utf8Path) -> Self {
+        Self { directory: directory.as_os_str().to_owned(), ..self }
+    }
+
+    #[must_use]
     pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
         self.arguments.push(argument.into());
         self

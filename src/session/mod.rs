@@ -9,6 +9,7 @@ mod progress_file;
 mod prompting;
 mod recorder;
 mod recover;
+mod restore;
 
 use anyhow::Result;
 use camino::Utf8Path;
@@ -35,6 +36,7 @@ use recorder::Recorder;
 
 pub use prompting::Prompting;
 pub use recover::{expected_progress, rebuilt_of_all};
+pub use restore::{Force, Intent, Left, Planned, Restore, Target, Why};
 
 /// Everything that is decided before a session starts.
 pub struct Plan<'a> {

@@ -14,6 +14,7 @@ mod objects;
 mod put_back;
 mod read;
 mod refs;
+mod restore_point;
 #[cfg(test)]
 mod samples;
 mod scratch;
@@ -33,6 +34,7 @@ pub use objects::{Quarantine, Signature};
 pub use put_back::Standing;
 pub use read::SessionLog;
 pub use refs::{SessionRefs, slug};
+pub use restore_point::{Restoration, RestorePoint};
 pub use scratch::Scratch;
 pub use spool::{Begin, Draft, Place, Slot, Spool, names};
 

@@ -5,6 +5,7 @@
 
 mod budget;
 mod credentials;
+mod restore;
 mod users_index;
 
 use std::collections::BTreeSet;
@@ -24,6 +25,8 @@ use crate::repository::{Repository, as_alternate};
 use budget::{Budget, Candidate};
 use credentials::is_credentials;
 use users_index::Stamp;
+
+pub use restore::{Change, Paths, TreeEntry};
 
 /// How long git may take to list what is untracked, or to look into submodules.
 const LISTING: Duration = Duration::from_secs(60);
@@ -64,7 +67,7 @@ pub struct Workshop<'a> {
 }
 
 /// A path as git prints it: bytes, from the top of the work tree.
-type RawPath = Vec<u8>;
+pub type RawPath = Vec<u8>;
 
 impl WorkTree {
     pub fn new(repository: &Repository) -> Result<Self> {
@@ -140,6 +143,14 @@ impl WorkTree {
             |seconds: &str| seconds.parse::<i64>().is_ok_and(|seconds| seconds >= since.seconds());
         let commits = text.lines().filter_map(|line| line.split_once(' '));
         commits.filter(|(_, seconds)| is_recent(seconds)).map(|(id, _)| id.parse()).collect()
+    }
+
+    /// Variables with which a git of the user's finds what [`WorkTree::contents`] wrote into `objects`.
+    pub fn with_objects(&self, objects: &Utf8Path) -> [(&'static str, String); 2] {
+        [
+            ("GIT_OBJECT_DIRECTORY", objects.to_string()),
+            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", as_alternate(&self.common_dir.join("objects"))),
+        ]
     }
 
     fn git(&self) -> Tool {

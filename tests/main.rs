@@ -20,5 +20,6 @@ mod settings;
 mod size;
 mod stop;
 mod together;
+mod travel;
 mod waiting;
 mod worst;

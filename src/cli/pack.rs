@@ -79,6 +79,8 @@ impl<'a> Packer<'a> {
             | Event::IterationStarted { .. }
             | Event::AgentEvent { .. }
             | Event::ValidationFinished { .. }
+            | Event::Waiting { .. }
+            | Event::AgentChanged { .. }
             | Event::Warning { .. } => false,
         };
         let is_at_it = self.running.as_mut().is_some_and(|running| !running.is_over());

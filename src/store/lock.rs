@@ -123,6 +123,17 @@ impl LoopLock {
     }
 }
 
+/// Takes the lock on a file, if nobody has it. It is held as long as what comes back lives.
+pub(super) fn hold(path: &Utf8Path) -> Result<Option<File>> {
+    let open = || File::options().write(true).create(true).truncate(false).open(path);
+    let file = open().with_context(|| format!("open {path}"))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("lock {path}")),
+    }
+}
+
 fn read_holder(file: &mut impl Read) -> Option<Holder> {
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;

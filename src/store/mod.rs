@@ -16,8 +16,11 @@ mod pack;
 mod put_back;
 mod read;
 mod refs;
+mod restore_point;
 #[cfg(test)]
 mod samples;
+mod scratch;
+mod snapshots;
 mod spool;
 #[cfg(test)]
 mod tests;
@@ -35,6 +38,8 @@ pub use pack::{MANY_LOOSE, Packed};
 pub use put_back::Standing;
 pub use read::SessionLog;
 pub use refs::{SessionRefs, slug};
+pub use restore_point::{Restoration, RestorePoint};
+pub use scratch::Scratch;
 pub use spool::{Begin, Draft, Place, Slot, Spool, Tips, names};
 
 use anyhow::{Result, anyhow};

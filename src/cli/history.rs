@@ -5,7 +5,7 @@ use std::io::{Write, stderr};
 use anyhow::{Result, bail};
 
 use crate::progress::historical::Mode;
-use crate::session::{Memory, Recalled, Why, next_task};
+use crate::session::{Memory, Reason, Recalled, next_task};
 use crate::tasks::TaskList;
 use crate::view::history::{Shown, write};
 use crate::view::style::Paint;
@@ -16,6 +16,7 @@ use super::log::print_json;
 use super::output::{stdout, warn};
 use super::place::{self, refusal};
 use super::ready::{Settings, Wish};
+use super::sessions::{self, Choice};
 use super::{HistoryArgs, Json};
 
 pub fn run(args: &HistoryArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
@@ -30,15 +31,22 @@ pub fn run(args: &HistoryArgs, caller: &Caller, paint: Paint) -> Result<ExitCode
     let telling = settings.telling();
     let mut memory = Memory::load(&store, &feature)?;
     let budget = telling.settings.budget;
-    let recalled = memory.recall(&store, &task, args.session.as_ref(), &telling, budget)?;
+    let session = match &args.session {
+        Some(_) => {
+            let choice = Choice { session: args.session.clone(), feature: Some(feature.path.clone()) };
+            Some(sessions::latest(&store, &choice)?.id().clone())
+        }
+        None => None,
+    };
+    let recalled = memory.recall(&store, &task, session.as_ref(), &telling, budget)?;
     let shown = match &recalled {
         None => Shown { task: &task, mode: Mode::Off.as_str(), why: "history is off", budget, context: None },
         Some(Recalled { context, mode, why }) => Shown {
             task: &task,
             mode: mode.as_str(),
             why: match why {
-                Why::Asked => "as set",
-                Why::Failures(_) => "turned on by failures in a row",
+                Reason::Asked => "as set",
+                Reason::Failures(_) => "turned on by failures in a row",
             },
             budget,
             context: Some(context),

@@ -4,6 +4,7 @@ mod event;
 mod facts;
 mod ids;
 mod iteration;
+mod iteration_name;
 mod log_entry;
 mod nearest;
 mod outcome;
@@ -11,6 +12,7 @@ mod refusal;
 mod session;
 mod task;
 mod timestamp;
+mod waiting;
 
 pub use event::{AgentEvent, Event};
 pub use facts::{CommandRun, FACTS_VERSION, Facts, Failing, Levels, Summary, ToolUse};
@@ -19,6 +21,7 @@ pub use iteration::{
     AgentRun, Claim, Claims, Durations, Exits, Iteration, LeftOut, RedactionCount, Tokens, ToolCall,
     ToolKind, Validation, summary,
 };
+pub use iteration_name::{IterationName, SessionName, Which};
 pub use log_entry::{LogEntry, RecordKind};
 pub use nearest::nearest;
 pub use outcome::{ArtifactStatus, Exit, ExitReason, FailureClass, Limit, Outcome, Status, StopReason};
@@ -26,6 +29,7 @@ pub use refusal::Refusal;
 pub use session::{Artifact, Session};
 pub use task::{Task, TaskCounts, TaskName};
 pub use timestamp::Timestamp;
+pub use waiting::Waiting;
 
 /// Version of the JSON shapes and trailers that this program writes; `Ralph-Schema` in every commit of ours.
 pub const SCHEMA: u32 = 1;

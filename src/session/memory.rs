@@ -23,9 +23,9 @@ const FAILURES: u32 = 2;
 
 /// Whether the user has a say in the mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Choice {
+pub enum Decided {
     /// The mode is what somebody set.
-    Made,
+    ByUser,
     /// Nobody set a mode: it is off until a task fails again and again.
     Open,
 }
@@ -34,7 +34,7 @@ pub enum Choice {
 #[derive(Debug, Clone)]
 pub struct Telling {
     pub settings: HistorySettings,
-    pub choice: Choice,
+    pub decided: Decided,
 }
 
 /// The iterations of a feature.
@@ -47,9 +47,9 @@ pub struct Memory {
     over_sessions: History,
 }
 
-/// Why a prompt has a historical context.
+/// Reason a prompt has a historical context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum Reason {
     Asked,
     /// The task failed so often in a row.
     Failures(u32),
@@ -60,7 +60,7 @@ pub enum Why {
 pub struct Recalled {
     pub context: HistoricalContext,
     pub mode: Mode,
-    pub why: Why,
+    pub why: Reason,
 }
 
 impl Memory {
@@ -113,10 +113,10 @@ impl Memory {
         budget: usize,
     ) -> Result<Option<Recalled>> {
         let failures = self.over_sessions.failures_over_sessions(&task.name);
-        let (mode, why) = match (telling.settings.mode, telling.choice) {
-            (Mode::Off, Choice::Open) if failures >= FAILURES => (Mode::Smart, Why::Failures(failures)),
+        let (mode, why) = match (telling.settings.mode, telling.decided) {
+            (Mode::Off, Decided::Open) if failures >= FAILURES => (Mode::Smart, Reason::Failures(failures)),
             (Mode::Off, _) => return Ok(None),
-            (mode, _) => (mode, Why::Asked),
+            (mode, _) => (mode, Reason::Asked),
         };
         let settings = HistorySettings { mode, budget, ..telling.settings.clone() };
         let past = self.past(store)?;

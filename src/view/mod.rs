@@ -3,6 +3,7 @@
 pub mod history;
 pub mod live;
 pub mod log;
+pub mod restore;
 pub mod show;
 pub mod status;
 pub mod style;

@@ -93,6 +93,12 @@ impl<'a> Call<'a> {
         self
     }
 
+    /// On the clock of the machine, where time passes by itself.
+    pub fn in_real_time(mut self) -> Self {
+        self.variables.retain(|(name, _)| name != "RALPH_TEST_CLOCK");
+        self
+    }
+
     pub fn dir(mut self, directory: impl AsRef<Path>) -> Self {
         self.directory = self.sandbox.repo.join(directory);
         self

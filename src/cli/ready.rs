@@ -73,9 +73,12 @@ impl Settings {
 }
 
 fn strategy(config: &Config) -> SystemCapturedProgress {
-    let choice = if config.progress.tail { Choice::BlindTail } else { Choice::Excerpt };
     SystemCapturedProgress::with_limits(config.progress.max_entries, config.progress.max_chars)
-        .with_choice(choice)
+        .with_choice(choice(config.progress.tail))
+}
+
+fn choice(is_tail: bool) -> Choice {
+    if is_tail { Choice::BlindTail } else { Choice::Excerpt }
 }
 
 /// Everything of a plan that the project and the settings decide.
@@ -143,6 +146,7 @@ impl Ready {
             },
             progress: Box::new(strategy(&self.config)),
             excerpt_chars: progress.max_chars,
+            choice: choice(progress.tail),
             limits: Limits {
                 max_iterations: limits.max_iterations,
                 skip_after: limits.skip_after.unwrap_or(u32::MAX),

@@ -9,6 +9,7 @@ mod progress_file;
 mod prompting;
 mod recorder;
 mod recover;
+mod window;
 
 use anyhow::Result;
 use camino::Utf8Path;
@@ -19,7 +20,7 @@ use crate::clock::Clock;
 use crate::feature::Feature;
 use crate::history::History;
 use crate::process::{Interrupt, Limits as ChildLimits, Marker};
-use crate::progress::{IterationContext, ProgressStrategy};
+use crate::progress::{Choice, IterationContext, ProgressStrategy};
 use crate::prompt::Template;
 use crate::record::{
     Artifact, ArtifactStatus, Durations, Event, Limit, Refusal, SCHEMA, Session, SessionId, Status,
@@ -35,6 +36,7 @@ use recorder::Recorder;
 
 pub use prompting::Prompting;
 pub use recover::{expected_progress, rebuilt_of_all};
+pub use window::Window;
 
 /// Everything that is decided before a session starts.
 pub struct Plan<'a> {
@@ -50,6 +52,8 @@ pub struct Plan<'a> {
     pub progress: Box<dyn ProgressStrategy>,
     /// How much of an output the journal and the prompt show, in characters.
     pub excerpt_chars: usize,
+    /// Which part of it that is.
+    pub choice: Choice,
     pub limits: Limits,
     pub completion: Completion,
     pub untick: Untick,
@@ -408,7 +412,7 @@ fn take_up(
         let iteration = plan.store.iteration(entry)?;
         add_totals(session, &iteration);
         history.push(&iteration);
-        let context = iterate::context_of(plan.store, entry, &iteration)?;
+        let context = iterate::context_of(plan.store, entry, &iteration, &plan.project_root)?;
         remember(plan.progress.as_mut(), context);
     }
     Ok(next)

@@ -77,3 +77,9 @@ Examples:
   specify ralph config
   git config ralph.maxIterations 20
   SPECKIT_RALPH_TIMEOUT=2h specify ralph";
+
+pub(super) const EXCERPT: &str = "\
+Examples:
+  npm test 2>&1 | specify ralph excerpt
+  specify ralph excerpt --stdout out.txt --stderr err.txt --exit-code 1 --max-chars 1000 --json
+  specify ralph excerpt --batch inputs.jsonl --neighbours";

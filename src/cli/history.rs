@@ -5,7 +5,7 @@ use std::io::{Write, stderr};
 use anyhow::{Result, bail};
 
 use crate::progress::historical::Mode;
-use crate::session::{Memory, Reason, Recalled, next_task};
+use crate::session::{Reason, Recalled, next_task};
 use crate::tasks::TaskList;
 use crate::view::history::{Shown, write};
 use crate::view::style::Paint;
@@ -29,7 +29,7 @@ pub fn run(args: &HistoryArgs, caller: &Caller, paint: Paint) -> Result<ExitCode
         bail!("no open task can be picked: there is no next prompt\nhint: name a task with --task");
     };
     let telling = settings.telling();
-    let mut memory = Memory::load(&store, &feature)?;
+    let mut memory = settings.memory(&store, &feature)?;
     let budget = telling.settings.budget;
     let session = match &args.session {
         Some(_) => {

@@ -6,6 +6,7 @@ mod caller;
 mod config;
 mod demo;
 mod diff;
+mod excerpt;
 mod exit_code;
 mod forward;
 mod help;
@@ -110,6 +111,9 @@ enum Action {
     Config(ConfigArgs),
     /// List the known agents: which are here, and what the others need
     Agents(AgentsArgs),
+    /// Show what the next prompt would get of an output, and the fingerprint of its failure
+    #[command(after_help = help::EXCERPT)]
+    Excerpt(ExcerptArgs),
     /// Run the real loop on a throw-away project with a scripted agent
     Demo(DemoArgs),
     /// Play a script as an agent
@@ -445,6 +449,36 @@ pub struct PackArgs {
 
 #[derive(Debug, Args)]
 pub struct AgentsArgs {
+    #[command(flatten)]
+    pub json: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct ExcerptArgs {
+    /// File with what a command wrote to stdout [default: stdin]
+    #[arg(long, value_name = "FILE")]
+    pub stdout: Option<Utf8PathBuf>,
+    /// File with what it wrote to stderr
+    #[arg(long, value_name = "FILE")]
+    pub stderr: Option<Utf8PathBuf>,
+    /// Its exit code; 124 and -1 stand for a timeout
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub exit_code: Option<i32>,
+    /// The command, to be repeated in the JSON
+    #[arg(long, value_name = "CMD")]
+    pub command: Option<String>,
+    /// Folder that it ran in; paths are shown as seen from there [default: this folder]
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<Utf8PathBuf>,
+    /// Longest excerpt, in characters
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    pub max_chars: usize,
+    /// Many outputs: a file with a JSON object a line, of `id`, `stdout`, `stderr`, `exit_code` and `cwd`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["stdout", "stderr", "exit_code", "command", "cwd", "json"])]
+    pub batch: Option<Utf8PathBuf>,
+    /// For each of a batch, name the others, those most like it first
+    #[arg(long, requires = "batch")]
+    pub neighbours: bool,
     #[command(flatten)]
     pub json: Json,
 }

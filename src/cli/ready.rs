@@ -66,7 +66,7 @@ impl Settings {
     /// The prompt that a new session would begin with.
     pub fn next_prompt(&self, store: &Store, feature: &Feature, wish: &Wish) -> Result<Option<Prompt>> {
         self.template.check()?;
-        let mut memory = Memory::load(store, feature)?;
+        let mut memory = self.memory(store, feature)?;
         let mut progress = strategy(&self.config);
         for context in memory.newest(store, None, self.config.progress.max_entries)? {
             progress.record(&context);
@@ -83,6 +83,11 @@ impl Settings {
         prompting.next(wish.only.as_ref(), store, &mut memory)
     }
 
+    /// What is remembered of the feature.
+    pub fn memory(&self, store: &Store, feature: &Feature) -> Result<Memory> {
+        Memory::load(store, feature, &self.root)
+    }
+
     /// How older iterations are told.
     pub fn telling(&self) -> Telling {
         telling(&self.config)
@@ -90,9 +95,12 @@ impl Settings {
 }
 
 fn strategy(config: &Config) -> SystemCapturedProgress {
-    let choice = if config.progress.tail { Choice::BlindTail } else { Choice::Excerpt };
     SystemCapturedProgress::with_limits(config.progress.max_entries, config.progress.max_chars)
-        .with_choice(choice)
+        .with_choice(choice(config.progress.tail))
+}
+
+fn choice(is_tail: bool) -> Choice {
+    if is_tail { Choice::BlindTail } else { Choice::Excerpt }
 }
 
 fn capture_rules(config: &Config) -> Result<Rules> {
@@ -236,6 +244,7 @@ impl Ready {
             progress_entries: progress.max_entries,
             capture_rules: capture_rules(&self.config)?,
             excerpt_chars: progress.max_chars,
+            choice: choice(progress.tail),
             limits: Limits {
                 max_iterations: limits.max_iterations,
                 skip_after: limits.skip_after.unwrap_or(u32::MAX),

@@ -62,6 +62,7 @@ fn run(ralph: Ralph) -> Result<ExitCode> {
         Action::History(args) => super::history::run(&args, &caller, paint),
         Action::Config(args) => super::config::run(&args, &caller),
         Action::Pack(args) => super::pack::run(&args, &caller),
+        Action::Excerpt(args) => super::excerpt::run(&args, &caller),
         Action::Demo(args) => super::demo::run(&args, &caller, paint),
         Action::PlayScript(args) => super::play_script::run(&args, &caller).map(ExitCode::Played),
     }

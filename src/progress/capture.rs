@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use regex::{Regex, RegexBuilder};
 use serde::Serialize;
 
-use crate::record::{CommandRun, FACTS_VERSION, Facts, Outcome, ToolCall, ToolKind, ToolUse};
+use crate::record::{
+    CommandRun, FACTS_VERSION, Facts, Failing, Levels, Outcome, ToolCall, ToolKind, ToolUse,
+};
 
-use super::IterationContext;
 use super::markdown::one_line;
+use super::{Choice, Examined, Fingerprint, IterationContext};
 
 /// Longest excerpt that is kept, in characters.
 const EXCERPT_CHARS: usize = 1000;
@@ -19,6 +21,8 @@ const ROOM: usize = 16 * 1024;
 /// Most values that one rule of the user's yields.
 const MOST_OF_A_RULE: usize = 20;
 const MOST_WARNINGS: usize = 20;
+const MOST_ERRORS: usize = 20;
+const MOST_VALUES: usize = 6;
 
 /// The user's rules: what to pull out of outputs, by name.
 #[derive(Debug, Clone, Default)]
@@ -64,6 +68,8 @@ pub struct Evidence<'a> {
     pub final_text: &'a str,
     /// None where nothing ran to its end.
     pub context: Option<&'a IterationContext>,
+    /// The output of a validation, read through.
+    pub examined: Option<&'a Examined>,
 }
 
 /// The facts of an iteration, within the limit; what has no room is counted.
@@ -74,8 +80,12 @@ pub fn facts(evidence: Evidence<'_>, rules: &Rules) -> Facts {
     if let Some(context) = evidence.context {
         texts.extend([context.stdout.as_str(), context.stderr.as_str()]);
         if evidence.outcome == Outcome::Failure {
-            facts.excerpt = context.excerpt(EXCERPT_CHARS);
+            facts.excerpt = context.told_of(evidence.examined, Choice::Excerpt, EXCERPT_CHARS).excerpt;
             room.take(&facts.excerpt);
+            if let Some(examined) = evidence.examined.filter(|_| context.exit_code != 0) {
+                facts.levels = examined.fingerprint().map(levels);
+                facts.errors = room.keep(errors(examined));
+            }
         }
     }
     for (name, values) in rules.captured(&texts) {
@@ -114,6 +124,27 @@ impl Room {
         self.left_out += all - kept.len();
         kept
     }
+}
+
+fn levels(fingerprint: Fingerprint) -> Levels {
+    let Fingerprint { strict, loose, tool } = fingerprint;
+    Levels { strict, loose, tool }
+}
+
+/// The causes that a tool names, but for what only follows from others.
+fn errors(examined: &Examined) -> Vec<Failing> {
+    let troubles = examined.summaries().into_iter().filter(|trouble| trouble.stage != "echo");
+    troubles
+        .take(MOST_ERRORS)
+        .map(|trouble| Failing {
+            tool: trouble.tool.to_owned(),
+            id: short(trouble.id),
+            code: short(trouble.code),
+            message: short(trouble.message),
+            values: trouble.values.iter().take(MOST_VALUES).map(|value| short(value)).collect(),
+            file: short(trouble.file),
+        })
+        .collect()
 }
 
 fn commands(calls: &[ToolCall]) -> Vec<CommandRun> {
@@ -191,8 +222,13 @@ mod tests {
     }
 
     fn of(calls: &[ToolCall]) -> Facts {
-        let evidence =
-            Evidence { outcome: Outcome::Success, tool_calls: calls, final_text: "", context: None };
+        let evidence = Evidence {
+            outcome: Outcome::Success,
+            tool_calls: calls,
+            final_text: "",
+            context: None,
+            examined: None,
+        };
         facts(evidence, &Rules::default())
     }
 

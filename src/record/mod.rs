@@ -15,7 +15,7 @@ mod timestamp;
 mod waiting;
 
 pub use event::{AgentEvent, Event};
-pub use facts::{CommandRun, FACTS_VERSION, Facts, Failing, Levels, Summary, ToolUse};
+pub use facts::{CommandRun, FACTS_VERSION, Facts, Failing, Levels, Summarized, ToolUse};
 pub use ids::{ObjectId, SessionId};
 pub use iteration::{
     AgentRun, Claim, Claims, Durations, Exits, Iteration, LeftOut, RedactionCount, Tokens, ToolCall,

@@ -53,7 +53,7 @@ impl<'a> Running<'a> {
         if let Some(log) = &earlier {
             next = take_up(&mut plan, log, &mut session, &mut history)?;
         }
-        let memory = Memory::load(plan.store, plan.feature)?;
+        let memory = Memory::load(plan.store, plan.feature, &plan.project_root)?;
         for context in memory.newest(plan.store, Some(&id), plan.progress_entries)? {
             plan.progress.record(&context);
         }

@@ -1,13 +1,11 @@
 //! One iteration, from an open task to a record: prompt, agent, validation, judgement, record.
 
-use std::io::{Read, Seek, SeekFrom};
-
 use anyhow::{Context, Result};
 use camino::Utf8Path;
 
 use crate::agent::{Turn, final_message};
 use crate::progress::capture::{self, Evidence as Captured};
-use crate::progress::{Cut, IterationContext, excerpt_of, journal};
+use crate::progress::{Cut, IterationContext, journal};
 use crate::record::{
     AgentRun, Claims, Durations, Event, ExitReason, Exits, Facts, FailureClass, Iteration, LogEntry,
     ObjectId, Outcome, SCHEMA, Session, Task, TaskCounts, Timestamp, Tokens, Validation,
@@ -20,10 +18,11 @@ use super::judge::{self, Evidence, Verdict};
 use super::memory::Reason;
 use super::prompting::{Prompt, Turn as PromptTurn};
 use super::recorder::{Taken, redacted};
+use super::window::Window;
 use super::{Running, Untick, add_totals, remember};
 
-/// How much of the end of a stream is read for an excerpt, in bytes. Excerpts are a few hundred characters.
-const TAIL: usize = 64 * 1024;
+/// How much of the end of a recorded stream is read when a session is taken up again, in bytes.
+const TAIL: usize = 1 << 20;
 
 /// What came of an iteration, by the engine's own measure.
 struct Measured<'a> {
@@ -97,20 +96,24 @@ impl Running<'_> {
             Measured { run: &run, validation: validation.as_ref(), verdict, taken },
             ended_at,
         )?;
-        let context = live_context(&slot, &iteration, &run.final_text)?;
+        let context = live_context(&slot, &iteration, &run.final_text, &self.plan.project_root)?;
+        let examined = context.as_ref().and_then(IterationContext::examined);
         iteration.facts = capture::facts(
             Captured {
                 outcome: iteration.outcome,
                 tool_calls: &run.tool_calls,
                 final_text: &run.final_text,
                 context: context.as_ref(),
+                examined: examined.as_ref(),
             },
             &self.plan.capture_rules,
         );
-        let excerpt = context.as_ref().map(|IterationContext { stdout, stderr, cut, .. }| {
-            excerpt_of(stdout, stderr, *cut, self.plan.excerpt_chars)
-        });
-        let entry = journal::entry(&iteration, excerpt.as_deref().unwrap_or_default());
+        let mut excerpt = String::new();
+        if let Some(context) = context.as_ref().filter(|_| iteration.outcome == Outcome::Failure) {
+            let told = context.told_of(examined.as_ref(), self.plan.choice, self.plan.excerpt_chars);
+            (excerpt, iteration.fingerprint) = (told.excerpt, told.fingerprint);
+        }
+        let entry = journal::entry(&iteration, &excerpt);
         let commit = self.recorder.iteration(&slot, &iteration, &entry)?;
         self.recorded(&iteration, commit)?;
         remember(self.plan.progress.as_mut(), context);
@@ -409,7 +412,8 @@ pub(super) fn opened(
 /// None where nothing ran to its end.
 fn context_from(
     iteration: &Iteration,
-    read: &mut dyn FnMut(&str) -> Result<Tail>,
+    directory: &Utf8Path,
+    read: &mut dyn FnMut(&str) -> Result<Window>,
 ) -> Result<Option<IterationContext>> {
     let is_validated = iteration.exit.validation.is_some();
     let (exit_code, duration_ms) = if is_validated {
@@ -431,12 +435,8 @@ fn context_from(
         validation_command: iteration.validation_command.clone().filter(|_| is_validated),
         exit_code,
         exit_reason: iteration.exit_reason,
-        cut: match (stdout.is_cut, stderr.is_cut) {
-            (false, false) => Cut::Nothing,
-            (true, false) => Cut::Stdout,
-            (false, true) => Cut::Stderr,
-            (true, true) => Cut::Both,
-        },
+        cut: Cut::of(stdout.is_cut, stderr.is_cut),
+        directory: directory.to_string(),
         stdout: stdout.text,
         stderr: stderr.text,
         duration_ms: duration_ms.unwrap_or_default(),
@@ -444,27 +444,18 @@ fn context_from(
     }))
 }
 
-/// The end of a stream.
-#[derive(Debug, Default)]
-struct Tail {
-    text: String,
-    /// Whether there was more in front.
-    is_cut: bool,
-}
-
-impl Tail {
-    fn of(bytes: &[u8], is_cut: bool) -> Self {
-        Self { text: String::from_utf8_lossy(bytes).into_owned(), is_cut }
-    }
-}
-
 /// From the spool, right after the iteration.
-fn live_context(slot: &Slot, iteration: &Iteration, final_text: &str) -> Result<Option<IterationContext>> {
-    context_from(iteration, &mut |path| match path {
-        "validation/stdout" => tail_of(&slot.path(names::VALIDATION_STDOUT)),
-        "validation/stderr" => tail_of(&slot.path(names::VALIDATION_STDERR)),
-        "agent/stdout" => Ok(Tail::of(final_text.as_bytes(), false)),
-        _ => Ok(Tail::default()),
+fn live_context(
+    slot: &Slot,
+    iteration: &Iteration,
+    final_text: &str,
+    directory: &Utf8Path,
+) -> Result<Option<IterationContext>> {
+    context_from(iteration, directory, &mut |path| match path {
+        "validation/stdout" => window_of(&slot.path(names::VALIDATION_STDOUT)),
+        "validation/stderr" => window_of(&slot.path(names::VALIDATION_STDERR)),
+        "agent/stdout" => Ok(Window::whole(final_text.as_bytes())),
+        _ => Ok(Window::default()),
     })
 }
 
@@ -473,24 +464,18 @@ pub(super) fn context_of(
     store: &Store,
     entry: &LogEntry,
     iteration: &Iteration,
+    directory: &Utf8Path,
 ) -> Result<Option<IterationContext>> {
-    context_from(iteration, &mut |path| {
+    context_from(iteration, directory, &mut |path| {
         let (bytes, is_cut) = store.tail(&entry.commit, path, TAIL)?;
-        Ok(Tail::of(&bytes, is_cut))
+        Ok(Window::tail(&bytes, is_cut))
     })
 }
 
-fn tail_of(path: &Utf8Path) -> Result<Tail> {
-    let mut file = match std::fs::File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Tail::default()),
-        Err(error) => return Err(error).with_context(|| format!("read {path}")),
-    };
-    let length = file.metadata().with_context(|| format!("read {path}"))?.len();
-    let start = length.saturating_sub(TAIL as u64);
-    let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(start))
-        .and_then(|_| file.take(TAIL as u64).read_to_end(&mut bytes))
-        .with_context(|| format!("read {path}"))?;
-    Ok(Tail::of(&bytes, start > 0))
+fn window_of(path: &Utf8Path) -> Result<Window> {
+    match std::fs::File::open(path) {
+        Ok(file) => Window::of_file(file).with_context(|| format!("read {path}")),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Window::default()),
+        Err(error) => Err(error).with_context(|| format!("read {path}")),
+    }
 }

@@ -1,6 +1,7 @@
 //! What is remembered of the feature's earlier iterations, over all sessions.
 
 use anyhow::Result;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::feature::Feature;
 use crate::history::History;
@@ -45,6 +46,8 @@ pub struct Memory {
     /// Iterations that were recorded since.
     fresh: Vec<Iteration>,
     over_sessions: History,
+    /// Where validations ran; paths in their outputs are shown as seen from there.
+    root: Utf8PathBuf,
 }
 
 /// Reason a prompt has a historical context.
@@ -65,11 +68,11 @@ pub struct Recalled {
 
 impl Memory {
     /// What the records of all sessions say of a feature.
-    pub fn load(store: &Store, feature: &Feature) -> Result<Self> {
+    pub fn load(store: &Store, feature: &Feature, root: &Utf8Path) -> Result<Self> {
         let entries = store.iterations_of(&feature.path, MOST)?;
         let mut over_sessions = History::default();
         entries.iter().for_each(|entry| over_sessions.push_entry(entry));
-        Ok(Self { entries, past: None, fresh: Vec::new(), over_sessions })
+        Ok(Self { entries, past: None, fresh: Vec::new(), over_sessions, root: root.to_owned() })
     }
 
     /// Takes in an iteration that was just recorded, without secrets.
@@ -95,7 +98,7 @@ impl Memory {
                 break;
             }
             let iteration = store.iteration(entry)?;
-            let context = iterate::context_of(store, entry, &iteration)?;
+            let context = iterate::context_of(store, entry, &iteration, &self.root)?;
             let of = Some(&entry.session).filter(|_| !is_own(&entry)).cloned();
             contexts.extend(context.map(|context| IterationContext { session: of, ..context }));
         }
@@ -144,12 +147,14 @@ impl Memory {
                 entry.session == iteration.session && entry.iteration == Some(iteration.iteration)
             };
             let Some(entry) = self.entries.iter().rev().find(is_it) else { continue };
-            let context = iterate::context_of(store, entry, iteration)?;
+            let context = iterate::context_of(store, entry, iteration, &self.root)?;
+            let examined = context.as_ref().and_then(IterationContext::examined);
             let evidence = Evidence {
                 outcome: iteration.outcome,
                 tool_calls: &iteration.tool_calls,
                 final_text: "",
                 context: context.as_ref(),
+                examined: examined.as_ref(),
             };
             iteration.facts = capture::facts(evidence, &Rules::default());
         }

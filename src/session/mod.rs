@@ -16,6 +16,7 @@ mod roster;
 mod waiting;
 
 use std::collections::BTreeMap;
+mod window;
 
 use anyhow::Result;
 use camino::Utf8Path;
@@ -27,7 +28,7 @@ use crate::feature::Feature;
 use crate::history::History;
 use crate::process::{Interrupt, Limits as ChildLimits, Marker};
 use crate::progress::capture::Rules;
-use crate::progress::{IterationContext, ProgressStrategy};
+use crate::progress::{Choice, IterationContext, ProgressStrategy};
 use crate::prompt::Template;
 use crate::record::{
     ArtifactStatus, Event, FailureClass, Limit, Refusal, Session, SessionId, Status, StopReason, TaskCounts,
@@ -45,6 +46,7 @@ pub use memory::{Decided, Memory, Reason, Recalled, Telling};
 pub use prompting::{Prompt, Prompting, Turn, next_task};
 pub use recover::{expected_progress, rebuilt_of_all};
 pub use restore::{Force, Intent, Left, Planned, Restore, Target, Why};
+pub use window::Window;
 
 /// Everything that is decided before a session starts.
 pub struct Plan<'a> {
@@ -67,6 +69,8 @@ pub struct Plan<'a> {
     pub capture_rules: Rules,
     /// How much of an output the journal and the prompt show, in characters.
     pub excerpt_chars: usize,
+    /// Which part of it that is.
+    pub choice: Choice,
     pub limits: Limits,
     pub completion: Completion,
     pub untick: Untick,

@@ -24,6 +24,8 @@ fn iteration(number: u32, task: &str, outcome: Outcome) -> Iteration {
         phase: None,
         outcome,
         failure_class: None,
+        error: None,
+        resets_at: None,
         claims: Claims::default(),
         false_claim: Vec::new(),
         closed: if outcome == Outcome::Success { vec![task.to_owned()] } else { Vec::new() },

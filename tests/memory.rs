@@ -121,5 +121,82 @@ fn what_went_on_is_noted_down_in_the_record_with_what_the_rules_of_the_user_find
     assert_eq!(facts["captured"], json!({"port": ["8080"], "tests": ["tests: 3 of 4"]}));
     assert_eq!(facts["warnings"], json!(["warning: old"]));
     assert!(facts["excerpt"].as_str().unwrap().contains("tests: 3 of 4"), "{facts}");
-    assert_eq!(facts["summary"], Value::Null);
+    assert_eq!(facts["summarized"], Value::Null);
+}
+
+#[test]
+fn progress_is_cleared_by_a_record_of_its_own_and_the_journal_keeps_everything() {
+    let scene = forgetful();
+    let journal = scene.progress();
+    assert!(scene.ralph("progress").code(0).text().contains("**Command:** `sh check.sh`"));
+    scene.ralph("progress clear").code(0).stdout_has("refs/ralph-progress/001-login");
+    scene.ralph("progress").code(0).stdout("");
+    scene.ralph("progress clear").code(0);
+    assert_eq!(
+        scene.git("log --format=%s refs/ralph-progress/001-login"),
+        "001-login: progress cleared\n001-login: progress cleared"
+    );
+    assert_eq!(scene.progress(), journal);
+    scene.ralph("--task T003").code(0);
+    assert!(!scene.sessions().last().unwrap().text(1, "prompt.md").contains("## Previous iterations"));
+    assert!(scene.ralph("progress").code(0).text().starts_with("## Iteration 1 of session "));
+}
+
+#[test]
+fn every_strategy_reaches_the_prompt_and_an_unknown_one_is_the_default() {
+    for (strategy, expected) in [
+        ("system-captured", "**Exit code:** 1\n"),
+        ("structured-log", "    \"error_summary\": \"FAILED t_answer: needs the answer 42\"\n"),
+        ("psychic", "**Exit code:** 1\n"),
+    ] {
+        let scene = forgetful();
+        scene.ralph("-n 1 --task T001").code(1);
+        let call = format!("-n 1 --task T001 --no-history --set progress.strategy={strategy}");
+        let run = scene.ralph(&call).code(0);
+        assert_eq!(run.talk().contains("unknown progress strategy `psychic`"), strategy == "psychic");
+        let prompt = scene.sessions().last().unwrap().text(1, "prompt.md");
+        assert!(prompt.contains(expected), "{strategy}: {prompt}");
+    }
+}
+
+#[test]
+fn a_command_sums_iterations_up_and_where_it_fails_the_output_stands_in_and_the_record_says_so() {
+    let scene = Sandbox::new();
+    scene.agent_sh("exit 0").validate("echo 'FAILED t_x: wrong'; exit 1");
+    scene.config("progress.strategy = 'llm-summarized'");
+    let asked = "progress.command=tee question >/dev/null; echo 'The test t_x failed.'";
+    scene.call(["-n", "2", "--set", asked]).run().code(1);
+    let question = scene.read("question");
+    assert!(
+        question
+            .starts_with("Summarize this iteration result in 1-2 sentences:\nExit code: 1\nOutput:\nFAILED"),
+        "{question}"
+    );
+    let session = scene.session();
+    assert_eq!(session.iteration(1)["facts"]["summarized"], json!({"text": "The test t_x failed."}));
+    assert!(session.text(2, "prompt.md").contains("## Iteration 1\n> The test t_x failed.\n"));
+    for (command, reason) in [("exit 3", "exited 3"), ("sleep 100", "timeout"), ("true", "said nothing")] {
+        let words = format!("progress.command={command}");
+        let run = scene.call(["-n", "1", "--set", &words, "--set", "progress.timeout=300ms"]).run().code(1);
+        assert!(run.text().contains("no summary of the iteration"), "{}", run.text());
+        let sessions = scene.sessions();
+        let record = sessions.last().unwrap().iteration(1);
+        let failed = record["facts"]["summarized"]["failed"].as_str().unwrap();
+        assert!(failed.contains(reason), "{failed}");
+        let told = scene.ralph("progress").code(0).text();
+        assert!(told.contains(&format!("(no summary: `{command}`")) && told.contains("FAILED t_x"), "{told}");
+    }
+}
+
+#[test]
+fn a_command_sums_older_iterations_up_within_the_budget() {
+    let scene = forgetful();
+    let command = "history.summarize=tee question >/dev/null; echo 'Write the number 42.'; seq 3000";
+    let words = ["-n", "1", "--task", "T001", "--with-history", "--history-budget", "200", "--set", command];
+    scene.call(words).run().code(1);
+    let prompt = scene.sessions().last().unwrap().text(1, "prompt.md");
+    assert!(prompt.contains("> Write the number 42.\n> 1\n") && !prompt.contains("\n> 300\n"), "{prompt}");
+    assert!(scene.read("question").contains("FAILED t_answer: needs the answer 42"));
+    let broken = ["-n", "1", "--task", "T001", "--with-history", "--set", "history.summarize=false"];
+    scene.call(broken).run().code(0).stdout_has("are not summed up, but told as they are");
 }

@@ -66,6 +66,12 @@ Examples:
   specify ralph rebuild                   Write progress.txt anew from the record
   specify ralph rebuild --check           Say whether progress.txt is what the record says";
 
+pub(super) const PROGRESS: &str = "\
+Examples:
+  specify ralph progress
+  specify ralph progress --set progress.strategy=structured-log
+  specify ralph progress clear            Begin with nothing; the record keeps everything";
+
 pub(super) const HISTORY: &str = "\
 Examples:
   specify ralph history                   What the next prompt would be told, with scores and reasons

@@ -52,6 +52,10 @@ pub fn run(args: &HistoryArgs, caller: &Caller, paint: Paint) -> Result<ExitCode
             context: Some(context),
         },
     };
+    if let Some(asked) = settings.condenser() {
+        let told = format!("in a loop, `{}` sums this up; it is not asked here", asked.command);
+        warn(&told, &mut stderr());
+    }
     if recalled.is_none() {
         warn("history is off for this task: see `--with-history`", &mut stderr());
     }

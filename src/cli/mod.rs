@@ -17,6 +17,7 @@ mod output;
 mod pack;
 mod place;
 mod play_script;
+mod progress;
 mod ready;
 mod rebuild;
 mod restore;
@@ -101,6 +102,9 @@ enum Action {
     /// Bring the work tree back to what it was after an iteration
     #[command(after_help = help::RESTORE)]
     Restore(RestoreArgs),
+    /// Print what the next prompt is told of the newest iterations, or have it forgotten
+    #[command(after_help = help::PROGRESS)]
+    Progress(Box<ProgressArgs>),
     /// Write progress.txt anew from the record
     #[command(after_help = help::REBUILD)]
     Rebuild(RebuildArgs),
@@ -416,6 +420,25 @@ pub struct RebuildArgs {
     pub all: bool,
     #[command(flatten)]
     pub read: ReadArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ProgressArgs {
+    /// Clear: have the iterations so far forgotten, in new sessions and in a loop that runs
+    #[arg(value_name = "ACTION")]
+    pub action: Option<ProgressAction>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    #[command(flatten)]
+    pub json: Json,
+    #[command(flatten)]
+    pub settings: SettingArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProgressAction {
+    Clear,
 }
 
 #[derive(Debug, Args)]

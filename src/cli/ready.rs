@@ -8,17 +8,18 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::agent::{self, Agent, AgentSettings, Surroundings};
 use crate::clock::Clock;
-use crate::config::{self, Config};
+use crate::config::{self, Config, ProgressSettings};
 use crate::feature::{self, Feature};
 use crate::process::{self, Interrupt, Limits as ChildLimits};
 use crate::progress::ProgressStrategy;
 use crate::progress::capture::Rules;
 use crate::progress::historical::{HistorySettings, Mode, Repeats};
-use crate::progress::{Choice, SystemCapturedProgress};
+use crate::progress::{Choice, Strategy};
 use crate::prompt::Template;
 use crate::record::Refusal;
 use crate::session::{
-    self, Candidate, Completion, Decided, Limits, Memory, Plan, Prompt, Prompting, Snapshots, Telling, Untick,
+    self, Asked, Candidate, Completion, Decided, Limits, Memory, Plan, Prompt, Prompting, Snapshots, Telling,
+    Untick,
 };
 use crate::store::{SessionRefs, Store};
 use crate::tasks::TaskList;
@@ -67,7 +68,7 @@ impl Settings {
     pub fn next_prompt(&self, store: &Store, feature: &Feature, wish: &Wish) -> Result<Option<Prompt>> {
         self.template.check()?;
         let mut memory = self.memory(store, feature)?;
-        let mut progress = strategy(&self.config);
+        let mut progress = start(strategy(&self.config), &self.config);
         for context in memory.newest(store, None, self.config.progress.max_entries)? {
             progress.record(&context);
         }
@@ -76,11 +77,25 @@ impl Settings {
             template: &self.template,
             max_iterations: self.config.limits.max_iterations,
             validation_command: self.config.validation.command.as_deref(),
-            progress: &progress,
+            progress: progress.as_ref(),
             telling: &telling(&self.config),
             budget: self.config.prompt_budget,
         };
         prompting.next(wish.only.as_ref(), store, &mut memory)
+    }
+
+    /// What the strategy tells of the newest iterations.
+    pub fn progress(&self, store: &Store, feature: &Feature) -> Result<String> {
+        let mut progress = start(strategy(&self.config), &self.config);
+        for context in self.memory(store, feature)?.newest(store, None, self.config.progress.max_entries)? {
+            progress.record(&context);
+        }
+        Ok(progress.progress())
+    }
+
+    /// The command that sums older iterations up in a loop.
+    pub fn condenser(&self) -> Option<Asked> {
+        condenser(&self.config)
     }
 
     /// What is remembered of the feature.
@@ -94,13 +109,36 @@ impl Settings {
     }
 }
 
-fn strategy(config: &Config) -> SystemCapturedProgress {
-    SystemCapturedProgress::with_limits(config.progress.max_entries, config.progress.max_chars)
-        .with_choice(choice(config.progress.tail))
+fn strategy(config: &Config) -> Strategy {
+    // The configuration has put an unknown name right.
+    Strategy::named(&config.progress.strategy).unwrap_or_default()
 }
 
-fn choice(is_tail: bool) -> Choice {
-    if is_tail { Choice::BlindTail } else { Choice::Excerpt }
+fn start(strategy: Strategy, config: &Config) -> Box<dyn ProgressStrategy> {
+    let ProgressSettings { max_entries, max_chars, tail, .. } = &config.progress;
+    strategy.start(*max_entries, *max_chars, choice(*tail))
+}
+
+fn choice(tail: bool) -> Choice {
+    if tail { Choice::BlindTail } else { Choice::Excerpt }
+}
+
+/// The command that sums something up.
+fn asked(command: Option<&String>, config: &Config) -> Option<Asked> {
+    let timeout = config.progress.timeout.unwrap_or(UNLIMITED);
+    command.map(|command| Asked { command: command.clone(), timeout })
+}
+
+/// The command that sums older iterations up; `local` is our own way.
+fn condenser(config: &Config) -> Option<Asked> {
+    asked(config.history.summarize.as_ref().filter(|name| *name != "local"), config)
+}
+
+/// The command that sums an iteration up, where the strategy wants one.
+fn summarizer(config: &Config) -> Option<Asked> {
+    let command = config.progress.command.as_ref();
+    let command = command.or(config.history.summarize.as_ref().filter(|name| *name != "local"));
+    asked(command.filter(|_| strategy(config).is_summarized()), config)
 }
 
 fn capture_rules(config: &Config) -> Result<Rules> {
@@ -175,6 +213,13 @@ impl Ready {
         for warning in &self.config.warnings {
             warn(warning, &mut stderr());
         }
+        if strategy(&self.config).is_summarized() && summarizer(&self.config).is_none() {
+            let name = &self.config.progress.strategy;
+            warn(
+                &format!("`{name}` has nobody to ask, outputs stand in: set `progress.command`"),
+                &mut stderr(),
+            );
+        }
         let lookup = |name: &str| variable(caller, name);
         let surroundings = Surroundings { directory: &self.root, lookup: &lookup };
         let mut complaints = Vec::new();
@@ -238,7 +283,9 @@ impl Ready {
                 idle: None,
                 output: self.output(),
             },
-            progress: Box::new(strategy(&self.config)),
+            progress: start(strategy(&self.config), &self.config),
+            summarizer: summarizer(&self.config),
+            condenser: condenser(&self.config),
             telling: telling(&self.config),
             prompt_budget: self.config.prompt_budget,
             progress_entries: progress.max_entries,

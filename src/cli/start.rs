@@ -59,6 +59,7 @@ fn run(ralph: Ralph) -> Result<ExitCode> {
         Action::Diff(args) => super::diff::run(&args, &caller, ralph.everywhere.color),
         Action::Rebuild(args) => super::rebuild::run(&args, &caller),
         Action::Agents(args) => super::agents::run(&args, &caller),
+        Action::Progress(args) => super::progress::run(&args, &caller),
         Action::History(args) => super::history::run(&args, &caller, paint),
         Action::Config(args) => super::config::run(&args, &caller),
         Action::Pack(args) => super::pack::run(&args, &caller),

@@ -147,6 +147,9 @@ pub const KEYS: &[Key] = &[
     Key::new("validation.command", Kind::Text, "none", "Command that must pass, run by the shell").or_none(),
     Key::new("validation.timeout", Kind::Duration, "30m", "Longest run of the validation").or_zero(),
     Key::new("progress.strategy", Kind::Strategy, STRATEGIES[0], "How earlier iterations are told"),
+    Key::new("progress.command", Kind::Text, "none", "Command that sums an iteration up, asked on its stdin")
+        .or_none(),
+    Key::new("progress.timeout", Kind::Duration, "1m", "Longest run of a command that sums up").or_zero(),
     Key::new("progress.max-entries", TIMES, "5", "Earlier iterations in the prompt; 0 for none"),
     Key::new("progress.max-chars", TIMES, "500", "Characters of output for each; 0 for head lines only"),
     Key::new("progress.tail", Kind::Switch, "false", "Take the end of an output as it is, without a choice"),
@@ -159,9 +162,13 @@ pub const KEYS: &[Key] = &[
     Key::new("history.failures", Kind::Switch, "true", "Tell of earlier failures"),
     Key::new("history.decisions", Kind::Switch, "true", "Tell of earlier decisions"),
     Key::new("history.approaches", Kind::Switch, "true", "Tell of earlier approaches"),
-    Key::new("history.summarize", Kind::Text, "local", "Who summarises: local, none, or a command")
-        .or_none()
-        .later(),
+    Key::new(
+        "history.summarize",
+        Kind::Text,
+        "local",
+        "Who sums older iterations up: local, none, or a command",
+    )
+    .or_none(),
     Key::new("snapshots", Kind::Switch, "true", "Keep the work tree as it was after each iteration"),
     Key::new("snapshot-max-file", Kind::Size, "5MiB", "Largest file in a snapshot")
         .or_none()

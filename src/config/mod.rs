@@ -21,7 +21,7 @@ use serde_json::{Map, Value as Json, json};
 
 pub use agents::{AgentCommand, AgentSettings, Parser, PromptMode};
 pub use duration::{display_duration, display_size, parse_duration, parse_size};
-pub use key::{Effect, KEYS, Key, Kind};
+pub use key::{Effect, KEYS, Key, Kind, STRATEGIES};
 pub use layers::{FileInput, FlagInput, GitInput, Inputs, check};
 pub use loops::{LoopSettings, Until};
 pub use origin::Origin;
@@ -68,8 +68,14 @@ pub struct ValidationSettings {
 }
 
 /// How much of earlier iterations a prompt tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgressSettings {
+    /// A name of [`STRATEGIES`].
+    pub strategy: String,
+    /// Asked by strategies that sum up.
+    pub command: Option<String>,
+    /// Of each command that sums up.
+    pub timeout: Option<Duration>,
     pub max_entries: usize,
     pub max_chars: usize,
     pub tail: bool,

@@ -3,16 +3,24 @@
 pub mod capture;
 mod excerpt;
 pub mod historical;
+mod hybrid;
 pub mod journal;
+mod llm_summarized;
 mod markdown;
+mod strategy;
+mod structured_log;
 mod system_captured;
 
-use crate::record::{ExitReason, SessionId};
+use crate::record::{ExitReason, SessionId, Summarized};
 
 pub use excerpt::{
     Cut, Examined, Features, Fingerprint, Neighbours, Output, Summary, TRUNCATED, blind_tail, clean, examine,
 };
+pub use hybrid::HybridProgress;
+pub use llm_summarized::{LlmSummarizedProgress, question};
 pub use markdown::fenced;
+pub use strategy::Strategy;
+pub use structured_log::StructuredLogProgress;
 pub use system_captured::SystemCapturedProgress;
 
 /// Which part of an output an entry shows.
@@ -46,6 +54,8 @@ pub struct IterationContext {
     pub directory: String,
     pub duration_ms: u64,
     pub files_changed: Vec<String>,
+    /// What a command of the user's made of it; none where nobody was asked.
+    pub summary: Option<Summarized>,
 }
 
 /// What an entry says of an output.

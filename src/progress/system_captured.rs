@@ -101,6 +101,7 @@ mod tests {
             directory: String::new(),
             duration_ms: 1000,
             files_changed: vec!["src/lib.rs".to_owned()],
+            summary: None,
         }
     }
 

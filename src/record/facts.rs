@@ -25,7 +25,7 @@ pub struct Facts {
     /// What the user's own rules found, by the names of the rules.
     pub captured: BTreeMap<String, Vec<String>>,
     /// What a command of the user's made of the iteration.
-    pub summary: Option<Summarized>,
+    pub summarized: Option<Summarized>,
     /// How many things were left out to stay within the limit.
     pub left_out: usize,
 }
@@ -108,7 +108,7 @@ mod tests {
             errors: vec![Failing { id: "t1".into(), values: vec!["left: 1".into()], ..Failing::default() }],
             commands: vec![CommandRun { command: "cargo test".into(), is_error: true }],
             captured: [("port".to_owned(), vec!["8080".to_owned()])].into(),
-            summary: Some(Summarized::Failed("timed out".into())),
+            summarized: Some(Summarized::Failed("timed out".into())),
             ..Facts::default()
         };
         let json = serde_json::to_string(&facts).unwrap();

@@ -5,21 +5,29 @@ use camino::Utf8Path;
 
 use crate::agent::{Turn, final_message};
 use crate::progress::capture::{self, Evidence as Captured};
-use crate::progress::{Cut, IterationContext, journal};
+use crate::progress::historical;
+use crate::progress::{Cut, IterationContext, journal, question};
 use crate::record::{
     AgentRun, Claims, Durations, Event, ExitReason, Exits, Facts, FailureClass, Iteration, LogEntry,
-    ObjectId, Outcome, SCHEMA, Session, Task, TaskCounts, Timestamp, Tokens, Validation,
+    ObjectId, Outcome, SCHEMA, Session, Summarized, Task, TaskCounts, Timestamp, Tokens, Validation,
 };
 use crate::store::{Begin, Slot, Store, names};
 use crate::tasks::{Item, Mark, TaskList, set_marks};
 use crate::validate::{self, Bench};
 
+use super::ask::Room;
 use super::judge::{self, Evidence, Verdict};
-use super::memory::Reason;
+use super::memory::{Reason, Recalled};
 use super::prompting::{Prompt, Turn as PromptTurn};
 use super::recorder::{Taken, redacted};
 use super::window::Window;
 use super::{Running, Untick, add_totals, remember};
+
+/// So many times the budget of a historical context is handed to the command that sums it up.
+const MATERIAL: usize = 4;
+
+/// Longest summary that is kept, in characters.
+const SUMMARY_CHARS: usize = 2000;
 
 /// How much of the end of a recorded stream is read when a session is taken up again, in bytes.
 const TAIL: usize = 1 << 20;
@@ -96,7 +104,7 @@ impl Running<'_> {
             Measured { run: &run, validation: validation.as_ref(), verdict, taken },
             ended_at,
         )?;
-        let context = live_context(&slot, &iteration, &run.final_text, &self.plan.project_root)?;
+        let mut context = live_context(&slot, &iteration, &run.final_text, &self.plan.project_root)?;
         let examined = context.as_ref().and_then(IterationContext::examined);
         iteration.facts = capture::facts(
             Captured {
@@ -108,6 +116,10 @@ impl Running<'_> {
             },
             &self.plan.capture_rules,
         );
+        if let Some(context) = &mut context {
+            iteration.facts.summarized = self.summarize(context)?;
+            context.summary.clone_from(&iteration.facts.summarized);
+        }
         let mut excerpt = String::new();
         if let Some(context) = context.as_ref().filter(|_| iteration.outcome == Outcome::Failure) {
             let told = context.told_of(examined.as_ref(), self.plan.choice, self.plan.excerpt_chars);
@@ -118,6 +130,30 @@ impl Running<'_> {
         self.recorded(&iteration, commit)?;
         remember(self.plan.progress.as_mut(), context);
         Ok(iteration)
+    }
+
+    /// What the user's command makes of an iteration; none where none is to be asked.
+    fn summarize(&mut self, context: &IterationContext) -> Result<Option<Summarized>> {
+        let Some(asked) = &self.plan.summarizer else { return Ok(None) };
+        let (question, _) = self.recorder.redactor().redact_text(&question(context));
+        Ok(Some(match asked.ask(&question, &self.room()?)? {
+            Ok(text) => Summarized::Text(text.chars().take(SUMMARY_CHARS).collect()),
+            Err(reason) => {
+                self.warn(format!("no summary of the iteration, its output stands in: {reason}"));
+                Summarized::Failed(reason)
+            }
+        }))
+    }
+
+    fn room(&self) -> Result<Room<'_>> {
+        let scratch = self.spool.scratch();
+        std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
+        Ok(Room {
+            directory: &self.plan.project_root,
+            scratch,
+            marker: self.marker()?,
+            interrupt: self.plan.interrupt,
+        })
     }
 
     /// Records that a task is given up: a record of its own, without a run.
@@ -162,9 +198,37 @@ impl Running<'_> {
     }
 
     fn prompt(&mut self, tasks: &TaskList, task: &Task, iteration: u32) -> Result<Prompt> {
+        if self.memory.is_cleared_since(self.plan.store)? {
+            self.plan.progress.clear();
+        }
+        let summed_up = self.sum_up(task)?;
         let failures = self.history.failures_in_a_row(&task.name);
         let turn = PromptTurn { tasks, task, iteration, failures, session: Some(&self.session.id) };
-        self.plan.prompting().prompt(&turn, self.plan.store, &mut self.memory)
+        self.plan.prompting().prompt(&turn, self.plan.store, &mut self.memory, summed_up)
+    }
+
+    /// What a command of the user's makes of the older iterations; none where ours are told as they are.
+    fn sum_up(&mut self, task: &Task) -> Result<Option<Recalled>> {
+        let Some(asked) = self.plan.condenser.clone() else { return Ok(None) };
+        let budget = self.plan.telling.settings.budget;
+        // The command sees more than the prompt has room for.
+        let material = budget.saturating_mul(MATERIAL);
+        let session = Some(&self.session.id);
+        let recalled = self.memory.recall(self.plan.store, task, session, &self.plan.telling, material)?;
+        let Some(mut recalled) = recalled.filter(|recalled| !recalled.context.text.is_empty()) else {
+            return Ok(None);
+        };
+        let question = historical::question(&recalled.context, task, budget);
+        match asked.ask(&question, &self.room()?)? {
+            Ok(answer) => {
+                recalled.context = historical::summed_up(recalled.context, &answer, budget);
+                Ok(Some(recalled))
+            }
+            Err(reason) => {
+                self.warn(format!("older iterations are not summed up, but told as they are: {reason}"));
+                Ok(None)
+            }
+        }
     }
 
     /// Says what the prompt tells of older iterations, and what it has no room for.
@@ -441,6 +505,7 @@ fn context_from(
         stderr: stderr.text,
         duration_ms: duration_ms.unwrap_or_default(),
         files_changed: iteration.files_changed.clone(),
+        summary: iteration.facts.summarized.clone(),
     }))
 }
 

@@ -8,7 +8,7 @@ use crate::history::History;
 use crate::progress::IterationContext;
 use crate::progress::capture::{self, Evidence, Rules};
 use crate::progress::historical::{self, HistoricalContext, HistorySettings, Mode};
-use crate::record::{Iteration, LogEntry, Outcome, SessionId, Task};
+use crate::record::{Iteration, LogEntry, Outcome, SessionId, Task, Timestamp};
 use crate::store::Store;
 
 use super::iterate;
@@ -46,6 +46,9 @@ pub struct Memory {
     /// Iterations that were recorded since.
     fresh: Vec<Iteration>,
     over_sessions: History,
+    feature: String,
+    /// Up to then, nothing is told by a strategy.
+    cleared_at: Option<Timestamp>,
     /// Where validations ran; paths in their outputs are shown as seen from there.
     root: Utf8PathBuf,
 }
@@ -72,7 +75,17 @@ impl Memory {
         let entries = store.iterations_of(&feature.path, MOST)?;
         let mut over_sessions = History::default();
         entries.iter().for_each(|entry| over_sessions.push_entry(entry));
-        Ok(Self { entries, past: None, fresh: Vec::new(), over_sessions, root: root.to_owned() })
+        let cleared_at = store.progress_cleared_at(&feature.path)?;
+        let feature = feature.path.clone();
+        Ok(Self {
+            feature,
+            cleared_at,
+            entries,
+            past: None,
+            fresh: Vec::new(),
+            over_sessions,
+            root: root.to_owned(),
+        })
     }
 
     /// Takes in an iteration that was just recorded, without secrets.
@@ -92,7 +105,8 @@ impl Memory {
     ) -> Result<Vec<IterationContext>> {
         let mut contexts = Vec::new();
         let is_own = |entry: &&LogEntry| Some(&entry.session) == session;
-        let newest = || self.entries.iter().rev();
+        let is_kept = |entry: &&LogEntry| self.cleared_at.is_none_or(|cleared| entry.ended_at > cleared);
+        let newest = || self.entries.iter().rev().filter(is_kept);
         for entry in newest().filter(is_own).chain(newest().filter(|entry| !is_own(entry))) {
             if contexts.len() >= most {
                 break;
@@ -104,6 +118,13 @@ impl Memory {
         }
         contexts.reverse();
         Ok(contexts)
+    }
+
+    /// Whether somebody cleared the progress since this was asked last.
+    pub fn is_cleared_since(&mut self, store: &Store) -> Result<bool> {
+        let cleared_at = store.progress_cleared_at(&self.feature)?;
+        let before = std::mem::replace(&mut self.cleared_at, cleared_at);
+        Ok(cleared_at > before)
     }
 
     /// What the next prompt for `task` is told; none where history is off.

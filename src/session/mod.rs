@@ -2,6 +2,7 @@
 //!
 //! The only place that puts effects in order. It says what happens through a closure and never names a screen.
 
+mod ask;
 mod begin;
 mod decide;
 mod iterate;
@@ -42,6 +43,7 @@ use recorder::Recorder;
 use roster::Roster;
 use waiting::Before;
 
+pub use ask::Asked;
 pub use memory::{Decided, Memory, Reason, Recalled, Telling};
 pub use prompting::{Prompt, Prompting, Turn, next_task};
 pub use recover::{expected_progress, rebuilt_of_all};
@@ -59,6 +61,10 @@ pub struct Plan<'a> {
     pub validation_limits: ChildLimits,
     /// How past iterations become the `progress` text of the next prompt.
     pub progress: Box<dyn ProgressStrategy>,
+    /// Who sums up iterations, for strategies that want it.
+    pub summarizer: Option<Asked>,
+    /// Who sums up what older iterations teach.
+    pub condenser: Option<Asked>,
     /// How older iterations are told.
     pub telling: Telling,
     /// Most tokens of a prompt, where there is a limit.

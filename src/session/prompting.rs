@@ -48,10 +48,21 @@ pub struct Prompt {
 
 impl Prompting<'_> {
     /// The prompt of a turn, within the budget: of what is too much, historical context goes first, then progress.
-    pub fn prompt(&self, turn: &Turn<'_>, store: &Store, memory: &mut Memory) -> Result<Prompt> {
+    ///
+    /// `summed_up` is told where a command of the user's summed the older iterations up.
+    pub fn prompt(
+        &self,
+        turn: &Turn<'_>,
+        store: &Store,
+        memory: &mut Memory,
+        summed_up: Option<Recalled>,
+    ) -> Result<Prompt> {
         let mut recall = |budget| memory.recall(store, turn.task, turn.session, self.telling, budget);
         let most = self.telling.settings.budget;
-        let mut recalled = recall(most)?;
+        let mut recalled = match summed_up {
+            Some(recalled) => Some(recalled),
+            None => recall(most)?,
+        };
         let mut text = self.render(turn, &self.progress.progress(), recalled.as_ref())?;
         let Some(budget) = self.budget else { return Ok(Prompt { text, recalled, warning: None }) };
         if tokens::fits(&text, budget) {
@@ -110,7 +121,7 @@ impl Prompting<'_> {
         let tasks = TaskList::read(&self.feature.tasks_path)?;
         let Some(task) = next_task(&tasks, only) else { return Ok(None) };
         let turn = Turn { tasks: &tasks, task: &task, iteration: 1, failures: 0, session: None };
-        self.prompt(&turn, store, memory).map(Some)
+        self.prompt(&turn, store, memory, None).map(Some)
     }
 }
 

@@ -317,7 +317,7 @@ fn walk(
 }
 
 /// The time in a line `name <email> seconds offset` of a commit.
-fn seconds_of(line: &[u8]) -> Timestamp {
+pub(super) fn seconds_of(line: &[u8]) -> Timestamp {
     let text = String::from_utf8_lossy(line);
     let seconds = text.rsplit(' ').nth(1).and_then(|text| text.parse().ok());
     Timestamp::from_seconds(seconds.unwrap_or_default())

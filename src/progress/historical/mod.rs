@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use crate::progress::clean;
 use crate::record::{Iteration, Outcome, SessionId, Task};
 
 use likeness::{Likeness, Problem};
@@ -155,9 +156,38 @@ pub fn context(
     if settings.mode == Mode::Full {
         pieces.iter_mut().for_each(|piece| piece.score = piece.score.max(settings.threshold));
     }
-    let head = writer.head(chosen.all().len());
+    let head = pieces::head(chosen.all().len());
     let text = within(&head, &mut pieces, &writer, settings.budget);
     HistoricalContext { text, scanned: chosen.all().len(), pieces }
+}
+
+/// What a command of the user's is asked that shall sum a context up.
+pub fn question(context: &HistoricalContext, task: &Task, budget: usize) -> String {
+    format!(
+        "Analyze these iteration logs and extract actionable insights for a new iteration.\n\n\
+         Current task: {} - {}\n\nFocus on:\n\
+         1. Failed approaches for this or similar tasks (what NOT to do)\n\
+         2. Successful patterns that could apply\n3. Key decisions with reasoning\n\
+         4. Warnings and gotchas discovered\n\nKeep total output under {budget} tokens.\n\nLogs:\n{}",
+        task.name, task.text, context.text
+    )
+}
+
+/// The context with the words of the user's command in place of ours; as much of them as the budget has room for.
+pub fn summed_up(context: HistoricalContext, answer: &str, budget: usize) -> HistoricalContext {
+    let head = pieces::head(context.scanned);
+    let answer = clean(answer);
+    let mut lines: Vec<&str> = answer.trim().lines().collect();
+    // As a quotation, so that no heading and no fence of it reaches beyond it.
+    let whole = |lines: &[&str]| {
+        let quoted: String = lines.iter().map(|line| format!("> {line}\n")).collect();
+        format!("{head}{quoted}\n{IMPORTANT}")
+    };
+    while !lines.is_empty() && !tokens::fits(&whole(&lines), budget) {
+        lines.pop();
+    }
+    let text = if lines.is_empty() { String::new() } else { whole(&lines) };
+    HistoricalContext { text, ..context }
 }
 
 /// Places in the list of iterations, each with its likeness.

@@ -25,11 +25,6 @@ pub(super) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    pub(super) fn head(&self, scanned: usize) -> String {
-        let plural = if scanned == 1 { "" } else { "s" };
-        format!("### Previous Iteration Insights ({scanned} iteration{plural} scanned)\n\n")
-    }
-
     pub(super) fn heading(&self, section: Section) -> String {
         match section {
             Section::FailedApproaches => {
@@ -318,6 +313,12 @@ impl Writer<'_> {
             _ => names.join(""),
         }
     }
+}
+
+/// What a context begins with.
+pub(super) fn head(scanned: usize) -> String {
+    let plural = if scanned == 1 { "" } else { "s" };
+    format!("### Previous Iteration Insights ({scanned} iteration{plural} scanned)\n\n")
 }
 
 /// The line that says most of a failure.

@@ -6,6 +6,7 @@ mod awkward;
 mod crash;
 mod docs;
 mod forward;
+mod help;
 mod journal;
 mod model;
 mod pack;

@@ -71,3 +71,10 @@ Examples:
   specify ralph config
   git config ralph.maxIterations 20
   SPECKIT_RALPH_TIMEOUT=2h specify ralph";
+
+pub(super) const COMPLETIONS: &str = "\
+Examples:
+  specify ralph completions bash > ~/.local/share/bash-completion/completions/specify
+  specify ralph completions zsh > ~/.zfunc/_specify
+  specify ralph completions fish > ~/.config/fish/completions/specify.fish
+  specify ralph completions powershell >> $PROFILE";

@@ -3,14 +3,17 @@
 mod agent_settings;
 mod agents;
 mod caller;
+mod completions;
 mod config;
 mod demo;
 mod diff;
 mod exit_code;
 mod forward;
 mod help;
+mod help_topic;
 mod iterations;
 mod log;
+mod man;
 mod output;
 mod pack;
 mod place;
@@ -47,7 +50,7 @@ pub fn git_ralph(args: impl Iterator<Item = OsString>) -> std::process::ExitCode
 
 /// Run coding agents over the tasks of a spec-kit feature, and keep the whole record in git
 #[derive(Debug, Parser)]
-#[command(name = "specify-ralph", version, after_help = help::RALPH, max_term_width = 110)]
+#[command(name = "specify-ralph", version, after_help = help::RALPH, max_term_width = 110, disable_help_subcommand = true)]
 struct Ralph {
     #[command(flatten)]
     everywhere: Everywhere,
@@ -99,7 +102,7 @@ enum Action {
     /// Write progress.txt anew from the record
     #[command(after_help = help::REBUILD)]
     Rebuild(RebuildArgs),
-    /// Put what is loose of the record into a git pack; long sessions have it done by themselves
+    /// Put what is loose of the record into a git pack
     Pack(PackArgs),
     /// Show every setting and where it comes from
     #[command(after_help = help::CONFIG)]
@@ -108,6 +111,13 @@ enum Action {
     Agents(AgentsArgs),
     /// Run the real loop on a throw-away project with a scripted agent
     Demo(DemoArgs),
+    /// Print a script that completes command lines
+    #[command(after_help = help::COMPLETIONS)]
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write all of them
+    Man(ManArgs),
+    /// Print the help of a command, or a page on a topic: format, names, stopping
+    Help(HelpArgs),
     /// Play a script as an agent
     #[command(hide = true)]
     PlayScript(PlayScriptArgs),
@@ -414,6 +424,27 @@ pub struct DemoArgs {
     /// Make the project in this folder, and keep it
     #[arg(long, value_name = "DIR")]
     pub dir: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// Shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Write a page for each command into this folder
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct HelpArgs {
+    /// Command, or topic: format, names, stopping
+    #[arg(value_name = "TOPIC", value_parser = help_topic::topic)]
+    pub topic: Option<String>,
 }
 
 #[derive(Debug, Args)]

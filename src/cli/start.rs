@@ -32,7 +32,7 @@ pub(super) fn git_ralph(arguments: &[OsString]) -> ExitCode {
 
 fn ralph(program: &'static str, arguments: &[OsString]) -> ExitCode {
     match parse(program, arguments) {
-        Ok(ralph) => reported(run(ralph)),
+        Ok(ralph) => reported(run(ralph, program)),
         Err(error) => {
             // Where nobody reads the help there is nobody to tell.
             let _closed = error.print().is_err();
@@ -45,7 +45,7 @@ fn reported(result: Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|error| report(&error, &mut stderr()))
 }
 
-fn run(ralph: Ralph) -> Result<ExitCode> {
+fn run(ralph: Ralph, program: &'static str) -> Result<ExitCode> {
     let caller = Caller::new(ralph.everywhere.directory.as_deref())?;
     let paint = paint(ralph.everywhere.color, &caller.environment);
     match ralph.action.unwrap_or_else(|| Action::Run(Box::new(ralph.run))) {
@@ -62,6 +62,9 @@ fn run(ralph: Ralph) -> Result<ExitCode> {
         Action::Config(args) => super::config::run(&args, &caller),
         Action::Pack(args) => super::pack::run(&args, &caller),
         Action::Demo(args) => super::demo::run(&args, &caller, paint),
+        Action::Completions(args) => super::completions::run(&args),
+        Action::Man(args) => super::man::run(&args),
+        Action::Help(args) => super::help_topic::run(&args, grammar(program)),
         Action::PlayScript(args) => super::play_script::run(&args, &caller).map(ExitCode::Played),
     }
 }
@@ -79,7 +82,7 @@ fn paint(color: Color, environment: &Environment) -> Paint {
     if is_wanted { Paint::Colour } else { Paint::Plain }
 }
 
-fn grammar(program: &'static str) -> Command {
+pub(super) fn grammar(program: &'static str) -> Command {
     Ralph::command().bin_name(program)
 }
 

@@ -11,6 +11,7 @@ mod exit_code;
 mod forward;
 mod help;
 mod help_topic;
+mod init;
 mod iterations;
 mod log;
 mod man;
@@ -111,6 +112,8 @@ enum Action {
     Agents(AgentsArgs),
     /// Run the real loop on a throw-away project with a scripted agent
     Demo(DemoArgs),
+    /// Write a file of settings for this project, with every key commented
+    Init(InitArgs),
     /// Print a script that completes command lines
     #[command(after_help = help::COMPLETIONS)]
     Completions(CompletionsArgs),
@@ -424,6 +427,13 @@ pub struct DemoArgs {
     /// Make the project in this folder, and keep it
     #[arg(long, value_name = "DIR")]
     pub dir: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Write the prompt's template too, to be changed
+    #[arg(long)]
+    pub template: bool,
 }
 
 #[derive(Debug, Args)]

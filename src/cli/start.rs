@@ -62,6 +62,7 @@ fn run(ralph: Ralph, program: &'static str) -> Result<ExitCode> {
         Action::Config(args) => super::config::run(&args, &caller),
         Action::Pack(args) => super::pack::run(&args, &caller),
         Action::Demo(args) => super::demo::run(&args, &caller, paint),
+        Action::Init(args) => super::init::run(&args, &caller),
         Action::Completions(args) => super::completions::run(&args),
         Action::Man(args) => super::man::run(&args),
         Action::Help(args) => super::help_topic::run(&args, grammar(program)),

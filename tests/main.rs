@@ -17,6 +17,7 @@ mod run;
 mod sandbox;
 mod settings;
 mod size;
+mod steer;
 mod stop;
 mod together;
 mod waiting;

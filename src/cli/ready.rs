@@ -67,6 +67,7 @@ impl Settings {
             max_iterations: self.config.limits.max_iterations,
             validation_command: self.config.validation.command.as_deref(),
             progress: &strategy(&self.config),
+            hints: Vec::new(),
         };
         prompting.next(wish.only.as_ref())
     }

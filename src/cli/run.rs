@@ -108,7 +108,9 @@ pub fn start(
     match session::run(plan, &mut |event| teller.tell(event))? {
         Finish::AllDone(counts) => all_done(feature, counts.done, voice),
         Finish::Ended(session) => Ok(match (session.stop_reason, interrupt.signal()) {
-            (Some(StopReason::Completed), _) => ExitCode::Done,
+            // Where somebody asked for it to stop, it went as they wanted.
+            (Some(StopReason::Completed), _) | (Some(StopReason::Interrupted), None) => ExitCode::Done,
+            (Some(StopReason::Interrupted), _) if interrupt.is_asked() => ExitCode::Done,
             (Some(StopReason::Interrupted), Some(15)) => ExitCode::Terminated,
             (Some(StopReason::Interrupted), Some(1)) => ExitCode::HungUp,
             (Some(StopReason::Interrupted), _) => ExitCode::Interrupted,

@@ -51,6 +51,10 @@ fn run(ralph: Ralph) -> Result<ExitCode> {
     match ralph.action.unwrap_or_else(|| Action::Run(Box::new(ralph.run))) {
         Action::Run(args) => super::run::run(&args, &caller, paint),
         Action::Resume(args) => super::run::resume(&args, &caller, paint),
+        Action::Stop(args) => super::steer::stop(&args, &caller),
+        Action::Hint(args) => super::steer::hint(&args, &caller),
+        Action::Pause(args) => super::steer::pause(&args, &caller),
+        Action::Continue(args) => super::steer::go_on(&args, &caller),
         Action::Status(args) => super::status::run(&args, &caller, paint),
         Action::Tasks(args) => super::tasks::run(&args, &caller),
         Action::Log(args) => super::log::run(&args, &caller, paint),

@@ -25,6 +25,9 @@ pub enum Event {
         task: Task,
         /// Which try of this task in this session, from 1.
         attempt: u32,
+        agent: String,
+        /// What the user wanted to be in its prompt.
+        hints: Vec<String>,
         started_at: Timestamp,
     },
     AgentEvent {
@@ -49,6 +52,10 @@ pub enum Event {
         #[serde(skip)]
         record: Box<Iteration>,
     },
+    /// The user wants it to pause.
+    Paused { session: SessionId },
+    /// The user lets it go on, or stops it.
+    Continued { session: SessionId },
     /// Nobody can work until then.
     Waiting {
         session: SessionId,

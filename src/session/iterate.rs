@@ -17,7 +17,7 @@ use crate::validate::{self, Bench};
 
 use super::judge::{self, Evidence, Verdict};
 use super::recorder::Taken;
-use super::{Running, Untick, add_totals, remember};
+use super::{Prompting, Running, Untick, add_totals, remember};
 
 /// How much of the end of a stream is read for an excerpt, in bytes. Excerpts are a few hundred characters.
 const TAIL: usize = 64 * 1024;
@@ -35,15 +35,18 @@ impl Running<'_> {
     pub(super) fn iterate(&mut self, tasks: &TaskList, task: &Task) -> Result<Iteration> {
         let number = self.next;
         let slot = self.spool.slot(&number.to_string());
-        let begin = self.begin_iteration(task, number)?;
-        let prompt = self.prompt(tasks, task, number)?;
+        let begin = Begin { hints: self.hints(), ..self.begin_iteration(task, number)? };
+        let prompt = self.prompt(tasks, task, &begin)?;
         let tasks_bytes = std::fs::read(&self.plan.feature.tasks_path).context("read the task list")?;
         slot.begin(&begin, &prompt, &tasks_bytes)?;
+        self.hints_are_taken();
         (self.say)(&Event::IterationStarted {
             session: self.session.id.clone(),
             iteration: number,
             task: task.clone(),
             attempt: begin.attempt,
+            agent: begin.agent.clone(),
+            hints: begin.hints.clone(),
             started_at: begin.started_at,
         });
 
@@ -99,6 +102,7 @@ impl Running<'_> {
         let entry = journal::entry(&iteration, excerpt.as_deref().unwrap_or_default());
         let commit = self.recorder.iteration(&slot, &iteration, &entry)?;
         self.recorded(&iteration, commit);
+        self.hints_were_in(&iteration);
         remember(self.plan.progress.as_mut(), context);
         Ok(iteration)
     }
@@ -144,8 +148,9 @@ impl Running<'_> {
         })
     }
 
-    fn prompt(&self, tasks: &TaskList, task: &Task, iteration: u32) -> Result<String> {
-        self.plan.prompting().prompt(tasks, task, iteration, self.history.failures_in_a_row(&task.name))
+    fn prompt(&self, tasks: &TaskList, task: &Task, begin: &Begin) -> Result<String> {
+        let prompting = Prompting { hints: begin.hints.clone(), ..self.plan.prompting() };
+        prompting.prompt(tasks, task, begin.iteration, self.history.failures_in_a_row(&task.name))
     }
 
     fn environment(&self, task: &Task, begin: &Begin) -> Vec<(String, String)> {

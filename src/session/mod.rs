@@ -11,6 +11,7 @@ mod prompting;
 mod recorder;
 mod recover;
 mod roster;
+mod steering;
 mod waiting;
 
 use std::collections::BTreeMap;
@@ -36,6 +37,7 @@ use crate::tasks::TaskList;
 use decide::{Bounds, Decision};
 use recorder::Recorder;
 use roster::Roster;
+use steering::{Hints, Lookout};
 use waiting::Before;
 
 pub use prompting::Prompting;
@@ -90,6 +92,7 @@ impl Plan<'_> {
             max_iterations: self.limits.max_iterations,
             validation_command: self.validation_command.as_deref(),
             progress: self.progress.as_ref(),
+            hints: Vec::new(),
         }
     }
 }
@@ -226,6 +229,9 @@ pub(super) struct Running<'a> {
     /// What the agents behind the first say of their versions, once they were asked.
     versions: BTreeMap<usize, Option<String>>,
     control: Control,
+    hints: Hints,
+    /// Ends with the session.
+    _lookout: Lookout,
 }
 
 /// Why a session ends.
@@ -275,7 +281,7 @@ impl Running<'_> {
                     return Ok(Ending { limit, ..Ending::of(reason) });
                 }
             };
-            match self.before_turn() {
+            match self.heed_wishes().unwrap_or_else(|| self.before_turn()) {
                 Before::Turn => {}
                 Before::Again => continue,
                 Before::Stop(ending) => return Ok(ending),
@@ -309,12 +315,14 @@ impl Running<'_> {
     fn end(mut self, ending: Ending) -> Result<Session> {
         let Ending { reason, limit, why, hint } = ending;
         let tasks = TaskList::read(&self.plan.feature.tasks_path).ok();
+        let hints = self.left_hints();
         let ended_at = self.plan.clock.now();
         let session = &mut self.session;
         session.ended_at = Some(ended_at);
         session.status = reason.status();
         session.stop_reason = Some(reason);
         session.limit = limit;
+        session.hints = hints;
         session.artifact.status = match reason.status() {
             Status::Completed => ArtifactStatus::Complete,
             Status::Failed => ArtifactStatus::Failed,
@@ -328,6 +336,14 @@ impl Running<'_> {
         let unrecognised = tasks.iter().flat_map(|tasks| &tasks.unrecognised);
         let unrecognised =
             unrecognised.map(|item| format!("line {}: [{}] {}", item.line, item.mark, item.text)).collect();
+        let left = self.session.hints.len();
+        if left > 0 {
+            self.warn(format!("hints that no prompt took any more: {}", self.session.hints.join("; ")));
+        }
+        // Who takes the session up again gets them.
+        if reason == StopReason::Completed {
+            self.hints_are_taken();
+        }
         let is_settled = self.recorder.settle_progress();
         for warning in std::mem::take(&mut self.recorder.warnings) {
             self.warn(warning);

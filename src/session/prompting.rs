@@ -15,6 +15,8 @@ pub struct Prompting<'a> {
     pub max_iterations: u32,
     pub validation_command: Option<&'a str>,
     pub progress: &'a dyn ProgressStrategy,
+    /// What the user wants to be said beyond the template.
+    pub hints: Vec<String>,
 }
 
 impl Prompting<'_> {
@@ -41,7 +43,7 @@ impl Prompting<'_> {
             progress: self.progress.progress(),
             historical_context: String::new(),
             history_enabled: false,
-            hints: Vec::new(),
+            hints: self.hints.clone(),
             validation_command: self.validation_command.map(str::to_owned),
             repeat_count: failures.saturating_add(1),
             spec_content: std::fs::read_to_string(&feature.spec_path).unwrap_or_default(),

@@ -49,12 +49,15 @@ impl<W: Write> Live<W> {
                 )?;
                 writeln!(self.out, "{}", self.dim(&format!("  session {session}")))?;
             }
-            Event::IterationStarted { iteration, task, attempt, .. } => {
+            Event::IterationStarted { iteration, task, attempt, hints, .. } => {
                 self.runs += 1;
                 let again = if *attempt > 1 { format!(" (try {attempt})") } else { String::new() };
                 let title = cut(&one_line(&task.text), WIDTH);
                 let head = self.paint.paint(Hue::Bold, &format!("iteration {iteration}"));
                 writeln!(self.out, "\n{head}  {}{again}  {title}", one_line(&task.name))?;
+                for hint in hints {
+                    writeln!(self.out, "  hint  {}", cut(&one_line(hint), WIDTH))?;
+                }
             }
             Event::AgentEvent { event, .. } => self.agent_event(event)?,
             Event::ValidationFinished { command, exit, duration_ms, .. } => {
@@ -73,6 +76,11 @@ impl<W: Write> Live<W> {
                 let commit = self.dim(commit.short());
                 writeln!(self.out, "  {story}{}  {commit}", claims(record))?;
             }
+            Event::Paused { .. } => {
+                let line = self.paint.paint(Hue::Yellow, "paused");
+                writeln!(self.out, "\n  {line}  `specify ralph continue` lets it go on, `stop` ends it")?;
+            }
+            Event::Continued { .. } => writeln!(self.out, "  goes on")?,
             Event::Waiting { waiting, seconds, .. } => self.waiting(waiting, *seconds)?,
             Event::AgentChanged { from, to, failure_class, .. } => {
                 let why = match failure_class {

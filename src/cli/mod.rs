@@ -9,6 +9,7 @@ mod exit_code;
 mod forward;
 mod help;
 mod log;
+mod on_finish;
 mod output;
 mod place;
 mod play_script;

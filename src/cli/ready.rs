@@ -13,13 +13,15 @@ use crate::feature::{self, Feature};
 use crate::process::{self, Interrupt, Limits as ChildLimits};
 use crate::progress::{Choice, SystemCapturedProgress};
 use crate::prompt::Template;
-use crate::record::Refusal;
+use crate::record::{Refusal, Session};
 use crate::session::{self, Candidate, Completion, Limits, Plan, Prompting, Snapshots, Untick};
 use crate::store::{SessionRefs, Store};
 use crate::tasks::TaskList;
 
 use super::agent_settings::agent_settings;
 use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::on_finish;
 use super::output::warn;
 use super::place::refusal;
 use super::settings::{Flags, load};
@@ -141,6 +143,13 @@ impl Ready {
             warn(&format!("goes on without it: {}", text.lines().next().unwrap_or_default()), &mut stderr());
         }
         self.template.check()
+    }
+
+    /// Tells whom the user wants to be told that the session is over.
+    pub fn finish(&self, feature: &Feature, session: &Session, code: ExitCode) {
+        if let Some(command) = &self.config.on_finish {
+            on_finish::run(command, &self.root, feature, session, code);
+        }
     }
 
     fn candidates(&self) -> Vec<Candidate<'_>> {

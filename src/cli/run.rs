@@ -107,15 +107,19 @@ pub fn start(
     let mut teller = Teller::new(voice);
     match session::run(plan, &mut |event| teller.tell(event))? {
         Finish::AllDone(counts) => all_done(feature, counts.done, voice),
-        Finish::Ended(session) => Ok(match (session.stop_reason, interrupt.signal()) {
-            // Where somebody asked for it to stop, it went as they wanted.
-            (Some(StopReason::Completed), _) | (Some(StopReason::Interrupted), None) => ExitCode::Done,
-            (Some(StopReason::Interrupted), _) if interrupt.is_asked() => ExitCode::Done,
-            (Some(StopReason::Interrupted), Some(15)) => ExitCode::Terminated,
-            (Some(StopReason::Interrupted), Some(1)) => ExitCode::HungUp,
-            (Some(StopReason::Interrupted), _) => ExitCode::Interrupted,
-            _ => ExitCode::NotDone,
-        }),
+        Finish::Ended(session) => {
+            let code = match (session.stop_reason, interrupt.signal()) {
+                // Where somebody asked for it to stop, it went as they wanted.
+                (Some(StopReason::Completed), _) | (Some(StopReason::Interrupted), None) => ExitCode::Done,
+                (Some(StopReason::Interrupted), _) if interrupt.is_asked() => ExitCode::Done,
+                (Some(StopReason::Interrupted), Some(15)) => ExitCode::Terminated,
+                (Some(StopReason::Interrupted), Some(1)) => ExitCode::HungUp,
+                (Some(StopReason::Interrupted), _) => ExitCode::Interrupted,
+                _ => ExitCode::NotDone,
+            };
+            ready.finish(feature, &session, code);
+            Ok(code)
+        }
     }
 }
 

@@ -290,6 +290,7 @@ impl Layers {
                 allow: settings.list("redaction.allow"),
             },
             loops,
+            on_finish: settings.text("hooks.on-finish"),
             warnings,
             settings: settings.into_vec(),
         }

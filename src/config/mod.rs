@@ -123,6 +123,8 @@ pub struct Config {
     pub snapshots: SnapshotSettings,
     pub redaction: RedactionSettings,
     pub loops: BTreeMap<String, LoopSettings>,
+    /// The command for the end of a session.
+    pub on_finish: Option<String>,
     /// What the user should know that stops nothing.
     pub warnings: Vec<String>,
     /// Everything above by name, with origins; no secrets.

@@ -8,6 +8,7 @@ mod docs;
 mod finish;
 mod forward;
 mod journal;
+mod loops;
 mod model;
 mod places;
 mod read;

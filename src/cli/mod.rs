@@ -118,6 +118,9 @@ pub struct RunArgs {
     /// Work on this task alone
     #[arg(long, value_name = "ID")]
     pub task: Option<String>,
+    /// Type of loop: implement, plan, spec, or one of [loop.<type>] [default: implement]
+    #[arg(long = "loop", value_name = "TYPE")]
+    pub loop_type: Option<String>,
     /// Print the prompt that would be sent, and do nothing
     #[arg(long)]
     pub dry_run: bool,

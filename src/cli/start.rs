@@ -150,7 +150,11 @@ impl SettingArgs {
         let named = named
             .into_iter()
             .filter_map(|(flag, key, value)| value.as_ref().map(|value| input(flag, key, value)));
-        Flags { settings: set.chain(named).collect(), agent_command: self.agent_command.clone() }
+        Flags {
+            settings: set.chain(named).collect(),
+            agent_command: self.agent_command.clone(),
+            loop_type: None,
+        }
     }
 }
 

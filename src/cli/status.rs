@@ -59,10 +59,15 @@ fn show(out: &mut impl Write, status: &FeatureStatus, args: &StatusArgs, paint: 
 }
 
 fn look(store: &Store, feature: &Feature, args: &ReadArgs) -> Result<FeatureStatus> {
-    let tasks = TaskList::read(&feature.tasks_path).map_err(refusal)?;
     let choice = Choice { session: args.session.clone(), feature: Some(feature.path.clone()) };
     let running = sessions::running(store)?;
     let log = sessions::newest(store, &choice)?;
+    // A plan is made before there are tasks.
+    let tasks = match &log {
+        Some(_) => TaskList::read_if_there(&feature.tasks_path),
+        None => TaskList::read(&feature.tasks_path),
+    }
+    .map_err(refusal)?;
     let skipped: BTreeSet<_> = log
         .iter()
         .flat_map(SessionLog::iterations)

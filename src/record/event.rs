@@ -16,6 +16,9 @@ pub enum Event {
         feature: String,
         agent: String,
         max_iterations: u32,
+        loop_type: String,
+        /// The file that the loop is about.
+        artifact: String,
         tasks: TaskCounts,
         is_resumed: bool,
     },

@@ -1,6 +1,6 @@
 //! One iteration, from an open task to a record: prompt, agent, validation, judgement, record.
 
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
 use anyhow::{Context, Result};
 use camino::Utf8Path;
@@ -17,7 +17,7 @@ use crate::validate::{self, Bench};
 
 use super::judge::{self, Evidence, Verdict};
 use super::recorder::Taken;
-use super::{Prompting, Running, Untick, add_totals, remember};
+use super::{Prompting, Running, Untick, Until, add_totals, remember};
 
 /// How much of the end of a stream is read for an excerpt, in bytes. Excerpts are a few hundred characters.
 const TAIL: usize = 64 * 1024;
@@ -37,7 +37,12 @@ impl Running<'_> {
         let slot = self.spool.slot(&number.to_string());
         let begin = Begin { hints: self.hints(), ..self.begin_iteration(task, number)? };
         let prompt = self.prompt(tasks, task, &begin)?;
-        let tasks_bytes = std::fs::read(&self.plan.feature.tasks_path).context("read the task list")?;
+        let tasks_bytes = match std::fs::read(&self.plan.feature.tasks_path) {
+            Err(error) if error.kind() == ErrorKind::NotFound && self.plan.job.until == Until::Validation => {
+                Vec::new()
+            }
+            read => read.context("read the task list")?,
+        };
         slot.begin(&begin, &prompt, &tasks_bytes)?;
         self.hints_are_taken();
         (self.say)(&Event::IterationStarted {
@@ -69,7 +74,7 @@ impl Running<'_> {
         }
 
         let before = TaskList::parse(&tasks_bytes)?;
-        let after = match TaskList::read(&self.plan.feature.tasks_path) {
+        let after = match self.plan.job.read_tasks(self.plan.feature) {
             Ok(after) => after,
             Err(error) => {
                 self.warn(format!("the task list cannot be read after the agent's run: {error:#}"));
@@ -84,6 +89,7 @@ impl Running<'_> {
             validation: validation.as_ref(),
             is_promised,
             completion: self.plan.completion,
+            is_made: self.plan.job.is_made(),
         });
         self.open_again(&slot, &verdict)?;
         self.is_promised = verdict.is_complete;
@@ -448,7 +454,7 @@ pub(super) fn context_of(
 fn tail_of(path: &Utf8Path) -> Result<Tail> {
     let mut file = match std::fs::File::open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Tail::default()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Tail::default()),
         Err(error) => return Err(error).with_context(|| format!("read {path}")),
     };
     let length = file.metadata().with_context(|| format!("read {path}"))?.len();

@@ -5,6 +5,7 @@
 mod begin;
 mod decide;
 mod iterate;
+mod job;
 mod judge;
 mod progress_file;
 mod prompting;
@@ -34,12 +35,13 @@ use crate::record::{
 use crate::store::{Control, LoopLock, SessionRefs, Spool, Store};
 use crate::tasks::TaskList;
 
-use decide::{Bounds, Decision};
+use decide::{Bounds, Decision, Wanted};
 use recorder::Recorder;
 use roster::Roster;
 use steering::{Hints, Lookout};
 use waiting::Before;
 
+pub use job::{Job, Until};
 pub use prompting::Prompting;
 pub use recover::{expected_progress, rebuilt_of_all};
 
@@ -47,6 +49,7 @@ pub use recover::{expected_progress, rebuilt_of_all};
 pub struct Plan<'a> {
     pub store: &'a Store,
     pub feature: &'a Feature,
+    pub job: Job,
     /// Who works: the first, and where it cannot, those behind it. Never empty.
     pub agents: Vec<Candidate<'a>>,
     pub template: Template,
@@ -89,6 +92,7 @@ impl Plan<'_> {
         Prompting {
             feature: self.feature,
             template: &self.template,
+            job: &self.job,
             max_iterations: self.limits.max_iterations,
             validation_command: self.validation_command.as_deref(),
             progress: self.progress.as_ref(),
@@ -147,8 +151,8 @@ pub enum Finish {
 pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
     let mut lock = LoopLock::take(plan.store.repository())?;
     recover::recover(&plan, say)?;
-    let tasks = TaskList::read(&plan.feature.tasks_path)?;
-    if is_done(&tasks, plan.only.as_ref()) {
+    let tasks = plan.job.read_tasks(plan.feature)?;
+    if plan.job.until == Until::Tasks && is_done(&tasks, plan.only.as_ref()) {
         if plan.resume.take().is_some() {
             // Nothing is taken up after all: what was left open for it comes to its end.
             recover::recover(&plan, say)?;
@@ -257,7 +261,7 @@ impl Running<'_> {
             if self.plan.interrupt.signal().is_some() {
                 return Ok(Ending::of(StopReason::Interrupted));
             }
-            let tasks = match TaskList::read(&self.plan.feature.tasks_path) {
+            let tasks = match self.plan.job.read_tasks(self.plan.feature) {
                 Ok(tasks) => tasks,
                 Err(error) => {
                     self.warn(format!("the task list cannot be read any more: {error:#}"));
@@ -272,8 +276,13 @@ impl Running<'_> {
                 is_validated: self.plan.validation_command.is_some(),
                 is_promised: self.is_promised,
             };
-            let item = match decide::decide(&tasks, &self.history, &bounds, self.plan.only.as_ref()) {
-                Decision::Go(item) => item,
+            let wanted = match (self.plan.job.task(), &self.plan.only) {
+                (Some(task), _) => Wanted::This(task),
+                (None, Some(name)) => Wanted::Only(name),
+                (None, None) => Wanted::All,
+            };
+            let task = match decide::decide(&tasks, &self.history, &bounds, wanted) {
+                Decision::Go(task) => task,
                 Decision::Stop { reason, limit, why } => {
                     for line in why {
                         self.warn(line);
@@ -286,12 +295,12 @@ impl Running<'_> {
                 Before::Again => continue,
                 Before::Stop(ending) => return Ok(ending),
             }
-            let task = item.to_task();
             let iteration = self.iterate(&tasks, &task)?;
             if let Some(class) = iteration.failure_class.filter(|class| class.is_unusable()) {
                 return Ok(self.unusable(class, iteration.error));
             }
-            if self.history.failures_in_a_row(&task.name) >= self.plan.limits.skip_after {
+            let failures = self.history.failures_in_a_row(&task.name);
+            if self.plan.job.until == Until::Tasks && failures >= self.plan.limits.skip_after {
                 self.skip(&task)?;
             }
         }
@@ -314,7 +323,7 @@ impl Running<'_> {
 
     fn end(mut self, ending: Ending) -> Result<Session> {
         let Ending { reason, limit, why, hint } = ending;
-        let tasks = TaskList::read(&self.plan.feature.tasks_path).ok();
+        let tasks = self.plan.job.read_tasks(self.plan.feature).ok();
         let hints = self.left_hints();
         let ended_at = self.plan.clock.now();
         let session = &mut self.session;

@@ -17,6 +17,9 @@ pub enum Detail {
 /// Longest piece of an agent's words on one line, in characters.
 const WIDTH: usize = 100;
 
+/// The type of loop that goes without saying.
+const USUAL: &str = "implement";
+
 /// Writes a line or two for each event.
 pub struct Live<W> {
     out: W,
@@ -33,11 +36,23 @@ impl<W: Write> Live<W> {
 
     pub fn show(&mut self, event: &Event) -> io::Result<()> {
         match event {
-            Event::SessionStarted { session, feature, agent, max_iterations, tasks, is_resumed } => {
+            Event::SessionStarted {
+                session,
+                feature,
+                agent,
+                max_iterations,
+                loop_type,
+                artifact,
+                tasks,
+                is_resumed,
+            } => {
                 self.max_iterations = *max_iterations;
                 let verb = if *is_resumed { "resumes" } else { "starts" };
                 let head = self.paint.paint(Hue::Bold, &format!("ralph {verb} on {}", one_line(feature)));
                 writeln!(self.out, "{head}")?;
+                if loop_type != USUAL {
+                    writeln!(self.out, "  loop {}: {}", one_line(loop_type), one_line(artifact))?;
+                }
                 let all = tasks.done + tasks.open;
                 writeln!(
                     self.out,
@@ -161,6 +176,9 @@ impl<W: Write> Live<W> {
             session.tasks_done,
             session.tasks_done + session.tasks_remaining
         )?;
+        if session.loop_type != USUAL {
+            writeln!(self.out, "  {} is {}", one_line(&session.artifact.path), session.artifact.status)?;
+        }
         let time = session.duration_ms.agent.unwrap_or(0) + session.duration_ms.validation.unwrap_or(0);
         writeln!(self.out, "  time {}{}", duration(time), tokens(&session.tokens))?;
         if !unrecognised.is_empty() {

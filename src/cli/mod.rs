@@ -3,18 +3,25 @@
 mod agent_settings;
 mod agents;
 mod caller;
+mod completions;
 mod config;
 mod demo;
+mod diff;
 mod exit_code;
 mod forward;
 mod help;
+mod help_topic;
+mod iterations;
 mod log;
+mod man;
 mod on_finish;
 mod output;
+mod pack;
 mod place;
 mod play_script;
 mod ready;
 mod rebuild;
+mod restore;
 mod run;
 mod sessions;
 mod settings;
@@ -29,7 +36,7 @@ use std::ffi::OsString;
 use camino::Utf8PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
-use crate::record::SessionId;
+use crate::record::{IterationName, SessionName};
 
 pub use exit_code::ExitCode;
 
@@ -45,7 +52,7 @@ pub fn git_ralph(args: impl Iterator<Item = OsString>) -> std::process::ExitCode
 
 /// Run coding agents over the tasks of a spec-kit feature, and keep the whole record in git
 #[derive(Debug, Parser)]
-#[command(name = "specify-ralph", version, after_help = help::RALPH, max_term_width = 110)]
+#[command(name = "specify-ralph", version, after_help = help::RALPH, max_term_width = 110, disable_help_subcommand = true)]
 struct Ralph {
     #[command(flatten)]
     everywhere: Everywhere,
@@ -96,9 +103,17 @@ enum Action {
     /// Show one iteration
     #[command(after_help = help::SHOW)]
     Show(ShowArgs),
+    /// Show the code between two iterations, or between one and the work tree
+    #[command(after_help = help::DIFF)]
+    Diff(DiffArgs),
+    /// Bring the work tree back to what it was after an iteration
+    #[command(after_help = help::RESTORE)]
+    Restore(RestoreArgs),
     /// Write progress.txt anew from the record
     #[command(after_help = help::REBUILD)]
     Rebuild(RebuildArgs),
+    /// Put what is loose of the record into a git pack
+    Pack(PackArgs),
     /// Show every setting and where it comes from
     #[command(after_help = help::CONFIG)]
     Config(ConfigArgs),
@@ -106,6 +121,13 @@ enum Action {
     Agents(AgentsArgs),
     /// Run the real loop on a throw-away project with a scripted agent
     Demo(DemoArgs),
+    /// Print a script that completes command lines
+    #[command(after_help = help::COMPLETIONS)]
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write all of them
+    Man(ManArgs),
+    /// Print the help of a command, or a page on a topic: format, names, stopping
+    Help(HelpArgs),
     /// Play a script as an agent
     #[command(hide = true)]
     PlayScript(PlayScriptArgs),
@@ -138,7 +160,7 @@ pub struct RunArgs {
 pub struct ResumeArgs {
     /// Session to take up [default: the latest that did not complete]
     #[arg(value_name = "SESSION")]
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
@@ -159,7 +181,7 @@ pub struct StopArgs {
     pub now: bool,
     /// Session [default: the one of this work tree, or the only one that runs]
     #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
 }
 
 #[derive(Debug, Args)]
@@ -169,14 +191,14 @@ pub struct HintArgs {
     pub text: Vec<String>,
     /// Session [default: the one of this work tree, or the only one that runs]
     #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
 }
 
 #[derive(Debug, Args)]
 pub struct PauseArgs {
     /// Session [default: the one of this work tree, or the only one that runs]
     #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
 }
 
 #[derive(Debug, Args)]
@@ -252,7 +274,7 @@ pub struct ReadArgs {
     pub json: Json,
     /// Session [default: the latest]
     #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
@@ -292,19 +314,22 @@ pub struct LogArgs {
     pub json: Json,
     /// Only this session [default: all]
     #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
     /// Only this feature, by path or by name [default: all]
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
 }
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("part").args(["stdout", "stderr", "prompt", "agent", "tasks", "json"]))]
-#[expect(clippy::struct_excessive_bools, reason = "six flags of which one can be given: see `part`")]
+#[command(group = ArgGroup::new("part").args(["patch", "stdout", "stderr", "prompt", "agent", "tasks", "json"]))]
+#[expect(clippy::struct_excessive_bools, reason = "seven flags of which one can be given: see `part`")]
 pub struct ShowArgs {
-    /// Number of the iteration [default: the latest]
-    #[arg(value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub iteration: Option<u32>,
+    /// Iteration: 5, @~2, T004, SESSION:5 [default: @, the last one]
+    #[arg(value_name = "N")]
+    pub iteration: Option<IterationName>,
+    /// Print what it changed, as git's own diff shows it
+    #[arg(short, long)]
+    patch: bool,
     /// Print the validation's stdout, byte for byte
     #[arg(long)]
     stdout: bool,
@@ -325,7 +350,7 @@ pub struct ShowArgs {
     json: bool,
     /// Session [default: the latest]
     #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
@@ -335,6 +360,7 @@ pub struct ShowArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     Summary,
+    Patch,
     Json,
     Stdout,
     Stderr,
@@ -346,6 +372,7 @@ pub enum Part {
 impl ShowArgs {
     pub fn part(&self) -> Part {
         let chosen = [
+            (self.patch, Part::Patch),
             (self.stdout, Part::Stdout),
             (self.stderr, Part::Stderr),
             (self.prompt, Part::Prompt),
@@ -355,6 +382,60 @@ impl ShowArgs {
         ];
         chosen.into_iter().find(|(is_given, _)| *is_given).map_or(Part::Summary, |(_, part)| part)
     }
+}
+
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// Iteration: 5, @~2, T004, SESSION:5; 0 is what was there before the first
+    #[arg(value_name = "A")]
+    pub from: IterationName,
+    /// Another iteration [default: the work tree]
+    #[arg(value_name = "B")]
+    pub to: Option<IterationName>,
+    /// Print how much changed in each file
+    #[arg(long)]
+    pub stat: bool,
+    /// Print the names of the files that changed
+    #[arg(long, conflicts_with = "stat")]
+    pub name_only: bool,
+    /// Session of the iterations [default: the latest]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    /// Only these files and folders [default: all but progress.txt]
+    #[arg(last = true, value_name = "PATHS")]
+    pub paths: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "three flags that have nothing to do with each other")]
+pub struct RestoreArgs {
+    /// Iteration: 5, @~2, T004, SESSION:5; 0 is what was there before the first
+    #[arg(value_name = "N", required_unless_present = "undo")]
+    pub iteration: Option<IterationName>,
+    /// Only these files and folders
+    #[arg(value_name = "PATHS")]
+    pub paths: Vec<String>,
+    /// Restore tasks.md too
+    #[arg(long)]
+    pub tasks: bool,
+    /// Go on in the middle of a merge or rebase, and remove what no snapshot of the session has
+    #[arg(long)]
+    pub force: bool,
+    /// Print what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Take a restoration back [default: the last one]
+    #[arg(long, value_name = "NUMBER", num_args = 0..=1, conflicts_with_all = ["iteration", "paths", "tasks", "session", "feature"])]
+    pub undo: Option<Option<u32>>,
+    /// Session of the iteration [default: the latest]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -376,6 +457,12 @@ pub struct ConfigArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct PackArgs {
+    #[command(flatten)]
+    pub json: Json,
+}
+
+#[derive(Debug, Args)]
 pub struct AgentsArgs {
     #[command(flatten)]
     pub json: Json,
@@ -386,6 +473,27 @@ pub struct DemoArgs {
     /// Make the project in this folder, and keep it
     #[arg(long, value_name = "DIR")]
     pub dir: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// Shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Write a page for each command into this folder
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct HelpArgs {
+    /// Command, or topic: format, names, stopping
+    #[arg(value_name = "TOPIC", value_parser = help_topic::topic)]
+    pub topic: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -32,7 +32,7 @@ pub(super) fn git_ralph(arguments: &[OsString]) -> ExitCode {
 
 fn ralph(program: &'static str, arguments: &[OsString]) -> ExitCode {
     match parse(program, arguments) {
-        Ok(ralph) => reported(run(ralph)),
+        Ok(ralph) => reported(run(ralph, program)),
         Err(error) => {
             // Where nobody reads the help there is nobody to tell.
             let _closed = error.print().is_err();
@@ -45,7 +45,7 @@ fn reported(result: Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|error| report(&error, &mut stderr()))
 }
 
-fn run(ralph: Ralph) -> Result<ExitCode> {
+fn run(ralph: Ralph, program: &'static str) -> Result<ExitCode> {
     let caller = Caller::new(ralph.everywhere.directory.as_deref())?;
     let paint = paint(ralph.everywhere.color, &caller.environment);
     match ralph.action.unwrap_or_else(|| Action::Run(Box::new(ralph.run))) {
@@ -58,11 +58,17 @@ fn run(ralph: Ralph) -> Result<ExitCode> {
         Action::Status(args) => super::status::run(&args, &caller, paint),
         Action::Tasks(args) => super::tasks::run(&args, &caller),
         Action::Log(args) => super::log::run(&args, &caller, paint),
-        Action::Show(args) => super::show::run(&args, &caller, paint),
+        Action::Show(args) => super::show::run(&args, &caller, (ralph.everywhere.color, paint)),
+        Action::Restore(args) => super::restore::run(&args, &caller, paint),
+        Action::Diff(args) => super::diff::run(&args, &caller, ralph.everywhere.color),
         Action::Rebuild(args) => super::rebuild::run(&args, &caller),
         Action::Agents(args) => super::agents::run(&args, &caller),
         Action::Config(args) => super::config::run(&args, &caller),
+        Action::Pack(args) => super::pack::run(&args, &caller),
         Action::Demo(args) => super::demo::run(&args, &caller, paint),
+        Action::Completions(args) => super::completions::run(&args),
+        Action::Man(args) => super::man::run(&args),
+        Action::Help(args) => super::help_topic::run(&args, grammar(program)),
         Action::PlayScript(args) => super::play_script::run(&args, &caller).map(ExitCode::Played),
     }
 }
@@ -80,7 +86,7 @@ fn paint(color: Color, environment: &Environment) -> Paint {
     if is_wanted { Paint::Colour } else { Paint::Plain }
 }
 
-fn grammar(program: &'static str) -> Command {
+pub(super) fn grammar(program: &'static str) -> Command {
     Ralph::command().bin_name(program)
 }
 
@@ -228,7 +234,12 @@ mod tests {
             ("-n 5 status", "'--max-iterations <N>' cannot stand before 'status'"),
             ("stauts", "'status'"),
             ("show 1 --stdout --json", "cannot be used with"),
-            ("show 0", "0 is not in 1.."),
+            ("show @2", "`@2` is no iteration"),
+            ("show 1 --patch --json", "cannot be used with"),
+            ("diff", "<A>"),
+            ("restore", "<N>"),
+            ("restore 3 --undo", "cannot be used with"),
+            ("diff 1 2 --stat --name-only", "cannot be used with"),
             ("show --session x", "`x` is no session id like"),
             ("rebuild --check --all", "cannot be used with"),
             ("log --sessions --failed", "cannot be used with"),

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::{Result, bail};
 
-use crate::record::{Refusal, SessionId};
+use crate::record::{Refusal, SessionId, SessionName};
 use crate::store::{Control, Holder, LoopLock, Stop, Store};
 use crate::view::style::one_line;
 
@@ -62,7 +62,7 @@ pub fn go_on(args: &PauseArgs, caller: &Caller) -> Result<ExitCode> {
 
 fn steer(
     caller: &Caller,
-    session: Option<&SessionId>,
+    session: Option<&SessionName>,
     ask: impl FnOnce(&Control, &SessionId) -> Result<String>,
 ) -> Result<ExitCode> {
     let store = place::open(caller)?;
@@ -77,9 +77,9 @@ fn steer(
 }
 
 /// The session that is meant: the one named, or the one of this work tree, or the only one.
-fn running(store: &Store, wanted: Option<&SessionId>) -> Result<Holder> {
+fn running(store: &Store, wanted: Option<&SessionName>) -> Result<Holder> {
     let holders = LoopLock::holders(store.repository())?;
-    let named = |holder: &&Holder| wanted.is_none_or(|id| holder.session == *id);
+    let named = |holder: &&Holder| wanted.is_none_or(|name| name.matches(&holder.session));
     let found: Vec<&Holder> = holders.iter().filter(named).collect();
     let here = LoopLock::holder_here(store.repository())?.filter(|here| named(&here));
     match (here, found.as_slice(), wanted) {

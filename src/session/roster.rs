@@ -84,7 +84,7 @@ impl Roster {
         }
         let Some((place, out)) = soonest else { return Next::Go(0) };
         let wait = span(now, out.until);
-        let rest = self.max_wait.map_or(Duration::ZERO, |most| most.saturating_sub(self.waited));
+        let rest = self.rest();
         // Where nobody told a time, the last pause may be a short one.
         if wait <= rest || (!out.is_told && !rest.is_zero()) {
             Next::Wait(place, out)
@@ -95,8 +95,12 @@ impl Roster {
 
     /// How long to wait for what [`Self::next`] gave.
     pub fn wait(&self, now: Timestamp, out: &Out) -> Duration {
-        let rest = self.max_wait.map_or(Duration::ZERO, |most| most.saturating_sub(self.waited));
-        span(now, out.until).min(rest)
+        span(now, out.until).min(self.rest())
+    }
+
+    /// How much longer the user wants to wait.
+    fn rest(&self) -> Duration {
+        self.max_wait.map_or(Duration::ZERO, |most| most.saturating_sub(self.waited))
     }
 
     /// Until when one is out.
@@ -106,9 +110,12 @@ impl Roster {
 
     /// An agent was cut short.
     pub fn cut(&mut self, place: usize, cut: Cut, now: Timestamp) {
+        let rest = self.rest();
         let Some(place) = self.places.get_mut(place) else { return };
         let Cut { class, told, message } = cut;
         let pause = FIRST_PAUSE.saturating_mul(1 << place.cuts.min(10)).min(LONGEST_PAUSE);
+        // The last pause may be a short one, and after it comes one more try.
+        let pause = if rest.is_zero() { pause } else { pause.min(rest) };
         place.cuts = place.cuts.saturating_add(1);
         // A time that is over by our clock says nothing.
         let told = told.filter(|told| *told > now);
@@ -227,6 +234,17 @@ mod tests {
         roster.ran(0);
         roster.cut(0, cut(FailureClass::Overloaded, None), at(0));
         assert_eq!(wait(&roster, 0), (0, 30), "a turn begins it anew");
+    }
+
+    #[test]
+    fn after_a_short_last_pause_comes_one_more_try() {
+        let mut roster = roster(1, 4);
+        roster.cut(0, cut(FailureClass::Network, None), at(0));
+        assert_eq!(wait(&roster, 0), (0, 4));
+        roster.waited(Duration::from_secs(4));
+        assert_eq!(roster.next(at(4)), Next::Go(0));
+        roster.cut(0, cut(FailureClass::Network, None), at(5));
+        assert!(matches!(roster.next(at(5)), Next::TooLong(0, _)));
     }
 
     #[test]

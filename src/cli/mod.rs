@@ -15,6 +15,7 @@ mod init;
 mod iterations;
 mod log;
 mod man;
+mod on_finish;
 mod output;
 mod pack;
 mod place;
@@ -28,6 +29,7 @@ mod settings;
 mod show;
 mod start;
 mod status;
+mod steer;
 mod tasks;
 
 use std::ffi::OsString;
@@ -84,8 +86,16 @@ enum Action {
     Run(Box<RunArgs>),
     /// Take up a session again that did not complete
     Resume(Box<ResumeArgs>),
+    /// Stop the running loop after its iteration
+    Stop(StopArgs),
+    /// Say something in the next prompt of the running loop
+    Hint(HintArgs),
+    /// Pause the running loop after its iteration
+    Pause(PauseArgs),
+    /// Let a paused loop go on
+    Continue(PauseArgs),
     /// Show where the feature and its latest session stand
-    Status(ReadArgs),
+    Status(StatusArgs),
     /// Show the task list as the loop reads it
     Tasks(TasksArgs),
     /// List the iterations of all sessions
@@ -133,6 +143,9 @@ pub struct RunArgs {
     /// Work on this task alone
     #[arg(long, value_name = "ID")]
     pub task: Option<String>,
+    /// Type of loop: implement, plan, spec, or one of [loop.<type>] [default: implement]
+    #[arg(long = "loop", value_name = "TYPE")]
+    pub loop_type: Option<String>,
     /// Print the prompt that would be sent, and do nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -162,6 +175,42 @@ pub struct ResumeArgs {
     pub json: bool,
     #[command(flatten)]
     pub settings: SettingArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct StopArgs {
+    /// Stop the agent too, and record its iteration as interrupted
+    #[arg(long)]
+    pub now: bool,
+    /// Session [default: the one of this work tree, or the only one that runs]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+}
+
+#[derive(Debug, Args)]
+pub struct HintArgs {
+    /// What the agent should know
+    #[arg(value_name = "TEXT", required = true)]
+    pub text: Vec<String>,
+    /// Session [default: the one of this work tree, or the only one that runs]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+}
+
+#[derive(Debug, Args)]
+pub struct PauseArgs {
+    /// Session [default: the one of this work tree, or the only one that runs]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+}
+
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// Show it again whenever something changes, until the session ends
+    #[arg(short, long)]
+    pub watch: bool,
+    #[command(flatten)]
+    pub read: ReadArgs,
 }
 
 /// Where the tasks are.

@@ -51,6 +51,10 @@ fn run(ralph: Ralph, program: &'static str) -> Result<ExitCode> {
     match ralph.action.unwrap_or_else(|| Action::Run(Box::new(ralph.run))) {
         Action::Run(args) => super::run::run(&args, &caller, paint),
         Action::Resume(args) => super::run::resume(&args, &caller, paint),
+        Action::Stop(args) => super::steer::stop(&args, &caller),
+        Action::Hint(args) => super::steer::hint(&args, &caller),
+        Action::Pause(args) => super::steer::pause(&args, &caller),
+        Action::Continue(args) => super::steer::go_on(&args, &caller),
         Action::Status(args) => super::status::run(&args, &caller, paint),
         Action::Tasks(args) => super::tasks::run(&args, &caller),
         Action::Log(args) => super::log::run(&args, &caller, paint),
@@ -153,7 +157,11 @@ impl SettingArgs {
         let named = named
             .into_iter()
             .filter_map(|(flag, key, value)| value.as_ref().map(|value| input(flag, key, value)));
-        Flags { settings: set.chain(named).collect(), agent_command: self.agent_command.clone() }
+        Flags {
+            settings: set.chain(named).collect(),
+            agent_command: self.agent_command.clone(),
+            loop_type: None,
+        }
     }
 }
 

@@ -54,10 +54,13 @@ fn run(ralph: Ralph) -> Result<ExitCode> {
         Action::Status(args) => super::status::run(&args, &caller, paint),
         Action::Tasks(args) => super::tasks::run(&args, &caller),
         Action::Log(args) => super::log::run(&args, &caller, paint),
-        Action::Show(args) => super::show::run(&args, &caller, paint),
+        Action::Show(args) => super::show::run(&args, &caller, (ralph.everywhere.color, paint)),
+        Action::Restore(args) => super::restore::run(&args, &caller, paint),
+        Action::Diff(args) => super::diff::run(&args, &caller, ralph.everywhere.color),
         Action::Rebuild(args) => super::rebuild::run(&args, &caller),
         Action::Agents(args) => super::agents::run(&args, &caller),
         Action::Config(args) => super::config::run(&args, &caller),
+        Action::Pack(args) => super::pack::run(&args, &caller),
         Action::Demo(args) => super::demo::run(&args, &caller, paint),
         Action::PlayScript(args) => super::play_script::run(&args, &caller).map(ExitCode::Played),
     }
@@ -122,10 +125,13 @@ pub(super) fn pair(text: &str) -> Result<(String, String)> {
 impl SettingArgs {
     /// The layer of the configuration that the flags are. A flag of its own wins over `--set`.
     pub fn flags(&self) -> Flags {
+        // Two flags are a list, as one flag with a comma is.
+        let agents = (!self.agent.is_empty()).then(|| self.agent.join(","));
         let named = [
             ("--max-iterations", "max-iterations", &self.max_iterations),
             ("--model", "model", &self.model),
-            ("--agent", "agent", &self.agent),
+            ("--agent", "agent", &agents),
+            ("--max-wait", "max-wait", &self.max_wait),
             ("--validate", "validation.command", &self.validate),
             ("--timeout", "timeout", &self.timeout),
             ("--idle-timeout", "idle-timeout", &self.idle_timeout),
@@ -217,7 +223,12 @@ mod tests {
             ("-n 5 status", "'--max-iterations <N>' cannot stand before 'status'"),
             ("stauts", "'status'"),
             ("show 1 --stdout --json", "cannot be used with"),
-            ("show 0", "0 is not in 1.."),
+            ("show @2", "`@2` is no iteration"),
+            ("show 1 --patch --json", "cannot be used with"),
+            ("diff", "<A>"),
+            ("restore", "<N>"),
+            ("restore 3 --undo", "cannot be used with"),
+            ("diff 1 2 --stat --name-only", "cannot be used with"),
             ("show --session x", "`x` is no session id like"),
             ("rebuild --check --all", "cannot be used with"),
             ("log --sessions --failed", "cannot be used with"),

@@ -5,22 +5,28 @@
 //! files.
 
 mod append;
+mod control;
 mod disk;
 mod files;
 mod last;
 mod lock;
 mod message;
 mod objects;
+mod pack;
 mod put_back;
 mod read;
 mod refs;
+mod restore_point;
 #[cfg(test)]
 mod samples;
+mod scratch;
+mod snapshots;
 mod spool;
 #[cfg(test)]
 mod tests;
 
 pub use append::Conflict;
+pub use control::{Control, Stop, Wishes};
 pub use files::{FileProof, Manifest};
 pub use lock::{Holder, LoopLock};
 pub use message::Snapshot;
@@ -28,10 +34,13 @@ pub use message::Snapshot;
 #[doc(hidden)]
 pub use message::{Envelope, Subject, compose as compose_message, parse as parse_message};
 pub use objects::{Quarantine, Signature};
+pub use pack::{MANY_LOOSE, Packed};
 pub use put_back::Standing;
 pub use read::SessionLog;
 pub use refs::{SessionRefs, slug};
-pub use spool::{Begin, Draft, Place, Slot, Spool, names};
+pub use restore_point::{Restoration, RestorePoint};
+pub use scratch::Scratch;
+pub use spool::{Begin, Draft, Place, Slot, Spool, Tips, names};
 
 use anyhow::{Result, anyhow};
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;

@@ -60,6 +60,19 @@ fn kill_everywhere(scenes: impl FnOnce() -> Vec<Scene>) {
 }
 
 #[test]
+fn a_packing_that_is_killed_or_that_fails_before_any_of_its_writes_loses_nothing() {
+    if points::is_strace_missing() {
+        return;
+    }
+    let scene = scenes::packing();
+    let points = scene.points();
+    let kills = points.iter().map(|point| (point, Injection::Kill));
+    let errors =
+        points.iter().enumerate().map(|(place, point)| (point, Injection::Error(point.error(place))));
+    play(&scene, &kills.chain(errors).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_write_that_fails_is_no_success_and_loses_nothing() {
     if points::is_strace_missing() {
         return;
@@ -139,5 +152,8 @@ fn attempt(scene: &Scene, point: &Point, injection: Injection) -> bool {
     let expectation = Expectation::of(&sandbox);
     let run = points::inject(&sandbox, scene.words, point, injection);
     aftermath::check(&sandbox, expectation, &run, injection);
+    if scene.words.starts_with("pack") {
+        aftermath::what_is_loose_can_be_packed(&sandbox);
+    }
     run.is_met
 }

@@ -49,7 +49,12 @@ pub(super) struct Gate {
 
 impl Gate {
     pub(super) fn new(windows: impl Iterator<Item = (Window, Rule)>) -> Self {
-        let mut gate = Self { threes: Bytes(Box::new([0; SLOTS])), fours: Bits(Box::new([0; 2048])), heads: Vec::new(), starts: Box::new([0; BUCKETS + 1]) };
+        let mut gate = Self {
+            threes: Bytes(Box::new([0; SLOTS])),
+            fours: Bits(Box::new([0; 2048])),
+            heads: Vec::new(),
+            starts: Box::new([0; BUCKETS + 1]),
+        };
         for (window, rule) in windows {
             gate.add(&window, 0, 0, rule);
         }
@@ -88,7 +93,8 @@ impl Gate {
         let mut at = from;
         while at < until {
             let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) else {
-                return (at..until).find(|&start| key_at(bytes, start).is_some_and(|key| self.fours.has(key)));
+                return (at..until)
+                    .find(|&start| key_at(bytes, start).is_some_and(|key| self.fours.has(key)));
             };
             if self.may_hold(block)
                 && let Some(found) = self.find_in(block)

@@ -37,7 +37,8 @@ pub(super) fn find(view: &View<'_>, header: Header) -> Option<Secret> {
     let is_it = |mark: &&(&str, Header)| mark.1 == header && view.has(view.anchor, mark.0.as_bytes());
     let (text, _) = MARKS.iter().find(is_it)?;
     let at = view.anchor + text.len();
-    let is_after = |letters: &[u8]| view.before(view.anchor).last().is_some_and(|last| letters.contains(last));
+    let is_after =
+        |letters: &[u8]| view.before(view.anchor).last().is_some_and(|last| letters.contains(last));
     match header {
         Header::Bearer if view.is_word_start(view.anchor) => {
             let value = assignment::credential(view, at);

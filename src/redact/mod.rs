@@ -132,7 +132,8 @@ impl Redactor {
             let custom = customs.next(bytes, scan.at, (!waiting.is_empty()).then_some(until));
             let custom = custom.filter(|found| found.start < until);
             let before = custom.as_ref().map_or(until, |found| found.start);
-            let Some(start) = self.gate.find(bytes, scan.at, before).or(custom.as_ref().map(|found| found.start))
+            let Some(start) =
+                self.gate.find(bytes, scan.at, before).or(custom.as_ref().map(|found| found.start))
             else {
                 let Some(secret) = waiting.pop() else {
                     scan.at = scan.at.max(limit);
@@ -199,7 +200,8 @@ impl Redactor {
 /// The end of the replacement that begins at `at`, if one does.
 fn marker_end(bytes: &[u8], at: usize) -> Option<usize> {
     let name = bytes[at..].strip_prefix(MARKER.as_bytes())?;
-    let length = name.iter().take(LONGEST_NAME).take_while(|byte| byte.is_ascii_lowercase() || **byte == b'-');
+    let length =
+        name.iter().take(LONGEST_NAME).take_while(|byte| byte.is_ascii_lowercase() || **byte == b'-');
     let length = length.count();
     (name.get(length) == Some(&b']')).then_some(at + MARKER.len() + length + 1)
 }

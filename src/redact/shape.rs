@@ -120,7 +120,8 @@ pub(super) fn find_inner(view: &View<'_>, inner: &Inner) -> Option<Secret> {
     }
     let within = |length: usize, part: Part| (part.1..=part.2).contains(&length);
     let before = view.before(mark);
-    let start = mark - before.iter().rev().take(JUDGED / 2).take_while(|&&byte| (inner.before.0)(byte)).count();
+    let start =
+        mark - before.iter().rev().take(JUDGED / 2).take_while(|&&byte| (inner.before.0)(byte)).count();
     let body = mark + inner.mark.len();
     let end = view.run_most(body, JUDGED, inner.after.0);
     let is_key = within(mark - start, inner.before)
@@ -148,7 +149,9 @@ pub(super) fn find_web_token(view: &View<'_>) -> Option<Secret> {
 
 /// Whether `text` begins with a key or token of a known shape.
 pub(super) fn is_known(text: &[u8]) -> bool {
-    SHAPES.iter().any(|shape| shape.shown_at < text.len() && find(&View::new(text, shape.shown_at), shape).is_some())
+    SHAPES
+        .iter()
+        .any(|shape| shape.shown_at < text.len() && find(&View::new(text, shape.shown_at), shape).is_some())
 }
 
 fn anything(_body: &[u8]) -> bool {
@@ -159,4 +162,18 @@ fn anything(_body: &[u8]) -> bool {
 fn is_random(body: &[u8]) -> bool {
     body.iter().any(u8::is_ascii_digit)
         && body.split(|byte| !byte.is_ascii_alphanumeric()).any(|part| part.len() >= 12)
+}
+
+/// A secret of each shape, by its rule.
+#[cfg(test)]
+pub(super) fn samples() -> Vec<(&'static str, String)> {
+    let sample = |shape: &Shape| {
+        let letters = "a8Kd03Lx9Qw7Zr5Tn2Vb6Mc1Yf4Hg0Js3P1e".chars().cycle();
+        let all: String = letters.filter(|letter| (shape.body)(*letter as u8)).take(shape.least).collect();
+        let uuid = "123e4567-e89b-12d3-a456-426614174000".to_owned();
+        let dotted = format!("{}.{all}", &all[..20.min(all.len())]);
+        let body = [all, uuid, dotted].into_iter().find(|body| (shape.check)(body.as_bytes())).unwrap();
+        (shape.rule, format!("{}{body}", shape.prefix))
+    };
+    SHAPES.iter().filter(|shape| !shape.keeps_prefix).map(sample).collect()
 }

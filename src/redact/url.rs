@@ -63,9 +63,10 @@ pub(super) fn find_signature(view: &View<'_>) -> Option<Secret> {
     let text = SIGNATURES.iter().find(|text| view.has(anchor, text.as_bytes()))?;
     let before = view.before(anchor);
     let name = before.iter().rev().take(24).take_while(|&&byte| is_word(byte) || byte == b'-').count();
-    let is_query = matches!(&before[..before.len() - name], [.., b'?' | b'&'] | [.., b'u', b'0', b'0', b'2', b'6'])
-        || before.ends_with(b"u0026")
-        || before.ends_with(b"&amp;");
+    let is_query =
+        matches!(&before[..before.len() - name], [.., b'?' | b'&'] | [.., b'u', b'0', b'0', b'2', b'6'])
+            || before.ends_with(b"u0026")
+            || before.ends_with(b"&amp;");
     let start = anchor + text.len();
     let end = view.run_most(start, LONGEST, encoded);
     let is_secret = is_query && end - start >= TOKEN && assignment::is_random(view.text(start, end));

@@ -96,7 +96,11 @@ impl<'a> View<'a> {
 
 /// Whether `bytes` end in a terminal's colour, but for its last byte.
 fn is_colour(bytes: &[u8]) -> bool {
-    let numbers = bytes.iter().rev().take(12).take_while(|&&byte| byte.is_ascii_digit() || byte == b';').count();
+    let numbers =
+        bytes.iter().rev().take(12).take_while(|&&byte| byte.is_ascii_digit() || byte == b';').count();
     let rest = &bytes[..bytes.len() - numbers];
-    rest.ends_with(b"\x1b[") || rest.ends_with(b"u001b[") || rest.ends_with(b"u001B[") || rest.ends_with(b"x1b[")
+    rest.ends_with(b"\x1b[")
+        || rest.ends_with(b"u001b[")
+        || rest.ends_with(b"u001B[")
+        || rest.ends_with(b"x1b[")
 }

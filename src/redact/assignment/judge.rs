@@ -136,8 +136,9 @@ pub(super) fn is_secret(name: &Name, tie: Tie, value: &Value<'_>, follows: Optio
 fn is_chance(text: &[u8]) -> bool {
     let is_kind = text.iter().all(|&byte| encoded(byte) || byte == b'~');
     let is_number = text.iter().all(|&byte| byte.is_ascii_hexdigit() || b"-_:.".contains(&byte));
-    let [has_small, has_capital, has_digit] = [u8::is_ascii_lowercase, u8::is_ascii_uppercase, u8::is_ascii_digit]
-        .map(|kind: fn(&u8) -> bool| text.iter().any(kind));
+    let [has_small, has_capital, has_digit] =
+        [u8::is_ascii_lowercase, u8::is_ascii_uppercase, u8::is_ascii_digit]
+            .map(|kind: fn(&u8) -> bool| text.iter().any(kind));
     let is_one = text.split(|byte| !byte.is_ascii_alphanumeric()).any(|part| part.len() >= 12);
     text.len() >= 20
         && is_kind

@@ -73,7 +73,8 @@ const ENDINGS: &[(&str, Option<Kind>)] = &[
 ];
 
 /// What stands before the word `key` in prose and in headings: `API key: ...`
-const QUALITIES: &[&str] = &["api", "secret", "access", "private", "account", "encryption", "signing", "auth"];
+const QUALITIES: &[&str] =
+    &["api", "secret", "access", "private", "account", "encryption", "signing", "auth"];
 
 pub(super) struct Name {
     pub(super) kind: Kind,

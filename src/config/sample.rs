@@ -8,7 +8,7 @@ const HEAD: &str = "\
 # `specify ralph config` shows every setting and where it comes from.
 ";
 
-const TAIL: &str = r##"
+const TAIL: &str = r#"
 # How to run an agent of your own, or what to change of a known one.
 # [agents.mine]
 # command = ["my-agent", "--model", "{model}"]   # or one line for the shell
@@ -21,7 +21,7 @@ const TAIL: &str = r##"
 # template = ".specify/templates/ralph-docs.md"
 # artifact = "docs.md"
 # until = "validation"
-"##;
+"#;
 
 /// The text of the file.
 pub fn sample() -> String {

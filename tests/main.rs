@@ -9,6 +9,7 @@ mod forward;
 mod journal;
 mod model;
 mod places;
+mod queries;
 mod read;
 mod reader;
 mod redact;

@@ -2,6 +2,7 @@
 
 mod agent_settings;
 mod agents;
+mod bisect;
 mod caller;
 mod config;
 mod demo;
@@ -94,6 +95,9 @@ enum Action {
     /// Show the code between two iterations, or between one and the work tree
     #[command(after_help = help::DIFF)]
     Diff(DiffArgs),
+    /// Find the first iteration after which a command fails
+    #[command(after_help = help::BISECT)]
+    Bisect(BisectArgs),
     /// Bring the work tree back to what it was after an iteration
     #[command(after_help = help::RESTORE)]
     Restore(RestoreArgs),
@@ -389,6 +393,24 @@ pub struct DiffArgs {
     /// Only these files and folders [default: all but progress.txt]
     #[arg(last = true, value_name = "PATHS")]
     pub paths: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct BisectArgs {
+    /// Command to run; a single word goes through the shell
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+    /// Print what the command says
+    #[arg(short, long)]
+    pub verbose: bool,
+    #[command(flatten)]
+    pub json: Json,
+    /// Session [default: the latest]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,7 @@
 //! Going back and forth between iterations: names, diff, restore, always against what git itself does.
 
+#![expect(clippy::unwrap_used, reason = "what is not there has failed the scene")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -59,7 +59,7 @@ fn moments(store: &Store, choice: &Choice) -> Result<Moments> {
     for entry in start.log.iterations() {
         match (&entry.snapshot, entry.iteration) {
             (Some(snapshot), Some(iteration)) if store.has(snapshot)? => {
-                list.push((iteration, snapshot.clone()))
+                list.push((iteration, snapshot.clone()));
             }
             _ => missing += 1,
         }

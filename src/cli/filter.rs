@@ -7,7 +7,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use crate::process::Tool;
 use crate::record::{LogEntry, Outcome, Timestamp};
-use crate::store::{Row, Search, SessionRows};
+use crate::store::{Row, SessionRows};
 
 use super::FilterArgs;
 use super::caller::Caller;
@@ -77,14 +77,6 @@ impl<'a> Filter<'a> {
         let entry = row.entry()?;
         Ok(self.phase.as_ref().is_none_or(|phase| phase.is_of(&entry))
             && self.args.agent.as_ref().is_none_or(|agent| entry.agent.as_ref() == Some(agent)))
-    }
-
-    /// Whether the text that is asked for is in the record; what cannot be read has it not.
-    pub fn is_in(&self, search: Option<&mut Search<'_>>, row: &Row<'_>) -> Result<bool> {
-        match search {
-            None => Ok(true),
-            Some(search) => search.is_in(&row.commit.parse()?),
-        }
     }
 
     /// What `--grep` looks for.

@@ -41,7 +41,9 @@ pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let mut listed = listed(args, &store, &filter, found().rev())?;
     if !args.reverse {
         listed.reverse();
-        listed.iter_mut().for_each(|session| session.rows.reverse());
+        for session in &mut listed {
+            session.rows.reverse();
+        }
     }
     let rows = || listed.iter().flat_map(|session| &session.rows);
     if args.sessions {
@@ -92,7 +94,11 @@ fn listed<'a>(
             left -= 1;
         } else {
             for row in rows.into_iter().rev() {
-                if left > 0 && filter.is_in(search.as_mut(), &row)? {
+                let is_said = match &mut search {
+                    Some(search) if left > 0 => search.is_in(&row.commit.parse()?)?,
+                    _ => true,
+                };
+                if left > 0 && is_said {
                     chosen.push(row);
                     left -= 1;
                 }

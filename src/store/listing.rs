@@ -131,7 +131,9 @@ impl Store {
                 Ok((entries, is_joined)) => {
                     read += entries.len();
                     let mut fresh = String::new();
-                    entries.iter().for_each(|entry| row::write(entry, &mut fresh));
+                    for entry in &entries {
+                        row::write(entry, &mut fresh);
+                    }
                     let feature = entries.last().map(|entry| entry.feature.clone()).unwrap_or_default();
                     let cached = if is_joined { rows } else { 0..0 };
                     sessions.push(Listed { refs, tip, feature, cached, fresh });

@@ -271,6 +271,8 @@ impl<'a> Writer<'a> {
             phase: Some("Phase 2: User Story 1 - Logging in".to_owned()),
             outcome,
             failure_class: None,
+            error: None,
+            resets_at: None,
             claims: Claims {
                 promise: false,
                 ticked: if outcome == Outcome::Success { vec![task.clone()] } else { Vec::new() },

@@ -13,6 +13,8 @@ pub struct History {
 struct Turn {
     task: Option<TaskName>,
     outcome: Outcome,
+    /// Whether it counts; see [`Iteration::is_run`].
+    is_run: bool,
     /// Whether the box of the picked task went to done.
     is_closed: bool,
     /// Whether a box or a file other than progress.txt changed.
@@ -25,20 +27,21 @@ impl History {
         self.turns.push(Turn {
             task: iteration.task.clone(),
             outcome: iteration.outcome,
+            is_run: iteration.is_run(),
             is_closed: iteration.task.as_ref().is_some_and(|task| iteration.closed.contains(task)),
             is_change: !iteration.closed.is_empty() || !iteration.files_changed.is_empty(),
             validation: iteration.exit.validation,
         });
     }
 
-    /// Agent runs; a skip is a record, not a run.
+    /// Agent runs. A skip is a record, not a run, and neither is what a limit of the provider's cut short.
     pub fn runs(&self) -> u32 {
-        count(self.turns.iter().filter(|turn| turn.outcome != Outcome::Skipped))
+        count(self.turns.iter().filter(|turn| turn.is_run))
     }
 
-    /// How often an agent was given this task.
+    /// How often an agent had its turn at this task.
     pub fn attempts(&self, task: &str) -> u32 {
-        count(self.of(task).filter(|turn| turn.outcome != Outcome::Skipped))
+        count(self.of(task).filter(|turn| turn.is_run))
     }
 
     /// How often in a row the box of this task stayed open. An interruption is nobody's failure.
@@ -57,7 +60,7 @@ impl History {
 
     /// How many runs in a row changed no box and no file.
     pub fn idle_streak(&self) -> u32 {
-        let runs = self.turns.iter().rev().filter(|turn| turn.outcome != Outcome::Skipped);
+        let runs = self.turns.iter().rev().filter(|turn| turn.is_run);
         count(runs.take_while(|turn| !turn.is_change))
     }
 
@@ -79,7 +82,8 @@ fn count<'a>(turns: impl Iterator<Item = &'a Turn>) -> u32 {
 mod tests {
     use super::*;
 
-    /// `T1+` closed its box, `T1-` failed, `T1?` was interrupted, `T1!` was skipped, `T1~` failed and changed nothing.
+    /// `T1+` closed its box, `T1-` failed, `T1?` was interrupted, `T1!` was skipped, `T1~` failed and changed nothing,
+    /// `T1=` was cut short.
     fn history(turns: &str) -> History {
         let turn = |word: &str| {
             let (task, end) = word.split_at(word.len() - 1);
@@ -87,12 +91,13 @@ mod tests {
                 task: Some(task.to_owned()),
                 outcome: match end {
                     "+" => Outcome::Success,
-                    "?" => Outcome::Interrupted,
+                    "?" | "=" => Outcome::Interrupted,
                     "!" => Outcome::Skipped,
                     _ => Outcome::Failure,
                 },
+                is_run: !matches!(end, "!" | "="),
                 is_closed: end == "+",
-                is_change: !matches!(end, "~" | "!"),
+                is_change: !matches!(end, "~" | "!" | "="),
                 validation: None,
             }
         };
@@ -119,6 +124,14 @@ mod tests {
         assert!(history.is_skipped("T1"));
         assert_eq!(history.runs(), 3);
         assert_eq!(history.attempts("T1"), 3);
+    }
+
+    #[test]
+    fn what_was_cut_short_is_neither_a_run_nor_a_failure_nor_idle() {
+        let history = history("T1- T1= T1= T1~ T1=");
+        assert_eq!((history.runs(), history.attempts("T1")), (2, 2));
+        assert_eq!(history.failures_in_a_row("T1"), 2);
+        assert_eq!(history.idle_streak(), 1);
     }
 
     #[test]

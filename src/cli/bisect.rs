@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::Serialize;
 
 use crate::feature;
-use crate::process::{Child, Interrupt, Limits, Marker};
+use crate::process::{Child, Interrupt, Limits, Marker, Pulse};
 use crate::record::{IterationName, ObjectId, SessionId, Which};
 use crate::store::{SessionLog, Store};
 use crate::view::style::{one_line, span};
@@ -202,7 +202,7 @@ impl<'a> Trial<'a> {
             marker: self.marker.clone(),
             limits: Limits { wall: UNLIMITED, idle: None, output: u64::MAX },
         };
-        let ended = child.run(self.interrupt, &mut || {})?;
+        let ended = child.run(self.interrupt, &mut || Pulse::Alive)?;
         if self.args.verbose || !matches!(ended.exit.code, 0..126) {
             for path in [&child.stdout, &child.stderr] {
                 let mut file = std::fs::File::open(path).with_context(|| format!("read {path}"))?;

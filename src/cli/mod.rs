@@ -14,6 +14,7 @@ mod help;
 mod iterations;
 mod log;
 mod output;
+mod pack;
 mod place;
 mod play_script;
 mod ready;
@@ -104,6 +105,8 @@ enum Action {
     /// Write progress.txt anew from the record
     #[command(after_help = help::REBUILD)]
     Rebuild(RebuildArgs),
+    /// Put what is loose of the record into a git pack; long sessions have it done by themselves
+    Pack(PackArgs),
     /// Show every setting and where it comes from
     #[command(after_help = help::CONFIG)]
     Config(ConfigArgs),
@@ -175,9 +178,10 @@ pub struct SettingArgs {
     /// Model that the agent is asked to use
     #[arg(short, long, value_name = "MODEL", value_parser = start::setting("model"))]
     pub model: Option<String>,
-    /// Agent to run [default: spec-kit's, or the only one installed]
+    /// Agent to run; a second one works where the quota of the first is used up (can be repeated) [default:
+    /// spec-kit's, or the only one installed]
     #[arg(long, visible_alias = "agent-cli", value_name = "NAME", value_parser = start::setting("agent"))]
-    pub agent: Option<String>,
+    pub agent: Vec<String>,
     /// Command to run as the agent, with the prompt on its stdin
     #[arg(long, value_name = "CMD", conflicts_with = "agent")]
     pub agent_command: Option<String>,
@@ -202,6 +206,9 @@ pub struct SettingArgs {
     /// Time after which the loop starts no further iteration
     #[arg(long, value_name = "TIME", value_parser = start::setting("max-duration"))]
     pub max_duration: Option<String>,
+    /// Longest wait for an agent at its limit [default: 6h]
+    #[arg(long, value_name = "TIME", value_parser = start::setting("max-wait"))]
+    pub max_wait: Option<String>,
     /// Any setting, as `specify ralph config` lists them (can be repeated)
     #[arg(long, value_name = "KEY=VALUE", value_parser = start::pair)]
     pub set: Vec<(String, String)>,
@@ -457,6 +464,12 @@ pub struct RebuildArgs {
 pub struct ConfigArgs {
     #[command(flatten)]
     json: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct PackArgs {
+    #[command(flatten)]
+    pub json: Json,
 }
 
 #[derive(Debug, Args)]

@@ -14,7 +14,7 @@ use crate::process::{self, Interrupt, Limits as ChildLimits};
 use crate::progress::{Choice, SystemCapturedProgress};
 use crate::prompt::Template;
 use crate::record::Refusal;
-use crate::session::{self, Completion, Limits, Plan, Prompting, Snapshots, Untick};
+use crate::session::{self, Candidate, Completion, Limits, Plan, Prompting, Snapshots, Untick};
 use crate::store::{SessionRefs, Store};
 use crate::tasks::TaskList;
 
@@ -82,10 +82,16 @@ fn strategy(config: &Config) -> SystemCapturedProgress {
 pub struct Ready {
     config: Config,
     root: Utf8PathBuf,
-    settings: AgentSettings,
-    agent: Box<dyn Agent>,
+    /// In the order of preference; never empty.
+    agents: Vec<Prepared>,
     template: Template,
     clock: Clock,
+}
+
+/// An agent with its settings.
+struct Prepared {
+    settings: AgentSettings,
+    agent: Box<dyn Agent>,
 }
 
 impl Ready {
@@ -93,24 +99,68 @@ impl Ready {
         let Settings { config, root, template } = settings;
         let lookup = |name: &str| variable(caller, name);
         let surroundings = Surroundings { directory: &root, lookup: &lookup };
-        let name = match &config.agent {
-            Some(name) => name.clone(),
-            None => agent::detect(&surroundings)?,
-        };
-        let settings = agent_settings(&config, &name);
-        let agent = agent::build(&settings, &own_program()?)?;
+        let mut names = config.agent.clone();
+        if names.is_empty() {
+            names.push(agent::detect(&surroundings)?);
+        }
+        let own_program = own_program()?;
+        let mut agents: Vec<Prepared> = Vec::new();
+        for name in names {
+            if agents.iter().all(|known| known.settings.name != name) {
+                let settings = agent_settings(&config, &name);
+                let agent = agent::build(&settings, &own_program, &lookup)?;
+                agents.push(Prepared { settings, agent });
+            }
+        }
         let clock = Clock::new(lookup(Clock::VARIABLE).as_deref())?;
-        Ok(Self { config, root, settings, agent, template, clock })
+        Ok(Self { config, root, agents, template, clock })
     }
 
     /// What only a session needs: the agent is there, the template sound, progress.txt can be written.
-    pub fn check(&self, caller: &Caller) -> Result<()> {
+    pub fn check(&mut self, caller: &Caller) -> Result<()> {
         for warning in &self.config.warnings {
             warn(warning, &mut stderr());
         }
         let lookup = |name: &str| variable(caller, name);
-        self.agent.check(&Surroundings { directory: &self.root, lookup: &lookup })?;
+        let surroundings = Surroundings { directory: &self.root, lookup: &lookup };
+        let mut complaints = Vec::new();
+        self.agents.retain(|prepared| match prepared.agent.check(&surroundings) {
+            Ok(()) => true,
+            Err(error) => {
+                complaints.push(error);
+                false
+            }
+        });
+        if self.agents.is_empty() {
+            return Err(complaints.swap_remove(0));
+        }
+        // A list is for a team, of whom not everybody has every agent.
+        for complaint in complaints {
+            let text = complaint.to_string();
+            warn(&format!("goes on without it: {}", text.lines().next().unwrap_or_default()), &mut stderr());
+        }
         self.template.check()
+    }
+
+    fn candidates(&self) -> Vec<Candidate<'_>> {
+        let wall = self.config.timeout.unwrap_or(UNLIMITED);
+        let idle = |settings: &AgentSettings| match settings.idle_by_default() {
+            Some(_) if self.config.is_set("idle-timeout") => self.config.idle_timeout,
+            Some(by_default) => Some(by_default),
+            None => self.config.silence_of_commands(),
+        };
+        let agents = self.agents.iter();
+        agents
+            .map(|Prepared { settings, agent }| Candidate {
+                agent: agent.as_ref(),
+                limits: ChildLimits { wall, idle: idle(settings), output: self.output() },
+                model: settings.model.clone(),
+            })
+            .collect()
+    }
+
+    fn output(&self) -> u64 {
+        self.config.max_output.unwrap_or(u64::MAX)
     }
 
     pub fn plan<'a>(
@@ -123,23 +173,16 @@ impl Ready {
         session::check_progress_file(&feature.progress_path).map_err(refusal)?;
         session::check_refs(store, feature)?;
         let Config { limits, validation, progress, snapshots, redaction, .. } = &self.config;
-        let output = self.config.max_output.unwrap_or(u64::MAX);
-        let idle = match self.settings.idle_by_default() {
-            Some(_) => self.config.idle_timeout,
-            None => self.config.silence_of_commands(),
-        };
         Ok(Plan {
             store,
             feature,
-            agent: self.agent.as_ref(),
-            agent_limits: ChildLimits { wall: self.config.timeout.unwrap_or(UNLIMITED), idle, output },
-            model: self.config.model.clone(),
+            agents: self.candidates(),
             template: self.template.clone(),
             validation_command: validation.command.clone(),
             validation_limits: ChildLimits {
                 wall: validation.timeout.unwrap_or(UNLIMITED),
                 idle: None,
-                output,
+                output: self.output(),
             },
             progress: Box::new(strategy(&self.config)),
             excerpt_chars: progress.max_chars,
@@ -150,6 +193,7 @@ impl Ready {
                 max_tokens: limits.max_tokens,
                 max_cost: limits.max_cost,
                 max_duration: limits.max_duration,
+                max_wait: limits.max_wait,
             },
             completion: match self.config.completion {
                 config::Completion::Verified => Completion::Verified,
@@ -176,7 +220,7 @@ pub fn variable(caller: &Caller, name: &str) -> Option<String> {
 }
 
 /// The words by which we are called again as the scripted agent.
-fn own_program() -> Result<Vec<String>> {
+pub(super) fn own_program() -> Result<Vec<String>> {
     let program = std::env::current_exe().context("find our own program")?;
     let program = program.to_string_lossy().into_owned();
     let is_specify = Utf8Path::new(&program).file_name().is_some_and(|name| name.starts_with("specify"));

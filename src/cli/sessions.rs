@@ -157,8 +157,7 @@ pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<S
         session.duration_ms = session.duration_ms.plus(&entry.duration_ms);
         session.tokens = session.tokens.plus(&entry.tokens);
     }
-    let runs =
-        log.iterations().filter(|entry| entry.outcome != Some(crate::record::Outcome::Skipped)).count();
+    let runs = log.iterations().filter(|entry| entry.is_run()).count();
     session.iterations_run = u32::try_from(runs).unwrap_or(u32::MAX);
     Ok(session)
 }

@@ -61,6 +61,7 @@ fn run(ralph: Ralph) -> Result<ExitCode> {
         Action::Rebuild(args) => super::rebuild::run(&args, &caller),
         Action::Agents(args) => super::agents::run(&args, &caller),
         Action::Config(args) => super::config::run(&args, &caller),
+        Action::Pack(args) => super::pack::run(&args, &caller),
         Action::Demo(args) => super::demo::run(&args, &caller, paint),
         Action::PlayScript(args) => super::play_script::run(&args, &caller).map(ExitCode::Played),
     }
@@ -125,10 +126,13 @@ pub(super) fn pair(text: &str) -> Result<(String, String)> {
 impl SettingArgs {
     /// The layer of the configuration that the flags are. A flag of its own wins over `--set`.
     pub fn flags(&self) -> Flags {
+        // Two flags are a list, as one flag with a comma is.
+        let agents = (!self.agent.is_empty()).then(|| self.agent.join(","));
         let named = [
             ("--max-iterations", "max-iterations", &self.max_iterations),
             ("--model", "model", &self.model),
-            ("--agent", "agent", &self.agent),
+            ("--agent", "agent", &agents),
+            ("--max-wait", "max-wait", &self.max_wait),
             ("--validate", "validation.command", &self.validate),
             ("--timeout", "timeout", &self.timeout),
             ("--idle-timeout", "idle-timeout", &self.idle_timeout),

@@ -6,7 +6,7 @@ use std::io::Write;
 use anyhow::Result;
 
 use crate::record::Outcome;
-use crate::store::SessionLog;
+use crate::store::{Control, SessionLog};
 use crate::tasks::TaskList;
 use crate::view::status::{Counts, FeatureStatus, SessionStatus, write};
 use crate::view::style::Paint;
@@ -39,12 +39,13 @@ pub fn run(args: &ReadArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
             status: log.status(holder.is_some()),
             stop_reason: log.tip().stop_reason,
             // A skip is a record, not a run: `log` and the summary count the same.
-            iterations: log.iterations().filter(|entry| entry.outcome != Some(Outcome::Skipped)).count(),
+            iterations: log.iterations().filter(|entry| entry.is_run()).count(),
             pid: holder.map(|holder| holder.pid),
             task: store
                 .task_in_flight(log.id())
                 .or_else(|| log.iterations().next_back().and_then(|entry| entry.task.clone())),
             started_at: log.entries[0].started_at,
+            waiting: holder.and_then(|_| Control::of(store.repository(), log.id()).waiting()),
         }
     });
     let counts = tasks.counts();

@@ -210,14 +210,6 @@ impl Layers {
         for name in loops.keys() {
             warnings.push(format!("`loop.{name}` has no effect in this version yet"));
         }
-        if let [first, rest @ ..] = self.settings.list("agent").as_slice()
-            && !rest.is_empty()
-        {
-            warnings.push(format!(
-                "`agent`: this version uses only the first, `{first}`; no effect yet: {}",
-                rest.join(", ")
-            ));
-        }
         let default = STRATEGIES[0];
         if let Some(strategy) = self.settings.text("progress.strategy").filter(|strategy| strategy != default)
         {
@@ -245,7 +237,7 @@ impl Layers {
     ) -> Config {
         let Self { settings, warnings } = self;
         Config {
-            agent: settings.list("agent").into_iter().next(),
+            agent: settings.list("agent"),
             agents,
             model: settings.text("model"),
             permissions: match settings.text("permissions").as_deref() {
@@ -260,6 +252,7 @@ impl Layers {
                 max_tokens: settings.count("max-tokens"),
                 max_cost: settings.number("max-cost"),
                 max_duration: settings.duration("max-duration"),
+                max_wait: settings.duration("max-wait"),
             },
             completion: match settings.text("completion").as_deref() {
                 Some("promise") => Completion::Promise,

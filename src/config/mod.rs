@@ -56,6 +56,8 @@ pub struct Limits {
     pub max_tokens: Option<u64>,
     pub max_cost: Option<f64>,
     pub max_duration: Option<Duration>,
+    /// None means that the loop does not wait at all.
+    pub max_wait: Option<Duration>,
 }
 
 /// What the validation is and how long it may take.
@@ -103,8 +105,8 @@ pub struct RedactionSettings {
 /// The effective configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// The agent to run; none means the first that is installed.
-    pub agent: Option<String>,
+    /// The agents to run, the first preferred; none means the one that is detected.
+    pub agent: Vec<String>,
     pub agents: BTreeMap<String, AgentSettings>,
     pub model: Option<String>,
     pub permissions: Permissions,

@@ -44,7 +44,7 @@ fn refused(inputs: &Inputs<'_>, expected: &str) {
 #[test]
 fn without_any_layer_the_defaults_hold() {
     let config = Config::read(&Inputs::default()).unwrap();
-    assert_eq!(config.agent, None);
+    assert_eq!(config.agent, Vec::<String>::new());
     assert_eq!(config.limits.max_iterations, 10);
     assert_eq!((config.limits.skip_after, config.limits.stuck_after), (Some(3), Some(10)));
     assert_eq!((config.limits.max_tokens, config.limits.max_cost), (None, None));
@@ -151,7 +151,7 @@ fn an_agent_of_the_users_is_read_and_its_environment_stays_hidden() {
     let config = read(
         "agent = 'fake'\n[agents.fake]\ncommand = ['sh', 'agent.sh']\nprompt = 'file'\n[agents.fake.env]\nAPI_KEY = 'hunter2'\n",
     );
-    assert_eq!(config.agent.as_deref(), Some("fake"));
+    assert_eq!(config.agent, ["fake"]);
     let agent = &config.agents["fake"];
     assert_eq!(agent.command, Some(AgentCommand::Words(vec!["sh".into(), "agent.sh".into()])));
     assert_eq!((agent.prompt, agent.parser), (Some(PromptMode::File), None));
@@ -168,7 +168,7 @@ fn a_command_on_the_command_line_becomes_the_agent() {
     let mut inputs = inputs("agent = 'claude'\n");
     inputs.agent_command = Some("sh agent.sh".to_owned());
     let config = Config::read(&inputs).unwrap();
-    assert_eq!(config.agent.as_deref(), Some("command"));
+    assert_eq!(config.agent, ["command"]);
     assert_eq!(config.agents["command"].command, Some(AgentCommand::Line("sh agent.sh".into())));
     assert_eq!(config.entries()[0].origin, "--agent-command");
 }
@@ -185,10 +185,7 @@ fn what_has_no_effect_yet_is_said_and_nothing_else() {
         ),
         ["`loop.plan` has no effect in this version yet"]
     );
-    assert_eq!(
-        warnings("agent = ['claude', 'codex']\n"),
-        ["`agent`: this version uses only the first, `claude`; no effect yet: codex"]
-    );
+    assert_eq!(warnings("agent = ['claude', 'codex']\n"), [""; 0]);
     assert_eq!(
         warnings("[progress]\nstrategy = 'hybrid'\n"),
         [

@@ -185,12 +185,17 @@ impl Tool {
 
     /// Runs to the end and gives stdout; a failing exit code is an error that quotes the tool's complaint.
     pub fn read(self) -> Result<Vec<u8>> {
+        Ok(self.read_all()?.0)
+    }
+
+    /// As [`Tool::read`], with what it complained about all the same.
+    pub fn read_all(self) -> Result<(Vec<u8>, Vec<u8>)> {
         let words = self.to_string();
         let captured = self.run()?;
         if !captured.is_success() {
             bail!("`{words}`: {}", captured.complaint());
         }
-        Ok(captured.stdout)
+        Ok((captured.stdout, captured.stderr))
     }
 
     /// As [`Tool::read`], as one trimmed line of text.

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::{
-    Exit, Exits, Iteration, ObjectId, Outcome, Session, SessionId, Task, TaskCounts, Timestamp, Tokens,
+    Exit, Exits, FailureClass, Iteration, ObjectId, Outcome, Session, SessionId, Task, TaskCounts, Timestamp,
+    Tokens, Waiting,
 };
 
 /// One thing that happened. As NDJSON: `type` and the fields of the variant.
@@ -48,12 +49,30 @@ pub enum Event {
         #[serde(skip)]
         record: Box<Iteration>,
     },
+    /// Nobody can work until then.
+    Waiting {
+        session: SessionId,
+        #[serde(flatten)]
+        waiting: Waiting,
+        seconds: u64,
+    },
+    /// Another agent works from here on.
+    AgentChanged {
+        session: SessionId,
+        from: String,
+        to: String,
+        /// Why the one before cannot; null where it is back.
+        failure_class: Option<FailureClass>,
+    },
     /// Something the user should know that stops nothing.
     Warning { message: String },
     SessionEnded {
         #[serde(flatten)]
         session: Box<Session>,
         commit: ObjectId,
+        /// More of why it ended, and what to do about it.
+        why: Option<String>,
+        hint: Option<String>,
         /// Boxes that Markdown does not know, which nobody will tick.
         unrecognised: Vec<String>,
     },

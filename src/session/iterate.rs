@@ -8,8 +8,8 @@ use camino::Utf8Path;
 use crate::agent::{Turn, final_message};
 use crate::progress::{Cut, IterationContext, excerpt_of, journal};
 use crate::record::{
-    AgentRun, Claims, Durations, Event, ExitReason, Exits, Iteration, LogEntry, ObjectId, Outcome, SCHEMA,
-    Session, Task, TaskCounts, Timestamp, Tokens, Validation,
+    AgentRun, Claims, Durations, Event, ExitReason, Exits, FailureClass, Iteration, LogEntry, ObjectId,
+    Outcome, SCHEMA, Session, Task, TaskCounts, Timestamp, Tokens, Validation,
 };
 use crate::store::{Begin, Slot, Store, names};
 use crate::tasks::{Item, Mark, TaskList, set_marks};
@@ -49,11 +49,13 @@ impl Running<'_> {
 
         let environment = self.environment(task, &begin);
         let run = self.run_agent(&slot, number, &environment)?;
+        self.ran(&run);
         self.mend_spool(&slot, &begin, &prompt, &tasks_bytes)?;
         let is_stopped = run.exit.reason == Some(ExitReason::Interrupted);
-        let is_started = run.exit.reason != Some(ExitReason::StartFailed);
-        let validation =
-            if is_stopped || !is_started { None } else { self.validate(&slot, number, &environment)? };
+        // What an agent left that could not work, or not to its end, is nothing to be judged.
+        let is_worth_it =
+            !is_stopped && !run.is_cut() && !run.failure_class.is_some_and(FailureClass::is_unusable);
+        let validation = if is_worth_it { self.validate(&slot, number, &environment)? } else { None };
         self.mend_spool(&slot, &begin, &prompt, &tasks_bytes)?;
 
         let leftovers =
@@ -119,7 +121,14 @@ impl Running<'_> {
         Ok(())
     }
 
-    fn begin_iteration(&self, task: &Task, iteration: u32) -> Result<Begin> {
+    fn begin_iteration(&mut self, task: &Task, iteration: u32) -> Result<Begin> {
+        let agent_version = match self.current {
+            0 => self.session.agent_version.clone(),
+            place => {
+                let agent = self.plan.agents[place].agent;
+                self.versions.entry(place).or_insert_with(|| agent.version()).clone()
+            }
+        };
         Ok(Begin {
             iteration,
             task: task.clone(),
@@ -127,11 +136,12 @@ impl Running<'_> {
             started_at: self.plan.clock.now(),
             branch: self.plan.store.branch()?,
             head_before: self.plan.store.head()?,
-            agent: self.session.agent.clone(),
-            agent_version: self.session.agent_version.clone(),
-            model: self.plan.model.clone(),
+            agent: self.candidate().agent.name().to_owned(),
+            agent_version,
+            model: self.candidate().model.clone(),
             validation_command: self.plan.validation_command.clone(),
             hints: Vec::new(),
+            tips: self.recorder.tips(),
         })
     }
 
@@ -166,15 +176,15 @@ impl Running<'_> {
             stderr: &slot.path(names::AGENT_STDERR),
             directory: &self.plan.project_root,
             environment,
-            limits: self.plan.agent_limits,
+            limits: self.candidate().limits,
             marker: &self.marker()?,
             clock: self.plan.clock,
         };
+        let agent = self.plan.agents[self.current].agent;
         let say = &mut *self.say;
-        self.plan
-            .agent
+        agent
             .run(&turn, self.plan.interrupt, &mut |event| say(&Event::AgentEvent { iteration, event }))
-            .with_context(|| format!("run the agent {}", self.plan.agent.name()))
+            .with_context(|| format!("run the agent {}", agent.name()))
     }
 
     fn validate(
@@ -244,6 +254,8 @@ impl Running<'_> {
         let mut iteration = opened(begin, &self.session, ended_at, self.counts(), self.plan.store.head()?);
         iteration.outcome = verdict.outcome;
         iteration.failure_class = run.failure_class;
+        iteration.error.clone_from(&run.error);
+        iteration.resets_at = run.resets_at.filter(|_| !run.is_good);
         iteration.claims = verdict.claims;
         iteration.false_claim = verdict.false_claim;
         iteration.closed = verdict.closed;
@@ -321,6 +333,8 @@ pub(super) fn opened(
         phase: begin.task.phase,
         outcome: Outcome::Interrupted,
         failure_class: None,
+        error: None,
+        resets_at: None,
         claims: Claims::default(),
         false_claim: Vec::new(),
         closed: Vec::new(),

@@ -36,7 +36,8 @@ pub fn judge(evidence: Evidence<'_>) -> Verdict {
     let tasks = || ticked.iter().filter(|item| item.is_task());
     let is_good = agent.is_some_and(|run| run.is_good);
     let passes = validation.is_none_or(|validation| validation.exit.is_success());
-    let is_interrupted = agent.is_none_or(|run| run.exit.reason == Some(ExitReason::Interrupted))
+    let is_interrupted = agent
+        .is_none_or(|run| run.exit.reason == Some(ExitReason::Interrupted) || run.is_cut())
         || validation.is_some_and(|validation| validation.exit.reason == Some(ExitReason::Interrupted));
     let outcome = if is_interrupted {
         Outcome::Interrupted

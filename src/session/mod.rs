@@ -2,6 +2,7 @@
 //!
 //! The only place that puts effects in order. It says what happens through a closure and never names a screen.
 
+mod begin;
 mod decide;
 mod iterate;
 mod judge;
@@ -10,6 +11,10 @@ mod prompting;
 mod recorder;
 mod recover;
 mod restore;
+mod roster;
+mod waiting;
+
+use std::collections::BTreeMap;
 
 use anyhow::Result;
 use camino::Utf8Path;
@@ -23,16 +28,16 @@ use crate::process::{Interrupt, Limits as ChildLimits, Marker};
 use crate::progress::{IterationContext, ProgressStrategy};
 use crate::prompt::Template;
 use crate::record::{
-    Artifact, ArtifactStatus, Durations, Event, Limit, Refusal, SCHEMA, Session, SessionId, Status,
-    StopReason, TaskCounts, TaskName, Tokens,
+    ArtifactStatus, Event, FailureClass, Limit, Refusal, Session, SessionId, Status, StopReason, TaskCounts,
+    TaskName,
 };
-use crate::redact::Redactor;
-use crate::store::{Holder, LoopLock, Place, SessionLog, SessionRefs, Spool, Store};
+use crate::store::{Control, LoopLock, SessionRefs, Spool, Store};
 use crate::tasks::TaskList;
-use crate::worktree::WorkTree;
 
 use decide::{Bounds, Decision};
 use recorder::Recorder;
+use roster::Roster;
+use waiting::Before;
 
 pub use prompting::Prompting;
 pub use recover::{expected_progress, rebuilt_of_all};
@@ -42,9 +47,8 @@ pub use restore::{Force, Intent, Left, Planned, Restore, Target, Why};
 pub struct Plan<'a> {
     pub store: &'a Store,
     pub feature: &'a Feature,
-    pub agent: &'a dyn Agent,
-    pub agent_limits: ChildLimits,
-    pub model: Option<String>,
+    /// Who works: the first, and where it cannot, those behind it. Never empty.
+    pub agents: Vec<Candidate<'a>>,
     pub template: Template,
     pub validation_command: Option<String>,
     pub validation_limits: ChildLimits,
@@ -73,6 +77,13 @@ pub struct Plan<'a> {
     pub interrupt: &'a Interrupt,
 }
 
+/// An agent that may get a turn, and what is particular to it.
+pub struct Candidate<'a> {
+    pub agent: &'a dyn Agent,
+    pub limits: ChildLimits,
+    pub model: Option<String>,
+}
+
 impl Plan<'_> {
     fn prompting(&self) -> Prompting<'_> {
         Prompting {
@@ -96,6 +107,8 @@ pub struct Limits {
     pub max_tokens: Option<u64>,
     pub max_cost: Option<f64>,
     pub max_duration: Option<std::time::Duration>,
+    /// Longest wait in a row for an agent that cannot be used; none where the loop shall not wait.
+    pub max_wait: Option<std::time::Duration>,
 }
 
 /// What makes a session complete.
@@ -142,8 +155,8 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
         return Ok(Finish::AllDone(tasks.counts()));
     }
     let mut running = Running::begin(plan, &tasks, &mut lock, say)?;
-    let (reason, limit) = running.turns()?;
-    let session = running.end(reason, limit)?;
+    let ending = running.turns()?;
+    let session = running.end(ending)?;
     drop(lock);
     Ok(Finish::Ended(Box::new(session)))
 }
@@ -209,72 +222,42 @@ pub(super) struct Running<'a> {
     /// Whether the agent promised that all is done, and that is enough by the configuration.
     pub is_promised: bool,
     started: crate::clock::Stopwatch,
+    roster: Roster,
+    /// Whose turn it is, by its place among the agents of the plan.
+    current: usize,
+    /// What the agents behind the first say of their versions, once they were asked.
+    versions: BTreeMap<usize, Option<String>>,
+    control: Control,
 }
 
-impl<'a> Running<'a> {
-    fn begin(
-        mut plan: Plan<'a>,
-        tasks: &TaskList,
-        lock: &'a mut LoopLock,
-        say: &'a mut dyn FnMut(&Event),
-    ) -> Result<Self> {
-        let started_at = plan.clock.now();
-        let earlier = match &plan.resume {
-            Some(refs) => plan.store.session(refs)?,
-            None => None,
-        };
-        let id = if let Some(log) = &earlier {
-            log.id().clone()
-        } else {
-            // The latest session is the one whose id sorts last.
-            let id = SessionId::new(started_at, salt(plan.clock));
-            plan.store.newest_session()?.into_iter().fold(id, |id, newest| id.behind(&newest))
-        };
-        lock.name_holder(&Holder {
-            session: id.clone(),
-            pid: std::process::id(),
-            host: plan.host.clone(),
-            started_at,
-        })?;
-        let mut session = new_session(&plan, &id, tasks, started_at)?;
-        let mut history = History::default();
-        let mut next = 1;
-        if let Some(log) = &earlier {
-            next = take_up(&mut plan, log, &mut session, &mut history)?;
-        }
-        let redactor = Redactor::new(&plan.redaction_rules, &plan.redaction_allow)?;
-        let session = recorder::redacted(&redactor, &session)?;
-        let place = place(&plan, &session);
-        let spool = Spool::create(plan.store.repository(), &place)?;
-        let mut recorder = Recorder::new(plan.store, place, redactor, spool.clone())?;
-        match &earlier {
-            None => recorder.start(&session, &plan.feature.name, plan.clock)?,
-            Some(log) => recorder.resume(log, &session, plan.clock)?,
-        };
-        plan.store.note_last_written(&session.feature, &session.id)?;
-        say(&Event::SessionStarted {
-            session: id,
-            feature: session.feature.clone(),
-            agent: session.agent.clone(),
-            max_iterations: session.max_iterations,
-            tasks: tasks.counts(),
-            is_resumed: earlier.is_some(),
-        });
-        let started = plan.clock.stopwatch();
-        Ok(Self { plan, session, recorder, lock, spool, history, next, say, is_promised: false, started })
-    }
+/// Why a session ends.
+#[derive(Debug)]
+struct Ending {
+    reason: StopReason,
+    limit: Option<Limit>,
+    /// More of it, for people.
+    why: Option<String>,
+    hint: Option<String>,
+}
 
+impl Ending {
+    fn of(reason: StopReason) -> Self {
+        Self { reason, limit: None, why: None, hint: None }
+    }
+}
+
+impl Running<'_> {
     /// Iterates until a stop reason.
-    fn turns(&mut self) -> Result<(StopReason, Option<Limit>)> {
+    fn turns(&mut self) -> Result<Ending> {
         loop {
             if self.plan.interrupt.signal().is_some() {
-                return Ok((StopReason::Interrupted, None));
+                return Ok(Ending::of(StopReason::Interrupted));
             }
             let tasks = match TaskList::read(&self.plan.feature.tasks_path) {
                 Ok(tasks) => tasks,
                 Err(error) => {
                     self.warn(format!("the task list cannot be read any more: {error:#}"));
-                    return Ok((StopReason::Stuck, None));
+                    return Ok(Ending::of(StopReason::Stuck));
                 }
             };
             let bounds = Bounds {
@@ -291,13 +274,18 @@ impl<'a> Running<'a> {
                     for line in why {
                         self.warn(line);
                     }
-                    return Ok((reason, limit));
+                    return Ok(Ending { limit, ..Ending::of(reason) });
                 }
             };
+            match self.before_turn() {
+                Before::Turn => {}
+                Before::Again => continue,
+                Before::Stop(ending) => return Ok(ending),
+            }
             let task = item.to_task();
             let iteration = self.iterate(&tasks, &task)?;
-            if iteration.failure_class.is_some_and(crate::record::FailureClass::is_unusable) {
-                return Ok((StopReason::AgentUnusable, None));
+            if let Some(class) = iteration.failure_class.filter(|class| class.is_unusable()) {
+                return Ok(self.unusable(class, iteration.error));
             }
             if self.history.failures_in_a_row(&task.name) >= self.plan.limits.skip_after {
                 self.skip(&task)?;
@@ -305,7 +293,23 @@ impl<'a> Running<'a> {
         }
     }
 
-    fn end(mut self, reason: StopReason, limit: Option<Limit>) -> Result<Session> {
+    fn unusable(&self, class: FailureClass, words: Option<String>) -> Ending {
+        let agent = self.candidate().agent;
+        let words = words.map_or(String::new(), |words| format!(": {words}"));
+        Ending {
+            why: Some(format!("{} cannot be used ({class}{words})", agent.name())),
+            hint: Some(agent.remedy(class)),
+            ..Ending::of(StopReason::AgentUnusable)
+        }
+    }
+
+    /// Whose turn it is.
+    fn candidate(&self) -> &Candidate<'_> {
+        &self.plan.agents[self.current]
+    }
+
+    fn end(mut self, ending: Ending) -> Result<Session> {
+        let Ending { reason, limit, why, hint } = ending;
         let tasks = TaskList::read(&self.plan.feature.tasks_path).ok();
         let ended_at = self.plan.clock.now();
         let session = &mut self.session;
@@ -330,10 +334,17 @@ impl<'a> Running<'a> {
         for warning in std::mem::take(&mut self.recorder.warnings) {
             self.warn(warning);
         }
-        (self.say)(&Event::SessionEnded { session: Box::new(self.session.clone()), commit, unrecognised });
+        (self.say)(&Event::SessionEnded {
+            session: Box::new(self.session.clone()),
+            commit,
+            why,
+            hint,
+            unrecognised,
+        });
         if is_settled {
             self.spool.remove(self.plan.store.repository())?;
         }
+        self.control.clear()?;
         Ok(self.session)
     }
 
@@ -352,70 +363,6 @@ fn marker(plan: &Plan<'_>, session: &SessionId) -> Result<Marker> {
     Ok(Marker::new(session).in_work_tree(plan.store.repository().work_tree()?))
 }
 
-fn new_session(
-    plan: &Plan<'_>,
-    id: &SessionId,
-    tasks: &TaskList,
-    started_at: crate::record::Timestamp,
-) -> Result<Session> {
-    let work_tree = WorkTree::new(plan.store.repository())?;
-    Ok(Session {
-        schema: SCHEMA,
-        id: id.clone(),
-        feature: plan.feature.path.clone(),
-        branch: plan.store.branch()?,
-        loop_type: "implement".to_owned(),
-        started_at,
-        ended_at: None,
-        status: Status::Running,
-        stop_reason: None,
-        limit: None,
-        max_iterations: plan.limits.max_iterations,
-        iterations_run: 0,
-        tasks_completed: 0,
-        tasks_done: tasks.counts().done,
-        tasks_remaining: tasks.counts().open,
-        duration_ms: Durations::default(),
-        tokens: Tokens::default(),
-        cost_usd: None,
-        artifact: Artifact {
-            path: work_tree.relative(&plan.feature.tasks_path),
-            status: ArtifactStatus::Draft,
-        },
-        agent: plan.agent.name().to_owned(),
-        agent_version: plan.agent.version(),
-        configuration: plan.configuration.clone(),
-        host: plan.host.clone(),
-        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-    })
-}
-
-/// Restores totals, counts and the text of the next prompt from the record of a session. Gives the number of the
-/// next iteration.
-fn take_up(
-    plan: &mut Plan<'_>,
-    log: &SessionLog,
-    session: &mut Session,
-    history: &mut History,
-) -> Result<u32> {
-    session.started_at = log.entries[0].started_at;
-    let mut next = 1;
-    for entry in &log.entries {
-        if entry.kind == crate::record::RecordKind::End {
-            // Whoever takes up what had come to an end wants another try: the counts start anew.
-            *history = History::default();
-        }
-        let Some(number) = entry.iteration else { continue };
-        next = number + 1;
-        let iteration = plan.store.iteration(entry)?;
-        add_totals(session, &iteration);
-        history.push(&iteration);
-        let context = iterate::context_of(plan.store, entry, &iteration)?;
-        remember(plan.progress.as_mut(), context);
-    }
-    Ok(next)
-}
-
 fn remember(progress: &mut dyn ProgressStrategy, context: Option<IterationContext>) {
     if let Some(context) = context {
         progress.record(&context);
@@ -428,38 +375,8 @@ pub(super) fn add_totals(session: &mut Session, iteration: &crate::record::Itera
     if let Some(cost) = iteration.cost_usd {
         session.cost_usd = Some(session.cost_usd.unwrap_or_default() + cost);
     }
-    if iteration.outcome != crate::record::Outcome::Skipped {
+    if iteration.is_run() {
         session.iterations_run += 1;
     }
     session.tasks_completed += iteration.closed.len();
-}
-
-fn place(plan: &Plan<'_>, session: &Session) -> Place {
-    Place {
-        session: session.id.clone(),
-        feature: session.feature.clone(),
-        feature_name: plan.feature.name.clone(),
-        work_tree: plan.store.repository().work_tree_name(),
-        tasks_path: plan.feature.tasks_path.clone(),
-        progress_path: plan.feature.progress_path.clone(),
-        host: plan.host.clone(),
-        pid: std::process::id(),
-        begun: session.clone(),
-        untick: plan.untick == Untick::OpenAgain,
-        snapshots: plan.snapshots == Snapshots::Keep,
-        snapshot_max_file: plan.snapshot_max_file,
-        redaction_rules: plan.redaction_rules.clone(),
-        redaction_allow: plan.redaction_allow.clone(),
-    }
-}
-
-/// Tells apart sessions that start in the same second; a fixed number beside a stepping clock.
-fn salt(clock: &Clock) -> u32 {
-    use std::hash::{BuildHasher, RandomState};
-    // The standard library's hasher is keyed from the system's randomness: all that is needed here.
-    if clock.is_stepping() {
-        0
-    } else {
-        (RandomState::new().hash_one(std::process::id()) & 0xffff_ffff) as u32
-    }
 }

@@ -27,6 +27,17 @@ pub struct Holder {
     pub started_at: Timestamp,
 }
 
+/// Takes a lock that is held as long as the file is open. None where another process has it.
+pub(super) fn try_to_hold(path: &Utf8Path) -> Result<Option<File>> {
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
+    let file = file.with_context(|| format!("open {path}"))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("lock {path}")),
+    }
+}
+
 /// The lock, held as long as this value lives.
 #[derive(Debug)]
 pub struct LoopLock {

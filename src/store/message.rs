@@ -157,6 +157,7 @@ fn trailers(subject: Subject<'_>) -> Vec<(&'static str, String)> {
             optional(&mut lines, "Task", iteration.task.as_ref());
             optional(&mut lines, "Phase", iteration.phase.as_ref());
             lines.push(("Outcome", iteration.outcome.to_string()));
+            optional(&mut lines, "Failure-Class", iteration.failure_class.as_ref());
             lines.push(("Agent", iteration.agent.clone()));
             optional(&mut lines, "Model", iteration.model.as_ref());
             let Exits { agent, validation } = iteration.exit;
@@ -306,6 +307,7 @@ pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
             task: find("Task").map(str::to_owned),
             phase: find("Phase").map(str::to_owned),
             outcome: find("Outcome").map(str::parse).transpose()?,
+            failure_class: find("Failure-Class").map(str::parse).transpose()?,
             started_at: envelope.authored_at,
             ended_at: envelope.committed_at,
             exit: {

@@ -5,6 +5,7 @@
 //! files.
 
 mod append;
+mod control;
 mod disk;
 mod files;
 mod last;
@@ -12,6 +13,7 @@ mod listing;
 mod lock;
 mod message;
 mod objects;
+mod pack;
 mod put_back;
 mod read;
 mod refs;
@@ -27,6 +29,7 @@ mod spool;
 mod tests;
 
 pub use append::Conflict;
+pub use control::{Control, Stop, Wishes};
 pub use files::{FileProof, Manifest};
 pub use listing::{Listing, SessionRows};
 pub use lock::{Holder, LoopLock};
@@ -35,6 +38,7 @@ pub use message::Snapshot;
 #[doc(hidden)]
 pub use message::{Envelope, Subject, compose as compose_message, parse as parse_message};
 pub use objects::{Quarantine, Signature};
+pub use pack::{MANY_LOOSE, Packed};
 pub use put_back::Standing;
 pub use read::SessionLog;
 pub use refs::{SessionRefs, slug};
@@ -42,7 +46,7 @@ pub use restore_point::{Restoration, RestorePoint};
 pub use row::Row;
 pub use scratch::Scratch;
 pub use search::Search;
-pub use spool::{Begin, Draft, Place, Slot, Spool, names};
+pub use spool::{Begin, Draft, Place, Slot, Spool, Tips, names};
 
 use anyhow::{Result, anyhow};
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;

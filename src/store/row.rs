@@ -7,7 +7,8 @@ use std::str::{FromStr, Split};
 use anyhow::{Context, Result};
 
 use crate::record::{
-    Durations, Exits, LogEntry, ObjectId, Outcome, RecordKind, SessionId, TaskCounts, Timestamp, Tokens,
+    Durations, Exits, FailureClass, LogEntry, ObjectId, Outcome, RecordKind, SessionId, TaskCounts,
+    Timestamp, Tokens, is_run,
 };
 
 use super::message::{escape, unescape};
@@ -19,6 +20,7 @@ pub struct Row<'a> {
     pub commit: &'a str,
     pub iteration: u32,
     pub outcome: Option<Outcome>,
+    pub failure_class: Option<FailureClass>,
     pub ended_at: Timestamp,
     pub duration_ms: Durations,
     task: &'a str,
@@ -33,7 +35,7 @@ const NONE: &str = "-";
 impl<'a> Row<'a> {
     /// Reads a line without its end; none if we did not write it.
     pub fn read(line: &'a str) -> Option<Self> {
-        let mut fields = line.splitn(11, '\t');
+        let mut fields = line.splitn(12, '\t');
         let kind = match fields.next()? {
             "start" => RecordKind::Start,
             "iteration" => RecordKind::Iteration,
@@ -46,6 +48,7 @@ impl<'a> Row<'a> {
             commit: fields.next()?,
             iteration: fields.next()?.parse().ok()?,
             outcome: known(fields.next()?)?,
+            failure_class: known(fields.next()?)?,
             ended_at: Timestamp::from_seconds(fields.next()?.parse().ok()?),
             duration_ms: Durations { agent: known(fields.next()?)?, validation: known(fields.next()?)? },
             task: fields.next()?,
@@ -69,6 +72,11 @@ impl<'a> Row<'a> {
 
     pub fn is_iteration(&self) -> bool {
         self.kind == RecordKind::Iteration
+    }
+
+    /// Whether it is an iteration that counts: neither a skip nor one that was cut short.
+    pub fn is_run(&self) -> bool {
+        self.is_iteration() && self.outcome.is_some_and(|outcome| is_run(outcome, self.failure_class))
     }
 
     /// All that the message of the record says.
@@ -106,6 +114,7 @@ impl<'a> Row<'a> {
             task: self.task().map(Cow::into_owned),
             phase,
             outcome: self.outcome,
+            failure_class: self.failure_class,
             started_at,
             ended_at: self.ended_at,
             exit,
@@ -140,6 +149,7 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
         task,
         phase,
         outcome,
+        failure_class,
         started_at,
         ended_at,
         exit,
@@ -159,6 +169,7 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
     } = entry;
     let _ = write!(to, "{}\t{commit}\t{}", kind.as_str(), iteration.unwrap_or_default());
     value(to, outcome.as_ref());
+    value(to, failure_class.as_ref());
     value(to, Some(&ended_at.seconds()));
     value(to, duration_ms.agent.as_ref());
     value(to, duration_ms.validation.as_ref());

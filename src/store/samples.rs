@@ -52,6 +52,8 @@ pub fn iteration(number: u32) -> Iteration {
         phase: Some("Phase 1: Setup".into()),
         outcome: Outcome::Failure,
         failure_class: None,
+        error: None,
+        resets_at: None,
         claims: Claims::default(),
         false_claim: Vec::new(),
         closed: Vec::new(),

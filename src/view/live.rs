@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::record::{AgentEvent, Event, Iteration, Session, StopReason, Tokens};
+use crate::record::{AgentEvent, Event, Iteration, Session, StopReason, Tokens, Waiting};
 
 use super::style::{Count, Hue, Paint, cut, duration, grouped, one_line, sign};
 
@@ -73,11 +73,21 @@ impl<W: Write> Live<W> {
                 let commit = self.dim(commit.short());
                 writeln!(self.out, "  {story}{}  {commit}", claims(record))?;
             }
+            Event::Waiting { waiting, seconds, .. } => self.waiting(waiting, *seconds)?,
+            Event::AgentChanged { from, to, failure_class, .. } => {
+                let why = match failure_class {
+                    Some(class) => format!("{} takes over from {} ({class})", one_line(to), one_line(from)),
+                    None => format!("{} is back", one_line(to)),
+                };
+                writeln!(self.out, "\n  {}", self.paint.paint(Hue::Yellow, &why))?;
+            }
             Event::Warning { message } => {
                 let label = self.paint.paint(Hue::Yellow, "warning:");
                 writeln!(self.out, "  {label} {}", one_line(message))?;
             }
-            Event::SessionEnded { session, unrecognised, .. } => self.ended(session, unrecognised)?,
+            Event::SessionEnded { session, why, hint, unrecognised, .. } => {
+                self.ended(session, [why, hint], unrecognised)?;
+            }
         }
         self.out.flush()
     }
@@ -105,7 +115,21 @@ impl<W: Write> Live<W> {
         }
     }
 
-    fn ended(&mut self, session: &Session, unrecognised: &[String]) -> io::Result<()> {
+    fn waiting(&mut self, waiting: &Waiting, seconds: u64) -> io::Result<()> {
+        let Waiting { agent, class, until, message } = waiting;
+        let line = format!("waits {} until {until}", duration(seconds.saturating_mul(1000)));
+        let words =
+            message.as_ref().map_or(String::new(), |words| format!(": {}", cut(&one_line(words), WIDTH)));
+        let why = format!("{} cannot be used ({class}){words}", one_line(agent));
+        writeln!(self.out, "\n  {}  {why}", self.paint.paint(Hue::Yellow, &line))
+    }
+
+    fn ended(
+        &mut self,
+        session: &Session,
+        [why, hint]: [&Option<String>; 2],
+        unrecognised: &[String],
+    ) -> io::Result<()> {
         let reason = session.stop_reason.unwrap_or(StopReason::Interrupted);
         let hue = if reason == StopReason::Completed { Hue::Green } else { Hue::Yellow };
         let mut words = reason.as_str().replace('_', " ");
@@ -115,6 +139,12 @@ impl<W: Write> Live<W> {
         let status = session.status.as_str();
         let head = if words == status { words } else { format!("{status}: {words}") };
         writeln!(self.out, "\n{}", self.paint.paint(hue, &head))?;
+        if let Some(why) = why {
+            writeln!(self.out, "  {}", one_line(why))?;
+        }
+        if let Some(hint) = hint {
+            writeln!(self.out, "  hint: {}", one_line(hint))?;
+        }
         writeln!(
             self.out,
             "  {} in {}, {} of {} done",

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use anyhow::Result;
 use serde_json::{Map, Value, json};
 
-use crate::record::{LogEntry, Outcome, Session, SessionId, Status, StopReason};
+use crate::record::{LogEntry, Session, SessionId, Status, StopReason};
 use crate::store::Row;
 
 use super::style::{Count, Hue, Paint, cut, duration, one_line, sign};
@@ -43,7 +43,7 @@ impl SessionHead {
 
     /// Takes in the next record, oldest first.
     pub fn count(&mut self, row: &Row<'_>) {
-        if row.is_iteration() && row.outcome != Some(Outcome::Skipped) {
+        if row.is_run() {
             self.runs += 1;
         }
     }
@@ -195,6 +195,7 @@ pub const FIELDS: &[&str] = &[
     "task",
     "phase",
     "outcome",
+    "failure_class",
     "started_at",
     "ended_at",
     "exit.agent",

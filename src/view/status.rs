@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::record::{SessionId, Status, StopReason, TaskName, Timestamp};
+use crate::record::{SessionId, Status, StopReason, TaskName, Timestamp, Waiting};
 
 use super::style::{Count, Hue, Paint, one_line};
 
@@ -34,6 +34,8 @@ pub struct SessionStatus {
     /// The task of the running iteration, or of the last one.
     pub task: Option<TaskName>,
     pub started_at: Timestamp,
+    /// What a running session waits for.
+    pub waiting: Option<Waiting>,
 }
 
 pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::Result<()> {
@@ -61,6 +63,11 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
     if let Some(task) = &session.task {
         let verb = if session.status == Status::Running { "works on" } else { "last worked on" };
         writeln!(out, "  {verb} {}", one_line(task))?;
+    }
+    if let Some(Waiting { agent, class, until, message }) = &session.waiting {
+        let words = message.as_ref().map_or(String::new(), |words| format!(": {}", one_line(words)));
+        let why = format!("{} cannot be used ({class}){words}", one_line(agent));
+        writeln!(out, "  {} {why}", paint.paint(Hue::Yellow, &format!("waits until {until}:")))?;
     }
     Ok(())
 }

@@ -133,7 +133,7 @@ git commit --quiet --message 'Plan the greeting'
 say "project made by specify init, with the feature specs/001-greeting"
 
 # The model.
-python3 -B "$here/model/server.py" --scenario "$here/greeting/scenario.json" --set "project=$project" \
+PYTHONPATH=$here python3 -B -m model.server --scenario "$here/greeting/scenario.json" --set "project=$project" \
   --log "$work/requests" --port-file "$work/port" 2>"$work/server.log" &
 server=$!
 for _ in {1..200}; do

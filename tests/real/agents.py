@@ -39,8 +39,8 @@ class Agent:
     quota: Callable[[int], dict] = None
     limited: dict[str, str] = dataclasses.field(default_factory=dict)
     tells_reset: bool = False
-    # Seconds in which it gives up where every answer breaks off; some never do.
-    gives_up: int = 40
+    # Whether it tries again for ever where every answer breaks off.
+    never_gives_up: bool = False
     # Scenes that it cannot play, and why.
     cannot: dict[str, str] = dataclasses.field(default_factory=dict)
 
@@ -265,7 +265,7 @@ AGENTS = [
         tools=opencode_tools(),
         # It tries six times by itself, and each time waits as long as it is told.
         quota=lambda _: openai.no_credit({"retry-after": 1}),
-        gives_up=25,
+        never_gives_up=True,
         tells_reset=True,
         tells_cost=True,
     ),

@@ -25,7 +25,7 @@ import install
 import table
 from agents import AGENTS
 from place import Failed, Place
-from scenes import SCENES
+from scenes import SCENES, SECONDS
 
 
 def say(words):
@@ -48,12 +48,11 @@ def install_all(agents, jobs):
 
 def play(folder, agent, scene, ours):
     """None where the scene went as it should, else what was wrong, with the seconds that it took."""
-    act, seconds = SCENES[scene]
     begun = time.monotonic()
     place = None
     try:
-        place = Place(folder, agent, ours, seconds)
-        act(place)
+        place = Place(folder, agent, ours, SECONDS)
+        SCENES[scene](place)
         wrong = None
     except Failed as failed:
         wrong = str(failed)

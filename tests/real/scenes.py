@@ -168,17 +168,28 @@ def cut(place):
     _, (broken, _) = finish_and_check(place, [one], first=2)
     equal((broken["outcome"], broken["failure_class"]), ("interrupted", "network"), "a run without a whole answer")
     check(not broken["claims"]["promise"], "a promise was taken from half an answer")
-    if place.agent.never_gives_up:
-        equal(broken["exit_reason"], "error_loop", "who ended the run")
+
+
+def error_loop(place):
+    """Every answer ends too early, and the agent asks again for ever. The loop ends the run, and waits before the next."""
+    text = "T001 is done.\n\n<promise>COMPLETE</promise>\n\n" + "And here is what I did: nothing. " * 4
+    place.model.scenario.play([{"fault": {"end": "half"}, "text": text, "forever": True}])
+    place.start("--task", "T001", "--set", "max-wait=4s")
+    equal(place.loop.wait_for("waiting", "session_ended")["type"], "waiting", "what the loop does where answers end too early")
+    one = work_on(place, 1, FINAL_ONE)
+    place.model.scenario.play(turns(place.agent, one))
+    _, (stopped, _) = finish_and_check(place, [one], first=2)
+    equal((stopped["outcome"], stopped["exit_reason"]), ("interrupted", "error_loop"), "the run that asked again and again")
+    check(not stopped["claims"]["promise"], "a promise was taken from half an answer")
 
 
 def hang(place):
     """The model falls silent in the middle of an answer. The watchdog ends the run, and the next one does the task."""
     text = "I begin, and then I say nothing any more. " * 4
     place.model.scenario.play([{"fault": {"hang": "half"}, "text": text, "forever": True}])
-    place.start("--task", "T001", "--idle-timeout", "20s")
+    place.start("--task", "T001", "--idle-timeout", f"{place.agent.silence}s")
     place.loop.wait_for("iteration_recorded")
-    check(place.requests(), "the agent asked nothing")
+    check(any(meta["turn"] == 0 for meta, _ in place.requests()), "the agent asked nothing before it was stopped")
     one = work_on(place, 1, FINAL_ONE)
     place.model.scenario.play(turns(place.agent, one))
     _, (hung, _) = finish_and_check(place, [one], first=2)
@@ -196,7 +207,8 @@ def ctrl_c(place):
     ready, _, _ = select.select([reader], [], [], max(0, place.end - time.monotonic()))
     os.close(reader)
     check(ready, "the tool was not started in time")
-    sleepers = [line for _, line in processes.marked("HOME", str(place.home)) if "sleep 29" in line]
+    session = place.loop.wait_for("session_started")["session"]
+    sleepers = [line for _, line in processes.marked("RALPH_SESSION", session) if "sleep 29" in line]
     check(sleepers, "the tool does not sleep")
     begun = time.monotonic()
     place.loop.child.send_signal(signal.SIGINT)
@@ -228,6 +240,7 @@ SCENES = {
     "quota": quota,
     "bad key": bad_key,
     "cut stream": cut,
+    "error loop": error_loop,
     "hang": hang,
     "Ctrl-C": ctrl_c,
     "long prompt": long_prompt,

@@ -14,8 +14,6 @@ def notes(agent):
         found["happy"] = "does not tell that a command failed"
     if not agent.tells_reset:
         found["quota"] = "does not tell when the limit ends"
-    if agent.never_gives_up:
-        found["cut stream"] = "never gives up by itself; the loop stops it"
     return found
 
 

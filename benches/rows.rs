@@ -298,22 +298,7 @@ impl Bench<'_> {
             lines.push(b'\n');
         }
         let gzipped = Tool::new("gzip", &dir).stdin(lines).arg("-6").read()?.len();
-        let objects = Tool::git(&dir).args(["rev-list", "--objects", refs.log().as_str(), "^main"]).read()?;
-        let names: String = String::from_utf8_lossy(&objects)
-            .lines()
-            .filter_map(|line| line.split(' ').next())
-            .map(|id| format!("{id}\n"))
-            .collect();
-        let prefix = dir.join(".git/measured");
-        Tool::git(&dir).args(["pack-objects", "-q", prefix.as_str()]).stdin(names).read()?;
-        let mut packed = 0;
-        for entry in fs::read_dir(dir.join(".git"))? {
-            let entry = entry?;
-            let is_index_or_pack = entry.path().extension().is_some_and(|end| end == "pack" || end == "idx");
-            if is_index_or_pack {
-                packed += entry.metadata()?.len();
-            }
-        }
+        let packed = store.pack()?.context("nobody else packs here")?.bytes;
         let mega = |bytes: f64| bytes / 1e6;
         (self.print)(&Row {
             work: format!(

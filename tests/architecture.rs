@@ -26,6 +26,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "store",
             "tasks",
             "view",
+            "worktree",
         ],
     ),
     ("clock", &["record"]),

@@ -27,7 +27,7 @@ pub const TARGETS: [Target; 10] = [
     ("manifest", manifest),
     ("refs", refs),
     ("progress", progress),
-    ("claude", claude),
+    ("streams", streams),
     ("redact", redact),
     ("config", config),
     ("final_message", final_message),
@@ -128,7 +128,10 @@ pub fn refs(input: &[u8]) {
         return;
     }
     let name = slug(one);
-    assert!(name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'=')), "{name}");
+    assert!(
+        name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'=')),
+        "{name}"
+    );
     assert!(name.len() <= 120 && !name.starts_with('-'), "{name}");
     let refs = SessionRefs::new(one, SessionId::new(Timestamp::from_seconds(0), 7));
     assert_eq!(SessionRefs::from_log(&refs.log()), Some(refs));
@@ -166,8 +169,8 @@ pub fn progress(input: &[u8]) {
     drop(journal::patterns(&String::from_utf8_lossy(found)));
 }
 
-/// Any bytes may come from an agent.
-pub fn claude(input: &[u8]) {
+/// Any bytes may come from any agent: every parser reads them.
+pub fn streams(input: &[u8]) {
     agent::read_streams(input);
 }
 

@@ -33,7 +33,33 @@ pub(super) const SHOW: &str = "\
 Examples:
   specify ralph show                      The latest iteration of the latest session
   specify ralph show 3 --stdout           The validation's bytes as they came, and nothing else
-  specify ralph show 3 --agent | less";
+  specify ralph show 3 --agent | less
+  specify ralph show T004 --patch         What the last iteration on T004 changed
+  specify ralph show 20261121-2:@         The last iteration of the session whose id begins like that
+
+An iteration is a number, @ (the last), @~2 (two before it) or a task (the last one that worked on it), in
+front of it a session and a colon where it is not the latest";
+
+pub(super) const RESTORE: &str = "\
+Examples:
+  specify ralph restore 4                 The work tree as it was after iteration 4
+  specify ralph restore 4 --dry-run       What that would change
+  specify ralph restore @~1 src/login.rs  One file as it was before the last iteration
+  specify ralph restore 0 --tasks         As it was before the session, with its task list
+  specify ralph restore --undo            Take the last restoration back
+
+What is there is kept first, under refs/ralph-restore/. Index, branch and HEAD stay as they are. Files that no
+snapshot of the session has stay; so does progress.txt, and tasks.md unless --tasks is given.";
+
+pub(super) const DIFF: &str = "\
+Examples:
+  specify ralph diff 3 5                  From the end of iteration 3 to the end of iteration 5
+  specify ralph diff 0 @ --stat           All that the session changed
+  specify ralph diff 5 -- src             From iteration 5 to the work tree as it is, in src alone
+  specify ralph diff 20261121-2:@ @
+
+Runs git's diff with your settings and your pager. Both sides are snapshots: untracked files are in them,
+ignored ones are not.";
 
 pub(super) const REBUILD: &str = "\
 Examples:

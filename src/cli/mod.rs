@@ -5,15 +5,19 @@ mod agents;
 mod caller;
 mod config;
 mod demo;
+mod diff;
 mod exit_code;
 mod forward;
 mod help;
+mod iterations;
 mod log;
 mod output;
+mod pack;
 mod place;
 mod play_script;
 mod ready;
 mod rebuild;
+mod restore;
 mod run;
 mod sessions;
 mod settings;
@@ -27,7 +31,7 @@ use std::ffi::OsString;
 use camino::Utf8PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
-use crate::record::SessionId;
+use crate::record::{IterationName, SessionName};
 
 pub use exit_code::ExitCode;
 
@@ -86,9 +90,17 @@ enum Action {
     /// Show one iteration
     #[command(after_help = help::SHOW)]
     Show(ShowArgs),
+    /// Show the code between two iterations, or between one and the work tree
+    #[command(after_help = help::DIFF)]
+    Diff(DiffArgs),
+    /// Bring the work tree back to what it was after an iteration
+    #[command(after_help = help::RESTORE)]
+    Restore(RestoreArgs),
     /// Write progress.txt anew from the record
     #[command(after_help = help::REBUILD)]
     Rebuild(RebuildArgs),
+    /// Put what is loose of the record into a git pack; long sessions have it done by themselves
+    Pack(PackArgs),
     /// Show every setting and where it comes from
     #[command(after_help = help::CONFIG)]
     Config(ConfigArgs),
@@ -125,7 +137,7 @@ pub struct RunArgs {
 pub struct ResumeArgs {
     /// Session to take up [default: the latest that did not complete]
     #[arg(value_name = "SESSION")]
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
@@ -203,7 +215,7 @@ pub struct ReadArgs {
     pub json: Json,
     /// Session [default: the latest]
     #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
@@ -243,19 +255,22 @@ pub struct LogArgs {
     pub json: Json,
     /// Only this session [default: all]
     #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
     /// Only this feature, by path or by name [default: all]
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
 }
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("part").args(["stdout", "stderr", "prompt", "agent", "tasks", "json"]))]
-#[expect(clippy::struct_excessive_bools, reason = "six flags of which one can be given: see `part`")]
+#[command(group = ArgGroup::new("part").args(["patch", "stdout", "stderr", "prompt", "agent", "tasks", "json"]))]
+#[expect(clippy::struct_excessive_bools, reason = "seven flags of which one can be given: see `part`")]
 pub struct ShowArgs {
-    /// Number of the iteration [default: the latest]
-    #[arg(value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub iteration: Option<u32>,
+    /// Iteration: 5, @~2, T004, SESSION:5 [default: @, the last one]
+    #[arg(value_name = "N")]
+    pub iteration: Option<IterationName>,
+    /// Print what it changed, as git's own diff shows it
+    #[arg(short, long)]
+    patch: bool,
     /// Print the validation's stdout, byte for byte
     #[arg(long)]
     stdout: bool,
@@ -276,7 +291,7 @@ pub struct ShowArgs {
     json: bool,
     /// Session [default: the latest]
     #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
@@ -286,6 +301,7 @@ pub struct ShowArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     Summary,
+    Patch,
     Json,
     Stdout,
     Stderr,
@@ -297,6 +313,7 @@ pub enum Part {
 impl ShowArgs {
     pub fn part(&self) -> Part {
         let chosen = [
+            (self.patch, Part::Patch),
             (self.stdout, Part::Stdout),
             (self.stderr, Part::Stderr),
             (self.prompt, Part::Prompt),
@@ -306,6 +323,60 @@ impl ShowArgs {
         ];
         chosen.into_iter().find(|(is_given, _)| *is_given).map_or(Part::Summary, |(_, part)| part)
     }
+}
+
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// Iteration: 5, @~2, T004, SESSION:5; 0 is what was there before the first
+    #[arg(value_name = "A")]
+    pub from: IterationName,
+    /// Another iteration [default: the work tree]
+    #[arg(value_name = "B")]
+    pub to: Option<IterationName>,
+    /// Print how much changed in each file
+    #[arg(long)]
+    pub stat: bool,
+    /// Print the names of the files that changed
+    #[arg(long, conflicts_with = "stat")]
+    pub name_only: bool,
+    /// Session of the iterations [default: the latest]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    /// Only these files and folders [default: all but progress.txt]
+    #[arg(last = true, value_name = "PATHS")]
+    pub paths: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "three flags that have nothing to do with each other")]
+pub struct RestoreArgs {
+    /// Iteration: 5, @~2, T004, SESSION:5; 0 is what was there before the first
+    #[arg(value_name = "N", required_unless_present = "undo")]
+    pub iteration: Option<IterationName>,
+    /// Only these files and folders
+    #[arg(value_name = "PATHS")]
+    pub paths: Vec<String>,
+    /// Restore tasks.md too
+    #[arg(long)]
+    pub tasks: bool,
+    /// Go on in the middle of a merge or rebase, and remove what no snapshot of the session has
+    #[arg(long)]
+    pub force: bool,
+    /// Print what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Take a restoration back [default: the last one]
+    #[arg(long, value_name = "NUMBER", num_args = 0..=1, conflicts_with_all = ["iteration", "paths", "tasks", "session", "feature"])]
+    pub undo: Option<Option<u32>>,
+    /// Session of the iteration [default: the latest]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -324,6 +395,12 @@ pub struct RebuildArgs {
 pub struct ConfigArgs {
     #[command(flatten)]
     json: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct PackArgs {
+    #[command(flatten)]
+    pub json: Json,
 }
 
 #[derive(Debug, Args)]

@@ -220,7 +220,7 @@ pub fn variable(caller: &Caller, name: &str) -> Option<String> {
 }
 
 /// The words by which we are called again as the scripted agent.
-fn own_program() -> Result<Vec<String>> {
+pub(super) fn own_program() -> Result<Vec<String>> {
     let program = std::env::current_exe().context("find our own program")?;
     let program = program.to_string_lossy().into_owned();
     let is_specify = Utf8Path::new(&program).file_name().is_some_and(|name| name.starts_with("specify"));

@@ -15,6 +15,7 @@ use crate::view::style::{Count, Paint};
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::warn;
+use super::pack::Packer;
 use super::place::{self, refusal};
 use super::ready::{Ready, Settings, Wish};
 use super::{ResumeArgs, RunArgs, sessions};
@@ -105,7 +106,14 @@ pub fn start(
     let interrupt = Interrupt::install()?;
     let plan = ready.plan(store, feature, wish, &interrupt)?;
     let mut teller = Teller::new(voice);
-    match session::run(plan, &mut |event| teller.tell(event))? {
+    let mut packer = Packer::new(store, caller);
+    let mut listener = |event: &Event| {
+        teller.tell(event);
+        if let Err(error) = packer.look_after(event) {
+            teller.tell(&Event::Warning { message: format!("the record stays loose for now: {error:#}") });
+        }
+    };
+    match session::run(plan, &mut listener)? {
         Finish::AllDone(counts) => all_done(feature, counts.done, voice),
         Finish::Ended(session) => Ok(match (session.stop_reason, interrupt.signal()) {
             (Some(StopReason::Completed), _) => ExitCode::Done,

@@ -2,34 +2,25 @@
 
 use std::io::Write;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
+use crate::record::IterationName;
 use crate::view;
 use crate::view::style::Paint;
 
 use super::caller::Caller;
+use super::diff::{self, Request};
 use super::exit_code::ExitCode;
+use super::iterations;
 use super::output::stdout;
-use super::sessions::{self, Choice};
-use super::{Part, ShowArgs, place};
+use super::sessions::Choice;
+use super::{Color, Part, ShowArgs, place};
 
-pub fn run(args: &ShowArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
+pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> Result<ExitCode> {
     let store = place::open(caller)?;
     let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
-    let log = sessions::latest(&store, &choice)?;
-    let last = log.iterations().next_back();
-    let entry = match (args.iteration, last) {
-        (_, None) => bail!("session {} has no iteration yet", log.id()),
-        (None, Some(last)) => last,
-        (Some(number), Some(last)) => match log.iteration(number) {
-            Some(entry) => entry,
-            None => bail!(
-                "session {} has no iteration {number}, the last is {}\nhint: `specify ralph log` lists all",
-                log.id(),
-                last.iteration.unwrap_or_default()
-            ),
-        },
-    };
+    let point = iterations::find(&store, args.iteration.as_ref().unwrap_or(&IterationName::LAST), &choice)?;
+    let entry = point.iteration()?;
     let mut out = stdout();
     let path = match args.part() {
         Part::Summary => {
@@ -39,6 +30,12 @@ pub fn run(args: &ShowArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
             view::show::write(&mut out, &iteration, entry.commit.as_str(), &text, paint)?;
             out.flush()?;
             return Ok(ExitCode::Done);
+        }
+        Part::Patch => {
+            let (before, after) = (point.snapshot_before(&store)?, point.snapshot(&store)?);
+            let request = Request { caller, color, options: &[], paths: &[] };
+            let journal = point.files(&store).progress;
+            return diff::hand_over(request, &journal, (&before, after.as_str()), |git| git);
         }
         Part::Json => "iteration.json",
         Part::Stdout => "validation/stdout",

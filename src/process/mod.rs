@@ -1,6 +1,7 @@
 //! Children: every program that we start is started, fed, watched and stopped here.
 
 mod child;
+mod detached;
 mod family;
 mod interrupt;
 mod replace;
@@ -16,6 +17,7 @@ use portable as system;
 mod tool;
 
 pub use child::{Child, Ended, Limits, Pulse};
+pub use detached::Detached;
 pub use family::{Marker, sweep};
 pub use interrupt::Interrupt;
 pub use replace::replace;

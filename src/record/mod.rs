@@ -3,6 +3,7 @@
 mod event;
 mod ids;
 mod iteration;
+mod iteration_name;
 mod log_entry;
 mod nearest;
 mod outcome;
@@ -18,6 +19,7 @@ pub use iteration::{
     AgentRun, Claim, Claims, Durations, Exits, Iteration, LeftOut, RedactionCount, Tokens, ToolCall,
     ToolKind, Validation, summary,
 };
+pub use iteration_name::{IterationName, SessionName, Which};
 pub use log_entry::{LogEntry, RecordKind};
 pub use nearest::nearest;
 pub use outcome::{ArtifactStatus, Exit, ExitReason, FailureClass, Limit, Outcome, Status, StopReason};

@@ -141,6 +141,7 @@ impl Running<'_> {
             model: self.candidate().model.clone(),
             validation_command: self.plan.validation_command.clone(),
             hints: Vec::new(),
+            tips: self.recorder.tips(),
         })
     }
 

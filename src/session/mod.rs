@@ -10,6 +10,7 @@ mod progress_file;
 mod prompting;
 mod recorder;
 mod recover;
+mod restore;
 mod roster;
 mod waiting;
 
@@ -40,6 +41,7 @@ use waiting::Before;
 
 pub use prompting::Prompting;
 pub use recover::{expected_progress, rebuilt_of_all};
+pub use restore::{Force, Intent, Left, Planned, Restore, Target, Why};
 
 /// Everything that is decided before a session starts.
 pub struct Plan<'a> {

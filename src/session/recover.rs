@@ -92,6 +92,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Ev
         if let Some(draft) = slot.draft()? {
             recorder.replay(&slot, &draft)?;
         } else if let Some(begin) = slot.read_begin()? {
+            recorder.put_back(&begin.tips, begin.started_at)?;
             let Some(log) = plan.store.session(&refs)? else {
                 return Err(Conflict { name: refs.log(), expected: None, found: None }.into());
             };

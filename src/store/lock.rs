@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,17 @@ pub struct Holder {
     pub pid: u32,
     pub host: String,
     pub started_at: Timestamp,
+}
+
+/// Takes a lock that is held as long as the file is open. None where another process has it.
+pub(super) fn try_to_hold(path: &Utf8Path) -> Result<Option<File>> {
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
+    let file = file.with_context(|| format!("open {path}"))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("lock {path}")),
+    }
 }
 
 /// The lock, held as long as this value lives.
@@ -109,6 +120,17 @@ impl LoopLock {
             }
         }
         Ok(holders)
+    }
+}
+
+/// Takes the lock on a file, if nobody has it. It is held as long as what comes back lives.
+pub(super) fn hold(path: &Utf8Path) -> Result<Option<File>> {
+    let open = || File::options().write(true).create(true).truncate(false).open(path);
+    let file = open().with_context(|| format!("open {path}"))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("lock {path}")),
     }
 }
 

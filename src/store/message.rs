@@ -62,6 +62,29 @@ pub fn of_snapshot(snapshot: &Snapshot<'_>) -> String {
     )
 }
 
+/// Composes the message of a commit that a restoration is kept as.
+pub fn of_restoration(moment: &str, session: &SessionId, feature: &str) -> String {
+    let name = printable(name_of(feature));
+    let (moment, feature) = (printable(moment), escape(feature));
+    format!(
+        "{name}: {moment}\n\nRalph-Schema: {SCHEMA}\nRalph-Record: restoration\nRalph-Session: {session}\nRalph-Feature: {feature}\n"
+    )
+}
+
+/// The session and the feature that a message names in its trailers.
+pub fn named_in(message: &str) -> Option<(SessionId, String)> {
+    let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    let find = |name: &str| paragraph.lines().find_map(|line| line.strip_prefix(name));
+    let feature = unescape(find("Ralph-Feature: ")?).into_owned();
+    Some((find("Ralph-Session: ")?.parse().ok()?, feature))
+}
+
+/// Whether a message is that of a snapshot.
+pub fn is_of_snapshot(message: &str) -> bool {
+    let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    paragraph.starts_with("Ralph-Schema: ") && paragraph.lines().any(|line| line == "Ralph-Record: snapshot")
+}
+
 fn headline(subject: Subject<'_>) -> String {
     match subject {
         Subject::Iteration(iteration) => {

@@ -12,11 +12,15 @@ mod last;
 mod lock;
 mod message;
 mod objects;
+mod pack;
 mod put_back;
 mod read;
 mod refs;
+mod restore_point;
 #[cfg(test)]
 mod samples;
+mod scratch;
+mod snapshots;
 mod spool;
 #[cfg(test)]
 mod tests;
@@ -30,10 +34,13 @@ pub use message::Snapshot;
 #[doc(hidden)]
 pub use message::{Envelope, Subject, compose as compose_message, parse as parse_message};
 pub use objects::{Quarantine, Signature};
+pub use pack::{MANY_LOOSE, Packed};
 pub use put_back::Standing;
 pub use read::SessionLog;
 pub use refs::{SessionRefs, slug};
-pub use spool::{Begin, Draft, Place, Slot, Spool, names};
+pub use restore_point::{Restoration, RestorePoint};
+pub use scratch::Scratch;
+pub use spool::{Begin, Draft, Place, Slot, Spool, Tips, names};
 
 use anyhow::{Result, anyhow};
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;

@@ -1,5 +1,6 @@
 //! Reading sessions back, from their refs alone.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
@@ -43,6 +44,11 @@ impl SessionLog {
         self.iterations().find(|entry| entry.iteration == Some(number))
     }
 
+    /// Whether its beginning is here: a shallow clone may have its end alone.
+    pub fn is_whole(&self) -> bool {
+        self.entries[0].kind == RecordKind::Start
+    }
+
     /// Where the session stands by its record alone: without an end it counts as interrupted, unless it runs.
     pub fn status(&self, is_running: bool) -> Status {
         match (self.tip().kind, self.tip().status) {
@@ -69,9 +75,10 @@ impl Store {
         unreadable: &mut Vec<Error>,
     ) -> Result<Vec<SessionLog>> {
         let git = self.open_git()?;
+        let ends = shallow_ends(&git)?;
         let mut sessions = Vec::new();
         for (refs, tip) in tips(&git)? {
-            match read_log(&git, refs, &tip, &is_wanted) {
+            match read_log(&git, refs, (&tip, &ends), &is_wanted) {
                 Ok(log) => sessions.extend(log),
                 Err(error) => unreadable.push(error),
             }
@@ -87,8 +94,9 @@ impl Store {
         unreadable: &mut Vec<Error>,
     ) -> Result<Option<SessionLog>> {
         let git = self.open_git()?;
+        let ends = shallow_ends(&git)?;
         for (refs, tip) in tips(&git)?.into_iter().rev() {
-            match read_log(&git, refs, &tip, &is_wanted) {
+            match read_log(&git, refs, (&tip, &ends), &is_wanted) {
                 Ok(Some(log)) => return Ok(Some(log)),
                 Ok(None) => {}
                 Err(error) => unreadable.push(error),
@@ -100,6 +108,11 @@ impl Store {
     /// The id of the session that sorts last, whether or not it can be read.
     pub fn newest_session(&self) -> Result<Option<SessionId>> {
         Ok(tips(&self.open_git()?)?.pop().map(|(refs, _)| refs.session))
+    }
+
+    /// The names of all refs that are like ours, in the order of their sessions' ids. Nothing of them is read.
+    pub fn session_names(&self) -> Result<Vec<SessionRefs>> {
+        Ok(tips(&self.open_git()?)?.into_iter().map(|(refs, _)| refs).collect())
     }
 
     /// One session by its refs; none where its log is not there or not ours.
@@ -119,9 +132,15 @@ impl Store {
         Ok(None)
     }
 
-    /// The entries from the first commit to `tip`; none if the tip is not ours.
+    /// The entries from the first commit to `tip`; none if the tip is not ours. An error where a shallow clone has
+    /// not all of them, for what is written after them must fit.
     pub(super) fn chain(&self, tip: &ObjectId) -> Result<Vec<LogEntry>> {
-        walk(&self.open_git()?, tip, |_| true)
+        let git = self.open_git()?;
+        let entries = walk(&git, tip, &BTreeSet::new(), |_| true);
+        entries.map_err(|error| match shallow_ends(&git) {
+            Ok(ends) if !ends.is_empty() => error.context(SHALLOW),
+            _ => error,
+        })
     }
 
     pub fn iteration(&self, entry: &LogEntry) -> Result<Iteration> {
@@ -207,20 +226,31 @@ fn tips(git: &gix::Repository) -> Result<Vec<(SessionRefs, ObjectId)>> {
     Ok(tips)
 }
 
+/// Said in front of what is missing in a shallow clone.
+const SHALLOW: &str = "this clone is shallow, and has not all of the record";
+
+/// The commits whose parents are not here, though they have some.
+fn shallow_ends(git: &gix::Repository) -> Result<BTreeSet<gix::ObjectId>> {
+    let found = git.shallow_commits().map_err(|error| anyhow!("read where the clone is shallow: {error}"))?;
+    Ok(found.map(|commits| commits.iter().copied().collect()).unwrap_or_default())
+}
+
 fn read_log(
     git: &gix::Repository,
     refs: SessionRefs,
-    tip: &ObjectId,
+    (tip, ends): (&ObjectId, &BTreeSet<gix::ObjectId>),
     is_wanted: impl Fn(&LogEntry) -> bool,
 ) -> Result<Option<SessionLog>> {
-    let entries = walk(git, tip, is_wanted).with_context(|| format!("read {}", refs.log()))?;
+    let entries = walk(git, tip, ends, is_wanted).with_context(|| format!("read {}", refs.log()))?;
     Ok((!entries.is_empty()).then_some(SessionLog { refs, entries }))
 }
 
-/// The entries from the first commit to `tip`; none if the tip is not ours or not wanted.
+/// The entries from the first commit to `tip`; none if the tip is not ours or not wanted. Commits in `ends` have no
+/// parents as far as this clone is concerned.
 fn walk(
     git: &gix::Repository,
     tip: &ObjectId,
+    ends: &BTreeSet<gix::ObjectId>,
     is_wanted: impl Fn(&LogEntry) -> bool,
 ) -> Result<Vec<LogEntry>> {
     let mut entries = Vec::new();
@@ -246,7 +276,7 @@ fn walk(
             None if entries.is_empty() => return Ok(entries),
             None => bail!("a commit that is not ours stands below one that is: {}", id.to_hex()),
         }
-        next = parent;
+        next = parent.filter(|_| !ends.contains(&id));
     }
     entries.reverse();
     Ok(entries)

@@ -81,7 +81,7 @@ pub fn write(
         "\n{}",
         paint.paint(
             Hue::Dim,
-            "more: --prompt, --agent, --stdout, --stderr, --tasks give the stored bytes; --json the record"
+            "more: --patch what it changed; --prompt, --agent, --stdout, --stderr, --tasks the stored bytes; --json the record"
         )
     )
 }

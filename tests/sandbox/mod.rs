@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "a harness that cannot do its work has failed the scene")]
 
 mod call;
+mod housekeeping;
 pub mod random;
 mod running;
 pub mod sound;
@@ -22,7 +23,8 @@ use time::OffsetDateTime;
 use time::macros::datetime;
 
 pub use call::{Call, Program, Run, Words};
-pub use running::{PATIENCE, Running};
+pub use housekeeping::Housekeeping;
+pub use running::{PATIENCE, Running, wait_until};
 
 /// A repository with one feature, and everything around it that programs would otherwise take from the machine.
 #[derive(Debug)]

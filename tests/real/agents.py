@@ -81,7 +81,6 @@ def codex_tools():
 
 
 def codex_files(url):
-    # Above its 5 retries with 5 tries each a failure takes half a minute.
     config = f"""
 model_provider = "loopback"
 check_for_update_on_startup = false

@@ -41,7 +41,11 @@ impl History {
             task: entry.task.clone(),
             outcome,
             is_run: entry.is_run(),
-            is_closed: entry.task.as_ref().is_some_and(|task| entry.closed.contains(task)),
+            is_closed: match (&entry.task, outcome) {
+                (Some(task), _) if !entry.closed.is_empty() => entry.closed.contains(task),
+                // A loop that is not about boxes.
+                (_, outcome) => outcome == Outcome::Success,
+            },
             is_change: !entry.closed.is_empty(),
             validation: entry.exit.validation,
         });
@@ -82,6 +86,11 @@ impl History {
     pub fn idle_streak(&self) -> u32 {
         let runs = self.turns.iter().rev().filter(|turn| turn.is_run);
         count(runs.take_while(|turn| !turn.is_change))
+    }
+
+    /// Whether the last iteration was a success.
+    pub fn last_succeeded(&self) -> bool {
+        self.turns.last().is_some_and(|turn| turn.outcome == Outcome::Success)
     }
 
     /// The exit of the last validation that ran; none if none did.

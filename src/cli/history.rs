@@ -5,8 +5,7 @@ use std::io::{Write, stderr};
 use anyhow::{Result, bail};
 
 use crate::progress::historical::Mode;
-use crate::session::{Reason, Recalled, next_task};
-use crate::tasks::TaskList;
+use crate::session::{Reason, Recalled};
 use crate::view::history::{Shown, write};
 use crate::view::style::Paint;
 
@@ -24,8 +23,7 @@ pub fn run(args: &HistoryArgs, caller: &Caller, paint: Paint) -> Result<ExitCode
     let feature = place::feature(caller, &store, args.feature.as_ref(), None)?;
     let wish = Wish { only: args.task.clone(), resume: None, flags: args.settings.flags() };
     let settings = Settings::read(&store, &feature, caller, &wish).map_err(refusal)?;
-    let tasks = TaskList::read(&feature.tasks_path).map_err(refusal)?;
-    let Some(task) = next_task(&tasks, args.task.as_ref()) else {
+    let Some(task) = settings.next_task(&feature, args.task.as_ref()).map_err(refusal)? else {
         bail!("no open task can be picked: there is no next prompt\nhint: name a task with --task");
     };
     let telling = settings.telling();

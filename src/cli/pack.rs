@@ -80,6 +80,8 @@ impl<'a> Packer<'a> {
             | Event::HistoryTold { .. }
             | Event::AgentEvent { .. }
             | Event::ValidationFinished { .. }
+            | Event::Paused { .. }
+            | Event::Continued { .. }
             | Event::Waiting { .. }
             | Event::AgentChanged { .. }
             | Event::Warning { .. } => false,

@@ -1,5 +1,7 @@
 //! One iteration, from an open task to a record: prompt, agent, validation, judgement, record.
 
+use std::io::ErrorKind;
+
 use anyhow::{Context, Result};
 use camino::Utf8Path;
 
@@ -21,7 +23,7 @@ use super::memory::{Reason, Recalled};
 use super::prompting::{Prompt, Turn as PromptTurn};
 use super::recorder::{Taken, redacted};
 use super::window::Window;
-use super::{Running, Untick, add_totals, remember};
+use super::{Prompting, Running, Untick, Until, add_totals, remember};
 
 /// So many times the budget of a historical context is handed to the command that sums it up.
 const MATERIAL: usize = 4;
@@ -45,16 +47,24 @@ impl Running<'_> {
     pub(super) fn iterate(&mut self, tasks: &TaskList, task: &Task) -> Result<Iteration> {
         let number = self.next;
         let slot = self.spool.slot(&number.to_string());
-        let begin = self.begin_iteration(task, number)?;
-        let made = self.prompt(tasks, task, number)?;
+        let begin = Begin { hints: self.hints(), ..self.begin_iteration(task, number)? };
+        let made = self.prompt(tasks, task, &begin)?;
         let prompt = &made.text;
-        let tasks_bytes = std::fs::read(&self.plan.feature.tasks_path).context("read the task list")?;
+        let tasks_bytes = match std::fs::read(&self.plan.feature.tasks_path) {
+            Err(error) if error.kind() == ErrorKind::NotFound && self.plan.job.until == Until::Validation => {
+                Vec::new()
+            }
+            read => read.context("read the task list")?,
+        };
         slot.begin(&begin, prompt, &tasks_bytes)?;
+        self.hints_are_taken();
         (self.say)(&Event::IterationStarted {
             session: self.session.id.clone(),
             iteration: number,
             task: task.clone(),
             attempt: begin.attempt,
+            agent: begin.agent.clone(),
+            hints: begin.hints.clone(),
             started_at: begin.started_at,
         });
         self.tell_of_prompt(number, &made);
@@ -78,7 +88,7 @@ impl Running<'_> {
         }
 
         let before = TaskList::parse(&tasks_bytes)?;
-        let after = match TaskList::read(&self.plan.feature.tasks_path) {
+        let after = match self.plan.job.read_tasks(self.plan.feature) {
             Ok(after) => after,
             Err(error) => {
                 self.warn(format!("the task list cannot be read after the agent's run: {error:#}"));
@@ -93,6 +103,7 @@ impl Running<'_> {
             validation: validation.as_ref(),
             is_promised,
             completion: self.plan.completion,
+            is_made: self.plan.job.is_made(),
         });
         self.open_again(&slot, &verdict)?;
         self.is_promised = verdict.is_complete;
@@ -105,6 +116,7 @@ impl Running<'_> {
             ended_at,
         )?;
         let mut context = live_context(&slot, &iteration, &run.final_text, &self.plan.project_root)?;
+        context = context.map(|context| self.without_secrets(context));
         let examined = context.as_ref().and_then(IterationContext::examined);
         iteration.facts = capture::facts(
             Captured {
@@ -128,6 +140,7 @@ impl Running<'_> {
         let entry = journal::entry(&iteration, &excerpt);
         let commit = self.recorder.iteration(&slot, &iteration, &entry)?;
         self.recorded(&iteration, commit)?;
+        self.hints_were_in(&iteration);
         remember(self.plan.progress.as_mut(), context);
         Ok(iteration)
     }
@@ -173,6 +186,12 @@ impl Running<'_> {
         self.recorded(&iteration, commit)
     }
 
+    /// Excerpts are cut from what the record has: a cut may take away by what a secret would be known.
+    fn without_secrets(&self, context: IterationContext) -> IterationContext {
+        let redacted = |text: &str| self.recorder.redactor().redact_text(text).0;
+        IterationContext { stdout: redacted(&context.stdout), stderr: redacted(&context.stderr), ..context }
+    }
+
     fn begin_iteration(&mut self, task: &Task, iteration: u32) -> Result<Begin> {
         let agent_version = match self.current {
             0 => self.session.agent_version.clone(),
@@ -197,14 +216,16 @@ impl Running<'_> {
         })
     }
 
-    fn prompt(&mut self, tasks: &TaskList, task: &Task, iteration: u32) -> Result<Prompt> {
+    fn prompt(&mut self, tasks: &TaskList, task: &Task, begin: &Begin) -> Result<Prompt> {
         if self.memory.is_cleared_since(self.plan.store)? {
             self.plan.progress.clear();
         }
         let summed_up = self.sum_up(task)?;
         let failures = self.history.failures_in_a_row(&task.name);
-        let turn = PromptTurn { tasks, task, iteration, failures, session: Some(&self.session.id) };
-        self.plan.prompting().prompt(&turn, self.plan.store, &mut self.memory, summed_up)
+        let turn =
+            PromptTurn { tasks, task, iteration: begin.iteration, failures, session: Some(&self.session.id) };
+        let prompting = Prompting { hints: begin.hints.clone(), ..self.plan.prompting() };
+        prompting.prompt(&turn, self.plan.store, &mut self.memory, summed_up)
     }
 
     /// What a command of the user's makes of the older iterations; none where ours are told as they are.
@@ -540,7 +561,7 @@ pub(super) fn context_of(
 fn window_of(path: &Utf8Path) -> Result<Window> {
     match std::fs::File::open(path) {
         Ok(file) => Window::of_file(file).with_context(|| format!("read {path}")),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Window::default()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Window::default()),
         Err(error) => Err(error).with_context(|| format!("read {path}")),
     }
 }

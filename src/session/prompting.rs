@@ -8,17 +8,21 @@ use crate::progress::historical::tokens;
 use crate::prompt::{PromptContext, Template};
 use crate::record::{SessionId, Task, TaskName};
 use crate::store::Store;
-use crate::tasks::{Pick, TaskList};
+use crate::tasks::TaskList;
 
+use super::job::Job;
 use super::memory::{Memory, Recalled, Telling};
 
 /// Everything that a prompt is made of, but for the turn.
 pub struct Prompting<'a> {
     pub feature: &'a Feature,
     pub template: &'a Template,
+    pub job: &'a Job,
     pub max_iterations: u32,
     pub validation_command: Option<&'a str>,
     pub progress: &'a dyn ProgressStrategy,
+    /// What the user wants to be said beyond the template.
+    pub hints: Vec<String>,
     pub telling: &'a Telling,
     /// Most tokens of the prompt. Task and rules are never cut; what older iterations left is.
     pub budget: Option<usize>,
@@ -97,6 +101,8 @@ impl Prompting<'_> {
             plan_path: feature.plan_path.to_string(),
             tasks_path: feature.tasks_path.to_string(),
             progress_path: feature.progress_path.to_string(),
+            loop_type: self.job.loop_type.clone(),
+            artifact_path: self.job.artifact.to_string(),
             current_task: Some(turn.task.clone()),
             iteration_number: turn.iteration,
             max_iterations: self.max_iterations,
@@ -104,7 +110,7 @@ impl Prompting<'_> {
             progress: progress.to_owned(),
             historical_context: recalled.map(|recalled| recalled.context.text.clone()).unwrap_or_default(),
             history_enabled: recalled.is_some(),
-            hints: Vec::new(),
+            hints: self.hints.clone(),
             validation_command: self.validation_command.map(str::to_owned),
             repeat_count: turn.failures.saturating_add(1),
             spec_content: std::fs::read_to_string(&feature.spec_path).unwrap_or_default(),
@@ -118,23 +124,11 @@ impl Prompting<'_> {
         store: &Store,
         memory: &mut Memory,
     ) -> Result<Option<Prompt>> {
-        let tasks = TaskList::read(&self.feature.tasks_path)?;
-        let Some(task) = next_task(&tasks, only) else { return Ok(None) };
+        let tasks = self.job.read_tasks(self.feature)?;
+        let Some(task) = self.job.next_task(&tasks, only) else { return Ok(None) };
         let turn = Turn { tasks: &tasks, task: &task, iteration: 1, failures: 0, session: None };
         self.prompt(&turn, store, memory, None).map(Some)
     }
-}
-
-/// The task that a new session would begin with.
-pub fn next_task(tasks: &TaskList, only: Option<&TaskName>) -> Option<Task> {
-    let item = match only {
-        Some(name) => tasks.find(name),
-        None => match tasks.next_open(|_| false) {
-            Pick::Task(item) => Some(item),
-            Pick::NoneOpen | Pick::Blocked(_) => None,
-        },
-    };
-    item.map(crate::tasks::Item::to_task)
 }
 
 /// Texts that are put together may come to some tokens more than their parts.

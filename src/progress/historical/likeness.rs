@@ -123,8 +123,14 @@ impl<'a> Problem<'a> {
 /// Whether the box of `task` stayed open in a run of it that nobody interrupted.
 pub(super) fn is_failure_of(iteration: &Iteration, task: &str) -> bool {
     iteration.task.as_deref() == Some(task)
-        && matches!(iteration.outcome, Outcome::Failure | Outcome::Success)
-        && !iteration.closed.iter().any(|closed| closed == task)
+        && match iteration.outcome {
+            Outcome::Failure => true,
+            // Another box was ticked than the one that was asked for.
+            Outcome::Success => {
+                !iteration.closed.is_empty() && !iteration.closed.iter().any(|closed| closed == task)
+            }
+            Outcome::Skipped | Outcome::Interrupted => false,
+        }
 }
 
 /// What is equal for failures of the same cause; none where nothing is known of the cause.

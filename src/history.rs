@@ -1,5 +1,7 @@
 //! What a session has done so far: values in, answers out.
 
+pub mod stats;
+
 use crate::record::{Iteration, LogEntry, Outcome, TaskName};
 
 /// The iterations of one session since it started, or since it was taken up again after an end.

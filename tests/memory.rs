@@ -200,3 +200,53 @@ fn a_command_sums_older_iterations_up_within_the_budget() {
     let broken = ["-n", "1", "--task", "T001", "--with-history", "--set", "history.summarize=false"];
     scene.call(broken).run().code(0).stdout_has("are not summed up, but told as they are");
 }
+
+#[test]
+fn a_replay_gives_the_prompts_that_were_sent_and_those_of_other_settings() {
+    let scene = forgetful();
+    scene.ralph("-n 2 --task T001 --history-mode off").code(1);
+    let id = scene.sessions().last().unwrap().id().to_owned();
+    let same = scene.ralph(&format!("replay {id} --history-mode off --json")).code(0).json();
+    let iterations = same["iterations"].as_array().unwrap();
+    let is_same: Vec<_> = iterations.iter().map(|one| one["is_same"].as_bool().unwrap()).collect();
+    assert_eq!(is_same, [true, true], "{same}");
+    let told = scene.ralph(&format!("replay {id} --history-mode smart")).code(0).text();
+    assert!(told.contains("  + #### Failed Approaches for T001 (Find the answer)\n"), "{told}");
+    assert!(told.contains("iteration 2  T001  "), "{told}");
+    let json =
+        scene.ralph(&format!("replay {id} --history-mode off --strategy structured-log")).code(0).text();
+    assert!(
+        json.contains("  +     \"exit_code\": 1,\n") && json.contains("  - **Exit code:** 1\n"),
+        "{json}"
+    );
+}
+
+#[test]
+fn stats_count_tasks_repeated_failures_and_the_course_of_things() {
+    let scene = forgetful();
+    scene.ralph("-n 2 --task T001 --no-history --set progress.max-entries=0").code(1);
+    let stats = scene.ralph("stats --json").code(0).json();
+    let number = |name: &str| stats[name].as_u64().unwrap();
+    assert_eq!([number("sessions"), number("runs"), number("success"), number("failure")], [3, 4, 1, 3]);
+    assert_eq!((number("repeated"), &stats["repeat_failure_rate"]), (2, &json!(2.0 / 3.0)));
+    assert_eq!(stats["causes"][0]["times"], json!(3));
+    assert_eq!((&stats["tasks"][0]["task"], &stats["tasks"][0]["runs"]), (&json!("T001"), &json!(3)));
+    let run = scene.ralph("stats").code(0);
+    run.stdout_has("4 iterations in 3 sessions").stdout_has("success    ▁█▁▁  25 %").stdout_has("2 repeated");
+}
+
+#[test]
+fn what_was_learned_twice_is_proposed_in_the_journal_and_the_record_knows() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two");
+    scene.agent_sh("echo 'Learnings:'; echo '- the tests need a port'; exit 0");
+    scene.ralph("-n 2").code(1);
+    let proposal =
+        "## Codebase Patterns\n\n- the tests need a port (proposed: 2 iterations learned it)\n\n---\n";
+    assert!(scene.progress().contains(proposal), "{}", scene.progress());
+    scene.ralph("rebuild --check").code(0);
+    let mine = scene.progress().replace("- the tests need", "- Mind: tests need");
+    scene.write("specs/001-login/progress.txt", &mine);
+    scene.ralph("-n 1").code(1);
+    assert!(scene.progress().starts_with(&mine), "{}", scene.progress());
+}

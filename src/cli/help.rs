@@ -81,6 +81,14 @@ Examples:
   specify ralph rebuild                   Write progress.txt anew from the record
   specify ralph rebuild --check           Say whether progress.txt is what the record says";
 
+pub(super) const REPLAY: &str = "\
+Examples:
+  specify ralph replay                    The latest session, with the settings of today
+  specify ralph replay 20261121 --strategy structured-log
+  specify ralph replay --history-mode full --json
+
+No agent and no command runs: of summaries those are taken that the record has. The template is that of today.";
+
 pub(super) const PROGRESS: &str = "\
 Examples:
   specify ralph progress

@@ -27,12 +27,14 @@ mod play_script;
 mod progress;
 mod ready;
 mod rebuild;
+mod replay;
 mod restore;
 mod run;
 mod sessions;
 mod settings;
 mod show;
 mod start;
+mod stats;
 mod status;
 mod steer;
 mod tasks;
@@ -43,6 +45,7 @@ use camino::Utf8PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use regex::bytes::Regex;
 
+use crate::config::FlagInput;
 use crate::record::{IterationName, Outcome, SessionName};
 
 pub use exit_code::ExitCode;
@@ -122,6 +125,11 @@ enum Action {
     /// Bring the work tree back to what it was after an iteration
     #[command(after_help = help::RESTORE)]
     Restore(RestoreArgs),
+    /// Show the prompts that other settings would have given, as a difference to those that were sent
+    #[command(after_help = help::REPLAY)]
+    Replay(Box<ReplayArgs>),
+    /// Count iterations, repeated failures, tokens and time
+    Stats(ReadArgs),
     /// Print what the next prompt is told of the newest iterations, or have it forgotten
     #[command(after_help = help::PROGRESS)]
     Progress(Box<ProgressArgs>),
@@ -551,6 +559,34 @@ pub struct RebuildArgs {
     pub all: bool,
     #[command(flatten)]
     pub read: ReadArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// Session [default: the latest]
+    #[arg(value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// How earlier iterations are told: system-captured, structured-log, llm-summarized or hybrid
+    #[arg(long, value_name = "NAME")]
+    pub strategy: Option<String>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    #[command(flatten)]
+    pub json: Json,
+    #[command(flatten)]
+    pub settings: SettingArgs,
+}
+
+impl ReplayArgs {
+    /// The strategy, as a setting.
+    pub fn strategy(&self) -> Option<FlagInput> {
+        self.strategy.as_ref().map(|name| FlagInput {
+            flag: "--strategy".to_owned(),
+            key: "progress.strategy".to_owned(),
+            value: name.clone(),
+        })
+    }
 }
 
 #[derive(Debug, Args)]

@@ -18,10 +18,10 @@ use crate::progress::{Choice, Strategy};
 use crate::prompt::Template;
 use crate::record::{Refusal, Session, Task};
 use crate::session::{
-    self, Asked, Candidate, Completion, Decided, Job, Limits, Memory, Plan, Prompt, Prompting, Snapshots,
-    Telling, Untick,
+    self, Asked, Candidate, Completion, Decided, Job, Limits, Memory, Plan, Prompt, Prompting, Replay,
+    Replayed, Snapshots, Telling, Untick,
 };
-use crate::store::{SessionRefs, Store};
+use crate::store::{SessionLog, SessionRefs, Store};
 use crate::tasks::TaskList;
 
 use super::agent_settings::agent_settings;
@@ -89,6 +89,33 @@ impl Settings {
             budget: self.config.prompt_budget,
         };
         prompting.next(wish.only.as_ref(), store, &mut memory)
+    }
+
+    /// The prompts of a recorded session, as these settings would have made them.
+    pub fn replay(
+        &self,
+        store: &Store,
+        feature: &Feature,
+        log: &SessionLog,
+        max_iterations: u32,
+    ) -> Result<Vec<Replayed>> {
+        self.template.check()?;
+        let mut strategy = start(strategy(&self.config), &self.config);
+        let replay =
+            Replay { store, log, root: &self.root, progress_entries: self.config.progress.max_entries };
+        let nothing = start(Strategy::default(), &self.config);
+        let base = Prompting {
+            feature,
+            template: &self.template,
+            job: &self.job,
+            max_iterations,
+            validation_command: None,
+            progress: nothing.as_ref(),
+            hints: Vec::new(),
+            telling: &telling(&self.config),
+            budget: self.config.prompt_budget,
+        };
+        replay.prompts(strategy.as_mut(), &base)
     }
 
     /// What the strategy tells of the newest iterations.

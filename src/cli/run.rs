@@ -42,15 +42,11 @@ pub fn run(args: &RunArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
 
 pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
-    let top = store.repository().work_tree()?;
     let refs = to_take_up(&store, args)?;
     let log = store.session(&refs)?;
     let begun = log.as_ref().map(|log| store.session_json(&log.entries[0])).transpose()?;
     let path = log.map(|log| log.feature().to_owned()).unwrap_or_default();
-    let is_file = top.join(&path).is_file();
-    let (flag, file) =
-        if is_file { (None, Some(top.join(&path))) } else { (Some(top.join(&path).into_string()), None) };
-    let feature = place::feature(caller, &store, flag.as_ref(), file.as_ref())?;
+    let feature = place::recorded_feature(caller, &store, &path)?;
     let flags = Flags { loop_type: begun.map(|begun| begun.loop_type), ..args.settings.flags() };
     let wish = Wish { only: None, resume: Some(refs), flags };
     start(&store, &feature, wish, caller, voice(args.json, args.verbose, paint))

@@ -64,6 +64,8 @@ fn run(ralph: Ralph, program: &'static str) -> Result<ExitCode> {
         Action::Diff(args) => super::diff::run(&args, &caller, ralph.everywhere.color),
         Action::Rebuild(args) => super::rebuild::run(&args, &caller),
         Action::Agents(args) => super::agents::run(&args, &caller),
+        Action::Replay(args) => super::replay::run(&args, &caller, paint),
+        Action::Stats(args) => super::stats::run(&args, &caller, paint),
         Action::Progress(args) => super::progress::run(&args, &caller),
         Action::History(args) => super::history::run(&args, &caller, paint),
         Action::Config(args) => super::config::run(&args, &caller),

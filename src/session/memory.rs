@@ -9,7 +9,7 @@ use crate::progress::IterationContext;
 use crate::progress::capture::{self, Evidence, Rules};
 use crate::progress::historical::{self, HistoricalContext, HistorySettings, Mode};
 use crate::record::{Iteration, LogEntry, Outcome, SessionId, Task, Timestamp};
-use crate::store::Store;
+use crate::store::{SessionLog, Store};
 
 use super::iterate;
 
@@ -46,6 +46,9 @@ pub struct Memory {
     /// Iterations that were recorded since.
     fresh: Vec<Iteration>,
     over_sessions: History,
+    /// Iterations that were recorded since, and how many of them learned something.
+    pushed: usize,
+    learned: usize,
     feature: String,
     /// Up to then, nothing is told by a strategy.
     cleared_at: Option<Timestamp>,
@@ -72,17 +75,22 @@ pub struct Recalled {
 impl Memory {
     /// What the records of all sessions say of a feature.
     pub fn load(store: &Store, feature: &Feature, root: &Utf8Path) -> Result<Self> {
-        let entries = store.iterations_of(&feature.path, MOST)?;
+        Self::of(store, &feature.path, root)
+    }
+
+    fn of(store: &Store, feature: &str, root: &Utf8Path) -> Result<Self> {
+        let entries = store.iterations_of(feature, MOST)?;
         let mut over_sessions = History::default();
         entries.iter().for_each(|entry| over_sessions.push_entry(entry));
-        let cleared_at = store.progress_cleared_at(&feature.path)?;
-        let feature = feature.path.clone();
+        let cleared_at = store.progress_cleared_at(feature)?;
         Ok(Self {
-            feature,
+            feature: feature.to_owned(),
             cleared_at,
             entries,
             past: None,
             fresh: Vec::new(),
+            pushed: 0,
+            learned: 0,
             over_sessions,
             root: root.to_owned(),
         })
@@ -90,6 +98,8 @@ impl Memory {
 
     /// Takes in an iteration that was just recorded, without secrets.
     pub fn push(&mut self, iteration: Iteration) {
+        self.learned += usize::from(!iteration.learnings.is_empty());
+        self.pushed += 1;
         self.over_sessions.push(&iteration);
         self.fresh.push(iteration);
     }
@@ -118,6 +128,23 @@ impl Memory {
         }
         contexts.reverse();
         Ok(contexts)
+    }
+
+    /// The iterations before a session, to be followed by those of it.
+    pub fn before(store: &Store, log: &SessionLog, root: &Utf8Path) -> Result<Self> {
+        let mut memory = Self::of(store, log.feature(), root)?;
+        let is_before = |entry: &LogEntry| entry.session < *log.id();
+        memory.entries.retain(is_before);
+        memory.cleared_at = None;
+        memory.over_sessions = History::default();
+        memory.entries.iter().for_each(|entry| memory.over_sessions.push_entry(entry));
+        Ok(memory)
+    }
+
+    /// All iterations, and the last so many of them that were recorded since; none where nothing was learned in those.
+    pub fn learnings(&mut self, store: &Store) -> Result<Option<(&[Iteration], usize)>> {
+        let (pushed, learned) = (self.pushed, self.learned);
+        if learned == 0 { Ok(None) } else { Ok(Some((self.past(store)?, pushed))) }
     }
 
     /// Whether somebody cleared the progress since this was asked last.

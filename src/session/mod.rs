@@ -13,6 +13,7 @@ mod progress_file;
 mod prompting;
 mod recorder;
 mod recover;
+mod replay;
 mod restore;
 mod roster;
 mod steering;
@@ -51,6 +52,7 @@ pub use job::{Job, Until};
 pub use memory::{Decided, Memory, Reason, Recalled, Telling};
 pub use prompting::{Prompt, Prompting, Turn};
 pub use recover::{expected_progress, rebuilt_of_all};
+pub use replay::{Replay, Replayed};
 pub use restore::{Force, Intent, Left, Planned, Restore, Target, Why};
 pub use window::Window;
 
@@ -367,6 +369,7 @@ impl Running<'_> {
             session.tasks_done = tasks.counts().done;
             session.tasks_remaining = tasks.counts().open;
         }
+        self.propose_patterns();
         let commit = self.recorder.end(&self.session, ended_at)?;
         let unrecognised = tasks.iter().flat_map(|tasks| &tasks.unrecognised);
         let unrecognised =
@@ -395,6 +398,18 @@ impl Running<'_> {
         }
         self.control.clear()?;
         Ok(self.session)
+    }
+
+    /// Proposes what was learned more than once, before the last look at progress.txt.
+    fn propose_patterns(&mut self) {
+        match self.memory.learnings(self.plan.store) {
+            Ok(None) => {}
+            Ok(Some((past, recorded))) => {
+                let fresh = &past[past.len().saturating_sub(recorded)..];
+                self.recorder.propose_patterns(past, fresh);
+            }
+            Err(error) => self.warn(format!("no patterns are proposed: {error:#}")),
+        }
     }
 
     pub(super) fn warn(&mut self, message: String) {

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::record::{Claims, Durations, Exits, Facts, Tokens};
 
-fn iteration(outcome: Outcome) -> Iteration {
+pub(super) fn iteration(outcome: Outcome) -> Iteration {
     let started_at: Timestamp = "2026-01-31T12:00:00Z".parse().unwrap();
     let session = SessionId::new(started_at, 1);
     Iteration {

@@ -125,12 +125,12 @@ enum Action {
     /// Bring the work tree back to what it was after an iteration
     #[command(after_help = help::RESTORE)]
     Restore(RestoreArgs),
-    /// Show the prompts that other settings would have given, as a difference to those that were sent
+    /// Show the prompts that other settings would have given
     #[command(after_help = help::REPLAY)]
     Replay(Box<ReplayArgs>),
     /// Count iterations, repeated failures, tokens and time
     Stats(ReadArgs),
-    /// Print what the next prompt is told of the newest iterations, or have it forgotten
+    /// Print what the next prompt is told of the newest iterations
     #[command(after_help = help::PROGRESS)]
     Progress(Box<ProgressArgs>),
     /// Write progress.txt anew from the record

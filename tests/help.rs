@@ -65,3 +65,24 @@ fn bash_completes_our_commands() {
     }
     scene.ralph("completions csh").code(2).stderr_has("possible values");
 }
+
+#[test]
+fn init_writes_files_that_change_nothing_and_never_over_others() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One").config("max-iterations = 10");
+    let before = scene.ralph("run --dry-run").code(0).text();
+    std::fs::rename(scene.path(".specify/ralph.toml"), scene.outside("kept.toml")).expect("it is there");
+    scene
+        .ralph("init --template")
+        .code(0)
+        .stdout("wrote .specify/ralph.toml\nwrote .specify/templates/ralph-prompt.md\n");
+    let settings = scene.read(".specify/ralph.toml");
+    assert!(settings.lines().all(|line| line.is_empty() || line.starts_with("# ")), "{settings}");
+    for (key, entry) in scene.ralph("config --json").code(0).json().as_object().expect("an object") {
+        assert_eq!(entry["origin"], "default", "{key}");
+    }
+    assert_eq!(scene.ralph("run --dry-run").code(0).text(), before);
+    scene.write(".specify/ralph.toml", "max-iterations = 3\n");
+    scene.ralph("init").code(0).stdout(".specify/ralph.toml is there already, and stays as it is\n");
+    assert_eq!(scene.read(".specify/ralph.toml"), "max-iterations = 3\n");
+}

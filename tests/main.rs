@@ -13,6 +13,7 @@ mod loops;
 mod model;
 mod pack;
 mod places;
+mod queries;
 mod read;
 mod reader;
 mod redact;

@@ -29,7 +29,20 @@ pub(super) const LOG: &str = "\
 Examples:
   specify ralph log                       All iterations, oldest first
   specify ralph log --failed --task T004
-  specify ralph log --sessions --json";
+  specify ralph log --since yesterday --grep 'connection refused'
+  specify ralph log -n 5 --reverse --oneline
+  specify ralph log --format name,task,exit.validation
+  specify ralph log --sessions --json
+
+Fields are those of the JSON (tokens.input is one in another), and name (for show, diff and restore) and subject.";
+
+pub(super) const BISECT: &str = "\
+Examples:
+  specify ralph bisect -- cargo test --lib parser
+  specify ralph bisect --session 20261121-2 -- 'test -f src/login.rs && ! grep -q TODO src/login.rs'
+
+The command runs in a temporary checkout of each snapshot that is tried. Exit code 0 passes, 125 cannot tell, up
+to 124 fails, as for `git bisect run`; and as there it is taken for granted that what fails once goes on failing.";
 
 pub(super) const SHOW: &str = "\
 Examples:

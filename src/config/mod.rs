@@ -8,6 +8,7 @@ mod layers;
 mod loops;
 mod mistake;
 mod origin;
+mod sample;
 mod setting;
 mod spelling;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub use key::{Effect, KEYS, Key, Kind};
 pub use layers::{FileInput, FlagInput, GitInput, Inputs, check};
 pub use loops::{IMPLEMENT, LoopSettings, LoopType, Until};
 pub use origin::Origin;
+pub use sample::sample;
 pub use setting::Setting;
 pub use spelling::{GIT_PREFIX, VARIABLE_PREFIX, git_name, variable_name};
 pub use value::Value;

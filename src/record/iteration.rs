@@ -287,7 +287,7 @@ impl Iteration {
 }
 
 /// Whether a record of an iteration counts as a run of the agent.
-pub(super) fn is_run(outcome: Outcome, class: Option<FailureClass>) -> bool {
+pub fn is_run(outcome: Outcome, class: Option<FailureClass>) -> bool {
     match outcome {
         Outcome::Success | Outcome::Failure => true,
         Outcome::Skipped => false,

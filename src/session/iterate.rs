@@ -102,6 +102,7 @@ impl Running<'_> {
             ended_at,
         )?;
         let context = live_context(&slot, &iteration, &run.final_text)?;
+        let context = context.map(|context| self.without_secrets(context));
         let excerpt = context.as_ref().map(|IterationContext { stdout, stderr, cut, .. }| {
             excerpt_of(stdout, stderr, *cut, self.plan.excerpt_chars)
         });
@@ -129,6 +130,12 @@ impl Running<'_> {
         let commit = self.recorder.iteration(&slot, &iteration, &entry)?;
         self.recorded(&iteration, commit);
         Ok(())
+    }
+
+    /// Excerpts are cut from what the record has: a cut may take away by what a secret would be known.
+    fn without_secrets(&self, context: IterationContext) -> IterationContext {
+        let redacted = |text: &str| self.recorder.redactor().redact_text(text).0;
+        IterationContext { stdout: redacted(&context.stdout), stderr: redacted(&context.stderr), ..context }
     }
 
     fn begin_iteration(&mut self, task: &Task, iteration: u32) -> Result<Begin> {

@@ -122,6 +122,13 @@ fn who_looks_sees_what_is_waited_for_and_ctrl_c_ends_it() {
     running.signal(Signal::INT);
     running.wait().code(130).stdout_has("fake cannot be used (quota): It failed.");
     assert_eq!(scene.session().end()["stop_reason"], "interrupted");
+    for words in ["stop", "stop --now"] {
+        scene.agents_like_claude(&[("fake", &out_for(7200))]);
+        let mut running = scene.call("resume").in_real_time().spawn();
+        running.wait_for_text("waits ");
+        scene.ralph(words).code(0);
+        running.wait().code(0);
+    }
     assert!(!scene.path(".git/ralph/control").join(scene.session().id()).exists());
     assert_eq!(scene.ralph("status --json").code(0).json()["session"]["waiting"], Value::Null);
 }

@@ -17,7 +17,7 @@ use crate::worktree::WorkTree;
 use super::recorder::{self, Recorder};
 use super::roster::Roster;
 use super::steering::{Hints, Lookout};
-use super::{Plan, Running, Snapshots, Untick, add_totals, iterate, remember};
+use super::{Plan, Running, Snapshots, Untick, add_totals, remember, told};
 
 impl<'a> Running<'a> {
     pub(super) fn begin(
@@ -154,7 +154,7 @@ fn take_up(
         add_totals(session, &iteration);
         history.push(&iteration);
         taken_up.hints = Hints::of_last(&iteration);
-        let context = iterate::context_of(plan.store, entry, &iteration)?;
+        let context = told::context_of(plan.store, entry, &iteration)?;
         remember(plan.progress.as_mut(), context);
     }
     Ok(taken_up)

@@ -14,6 +14,7 @@ mod recover;
 mod restore;
 mod roster;
 mod steering;
+mod told;
 mod waiting;
 
 use std::collections::BTreeMap;

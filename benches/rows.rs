@@ -39,6 +39,7 @@ pub fn measure(wish: &Wish, print: &mut dyn FnMut(&Row)) -> Result<()> {
     bench.iteration()?;
     bench.record()?;
     bench.big_log()?;
+    bench.secrets()?;
     bench.status(5_000)?;
     bench.snapshot(5_000)?;
     if wish.is_large {
@@ -177,15 +178,7 @@ impl Bench<'_> {
         let dir = self.folder("big-log");
         synthetic::project(&dir, 60)?;
         let log = dir.join(".git/big.log");
-        let write = |number: u32| -> Result<()> {
-            let mut file = std::io::BufWriter::new(fs::File::create(&log)?);
-            // Ten million bytes at a time: this program must not need much memory itself.
-            for part in 0..10 {
-                file.write_all(synthetic::test_output(number * 10 + part, 10_000_000).as_bytes())?;
-            }
-            file.flush()?;
-            Ok(())
-        };
+        let write = |number: u32| write_big_log(&log, number);
         let mut baseline = Cost::default();
         let mut ours = |bench: &Self| -> Result<Cost> {
             write(bench.fresh())?;
@@ -202,6 +195,21 @@ impl Bench<'_> {
         let memory =
             self.pair("record 100 MB durably; git hash-object -w", Goal::Ratio(0.4), &mut ours, git)?;
         self.memory("record 100 MB: memory above the baseline", memory, None, Goal::AtMost(16.0));
+        Ok(())
+    }
+
+    fn secrets(&mut self) -> Result<()> {
+        if !self.is_wanted("find secrets in 100 MB") {
+            return Ok(());
+        }
+        let dir = self.folder("secrets");
+        synthetic::project(&dir, 60)?;
+        let log = dir.join(".git/big.log");
+        write_big_log(&log, self.fresh())?;
+        let ours = Task::act(&dir, ["redact", log.as_str()])?;
+        let git = Task::git(&dir, &["hash-object", "--no-filters", log.as_str()]);
+        let work = "find secrets in 100 MB; git hash-object without -w";
+        self.pair(work, Goal::AtMost(100.0), |_| ours.cost(), |_| git.cost())?;
         Ok(())
     }
 
@@ -324,4 +332,14 @@ fn pack(dir: &Utf8Path) -> Result<()> {
 
 fn thousands(number: usize) -> String {
     if number >= 1_000 { format!("{},{:03}", number / 1_000, number % 1_000) } else { number.to_string() }
+}
+
+fn write_big_log(log: &Utf8Path, number: u32) -> Result<()> {
+    let mut file = std::io::BufWriter::new(fs::File::create(log)?);
+    // Ten million bytes at a time: this program must not need much memory itself.
+    for part in 0..10 {
+        file.write_all(synthetic::test_output(number * 10 + part, 10_000_000).as_bytes())?;
+    }
+    file.flush()?;
+    Ok(())
 }

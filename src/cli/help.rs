@@ -6,6 +6,8 @@ Examples:
   specify ralph -n 20 --validate 'npm test'
   specify ralph --agent-command 'sh agent.sh' --tasks PLAN.md
   specify ralph --dry-run                 Print the prompt that the next task would get
+  specify ralph hint 'use the parser'     Say something in the next prompt of the running loop
+  specify ralph stop                      Stop it after its iteration
   specify ralph log --failed              List the iterations that failed
   specify ralph show 3 --stdout           Print what the validation said in iteration 3
   git log --glob='refs/ralph/*' --oneline
@@ -84,3 +86,10 @@ Examples:
   specify ralph config
   git config ralph.maxIterations 20
   SPECKIT_RALPH_TIMEOUT=2h specify ralph";
+
+pub(super) const COMPLETIONS: &str = "\
+Examples:
+  specify ralph completions bash > ~/.local/share/bash-completion/completions/specify
+  specify ralph completions zsh > ~/.zfunc/_specify
+  specify ralph completions fish > ~/.config/fish/completions/specify.fish
+  specify ralph completions powershell >> $PROFILE";

@@ -4,6 +4,7 @@ mod agent_settings;
 mod agents;
 mod bisect;
 mod caller;
+mod completions;
 mod config;
 mod demo;
 mod diff;
@@ -11,8 +12,12 @@ mod exit_code;
 mod filter;
 mod forward;
 mod help;
+mod help_topic;
+mod init;
 mod iterations;
 mod log;
+mod man;
+mod on_finish;
 mod output;
 mod pack;
 mod place;
@@ -26,6 +31,7 @@ mod settings;
 mod show;
 mod start;
 mod status;
+mod steer;
 mod tasks;
 
 use std::ffi::OsString;
@@ -50,7 +56,7 @@ pub fn git_ralph(args: impl Iterator<Item = OsString>) -> std::process::ExitCode
 
 /// Run coding agents over the tasks of a spec-kit feature, and keep the whole record in git
 #[derive(Debug, Parser)]
-#[command(name = "specify-ralph", version, after_help = help::RALPH, max_term_width = 110)]
+#[command(name = "specify-ralph", version, after_help = help::RALPH, max_term_width = 110, disable_help_subcommand = true)]
 struct Ralph {
     #[command(flatten)]
     everywhere: Everywhere,
@@ -83,8 +89,16 @@ enum Action {
     Run(Box<RunArgs>),
     /// Take up a session again that did not complete
     Resume(Box<ResumeArgs>),
+    /// Stop the running loop after its iteration
+    Stop(StopArgs),
+    /// Say something in the next prompt of the running loop
+    Hint(HintArgs),
+    /// Pause the running loop after its iteration
+    Pause(PauseArgs),
+    /// Let a paused loop go on
+    Continue(PauseArgs),
     /// Show where the feature and its latest session stand
-    Status(ReadArgs),
+    Status(StatusArgs),
     /// Show the task list as the loop reads it
     Tasks(TasksArgs),
     /// List the iterations of all sessions
@@ -105,7 +119,7 @@ enum Action {
     /// Write progress.txt anew from the record
     #[command(after_help = help::REBUILD)]
     Rebuild(RebuildArgs),
-    /// Put what is loose of the record into a git pack; long sessions have it done by themselves
+    /// Put what is loose of the record into a git pack
     Pack(PackArgs),
     /// Show every setting and where it comes from
     #[command(after_help = help::CONFIG)]
@@ -114,6 +128,15 @@ enum Action {
     Agents(AgentsArgs),
     /// Run the real loop on a throw-away project with a scripted agent
     Demo(DemoArgs),
+    /// Write a file of settings for this project, with every key commented
+    Init(InitArgs),
+    /// Print a script that completes command lines
+    #[command(after_help = help::COMPLETIONS)]
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write all of them
+    Man(ManArgs),
+    /// Print the help of a command, or a page on a topic: format, names, stopping
+    Help(HelpArgs),
     /// Play a script as an agent
     #[command(hide = true)]
     PlayScript(PlayScriptArgs),
@@ -126,6 +149,9 @@ pub struct RunArgs {
     /// Work on this task alone
     #[arg(long, value_name = "ID")]
     pub task: Option<String>,
+    /// Type of loop: implement, plan, spec, or one of [loop.<type>] [default: implement]
+    #[arg(long = "loop", value_name = "TYPE")]
+    pub loop_type: Option<String>,
     /// Print the prompt that would be sent, and do nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -155,6 +181,42 @@ pub struct ResumeArgs {
     pub json: bool,
     #[command(flatten)]
     pub settings: SettingArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct StopArgs {
+    /// Stop the agent too, and record its iteration as interrupted
+    #[arg(long)]
+    pub now: bool,
+    /// Session [default: the one of this work tree, or the only one that runs]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+}
+
+#[derive(Debug, Args)]
+pub struct HintArgs {
+    /// What the agent should know
+    #[arg(value_name = "TEXT", required = true)]
+    pub text: Vec<String>,
+    /// Session [default: the one of this work tree, or the only one that runs]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+}
+
+#[derive(Debug, Args)]
+pub struct PauseArgs {
+    /// Session [default: the one of this work tree, or the only one that runs]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+}
+
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// Show it again whenever something changes, until the session ends
+    #[arg(short, long)]
+    pub watch: bool,
+    #[command(flatten)]
+    pub read: ReadArgs,
 }
 
 /// Where the tasks are.
@@ -483,6 +545,34 @@ pub struct DemoArgs {
     /// Make the project in this folder, and keep it
     #[arg(long, value_name = "DIR")]
     pub dir: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Write the prompt's template too, to be changed
+    #[arg(long)]
+    pub template: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// Shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Write a page for each command into this folder
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct HelpArgs {
+    /// Command, or topic: format, names, stopping
+    #[arg(value_name = "TOPIC", value_parser = help_topic::topic)]
+    pub topic: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -251,6 +251,7 @@ impl Iteration {
                 1 => format!("{task} done"),
                 _ => format!("{} done", self.closed.join(", ")),
             },
+            Outcome::Success if self.closed.is_empty() => format!("{task} done"),
             Outcome::Success => format!("{task} still open, {} done", self.closed.join(", ")),
             Outcome::Failure => format!("{task} failed ({})", self.cause()),
             Outcome::Skipped => format!("{task} skipped"),

@@ -28,6 +28,8 @@ pub fn run(words: &[String]) -> Result<()> {
         ["plumbing", name, count] => plumbing(&here, name, number(count)?),
         ["snapshot", first, count] => snapshots(&here, number(first)?, number(count)?),
         ["add", first, count] => adds(&here, number(first)?, number(count)?),
+        ["diff-by-git", from] => diff(&here, from),
+        ["restore-by-git", to] => restore(&here, to),
         ["change", first, count] => {
             (0..number(count)?).try_for_each(|step| synthetic::change_files(&here, number(first)? + step))
         }
@@ -103,6 +105,43 @@ fn git(dir: &Utf8Path, words: &[&str], stdin: &str) -> Result<String> {
     let output = child.wait_with_output()?;
     ensure!(output.status.success(), "git {words:?}: {}", output.status);
     Ok(String::from_utf8(output.stdout)?.trim_end().to_owned())
+}
+
+/// Compares a commit with the work tree, untracked files included, as one would with git alone.
+fn diff(dir: &Utf8Path, from: &str) -> Result<()> {
+    let index = users_index(dir)?;
+    with_index(dir, &index, &["add", "-A"])?;
+    with_index(dir, &index, &["diff", "--cached", from])?;
+    Ok(())
+}
+
+/// Keeps the work tree in a commit and brings it to another, as one would with git alone.
+fn restore(dir: &Utf8Path, to: &str) -> Result<()> {
+    let index = users_index(dir)?;
+    with_index(dir, &index, &["add", "-A"])?;
+    let now = with_index(dir, &index, &["write-tree"])?;
+    let kept = with_index(dir, &index, &["commit-tree", "-p", "HEAD", "-m", "kept", &now])?;
+    with_index(dir, &index, &["update-ref", "refs/bench/kept", &kept])?;
+    with_index(dir, &index, &["read-tree", "-m", "-u", &now, to])?;
+    Ok(())
+}
+
+fn users_index(dir: &Utf8Path) -> Result<Utf8PathBuf> {
+    let index = dir.join(".git/bench-index-of-git");
+    fs::copy(dir.join(".git/index"), &index)?;
+    Ok(index)
+}
+
+fn with_index(dir: &Utf8Path, index: &Utf8Path, words: &[&str]) -> Result<String> {
+    let output = Command::new("git")
+        .args(["-c", "core.fsync=all", "-c", "user.name=bench", "-c", "user.email=bench@localhost"])
+        .args(words)
+        .current_dir(dir)
+        .env("GIT_INDEX_FILE", index)
+        .stderr(Stdio::inherit())
+        .output()?;
+    ensure!(output.status.success(), "git {words:?}: {}", output.status);
+    Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
 }
 
 /// Changes five files and takes a snapshot, `count` times.

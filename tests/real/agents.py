@@ -29,6 +29,8 @@ class Agent:
     model_on_wire: str | None = None
     # The names by which its output calls the tools, where those are others.
     tool_names: dict[str, str] = dataclasses.field(default_factory=dict)
+    # What its tools do, where that is not what was wanted of them.
+    tool_kinds: dict[str, str] = dataclasses.field(default_factory=dict)
     # Tokens that it never tells.
     untold: tuple[str, ...] = ()
     tells_cost: bool = False
@@ -226,6 +228,7 @@ AGENTS = [
             "edit": "file_change",
             "shell": "command_execution",
         },
+        tool_kinds={"read": "shell", "write": "edit"},
     ),
     Agent(
         name="copilot",

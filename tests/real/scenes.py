@@ -59,12 +59,16 @@ def check_record(agent, steps, record):
     tokens = {field: sum(numbers[field] for numbers in usage) for field in FIELDS}
     tokens |= dict.fromkeys(agent.untold)
     equal(record["tokens"], tokens, where + "tokens")
-    calls = [agent.tool_name(call[0]) for one in steps for call in one["calls"]]
-    equal(sorted(call["tool_name"] for call in record["tool_calls"]), sorted(calls), where + "tool calls")
-    failed = [call["tool_name"] for call in record["tool_calls"] if call["is_error"]]
-    wrong = [call[0] for one in steps for call in one["calls"] if "exit 3" in str(call[1])]
-    equal(failed, [agent.tool_name(what) for what in wrong if agent.tells_exit_codes], where + "tool calls that failed")
-    files = [os.path.basename(call[1]) for one in steps for call in one["calls"] if call[0] in ("write", "edit")]
+    calls = [call for one in steps for call in one["calls"]]
+    made = [(call["tool_name"], call["kind"], call["is_error"]) for call in record["tool_calls"]]
+    wanted = [
+        (agent.tool_name(what), agent.tool_kinds.get(what, what), "exit 3" in words[0] and agent.tells_exit_codes)
+        for what, *words in calls
+    ]
+    equal(made, wanted, where + "tool calls, their kinds, and whether they failed")
+    for (_, argument, *_), call in zip(calls, record["tool_calls"]):
+        check(argument in call["arguments_summary"], f"{where}{argument} is not in {call['arguments_summary']}")
+    files = [os.path.basename(call[1]) for call in calls if call[0] in ("write", "edit")]
     equal(sorted(map(os.path.basename, record["files_changed"])), sorted(files), where + "files")
     equal(record["model"], agent.model, where + "model")
     equal((record["agent"], record["agent_version"]), (agent.name, agent.version), where + "agent")

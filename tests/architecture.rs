@@ -68,6 +68,8 @@ const ROOMS: &[(&str, &[&str])] = &[
 /// Crates that only some files may name.
 const CRATES: &[(&str, &[&str])] = &[
     ("clap", &["cli/"]),
+    ("clap_complete", &["cli/"]),
+    ("clap_mangen", &["cli/man.rs"]),
     ("duct", &["process/"]),
     ("gix", &["store/"]),
     ("minijinja", &["prompt/"]),

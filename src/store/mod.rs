@@ -9,6 +9,7 @@ mod control;
 mod disk;
 mod files;
 mod last;
+mod listing;
 mod lock;
 mod message;
 mod objects;
@@ -17,9 +18,11 @@ mod put_back;
 mod read;
 mod refs;
 mod restore_point;
+mod row;
 #[cfg(test)]
 mod samples;
 mod scratch;
+mod search;
 mod snapshots;
 mod spool;
 #[cfg(test)]
@@ -28,6 +31,7 @@ mod tests;
 pub use append::Conflict;
 pub use control::{Control, Stop, Wishes};
 pub use files::{FileProof, Manifest};
+pub use listing::{Listing, SessionRows};
 pub use lock::{Holder, LoopLock};
 pub use message::Snapshot;
 // For fuzzing alone: nobody else needs a message apart from its commit.
@@ -39,7 +43,9 @@ pub use put_back::Standing;
 pub use read::SessionLog;
 pub use refs::{SessionRefs, slug};
 pub use restore_point::{Restoration, RestorePoint};
+pub use row::Row;
 pub use scratch::Scratch;
+pub use search::Search;
 pub use spool::{Begin, Draft, Place, Slot, Spool, Tips, names};
 
 use anyhow::{Result, anyhow};

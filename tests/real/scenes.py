@@ -162,29 +162,29 @@ def bad_key(place):
 
 def cut(place):
     """Every answer breaks off, with a promise in it. That is no success, and the loop goes on when answers are whole again."""
+    go_on_after_halves(place, "cut")
+
+
+def early_end(place):
+    """Every answer ends too early, as if it were whole. Who asks again for ever is stopped, and then it is as with a cut."""
+    broken = go_on_after_halves(place, "end")
+    stopped_by = "error_loop" if place.agent.never_gives_up else None
+    equal(broken["exit_reason"], stopped_by, "who ended the run")
+
+
+def go_on_after_halves(place, fault):
+    """Plays half answers with a promise in them, and whole ones once the loop waits. Gives the record of the first run."""
     text = "T001 is done.\n\n<promise>COMPLETE</promise>\n\n" + "And here is what I did: nothing. " * 4
-    place.model.scenario.play([{"fault": {"cut": "half"}, "text": text, "forever": True}])
+    place.model.scenario.play([{"fault": {fault: "half"}, "text": text, "forever": True}])
     # Without a time for its end, the loop waits as long as it may.
     place.start("--task", "T001", "--set", "max-wait=4s")
-    equal(place.loop.wait_for("waiting", "session_ended")["type"], "waiting", "what the loop does where answers break off")
+    equal(place.loop.wait_for("waiting", "session_ended")["type"], "waiting", "what the loop does after half an answer")
     one = work_on(place, 1, FINAL_ONE)
     place.model.scenario.play(turns(place.agent, one))
     _, (broken, _) = finish_and_check(place, [one], first=2)
     equal((broken["outcome"], broken["failure_class"]), ("interrupted", "network"), "a run without a whole answer")
     check(not broken["claims"]["promise"], "a promise was taken from half an answer")
-
-
-def error_loop(place):
-    """Every answer ends too early, and the agent asks again for ever. The loop ends the run, and waits before the next."""
-    text = "T001 is done.\n\n<promise>COMPLETE</promise>\n\n" + "And here is what I did: nothing. " * 4
-    place.model.scenario.play([{"fault": {"end": "half"}, "text": text, "forever": True}])
-    place.start("--task", "T001", "--set", "max-wait=4s")
-    equal(place.loop.wait_for("waiting", "session_ended")["type"], "waiting", "what the loop does where answers end too early")
-    one = work_on(place, 1, FINAL_ONE)
-    place.model.scenario.play(turns(place.agent, one))
-    _, (stopped, _) = finish_and_check(place, [one], first=2)
-    equal((stopped["outcome"], stopped["exit_reason"]), ("interrupted", "error_loop"), "the run that asked again and again")
-    check(not stopped["claims"]["promise"], "a promise was taken from half an answer")
+    return broken
 
 
 def hang(place):
@@ -244,7 +244,7 @@ SCENES = {
     "quota": quota,
     "bad key": bad_key,
     "cut stream": cut,
-    "error loop": error_loop,
+    "early end": early_end,
     "hang": hang,
     "Ctrl-C": ctrl_c,
     "long prompt": long_prompt,

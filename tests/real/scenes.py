@@ -113,9 +113,10 @@ def final_text(place, iteration):
 
 
 def happy(place):
-    """Two tasks, two runs; a command fails on the way. All that the model said stands in the record."""
+    """Two tasks, two runs; a command fails on the way, and leaves a child. All that the model said stands in the record."""
     one, two = work_on(place, 1, FINAL_ONE), work_on(place, 2, FINAL_TWO)
-    look = step("Looking.", [("shell", "cat one.txt; echo to-stderr >&2; exit 3")], usage=(131, 1312, 47))
+    left = "nohup sleep 299 >/dev/null 2>&1 & cat one.txt; echo to-stderr >&2; exit 3"
+    look = step("Looking.", [("shell", left)], usage=(131, 1312, 47))
     one[2:2] = [look]
     one[3]["expect"] = ["one\n", "to-stderr"] if place.agent.tells_exit_codes else ["to-stderr"]
     place.model.scenario.play(turns(place.agent, one + two))

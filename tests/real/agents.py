@@ -268,7 +268,7 @@ AGENTS = [
         # It tries six times by itself, and each time waits as long as it is told.
         quota=lambda _: openai.no_credit({"retry-after": 1}),
         # It says nothing before its first answer is whole.
-        silence=40,
+        silence=30,
         never_gives_up=True,
         tells_reset=True,
         tells_cost=True,

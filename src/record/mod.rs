@@ -22,7 +22,7 @@ pub use iteration::{
     ToolKind, Validation, is_run, summary,
 };
 pub use iteration_name::{IterationName, SessionName, Which};
-pub use log_entry::{LogEntry, RecordKind};
+pub use log_entry::{LogEntry, RecordKind, TrailerCounts};
 pub use nearest::nearest;
 pub use outcome::{ArtifactStatus, Exit, ExitReason, FailureClass, Limit, Outcome, Status, StopReason};
 pub use refusal::Refusal;

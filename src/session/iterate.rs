@@ -3,17 +3,16 @@
 use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
-use camino::Utf8Path;
 
 use crate::agent::{Turn, final_message};
 use crate::progress::capture::{self, Evidence as Captured};
 use crate::progress::historical;
-use crate::progress::{Cut, IterationContext, journal, question};
+use crate::progress::{IterationContext, journal, question};
 use crate::record::{
-    AgentRun, Claims, Durations, Event, ExitReason, Exits, Facts, FailureClass, Iteration, LogEntry,
-    ObjectId, Outcome, SCHEMA, Session, Summarized, Task, TaskCounts, Timestamp, Tokens, Validation,
+    AgentRun, Claims, Durations, Event, ExitReason, Exits, Facts, FailureClass, Iteration, ObjectId, Outcome,
+    SCHEMA, Session, Summarized, Task, TaskCounts, Timestamp, Tokens, Validation,
 };
-use crate::store::{Begin, Slot, Store, names};
+use crate::store::{Begin, Slot, names};
 use crate::tasks::{Item, Mark, TaskList, set_marks};
 use crate::validate::{self, Bench};
 
@@ -22,7 +21,7 @@ use super::judge::{self, Evidence, Verdict};
 use super::memory::{Reason, Recalled};
 use super::prompting::{Prompt, Turn as PromptTurn};
 use super::recorder::{Taken, redacted};
-use super::window::Window;
+use super::told::live_context;
 use super::{Prompting, Running, Untick, Until, add_totals, remember};
 
 /// So many times the budget of a historical context is handed to the command that sums it up.
@@ -30,9 +29,6 @@ const MATERIAL: usize = 4;
 
 /// Longest summary that is kept, in characters.
 const SUMMARY_CHARS: usize = 2000;
-
-/// How much of the end of a recorded stream is read when a session is taken up again, in bytes.
-const TAIL: usize = 1 << 20;
 
 /// What came of an iteration, by the engine's own measure.
 struct Measured<'a> {
@@ -490,78 +486,5 @@ pub(super) fn opened(
         hints: begin.hints,
         tasks_done: counts.done,
         tasks_open: counts.open,
-    }
-}
-
-/// What the next prompt should know of an iteration: the end of the validation's streams, or of the agent's words.
-/// None where nothing ran to its end.
-fn context_from(
-    iteration: &Iteration,
-    directory: &Utf8Path,
-    read: &mut dyn FnMut(&str) -> Result<Window>,
-) -> Result<Option<IterationContext>> {
-    let is_validated = iteration.exit.validation.is_some();
-    let (exit_code, duration_ms) = if is_validated {
-        (iteration.exit.validation, iteration.duration_ms.validation)
-    } else {
-        (iteration.exit.agent, iteration.duration_ms.agent)
-    };
-    let (Some(exit_code), true) = (exit_code, iteration.outcome != Outcome::Interrupted) else {
-        return Ok(None);
-    };
-    let (stdout, stderr) = if is_validated {
-        (read("validation/stdout")?, read("validation/stderr")?)
-    } else {
-        (read("agent/stdout")?, read("agent/stderr")?)
-    };
-    Ok(Some(IterationContext {
-        session: None,
-        iteration: iteration.iteration,
-        validation_command: iteration.validation_command.clone().filter(|_| is_validated),
-        exit_code,
-        exit_reason: iteration.exit_reason,
-        cut: Cut::of(stdout.is_cut, stderr.is_cut),
-        directory: directory.to_string(),
-        stdout: stdout.text,
-        stderr: stderr.text,
-        duration_ms: duration_ms.unwrap_or_default(),
-        files_changed: iteration.files_changed.clone(),
-        summary: iteration.facts.summarized.clone(),
-    }))
-}
-
-/// From the spool, right after the iteration.
-fn live_context(
-    slot: &Slot,
-    iteration: &Iteration,
-    final_text: &str,
-    directory: &Utf8Path,
-) -> Result<Option<IterationContext>> {
-    context_from(iteration, directory, &mut |path| match path {
-        "validation/stdout" => window_of(&slot.path(names::VALIDATION_STDOUT)),
-        "validation/stderr" => window_of(&slot.path(names::VALIDATION_STDERR)),
-        "agent/stdout" => Ok(Window::whole(final_text.as_bytes())),
-        _ => Ok(Window::default()),
-    })
-}
-
-/// From the record, when a session is taken up again.
-pub(super) fn context_of(
-    store: &Store,
-    entry: &LogEntry,
-    iteration: &Iteration,
-    directory: &Utf8Path,
-) -> Result<Option<IterationContext>> {
-    context_from(iteration, directory, &mut |path| {
-        let (bytes, is_cut) = store.tail(&entry.commit, path, TAIL)?;
-        Ok(Window::tail(&bytes, is_cut))
-    })
-}
-
-fn window_of(path: &Utf8Path) -> Result<Window> {
-    match std::fs::File::open(path) {
-        Ok(file) => Window::of_file(file).with_context(|| format!("read {path}")),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Window::default()),
-        Err(error) => Err(error).with_context(|| format!("read {path}")),
     }
 }

@@ -11,7 +11,7 @@ use crate::progress::historical::{self, HistoricalContext, HistorySettings, Mode
 use crate::record::{Iteration, LogEntry, Outcome, SessionId, Task, Timestamp};
 use crate::store::{SessionLog, Store};
 
-use super::iterate;
+use super::told;
 
 /// Older iterations are not looked at.
 const MOST: usize = 1000;
@@ -122,7 +122,7 @@ impl Memory {
                 break;
             }
             let iteration = store.iteration(entry)?;
-            let context = iterate::context_of(store, entry, &iteration, &self.root)?;
+            let context = told::context_of(store, entry, &iteration, &self.root)?;
             let of = Some(&entry.session).filter(|_| !is_own(&entry)).cloned();
             contexts.extend(context.map(|context| IterationContext { session: of, ..context }));
         }
@@ -195,7 +195,7 @@ impl Memory {
                 entry.session == iteration.session && entry.iteration == Some(iteration.iteration)
             };
             let Some(entry) = self.entries.iter().rev().find(is_it) else { continue };
-            let context = iterate::context_of(store, entry, iteration, &self.root)?;
+            let context = told::context_of(store, entry, iteration, &self.root)?;
             let examined = context.as_ref().and_then(IterationContext::examined);
             let evidence = Evidence {
                 outcome: iteration.outcome,

@@ -17,6 +17,7 @@ mod replay;
 mod restore;
 mod roster;
 mod steering;
+mod told;
 mod waiting;
 
 use std::collections::BTreeMap;

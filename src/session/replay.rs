@@ -11,9 +11,9 @@ use crate::record::{Iteration, Outcome, RecordKind, Task};
 use crate::store::{SessionLog, Store};
 use crate::tasks::TaskList;
 
-use super::iterate;
 use super::memory::Memory;
 use super::prompting::{Prompting, Turn};
+use super::told;
 
 /// A prompt that was sent, and the one that would have been.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -88,7 +88,7 @@ impl Replay<'_> {
                         text: made.text,
                     });
                 }
-                if let Some(context) = iterate::context_of(self.store, entry, &iteration, self.root)? {
+                if let Some(context) = told::context_of(self.store, entry, &iteration, self.root)? {
                     strategy.record(&context);
                 }
                 history.push(&iteration);

@@ -5,6 +5,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
+use specify_ralph::progress::historical::{self, HistorySettings, Mode};
+use specify_ralph::record::Task;
 use specify_ralph::redact::Redactor;
 use specify_ralph::store::{Store, Syncing};
 use specify_ralph::worktree::{WorkTree, Workshop};
@@ -30,11 +32,32 @@ pub fn run(words: &[String]) -> Result<()> {
         ["add", first, count] => adds(&here, number(first)?, number(count)?),
         ["diff-by-git", from] => diff(&here, from),
         ["restore-by-git", to] => restore(&here, to),
+        ["context", count] => context(number(count)?),
         ["change", first, count] => {
             (0..number(count)?).try_for_each(|step| synthetic::change_files(&here, number(first)? + step))
         }
         other => bail!("unknown act {other:?}"),
     }
+}
+
+/// Builds the historical context for a task with a thousand iterations behind it, `count` times. The vocabulary is
+/// unpacked in any case, so that the difference between two counts is the building alone.
+fn context(count: u32) -> Result<()> {
+    let past = synthetic::past(1_000);
+    let task = Task {
+        name: "T001".into(),
+        id: None,
+        text: "Write part T001 of the login".into(),
+        phase: None,
+        story: None,
+    };
+    let settings = HistorySettings { mode: Mode::Smart, budget: 1_000, ..HistorySettings::default() };
+    ensure!(historical::tokens::count("warm") == 1, "the vocabulary counts words");
+    for _ in 0..count {
+        let told = historical::context(&past, &task, None, &settings);
+        ensure!(!told.text.is_empty(), "there is nothing to tell");
+    }
+    Ok(())
 }
 
 /// Records `count` iterations of a new session, durably.

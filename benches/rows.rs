@@ -40,6 +40,7 @@ pub fn measure(wish: &Wish, print: &mut dyn FnMut(&Row)) -> Result<()> {
     bench.record()?;
     bench.big_log()?;
     bench.secrets()?;
+    bench.context()?;
     bench.status(5_000)?;
     bench.snapshot(5_000)?;
     if wish.is_large {
@@ -115,6 +116,30 @@ impl Bench<'_> {
         let git = Task::git(&dir, &["--version"]);
         let memory = self.pair("start-up: --version", Goal::None, |_| ours.cost(), |_| git.cost())?;
         self.memory("start-up: memory", memory, None, Goal::None);
+        Ok(())
+    }
+
+    /// The text that a prompt gets of a thousand older iterations that are read already.
+    fn context(&mut self) -> Result<()> {
+        if !self.is_wanted("historical context") {
+            return Ok(());
+        }
+        let dir = self.project(60)?;
+        let cpu = |builds: &str| -> Result<f64> {
+            let task = Task::act(&dir, ["context", builds])?;
+            let costs: Result<Vec<f64>> = (0..RUNS).map(|_| Ok(task.cost()?.cpu)).collect();
+            Ok(median(costs?))
+        };
+        let (many, one) = (cpu("11")?, cpu("1")?);
+        (self.print)(&Row {
+            work: "historical context from 1,000 iterations".to_owned(),
+            unit: "ms",
+            ours: (many - one) / 10.0,
+            git: None,
+            ratio: None,
+            goal: Goal::AtMost(20.0),
+            wall: None,
+        });
         Ok(())
     }
 

@@ -1,6 +1,8 @@
 //! What a session has done so far: values in, answers out.
 
-use crate::record::{Iteration, Outcome, TaskName};
+pub mod stats;
+
+use crate::record::{Iteration, LogEntry, Outcome, TaskName};
 
 /// The iterations of one session since it started, or since it was taken up again after an end.
 #[derive(Debug, Clone, Default)]
@@ -34,6 +36,23 @@ impl History {
         });
     }
 
+    /// The same from what a listing says.
+    pub fn push_entry(&mut self, entry: &LogEntry) {
+        let Some(outcome) = entry.outcome else { return };
+        self.turns.push(Turn {
+            task: entry.task.clone(),
+            outcome,
+            is_run: entry.is_run(),
+            is_closed: match (&entry.task, outcome) {
+                (Some(task), _) if !entry.closed.is_empty() => entry.closed.contains(task),
+                // A loop that is not about boxes.
+                (_, outcome) => outcome == Outcome::Success,
+            },
+            is_change: !entry.closed.is_empty(),
+            validation: entry.exit.validation,
+        });
+    }
+
     /// Agent runs. A skip is a record, not a run, and neither is what a limit of the provider's cut short.
     pub fn runs(&self) -> u32 {
         count(self.turns.iter().filter(|turn| turn.is_run))
@@ -52,6 +71,13 @@ impl History {
                 .filter(|turn| turn.outcome != Outcome::Interrupted)
                 .take_while(|turn| !turn.is_closed && turn.outcome != Outcome::Skipped),
         )
+    }
+
+    /// The same over all sessions, where giving up is not the end of a row.
+    pub fn failures_over_sessions(&self, task: &str) -> u32 {
+        let runs = self.of(task).rev();
+        let runs = runs.filter(|turn| !matches!(turn.outcome, Outcome::Interrupted | Outcome::Skipped));
+        count(runs.take_while(|turn| !turn.is_closed))
     }
 
     pub fn is_skipped(&self, task: &str) -> bool {
@@ -116,6 +142,12 @@ mod tests {
         assert_eq!(history.failures_in_a_row("T2"), 1);
         assert_eq!(history.attempts("T1"), 4);
         assert_eq!(history.runs(), 5);
+    }
+
+    #[test]
+    fn over_sessions_a_skip_does_not_end_the_row() {
+        assert_eq!(history("T1- T1- T1! T1? T1-").failures_over_sessions("T1"), 3);
+        assert_eq!(history("T1- T1+ T1! T1-").failures_over_sessions("T1"), 1);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod forward;
 mod help;
 mod journal;
 mod loops;
+mod memory;
 mod model;
 mod pack;
 mod places;

@@ -145,6 +145,7 @@ fn one_iteration_is_shown_whole_and_part_by_part() {
             "learnings",
             "decisions",
             "approaches",
+            "facts",
             "fingerprint",
             "head_before",
             "head_after",

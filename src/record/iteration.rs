@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Exit, ExitReason, FailureClass, ObjectId, Outcome, SessionId, TaskName, Timestamp};
+use super::{Exit, ExitReason, Facts, FailureClass, ObjectId, Outcome, SessionId, TaskName, Timestamp};
 
 /// What the agent says of itself. Stored apart from what the engine measured.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -222,6 +222,9 @@ pub struct Iteration {
     pub learnings: Vec<String>,
     pub decisions: Vec<String>,
     pub approaches: Vec<String>,
+    /// What was captured for later iterations; older records have none.
+    #[serde(default)]
+    pub facts: Facts,
     /// Null until failures are told apart by their cause.
     pub fingerprint: Option<String>,
     pub head_before: Option<ObjectId>,

@@ -1,6 +1,6 @@
 //! What the next prompt should know of an iteration: from the spool right after it, or from the record.
 
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
 use camino::Utf8Path;
@@ -9,14 +9,17 @@ use crate::progress::{Cut, IterationContext};
 use crate::record::{Iteration, LogEntry, Outcome};
 use crate::store::{Slot, Store, names};
 
-/// How much of the end of a stream is read for an excerpt, in bytes. Excerpts are a few hundred characters.
-const TAIL: usize = 64 * 1024;
+use super::window::Window;
+
+/// How much of the end of a recorded stream is read when a session is taken up again, in bytes.
+const TAIL: usize = 1 << 20;
 
 /// What the next prompt should know of an iteration: the end of the validation's streams, or of the agent's words.
 /// None where nothing ran to its end.
 fn context_from(
     iteration: &Iteration,
-    read: &mut dyn FnMut(&str) -> Result<Tail>,
+    directory: &Utf8Path,
+    read: &mut dyn FnMut(&str) -> Result<Window>,
 ) -> Result<Option<IterationContext>> {
     let is_validated = iteration.exit.validation.is_some();
     let (exit_code, duration_ms) = if is_validated {
@@ -33,35 +36,19 @@ fn context_from(
         (read("agent/stdout")?, read("agent/stderr")?)
     };
     Ok(Some(IterationContext {
+        session: None,
         iteration: iteration.iteration,
         validation_command: iteration.validation_command.clone().filter(|_| is_validated),
         exit_code,
         exit_reason: iteration.exit_reason,
-        cut: match (stdout.is_cut, stderr.is_cut) {
-            (false, false) => Cut::Nothing,
-            (true, false) => Cut::Stdout,
-            (false, true) => Cut::Stderr,
-            (true, true) => Cut::Both,
-        },
+        cut: Cut::of(stdout.is_cut, stderr.is_cut),
+        directory: directory.to_string(),
         stdout: stdout.text,
         stderr: stderr.text,
         duration_ms: duration_ms.unwrap_or_default(),
         files_changed: iteration.files_changed.clone(),
+        summary: iteration.facts.summarized.clone(),
     }))
-}
-
-/// The end of a stream.
-#[derive(Debug, Default)]
-struct Tail {
-    text: String,
-    /// Whether there was more in front.
-    is_cut: bool,
-}
-
-impl Tail {
-    fn of(bytes: &[u8], is_cut: bool) -> Self {
-        Self { text: String::from_utf8_lossy(bytes).into_owned(), is_cut }
-    }
 }
 
 /// From the spool, right after the iteration.
@@ -69,12 +56,13 @@ pub fn live_context(
     slot: &Slot,
     iteration: &Iteration,
     final_text: &str,
+    directory: &Utf8Path,
 ) -> Result<Option<IterationContext>> {
-    context_from(iteration, &mut |path| match path {
-        "validation/stdout" => tail_of(&slot.path(names::VALIDATION_STDOUT)),
-        "validation/stderr" => tail_of(&slot.path(names::VALIDATION_STDERR)),
-        "agent/stdout" => Ok(Tail::of(final_text.as_bytes(), false)),
-        _ => Ok(Tail::default()),
+    context_from(iteration, directory, &mut |path| match path {
+        "validation/stdout" => window_of(&slot.path(names::VALIDATION_STDOUT)),
+        "validation/stderr" => window_of(&slot.path(names::VALIDATION_STDERR)),
+        "agent/stdout" => Ok(Window::whole(final_text.as_bytes())),
+        _ => Ok(Window::default()),
     })
 }
 
@@ -83,24 +71,18 @@ pub fn context_of(
     store: &Store,
     entry: &LogEntry,
     iteration: &Iteration,
+    directory: &Utf8Path,
 ) -> Result<Option<IterationContext>> {
-    context_from(iteration, &mut |path| {
+    context_from(iteration, directory, &mut |path| {
         let (bytes, is_cut) = store.tail(&entry.commit, path, TAIL)?;
-        Ok(Tail::of(&bytes, is_cut))
+        Ok(Window::tail(&bytes, is_cut))
     })
 }
 
-fn tail_of(path: &Utf8Path) -> Result<Tail> {
-    let mut file = match std::fs::File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Tail::default()),
-        Err(error) => return Err(error).with_context(|| format!("read {path}")),
-    };
-    let length = file.metadata().with_context(|| format!("read {path}"))?.len();
-    let start = length.saturating_sub(TAIL as u64);
-    let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(start))
-        .and_then(|_| file.take(TAIL as u64).read_to_end(&mut bytes))
-        .with_context(|| format!("read {path}"))?;
-    Ok(Tail::of(&bytes, start > 0))
+fn window_of(path: &Utf8Path) -> Result<Window> {
+    match std::fs::File::open(path) {
+        Ok(file) => Window::of_file(file).with_context(|| format!("read {path}")),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Window::default()),
+        Err(error) => Err(error).with_context(|| format!("read {path}")),
+    }
 }

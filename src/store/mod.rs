@@ -5,6 +5,7 @@
 //! files.
 
 mod append;
+mod clearing;
 mod control;
 mod disk;
 mod files;

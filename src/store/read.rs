@@ -110,6 +110,42 @@ impl Store {
         Ok(None)
     }
 
+    /// The iterations of a feature, over all sessions that can be read: at least `most` of the newest where there are so
+    /// many, oldest first.
+    pub fn iterations_of(&self, feature: &str, most: usize) -> Result<Vec<LogEntry>> {
+        let git = self.open_git()?;
+        let ends = shallow_ends(&git)?;
+        let lookup = self.lookup(&ends);
+        let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup) };
+        let mut logs = Vec::new();
+        let mut found = 0;
+        for (refs, tip) in tips(&git)?.into_iter().rev() {
+            if found >= most {
+                break;
+            }
+            // A ref that cannot be read is told of where sessions are listed.
+            if let Ok(Some(log)) = read_log(&git, refs, (&tip, chain), |entry| entry.feature == feature) {
+                found += log.iterations().count();
+                logs.push(log);
+            }
+        }
+        let entries = logs.into_iter().rev().flat_map(|log| log.entries);
+        Ok(entries.filter(|entry| entry.kind == RecordKind::Iteration).collect())
+    }
+
+    /// What the records of `entries` say, but for those that cannot be read.
+    pub fn read_iterations(&self, entries: &[LogEntry]) -> Result<Vec<Iteration>> {
+        let git = self.open_git()?;
+        let mut iterations = Vec::new();
+        for entry in entries {
+            let mut bytes = Vec::new();
+            let Some(chunks) = chunks(&git, &entry.commit, "iteration.json")? else { continue };
+            chunks.iter().try_for_each(|chunk| write_blob(&git, chunk, &mut bytes))?;
+            iterations.extend(serde_json::from_slice::<Iteration>(&bytes).ok());
+        }
+        Ok(iterations)
+    }
+
     /// The id of the session that sorts last, whether or not it can be read.
     pub fn newest_session(&self) -> Result<Option<SessionId>> {
         Ok(tips(&self.open_git()?)?.pop().map(|(refs, _)| refs.session))
@@ -342,7 +378,7 @@ fn joined(mut below: Vec<LogEntry>, above: Vec<LogEntry>) -> Vec<LogEntry> {
 }
 
 /// The time in a line `name <email> seconds offset` of a commit.
-fn seconds_of(line: &[u8]) -> Timestamp {
+pub(super) fn seconds_of(line: &[u8]) -> Timestamp {
     let text = String::from_utf8_lossy(line);
     let seconds = text.rsplit(' ').nth(1).and_then(|text| text.parse().ok());
     Timestamp::from_seconds(seconds.unwrap_or_default())

@@ -1,0 +1,154 @@
+//! Goes over the lines of an output once and asks every tool whether it knows what begins there.
+
+use std::collections::HashMap;
+
+use super::page::Page;
+use super::place::is_file;
+use super::role::Role;
+use super::tools::{Machine, machines};
+use super::trouble::{Severity, Stage, Trouble};
+
+/// What the lines above say about those below.
+#[derive(Debug, Default)]
+pub(super) struct Above {
+    /// The last line that was nothing but the name of a file, as linters put it above its problems.
+    pub(super) file: Option<usize>,
+    /// The line that says how many tests are failing, of runners that list them after it.
+    pub(super) failing: Option<usize>,
+    /// The number of the last item in a numbered list of failures.
+    pub(super) number: u32,
+    /// Whether the failures of pytest are being listed.
+    pub(super) is_pytest: bool,
+}
+
+/// More troubles than these are only counted.
+const MOST: usize = 4000;
+
+/// Everything that went wrong, as far as a tool knows it, in the order of the page.
+pub(super) fn scan(page: &Page) -> Vec<Trouble> {
+    let mut troubles = Vec::new();
+    let mut above =
+        Above { failing: (0..page.len()).find(|&at| is_failing(page.line(at))), ..Above::default() };
+    let mut at = 0;
+    while at < page.len() && troubles.len() < MOST {
+        let line = page.line(at);
+        if line.is_empty() {
+            at += 1;
+            continue;
+        }
+        if !line.contains(' ') && is_file(line) {
+            above.file = Some(at);
+            at += 1;
+            continue;
+        }
+        let found = machines().iter().find_map(|machine: &Machine| machine(page, at, &mut above));
+        match found {
+            Some((trouble, next)) => {
+                troubles.push(trouble);
+                at = next.max(at + 1);
+            }
+            None => at += 1,
+        }
+    }
+    merge(page, troubles)
+}
+
+/// `  3 failing`
+fn is_failing(line: &str) -> bool {
+    let text = line.trim();
+    text.strip_suffix(" failing")
+        .is_some_and(|count| !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// One trouble for each test: runners name them in a list, tell them in full, and list them again.
+fn merge(page: &Page, troubles: Vec<Trouble>) -> Vec<Trouble> {
+    let mut merged: Vec<Trouble> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    for trouble in troubles {
+        if trouble.id.is_empty() {
+            // The same words again, of a second target or a second listing.
+            let key = format!(
+                "\u{1}{}\u{1}{}\u{1}{}\u{1}{}",
+                trouble.tool,
+                trouble.code,
+                trouble.message,
+                place_of(page, &trouble)
+            );
+            if known.contains_key(&key) {
+                continue;
+            }
+            known.insert(key, merged.len());
+            merged.push(trouble);
+            continue;
+        }
+        let key = id_key(&trouble.id).to_owned();
+        match known.get(&key).copied() {
+            Some(index) if !is_other(&merged[index], &trouble) => unite(page, &mut merged[index], trouble),
+            _ => {
+                known.insert(key, merged.len());
+                merged.push(trouble);
+            }
+        }
+    }
+    // A group of tests fails because one in it does: the name alone says nothing new.
+    let is_any_told = merged.iter().any(|trouble| trouble.stage != Stage::Echo && trouble.is_told());
+    if is_any_told {
+        merged.retain(|trouble| trouble.tool != "suite" || trouble.is_told());
+    }
+    if merged.iter().any(|trouble| trouble.severity == Severity::Error && trouble.stage != Stage::Echo) {
+        merged.retain(|trouble| trouble.severity == Severity::Error);
+    }
+    merged
+}
+
+/// Whether two troubles of one name are two: both told, and with other words.
+fn is_other(one: &Trouble, two: &Trouble) -> bool {
+    one.is_told() && two.is_told() && one.message != two.message && one.tool == two.tool && one.tool != "go"
+}
+
+/// Adds what `other` says of the same test.
+fn unite(page: &Page, one: &mut Trouble, other: Trouble) {
+    let has_words = one.is_told();
+    if !has_words {
+        one.message = other.message;
+        one.values = other.values;
+        one.file = other.file;
+        one.stage = one.stage.min(other.stage);
+        one.code = if one.code.is_empty() { other.code } else { one.code.clone() };
+    }
+    // The longer name tells more: it has the file or the group.
+    if other.id.len() > one.id.len() {
+        one.id = other.id;
+        for part in &mut one.parts {
+            if part.1 == Role::Head && has_words {
+                part.1 = Role::Note;
+            }
+        }
+        one.parts.extend(other.parts.iter().filter(|part| part.1 == Role::Head));
+    }
+    if !has_words {
+        let heads: Vec<&str> = one.parts.iter().map(|part| page.line(part.0).trim()).collect();
+        let new: Vec<(usize, Role)> =
+            other.parts.into_iter().filter(|part| !heads.contains(&page.line(part.0).trim())).collect();
+        one.parts.extend(new);
+    }
+}
+
+fn place_of<'a>(page: &'a Page, trouble: &Trouble) -> &'a str {
+    trouble.parts.iter().find(|part| part.1 == Role::Place).map_or("", |part| page.line(part.0).trim())
+}
+
+/// What all listings of a test agree on: the last part of its name.
+pub(super) fn id_key(id: &str) -> &str {
+    let id = id.trim().trim_end_matches(':');
+    // Parameters may hold anything.
+    let (front, _) = id.split_once('[').unwrap_or((id, ""));
+    let start = ["::", " › ", " > ", " » ", "."]
+        .iter()
+        .filter_map(|sign| front.rfind(sign).map(|at| at + sign.len()))
+        .filter(|&at| at < id.len() && !id[at..].starts_with(' '))
+        .max()
+        .unwrap_or(0);
+    let has_spaces = front.contains(' ') && !front.contains(" › ") && !front.contains(" > ");
+    if has_spaces { id } else { &id[start..] }
+}

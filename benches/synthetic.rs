@@ -7,9 +7,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 use specify_ralph::process::Tool;
 use specify_ralph::progress::journal;
 use specify_ralph::record::{
-    Artifact, ArtifactStatus, Claims, Durations, Exits, FACTS_VERSION, Facts, Failing, Iteration, ObjectId,
-    Outcome, RecordKind, SCHEMA, Session, SessionId, Status, StopReason, Timestamp, Tokens, ToolCall,
-    ToolKind,
+    Artifact, ArtifactStatus, Claims, Durations, Exits, Facts, Iteration, ObjectId, Outcome, RecordKind,
+    SCHEMA, Session, SessionId, Status, StopReason, Timestamp, Tokens, ToolCall, ToolKind,
 };
 use specify_ralph::redact::Redactor;
 use specify_ralph::repository::{AuthorVariables, Repository};
@@ -26,7 +25,7 @@ const TASKS: usize = 60;
 const CHANGED: usize = 5;
 
 /// The first second of the first session.
-const BEGIN: i64 = 1_767_225_600;
+pub const BEGIN: i64 = 1_767_225_600;
 
 /// What the records hold.
 #[derive(Debug, Clone, Copy)]
@@ -261,7 +260,7 @@ impl<'a> Writer<'a> {
 }
 
 /// What the record says of an iteration that ended at `seconds`.
-fn iteration_json(session: &SessionId, number: u32, seconds: i64, random: &mut Random) -> Iteration {
+pub fn iteration_json(session: &SessionId, number: u32, seconds: i64, random: &mut Random) -> Iteration {
     let outcome = if is_success(number) { Outcome::Success } else { Outcome::Failure };
     let task = format!("T{:03}", done_after(number - 1) % TASKS + 1);
     let (started, ended) = (seconds - 90, seconds);
@@ -323,36 +322,6 @@ fn iteration_json(session: &SessionId, number: u32, seconds: i64, random: &mut R
         tasks_done: done,
         tasks_open: TASKS - done,
     }
-}
-
-/// So many iterations, as they are once their records are read: two of three failed, each for one of fifty causes.
-pub fn past(count: u32) -> Vec<Iteration> {
-    let mut random = Random(7);
-    let session = SessionId::new(Timestamp::from_seconds(BEGIN), 1);
-    let mut past = Vec::new();
-    for number in 1..=count {
-        let mut iteration = iteration_json(&session, number, BEGIN + i64::from(number), &mut random);
-        if iteration.outcome == Outcome::Failure {
-            let cause = random.below(50);
-            let message = format!("assertion failed: {} is {cause}, not {}", random.word(), random.word());
-            iteration.fingerprint = Some(format!("{cause:08x}"));
-            iteration.approaches = vec![format!("Changed the {} of the {}", random.word(), random.word())];
-            iteration.facts = Facts {
-                version: FACTS_VERSION,
-                excerpt: test_output(number, 1_000),
-                errors: vec![Failing {
-                    tool: "libtest".to_owned(),
-                    id: format!("login::{}", random.word()),
-                    message,
-                    file: format!("src/{}.rs", random.word()),
-                    ..Failing::default()
-                }],
-                ..Facts::default()
-            };
-        }
-        past.push(iteration);
-    }
-    past
 }
 
 /// Every third iteration is a success, until two tasks are left for ever.
@@ -525,7 +494,7 @@ fn sentence(random: &mut Random) -> String {
 }
 
 /// A small generator of numbers: the same records come out on every machine.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -537,11 +506,11 @@ impl Random {
         value ^ (value >> 31)
     }
 
-    fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
 
-    fn word(&mut self) -> &'static str {
+    pub fn word(&mut self) -> &'static str {
         const WORDS: [&str; 64] = [
             "session", "login", "token", "parser", "reader", "writer", "store", "index", "cache", "route",
             "handler", "request", "response", "header", "cookie", "user", "account", "password", "policy",

@@ -11,7 +11,6 @@ use specify_ralph::redact::Redactor;
 use specify_ralph::store::{Store, Syncing};
 use specify_ralph::worktree::{WorkTree, Workshop};
 
-use super::past;
 use super::synthetic::{self, Shape, Writer};
 
 /// What six files of an iteration come to: 38 KB.
@@ -31,9 +30,9 @@ pub fn run(words: &[String]) -> Result<()> {
         ["plumbing", name, count] => plumbing(&here, name, number(count)?),
         ["snapshot", first, count] => snapshots(&here, number(first)?, number(count)?),
         ["add", first, count] => adds(&here, number(first)?, number(count)?),
-        ["context", count] => context(number(count)?),
         ["diff-by-git", from] => diff(&here, from),
         ["restore-by-git", to] => restore(&here, to),
+        ["context", count] => context(number(count)?),
         ["change", first, count] => {
             (0..number(count)?).try_for_each(|step| synthetic::change_files(&here, number(first)? + step))
         }
@@ -44,7 +43,7 @@ pub fn run(words: &[String]) -> Result<()> {
 /// Builds the historical context for a task with a thousand iterations behind it, `count` times. The vocabulary is
 /// unpacked in any case, so that the difference between two counts is the building alone.
 fn context(count: u32) -> Result<()> {
-    let past = past::past(1_000);
+    let past = synthetic::past(1_000);
     let task = Task {
         name: "T001".into(),
         id: None,

@@ -39,8 +39,8 @@ pub fn measure(wish: &Wish, print: &mut dyn FnMut(&Row)) -> Result<()> {
     bench.iteration()?;
     bench.record()?;
     bench.big_log()?;
-    bench.context()?;
     bench.secrets()?;
+    bench.context()?;
     bench.status(5_000)?;
     bench.snapshot(5_000)?;
     if wish.is_large {

@@ -64,11 +64,24 @@ impl Window {
     }
 
     fn joined(head: &[u8], tail: &[u8]) -> Self {
-        let mut text = String::from_utf8_lossy(head).into_owned();
+        let mut text = String::from_utf8_lossy(until_line_end(head)).into_owned();
         text.push_str("\n...\n");
-        text.push_str(&String::from_utf8_lossy(tail));
+        text.push_str(&String::from_utf8_lossy(from_line_start(tail)));
         Self { text, is_cut: true }
     }
+}
+
+/// So much goes at a cut where no line ends: half a secret would not be known for one.
+const SEAM: usize = 16 << 10;
+
+fn until_line_end(head: &[u8]) -> &[u8] {
+    let end = head.iter().rposition(|&byte| byte == b'\n');
+    &head[..end.unwrap_or_else(|| head.len().saturating_sub(SEAM))]
+}
+
+fn from_line_start(tail: &[u8]) -> &[u8] {
+    let start = tail.iter().position(|&byte| byte == b'\n').map(|end| end + 1);
+    &tail[start.unwrap_or_else(|| SEAM.min(tail.len()))..]
 }
 
 #[cfg(test)]

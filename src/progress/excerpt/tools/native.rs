@@ -141,7 +141,7 @@ pub(super) fn catch(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, u
         return None;
     }
     let mut name = "";
-    let mut message = rest;
+    let message;
     if is_boost && let Some((_, quoted)) = rest.split_once('"') {
         (name, message) = quoted.split_once("\": ").unwrap_or((quoted, ""));
     } else if is_unity && let Some((test, said)) = rest.split_once(":FAIL") {

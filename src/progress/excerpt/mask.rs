@@ -1,13 +1,44 @@
 //! Takes out of a text what is another each time, and leaves what tells two causes apart.
 
+/// Words behind a number that make it a time.
+const UNITS: [&str; 14] = [
+    "ms",
+    "s",
+    "us",
+    "µs",
+    "ns",
+    "sec",
+    "secs",
+    "second",
+    "seconds",
+    "msec",
+    "millis",
+    "milliseconds",
+    "minutes",
+    "min",
+];
+
 /// `text` in a form that is the same in every run: without addresses, times, temporary paths and line numbers.
 pub(super) fn mask(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for word in text.split_whitespace() {
+    let mut words = text.split_whitespace().peekable();
+    let mut before = "";
+    while let Some(word) = words.next() {
         if !out.is_empty() {
             out.push(' ');
         }
-        word_of(word, &mut out);
+        let next = words.peek().copied().unwrap_or_default();
+        let digits = word.trim_start_matches(['(', '>', '<', '~', '[']);
+        let is_number = !digits.is_empty()
+            && digits.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b','));
+        if is_number && UNITS.contains(&next.trim_end_matches([',', '.', ')', ':', ';', ']'])) {
+            out.push_str("<time>");
+        } else if before == "line" && (out.ends_with(", line ") || out.ends_with(": line ")) {
+            out.push('#');
+        } else {
+            word_of(word, &mut out);
+        }
+        before = word;
     }
     sorted_sets(&out)
 }

@@ -30,6 +30,7 @@ pub(super) fn scan(page: &Page) -> Vec<Trouble> {
     let mut above =
         Above { failing: (0..page.len()).find(|&at| is_failing(page.line(at))), ..Above::default() };
     let mut at = 0;
+    let mut runs = 0;
     while at < page.len() && troubles.len() < MOST {
         let line = page.line(at);
         if line.is_empty() {
@@ -43,11 +44,19 @@ pub(super) fn scan(page: &Page) -> Vec<Trouble> {
         }
         let found = machines().iter().find_map(|machine: &Machine| machine(page, at, &mut above));
         match found {
-            Some((trouble, next)) => {
+            Some((mut trouble, next)) => {
+                if trouble.tool == "libtest" {
+                    trouble.run = runs;
+                }
                 troubles.push(trouble);
                 at = next.max(at + 1);
             }
-            None => at += 1,
+            None => {
+                let is_run =
+                    line.starts_with("running ") && (line.ends_with(" tests") || line.ends_with(" test"));
+                runs += u32::from(is_run);
+                at += 1;
+            }
         }
     }
     merge(page, troubles)
@@ -101,14 +110,21 @@ fn merge(page: &Page, troubles: Vec<Trouble>) -> Vec<Trouble> {
     merged
 }
 
-/// Whether two troubles of one name are two: both told, and with other words.
+/// Whether two troubles of one name are two: both told in full, and with other words.
 fn is_other(one: &Trouble, two: &Trouble) -> bool {
-    one.is_told() && two.is_told() && one.message != two.message && one.tool == two.tool && one.tool != "go"
+    let is_full =
+        |trouble: &Trouble| trouble.parts.iter().any(|part| part.1 != Role::Head && part.1 != Role::Note);
+    is_full(one) && is_full(two) && one.message != two.message && one.tool == two.tool && one.tool != "go"
 }
 
 /// Adds what `other` says of the same test.
 fn unite(page: &Page, one: &mut Trouble, other: Trouble) {
+    if one.tool == "suite" && other.is_told() {
+        *one = other;
+        return;
+    }
     let has_words = one.is_told();
+    let is_longer = other.id.len() > one.id.len();
     if !has_words {
         one.message = other.message;
         one.values = other.values;
@@ -117,11 +133,11 @@ fn unite(page: &Page, one: &mut Trouble, other: Trouble) {
         one.code = if one.code.is_empty() { other.code } else { one.code.clone() };
     }
     // The longer name tells more: it has the file or the group.
-    if other.id.len() > one.id.len() {
+    if is_longer {
         one.id = other.id;
         for part in &mut one.parts {
             if part.1 == Role::Head && has_words {
-                part.1 = Role::Note;
+                part.1 = Role::Foreign;
             }
         }
         one.parts.extend(other.parts.iter().filter(|part| part.1 == Role::Head));
@@ -130,7 +146,11 @@ fn unite(page: &Page, one: &mut Trouble, other: Trouble) {
         let heads: Vec<&str> = one.parts.iter().map(|part| page.line(part.0).trim()).collect();
         let new: Vec<(usize, Role)> =
             other.parts.into_iter().filter(|part| !heads.contains(&page.line(part.0).trim())).collect();
-        one.parts.extend(new);
+        // One line with the name is enough.
+        let without_name = |(line, role)| {
+            if role == Role::Head && !is_longer { (line, Role::Foreign) } else { (line, role) }
+        };
+        one.parts.extend(new.into_iter().map(without_name));
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn spend(page: &Page, troubles: &[Trouble], budget: usize) -> String 
     let more = more.map(|more| format!("\n{more}")).unwrap_or_default();
     let mut room = budget.saturating_sub(more.chars().count());
     // A single line never takes all.
-    let longest = (budget * 2 / 5).max(80);
+    let longest = (budget * 3 / 5).max(80);
     let mut shortened: HashMap<usize, String> = HashMap::new();
     for (_, index) in wanted {
         let line = page.line(index);
@@ -142,7 +142,7 @@ fn wanted(page: &Page, troubles: &[Trouble]) -> (Vec<(u32, usize)>, Option<Strin
         let base = group.min(12) * 4
             + match member {
                 0 => 0,
-                1 => 10,
+                1 => 6,
                 member => 14 + member.min(20),
             };
         for &(index, role) in &trouble.parts {

@@ -2,7 +2,7 @@
 
 use super::super::page::Page;
 use super::super::place::{is_foreign, place};
-use super::super::role::{Role, is_code};
+use super::super::role::{Role, is_code, is_value};
 use super::super::scan::Above;
 use super::super::trouble::{Severity, Stage, Trouble};
 
@@ -104,8 +104,13 @@ pub(super) fn line(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, us
             break;
         }
         let is_source = is_code(trimmed) || trimmed.starts_with(|c: char| c.is_ascii_digit());
-        if !is_source && trouble.values.len() < 6 && end <= at + 4 {
-            trouble.values.push(trimmed.to_owned());
+        if trouble.message.is_empty() {
+            trimmed.trim_start_matches("• ").clone_into(&mut trouble.message);
+            trouble.add(end, Role::Message);
+        } else if !is_source && end <= at + 8 {
+            if is_value(trimmed) && trouble.values.len() < 6 {
+                trouble.values.push(trimmed.to_owned());
+            }
             trouble.add(end, Role::Value);
         } else {
             trouble.add(end, Role::Code);
@@ -201,7 +206,10 @@ fn judged(said: &str) -> (Option<Severity>, &str, &str) {
         || code.contains('-')
         || severity.is_some()
         || code.chars().all(|c| c.is_ascii_lowercase());
-    (severity, if is_rule { code } else { "" }, words)
+    if is_rule && !code.is_empty() {
+        return (severity, code, words[..words.len() - code.len() - 2].trim_end());
+    }
+    (severity, "", words)
 }
 
 /// dart's `error - lib/a.dart:3:5 - words - rule`, `words • lib/a.dart:3:5 • rule`, and `words in a.php on line 3`.
@@ -319,8 +327,6 @@ pub(super) fn shellcheck(page: &Page, at: usize, _: &mut Above) -> Option<(Troub
             if trouble.code.is_empty() {
                 trouble.code = format!("SC{code}");
                 trouble.message = message.split_once(": ").map_or(message, |(_, words)| words).to_owned();
-            } else {
-                trouble.values.push(format!("SC{code}"));
             }
             trouble.add(end, Role::Head);
         } else if !text.is_empty() {

@@ -108,7 +108,12 @@ pub(super) fn marked(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
         end = gap;
     }
     let mut trouble = Trouble::new(Stage::Test, "marked").named(name).with(at, Role::Head);
-    trouble.body(page, at + 1, end, Trace::NewestFirst);
+    let below = page.line(at + 1).trim_start();
+    if below.starts_with("(in test") || below.starts_with("(from function") {
+        super::tap::comments(page, &mut trouble, at + 1, end);
+    } else {
+        trouble.body(page, at + 1, end, Trace::NewestFirst);
+    }
     // A list of marks alone names groups of tests as well as tests.
     if !trouble.is_told() {
         trouble.tool = "suite";

@@ -93,7 +93,7 @@ fn valgrind(line: &str) -> Option<&str> {
 pub(super) fn gtest(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
     let line = page.line(at);
     let (word, name) = boxed(line)?;
-    if !matches!(word, "FAILED" | "FAIL" | "TIMEOUT" | "ERROR" | "KO")
+    if !matches!(word, "FAILED" | "FAIL" | "TIMEOUT" | "KO")
         || name.ends_with("listed below:")
         || name.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
     {

@@ -134,10 +134,13 @@ fn block(page: &Page, at: usize) -> Option<(Trouble, usize)> {
 /// The lines of a failure as pytest prints it: source, `E` lines, places.
 fn told(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
     let mut frames = Vec::new();
+    let mut said_more = 0;
+    // The source line that failed, nearest to the error.
+    let failed = (from..to).rev().find(|&at| page.line(at).starts_with('>'));
     for at in from..to {
         let line = page.line(at);
         let text = line.trim();
-        if text.is_empty() || text.starts_with("_ _ _") {
+        if text.is_empty() || text == "E" || text.starts_with("_ _ _") {
             continue;
         }
         if let Some(said) = line.strip_prefix("E ") {
@@ -150,10 +153,15 @@ fn told(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
                 said.clone_into(&mut trouble.message);
                 trouble.add(at, Role::Message);
             } else {
-                if trouble.values.len() < 40 {
+                // How much of a difference is shown depends on how chatty the run is.
+                if said.starts_with("assert ") {
                     trouble.values.push(said.to_owned());
                 }
-                trouble.add(at, Role::Value);
+                said_more += 1;
+                let is_where = said.starts_with("+  where")
+                    || said.starts_with("+    where")
+                    || said.starts_with("+  and");
+                trouble.add(at, if is_where || said_more > 6 { Role::Note } else { Role::Value });
             }
             if said.starts_with("File \"")
                 && let Some(place) = place(said)
@@ -161,7 +169,7 @@ fn told(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
                 trouble.file = place.file.to_owned();
             }
         } else if line.starts_with('>') {
-            trouble.add(at, Role::Frame);
+            trouble.add(at, if Some(at) == failed { Role::Message } else { Role::Frame });
         } else if is_frame(text) {
             if !is_foreign_frame(text) {
                 frames.push(at);
@@ -174,9 +182,6 @@ fn told(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
     }
     // The last place stands below the error that it tells of.
     trouble.frames(page, &frames, Trace::NewestLast);
-    if trouble.message.is_empty() {
-        trouble.message = trouble.values.first().cloned().unwrap_or_default();
-    }
 }
 
 /// Whether an `E` line shows the source at which a syntax error is.
@@ -251,6 +256,10 @@ pub(super) fn traceback(page: &Page, at: usize, _: &mut Above) -> Option<(Troubl
             })
             .collect();
         trouble.frames(page, &frames, Trace::NewestFirst);
+        let name = frames
+            .iter()
+            .find_map(|&at| page.line(at).rsplit_once(" in ").filter(|(_, name)| name.starts_with("test")));
+        trouble.id = name.map(|(_, name)| name.to_owned()).unwrap_or_default();
         return Some((trouble, end));
     }
     let text = line.trim_start_matches(['#', ' ', '|', '+']);

@@ -125,11 +125,14 @@ pub(super) fn framed(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
     }
     // The arrow follows within a few lines, all of which belong to the message.
     let arrow = (at + 1..(at + 5).min(page.end_of_stream(at))).find(|&at| is_arrow(page.line(at)))?;
-    if (at + 1..arrow)
-        .any(|at| page.line(at).is_empty() && !page.line(arrow).trim_start().starts_with(['╭', '┌']))
-    {
+    let is_of_head = |at: usize| match page.line(at) {
+        "" => page.line(arrow).trim_start().starts_with(['╭', '┌']),
+        line => line.starts_with(' '),
+    };
+    if !(at + 1..arrow).all(is_of_head) {
         return None;
     }
+
     let place = place(page.line(arrow))?;
     let (severity, code, message) = judged(head);
     if message.is_empty() {
@@ -225,7 +228,7 @@ fn judged(head: &str) -> (Severity, &str, &str) {
         && (code.bytes().any(|byte| byte.is_ascii_digit()) || code.contains('-') || message.starts_with(' '));
     let severity = if head.trim_start().starts_with('⚠') { Severity::Warning } else { Severity::Error };
     if is_code {
-        (severity, code, message.trim_start_matches(":").trim_start_matches(" [*]").trim())
+        (severity, code, message.trim_start_matches(':').trim().trim_start_matches("[*] "))
     } else {
         (severity, "", text)
     }

@@ -9,7 +9,7 @@ use super::until;
 
 /// Lines that only say that something before them failed.
 fn is_echo(text: &str) -> bool {
-    const STARTS: [&str; 26] = [
+    const STARTS: [&str; 25] = [
         "error: could not compile",
         "error: test failed, to rerun",
         "error: aborting due to",
@@ -28,7 +28,6 @@ fn is_echo(text: &str) -> bool {
         "Errors while running CTest",
         "error: Recipe",
         "task: Failed to run",
-        "[ERROR] Failed to execute goal",
         "BUILD FAILED",
         "FAILURE: Build failed",
         "exit status ",
@@ -87,8 +86,11 @@ pub(super) fn line(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, us
     }
     if line.len() < 400 && !line.starts_with([' ', '\t']) {
         if let Some(word) = DEATHS.iter().find(|word| text.contains(**word)) {
+            // What stands in front is the number of the process; an engine says in front how far it came.
+            let start = text.find(word).unwrap_or(0);
+            let start = text[..start].rfind(" - ").map_or(start, |at| at + 3);
             let mut trouble =
-                Trouble::new(Stage::Crash, "process").coded(word).saying(text).with(at, Role::Head);
+                Trouble::new(Stage::Crash, "process").coded(word).saying(&text[start..]).with(at, Role::Head);
             let end = frames_below(page, &mut trouble, at);
             return Some((trouble, end));
         }

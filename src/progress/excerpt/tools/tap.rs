@@ -2,7 +2,7 @@
 
 use super::super::page::Page;
 use super::super::place::place;
-use super::super::role::{Role, role};
+use super::super::role::{Role, is_value, role};
 use super::super::scan::Above;
 use super::super::trouble::{Stage, Trace, Trouble, indent_of};
 use super::javascript::without_duration;
@@ -54,7 +54,7 @@ pub(super) fn failed_test(page: &Page, at: usize, _: &mut Above) -> Option<(Trou
 }
 
 /// Takes in what stands behind `#`.
-fn comments(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
+pub(super) fn comments(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
     for at in from..to {
         let text = page.line(at).trim_start().trim_start_matches('#').trim();
         if text.is_empty() || text.starts_with("Looks like you failed") {
@@ -79,17 +79,19 @@ fn comments(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
         if trouble.message.is_empty() && role(text) != Some(Role::Value) {
             text.clone_into(&mut trouble.message);
             trouble.add(at, Role::Message);
-        } else if trouble.values.len() < 40 {
-            trouble.values.push(text.to_owned());
-            trouble.add(at, Role::Value);
         } else {
-            trouble.add(at, Role::Note);
+            // Behind a failed command stands whatever it printed.
+            if trouble.values.len() < 40 && !trouble.message.starts_with('`') {
+                trouble.values.push(text.to_owned());
+            }
+            trouble.add(at, Role::Value);
         }
     }
 }
 
 /// Takes in a block of YAML: `error`, `expected`, `actual`, `stack`.
 fn yaml(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
+    let has_error = (from..to).any(|at| page.line(at).trim_start().starts_with("error: "));
     let mut key = "";
     let mut deep = usize::MAX;
     let mut frames = Vec::new();
@@ -111,7 +113,9 @@ fn yaml(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
                     trouble.add(at, Role::Message);
                 }
                 "expected" | "actual" | "found" | "wanted" | "got" | "diff" | "compare" => {
-                    trouble.values.push(text.to_owned());
+                    if !has_error {
+                        trouble.values.push(text.to_owned());
+                    }
                     trouble.add(at, Role::Value);
                 }
                 "location" | "at" | "file" | "line" => {
@@ -127,13 +131,15 @@ fn yaml(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
                 if trouble.message.is_empty() {
                     text.clone_into(&mut trouble.message);
                     trouble.add(at, Role::Message);
-                } else if trouble.values.len() < 40 {
-                    trouble.values.push(text.to_owned());
+                } else {
+                    if trouble.values.len() < 40 && is_value(text) {
+                        trouble.values.push(text.to_owned());
+                    }
                     trouble.add(at, Role::Value);
                 }
             }
             "expected" | "actual" | "found" | "wanted" | "diff" if !text.is_empty() => {
-                if trouble.values.len() < 40 {
+                if trouble.values.len() < 40 && !has_error {
                     trouble.values.push(text.to_owned());
                 }
                 trouble.add(at, Role::Value);

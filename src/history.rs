@@ -1,5 +1,7 @@
 //! What a session has done so far: values in, answers out.
 
+use std::collections::HashMap;
+
 use crate::record::{Iteration, Outcome, TaskName};
 
 /// The iterations of one session since it started, or since it was taken up again after an end.
@@ -18,6 +20,21 @@ struct Turn {
     /// Whether a box or a file other than progress.txt changed.
     is_change: bool,
     validation: Option<i32>,
+    fingerprint: Option<String>,
+}
+
+/// For each iteration, the first of the list with the same fingerprint, where it is not that one itself.
+pub fn repeats<'a>(fingerprints: impl Iterator<Item = (u32, Option<&'a str>)>) -> HashMap<u32, u32> {
+    let mut first: HashMap<&str, u32> = HashMap::new();
+    let mut repeats = HashMap::new();
+    for (iteration, fingerprint) in fingerprints {
+        let Some(fingerprint) = fingerprint else { continue };
+        match first.get(fingerprint) {
+            Some(&earlier) => drop(repeats.insert(iteration, earlier)),
+            None => drop(first.insert(fingerprint, iteration)),
+        }
+    }
+    repeats
 }
 
 impl History {
@@ -28,6 +45,7 @@ impl History {
             is_closed: iteration.task.as_ref().is_some_and(|task| iteration.closed.contains(task)),
             is_change: !iteration.closed.is_empty() || !iteration.files_changed.is_empty(),
             validation: iteration.exit.validation,
+            fingerprint: iteration.fingerprint.clone(),
         });
     }
 
@@ -59,6 +77,17 @@ impl History {
     pub fn idle_streak(&self) -> u32 {
         let runs = self.turns.iter().rev().filter(|turn| turn.outcome != Outcome::Skipped);
         count(runs.take_while(|turn| !turn.is_change))
+    }
+
+    /// How many runs in a row failed in the same way, whatever their task was. Skips and interruptions do not count.
+    pub fn same_failures_in_a_row(&self) -> u32 {
+        let mut runs = self
+            .turns
+            .iter()
+            .rev()
+            .filter(|turn| !matches!(turn.outcome, Outcome::Skipped | Outcome::Interrupted));
+        let Some(last) = runs.next().and_then(|turn| turn.fingerprint.as_deref()) else { return 0 };
+        1 + count(runs.take_while(|turn| turn.fingerprint.as_deref() == Some(last)))
     }
 
     /// The exit of the last validation that ran; none if none did.
@@ -94,6 +123,7 @@ mod tests {
                 is_closed: end == "+",
                 is_change: !matches!(end, "~" | "!"),
                 validation: None,
+                fingerprint: None,
             }
         };
         History { turns: turns.split_whitespace().map(turn).collect() }
@@ -106,6 +136,28 @@ mod tests {
         assert_eq!(history.failures_in_a_row("T2"), 1);
         assert_eq!(history.attempts("T1"), 4);
         assert_eq!(history.runs(), 5);
+    }
+
+    #[test]
+    fn failures_of_one_fingerprint_are_counted_over_tasks() {
+        for (fingerprints, expected) in
+            [("", 0), ("a", 1), ("a a", 2), ("b a a a", 3), ("a a -", 0), ("a - a a", 2), ("a b", 1)]
+        {
+            let turn = |fingerprint: &str| Turn {
+                fingerprint: (fingerprint != "-").then(|| fingerprint.to_owned()),
+                ..history("T1-").turns.remove(0)
+            };
+            let mut history = History { turns: fingerprints.split_whitespace().map(turn).collect() };
+            history.turns.extend(super::tests::history("T1! T2?").turns);
+            assert_eq!(history.same_failures_in_a_row(), expected, "{fingerprints}");
+        }
+    }
+
+    #[test]
+    fn a_repeat_names_the_first_of_its_kind() {
+        let list = [(1, Some("a")), (2, None), (3, Some("b")), (4, Some("a")), (5, Some("a"))];
+        let found = repeats(list.into_iter());
+        assert_eq!((found.len(), found.get(&4), found.get(&5)), (2, Some(&1), Some(&1)));
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! `specify ralph log`: the iterations, or the sessions, of the whole repository.
 
+use std::collections::HashMap;
 use std::io::{Write, stderr};
 
 use anyhow::Result;
 
+use crate::history::repeats;
 use crate::record::{LogEntry, Outcome};
 use crate::store::SessionLog;
 use crate::view::log::{Listed, iterations_json, sessions_json, write_iterations, write_sessions};
@@ -49,6 +51,7 @@ pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
             let listed = logs.iter().zip(&described).map(|(log, session)| Listed {
                 session,
                 iterations: log.iterations().filter(is_listed).collect(),
+                repeats: repeats_of(log),
             });
             let listed: Vec<_> =
                 listed.filter(|listed| !is_filtered || !listed.iterations.is_empty()).collect();
@@ -57,6 +60,11 @@ pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     }
     out.flush()?;
     Ok(ExitCode::Done)
+}
+
+/// The iterations of a session that failed like an earlier one, each with the first of its kind.
+pub fn repeats_of(log: &SessionLog) -> HashMap<u32, u32> {
+    repeats(log.iterations().map(|entry| (entry.iteration.unwrap_or_default(), entry.fingerprint.as_deref())))
 }
 
 /// Indented JSON and a line end.

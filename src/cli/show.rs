@@ -9,6 +9,7 @@ use crate::view::style::Paint;
 
 use super::caller::Caller;
 use super::exit_code::ExitCode;
+use super::log::repeats_of;
 use super::output::stdout;
 use super::sessions::{self, Choice};
 use super::{Part, ShowArgs, place};
@@ -36,7 +37,14 @@ pub fn run(args: &ShowArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
             let iteration = store.iteration(entry)?;
             let text = store.file(&entry.commit, "progress.md")?.unwrap_or_default();
             let text = String::from_utf8_lossy(&text);
-            view::show::write(&mut out, &iteration, entry.commit.as_str(), &text, paint)?;
+            let repeated = repeats_of(&log).get(&iteration.iteration).copied();
+            let found = view::show::Found {
+                iteration: &iteration,
+                commit: entry.commit.as_str(),
+                entry: &text,
+                repeated,
+            };
+            view::show::write(&mut out, &found, paint)?;
             out.flush()?;
             return Ok(ExitCode::Done);
         }

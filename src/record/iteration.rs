@@ -209,7 +209,7 @@ pub struct Iteration {
     pub learnings: Vec<String>,
     pub decisions: Vec<String>,
     pub approaches: Vec<String>,
-    /// Null until failures are told apart by their cause.
+    /// Equal for failures of the same cause. Null where no validation failed.
     pub fingerprint: Option<String>,
     pub head_before: Option<ObjectId>,
     pub head_after: Option<ObjectId>,

@@ -14,6 +14,7 @@ use crate::tasks::{Item, Mark, TaskList, set_marks};
 use crate::validate::{self, Bench};
 
 use super::judge::{self, Evidence, Verdict};
+use super::prompting::Failures;
 use super::recorder::Taken;
 use super::window::Window;
 use super::{Running, Untick, add_totals, remember};
@@ -137,7 +138,11 @@ impl Running<'_> {
     }
 
     fn prompt(&self, tasks: &TaskList, task: &Task, iteration: u32) -> Result<String> {
-        self.plan.prompting().prompt(tasks, task, iteration, self.history.failures_in_a_row(&task.name))
+        let failures = Failures {
+            of_task: self.history.failures_in_a_row(&task.name),
+            of_one_cause: self.history.same_failures_in_a_row(),
+        };
+        self.plan.prompting().prompt(tasks, task, iteration, failures)
     }
 
     fn environment(&self, task: &Task, begin: &Begin) -> Vec<(String, String)> {

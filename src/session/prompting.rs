@@ -17,14 +17,22 @@ pub struct Prompting<'a> {
     pub progress: &'a dyn ProgressStrategy,
 }
 
+/// How often in a row something failed before.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Failures {
+    pub(super) of_task: u32,
+    /// In the same way, whatever the task.
+    pub(super) of_one_cause: u32,
+}
+
 impl Prompting<'_> {
-    /// The prompt that `task` gets in an iteration, after so many failures in a row.
+    /// The prompt that `task` gets in an iteration.
     pub(super) fn prompt(
         &self,
         tasks: &TaskList,
         task: &Task,
         iteration: u32,
-        failures: u32,
+        failures: Failures,
     ) -> Result<String> {
         let feature = self.feature;
         self.template.render(&PromptContext {
@@ -43,7 +51,8 @@ impl Prompting<'_> {
             history_enabled: false,
             hints: Vec::new(),
             validation_command: self.validation_command.map(str::to_owned),
-            repeat_count: failures.saturating_add(1),
+            repeat_count: failures.of_task.saturating_add(1),
+            same_failure_count: failures.of_one_cause,
             spec_content: std::fs::read_to_string(&feature.spec_path).unwrap_or_default(),
         })
     }
@@ -58,6 +67,6 @@ impl Prompting<'_> {
                 Pick::NoneOpen | Pick::Blocked(_) => None,
             },
         };
-        item.map(|item| self.prompt(&tasks, &item.to_task(), 1, 0)).transpose()
+        item.map(|item| self.prompt(&tasks, &item.to_task(), 1, Failures::default())).transpose()
     }
 }

@@ -1,5 +1,6 @@
 //! The list of iterations, and the list of sessions.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
@@ -15,6 +16,8 @@ const STORY: usize = 60;
 pub struct Listed<'a> {
     pub session: &'a Session,
     pub iterations: Vec<&'a LogEntry>,
+    /// For an iteration that failed like an earlier one of its session, the first of these.
+    pub repeats: HashMap<u32, u32>,
 }
 
 /// Iterations under the session that they belong to, oldest first.
@@ -26,7 +29,8 @@ pub fn write_iterations(out: &mut dyn Write, sessions: &[Listed<'_>], paint: Pai
         writeln!(out, "{}", session_line(listed.session, paint))?;
         let width = listed.iterations.iter().map(|entry| story(entry).chars().count()).max().unwrap_or(0);
         for entry in &listed.iterations {
-            writeln!(out, "{}", iteration_line(entry, width, paint))?;
+            let repeated = entry.iteration.and_then(|number| listed.repeats.get(&number)).copied();
+            writeln!(out, "{}", iteration_line(entry, repeated, width, paint))?;
         }
     }
     Ok(())
@@ -63,17 +67,18 @@ fn story(entry: &LogEntry) -> String {
     cut(&one_line(story), STORY)
 }
 
-fn iteration_line(entry: &LogEntry, width: usize, paint: Paint) -> String {
+fn iteration_line(entry: &LogEntry, repeated: Option<u32>, width: usize, paint: Paint) -> String {
     let (hue, mark) = entry.outcome.map_or((Hue::Dim, " "), sign);
     let time = entry.duration_ms.agent.unwrap_or(0) + entry.duration_ms.validation.unwrap_or(0);
     let story = story(entry);
+    let repeated = repeated.map(|first| format!("  same failure as iteration {first}")).unwrap_or_default();
     let padding = " ".repeat(width.saturating_sub(story.chars().count()));
     format!(
         "  {:>3}  {}{padding}  {:>12}  {}",
         entry.iteration.unwrap_or_default(),
         paint.paint(hue, &format!("{mark} {story}")),
         duration(time),
-        paint.paint(Hue::Dim, &format!("{}  {}", entry.ended_at, entry.commit.short()))
+        paint.paint(Hue::Dim, &format!("{}  {}{repeated}", entry.ended_at, entry.commit.short()))
     )
 }
 

@@ -6,6 +6,7 @@
 
 mod clean;
 mod fingerprint;
+mod glance;
 mod hang;
 mod mask;
 mod page;
@@ -16,6 +17,8 @@ mod score;
 mod similar;
 mod spend;
 mod tail;
+#[cfg(test)]
+mod tests;
 mod tools;
 mod trouble;
 

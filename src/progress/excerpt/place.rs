@@ -50,6 +50,9 @@ fn before(line: &str, digits: usize) -> Option<(usize, usize)> {
     } else if let Some(front) = front.strip_suffix('(') {
         front.len()
     } else {
+        if let Some(front) = front.strip_suffix(' ').filter(|front| front.ends_with(".dart")) {
+            return behind_blank(line, front.len());
+        }
         let front = front.strip_suffix("line ").or_else(|| front.strip_suffix("lines "))?;
         let front = front.strip_suffix(':').unwrap_or(front);
         let front = front.trim_end_matches([' ', ',', ':']);
@@ -86,6 +89,12 @@ fn before(line: &str, digits: usize) -> Option<(usize, usize)> {
         })
         .map_or(0, |at| at + line[at..].chars().next().map_or(1, char::len_utf8));
     let start = start + if line[start..stop].starts_with("file://") { 7 } else { 0 };
+    is_file(&line[start..stop]).then_some((start, stop))
+}
+
+/// Dart's `test/a_test.dart 12:5`.
+fn behind_blank(line: &str, stop: usize) -> Option<(usize, usize)> {
+    let start = line[..stop].rfind(char::is_whitespace).map_or(0, |at| at + 1);
     is_file(&line[start..stop]).then_some((start, stop))
 }
 

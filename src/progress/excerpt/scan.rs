@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::glance::glance;
 use super::page::Page;
 use super::place::is_file;
 use super::role::Role;
@@ -26,11 +27,13 @@ const MOST: usize = 4000;
 
 /// Everything that went wrong, as far as a tool knows it, in the order of the page.
 pub(super) fn scan(page: &Page) -> Vec<Trouble> {
-    let mut troubles = Vec::new();
+    let mut troubles: Vec<Trouble> = Vec::new();
     let mut above =
         Above { failing: (0..page.len()).find(|&at| is_failing(page.line(at))), ..Above::default() };
     let mut at = 0;
     let mut runs = 0;
+    // Behind the last trouble.
+    let mut ended = usize::MAX;
     while at < page.len() && troubles.len() < MOST {
         let line = page.line(at);
         if line.is_empty() {
@@ -42,9 +45,29 @@ pub(super) fn scan(page: &Page) -> Vec<Trouble> {
             at += 1;
             continue;
         }
+        // What points with an arrow is told apart by the arrow, whatever the words.
+        if glance(line).is_plain && !(at + 1..at + 5).any(|below| is_pointer(page.line(below))) {
+            runs += u32::from(is_run(line));
+            at += 1;
+            continue;
+        }
         let found = machines().iter().find_map(|machine: &Machine| machine(page, at, &mut above));
         match found {
             Some((mut trouble, next)) => {
+                // bun tells the error first, and then of which test it is.
+                if trouble.tool == "suite"
+                    && !trouble.is_told()
+                    && ended == at
+                    && let Some(error) = troubles.last_mut()
+                    && error.tool == "error"
+                {
+                    error.stage = Stage::Test;
+                    error.id = trouble.id;
+                    error.parts.extend(trouble.parts);
+                    at = next.max(at + 1);
+                    continue;
+                }
+                ended = next;
                 if trouble.tool == "libtest" {
                     trouble.run = runs;
                 }
@@ -52,14 +75,23 @@ pub(super) fn scan(page: &Page) -> Vec<Trouble> {
                 at = next.max(at + 1);
             }
             None => {
-                let is_run =
-                    line.starts_with("running ") && (line.ends_with(" tests") || line.ends_with(" test"));
-                runs += u32::from(is_run);
+                runs += u32::from(is_run(line));
                 at += 1;
             }
         }
     }
     merge(page, troubles)
+}
+
+/// `running 3 tests`
+fn is_run(line: &str) -> bool {
+    line.starts_with("running ") && (line.ends_with(" tests") || line.ends_with(" test"))
+}
+
+/// Whether a line may be an arrow to a place.
+fn is_pointer(line: &str) -> bool {
+    let text = line.trim_start();
+    text.starts_with("--> ") || text.starts_with(['╭', '┌', '│'])
 }
 
 /// `  3 failing`
@@ -123,6 +155,11 @@ fn unite(page: &Page, one: &mut Trouble, other: Trouble) {
         *one = other;
         return;
     }
+    // What tells more is told; the other adds its name.
+    let wealth =
+        |trouble: &Trouble| (trouble.is_told(), trouble.has(Role::Place), !trouble.values.is_empty());
+    let other =
+        if wealth(&other) > wealth(one) && one.is_told() { std::mem::replace(one, other) } else { other };
     let has_words = one.is_told();
     let is_longer = other.id.len() > one.id.len();
     if !has_words {

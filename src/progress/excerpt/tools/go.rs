@@ -30,7 +30,7 @@ pub(super) fn test(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, us
         // With -v the words stand above, below the line that starts the test.
         let start = page.start_of_stream(at);
         let indent = indent_of(line);
-        let run = (start..at).rev().take(2000).find(|&above| {
+        let run = (start..at).rev().take(400).find(|&above| {
             let text = page.line(above).trim_start();
             text.strip_prefix("=== RUN ")
                 .or_else(|| text.strip_prefix("=== CONT "))
@@ -58,14 +58,17 @@ pub(super) fn test(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, us
 /// `panic: x` with the stacks of its goroutines; `WARNING: DATA RACE`; `fatal error: all goroutines are asleep`.
 pub(super) fn panic(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
     let line = page.line(at);
-    let is_race = line.contains("WARNING: DATA RACE");
+    if line == "WARNING: DATA RACE" {
+        let end = until(page, at + 1, |line| line.starts_with("====="));
+        let mut trouble = Trouble::new(Stage::Crash, "go").saying("DATA RACE").with(at, Role::Head);
+        trouble.body(page, at + 1, end, Trace::NewestFirst);
+        return Some((trouble, end));
+    }
     let message = line.strip_prefix("panic: ").or_else(|| line.strip_prefix("fatal error: "))?;
     let message = message.strip_suffix(" [recovered]").unwrap_or(message);
     // It must be Go: stacks follow.
     let stack = (at + 1..(at + 30).min(page.len())).find(|&at| page.line(at).starts_with("goroutine "));
-    if !is_race && stack.is_none() {
-        return None;
-    }
+    stack?;
     let end = until(page, at + 1, |line| {
         line.starts_with("FAIL\t")
             || line == "FAIL"

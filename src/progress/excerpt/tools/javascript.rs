@@ -73,6 +73,17 @@ pub(super) fn bullet(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
     Some((trouble, end))
 }
 
+/// Dart's and Flutter's `00:01 +1 -1: name [E]`.
+pub(super) fn dart(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+    let is_clock = |line: &str| line.as_bytes().get(2) == Some(&b':') && line.get(5..7) == Some(" +");
+    let line = page.line(at);
+    let name = line.strip_suffix(" [E]").filter(|_| is_clock(line))?.split_once(": ")?.1;
+    let end = until(page, at + 1, |line| is_clock(line));
+    let mut trouble = Trouble::new(Stage::Test, "dart").named(name).with(at, Role::Head);
+    trouble.body(page, at + 1, end, Trace::NewestFirst);
+    Some((trouble, end))
+}
+
 /// The crosses that runners draw.
 const CROSSES: [&str; 9] = ["✖ ", "✗ ", "✕ ", "✘ ", "× ", "❌ ", "(fail) ", "⨯ ", "𐄂 "];
 /// What runners draw before anything else.
@@ -96,7 +107,8 @@ pub(super) fn marked(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
         CROSSES.iter().chain(&OTHERS).any(|mark| text.starts_with(mark.trim_end()))
             || (line.starts_with("test at ") && text.contains(':'))
             || (!text.is_empty() && indent_of(line) < indent)
-            || (!line.starts_with(' ') && is_summary(text))
+            || (is_summary(text)
+                && (!line.starts_with(' ') || text.ends_with(" pass") || text.ends_with(" fail")))
     });
     // Two blank lines end it in any case.
     if let Some(gap) = (at + 1..end).find(|&at| {
@@ -126,7 +138,7 @@ pub(super) fn marked(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
 
 fn is_summary(text: &str) -> bool {
     text.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
-        && (text.contains(" test") || text.contains(" passed") || text.contains(" failed"))
+        && [" test", " pass", " fail"].iter().any(|word| text.contains(word))
 }
 
 /// A name without ` (0.25ms)`, ` 12ms`, ` [3.00ms]` at its end.

@@ -33,6 +33,7 @@ pub(super) fn machines() -> &'static [Machine] {
         go::panic,
         javascript::bullet,
         javascript::marked,
+        javascript::dart,
         tap::not_ok,
         tap::failed_test,
         jvm::surefire,
@@ -54,6 +55,7 @@ pub(super) fn machines() -> &'static [Machine] {
 
 /// The first line from `from` on for which `is_end` holds, or the end of the stream.
 fn until(page: &Page, from: usize, mut is_end: impl FnMut(&str) -> bool) -> usize {
-    let end = page.end_of_stream(from.min(page.len().saturating_sub(1)));
+    // A block of more lines is no block of one trouble.
+    let end = page.end_of_stream(from.min(page.len().saturating_sub(1))).min(from + 1500);
     (from..end).find(|&at| is_end(page.line(at))).unwrap_or(end)
 }

@@ -154,7 +154,7 @@ pub(super) fn catch(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, u
             .take(12)
             .find(|&above| page.line(above).starts_with("---") || page.line(above).starts_with("TEST CASE"));
         let title = rule.and_then(|rule| {
-            (rule.saturating_sub(4)..rule).find(|&above| {
+            (rule.saturating_sub(4)..rule).rev().find(|&above| {
                 !page.line(above).is_empty() && !page.line(above).starts_with(['-', '~', '.', '='])
             })
         });

@@ -273,12 +273,17 @@ pub(super) fn traceback(page: &Page, at: usize, _: &mut Above) -> Option<(Troubl
             && !line.trim_start_matches(['#', ' ']).starts_with("File \"")
     });
     // A message may have more lines, up to the next blank one.
-    let end = until(page, error + 1, |line| line.trim().is_empty() || indent_of(line) < indent);
+    let is_over = |at: &usize| {
+        let line = page.line(*at);
+        line.trim().is_empty() || indent_of(line) < indent || line.contains("Traceback (most")
+    };
+    let last = page.end_of_stream(at).min(error + 12);
+    let end = (error + 1..last).find(is_over).unwrap_or(last.max(error + 1));
     let mut trouble =
         Trouble::new(Stage::Other, "python").saying(page.line(error).trim_start_matches(['#', ' ']));
     trouble.body(page, at + 1, error, Trace::NewestLast);
     trouble.add(error, Role::Head);
-    for at in error + 1..end.min(error + 12) {
+    for at in error + 1..end {
         trouble.add(at, Role::Value);
     }
     let is_load = ["SyntaxError", "ImportError", "ModuleNotFoundError", "IndentationError"]
@@ -287,5 +292,5 @@ pub(super) fn traceback(page: &Page, at: usize, _: &mut Above) -> Option<(Troubl
     if is_load {
         trouble.stage = Stage::Build;
     }
-    Some((trouble, end.min(error + 12)))
+    Some((trouble, end))
 }

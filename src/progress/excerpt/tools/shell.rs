@@ -2,7 +2,7 @@
 
 use super::super::page::Page;
 use super::super::place::{is_file, place};
-use super::super::role::Role;
+use super::super::role::{Role, is_value};
 use super::super::scan::Above;
 use super::super::trouble::{Severity, Stage, Trace, Trouble};
 use super::until;
@@ -250,9 +250,16 @@ fn frames_below(page: &Page, trouble: &mut Trouble, at: usize) -> usize {
     let is_comment = page.line(at).starts_with("# ");
     let end = until(page, at + 1, |line| {
         let line = if is_comment { line.strip_prefix("# ").unwrap_or(line) } else { line };
-        line.is_empty()
-            || !(line.starts_with([' ', '\t']) || line.starts_with("Caused by") || line.starts_with("at "))
+        !(line.is_empty()
+            || line.starts_with([' ', '\t'])
+            || line.starts_with("Caused by")
+            || line.starts_with("at ")
+            || is_value(line))
     });
+    // Not the blank lines at its end, and nothing behind two of them.
+    let end =
+        (at + 1..end).find(|&at| page.line(at).is_empty() && page.line(at + 1).is_empty()).unwrap_or(end);
+    let end = (at + 1..end).rev().find(|&at| !page.line(at).is_empty()).map_or(at + 1, |last| last + 1);
     trouble.body(page, at + 1, end.min(at + 60), Trace::NewestFirst);
     end
 }

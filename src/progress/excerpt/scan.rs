@@ -25,6 +25,9 @@ pub(super) struct Above {
 /// More troubles than these are only counted.
 const MOST: usize = 4000;
 
+/// More warnings than these are passed over: the one error may stand behind thousands of them.
+const MOST_WARNINGS: usize = 300;
+
 /// Everything that went wrong, as far as a tool knows it, in the order of the page.
 pub(super) fn scan(page: &Page) -> Vec<Trouble> {
     let mut troubles: Vec<Trouble> = Vec::new();
@@ -32,6 +35,7 @@ pub(super) fn scan(page: &Page) -> Vec<Trouble> {
         Above { failing: (0..page.len()).find(|&at| is_failing(page.line(at))), ..Above::default() };
     let mut at = 0;
     let mut runs = 0;
+    let mut warnings = 0;
     // Behind the last trouble.
     let mut ended = usize::MAX;
     while at < page.len() && troubles.len() < MOST {
@@ -68,6 +72,12 @@ pub(super) fn scan(page: &Page) -> Vec<Trouble> {
                     continue;
                 }
                 ended = next;
+                let is_warning = trouble.severity == Severity::Warning;
+                warnings += usize::from(is_warning);
+                if is_warning && warnings > MOST_WARNINGS {
+                    at = next.max(at + 1);
+                    continue;
+                }
                 if trouble.tool == "libtest" {
                     trouble.run = runs;
                 }

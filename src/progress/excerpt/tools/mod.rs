@@ -23,6 +23,7 @@ pub(super) type Machine = fn(&Page, usize, &mut Above) -> Option<(Trouble, usize
 /// Those that know more about their tool come first.
 pub(super) fn machines() -> &'static [Machine] {
     &[
+        diagnostic::stylish,
         rust::test,
         rust::panic,
         rust::framed,
@@ -45,7 +46,6 @@ pub(super) fn machines() -> &'static [Machine] {
         native::dotnet,
         native::ctest,
         numbered::item,
-        diagnostic::stylish,
         diagnostic::shellcheck,
         diagnostic::line,
         shell::format,

@@ -10,18 +10,17 @@ use super::until;
 
 /// AddressSanitizer and its kin, and valgrind.
 pub(super) fn sanitizer(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
-    let line = page.line(at);
-    if let Some(start) = [
+    const REPORTS: [&str; 6] = [
         "ERROR: AddressSanitizer",
         "ERROR: LeakSanitizer",
         "WARNING: ThreadSanitizer",
         "WARNING: MemorySanitizer",
         "ERROR: ThreadSanitizer",
         "ERROR: UndefinedBehaviorSanitizer",
-    ]
-    .iter()
-    .find_map(|word| line.find(word))
-    {
+    ];
+    let line = page.line(at);
+    let is_report = line.contains("Sanitizer");
+    if let Some(start) = REPORTS.iter().filter(|_| is_report).find_map(|word| line.find(word)) {
         let end = until(page, at + 1, |line| {
             line.contains("ABORTING") || line.starts_with("SUMMARY: ") || line.starts_with("make")
         });

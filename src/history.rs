@@ -147,8 +147,9 @@ mod tests {
                 fingerprint: (fingerprint != "-").then(|| fingerprint.to_owned()),
                 ..history("T1-").turns.remove(0)
             };
+            let told = history("T1! T2?");
             let mut history = History { turns: fingerprints.split_whitespace().map(turn).collect() };
-            history.turns.extend(super::tests::history("T1! T2?").turns);
+            history.turns.extend(told.turns.clone());
             assert_eq!(history.same_failures_in_a_row(), expected, "{fingerprints}");
         }
     }

@@ -1,7 +1,5 @@
 //! What a failed validation leaves for the next turn: excerpt, fingerprint, and the word that it is the same again.
 
-use std::fs;
-
 use serde_json::{Value, json};
 
 use crate::sandbox::Sandbox;
@@ -34,7 +32,7 @@ do = [{ append = { path = "notes.txt", text = "x" } }, { say = "I tried." }]
 
 fn failing() -> Sandbox {
     let scene = Sandbox::new();
-    fs::write(scene.path("check.sh"), CHECK).unwrap();
+    scene.write("check.sh", CHECK);
     scene.agent_script(AGENT).validate("sh check.sh").commit("Ready");
     scene
 }
@@ -79,7 +77,7 @@ fn the_entry_and_the_prompt_say_what_failed_and_where() {
 #[test]
 fn three_of_a_kind_are_told_to_the_agent() {
     let scene = failing();
-    fs::write(scene.path("value.txt"), "31").unwrap();
+    scene.write("value.txt", "31");
     scene.ralph("-n 4 --skip-after 0").code(1);
     let session = scene.session();
     let says = |number: usize| session.text(number, "prompt.md").contains("failed in the same way");
@@ -93,7 +91,7 @@ fn an_output_is_read_from_stdin_or_from_files() {
     let output = "src/a.c:3:5: error: 'x' undeclared\nmake: *** [Makefile:2: a.o] Error 1\n";
     let run = scene.call("excerpt").stdin(output).run();
     run.code(0).stdout_has("'x' undeclared").stdout_has("fingerprint ");
-    fs::write(scene.path("err.txt"), output.replace("src/", "/w/p/src/")).unwrap();
+    scene.write("err.txt", output.replace("src/", "/w/p/src/"));
     let read: Value =
         scene.ralph("excerpt --stderr err.txt --cwd /w/p --exit-code 2 --command make --json").code(0).json();
     assert_eq!(read["troubles"][0]["file"], "src/a.c");
@@ -107,20 +105,20 @@ fn a_batch_names_the_neighbours_of_each() {
     let scene = Sandbox::new();
     let mut inputs = String::new();
     for (id, said) in [("a", "x' undeclared"), ("b", "y' undeclared"), ("c", "x' undeclared")] {
-        let (out, err) = (scene.path(&format!("{id}.out")), scene.path(&format!("{id}.err")));
-        fs::write(&out, "").unwrap();
-        fs::write(&err, format!("src/a.c:{}:5: error: '{said}\n", id.len())).unwrap();
+        let (out, err) = (format!("{id}.out"), format!("{id}.err"));
+        scene.write(&out, "").write(&err, format!("src/a.c:{}:5: error: '{said}\n", id.len()));
+        let (out, err) = (scene.path(&out), scene.path(&err));
         inputs.push_str(
             &json!({"id": id, "stdout": out, "stderr": err, "exit_code": 1, "extra": 0}).to_string(),
         );
         inputs.push('\n');
     }
-    fs::write(scene.path("inputs.jsonl"), inputs).unwrap();
+    scene.write("inputs.jsonl", inputs);
     let run = scene.ralph("excerpt --batch inputs.jsonl --neighbours --max-chars 200").code(0);
     let rows = run.json_lines();
     assert_eq!(rows[0]["fingerprint"], rows[2]["fingerprint"]);
     assert_ne!(rows[0]["fingerprint"], rows[1]["fingerprint"]);
     assert_eq!(rows[0]["neighbours"], json!(["c", "b"]));
-    fs::write(scene.path("bad.jsonl"), "{\"id\": 1}\n").unwrap();
+    scene.write("bad.jsonl", "{\"id\": 1}\n");
     scene.ralph("excerpt --batch bad.jsonl").code(3).stderr_has("bad.jsonl:1").stderr_has("hint: each line");
 }

@@ -54,9 +54,7 @@ fn word_of(word: &str, out: &mut String) {
     let mut rest = plain.as_str();
     while let Some(c) = rest.chars().next() {
         if c == '/' && is_path(rest) {
-            let end = rest
-                .find(|c: char| matches!(c, '\'' | ')' | '(' | ',' | ';' | '>' | ']'))
-                .unwrap_or(rest.len());
+            let end = rest.find(['\'', ')', '(', ',', ';', '>', ']']).unwrap_or(rest.len());
             let (path, behind) = rest.split_at(end);
             let path = path.trim_end_matches([':', '.']);
             let (path, numbers) = path.split_once(':').unwrap_or((path, ""));

@@ -146,12 +146,13 @@ impl Examined {
                 trouble.file.as_str(),
             )
         });
-        match first.filter(|trouble| trouble.stage != Stage::Echo || self.troubles.len() == 1) {
-            Some(trouble) => Some(Fingerprint::of(trouble)),
-            None => {
-                let lines = self.telling_lines();
-                (!lines.is_empty()).then(|| Fingerprint::of_text(&lines))
-            }
+        if let Some(trouble) =
+            first.filter(|trouble| trouble.stage != Stage::Echo || self.troubles.len() == 1)
+        {
+            Some(Fingerprint::of(trouble))
+        } else {
+            let lines = self.telling_lines();
+            (!lines.is_empty()).then(|| Fingerprint::of_text(&lines))
         }
     }
 

@@ -210,10 +210,10 @@ pub(super) fn is_foreign_frame(text: &str) -> bool {
         "org.opentest4j",
         "java.base/",
     ];
-    if let Some(rest) = text.strip_prefix("at ") {
-        if PACKAGES.iter().any(|package| rest.starts_with(package)) {
-            return true;
-        }
+    if let Some(rest) = text.strip_prefix("at ")
+        && PACKAGES.iter().any(|package| rest.starts_with(package))
+    {
+        return true;
     }
     if text.contains("node:internal")
         || text.contains("(<anonymous>)")

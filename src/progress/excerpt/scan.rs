@@ -56,38 +56,35 @@ pub(super) fn scan(page: &Page) -> Vec<Trouble> {
             continue;
         }
         let found = machines().iter().find_map(|machine: &Machine| machine(page, at, &mut above));
-        match found {
-            Some((mut trouble, next)) => {
-                // bun tells the error first, and then of which test it is.
-                if trouble.tool == "suite"
-                    && !trouble.is_told()
-                    && ended == at
-                    && let Some(error) = troubles.last_mut()
-                    && error.tool == "error"
-                {
-                    error.stage = Stage::Test;
-                    error.id = trouble.id;
-                    error.parts.extend(trouble.parts);
-                    at = next.max(at + 1);
-                    continue;
-                }
-                ended = next;
-                let is_warning = trouble.severity == Severity::Warning;
-                warnings += usize::from(is_warning);
-                if is_warning && warnings > MOST_WARNINGS {
-                    at = next.max(at + 1);
-                    continue;
-                }
-                if trouble.tool == "libtest" {
-                    trouble.run = runs;
-                }
-                troubles.push(trouble);
+        if let Some((mut trouble, next)) = found {
+            // bun tells the error first, and then of which test it is.
+            if trouble.tool == "suite"
+                && !trouble.is_told()
+                && ended == at
+                && let Some(error) = troubles.last_mut()
+                && error.tool == "error"
+            {
+                error.stage = Stage::Test;
+                error.id = trouble.id;
+                error.parts.extend(trouble.parts);
                 at = next.max(at + 1);
+                continue;
             }
-            None => {
-                runs += u32::from(is_run(line));
-                at += 1;
+            ended = next;
+            let is_warning = trouble.severity == Severity::Warning;
+            warnings += usize::from(is_warning);
+            if is_warning && warnings > MOST_WARNINGS {
+                at = next.max(at + 1);
+                continue;
             }
+            if trouble.tool == "libtest" {
+                trouble.run = runs;
+            }
+            troubles.push(trouble);
+            at = next.max(at + 1);
+        } else {
+            runs += u32::from(is_run(line));
+            at += 1;
         }
     }
     merge(page, troubles)

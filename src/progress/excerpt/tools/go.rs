@@ -1,7 +1,7 @@
 //! go test, and a Go program that panics.
 
 use super::super::page::Page;
-use super::super::place::{is_foreign, place};
+use super::super::place::{extension, is_foreign, place};
 use super::super::role::Role;
 use super::super::scan::Above;
 use super::super::trouble::{Stage, Trace, Trouble, indent_of};
@@ -48,10 +48,14 @@ pub(super) fn test(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, us
         trouble.tool = "suite";
     }
     // `    a_test.go:12: got 3` is place and message in one.
-    if let Some(place) = place(&trouble.message) {
-        trouble.file = place.file.to_owned();
-        trouble.message = trouble.message[place.end..].trim_start_matches(':').trim().to_owned();
-    }
+    let message = std::mem::take(&mut trouble.message);
+    trouble.message = match place(&message) {
+        Some(place) => {
+            place.file.clone_into(&mut trouble.file);
+            message[place.end..].trim_start_matches(':').trim().to_owned()
+        }
+        None => message,
+    };
     Some((trouble, end))
 }
 
@@ -88,7 +92,7 @@ pub(super) fn panic(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, u
         let Some(place) = place(line).filter(|place| line.starts_with('\t') && place.start <= 2) else {
             continue;
         };
-        if place.file.starts_with('/') || is_foreign(place.file) || !place.file.ends_with(".go") {
+        if place.file.starts_with('/') || is_foreign(place.file) || extension(place.file) != "go" {
             continue;
         }
         // The function stands in the line above.
@@ -99,7 +103,7 @@ pub(super) fn panic(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, u
         if trouble.id.is_empty()
             && let Some(name) = test_name(page.line(at - 1))
         {
-            trouble.id = name.to_owned();
+            name.clone_into(&mut trouble.id);
         }
     }
     trouble.frames(page, &frames, Trace::NewestFirst);

@@ -56,7 +56,8 @@ pub(super) fn bullet(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
     let rest = text.strip_prefix("FAIL ")?.trim();
     let (file, name) = rest.split_once(" > ").unwrap_or((rest, ""));
     let first = file.split_whitespace().next().unwrap_or_default();
-    if !is_file(first) && !(file.starts_with('|') && !name.is_empty()) {
+    let is_project = file.starts_with('|') && !name.is_empty();
+    if !is_file(first) && !is_project {
         return None;
     }
     let end = until(page, at + 1, is_end);

@@ -53,11 +53,9 @@ fn goal(rest: &str, at: usize) -> (Trouble, usize) {
         return (Trouble::new(stage, "maven").saying(message).with(at, Role::Head), at + 1);
     }
     // Where it was looked for, and whether it was looked for again, differs.
-    let words = rest.split([' ', ',']).map(|word| word.trim_end_matches([':', '.']));
-    let artifact = words
-        .filter(|word| word.split(':').count() >= 4 && !word.contains('/'))
-        .next_back()
-        .unwrap_or_default();
+    let mut words = rest.split([' ', ',']).map(|word| word.trim_end_matches([':', '.']));
+    let artifact =
+        words.rfind(|word| word.split(':').count() >= 4 && !word.contains('/')).unwrap_or_default();
     let trouble =
         Trouble::new(Stage::Build, "maven").coded(artifact).saying("Could not resolve dependencies");
     (trouble.with(at, Role::Head), at + 1)

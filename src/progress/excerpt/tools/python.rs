@@ -1,7 +1,7 @@
 //! pytest, unittest, and any traceback of Python.
 
 use super::super::page::Page;
-use super::super::place::{is_foreign, place};
+use super::super::place::{extension, is_foreign, place};
 use super::super::role::{Role, is_foreign_frame, is_frame};
 use super::super::scan::Above;
 use super::super::trouble::{Stage, Trace, Trouble, indent_of};
@@ -34,7 +34,7 @@ pub(super) fn pytest(page: &Page, at: usize, above: &mut Above) -> Option<(Troub
 
 fn is_id(text: &str) -> bool {
     text.contains("::")
-        && text.split("::").next().is_some_and(|file| file.ends_with(".py") || file.contains(".py "))
+        && text.split("::").next().is_some_and(|file| extension(file) == "py" || file.contains(".py "))
 }
 
 /// `tests/a.py::test_x FAILED   [ 6%]`; with `-s` the word may follow later.
@@ -86,7 +86,7 @@ fn verbose(page: &Page, at: usize) -> Option<(Trouble, usize)> {
 fn summary(page: &Page, at: usize) -> Option<(Trouble, usize)> {
     let rest = page.line(at).strip_prefix("FAILED ").or_else(|| page.line(at).strip_prefix("ERROR "))?;
     let (id, message) = rest.split_once(" - ").unwrap_or((rest, ""));
-    if !is_id(id) && !id.trim().ends_with(".py") {
+    if !is_id(id) && extension(id.trim()) != "py" {
         return None;
     }
     let stage =
@@ -166,7 +166,7 @@ fn told(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
             if said.starts_with("File \"")
                 && let Some(place) = place(said)
             {
-                trouble.file = place.file.to_owned();
+                place.file.clone_into(&mut trouble.file);
             }
         } else if line.starts_with('>') {
             trouble.add(at, if Some(at) == failed { Role::Message } else { Role::Frame });
@@ -198,7 +198,7 @@ fn conftest(page: &Page, at: usize) -> Option<(Trouble, usize)> {
     if !line.starts_with("ImportError while loading conftest") {
         return None;
     }
-    let end = until(page, at + 1, |line| line.is_empty());
+    let end = until(page, at + 1, str::is_empty);
     let mut trouble = Trouble::new(Stage::Build, "pytest").with(at, Role::Note);
     told(page, &mut trouble, at + 1, end);
     Some((trouble, end))

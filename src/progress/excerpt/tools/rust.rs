@@ -81,11 +81,11 @@ fn said(page: &Page, trouble: &mut Trouble, at: usize, end: usize) {
     let line = page.line(at);
     trouble.add(at, Role::Place);
     if let Some(place) = place(line.split_once(" panicked at ").map_or(line, |(_, rest)| rest)) {
-        trouble.file = place.file.to_owned();
+        place.file.clone_into(&mut trouble.file);
     }
     // Older compilers put the message on the line.
     if let Some((_, rest)) = line.split_once(" panicked at '") {
-        trouble.message = rest.rsplit_once("', ").map_or(rest, |(message, _)| message).to_owned();
+        rest.rsplit_once("', ").map_or(rest, |(message, _)| message).clone_into(&mut trouble.message);
     }
     let stop = (at + 1..end).find(|&at| page.line(at).starts_with("stack backtrace:")).unwrap_or(end);
     let mut is_first = trouble.message.is_empty();
@@ -148,7 +148,7 @@ pub(super) fn framed(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
         trouble.add(at, Role::Message);
     }
     trouble.add(arrow, Role::Place);
-    let end = until(page, arrow + 1, |line| line.is_empty());
+    let end = until(page, arrow + 1, str::is_empty);
     let mut is_help = false;
     for at in arrow + 1..end {
         let text = page.line(at).trim();
@@ -156,21 +156,22 @@ pub(super) fn framed(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
             || text.starts_with("note:")
             || text.starts_with("= help")
             || text.starts_with("= note");
-        let role = label(text).map_or(Role::Code, |label| {
-            if !is_help && trouble.values.len() < 8 {
-                trouble.values.push(label.to_owned());
-            }
-            Role::Value
-        });
-        let role = match role {
-            _ if !is_code(text) && !is_arrow(text) && lint_name(text).is_some() => {
-                if trouble.code.is_empty() {
-                    trouble.code = lint_name(text).unwrap_or_default().to_owned();
-                }
-                Role::Value
-            }
-            _ if is_help => Role::Note,
-            role => role,
+        let label = label(text).filter(|_| !is_help);
+        let lint = lint_name(text).filter(|_| !is_code(text) && !is_arrow(text));
+        if let Some(label) = label
+            && trouble.values.len() < 8
+        {
+            trouble.values.push(label.to_owned());
+        }
+        if let Some(lint) = lint
+            && trouble.code.is_empty()
+        {
+            lint.clone_into(&mut trouble.code);
+        }
+        let role = match (label.or(lint), is_help) {
+            (Some(_), _) => Role::Value,
+            (None, true) => Role::Note,
+            (None, false) => Role::Code,
         };
         trouble.add(at, role);
     }

@@ -148,7 +148,7 @@ fn shell_error(text: &str) -> Option<&str> {
     is_program.then_some(said)
 }
 
-/// glibc's `prog: a.c:12: f: Assertion `x' failed.`
+/// What glibc says of an assertion: `prog: a.c:12: f: Assertion x failed.`
 fn assertion(text: &str) -> Option<&str> {
     let start = text.find("Assertion ").filter(|_| text.contains("failed"))?;
     place(&text[..start]).map(|_| &text[start..])
@@ -163,7 +163,7 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Trouble, usi
     let head = head
         .trim_start_matches("Uncaught ")
         .trim_start_matches("Unhandled exception. ")
-        .trim_start_matches("[")
+        .trim_start_matches('[')
         .trim();
     let kind = head.split([' ', '[', '(']).next().unwrap_or_default().trim_end_matches(']');
     let is_name = kind.len() > 5
@@ -205,17 +205,7 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Trouble, usi
     }
     // In logs an error is nothing unusual; at the start of a line, with words of its own, it counts.
     let code = if is_name { kind.rsplit(['.', ':', '\\']).next().unwrap_or(kind) } else { "" };
-    let stage = if is_name
-        || head.starts_with("CMake")
-        || head == "error"
-        || head == "fatal"
-        || head.starts_with("** (")
-    {
-        Stage::Other
-    } else {
-        Stage::Other
-    };
-    let mut trouble = Trouble::new(stage, "error").coded(code).saying(text).with(at, Role::Head);
+    let mut trouble = Trouble::new(Stage::Other, "error").coded(code).saying(text).with(at, Role::Head);
     if matches!(code, "SyntaxError" | "ModuleNotFoundError" | "ImportError")
         || head.starts_with("CMake")
         || text.contains("does not provide an export")
@@ -224,7 +214,7 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Trouble, usi
         trouble.stage = Stage::Build;
     }
     if let Some(place) = place(text) {
-        trouble.file = place.file.to_owned();
+        place.file.clone_into(&mut trouble.file);
     }
     // node shows the place and the source above.
     let start = at.saturating_sub(6).max(page.start_of_stream(at));

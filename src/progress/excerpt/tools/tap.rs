@@ -62,7 +62,7 @@ pub(super) fn comments(page: &Page, trouble: &mut Trouble, from: usize, to: usiz
         }
         if text.starts_with("Failed test") {
             if let Some(place) = place(text) {
-                trouble.file = place.file.to_owned();
+                place.file.clone_into(&mut trouble.file);
             }
             trouble.add(at, Role::Place);
             continue;
@@ -70,7 +70,7 @@ pub(super) fn comments(page: &Page, trouble: &mut Trouble, from: usize, to: usiz
         if let Some(place) = place(text).filter(|place| place.start < 20)
             && trouble.file.is_empty()
         {
-            trouble.file = place.file.to_owned();
+            place.file.clone_into(&mut trouble.file);
             trouble.add(at, Role::Place);
             if text.starts_with('(') || text.starts_with("at ") {
                 continue;
@@ -119,7 +119,7 @@ fn yaml(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
                     trouble.add(at, Role::Value);
                 }
                 "location" | "at" | "file" | "line" => {
-                    trouble.add(at, if place(text).is_some() { Role::Frame } else { Role::Note })
+                    trouble.add(at, if place(text).is_some() { Role::Frame } else { Role::Note });
                 }
                 "failureType" if value.contains("subtestsFailed") => trouble.tool = "suite",
                 _ => {}
@@ -144,12 +144,12 @@ fn yaml(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
                 }
                 trouble.add(at, Role::Value);
             }
-            "stack" | "at" => {
+            "stack" | "at"
                 if place(text).is_some_and(|place| {
                     !super::super::place::is_foreign(place.file) && !place.file.starts_with('/')
-                }) {
-                    frames.push(at);
-                }
+                }) =>
+            {
+                frames.push(at);
             }
             _ => {}
         }

@@ -234,7 +234,7 @@ mod tests {
             ("<A object at 0x7f03fd4a7550>", "<A object at <hex>>"),
             ("took 0.25ms", "took <time>"),
             ("timed out after 3s", "timed out after <time>"),
-            ("at src/a.rs:12:5: x", "at src/a.rs: x"),
+            ("at src/a.rs:12:5: x", "at src/a.rs x"),
             ("-40.55555555555556 != -40", "-40.555 != -40"),
             ("1.25 != 1.5", "1.25 != 1.5"),
             ("open /tmp/x-1/data.json", "open data.json"),

@@ -142,28 +142,28 @@ fn many_failures_of_one_kind_are_counted() {
 #[test]
 fn awkward_inputs_are_bounded() {
     let mut awkward = vec![
-        "x".repeat(8 << 20),
-        "E\n".repeat(1 << 20),
-        "\r".repeat(1 << 20),
-        "\u{1b}[999A".repeat(200_000),
-        "a\n\u{1b}[1A".repeat(300_000),
-        "\u{1b}]8;;".repeat(100_000),
-        "\0".repeat(1 << 20),
-        "--- FAIL: TestX\n".repeat(200_000),
-        "  1) a\n".repeat(200_000),
-        "✖ a\n".repeat(200_000),
-        "● a\n".repeat(200_000),
-        "[  FAILED  ] a\n".repeat(200_000),
-        "a.py::b\n".repeat(200_000),
-        "Traceback (most recent call last):\n".repeat(100_000),
-        "1:1 a.c:1: error: x\n".repeat(200_000),
-        "error: x\n --> a.rs:1:1\n".repeat(100_000),
-        "   3:1  error  x  y\n".repeat(200_000),
-        "error: x\n\n".repeat(200_000),
-        "at a.b(C.java:1)\n".repeat(200_000),
-        "{'a', 'b'} ".repeat(200_000),
+        "x".repeat(1 << 20),
+        "E\n".repeat(1 << 17),
+        "\r".repeat(1 << 17),
+        "\u{1b}[999A".repeat(6_000),
+        "a\n\u{1b}[1A".repeat(10_000),
+        "\u{1b}]8;;".repeat(4_000),
+        "\0".repeat(1 << 17),
+        "--- FAIL: TestX\n".repeat(6_000),
+        "  1) a\n".repeat(6_000),
+        "✖ a\n".repeat(6_000),
+        "● a\n".repeat(6_000),
+        "[  FAILED  ] a\n".repeat(6_000),
+        "a.py::b\n".repeat(6_000),
+        "Traceback (most recent call last):\n".repeat(4_000),
+        "1:1 a.c:1: error: x\n".repeat(6_000),
+        "error: x\n --> a.rs:1:1\n".repeat(4_000),
+        "   3:1  error  x  y\n".repeat(6_000),
+        "error: x\n\n".repeat(6_000),
+        "at a.b(C.java:1)\n".repeat(6_000),
+        "{'a', 'b'} ".repeat(6_000),
     ];
-    awkward.push("🦀".repeat(1 << 20));
+    awkward.push("🦀".repeat(1 << 16));
     let begun = std::time::Instant::now();
     for (number, text) in awkward.iter().enumerate() {
         let examined = examined(text, text);
@@ -173,7 +173,7 @@ fn awkward_inputs_are_bounded() {
         drop(examined.fingerprint());
     }
     // Minutes where something is not linear; a second or two otherwise, also without optimisation on a busy machine.
-    assert!(begun.elapsed().as_secs() < 120, "{:?}", begun.elapsed());
+    assert!(begun.elapsed().as_secs() < 90, "{:?}", begun.elapsed());
 }
 
 /// Pieces of the outputs of all tools, in any order.

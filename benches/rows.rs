@@ -39,6 +39,7 @@ pub fn measure(wish: &Wish, print: &mut dyn FnMut(&Row)) -> Result<()> {
     bench.iteration()?;
     bench.record()?;
     bench.big_log()?;
+    bench.secrets()?;
     bench.status(5_000)?;
     bench.snapshot(5_000)?;
     if wish.is_large {
@@ -50,6 +51,7 @@ pub fn measure(wish: &Wish, print: &mut dyn FnMut(&Row)) -> Result<()> {
         bench.listing(100_000)?;
     }
     bench.excerpt()?;
+    bench.travel(5_000)?;
     bench.packed(1_000)
 }
 
@@ -215,15 +217,7 @@ impl Bench<'_> {
         let dir = self.folder("big-log");
         synthetic::project(&dir, 60)?;
         let log = dir.join(".git/big.log");
-        let write = |number: u32| -> Result<()> {
-            let mut file = std::io::BufWriter::new(fs::File::create(&log)?);
-            // Ten million bytes at a time: this program must not need much memory itself.
-            for part in 0..10 {
-                file.write_all(synthetic::test_output(number * 10 + part, 10_000_000).as_bytes())?;
-            }
-            file.flush()?;
-            Ok(())
-        };
+        let write = |number: u32| write_big_log(&log, number);
         let mut baseline = Cost::default();
         let mut ours = |bench: &Self| -> Result<Cost> {
             write(bench.fresh())?;
@@ -240,6 +234,21 @@ impl Bench<'_> {
         let memory =
             self.pair("record 100 MB durably; git hash-object -w", Goal::Ratio(0.4), &mut ours, git)?;
         self.memory("record 100 MB: memory above the baseline", memory, None, Goal::AtMost(16.0));
+        Ok(())
+    }
+
+    fn secrets(&mut self) -> Result<()> {
+        if !self.is_wanted("find secrets in 100 MB") {
+            return Ok(());
+        }
+        let dir = self.folder("secrets");
+        synthetic::project(&dir, 60)?;
+        let log = dir.join(".git/big.log");
+        write_big_log(&log, self.fresh())?;
+        let ours = Task::act(&dir, ["redact", log.as_str()])?;
+        let git = Task::git(&dir, &["hash-object", "--no-filters", log.as_str()]);
+        let work = "find secrets in 100 MB; git hash-object without -w";
+        self.pair(work, Goal::AtMost(100.0), |_| ours.cost(), |_| git.cost())?;
         Ok(())
     }
 
@@ -298,8 +307,19 @@ impl Bench<'_> {
         let name = thousands(count as usize);
         if self.is_wanted("log") {
             let ours = Task::ralph(&dir, &["log"]);
+            let work =
+                format!("log over {name} packed iterations without its cache; git log with the trailers");
+            let cache = dir.join(".git/ralph/cache");
+            let afresh = || -> Result<Cost> {
+                if cache.exists() {
+                    fs::remove_dir_all(&cache)?;
+                }
+                ours.cost()
+            };
+            self.pair(&work, Goal::Ratio(1.0), |_| afresh(), |_| git.cost())?;
+            let goal = Goal::Ratio(if count < 100_000 { 0.2 } else { 0.1 });
             let work = format!("log over {name} packed iterations; git log with the trailers");
-            let memory = self.pair(&work, Goal::Ratio(1.0), |_| ours.cost(), |_| git.cost())?;
+            let memory = self.pair(&work, goal, |_| ours.cost(), |_| git.cost())?;
             self.memory(&format!("log over {name}: memory"), memory, Some(git.cost()?.memory), Goal::None);
         }
         if self.is_wanted("show") {
@@ -309,6 +329,46 @@ impl Bench<'_> {
             let git = Task::git(&dir, &["log", "-1", &wanted, "--glob=refs/ralph/*"]);
             let work = format!("show one of {name} iterations; git log -1 --grep");
             self.pair(&work, Goal::None, |_| ours.cost(), |_| git.cost())?;
+        }
+        Ok(())
+    }
+
+    /// Back and forth between snapshots of a project with so many files, five changed in each iteration.
+    fn travel(&mut self, files: usize) -> Result<()> {
+        if !["diff", "restore"].into_iter().any(|name| self.is_wanted(name)) {
+            return Ok(());
+        }
+        let dir = self.folder("travel");
+        synthetic::project(&dir, files)?;
+        let store = synthetic::store(&dir, Syncing::Never)?;
+        let shape = Shape { snapshots: true, ..Shape::REAL };
+        let mut writer = Writer::start(&store, shape, 0)?;
+        (0..60).try_for_each(|_| writer.iterate())?;
+        let refs = writer.end()?;
+        let session = store.session(&refs)?.context("find the session")?;
+        let snapshot = |number: u32| -> Result<String> {
+            let entry = session.iteration(number).context("find an iteration")?;
+            Ok(entry.snapshot.clone().context("find its snapshot")?.to_string())
+        };
+        let (one, other) = (snapshot(5)?, snapshot(55)?);
+        let name = thousands(files);
+        if self.is_wanted("diff") {
+            let ours = Task::ralph(&dir, &["diff", "5", "55"]);
+            let git = Task::git(&dir, &["diff", &one, &other]);
+            let work = format!("diff of two iterations, {name} files, 250 changes; git diff");
+            self.pair(&work, Goal::None, |_| ours.cost(), |_| git.cost())?;
+            let ours = Task::ralph(&dir, &["diff", "5"]);
+            let git = Task::act(&dir, ["diff-by-git", &one])?;
+            let work = "diff of an iteration and the work tree; git add -A, git diff --cached";
+            self.pair(work, Goal::None, |_| ours.cost(), |_| git.cost())?;
+        }
+        if self.is_wanted("restore") {
+            let turn = Cell::new(false);
+            let next = || turn.replace(!turn.get());
+            let ours = || Task::ralph(&dir, &["restore", if next() { "5" } else { "55" }]).cost();
+            let git = || Task::act(&dir, ["restore-by-git", if next() { &one } else { &other }])?.cost();
+            let work = "restore, 250 changes; git add -A, commit-tree, update-ref, read-tree -m -u";
+            self.pair(work, Goal::None, |_| ours(), |_| git())?;
         }
         Ok(())
     }
@@ -336,22 +396,7 @@ impl Bench<'_> {
             lines.push(b'\n');
         }
         let gzipped = Tool::new("gzip", &dir).stdin(lines).arg("-6").read()?.len();
-        let objects = Tool::git(&dir).args(["rev-list", "--objects", refs.log().as_str(), "^main"]).read()?;
-        let names: String = String::from_utf8_lossy(&objects)
-            .lines()
-            .filter_map(|line| line.split(' ').next())
-            .map(|id| format!("{id}\n"))
-            .collect();
-        let prefix = dir.join(".git/measured");
-        Tool::git(&dir).args(["pack-objects", "-q", prefix.as_str()]).stdin(names).read()?;
-        let mut packed = 0;
-        for entry in fs::read_dir(dir.join(".git"))? {
-            let entry = entry?;
-            let is_index_or_pack = entry.path().extension().is_some_and(|end| end == "pack" || end == "idx");
-            if is_index_or_pack {
-                packed += entry.metadata()?.len();
-            }
-        }
+        let packed = store.pack()?.context("nobody else packs here")?.bytes;
         let mega = |bytes: f64| bytes / 1e6;
         (self.print)(&Row {
             work: format!(
@@ -377,4 +422,14 @@ fn pack(dir: &Utf8Path) -> Result<()> {
 
 fn thousands(number: usize) -> String {
     if number >= 1_000 { format!("{},{:03}", number / 1_000, number % 1_000) } else { number.to_string() }
+}
+
+fn write_big_log(log: &Utf8Path, number: u32) -> Result<()> {
+    let mut file = std::io::BufWriter::new(fs::File::create(log)?);
+    // Ten million bytes at a time: this program must not need much memory itself.
+    for part in 0..10 {
+        file.write_all(synthetic::test_output(number * 10 + part, 10_000_000).as_bytes())?;
+    }
+    file.flush()?;
+    Ok(())
 }

@@ -271,6 +271,8 @@ impl<'a> Writer<'a> {
             phase: Some("Phase 2: User Story 1 - Logging in".to_owned()),
             outcome,
             failure_class: None,
+            error: None,
+            resets_at: None,
             claims: Claims {
                 promise: false,
                 ticked: if outcome == Outcome::Success { vec![task.clone()] } else { Vec::new() },
@@ -352,6 +354,7 @@ fn session(id: &SessionId, seconds: i64) -> Session {
         agent: "claude".to_owned(),
         agent_version: Some("2.0.1".to_owned()),
         configuration: serde_json::json!({"max-iterations": 1_000_000}),
+        hints: Vec::new(),
         host: "bench".to_owned(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
     }

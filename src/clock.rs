@@ -43,6 +43,17 @@ impl Clock {
         }
     }
 
+    /// Lets time pass in no time, where that is in our hands. Gives whether it is.
+    pub fn skip(&self, time: Duration) -> bool {
+        match self {
+            Self::System => false,
+            Self::Stepping { next } => {
+                next.fetch_add(i64::try_from(time.as_secs()).unwrap_or(i64::MAX), Ordering::Relaxed);
+                true
+            }
+        }
+    }
+
     /// Starts to measure a duration.
     pub fn stopwatch(&self) -> Stopwatch {
         Stopwatch { started: Instant::now(), is_stepping: self.is_stepping() }
@@ -80,6 +91,14 @@ mod tests {
         let clock = Clock::new(Some("2026-01-31T23:59:59Z")).unwrap();
         assert_eq!(clock.now().to_string(), "2026-01-31T23:59:59Z");
         assert_eq!(clock.now().to_string(), "2026-02-01T00:00:00Z");
+    }
+
+    #[test]
+    fn only_the_stepping_clock_lets_time_be_skipped() {
+        let clock = Clock::new(Some("2026-01-31T23:59:59Z")).unwrap();
+        assert!(clock.skip(Duration::from_secs(60)));
+        assert_eq!(clock.now().to_string(), "2026-02-01T00:00:59Z");
+        assert!(!Clock::System.skip(Duration::from_secs(60)));
     }
 
     #[test]

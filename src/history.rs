@@ -1,5 +1,6 @@
 //! What a session has done so far: values in, answers out.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::record::{Iteration, Outcome, TaskName};
@@ -15,6 +16,8 @@ pub struct History {
 struct Turn {
     task: Option<TaskName>,
     outcome: Outcome,
+    /// Whether it counts; see [`Iteration::is_run`].
+    is_run: bool,
     /// Whether the box of the picked task went to done.
     is_closed: bool,
     /// Whether a box or a file other than progress.txt changed.
@@ -24,12 +27,12 @@ struct Turn {
 }
 
 /// For each iteration, the first of the list with the same fingerprint, where it is not that one itself.
-pub fn repeats<'a>(fingerprints: impl Iterator<Item = (u32, Option<&'a str>)>) -> HashMap<u32, u32> {
-    let mut first: HashMap<&str, u32> = HashMap::new();
+pub fn repeats<'a>(fingerprints: impl Iterator<Item = (u32, Option<Cow<'a, str>>)>) -> HashMap<u32, u32> {
+    let mut first: HashMap<Cow<'a, str>, u32> = HashMap::new();
     let mut repeats = HashMap::new();
     for (iteration, fingerprint) in fingerprints {
         let Some(fingerprint) = fingerprint else { continue };
-        match first.get(fingerprint) {
+        match first.get(&fingerprint) {
             Some(&earlier) => drop(repeats.insert(iteration, earlier)),
             None => drop(first.insert(fingerprint, iteration)),
         }
@@ -42,6 +45,7 @@ impl History {
         self.turns.push(Turn {
             task: iteration.task.clone(),
             outcome: iteration.outcome,
+            is_run: iteration.is_run(),
             is_closed: iteration.task.as_ref().is_some_and(|task| iteration.closed.contains(task)),
             is_change: !iteration.closed.is_empty() || !iteration.files_changed.is_empty(),
             validation: iteration.exit.validation,
@@ -49,14 +53,14 @@ impl History {
         });
     }
 
-    /// Agent runs; a skip is a record, not a run.
+    /// Agent runs. A skip is a record, not a run, and neither is what a limit of the provider's cut short.
     pub fn runs(&self) -> u32 {
-        count(self.turns.iter().filter(|turn| turn.outcome != Outcome::Skipped))
+        count(self.turns.iter().filter(|turn| turn.is_run))
     }
 
-    /// How often an agent was given this task.
+    /// How often an agent had its turn at this task.
     pub fn attempts(&self, task: &str) -> u32 {
-        count(self.of(task).filter(|turn| turn.outcome != Outcome::Skipped))
+        count(self.of(task).filter(|turn| turn.is_run))
     }
 
     /// How often in a row the box of this task stayed open. An interruption is nobody's failure.
@@ -75,7 +79,7 @@ impl History {
 
     /// How many runs in a row changed no box and no file.
     pub fn idle_streak(&self) -> u32 {
-        let runs = self.turns.iter().rev().filter(|turn| turn.outcome != Outcome::Skipped);
+        let runs = self.turns.iter().rev().filter(|turn| turn.is_run);
         count(runs.take_while(|turn| !turn.is_change))
     }
 
@@ -88,6 +92,11 @@ impl History {
             .filter(|turn| !matches!(turn.outcome, Outcome::Skipped | Outcome::Interrupted));
         let Some(last) = runs.next().and_then(|turn| turn.fingerprint.as_deref()) else { return 0 };
         1 + count(runs.take_while(|turn| turn.fingerprint.as_deref() == Some(last)))
+    }
+
+    /// Whether the last iteration was a success.
+    pub fn last_succeeded(&self) -> bool {
+        self.turns.last().is_some_and(|turn| turn.outcome == Outcome::Success)
     }
 
     /// The exit of the last validation that ran; none if none did.
@@ -108,7 +117,8 @@ fn count<'a>(turns: impl Iterator<Item = &'a Turn>) -> u32 {
 mod tests {
     use super::*;
 
-    /// `T1+` closed its box, `T1-` failed, `T1?` was interrupted, `T1!` was skipped, `T1~` failed and changed nothing.
+    /// `T1+` closed its box, `T1-` failed, `T1?` was interrupted, `T1!` was skipped, `T1~` failed and changed nothing,
+    /// `T1=` was cut short.
     fn history(turns: &str) -> History {
         let turn = |word: &str| {
             let (task, end) = word.split_at(word.len() - 1);
@@ -116,12 +126,13 @@ mod tests {
                 task: Some(task.to_owned()),
                 outcome: match end {
                     "+" => Outcome::Success,
-                    "?" => Outcome::Interrupted,
+                    "?" | "=" => Outcome::Interrupted,
                     "!" => Outcome::Skipped,
                     _ => Outcome::Failure,
                 },
+                is_run: !matches!(end, "!" | "="),
                 is_closed: end == "+",
-                is_change: !matches!(end, "~" | "!"),
+                is_change: !matches!(end, "~" | "!" | "="),
                 validation: None,
                 fingerprint: None,
             }
@@ -157,7 +168,7 @@ mod tests {
     #[test]
     fn a_repeat_names_the_first_of_its_kind() {
         let list = [(1, Some("a")), (2, None), (3, Some("b")), (4, Some("a")), (5, Some("a"))];
-        let found = repeats(list.into_iter());
+        let found = repeats(list.into_iter().map(|(number, print)| (number, print.map(Cow::Borrowed))));
         assert_eq!((found.len(), found.get(&4), found.get(&5)), (2, Some(&1), Some(&1)));
     }
 
@@ -172,6 +183,14 @@ mod tests {
         assert!(history.is_skipped("T1"));
         assert_eq!(history.runs(), 3);
         assert_eq!(history.attempts("T1"), 3);
+    }
+
+    #[test]
+    fn what_was_cut_short_is_neither_a_run_nor_a_failure_nor_idle() {
+        let history = history("T1- T1= T1= T1~ T1=");
+        assert_eq!((history.runs(), history.attempts("T1")), (2, 2));
+        assert_eq!(history.failures_in_a_row("T1"), 2);
+        assert_eq!(history.idle_streak(), 1);
     }
 
     #[test]

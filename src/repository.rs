@@ -74,6 +74,15 @@ pub struct Person {
     pub email: String,
 }
 
+/// A folder of objects as `GIT_ALTERNATE_OBJECT_DIRECTORIES` takes it.
+pub fn as_alternate(objects: &Utf8Path) -> String {
+    if objects.as_str().contains([':', '"', '\\']) {
+        format!("\"{}\"", objects.as_str().replace('\\', "\\\\").replace('"', "\\\""))
+    } else {
+        objects.to_string()
+    }
+}
+
 /// One setting of git's, with the key as git spells it: section and name in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Setting {

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
 
 use crate::clock::Clock;
-use crate::process::{Child, Interrupt, Limits, Marker};
+use crate::process::{Child, Interrupt, Limits, Marker, Pulse};
 use crate::record::Validation;
 
 /// Where a validation runs, and what it may do.
@@ -37,8 +37,9 @@ pub fn run(command: &str, bench: &Bench<'_>, interrupt: &Interrupt) -> Result<Va
         limits: bench.limits,
     };
     let stopwatch = bench.clock.stopwatch();
-    let ended =
-        child.run(interrupt, &mut || {}).with_context(|| format!("run the validation `{command}`"))?;
+    let ended = child
+        .run(interrupt, &mut || Pulse::Alive)
+        .with_context(|| format!("run the validation `{command}`"))?;
     Ok(Validation {
         command: command.to_owned(),
         exit: ended.exit,

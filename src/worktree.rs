@@ -4,7 +4,9 @@
 //! attribute and ignore rule means what it means to git.
 
 mod budget;
+mod checkout;
 mod credentials;
+mod restore;
 mod users_index;
 
 use std::collections::BTreeSet;
@@ -19,11 +21,14 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::process::{Marker, Tool};
 use crate::record::{LeftOut, ObjectId, SessionId, Timestamp};
-use crate::repository::Repository;
+use crate::repository::{Repository, as_alternate};
 
 use budget::{Budget, Candidate};
 use credentials::is_credentials;
 use users_index::Stamp;
+
+pub use checkout::Checkout;
+pub use restore::{Change, Paths, TreeEntry};
 
 /// How long git may take to list what is untracked, or to look into submodules.
 const LISTING: Duration = Duration::from_secs(60);
@@ -64,7 +69,7 @@ pub struct Workshop<'a> {
 }
 
 /// A path as git prints it: bytes, from the top of the work tree.
-type RawPath = Vec<u8>;
+pub type RawPath = Vec<u8>;
 
 impl WorkTree {
     pub fn new(repository: &Repository) -> Result<Self> {
@@ -142,6 +147,14 @@ impl WorkTree {
         commits.filter(|(_, seconds)| is_recent(seconds)).map(|(id, _)| id.parse()).collect()
     }
 
+    /// Variables with which a git of the user's finds what [`WorkTree::contents`] wrote into `objects`.
+    pub fn with_objects(&self, objects: &Utf8Path) -> [(&'static str, String); 2] {
+        [
+            ("GIT_OBJECT_DIRECTORY", objects.to_string()),
+            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", as_alternate(&self.common_dir.join("objects"))),
+        ]
+    }
+
     fn git(&self) -> Tool {
         // Named outright: the user may have called us with a GIT_DIR that no search from here would find.
         let git = Tool::git(&self.top)
@@ -157,19 +170,10 @@ impl WorkTree {
             .args(["-c", "core.splitIndex=false", "-c", "core.untrackedCache=false"])
             .env("GIT_INDEX_FILE", workshop.index.as_str())
             .env("GIT_OBJECT_DIRECTORY", workshop.objects.as_str())
-            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", self.alternates())
+            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", as_alternate(&self.common_dir.join("objects")))
     }
 
     /// The object folder of the repository, quoted where its path would be taken for several.
-    fn alternates(&self) -> String {
-        let path = self.common_dir.join("objects");
-        if path.as_str().contains([':', '"', '\\']) {
-            format!("\"{}\"", path.as_str().replace('\\', "\\\\").replace('"', "\\\""))
-        } else {
-            path.into_string()
-        }
-    }
-
     fn write_tree(&mut self, workshop: Workshop<'_>) -> Result<Contents> {
         let mut left_out = Vec::new();
         let listed = self.list(workshop, &mut left_out)?;
@@ -226,7 +230,11 @@ impl WorkTree {
         let list = || self.git_private(workshop).args(["ls-files", "-z", "-v"]).limit(LISTING);
         let others = ["--others", "--exclude-standard"];
         let began = Instant::now();
-        let all = list().args(["--modified", "--deleted"]).args(others).read();
+        let all = list().args(["--modified", "--deleted"]).args(others).read_all();
+        let all = all.map(|(listed, complaints)| {
+            left_out.extend(sealed_folders(&complaints));
+            listed
+        });
         all.or_else(|error| {
             let mut listed = self.list_tracked(workshop)?;
             // A folder of millions, or one that cannot be read: what is tracked is worth a snapshot by itself.
@@ -444,6 +452,15 @@ enum Look {
     Fine(u64),
     Oversized,
     Unreadable,
+}
+
+/// The folders that git says it could not look into.
+fn sealed_folders(stderr: &[u8]) -> impl Iterator<Item = LeftOut> {
+    stderr.split(|&byte| byte == b'\n').filter_map(|line| {
+        let path = line.strip_prefix(b"warning: could not open directory '")?;
+        let end = path.windows(3).rposition(|part| part == b"': ")?;
+        Some(leave(&path[..end], "unreadable"))
+    })
 }
 
 fn leave(path: &[u8], reason: &str) -> LeftOut {

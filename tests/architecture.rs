@@ -26,6 +26,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "store",
             "tasks",
             "view",
+            "worktree",
         ],
     ),
     ("clock", &["record"]),
@@ -67,6 +68,8 @@ const ROOMS: &[(&str, &[&str])] = &[
 /// Crates that only some files may name.
 const CRATES: &[(&str, &[&str])] = &[
     ("clap", &["cli/"]),
+    ("clap_complete", &["cli/"]),
+    ("clap_mangen", &["cli/man.rs"]),
     ("duct", &["process/"]),
     ("gix", &["store/"]),
     ("minijinja", &["prompt/"]),

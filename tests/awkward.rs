@@ -5,6 +5,8 @@
 
 #![expect(clippy::unwrap_used, reason = "what cannot be set up or read has failed the scene")]
 
+use std::os::unix::net::UnixListener;
+
 use serde_json::{Value, json};
 
 use crate::sandbox::{Run, Sandbox};
@@ -338,6 +340,24 @@ fn pipes_sockets_and_vanishing_files_cost_nothing() {
     let snapshot = last(&scene)["snapshot"].as_str().unwrap().to_owned();
     let names = scene.git(["ls-tree", "--name-only", &snapshot, "a.slow", "yyy", "zzz", "tracked"]);
     assert_eq!(names, "a.slow\ntracked\nyyy");
+}
+
+#[test]
+fn what_cannot_be_read_costs_itself_and_is_told() {
+    let scene = scene(
+        "echo secret > sealed; mkdir vault; echo x > vault/x; echo 1 > plain; chmod 000 sealed vault tracked",
+        "echo 2 > plain",
+    );
+    sh(&scene, "echo 0 > tracked; git add -A; git commit -qm base");
+    let _socket = UnixListener::bind(scene.path("socket")).unwrap();
+    scene.call("").bound_by_modes().run().code(0);
+    let left = left_out(&scene);
+    let snapshot = last(&scene)["snapshot"].as_str().unwrap().to_owned();
+    let names = scene.git(&format!("ls-tree -r --name-only {snapshot} plain sealed socket tracked vault/x"));
+    // A tracked file stays as git last saw it.
+    let unreadable = ["sealed", "tracked", "vault/"].map(|path| format!("{path}: unreadable"));
+    assert_eq!((names.as_str(), left.as_slice()), ("plain\ntracked", unreadable.as_slice()));
+    sh(&scene, "chmod 755 sealed vault tracked");
 }
 
 #[test]

@@ -178,6 +178,19 @@ fn it_dies_with_the_loop_after_it_moved_the_log() {
 }
 
 #[test]
+fn it_dies_with_the_loop_after_it_deleted_the_refs() {
+    let scene = scene(
+        "test -e ../died || { : > ../died; for ref in $(ours refs/ralph); do git update-ref -d $ref; done; kill -KILL $PPID; sleep 60; }",
+    );
+    scene.ralph("").code(137);
+    assert_eq!(scene.sessions().len(), 0);
+    scene.ralph("").code(0).stdout_has("was deleted by somebody; it is back");
+    let outcomes: Vec<_> =
+        scene.sessions().iter().flat_map(|session| session.trailers("Ralph-Outcome")).collect();
+    assert_eq!(outcomes, ["success", "interrupted", "success", "success"]);
+}
+
+#[test]
 fn it_breaks_the_journal() {
     let scene = scene("rm $RALPH_PROGRESS; mkdir $RALPH_PROGRESS; echo x > $RALPH_PROGRESS/x");
     scene.ralph("").code(0).stdout_has("the next start brings it up to the record");

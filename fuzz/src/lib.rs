@@ -28,7 +28,7 @@ pub const TARGETS: [Target; 11] = [
     ("manifest", manifest),
     ("refs", refs),
     ("progress", progress),
-    ("claude", claude),
+    ("streams", streams),
     ("redact", redact),
     ("config", config),
     ("final_message", final_message),
@@ -130,7 +130,10 @@ pub fn refs(input: &[u8]) {
         return;
     }
     let name = slug(one);
-    assert!(name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'=')), "{name}");
+    assert!(
+        name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'=')),
+        "{name}"
+    );
     assert!(name.len() <= 120 && !name.starts_with('-'), "{name}");
     let refs = SessionRefs::new(one, SessionId::new(Timestamp::from_seconds(0), 7));
     assert_eq!(SessionRefs::from_log(&refs.log()), Some(refs));
@@ -168,12 +171,12 @@ pub fn progress(input: &[u8]) {
     drop(journal::patterns(&String::from_utf8_lossy(found)));
 }
 
-/// Any bytes may come from an agent.
-pub fn claude(input: &[u8]) {
+/// Any bytes may come from any agent: every parser reads them.
+pub fn streams(input: &[u8]) {
     agent::read_streams(input);
 }
 
-/// A text is redacted the same in whole, in parts, and through a reader.
+/// A text is redacted the same in whole, in parts, and through a reader, and once is enough.
 pub fn redact(input: &[u8]) {
     thread_local! {
         static REDACTOR: Redactor = Redactor::new(&["sesame-[a-z]+".to_owned()], &[]).unwrap();
@@ -189,6 +192,7 @@ pub fn redact(input: &[u8]) {
         let mut read = Vec::new();
         std::io::Read::read_to_end(&mut RedactingReader::new(redactor, input), &mut read).unwrap();
         assert_eq!(read, whole);
+        assert_eq!(redactor.redact_bytes(&whole).0, whole, "redacted twice");
     });
 }
 

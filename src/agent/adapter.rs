@@ -7,9 +7,13 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::known::{Known, LEAKING};
 use super::launch::Launch;
-use super::{Agent, AgentSettings, Permissions, Surroundings, Turn, on_path};
+use super::{Agent, AgentSettings, Lookup, Permissions, Surroundings, Turn, on_path, remedy};
 use crate::process::{self, Interrupt, Tool};
-use crate::record::{AgentEvent, AgentRun};
+use crate::record::{AgentEvent, AgentRun, FailureClass};
+
+/// What to do where Claude Code refuses to run as root.
+const ROOT: &str = "run as another user, or, in a container that you can lose, set IS_SANDBOX=1, or use permissions = \
+                    \"default\"";
 
 /// How long `--version` may take; some unpack themselves first.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -22,7 +26,7 @@ pub(super) struct Adapter {
 }
 
 impl Adapter {
-    pub(super) fn new(known: &'static Known, settings: &AgentSettings) -> Self {
+    pub(super) fn new(known: &'static Known, settings: &AgentSettings, lookup: Lookup<'_>) -> Self {
         let permissions = match settings.permissions {
             Permissions::Full => known.full,
             Permissions::Default => known.default,
@@ -48,6 +52,7 @@ impl Adapter {
             prompt: known.prompt,
             parser: known.parser,
             model: settings.model.clone(),
+            codex_home: (known.name == "codex").then(|| codex_home(settings, lookup)).flatten(),
         };
         Self { known, launch, permissions: settings.permissions }
     }
@@ -84,16 +89,22 @@ impl Adapter {
     }
 
     /// Claude Code gives no full permissions to root, unless the one word for yes is there.
-    fn refusal(&self, privilege: Privilege, surroundings: &Surroundings<'_>) -> Option<&'static str> {
+    fn refusal(&self, privilege: Privilege, surroundings: &Surroundings<'_>) -> Option<String> {
         let is_refused = self.known.name == "claude"
             && privilege == Privilege::Root
             && self.permissions == Permissions::Full
             && self.variable("IS_SANDBOX", surroundings).as_deref() != Some("1");
-        is_refused.then_some(
-            "agent `claude` refuses full permissions to root\nhint: run as another user, or, in a container that you \
-             can lose, set IS_SANDBOX=1, or use permissions = \"default\"",
-        )
+        is_refused.then(|| format!("agent `claude` refuses full permissions to root\nhint: {ROOT}"))
     }
+}
+
+fn codex_home(settings: &AgentSettings, lookup: Lookup<'_>) -> Option<Utf8PathBuf> {
+    let variable = |name: &str| {
+        let set = settings.env.iter().rfind(|(set, _)| set == name);
+        set.map(|(_, value)| value.clone()).or_else(|| lookup(name))
+    };
+    let own = variable("CODEX_HOME").map(Utf8PathBuf::from);
+    own.or_else(|| variable("HOME").map(|home| Utf8Path::new(&home).join(".codex")))
 }
 
 /// As whom we run.
@@ -114,6 +125,19 @@ impl Agent for Adapter {
             tool = tool.env(name, value);
         }
         first_version(&String::from_utf8_lossy(&tool.read().ok()?))
+    }
+
+    fn remedy(&self, class: FailureClass) -> String {
+        let Known { name, sign_in, install, .. } = self.known;
+        if class == FailureClass::Auth {
+            format!("{sign_in}, and run again")
+        } else if class == FailureClass::NotInstalled {
+            format!("install it ({install}), or choose another agent with --agent NAME")
+        } else if class == FailureClass::Refused && *name == "claude" {
+            ROOT.to_owned()
+        } else {
+            remedy::of(class)
+        }
     }
 
     fn check(&self, surroundings: &Surroundings<'_>) -> Result<()> {
@@ -146,7 +170,7 @@ mod tests {
     fn adapter(name: &str, permissions: Permissions, model: Option<&str>) -> Adapter {
         let settings =
             AgentSettings { permissions, model: model.map(str::to_owned), ..AgentSettings::named(name) };
-        Adapter::new(known::find(name).unwrap(), &settings)
+        Adapter::new(known::find(name).unwrap(), &settings, &|_| None)
     }
 
     #[test]
@@ -211,10 +235,11 @@ mod tests {
     fn what_another_agent_set_is_taken_away_and_what_the_user_sets_wins() {
         let mut settings = AgentSettings::named("claude");
         settings.env = vec![("DISABLE_AUTOUPDATER".to_owned(), "0".to_owned())];
-        let launch = Adapter::new(known::find("claude").unwrap(), &settings).launch;
+        let launch = Adapter::new(known::find("claude").unwrap(), &settings, &|_| None).launch;
         assert!(launch.removed.contains(&"CLAUDECODE".to_owned()));
         assert_eq!(launch.environment.last().unwrap().1, "0");
-        assert_eq!(launch.defaults, [("CLAUDE_CODE_MAX_RETRIES".to_owned(), "3".to_owned())]);
+        let names: Vec<_> = launch.defaults.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["CLAUDE_CODE_MAX_RETRIES", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"]);
     }
 
     #[test]

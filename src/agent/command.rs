@@ -53,6 +53,7 @@ impl Command {
             prompt,
             parser: settings.parser,
             model: settings.model.clone(),
+            codex_home: None,
         };
         Ok(Self { name: name.clone(), launch })
     }

@@ -40,7 +40,7 @@ pub fn list(
     let adapters: Vec<_> = KNOWN
         .iter()
         .map(|known| {
-            let adapter = Adapter::new(known, &settings(known.name));
+            let adapter = Adapter::new(known, &settings(known.name), surroundings.lookup);
             let path = adapter.program(surroundings);
             (known, adapter, path)
         })

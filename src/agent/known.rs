@@ -9,6 +9,8 @@ pub(super) struct Known {
     pub name: &'static str,
     /// How to get it.
     pub install: &'static str,
+    /// How to sign in to it, or which key it wants.
+    pub sign_in: &'static str,
     /// What spec-kit calls it.
     pub spec_kit: &'static str,
     pub arguments: &'static [&'static str],
@@ -48,6 +50,7 @@ pub(super) static KNOWN: [Known; 11] = [
     Known {
         name: "claude",
         install: "npm install -g @anthropic-ai/claude-code",
+        sign_in: "run `claude` once and sign in with /login, or set ANTHROPIC_API_KEY",
         spec_kit: "claude",
         arguments: &["-p", "--output-format", "stream-json", "--verbose"],
         full: &["--dangerously-skip-permissions"],
@@ -59,11 +62,12 @@ pub(super) static KNOWN: [Known; 11] = [
         parser: Parser::Claude,
         set: &[("DISABLE_AUTOUPDATER", "1")],
         // By default it tries a wrong key for three minutes. The loop itself knows how to wait.
-        defaults: &[("CLAUDE_CODE_MAX_RETRIES", "3")],
+        defaults: &[("CLAUDE_CODE_MAX_RETRIES", "3"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
     },
     Known {
         name: "codex",
         install: "npm install -g @openai/codex",
+        sign_in: "run `codex login`, or set CODEX_API_KEY",
         spec_kit: "codex",
         arguments: &["exec", "--json", "--skip-git-repo-check"],
         full: &["--dangerously-bypass-approvals-and-sandbox"],
@@ -80,6 +84,7 @@ pub(super) static KNOWN: [Known; 11] = [
     Known {
         name: "copilot",
         install: "npm install -g @github/copilot",
+        sign_in: "run `copilot` once and sign in with /login, or set GH_TOKEN",
         spec_kit: "copilot",
         arguments: &[
             "--no-ask-user",
@@ -105,6 +110,7 @@ pub(super) static KNOWN: [Known; 11] = [
     Known {
         name: "gemini",
         install: "npm install -g @google/gemini-cli",
+        sign_in: "run `gemini` once and sign in, or set GEMINI_API_KEY",
         spec_kit: "gemini",
         // It does not start in a folder that nobody told it to trust.
         arguments: &["--output-format", "stream-json", "--skip-trust"],
@@ -121,6 +127,7 @@ pub(super) static KNOWN: [Known; 11] = [
     Known {
         name: "opencode",
         install: "npm install -g opencode-ai",
+        sign_in: "run `opencode auth login`, or set the key of your provider",
         spec_kit: "opencode",
         arguments: &["run", "--format", "json"],
         full: &["--auto"],
@@ -136,6 +143,7 @@ pub(super) static KNOWN: [Known; 11] = [
     Known {
         name: "kilo",
         install: "npm install -g @kilocode/cli",
+        sign_in: "run `kilo auth login`, or set the key of your provider",
         spec_kit: "kilocode",
         arguments: &["run", "--format", "json"],
         full: &["--auto"],
@@ -151,6 +159,7 @@ pub(super) static KNOWN: [Known; 11] = [
     Known {
         name: "qwen",
         install: "npm install -g @qwen-code/qwen-code",
+        sign_in: "run `qwen` once and sign in, or set OPENAI_API_KEY",
         spec_kit: "qwen",
         arguments: &["--output-format", "stream-json"],
         full: &["--yolo"],
@@ -166,6 +175,7 @@ pub(super) static KNOWN: [Known; 11] = [
     Known {
         name: "pi",
         install: "npm install -g @mariozechner/pi-coding-agent",
+        sign_in: "run `pi` once and sign in with /login, or set the key of your provider",
         spec_kit: "pi",
         arguments: &["--mode", "json", "-p"],
         // It asks for nothing, ever.
@@ -182,6 +192,7 @@ pub(super) static KNOWN: [Known; 11] = [
     Known {
         name: "droid",
         install: "npm install -g droid",
+        sign_in: "run `droid` once and sign in, or set FACTORY_API_KEY",
         spec_kit: "droid",
         arguments: &["exec", "-o", "stream-json"],
         full: &["--skip-permissions-unsafe"],
@@ -198,6 +209,7 @@ pub(super) static KNOWN: [Known; 11] = [
     Known {
         name: "cline",
         install: "npm install -g cline",
+        sign_in: "run `cline auth`",
         spec_kit: "cline",
         arguments: &["--json"],
         full: &["--auto-approve", "true"],
@@ -214,6 +226,7 @@ pub(super) static KNOWN: [Known; 11] = [
     Known {
         name: "aider",
         install: "python -m pip install aider-chat",
+        sign_in: "set the key of your provider, such as OPENAI_API_KEY",
         spec_kit: "aider",
         arguments: &[
             "--no-pretty",

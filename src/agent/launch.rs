@@ -3,11 +3,12 @@
 use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::lines::{Lines, tail};
-use super::stream::{End, class_of_words, usage_file};
-use super::{Parser, PromptVia, Turn};
+use super::stream::{End, class_of, class_of_words, time_told, usage_file};
+use super::vitals::Vitals;
+use super::{Parser, PromptVia, Turn, rollout};
 use crate::process::{Child, Interrupt};
 use crate::record::{AgentEvent, AgentRun, ExitReason, FailureClass, summary};
 
@@ -28,6 +29,8 @@ pub(super) struct Launch {
     pub prompt: PromptVia,
     pub parser: Parser,
     pub model: Option<String>,
+    /// Where Codex keeps its threads.
+    pub codex_home: Option<Utf8PathBuf>,
 }
 
 impl Launch {
@@ -42,12 +45,18 @@ impl Launch {
         remove_if_there(&usage_file(turn.stdout))?;
         let mut stream = self.parser.stream();
         let mut lines = Lines::new(turn.stdout);
+        let mut vitals = Vitals::default();
         let mut trouble = None;
         let stopwatch = turn.clock.stopwatch();
         let ended = child.run(interrupt, &mut || {
             if trouble.is_none() {
-                trouble = lines.read_some(&mut |line| stream.line(line, say)).err();
+                let mut hear = |event: AgentEvent| {
+                    vitals.note(&event);
+                    say(event);
+                };
+                trouble = lines.read_some(&mut |line| stream.line(line, &mut hear)).err();
             }
+            vitals.pulse()
         })?;
         let duration_ms = stopwatch.elapsed_ms();
         if let Some(error) = trouble {
@@ -62,9 +71,26 @@ impl Launch {
             Some(ExitReason::StartFailed) => {
                 (Some(FailureClass::NotInstalled), last_line(&tail(turn.stderr, LAST_WORDS)?))
             }
+            // What kept it from getting on is why it was ended.
+            Some(ExitReason::ErrorLoop) => {
+                let words = vitals.last_trouble().unwrap_or_default();
+                let known = told.error.map_or_else(|| class_of(None, &words), |(class, _)| class);
+                (Some(known), Some(words))
+            }
             // It was we who ended it, so what it says about its end is no failure of its own.
             Some(_) => (None, None),
             None => self.failure(told.error, turn)?,
+        };
+        let resets_at = match failure_class {
+            Some(class) if class.is_passing() => told
+                .resets_at
+                .or_else(|| rollout::resets_at(self.codex_home.as_deref()?, told.thread.as_deref()?))
+                .or_else(|| {
+                    // Of one that we stopped the last words are those of a retry, which takes no time any more.
+                    let words = error.as_deref().filter(|_| ended.exit.reason.is_none())?;
+                    Some(turn.clock.now().plus(time_told(words)?))
+                }),
+            _ => None,
         };
         Ok(AgentRun {
             exit: ended.exit,
@@ -77,7 +103,7 @@ impl Launch {
             tool_calls: told.tool_calls,
             failure_class,
             error,
-            resets_at: told.resets_at,
+            resets_at,
             leftovers: ended.leftovers,
         })
     }

@@ -7,9 +7,12 @@ pub mod final_message;
 mod known;
 mod launch;
 mod lines;
+mod remedy;
+mod rollout;
 pub mod script;
 mod scripted;
 mod stream;
+mod vitals;
 
 use std::time::Duration;
 
@@ -20,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
 use crate::process::{Interrupt, Limits, Marker};
-use crate::record::{AgentEvent, AgentRun};
+use crate::record::{AgentEvent, AgentRun, FailureClass};
 
 use adapter::Adapter;
 use command::Command;
@@ -38,6 +41,11 @@ pub trait Agent {
 
     /// Whether it can be run here at all; an error says what to do.
     fn check(&self, surroundings: &Surroundings<'_>) -> Result<()>;
+
+    /// What the user can do where it failed in a way that no second try mends.
+    fn remedy(&self, class: FailureClass) -> String {
+        remedy::of(class)
+    }
 
     /// Gives it one prompt, and waits for its end. What it does meanwhile is said, as far as it tells.
     fn run(
@@ -134,8 +142,11 @@ pub enum Permissions {
     ReadOnly,
 }
 
-/// How long an agent whose stream tells what it does may be silent.
+/// How long an agent may be silent whose stream tells when it waits for a tool.
 const IDLE: Duration = Duration::from_secs(15 * 60);
+
+/// How long one may be silent that might be waiting for a tool.
+const IDLE_PERHAPS_BUSY: Duration = Duration::from_secs(30 * 60);
 
 impl AgentSettings {
     /// The agent of that name, with everything else as it is by default.
@@ -160,7 +171,9 @@ impl AgentSettings {
     /// The idle limit where the user sets none: a command of the user's may well be silent.
     pub fn idle_by_default(&self) -> Option<Duration> {
         let is_command = self.command.is_some() && self.name != Scripted::NAME;
-        (!is_command).then_some(IDLE)
+        let parser = known::find(&self.name).map_or(self.parser, |known| known.parser);
+        let tells_of_tools = !matches!(parser, Parser::Opencode | Parser::Aider);
+        (!is_command).then_some(if tells_of_tools { IDLE } else { IDLE_PERHAPS_BUSY })
     }
 }
 
@@ -191,14 +204,14 @@ pub fn read_streams(output: &[u8]) {
 
 /// Makes the agent that the settings describe. `own_program` is how we are called, up to our own sub-commands:
 /// `specify ralph`, or `git-ralph`.
-pub fn build(settings: &AgentSettings, own_program: &[String]) -> Result<Box<dyn Agent>> {
+pub fn build(settings: &AgentSettings, own_program: &[String], lookup: Lookup<'_>) -> Result<Box<dyn Agent>> {
     Ok(match (&settings.command, settings.name.as_str()) {
         (script, Scripted::NAME) => {
             Box::new(Scripted::new(script.as_deref().unwrap_or_default(), own_program, settings)?)
         }
         (Some(command), _) => Box::new(Command::new(command, settings)?),
         (None, name) => match known::find(name) {
-            Some(known) => Box::new(Adapter::new(known, settings)),
+            Some(known) => Box::new(Adapter::new(known, settings, lookup)),
             None => bail!(
                 "unknown agent `{name}`\nhint: known agents are {} and scripted; for any other program, set \
                  `command` in [agents.{name}] of .specify/ralph.toml, or use --agent-command CMD",
@@ -249,7 +262,7 @@ mod tests {
     }
 
     fn complaint(settings: &AgentSettings) -> String {
-        build(settings, &own_program()).err().map(|error| error.to_string()).unwrap_or_default()
+        build(settings, &own_program(), &|_| None).err().map(|error| error.to_string()).unwrap_or_default()
     }
 
     #[test]
@@ -263,10 +276,15 @@ mod tests {
         for name in ["fake", "claude"] {
             let settings =
                 AgentSettings { command: Some(vec!["true".to_owned()]), ..AgentSettings::named(name) };
-            assert_eq!(build(&settings, &own_program()).unwrap().name(), name);
+            assert_eq!(build(&settings, &own_program(), &|_| None).unwrap().name(), name);
             assert_eq!(settings.idle_by_default(), None);
         }
-        assert_eq!(AgentSettings::named("claude").idle_by_default(), Some(Duration::from_secs(900)));
+        for (name, minutes) in
+            [("claude", 15), ("scripted", 15), ("opencode", 30), ("kilo", 30), ("aider", 30)]
+        {
+            let idle = AgentSettings::named(name).idle_by_default();
+            assert_eq!(idle, Some(Duration::from_secs(minutes * 60)), "{name}");
+        }
     }
 
     #[test]

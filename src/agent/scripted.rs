@@ -36,6 +36,7 @@ impl Scripted {
             prompt: PromptVia::Stdin,
             parser: settings.parser,
             model: settings.model.clone(),
+            codex_home: None,
         };
         Ok(Self { script: Utf8Path::new(script).to_owned(), launch })
     }

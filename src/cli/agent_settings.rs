@@ -20,7 +20,10 @@ pub fn agent_settings(config: &Config, name: &str) -> AgentSettings {
         settings.parser = parser(configured.parser.unwrap_or_default());
         settings.env = configured.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     }
-    settings.model.clone_from(&config.model);
+    // A model is one agent's own: those behind the first know other ones.
+    let is_first = config.agent.first().is_none_or(|first| first == name);
+    let own = config.agents.get(name).and_then(|configured| configured.model.clone());
+    settings.model = own.or_else(|| config.model.clone().filter(|_| is_first));
     settings.permissions = match config.permissions {
         config::Permissions::Full => Permissions::Full,
         config::Permissions::Default => Permissions::Default,

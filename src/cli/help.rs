@@ -6,6 +6,8 @@ Examples:
   specify ralph -n 20 --validate 'npm test'
   specify ralph --agent-command 'sh agent.sh' --tasks PLAN.md
   specify ralph --dry-run                 Print the prompt that the next task would get
+  specify ralph hint 'use the parser'     Say something in the next prompt of the running loop
+  specify ralph stop                      Stop it after its iteration
   specify ralph log --failed              List the iterations that failed
   specify ralph show 3 --stdout           Print what the validation said in iteration 3
   git log --glob='refs/ralph/*' --oneline
@@ -27,13 +29,52 @@ pub(super) const LOG: &str = "\
 Examples:
   specify ralph log                       All iterations, oldest first
   specify ralph log --failed --task T004
-  specify ralph log --sessions --json";
+  specify ralph log --since yesterday --grep 'connection refused'
+  specify ralph log -n 5 --reverse --oneline
+  specify ralph log --format name,task,exit.validation
+  specify ralph log --sessions --json
+
+Fields are those of the JSON (tokens.input is one in another), and name (for show, diff and restore) and subject.";
+
+pub(super) const BISECT: &str = "\
+Examples:
+  specify ralph bisect -- cargo test --lib parser
+  specify ralph bisect --session 20261121-2 -- 'test -f src/login.rs && ! grep -q TODO src/login.rs'
+
+The command runs in a temporary checkout of each snapshot that is tried. Exit code 0 passes, 125 cannot tell, up
+to 124 fails, as for `git bisect run`; and as there it is taken for granted that what fails once goes on failing.";
 
 pub(super) const SHOW: &str = "\
 Examples:
   specify ralph show                      The latest iteration of the latest session
   specify ralph show 3 --stdout           The validation's bytes as they came, and nothing else
-  specify ralph show 3 --agent | less";
+  specify ralph show 3 --agent | less
+  specify ralph show T004 --patch         What the last iteration on T004 changed
+  specify ralph show 20261121-2:@         The last iteration of the session whose id begins like that
+
+An iteration is a number, @ (the last), @~2 (two before it) or a task (the last one that worked on it), in
+front of it a session and a colon where it is not the latest";
+
+pub(super) const RESTORE: &str = "\
+Examples:
+  specify ralph restore 4                 The work tree as it was after iteration 4
+  specify ralph restore 4 --dry-run       What that would change
+  specify ralph restore @~1 src/login.rs  One file as it was before the last iteration
+  specify ralph restore 0 --tasks         As it was before the session, with its task list
+  specify ralph restore --undo            Take the last restoration back
+
+What is there is kept first, under refs/ralph-restore/. Index, branch and HEAD stay as they are. Files that no
+snapshot of the session has stay; so does progress.txt, and tasks.md unless --tasks is given.";
+
+pub(super) const DIFF: &str = "\
+Examples:
+  specify ralph diff 3 5                  From the end of iteration 3 to the end of iteration 5
+  specify ralph diff 0 @ --stat           All that the session changed
+  specify ralph diff 5 -- src             From iteration 5 to the work tree as it is, in src alone
+  specify ralph diff 20261121-2:@ @
+
+Runs git's diff with your settings and your pager. Both sides are snapshots: untracked files are in them,
+ignored ones are not.";
 
 pub(super) const REBUILD: &str = "\
 Examples:
@@ -51,3 +92,9 @@ Examples:
   npm test 2>&1 | specify ralph excerpt
   specify ralph excerpt --stdout out.txt --stderr err.txt --exit-code 1 --max-chars 1000 --json
   specify ralph excerpt --batch inputs.jsonl --neighbours";
+pub(super) const COMPLETIONS: &str = "\
+Examples:
+  specify ralph completions bash > ~/.local/share/bash-completion/completions/specify
+  specify ralph completions zsh > ~/.zfunc/_specify
+  specify ralph completions fish > ~/.config/fish/completions/specify.fish
+  specify ralph completions powershell >> $PROFILE";

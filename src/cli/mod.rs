@@ -2,33 +2,46 @@
 
 mod agent_settings;
 mod agents;
+mod bisect;
 mod caller;
+mod completions;
 mod config;
 mod demo;
+mod diff;
 mod excerpt;
 mod exit_code;
+mod filter;
 mod forward;
 mod help;
+mod help_topic;
+mod init;
+mod iterations;
 mod log;
+mod man;
+mod on_finish;
 mod output;
+mod pack;
 mod place;
 mod play_script;
 mod ready;
 mod rebuild;
+mod restore;
 mod run;
 mod sessions;
 mod settings;
 mod show;
 mod start;
 mod status;
+mod steer;
 mod tasks;
 
 use std::ffi::OsString;
 
 use camino::Utf8PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use regex::bytes::Regex;
 
-use crate::record::SessionId;
+use crate::record::{IterationName, Outcome, SessionName};
 
 pub use exit_code::ExitCode;
 
@@ -44,7 +57,7 @@ pub fn git_ralph(args: impl Iterator<Item = OsString>) -> std::process::ExitCode
 
 /// Run coding agents over the tasks of a spec-kit feature, and keep the whole record in git
 #[derive(Debug, Parser)]
-#[command(name = "specify-ralph", version, after_help = help::RALPH, max_term_width = 110)]
+#[command(name = "specify-ralph", version, after_help = help::RALPH, max_term_width = 110, disable_help_subcommand = true)]
 struct Ralph {
     #[command(flatten)]
     everywhere: Everywhere,
@@ -77,8 +90,16 @@ enum Action {
     Run(Box<RunArgs>),
     /// Take up a session again that did not complete
     Resume(Box<ResumeArgs>),
+    /// Stop the running loop after its iteration
+    Stop(StopArgs),
+    /// Say something in the next prompt of the running loop
+    Hint(HintArgs),
+    /// Pause the running loop after its iteration
+    Pause(PauseArgs),
+    /// Let a paused loop go on
+    Continue(PauseArgs),
     /// Show where the feature and its latest session stand
-    Status(ReadArgs),
+    Status(StatusArgs),
     /// Show the task list as the loop reads it
     Tasks(TasksArgs),
     /// List the iterations of all sessions
@@ -87,9 +108,20 @@ enum Action {
     /// Show one iteration
     #[command(after_help = help::SHOW)]
     Show(ShowArgs),
+    /// Show the code between two iterations, or between one and the work tree
+    #[command(after_help = help::DIFF)]
+    Diff(DiffArgs),
+    /// Find the first iteration after which a command fails
+    #[command(after_help = help::BISECT)]
+    Bisect(BisectArgs),
+    /// Bring the work tree back to what it was after an iteration
+    #[command(after_help = help::RESTORE)]
+    Restore(RestoreArgs),
     /// Write progress.txt anew from the record
     #[command(after_help = help::REBUILD)]
     Rebuild(RebuildArgs),
+    /// Put what is loose of the record into a git pack
+    Pack(PackArgs),
     /// Show every setting and where it comes from
     #[command(after_help = help::CONFIG)]
     Config(ConfigArgs),
@@ -100,6 +132,15 @@ enum Action {
     Excerpt(ExcerptArgs),
     /// Run the real loop on a throw-away project with a scripted agent
     Demo(DemoArgs),
+    /// Write a file of settings for this project, with every key commented
+    Init(InitArgs),
+    /// Print a script that completes command lines
+    #[command(after_help = help::COMPLETIONS)]
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write all of them
+    Man(ManArgs),
+    /// Print the help of a command, or a page on a topic: format, names, stopping
+    Help(HelpArgs),
     /// Play a script as an agent
     #[command(hide = true)]
     PlayScript(PlayScriptArgs),
@@ -112,6 +153,9 @@ pub struct RunArgs {
     /// Work on this task alone
     #[arg(long, value_name = "ID")]
     pub task: Option<String>,
+    /// Type of loop: implement, plan, spec, or one of [loop.<type>] [default: implement]
+    #[arg(long = "loop", value_name = "TYPE")]
+    pub loop_type: Option<String>,
     /// Print the prompt that would be sent, and do nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -129,7 +173,7 @@ pub struct RunArgs {
 pub struct ResumeArgs {
     /// Session to take up [default: the latest that did not complete]
     #[arg(value_name = "SESSION")]
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
@@ -141,6 +185,42 @@ pub struct ResumeArgs {
     pub json: bool,
     #[command(flatten)]
     pub settings: SettingArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct StopArgs {
+    /// Stop the agent too, and record its iteration as interrupted
+    #[arg(long)]
+    pub now: bool,
+    /// Session [default: the one of this work tree, or the only one that runs]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+}
+
+#[derive(Debug, Args)]
+pub struct HintArgs {
+    /// What the agent should know
+    #[arg(value_name = "TEXT", required = true)]
+    pub text: Vec<String>,
+    /// Session [default: the one of this work tree, or the only one that runs]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+}
+
+#[derive(Debug, Args)]
+pub struct PauseArgs {
+    /// Session [default: the one of this work tree, or the only one that runs]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+}
+
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// Show it again whenever something changes, until the session ends
+    #[arg(short, long)]
+    pub watch: bool,
+    #[command(flatten)]
+    pub read: ReadArgs,
 }
 
 /// Where the tasks are.
@@ -164,9 +244,10 @@ pub struct SettingArgs {
     /// Model that the agent is asked to use
     #[arg(short, long, value_name = "MODEL", value_parser = start::setting("model"))]
     pub model: Option<String>,
-    /// Agent to run [default: spec-kit's, or the only one installed]
+    /// Agent to run; a second one works where the quota of the first is used up (can be repeated) [default:
+    /// spec-kit's, or the only one installed]
     #[arg(long, visible_alias = "agent-cli", value_name = "NAME", value_parser = start::setting("agent"))]
-    pub agent: Option<String>,
+    pub agent: Vec<String>,
     /// Command to run as the agent, with the prompt on its stdin
     #[arg(long, value_name = "CMD", conflicts_with = "agent")]
     pub agent_command: Option<String>,
@@ -191,6 +272,9 @@ pub struct SettingArgs {
     /// Time after which the loop starts no further iteration
     #[arg(long, value_name = "TIME", value_parser = start::setting("max-duration"))]
     pub max_duration: Option<String>,
+    /// Longest wait for an agent at its limit [default: 6h]
+    #[arg(long, value_name = "TIME", value_parser = start::setting("max-wait"))]
+    pub max_wait: Option<String>,
     /// Any setting, as `specify ralph config` lists them (can be repeated)
     #[arg(long, value_name = "KEY=VALUE", value_parser = start::pair)]
     pub set: Vec<(String, String)>,
@@ -203,7 +287,7 @@ pub struct ReadArgs {
     pub json: Json,
     /// Session [default: the latest]
     #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
@@ -229,33 +313,82 @@ pub struct TasksArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("form").args(["sessions", "oneline", "format"]))]
 pub struct LogArgs {
-    /// Only iterations that failed
+    #[command(flatten)]
+    pub filter: FilterArgs,
+    /// Only the newest so many
+    #[arg(short = 'n', long = "max-count", value_name = "N")]
+    pub max_count: Option<usize>,
+    /// Newest first
     #[arg(long)]
-    pub failed: bool,
-    /// Only iterations of this task
-    #[arg(long, value_name = "ID")]
-    pub task: Option<String>,
+    pub reverse: bool,
+    /// Print one line for each iteration, with a name for it
+    #[arg(long, conflicts_with = "json")]
+    pub oneline: bool,
+    /// Print these fields of the JSON, with tabs between them: name,task,exit.validation
+    #[arg(long, value_name = "FIELDS", value_delimiter = ',', value_parser = log::field, conflicts_with = "json")]
+    pub format: Vec<String>,
     /// List sessions instead of iterations
-    #[arg(long, conflicts_with_all = ["failed", "task"])]
+    #[arg(long)]
     pub sessions: bool,
     #[command(flatten)]
     pub json: Json,
     /// Only this session [default: all]
     #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
     /// Only this feature, by path or by name [default: all]
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
 }
 
+/// Which iterations are listed: those that pass all that are given.
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("part").args(["stdout", "stderr", "prompt", "agent", "tasks", "json"]))]
-#[expect(clippy::struct_excessive_bools, reason = "six flags of which one can be given: see `part`")]
+#[command(next_help_heading = "Filters")]
+#[group(id = "filters", multiple = true, conflicts_with = "sessions")]
+pub struct FilterArgs {
+    /// Only iterations that failed
+    #[arg(long, conflicts_with = "outcome")]
+    pub failed: bool,
+    /// Only these outcomes: success, failure, skipped, interrupted
+    #[arg(long, value_name = "OUTCOME", value_delimiter = ',')]
+    pub outcome: Vec<Outcome>,
+    /// Only iterations of this task (can be repeated)
+    #[arg(long, value_name = "ID")]
+    pub task: Vec<String>,
+    /// Only tasks of this phase: its number, or a part of its name
+    #[arg(long, value_name = "PHASE")]
+    pub phase: Option<String>,
+    /// Only iterations of this agent
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Only what ended after this time, in any form that git takes: 2.days.ago
+    #[arg(long, value_name = "DATE", visible_alias = "after")]
+    pub since: Option<String>,
+    /// Only what ended before this time
+    #[arg(long, value_name = "DATE", visible_alias = "before")]
+    pub until: Option<String>,
+    /// Only iterations in whose prompt or outputs this regular expression matches a line
+    #[arg(long, value_name = "REGEX", value_parser = log::regex)]
+    pub grep: Option<Regex>,
+    /// Let --grep take capitals and small letters for the same
+    #[arg(short = 'i', long, requires = "grep")]
+    pub ignore_case: bool,
+    /// Only failures whose cause occurs more than once in the feature
+    #[arg(long)]
+    pub repeats: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("part").args(["patch", "stdout", "stderr", "prompt", "agent", "tasks", "json"]))]
+#[expect(clippy::struct_excessive_bools, reason = "seven flags of which one can be given: see `part`")]
 pub struct ShowArgs {
-    /// Number of the iteration [default: the latest]
-    #[arg(value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub iteration: Option<u32>,
+    /// Iteration: 5, @~2, T004, SESSION:5 [default: @, the last one]
+    #[arg(value_name = "N")]
+    pub iteration: Option<IterationName>,
+    /// Print what it changed, as git's own diff shows it
+    #[arg(short, long)]
+    patch: bool,
     /// Print the validation's stdout, byte for byte
     #[arg(long)]
     stdout: bool,
@@ -276,7 +409,7 @@ pub struct ShowArgs {
     json: bool,
     /// Session [default: the latest]
     #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionId>,
+    pub session: Option<SessionName>,
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
@@ -286,6 +419,7 @@ pub struct ShowArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     Summary,
+    Patch,
     Json,
     Stdout,
     Stderr,
@@ -297,6 +431,7 @@ pub enum Part {
 impl ShowArgs {
     pub fn part(&self) -> Part {
         let chosen = [
+            (self.patch, Part::Patch),
             (self.stdout, Part::Stdout),
             (self.stderr, Part::Stderr),
             (self.prompt, Part::Prompt),
@@ -306,6 +441,77 @@ impl ShowArgs {
         ];
         chosen.into_iter().find(|(is_given, _)| *is_given).map_or(Part::Summary, |(_, part)| part)
     }
+}
+
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// Iteration: 5, @~2, T004, SESSION:5; 0 is what was there before the first
+    #[arg(value_name = "A")]
+    pub from: IterationName,
+    /// Another iteration [default: the work tree]
+    #[arg(value_name = "B")]
+    pub to: Option<IterationName>,
+    /// Print how much changed in each file
+    #[arg(long)]
+    pub stat: bool,
+    /// Print the names of the files that changed
+    #[arg(long, conflicts_with = "stat")]
+    pub name_only: bool,
+    /// Session of the iterations [default: the latest]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    /// Only these files and folders [default: all but progress.txt]
+    #[arg(last = true, value_name = "PATHS")]
+    pub paths: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct BisectArgs {
+    /// Command to run; a single word goes through the shell
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+    /// Print what the command says
+    #[arg(short, long)]
+    pub verbose: bool,
+    #[command(flatten)]
+    pub json: Json,
+    /// Session [default: the latest]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct RestoreArgs {
+    /// Iteration: 5, @~2, T004, SESSION:5; 0 is what was there before the first
+    #[arg(value_name = "N", required_unless_present = "undo")]
+    pub iteration: Option<IterationName>,
+    /// Only these files and folders
+    #[arg(value_name = "PATHS")]
+    pub paths: Vec<String>,
+    /// Restore tasks.md too
+    #[arg(long)]
+    pub tasks: bool,
+    /// Go on in the middle of a merge or rebase, and remove what no snapshot of the session has
+    #[arg(long)]
+    pub force: bool,
+    /// Print what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Take a restoration back [default: the last one]
+    #[arg(long, value_name = "NUMBER", num_args = 0..=1, conflicts_with_all = ["iteration", "paths", "tasks", "session", "feature"])]
+    pub undo: Option<Option<u32>>,
+    /// Session of the iteration [default: the latest]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -324,6 +530,12 @@ pub struct RebuildArgs {
 pub struct ConfigArgs {
     #[command(flatten)]
     json: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct PackArgs {
+    #[command(flatten)]
+    pub json: Json,
 }
 
 #[derive(Debug, Args)]
@@ -367,6 +579,34 @@ pub struct DemoArgs {
     /// Make the project in this folder, and keep it
     #[arg(long, value_name = "DIR")]
     pub dir: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Write the prompt's template too, to be changed
+    #[arg(long)]
+    pub template: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// Shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Write a page for each command into this folder
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct HelpArgs {
+    /// Command, or topic: format, names, stopping
+    #[arg(value_name = "TOPIC", value_parser = help_topic::topic)]
+    pub topic: Option<String>,
 }
 
 #[derive(Debug, Args)]

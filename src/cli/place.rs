@@ -3,6 +3,7 @@
 use anyhow::{Error, Result};
 use camino::Utf8PathBuf;
 
+use crate::clock::Clock;
 use crate::feature::{self, Feature, FeatureQuery};
 use crate::record::Refusal;
 use crate::repository::{AuthorVariables, Repository};
@@ -17,6 +18,12 @@ pub fn open(caller: &Caller) -> Result<Store> {
         |name: &str| caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned);
     let author = AuthorVariables { name: text("GIT_AUTHOR_NAME"), email: text("GIT_AUTHOR_EMAIL") };
     Ok(Store::new(Repository::discover(&caller.directory, &author)?))
+}
+
+/// The clock that the caller goes by.
+pub fn clock(caller: &Caller) -> Result<Clock> {
+    let start = caller.environment.value(Clock::VARIABLE).map(|start| start.to_string_lossy().into_owned());
+    Clock::new(start.as_deref())
 }
 
 /// The feature that the flags, the environment or the project name.

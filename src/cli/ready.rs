@@ -8,18 +8,20 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::agent::{self, Agent, AgentSettings, Surroundings};
 use crate::clock::Clock;
-use crate::config::{self, Config};
+use crate::config::{self, Config, LoopType, Until};
 use crate::feature::{self, Feature};
 use crate::process::{self, Interrupt, Limits as ChildLimits};
 use crate::progress::{Choice, SystemCapturedProgress};
 use crate::prompt::Template;
-use crate::record::Refusal;
-use crate::session::{self, Completion, Limits, Plan, Prompting, Snapshots, Untick};
+use crate::record::{Refusal, Session};
+use crate::session::{self, Candidate, Completion, Job, Limits, Plan, Prompting, Snapshots, Untick};
 use crate::store::{SessionRefs, Store};
 use crate::tasks::TaskList;
 
 use super::agent_settings::agent_settings;
 use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::on_finish;
 use super::output::warn;
 use super::place::refusal;
 use super::settings::{Flags, load};
@@ -38,7 +40,8 @@ pub struct Wish {
 pub struct Settings {
     config: Config,
     root: Utf8PathBuf,
-    pub template: Template,
+    template: Template,
+    job: Job,
 }
 
 impl Settings {
@@ -46,16 +49,18 @@ impl Settings {
     pub fn read(store: &Store, feature: &Feature, caller: &Caller, wish: &Wish) -> Result<Self> {
         let root = feature::project_root(&caller.directory, store.repository().work_tree()?);
         let config = load(&root, caller, wish.flags.clone())?;
-        let tasks = TaskList::read(&feature.tasks_path)?;
-        tasks.require_tasks(&feature.tasks_path)?;
-        if let Some(name) = &wish.only
-            && tasks.find(name).is_none_or(|item| !item.is_task())
-        {
-            let message = format!("there is no task {name} in {}", feature.tasks_path);
-            return Err(Refusal::new(message).hinted("`specify ralph tasks` lists them").into());
+        match config.loop_type.until {
+            Until::Tasks => check_tasks(feature, wish.only.as_deref())?,
+            Until::Validation => check_validation(&config, wish.only.as_deref())?,
         }
-        let template = Template::find(&root)?;
-        Ok(Self { config, root, template })
+        let template = template(&root, &config.loop_type)?;
+        let job = job(feature, &config.loop_type);
+        Ok(Self { config, root, template, job })
+    }
+
+    /// Whether it is done when the tasks are.
+    pub fn is_about_tasks(&self) -> bool {
+        self.job.until == session::Until::Tasks
     }
 
     /// The prompt that a new session would begin with.
@@ -64,12 +69,63 @@ impl Settings {
         let prompting = Prompting {
             feature,
             template: &self.template,
+            job: &self.job,
             max_iterations: self.config.limits.max_iterations,
             validation_command: self.config.validation.command.as_deref(),
             progress: &strategy(&self.config),
+            hints: Vec::new(),
         };
         prompting.next(wish.only.as_ref())
     }
+}
+
+/// Refuses a task list that a loop can do nothing with.
+fn check_tasks(feature: &Feature, only: Option<&str>) -> Result<()> {
+    let tasks = TaskList::read(&feature.tasks_path)?;
+    tasks.require_tasks(&feature.tasks_path)?;
+    if let Some(name) = only
+        && tasks.find(name).is_none_or(|item| !item.is_task())
+    {
+        let message = format!("there is no task {name} in {}", feature.tasks_path);
+        return Err(Refusal::new(message).hinted("`specify ralph tasks` lists them").into());
+    }
+    Ok(())
+}
+
+/// Refuses a loop that would never know when it is done.
+fn check_validation(config: &Config, only: Option<&str>) -> Result<()> {
+    let name = &config.loop_type.name;
+    if config.validation.command.is_none() {
+        let message =
+            format!("a loop of type `{name}` is done when its validation passes, and there is none");
+        let hint = format!("give one with --validate CMD, or set `validation.command` in [loop.{name}]");
+        return Err(Refusal::new(message).hinted(hint).into());
+    }
+    if only.is_some() {
+        let message = format!("a loop of type `{name}` is not about tasks");
+        return Err(Refusal::new(message).hinted("leave out --task, or --loop").into());
+    }
+    Ok(())
+}
+
+fn template(root: &Utf8Path, loop_type: &LoopType) -> Result<Template> {
+    let LoopType { name, until, template, .. } = loop_type;
+    match (Template::of_loop(root, name, template.as_deref())?, until) {
+        (Some(found), _) => Ok(found),
+        (None, Until::Tasks) => Template::find(root),
+        (None, Until::Validation) => Err(Refusal::new(format!("loop type `{name}` has no template"))
+            .hinted(format!("write .specify/templates/ralph-{name}.md, or set `template` in [loop.{name}]"))
+            .into()),
+    }
+}
+
+fn job(feature: &Feature, loop_type: &LoopType) -> Job {
+    let (until, by_default) = match loop_type.until {
+        Until::Tasks => (session::Until::Tasks, &feature.tasks_path),
+        Until::Validation => (session::Until::Validation, &feature.dir),
+    };
+    let artifact = loop_type.artifact.as_ref().map(|artifact| feature.dir.join(artifact));
+    Job { loop_type: loop_type.name.clone(), until, artifact: artifact.unwrap_or_else(|| by_default.clone()) }
 }
 
 fn strategy(config: &Config) -> SystemCapturedProgress {
@@ -85,35 +141,93 @@ fn choice(is_tail: bool) -> Choice {
 pub struct Ready {
     config: Config,
     root: Utf8PathBuf,
+    /// In the order of preference; never empty.
+    agents: Vec<Prepared>,
+    template: Template,
+    job: Job,
+    clock: Clock,
+}
+
+/// An agent with its settings.
+struct Prepared {
     settings: AgentSettings,
     agent: Box<dyn Agent>,
-    template: Template,
-    clock: Clock,
 }
 
 impl Ready {
     pub fn new(settings: Settings, caller: &Caller) -> Result<Self> {
-        let Settings { config, root, template } = settings;
+        let Settings { config, root, template, job } = settings;
         let lookup = |name: &str| variable(caller, name);
         let surroundings = Surroundings { directory: &root, lookup: &lookup };
-        let name = match &config.agent {
-            Some(name) => name.clone(),
-            None => agent::detect(&surroundings)?,
-        };
-        let settings = agent_settings(&config, &name);
-        let agent = agent::build(&settings, &own_program()?)?;
+        let mut names = config.agent.clone();
+        if names.is_empty() {
+            names.push(agent::detect(&surroundings)?);
+        }
+        let own_program = own_program()?;
+        let mut agents: Vec<Prepared> = Vec::new();
+        for name in names {
+            if agents.iter().all(|known| known.settings.name != name) {
+                let settings = agent_settings(&config, &name);
+                let agent = agent::build(&settings, &own_program, &lookup)?;
+                agents.push(Prepared { settings, agent });
+            }
+        }
         let clock = Clock::new(lookup(Clock::VARIABLE).as_deref())?;
-        Ok(Self { config, root, settings, agent, template, clock })
+        Ok(Self { config, root, agents, template, job, clock })
     }
 
     /// What only a session needs: the agent is there, the template sound, progress.txt can be written.
-    pub fn check(&self, caller: &Caller) -> Result<()> {
+    pub fn check(&mut self, caller: &Caller) -> Result<()> {
         for warning in &self.config.warnings {
             warn(warning, &mut stderr());
         }
         let lookup = |name: &str| variable(caller, name);
-        self.agent.check(&Surroundings { directory: &self.root, lookup: &lookup })?;
+        let surroundings = Surroundings { directory: &self.root, lookup: &lookup };
+        let mut complaints = Vec::new();
+        self.agents.retain(|prepared| match prepared.agent.check(&surroundings) {
+            Ok(()) => true,
+            Err(error) => {
+                complaints.push(error);
+                false
+            }
+        });
+        if self.agents.is_empty() {
+            return Err(complaints.swap_remove(0));
+        }
+        // A list is for a team, of whom not everybody has every agent.
+        for complaint in complaints {
+            let text = complaint.to_string();
+            warn(&format!("goes on without it: {}", text.lines().next().unwrap_or_default()), &mut stderr());
+        }
         self.template.check()
+    }
+
+    /// Tells whom the user wants to be told that the session is over.
+    pub fn finish(&self, feature: &Feature, session: &Session, code: ExitCode) {
+        if let Some(command) = &self.config.on_finish {
+            on_finish::run(command, &self.root, feature, session, code);
+        }
+    }
+
+    fn candidates(&self) -> Vec<Candidate<'_>> {
+        let wall = self.config.timeout.unwrap_or(UNLIMITED);
+        let idle = |settings: &AgentSettings| match settings.idle_by_default() {
+            Some(_) if self.config.is_set("idle-timeout") => self.config.idle_timeout,
+            Some(by_default) => Some(by_default),
+            None => self.config.silence_of_commands(),
+        };
+        let agents = self.agents.iter();
+        agents
+            .map(|Prepared { settings, agent }| Candidate {
+                agent: agent.as_ref(),
+                limits: ChildLimits { wall, idle: idle(settings), output: self.output() },
+                model: settings.model.clone(),
+            })
+            .collect()
+    }
+
+    fn output(&self) -> u64 {
+        self.config.max_output.unwrap_or(u64::MAX)
     }
 
     pub fn plan<'a>(
@@ -126,23 +240,17 @@ impl Ready {
         session::check_progress_file(&feature.progress_path).map_err(refusal)?;
         session::check_refs(store, feature)?;
         let Config { limits, validation, progress, snapshots, redaction, .. } = &self.config;
-        let output = self.config.max_output.unwrap_or(u64::MAX);
-        let idle = match self.settings.idle_by_default() {
-            Some(_) => self.config.idle_timeout,
-            None => self.config.silence_of_commands(),
-        };
         Ok(Plan {
             store,
             feature,
-            agent: self.agent.as_ref(),
-            agent_limits: ChildLimits { wall: self.config.timeout.unwrap_or(UNLIMITED), idle, output },
-            model: self.config.model.clone(),
+            job: self.job.clone(),
+            agents: self.candidates(),
             template: self.template.clone(),
             validation_command: validation.command.clone(),
             validation_limits: ChildLimits {
                 wall: validation.timeout.unwrap_or(UNLIMITED),
                 idle: None,
-                output,
+                output: self.output(),
             },
             progress: Box::new(strategy(&self.config)),
             excerpt_chars: progress.max_chars,
@@ -154,6 +262,7 @@ impl Ready {
                 max_tokens: limits.max_tokens,
                 max_cost: limits.max_cost,
                 max_duration: limits.max_duration,
+                max_wait: limits.max_wait,
             },
             completion: match self.config.completion {
                 config::Completion::Verified => Completion::Verified,
@@ -180,7 +289,7 @@ pub fn variable(caller: &Caller, name: &str) -> Option<String> {
 }
 
 /// The words by which we are called again as the scripted agent.
-fn own_program() -> Result<Vec<String>> {
+pub(super) fn own_program() -> Result<Vec<String>> {
     let program = std::env::current_exe().context("find our own program")?;
     let program = program.to_string_lossy().into_owned();
     let is_specify = Utf8Path::new(&program).file_name().is_some_and(|name| name.starts_with("specify"));

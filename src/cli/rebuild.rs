@@ -34,6 +34,9 @@ struct Journal {
 pub fn run(args: &RebuildArgs, caller: &Caller) -> Result<ExitCode> {
     let store = place::open(caller)?;
     let log = picked(args, caller, &store)?;
+    if !log.is_whole() {
+        bail!("the beginning of session {} is not here, so nothing can be rebuilt from it", log.id());
+    }
     let path = journal_path(&store, &log)?;
     let redactor = redactor(caller, &store)?;
     let found = read(&path)?;

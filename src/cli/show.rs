@@ -1,43 +1,39 @@
 //! `specify ralph show`: one iteration, or the stored bytes of one of its parts.
 
+use std::borrow::Cow;
 use std::io::Write;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
+use crate::history::repeats;
+use crate::record::IterationName;
+use crate::record::LogEntry;
 use crate::view;
 use crate::view::style::Paint;
 
 use super::caller::Caller;
+use super::diff::{self, Request};
 use super::exit_code::ExitCode;
-use super::log::repeats_of;
+use super::iterations;
 use super::output::stdout;
-use super::sessions::{self, Choice};
-use super::{Part, ShowArgs, place};
+use super::sessions::Choice;
+use super::{Color, Part, ShowArgs, place};
 
-pub fn run(args: &ShowArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
+pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> Result<ExitCode> {
     let store = place::open(caller)?;
     let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
-    let log = sessions::latest(&store, &choice)?;
-    let last = log.iterations().next_back();
-    let entry = match (args.iteration, last) {
-        (_, None) => bail!("session {} has no iteration yet", log.id()),
-        (None, Some(last)) => last,
-        (Some(number), Some(last)) => match log.iteration(number) {
-            Some(entry) => entry,
-            None => bail!(
-                "session {} has no iteration {number}, the last is {}\nhint: `specify ralph log` lists all",
-                log.id(),
-                last.iteration.unwrap_or_default()
-            ),
-        },
-    };
+    let shown = iterations::find(&store, args.iteration.as_ref().unwrap_or(&IterationName::LAST), &choice)?;
+    let entry = shown.iteration()?;
     let mut out = stdout();
     let path = match args.part() {
         Part::Summary => {
             let iteration = store.iteration(entry)?;
             let text = store.file(&entry.commit, "progress.md")?.unwrap_or_default();
             let text = String::from_utf8_lossy(&text);
-            let repeated = repeats_of(&log).get(&iteration.iteration).copied();
+            let print = |entry: &LogEntry| entry.fingerprint.clone().map(Cow::Owned);
+            let numbers =
+                shown.log.iterations().map(|entry| (entry.iteration.unwrap_or_default(), print(entry)));
+            let repeated = repeats(numbers).get(&iteration.iteration).copied();
             let found = view::show::Found {
                 iteration: &iteration,
                 commit: entry.commit.as_str(),
@@ -47,6 +43,12 @@ pub fn run(args: &ShowArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
             view::show::write(&mut out, &found, paint)?;
             out.flush()?;
             return Ok(ExitCode::Done);
+        }
+        Part::Patch => {
+            let (before, after) = (shown.snapshot_before(&store)?, shown.snapshot(&store)?);
+            let request = Request { caller, color, options: &[], paths: &[] };
+            let journal = shown.files(&store).progress;
+            return diff::hand_over(request, &journal, (&before, after.as_str()), |git| git);
         }
         Part::Json => "iteration.json",
         Part::Stdout => "validation/stdout",

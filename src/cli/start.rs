@@ -32,7 +32,7 @@ pub(super) fn git_ralph(arguments: &[OsString]) -> ExitCode {
 
 fn ralph(program: &'static str, arguments: &[OsString]) -> ExitCode {
     match parse(program, arguments) {
-        Ok(ralph) => reported(run(ralph)),
+        Ok(ralph) => reported(run(ralph, program)),
         Err(error) => {
             // Where nobody reads the help there is nobody to tell.
             let _closed = error.print().is_err();
@@ -45,21 +45,33 @@ fn reported(result: Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|error| report(&error, &mut stderr()))
 }
 
-fn run(ralph: Ralph) -> Result<ExitCode> {
+fn run(ralph: Ralph, program: &'static str) -> Result<ExitCode> {
     let caller = Caller::new(ralph.everywhere.directory.as_deref())?;
     let paint = paint(ralph.everywhere.color, &caller.environment);
     match ralph.action.unwrap_or_else(|| Action::Run(Box::new(ralph.run))) {
         Action::Run(args) => super::run::run(&args, &caller, paint),
         Action::Resume(args) => super::run::resume(&args, &caller, paint),
+        Action::Stop(args) => super::steer::stop(&args, &caller),
+        Action::Hint(args) => super::steer::hint(&args, &caller),
+        Action::Pause(args) => super::steer::pause(&args, &caller),
+        Action::Continue(args) => super::steer::go_on(&args, &caller),
         Action::Status(args) => super::status::run(&args, &caller, paint),
         Action::Tasks(args) => super::tasks::run(&args, &caller),
         Action::Log(args) => super::log::run(&args, &caller, paint),
-        Action::Show(args) => super::show::run(&args, &caller, paint),
+        Action::Show(args) => super::show::run(&args, &caller, (ralph.everywhere.color, paint)),
+        Action::Bisect(args) => super::bisect::run(&args, &caller),
+        Action::Restore(args) => super::restore::run(&args, &caller, paint),
+        Action::Diff(args) => super::diff::run(&args, &caller, ralph.everywhere.color),
         Action::Rebuild(args) => super::rebuild::run(&args, &caller),
         Action::Agents(args) => super::agents::run(&args, &caller),
         Action::Config(args) => super::config::run(&args, &caller),
         Action::Excerpt(args) => super::excerpt::run(&args, &caller),
+        Action::Pack(args) => super::pack::run(&args, &caller),
         Action::Demo(args) => super::demo::run(&args, &caller, paint),
+        Action::Init(args) => super::init::run(&args, &caller),
+        Action::Completions(args) => super::completions::run(&args),
+        Action::Man(args) => super::man::run(&args),
+        Action::Help(args) => super::help_topic::run(&args, grammar(program)),
         Action::PlayScript(args) => super::play_script::run(&args, &caller).map(ExitCode::Played),
     }
 }
@@ -77,7 +89,7 @@ fn paint(color: Color, environment: &Environment) -> Paint {
     if is_wanted { Paint::Colour } else { Paint::Plain }
 }
 
-fn grammar(program: &'static str) -> Command {
+pub(super) fn grammar(program: &'static str) -> Command {
     Ralph::command().bin_name(program)
 }
 
@@ -123,10 +135,13 @@ pub(super) fn pair(text: &str) -> Result<(String, String)> {
 impl SettingArgs {
     /// The layer of the configuration that the flags are. A flag of its own wins over `--set`.
     pub fn flags(&self) -> Flags {
+        // Two flags are a list, as one flag with a comma is.
+        let agents = (!self.agent.is_empty()).then(|| self.agent.join(","));
         let named = [
             ("--max-iterations", "max-iterations", &self.max_iterations),
             ("--model", "model", &self.model),
-            ("--agent", "agent", &self.agent),
+            ("--agent", "agent", &agents),
+            ("--max-wait", "max-wait", &self.max_wait),
             ("--validate", "validation.command", &self.validate),
             ("--timeout", "timeout", &self.timeout),
             ("--idle-timeout", "idle-timeout", &self.idle_timeout),
@@ -144,7 +159,11 @@ impl SettingArgs {
         let named = named
             .into_iter()
             .filter_map(|(flag, key, value)| value.as_ref().map(|value| input(flag, key, value)));
-        Flags { settings: set.chain(named).collect(), agent_command: self.agent_command.clone() }
+        Flags {
+            settings: set.chain(named).collect(),
+            agent_command: self.agent_command.clone(),
+            loop_type: None,
+        }
     }
 }
 
@@ -218,7 +237,17 @@ mod tests {
             ("-n 5 status", "'--max-iterations <N>' cannot stand before 'status'"),
             ("stauts", "'status'"),
             ("show 1 --stdout --json", "cannot be used with"),
-            ("show 0", "0 is not in 1.."),
+            ("show @2", "`@2` is no iteration"),
+            ("show 1 --patch --json", "cannot be used with"),
+            ("diff", "<A>"),
+            ("restore", "<N>"),
+            ("bisect", "<COMMAND>"),
+            ("log --outcome good", "`good` is none of success"),
+            ("log --format taks", "did you mean `task`?"),
+            ("log --grep (", "unclosed group"),
+            ("log --oneline --json", "cannot be used with"),
+            ("restore 3 --undo", "cannot be used with"),
+            ("diff 1 2 --stat --name-only", "cannot be used with"),
             ("show --session x", "`x` is no session id like"),
             ("rebuild --check --all", "cannot be used with"),
             ("log --sessions --failed", "cannot be used with"),

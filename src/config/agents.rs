@@ -116,10 +116,12 @@ pub struct AgentSettings {
     pub command: Option<AgentCommand>,
     pub prompt: Option<PromptMode>,
     pub parser: Option<Parser>,
+    /// Model that this agent is asked to use, whatever `model` says.
+    pub model: Option<String>,
     /// May hold secrets: never to be shown or recorded.
     pub env: BTreeMap<String, String>,
 }
 
 impl AgentSettings {
-    pub(super) const FIELDS: &[&str] = &["command", "prompt", "parser", "env"];
+    pub(super) const FIELDS: &[&str] = &["command", "prompt", "parser", "model", "env"];
 }

@@ -129,6 +129,11 @@ impl Source<'_> {
                         let parser = word(&raw, Parser::ALL).map_err(wrong)?;
                         Value::Text(agent.parser.insert(parser).as_str().to_owned())
                     }
+                    "model" => {
+                        let expected = || Misfit { expected: "text".to_owned(), detail: None };
+                        let model = raw.line().ok_or_else(|| wrong(expected()))?;
+                        Value::Text(agent.model.insert(model.to_owned()).clone())
+                    }
                     "env" => {
                         self.variables(value, &full, &mut agent, &mut contents.settings)?;
                         continue;

@@ -98,9 +98,14 @@ const TIMES: Kind = Kind::Count { least: 0, most: MANY };
 
 /// Every setting, in the order in which they are shown.
 pub const KEYS: &[Key] = &[
-    Key::new("agent", Kind::Names, "none", "Agent to run, or several: the first is used")
-        .or_none()
-        .unset("detected"),
+    Key::new(
+        "agent",
+        Kind::Names,
+        "none",
+        "Agent to run, or several: the next works where a quota is used up",
+    )
+    .or_none()
+    .unset("detected"),
     Key::new("model", Kind::Text, "none", "Model that the agent is asked to use")
         .or_none()
         .unset("the agent's"),
@@ -119,9 +124,14 @@ pub const KEYS: &[Key] = &[
     Key::new("max-cost", Kind::Money, "none", "US dollars after which the loop stops").or_zero(),
     Key::new("max-duration", Kind::Duration, "none", "Time after which the loop starts no further iteration")
         .or_zero(),
-    Key::new("max-wait", Kind::Duration, "6h", "Longest wait for the reset of a usage limit")
-        .or_zero()
-        .later(),
+    Key::new(
+        "max-wait",
+        Kind::Duration,
+        "6h",
+        "Longest wait in a row for an agent that cannot work for a while",
+    )
+    .or_zero()
+    .unset("no wait"),
     Key::new(
         "completion",
         Kind::Word(&["verified", "promise"]),
@@ -157,7 +167,7 @@ pub const KEYS: &[Key] = &[
         .unset("no limit"),
     Key::new("redaction.rules", Kind::Patterns, "none", "Regular expressions of further secrets").or_none(),
     Key::new("redaction.allow", Kind::Patterns, "none", "Regular expressions of what is no secret").or_none(),
-    Key::new("hooks.on-finish", Kind::Text, "none", "Command to run when the loop ends").or_none().later(),
+    Key::new("hooks.on-finish", Kind::Text, "none", "Command to run when a session has ended").or_none(),
     Key::new("capture.<name>", Kind::Pattern, "none", "Regular expression of what to note down")
         .or_none()
         .later(),

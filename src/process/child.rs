@@ -44,6 +44,17 @@ pub struct Limits {
     pub output: u64,
 }
 
+/// What is known of a running child beyond its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pulse {
+    /// Nothing: long silence is not normal.
+    Alive,
+    /// It waits for a child of its own: silence is normal.
+    Busy,
+    /// It does not get on any more, and shall be stopped for this reason.
+    Lost(ExitReason),
+}
+
 /// How a child ended, and what it left running.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
@@ -73,9 +84,9 @@ const ORPHANS: Duration = Duration::from_secs(10);
 const VANISH: Duration = Duration::from_secs(5);
 
 impl Child {
-    /// Runs it to its end, or stops it; then stops what it left behind. `on_tick` is called meanwhile, and once
-    /// more after the end. An error means that its streams cannot be made; all else is in what comes back.
-    pub fn run(&self, interrupt: &Interrupt, on_tick: &mut dyn FnMut()) -> Result<Ended> {
+    /// Runs it to its end, or stops it; then stops what it left behind. `on_tick` is called meanwhile to tell how
+    /// it does, and once more after the end. An error means that its streams cannot be made; all else is in what comes back.
+    pub fn run(&self, interrupt: &Interrupt, on_tick: &mut dyn FnMut() -> Pulse) -> Result<Ended> {
         self.run_with(PATIENCE, interrupt, on_tick)
     }
 
@@ -83,7 +94,7 @@ impl Child {
         &self,
         patience: Patience,
         interrupt: &Interrupt,
-        on_tick: &mut dyn FnMut(),
+        on_tick: &mut dyn FnMut() -> Pulse,
     ) -> Result<Ended> {
         let stdout = stream::create(&self.stdout)?;
         let stderr = stream::create(&self.stderr)?;
@@ -101,18 +112,19 @@ impl Child {
         };
         let mut family = Family::of(&self.marker, &started);
         let mut watch = Watch::new(self.limits, [stdout, stderr]);
+        let mut pulse = Pulse::Alive;
         let (status, reason) = loop {
             if let Some(output) = started.handle().wait_timeout(TICK).context("wait for the child")? {
                 break (Some(output.status), None);
             }
             let reason = match interrupt.signal() {
                 Some(_) => Some(ExitReason::Interrupted),
-                None => watch.exceeded()?,
+                None => watch.exceeded(pulse)?,
             };
             if let Some(reason) = reason {
                 break (stop(&started, &mut family, (reason, patience), interrupt)?, Some(reason));
             }
-            on_tick();
+            pulse = on_tick();
             if watch.is_time_for_orphans() {
                 reap_orphans(&mut family);
             }
@@ -126,7 +138,7 @@ impl Child {
         for (stream, path) in watch.streams.iter().zip([&self.stdout, &self.stderr]) {
             stream::put_back(stream, path)?;
         }
-        on_tick();
+        let _ended = on_tick();
         let code = match reason {
             None | Some(ExitReason::Interrupted) => status.map_or(128 + Signal::KILL.as_raw(), code_of),
             Some(_) => -1,
@@ -234,13 +246,16 @@ impl Watch {
         Self { limits, streams, started: now, grown: (now, 0), orphans: now }
     }
 
-    fn exceeded(&mut self) -> Result<Option<ExitReason>> {
+    fn exceeded(&mut self, pulse: Pulse) -> Result<Option<ExitReason>> {
+        if let Pulse::Lost(reason) = pulse {
+            return Ok(Some(reason));
+        }
         let mut sizes = [0; 2];
         for (size, stream) in sizes.iter_mut().zip(&self.streams) {
             *size = stream.metadata().context("look at the child's output")?.len();
         }
         let total = sizes[0].saturating_add(sizes[1]);
-        if total != self.grown.1 {
+        if total != self.grown.1 || pulse == Pulse::Busy {
             self.grown = (Instant::now(), total);
         }
         let is_idle = self.limits.idle.is_some_and(|idle| self.grown.0.elapsed() >= idle);
@@ -335,7 +350,7 @@ mod tests {
             let mut child = self.shell(script);
             change(&mut child);
             let started = Instant::now();
-            let ended = child.run_with(SHORT, &Interrupt::none(), &mut || {}).unwrap();
+            let ended = child.run_with(SHORT, &Interrupt::none(), &mut || Pulse::Alive).unwrap();
             assert!(started.elapsed() < LONG / 2, "{script}");
             ended
         }
@@ -504,6 +519,7 @@ mod tests {
             if room.read("stdout") == "ready\n" && interrupt.signal().is_none() {
                 interrupt.raise(SIGTERM);
             }
+            Pulse::Alive
         };
         let ended = child.run_with(SHORT, &interrupt, &mut on_tick).unwrap();
         assert_eq!(ended.exit, exit(137, ExitReason::Interrupted));
@@ -518,6 +534,7 @@ mod tests {
             if room.read("stdout") == "ready\n" && interrupt.signal().is_none() {
                 interrupt.raise(SIGINT);
             }
+            Pulse::Alive
         };
         let ended = child.run_with(PATIENCE, &interrupt, &mut on_tick).unwrap();
         assert_eq!(ended.exit, exit(5, ExitReason::Interrupted));
@@ -533,6 +550,7 @@ mod tests {
             if room.read("stdout") == "ready\n" {
                 interrupt.raise_urgent();
             }
+            Pulse::Alive
         };
         let patient = Patience { interrupt: LONG, terminate: LONG };
         let started = Instant::now();
@@ -546,7 +564,7 @@ mod tests {
         let room = Room::new(16);
         let interrupt = Interrupt::none();
         interrupt.raise(SIGINT);
-        let ended = room.shell("touch started").run(&interrupt, &mut || {}).unwrap();
+        let ended = room.shell("touch started").run(&interrupt, &mut || Pulse::Alive).unwrap();
         assert_eq!(ended.exit, exit(130, ExitReason::Interrupted));
         assert!(!room.path("started").exists());
     }
@@ -588,6 +606,7 @@ mod tests {
             if room.read("stdout") == "question\n" && !answered.replace(true) {
                 fs::write(room.path("answer"), "").unwrap();
             }
+            Pulse::Alive
         };
         let child = room.shell("echo question; until [ -e answer ]; do sleep 0.01; done");
         assert_eq!(child.run(&Interrupt::none(), &mut on_tick).unwrap().exit, exit(0, None));
@@ -595,6 +614,25 @@ mod tests {
     }
 
     #[cfg(target_os = "linux")]
+    #[test]
+    fn silence_counts_only_while_no_tool_runs() {
+        let room = Room::new(25);
+        let mut child = room.shell("sleep 0.5");
+        child.limits.idle = Some(Duration::from_millis(100));
+        let run = |pulse: Pulse| child.run_with(SHORT, &Interrupt::none(), &mut || pulse).unwrap().exit;
+        assert_eq!(run(Pulse::Busy), exit(0, None));
+        assert_eq!(run(Pulse::Alive), exit(-1, ExitReason::IdleTimeout));
+    }
+
+    #[test]
+    fn who_is_lost_is_stopped_for_that() {
+        let room = Room::new(26);
+        let child = room.shell("sleep 300");
+        let mut lost = || Pulse::Lost(ExitReason::ErrorLoop);
+        let ended = child.run_with(SHORT, &Interrupt::none(), &mut lost).unwrap();
+        assert_eq!(ended.exit, exit(-1, ExitReason::ErrorLoop));
+    }
+
     #[test]
     fn a_sweep_stops_the_marked_and_leaves_other_sessions_alone() {
         let (dead, other) = (Room::new(22), Room::new(23));

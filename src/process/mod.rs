@@ -1,6 +1,7 @@
 //! Children: every program that we start is started, fed, watched and stopped here.
 
 mod child;
+mod detached;
 mod family;
 mod interrupt;
 mod replace;
@@ -15,7 +16,8 @@ mod portable;
 use portable as system;
 mod tool;
 
-pub use child::{Child, Ended, Limits};
+pub use child::{Child, Ended, Limits, Pulse};
+pub use detached::Detached;
 pub use family::{Marker, sweep};
 pub use interrupt::Interrupt;
 pub use replace::replace;

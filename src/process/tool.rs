@@ -104,6 +104,23 @@ impl Tool {
         Self::new("git", directory)
     }
 
+    /// A command of the user's, in their language and through their shell, outside of any git command.
+    pub fn shell(command: &str, directory: &Utf8Path) -> Self {
+        let mut tool = Self::new("sh", directory).args(["-c", command]);
+        tool.environment = LOCAL_GIT_VARIABLES.iter().map(|name| ((*name).into(), None)).collect();
+        tool
+    }
+
+    /// The git program as the user would call it, talking to the user in the user's language.
+    pub fn git_for_user(directory: &Utf8Path) -> Self {
+        Self { environment: Vec::new(), ..Self::new("git", directory) }
+    }
+
+    #[must_use]
+    pub fn in_directory(self, directory: &Utf8Path) -> Self {
+        Self { directory: directory.as_os_str().to_owned(), ..self }
+    }
+
     #[must_use]
     pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
         self.arguments.push(argument.into());
@@ -159,14 +176,33 @@ impl Tool {
         Ok(Captured { code: super::code_of(output.status), stdout: output.stdout, stderr: output.stderr })
     }
 
+    /// Runs it with our own terminal and streams, and gives its exit code, or 128+n for signal n.
+    pub fn hand_over(self) -> Result<i32> {
+        let words = self.to_string();
+        let mut expression = duct::cmd(self.program, self.arguments).dir(self.directory).unchecked();
+        for (name, value) in self.environment.into_iter().rev() {
+            expression = match value {
+                Some(value) => expression.env(name, value),
+                None => expression.env_remove(name),
+            };
+        }
+        let output = expression.run().with_context(|| format!("run `{words}`"))?;
+        Ok(super::code_of(output.status))
+    }
+
     /// Runs to the end and gives stdout; a failing exit code is an error that quotes the tool's complaint.
     pub fn read(self) -> Result<Vec<u8>> {
+        Ok(self.read_all()?.0)
+    }
+
+    /// As [`Tool::read`], with what it complained about all the same.
+    pub fn read_all(self) -> Result<(Vec<u8>, Vec<u8>)> {
         let words = self.to_string();
         let captured = self.run()?;
         if !captured.is_success() {
             bail!("`{words}`: {}", captured.complaint());
         }
-        Ok(captured.stdout)
+        Ok((captured.stdout, captured.stderr))
     }
 
     /// As [`Tool::read`], as one trimmed line of text.

@@ -105,6 +105,7 @@ fn in_words(reason: ExitReason) -> &'static str {
         ExitReason::Timeout => "timed out",
         ExitReason::IdleTimeout => "wrote nothing for too long",
         ExitReason::OutputLimit => "wrote too much",
+        ExitReason::ErrorLoop => "met one error after the other",
         ExitReason::StartFailed => "could not start",
         ExitReason::Interrupted => "was interrupted",
     }

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::{
-    Exit, Exits, Iteration, ObjectId, Outcome, Session, SessionId, Task, TaskCounts, Timestamp, Tokens,
+    Exit, Exits, FailureClass, Iteration, ObjectId, Outcome, Session, SessionId, Task, TaskCounts, Timestamp,
+    Tokens, Waiting,
 };
 
 /// One thing that happened. As NDJSON: `type` and the fields of the variant.
@@ -15,6 +16,9 @@ pub enum Event {
         feature: String,
         agent: String,
         max_iterations: u32,
+        loop_type: String,
+        /// The file that the loop is about.
+        artifact: String,
         tasks: TaskCounts,
         is_resumed: bool,
     },
@@ -24,6 +28,9 @@ pub enum Event {
         task: Task,
         /// Which try of this task in this session, from 1.
         attempt: u32,
+        agent: String,
+        /// What the user wanted to be in its prompt.
+        hints: Vec<String>,
         started_at: Timestamp,
     },
     AgentEvent {
@@ -48,12 +55,34 @@ pub enum Event {
         #[serde(skip)]
         record: Box<Iteration>,
     },
+    /// The user wants it to pause.
+    Paused { session: SessionId },
+    /// The user lets it go on, or stops it.
+    Continued { session: SessionId },
+    /// Nobody can work until then.
+    Waiting {
+        session: SessionId,
+        #[serde(flatten)]
+        waiting: Waiting,
+        seconds: u64,
+    },
+    /// Another agent works from here on.
+    AgentChanged {
+        session: SessionId,
+        from: String,
+        to: String,
+        /// Why the one before cannot; null where it is back.
+        failure_class: Option<FailureClass>,
+    },
     /// Something the user should know that stops nothing.
     Warning { message: String },
     SessionEnded {
         #[serde(flatten)]
         session: Box<Session>,
         commit: ObjectId,
+        /// More of why it ended, and what to do about it.
+        why: Option<String>,
+        hint: Option<String>,
         /// Boxes that Markdown does not know, which nobody will tick.
         unrecognised: Vec<String>,
     },

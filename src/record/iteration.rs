@@ -136,6 +136,13 @@ pub struct AgentRun {
     pub leftovers: Vec<String>,
 }
 
+impl AgentRun {
+    /// Whether a limit or a failure of its provider cut it short, of which the task knows nothing.
+    pub fn is_cut(&self) -> bool {
+        !self.is_good && self.failure_class.is_some_and(FailureClass::is_passing)
+    }
+}
+
 /// How the project's own check went. Its streams are in the spool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Validation {
@@ -187,6 +194,12 @@ pub struct Iteration {
     pub phase: Option<String>,
     pub outcome: Outcome,
     pub failure_class: Option<FailureClass>,
+    /// The agent's own words for that failure, on one line.
+    #[serde(default)]
+    pub error: Option<String>,
+    /// When the agent can be used again, where it ran into a limit and told.
+    #[serde(default)]
+    pub resets_at: Option<Timestamp>,
     pub claims: Claims,
     pub false_claim: Vec<Claim>,
     /// The tasks that this iteration brought from open to done.
@@ -225,6 +238,11 @@ pub struct Iteration {
 }
 
 impl Iteration {
+    /// Whether it counts: an agent had its turn. A skip had none, and one that was cut short gets it again.
+    pub fn is_run(&self) -> bool {
+        is_run(self.outcome, self.failure_class)
+    }
+
     /// What happened, in a few words: `T004 failed (cargo test exited 101)`.
     pub fn story(&self) -> String {
         let task = self.task.as_deref().unwrap_or("no task");
@@ -233,10 +251,14 @@ impl Iteration {
                 1 => format!("{task} done"),
                 _ => format!("{} done", self.closed.join(", ")),
             },
+            Outcome::Success if self.closed.is_empty() => format!("{task} done"),
             Outcome::Success => format!("{task} still open, {} done", self.closed.join(", ")),
             Outcome::Failure => format!("{task} failed ({})", self.cause()),
             Outcome::Skipped => format!("{task} skipped"),
-            Outcome::Interrupted => format!("{task} interrupted"),
+            Outcome::Interrupted => match self.failure_class.filter(|class| class.is_passing()) {
+                Some(class) => format!("{task} cut short ({class})"),
+                None => format!("{task} interrupted"),
+            },
         }
     }
 
@@ -246,6 +268,7 @@ impl Iteration {
             (Some(ExitReason::Timeout), -1) => format!("{who} timed out"),
             (Some(ExitReason::IdleTimeout), -1) => format!("{who} fell silent"),
             (Some(ExitReason::OutputLimit), -1) => format!("{who} wrote too much"),
+            (Some(ExitReason::ErrorLoop), -1) => format!("{who} met one error after the other"),
             (Some(ExitReason::StartFailed), -1) => format!("{who} could not be started"),
             _ => format!("{who} exited {code}"),
         };
@@ -260,6 +283,15 @@ impl Iteration {
             Some(code) if code != 0 => ended(&short_command(command), code),
             _ => "its box is still open".to_owned(),
         }
+    }
+}
+
+/// Whether a record of an iteration counts as a run of the agent.
+pub fn is_run(outcome: Outcome, class: Option<FailureClass>) -> bool {
+    match outcome {
+        Outcome::Success | Outcome::Failure => true,
+        Outcome::Skipped => false,
+        Outcome::Interrupted => !class.is_some_and(FailureClass::is_passing),
     }
 }
 

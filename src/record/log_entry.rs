@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::{
-    Durations, Exits, Limit, ObjectId, Outcome, SessionId, Status, StopReason, TaskCounts, TaskName,
-    Timestamp, Tokens,
+    Durations, Exits, FailureClass, Limit, ObjectId, Outcome, SessionId, Status, StopReason, TaskCounts,
+    TaskName, Timestamp, Tokens,
 };
 
 /// What a commit on a session's ref records.
@@ -46,6 +46,7 @@ pub struct LogEntry {
     pub task: Option<TaskName>,
     pub phase: Option<String>,
     pub outcome: Option<Outcome>,
+    pub failure_class: Option<FailureClass>,
     pub started_at: Timestamp,
     pub ended_at: Timestamp,
     pub exit: Exits,
@@ -78,5 +79,12 @@ pub struct TrailerCounts {
 impl From<TaskCounts> for TrailerCounts {
     fn from(counts: TaskCounts) -> Self {
         Self { tasks_done: counts.done, tasks_open: counts.open }
+    }
+}
+
+impl LogEntry {
+    /// Whether it is an iteration that counts: neither a skip nor one that was cut short.
+    pub fn is_run(&self) -> bool {
+        self.outcome.is_some_and(|outcome| super::iteration::is_run(outcome, self.failure_class))
     }
 }

@@ -3,6 +3,7 @@
 mod event;
 mod ids;
 mod iteration;
+mod iteration_name;
 mod log_entry;
 mod nearest;
 mod outcome;
@@ -10,13 +11,15 @@ mod refusal;
 mod session;
 mod task;
 mod timestamp;
+mod waiting;
 
 pub use event::{AgentEvent, Event};
 pub use ids::{ObjectId, SessionId};
 pub use iteration::{
     AgentRun, Claim, Claims, Durations, Exits, Iteration, LeftOut, RedactionCount, Tokens, ToolCall,
-    ToolKind, Validation, summary,
+    ToolKind, Validation, is_run, summary,
 };
+pub use iteration_name::{IterationName, SessionName, Which};
 pub use log_entry::{LogEntry, RecordKind};
 pub use nearest::nearest;
 pub use outcome::{ArtifactStatus, Exit, ExitReason, FailureClass, Limit, Outcome, Status, StopReason};
@@ -24,6 +27,7 @@ pub use refusal::Refusal;
 pub use session::{Artifact, Session};
 pub use task::{Task, TaskCounts, TaskName};
 pub use timestamp::Timestamp;
+pub use waiting::Waiting;
 
 /// Version of the JSON shapes and trailers that this program writes; `Ralph-Schema` in every commit of ours.
 pub const SCHEMA: u32 = 1;

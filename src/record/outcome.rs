@@ -100,9 +100,17 @@ pub enum Limit {
     Tokens,
     Cost,
     Duration,
+    /// All agents are out for longer than the user wants to wait.
+    Wait,
 }
 
-words!(Limit { Iterations = "iterations", Tokens = "tokens", Cost = "cost", Duration = "duration" });
+words!(Limit {
+    Iterations = "iterations",
+    Tokens = "tokens",
+    Cost = "cost",
+    Duration = "duration",
+    Wait = "wait",
+});
 
 /// Where a session stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -134,6 +142,8 @@ pub enum ExitReason {
     IdleTimeout,
     /// One of its streams grew past the limit.
     OutputLimit,
+    /// It met one error after the other, and did not give up by itself.
+    ErrorLoop,
     /// It could not be started; its stderr says why.
     StartFailed,
     /// The user stopped the session.
@@ -144,6 +154,7 @@ words!(ExitReason {
     Timeout = "timeout",
     IdleTimeout = "idle_timeout",
     OutputLimit = "output_limit",
+    ErrorLoop = "error_loop",
     StartFailed = "start_failed",
     Interrupted = "interrupted",
 });
@@ -200,7 +211,15 @@ words!(FailureClass {
 impl FailureClass {
     /// Whether trying again cannot help, so that the session should stop at once.
     pub fn is_unusable(self) -> bool {
-        matches!(self, Self::Auth | Self::Billing | Self::Model | Self::Refused | Self::NotInstalled)
+        matches!(
+            self,
+            Self::Auth | Self::Billing | Self::Model | Self::Context | Self::Refused | Self::NotInstalled
+        )
+    }
+
+    /// Whether it passes by itself, so that waiting helps. It is no failure of the task's.
+    pub fn is_passing(self) -> bool {
+        matches!(self, Self::Quota | Self::RateLimit | Self::Overloaded | Self::Network)
     }
 }
 

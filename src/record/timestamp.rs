@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,12 @@ impl Timestamp {
 
     pub fn seconds(self) -> i64 {
         self.0
+    }
+
+    /// So much later, in whole seconds.
+    #[must_use]
+    pub fn plus(self, time: Duration) -> Self {
+        Self::from_seconds(self.0.saturating_add(i64::try_from(time.as_secs()).unwrap_or(i64::MAX)))
     }
 
     fn utc(self) -> OffsetDateTime {

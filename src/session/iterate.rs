@@ -1,26 +1,24 @@
 //! One iteration, from an open task to a record: prompt, agent, validation, judgement, record.
 
+use std::io::ErrorKind;
+
 use anyhow::{Context, Result};
-use camino::Utf8Path;
 
 use crate::agent::{Turn, final_message};
-use crate::progress::{Cut, IterationContext, journal};
+use crate::progress::{IterationContext, journal};
 use crate::record::{
-    AgentRun, Claims, Durations, Event, ExitReason, Exits, Iteration, LogEntry, ObjectId, Outcome, SCHEMA,
-    Session, Task, TaskCounts, Timestamp, Tokens, Validation,
+    AgentRun, Claims, Durations, Event, ExitReason, Exits, FailureClass, Iteration, ObjectId, Outcome,
+    SCHEMA, Session, Task, TaskCounts, Timestamp, Tokens, Validation,
 };
-use crate::store::{Begin, Slot, Store, names};
+use crate::store::{Begin, Slot, names};
 use crate::tasks::{Item, Mark, TaskList, set_marks};
 use crate::validate::{self, Bench};
 
 use super::judge::{self, Evidence, Verdict};
 use super::prompting::Failures;
 use super::recorder::Taken;
-use super::window::Window;
-use super::{Running, Untick, add_totals, remember};
-
-/// How much of the end of a recorded stream is read when a session is taken up again, in bytes.
-const TAIL: usize = 1 << 20;
+use super::told::live_context;
+use super::{Prompting, Running, Untick, Until, add_totals, remember};
 
 /// What came of an iteration, by the engine's own measure.
 struct Measured<'a> {
@@ -35,25 +33,35 @@ impl Running<'_> {
     pub(super) fn iterate(&mut self, tasks: &TaskList, task: &Task) -> Result<Iteration> {
         let number = self.next;
         let slot = self.spool.slot(&number.to_string());
-        let begin = self.begin_iteration(task, number)?;
-        let prompt = self.prompt(tasks, task, number)?;
-        let tasks_bytes = std::fs::read(&self.plan.feature.tasks_path).context("read the task list")?;
+        let begin = Begin { hints: self.hints(), ..self.begin_iteration(task, number)? };
+        let prompt = self.prompt(tasks, task, &begin)?;
+        let tasks_bytes = match std::fs::read(&self.plan.feature.tasks_path) {
+            Err(error) if error.kind() == ErrorKind::NotFound && self.plan.job.until == Until::Validation => {
+                Vec::new()
+            }
+            read => read.context("read the task list")?,
+        };
         slot.begin(&begin, &prompt, &tasks_bytes)?;
+        self.hints_are_taken();
         (self.say)(&Event::IterationStarted {
             session: self.session.id.clone(),
             iteration: number,
             task: task.clone(),
             attempt: begin.attempt,
+            agent: begin.agent.clone(),
+            hints: begin.hints.clone(),
             started_at: begin.started_at,
         });
 
         let environment = self.environment(task, &begin);
         let run = self.run_agent(&slot, number, &environment)?;
+        self.ran(&run);
         self.mend_spool(&slot, &begin, &prompt, &tasks_bytes)?;
         let is_stopped = run.exit.reason == Some(ExitReason::Interrupted);
-        let is_started = run.exit.reason != Some(ExitReason::StartFailed);
-        let validation =
-            if is_stopped || !is_started { None } else { self.validate(&slot, number, &environment)? };
+        // What an agent left that could not work, or not to its end, is nothing to be judged.
+        let is_worth_it =
+            !is_stopped && !run.is_cut() && !run.failure_class.is_some_and(FailureClass::is_unusable);
+        let validation = if is_worth_it { self.validate(&slot, number, &environment)? } else { None };
         self.mend_spool(&slot, &begin, &prompt, &tasks_bytes)?;
 
         let leftovers =
@@ -64,7 +72,7 @@ impl Running<'_> {
         }
 
         let before = TaskList::parse(&tasks_bytes)?;
-        let after = match TaskList::read(&self.plan.feature.tasks_path) {
+        let after = match self.plan.job.read_tasks(self.plan.feature) {
             Ok(after) => after,
             Err(error) => {
                 self.warn(format!("the task list cannot be read after the agent's run: {error:#}"));
@@ -79,6 +87,7 @@ impl Running<'_> {
             validation: validation.as_ref(),
             is_promised,
             completion: self.plan.completion,
+            is_made: self.plan.job.is_made(),
         });
         self.open_again(&slot, &verdict)?;
         self.is_promised = verdict.is_complete;
@@ -91,6 +100,7 @@ impl Running<'_> {
             ended_at,
         )?;
         let context = live_context(&slot, &iteration, &run.final_text, &self.plan.project_root)?;
+        let context = context.map(|context| self.without_secrets(context));
         let mut excerpt = String::new();
         if let Some(context) = context.as_ref().filter(|_| iteration.outcome == Outcome::Failure) {
             let told = context.told(self.plan.choice, self.plan.excerpt_chars);
@@ -99,6 +109,7 @@ impl Running<'_> {
         let entry = journal::entry(&iteration, &excerpt);
         let commit = self.recorder.iteration(&slot, &iteration, &entry)?;
         self.recorded(&iteration, commit);
+        self.hints_were_in(&iteration);
         remember(self.plan.progress.as_mut(), context);
         Ok(iteration)
     }
@@ -121,7 +132,20 @@ impl Running<'_> {
         Ok(())
     }
 
-    fn begin_iteration(&self, task: &Task, iteration: u32) -> Result<Begin> {
+    /// Excerpts are cut from what the record has: a cut may take away by what a secret would be known.
+    fn without_secrets(&self, context: IterationContext) -> IterationContext {
+        let redacted = |text: &str| self.recorder.redactor().redact_text(text).0;
+        IterationContext { stdout: redacted(&context.stdout), stderr: redacted(&context.stderr), ..context }
+    }
+
+    fn begin_iteration(&mut self, task: &Task, iteration: u32) -> Result<Begin> {
+        let agent_version = match self.current {
+            0 => self.session.agent_version.clone(),
+            place => {
+                let agent = self.plan.agents[place].agent;
+                self.versions.entry(place).or_insert_with(|| agent.version()).clone()
+            }
+        };
         Ok(Begin {
             iteration,
             task: task.clone(),
@@ -129,20 +153,22 @@ impl Running<'_> {
             started_at: self.plan.clock.now(),
             branch: self.plan.store.branch()?,
             head_before: self.plan.store.head()?,
-            agent: self.session.agent.clone(),
-            agent_version: self.session.agent_version.clone(),
-            model: self.plan.model.clone(),
+            agent: self.candidate().agent.name().to_owned(),
+            agent_version,
+            model: self.candidate().model.clone(),
             validation_command: self.plan.validation_command.clone(),
             hints: Vec::new(),
+            tips: self.recorder.tips(),
         })
     }
 
-    fn prompt(&self, tasks: &TaskList, task: &Task, iteration: u32) -> Result<String> {
+    fn prompt(&self, tasks: &TaskList, task: &Task, begin: &Begin) -> Result<String> {
+        let prompting = Prompting { hints: begin.hints.clone(), ..self.plan.prompting() };
         let failures = Failures {
             of_task: self.history.failures_in_a_row(&task.name),
             of_one_cause: self.history.same_failures_in_a_row(),
         };
-        self.plan.prompting().prompt(tasks, task, iteration, failures)
+        prompting.prompt(tasks, task, begin.iteration, failures)
     }
 
     fn environment(&self, task: &Task, begin: &Begin) -> Vec<(String, String)> {
@@ -172,15 +198,15 @@ impl Running<'_> {
             stderr: &slot.path(names::AGENT_STDERR),
             directory: &self.plan.project_root,
             environment,
-            limits: self.plan.agent_limits,
+            limits: self.candidate().limits,
             marker: &self.marker()?,
             clock: self.plan.clock,
         };
+        let agent = self.plan.agents[self.current].agent;
         let say = &mut *self.say;
-        self.plan
-            .agent
+        agent
             .run(&turn, self.plan.interrupt, &mut |event| say(&Event::AgentEvent { iteration, event }))
-            .with_context(|| format!("run the agent {}", self.plan.agent.name()))
+            .with_context(|| format!("run the agent {}", agent.name()))
     }
 
     fn validate(
@@ -250,6 +276,8 @@ impl Running<'_> {
         let mut iteration = opened(begin, &self.session, ended_at, self.counts(), self.plan.store.head()?);
         iteration.outcome = verdict.outcome;
         iteration.failure_class = run.failure_class;
+        iteration.error.clone_from(&run.error);
+        iteration.resets_at = run.resets_at.filter(|_| !run.is_good);
         iteration.claims = verdict.claims;
         iteration.false_claim = verdict.false_claim;
         iteration.closed = verdict.closed;
@@ -327,6 +355,8 @@ pub(super) fn opened(
         phase: begin.task.phase,
         outcome: Outcome::Interrupted,
         failure_class: None,
+        error: None,
+        resets_at: None,
         claims: Claims::default(),
         false_claim: Vec::new(),
         closed: Vec::new(),
@@ -356,76 +386,5 @@ pub(super) fn opened(
         hints: begin.hints,
         tasks_done: counts.done,
         tasks_open: counts.open,
-    }
-}
-
-/// What the next prompt should know of an iteration: the end of the validation's streams, or of the agent's words.
-/// None where nothing ran to its end.
-fn context_from(
-    iteration: &Iteration,
-    directory: &Utf8Path,
-    read: &mut dyn FnMut(&str) -> Result<Window>,
-) -> Result<Option<IterationContext>> {
-    let is_validated = iteration.exit.validation.is_some();
-    let (exit_code, duration_ms) = if is_validated {
-        (iteration.exit.validation, iteration.duration_ms.validation)
-    } else {
-        (iteration.exit.agent, iteration.duration_ms.agent)
-    };
-    let (Some(exit_code), true) = (exit_code, iteration.outcome != Outcome::Interrupted) else {
-        return Ok(None);
-    };
-    let (stdout, stderr) = if is_validated {
-        (read("validation/stdout")?, read("validation/stderr")?)
-    } else {
-        (read("agent/stdout")?, read("agent/stderr")?)
-    };
-    Ok(Some(IterationContext {
-        iteration: iteration.iteration,
-        validation_command: iteration.validation_command.clone().filter(|_| is_validated),
-        exit_code,
-        exit_reason: iteration.exit_reason,
-        cut: Cut::of(stdout.is_cut, stderr.is_cut),
-        directory: directory.to_string(),
-        stdout: stdout.text,
-        stderr: stderr.text,
-        duration_ms: duration_ms.unwrap_or_default(),
-        files_changed: iteration.files_changed.clone(),
-    }))
-}
-
-/// From the spool, right after the iteration.
-fn live_context(
-    slot: &Slot,
-    iteration: &Iteration,
-    final_text: &str,
-    directory: &Utf8Path,
-) -> Result<Option<IterationContext>> {
-    context_from(iteration, directory, &mut |path| match path {
-        "validation/stdout" => window_of(&slot.path(names::VALIDATION_STDOUT)),
-        "validation/stderr" => window_of(&slot.path(names::VALIDATION_STDERR)),
-        "agent/stdout" => Ok(Window::whole(final_text.as_bytes())),
-        _ => Ok(Window::default()),
-    })
-}
-
-/// From the record, when a session is taken up again.
-pub(super) fn context_of(
-    store: &Store,
-    entry: &LogEntry,
-    iteration: &Iteration,
-    directory: &Utf8Path,
-) -> Result<Option<IterationContext>> {
-    context_from(iteration, directory, &mut |path| {
-        let (bytes, is_cut) = store.tail(&entry.commit, path, TAIL)?;
-        Ok(Window::tail(&bytes, is_cut))
-    })
-}
-
-fn window_of(path: &Utf8Path) -> Result<Window> {
-    match std::fs::File::open(path) {
-        Ok(file) => Window::of_file(file).with_context(|| format!("read {path}")),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Window::default()),
-        Err(error) => Err(error).with_context(|| format!("read {path}")),
     }
 }

@@ -2,14 +2,23 @@
 //!
 //! The only place that puts effects in order. It says what happens through a closure and never names a screen.
 
+mod begin;
 mod decide;
 mod iterate;
+mod job;
 mod judge;
 mod progress_file;
 mod prompting;
 mod recorder;
 mod recover;
+mod restore;
+mod roster;
+mod steering;
+mod told;
+mod waiting;
 mod window;
+
+use std::collections::BTreeMap;
 
 use anyhow::Result;
 use camino::Utf8Path;
@@ -23,28 +32,31 @@ use crate::process::{Interrupt, Limits as ChildLimits, Marker};
 use crate::progress::{Choice, IterationContext, ProgressStrategy};
 use crate::prompt::Template;
 use crate::record::{
-    Artifact, ArtifactStatus, Durations, Event, Limit, Refusal, SCHEMA, Session, SessionId, Status,
-    StopReason, TaskCounts, TaskName, Tokens,
+    ArtifactStatus, Event, FailureClass, Limit, Refusal, Session, SessionId, Status, StopReason, TaskCounts,
+    TaskName,
 };
-use crate::redact::Redactor;
-use crate::store::{Holder, LoopLock, Place, SessionLog, SessionRefs, Spool, Store};
+use crate::store::{Control, LoopLock, SessionRefs, Spool, Store};
 use crate::tasks::TaskList;
-use crate::worktree::WorkTree;
 
-use decide::{Bounds, Decision};
+use decide::{Bounds, Decision, Wanted};
 use recorder::Recorder;
+use roster::Roster;
+use steering::{Hints, Lookout};
+use waiting::Before;
 
+pub use job::{Job, Until};
 pub use prompting::Prompting;
 pub use recover::{expected_progress, rebuilt_of_all};
+pub use restore::{Force, Intent, Left, Planned, Restore, Target, Why};
 pub use window::Window;
 
 /// Everything that is decided before a session starts.
 pub struct Plan<'a> {
     pub store: &'a Store,
     pub feature: &'a Feature,
-    pub agent: &'a dyn Agent,
-    pub agent_limits: ChildLimits,
-    pub model: Option<String>,
+    pub job: Job,
+    /// Who works: the first, and where it cannot, those behind it. Never empty.
+    pub agents: Vec<Candidate<'a>>,
     pub template: Template,
     pub validation_command: Option<String>,
     pub validation_limits: ChildLimits,
@@ -75,14 +87,23 @@ pub struct Plan<'a> {
     pub interrupt: &'a Interrupt,
 }
 
+/// An agent that may get a turn, and what is particular to it.
+pub struct Candidate<'a> {
+    pub agent: &'a dyn Agent,
+    pub limits: ChildLimits,
+    pub model: Option<String>,
+}
+
 impl Plan<'_> {
     fn prompting(&self) -> Prompting<'_> {
         Prompting {
             feature: self.feature,
             template: &self.template,
+            job: &self.job,
             max_iterations: self.limits.max_iterations,
             validation_command: self.validation_command.as_deref(),
             progress: self.progress.as_ref(),
+            hints: Vec::new(),
         }
     }
 }
@@ -98,6 +119,8 @@ pub struct Limits {
     pub max_tokens: Option<u64>,
     pub max_cost: Option<f64>,
     pub max_duration: Option<std::time::Duration>,
+    /// Longest wait in a row for an agent that cannot be used; none where the loop shall not wait.
+    pub max_wait: Option<std::time::Duration>,
 }
 
 /// What makes a session complete.
@@ -135,8 +158,8 @@ pub enum Finish {
 pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
     let mut lock = LoopLock::take(plan.store.repository())?;
     recover::recover(&plan, say)?;
-    let tasks = TaskList::read(&plan.feature.tasks_path)?;
-    if is_done(&tasks, plan.only.as_ref()) {
+    let tasks = plan.job.read_tasks(plan.feature)?;
+    if plan.job.until == Until::Tasks && is_done(&tasks, plan.only.as_ref()) {
         if plan.resume.take().is_some() {
             // Nothing is taken up after all: what was left open for it comes to its end.
             recover::recover(&plan, say)?;
@@ -144,8 +167,8 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
         return Ok(Finish::AllDone(tasks.counts()));
     }
     let mut running = Running::begin(plan, &tasks, &mut lock, say)?;
-    let (reason, limit) = running.turns()?;
-    let session = running.end(reason, limit)?;
+    let ending = running.turns()?;
+    let session = running.end(ending)?;
     drop(lock);
     Ok(Finish::Ended(Box::new(session)))
 }
@@ -211,72 +234,45 @@ pub(super) struct Running<'a> {
     /// Whether the agent promised that all is done, and that is enough by the configuration.
     pub is_promised: bool,
     started: crate::clock::Stopwatch,
+    roster: Roster,
+    /// Whose turn it is, by its place among the agents of the plan.
+    current: usize,
+    /// What the agents behind the first say of their versions, once they were asked.
+    versions: BTreeMap<usize, Option<String>>,
+    control: Control,
+    hints: Hints,
+    /// Ends with the session.
+    _lookout: Lookout,
 }
 
-impl<'a> Running<'a> {
-    fn begin(
-        mut plan: Plan<'a>,
-        tasks: &TaskList,
-        lock: &'a mut LoopLock,
-        say: &'a mut dyn FnMut(&Event),
-    ) -> Result<Self> {
-        let started_at = plan.clock.now();
-        let earlier = match &plan.resume {
-            Some(refs) => plan.store.session(refs)?,
-            None => None,
-        };
-        let id = if let Some(log) = &earlier {
-            log.id().clone()
-        } else {
-            // The latest session is the one whose id sorts last.
-            let id = SessionId::new(started_at, salt(plan.clock));
-            plan.store.newest_session()?.into_iter().fold(id, |id, newest| id.behind(&newest))
-        };
-        lock.name_holder(&Holder {
-            session: id.clone(),
-            pid: std::process::id(),
-            host: plan.host.clone(),
-            started_at,
-        })?;
-        let mut session = new_session(&plan, &id, tasks, started_at)?;
-        let mut history = History::default();
-        let mut next = 1;
-        if let Some(log) = &earlier {
-            next = take_up(&mut plan, log, &mut session, &mut history)?;
-        }
-        let redactor = Redactor::new(&plan.redaction_rules, &plan.redaction_allow)?;
-        let session = recorder::redacted(&redactor, &session)?;
-        let place = place(&plan, &session);
-        let spool = Spool::create(plan.store.repository(), &place)?;
-        let mut recorder = Recorder::new(plan.store, place, redactor, spool.clone())?;
-        match &earlier {
-            None => recorder.start(&session, &plan.feature.name, plan.clock)?,
-            Some(log) => recorder.resume(log, &session, plan.clock)?,
-        };
-        plan.store.note_last_written(&session.feature, &session.id)?;
-        say(&Event::SessionStarted {
-            session: id,
-            feature: session.feature.clone(),
-            agent: session.agent.clone(),
-            max_iterations: session.max_iterations,
-            tasks: tasks.counts(),
-            is_resumed: earlier.is_some(),
-        });
-        let started = plan.clock.stopwatch();
-        Ok(Self { plan, session, recorder, lock, spool, history, next, say, is_promised: false, started })
-    }
+/// Why a session ends.
+#[derive(Debug)]
+struct Ending {
+    reason: StopReason,
+    limit: Option<Limit>,
+    /// More of it, for people.
+    why: Option<String>,
+    hint: Option<String>,
+}
 
+impl Ending {
+    fn of(reason: StopReason) -> Self {
+        Self { reason, limit: None, why: None, hint: None }
+    }
+}
+
+impl Running<'_> {
     /// Iterates until a stop reason.
-    fn turns(&mut self) -> Result<(StopReason, Option<Limit>)> {
+    fn turns(&mut self) -> Result<Ending> {
         loop {
             if self.plan.interrupt.signal().is_some() {
-                return Ok((StopReason::Interrupted, None));
+                return Ok(Ending::of(StopReason::Interrupted));
             }
-            let tasks = match TaskList::read(&self.plan.feature.tasks_path) {
+            let tasks = match self.plan.job.read_tasks(self.plan.feature) {
                 Ok(tasks) => tasks,
                 Err(error) => {
                     self.warn(format!("the task list cannot be read any more: {error:#}"));
-                    return Ok((StopReason::Stuck, None));
+                    return Ok(Ending::of(StopReason::Stuck));
                 }
             };
             let bounds = Bounds {
@@ -287,34 +283,62 @@ impl<'a> Running<'a> {
                 is_validated: self.plan.validation_command.is_some(),
                 is_promised: self.is_promised,
             };
-            let item = match decide::decide(&tasks, &self.history, &bounds, self.plan.only.as_ref()) {
-                Decision::Go(item) => item,
+            let wanted = match (self.plan.job.task(), &self.plan.only) {
+                (Some(task), _) => Wanted::This(task),
+                (None, Some(name)) => Wanted::Only(name),
+                (None, None) => Wanted::All,
+            };
+            let task = match decide::decide(&tasks, &self.history, &bounds, wanted) {
+                Decision::Go(task) => task,
                 Decision::Stop { reason, limit, why } => {
                     for line in why {
                         self.warn(line);
                     }
-                    return Ok((reason, limit));
+                    return Ok(Ending { limit, ..Ending::of(reason) });
                 }
             };
-            let task = item.to_task();
-            let iteration = self.iterate(&tasks, &task)?;
-            if iteration.failure_class.is_some_and(crate::record::FailureClass::is_unusable) {
-                return Ok((StopReason::AgentUnusable, None));
+            match self.heed_wishes().unwrap_or_else(|| self.before_turn()) {
+                Before::Turn => {}
+                Before::Again => continue,
+                Before::Stop(ending) => return Ok(ending),
             }
-            if self.history.failures_in_a_row(&task.name) >= self.plan.limits.skip_after {
+            let iteration = self.iterate(&tasks, &task)?;
+            if let Some(class) = iteration.failure_class.filter(|class| class.is_unusable()) {
+                return Ok(self.unusable(class, iteration.error));
+            }
+            let failures = self.history.failures_in_a_row(&task.name);
+            if self.plan.job.until == Until::Tasks && failures >= self.plan.limits.skip_after {
                 self.skip(&task)?;
             }
         }
     }
 
-    fn end(mut self, reason: StopReason, limit: Option<Limit>) -> Result<Session> {
-        let tasks = TaskList::read(&self.plan.feature.tasks_path).ok();
+    fn unusable(&self, class: FailureClass, words: Option<String>) -> Ending {
+        let agent = self.candidate().agent;
+        let words = words.map_or(String::new(), |words| format!(": {words}"));
+        Ending {
+            why: Some(format!("{} cannot be used ({class}{words})", agent.name())),
+            hint: Some(agent.remedy(class)),
+            ..Ending::of(StopReason::AgentUnusable)
+        }
+    }
+
+    /// Whose turn it is.
+    fn candidate(&self) -> &Candidate<'_> {
+        &self.plan.agents[self.current]
+    }
+
+    fn end(mut self, ending: Ending) -> Result<Session> {
+        let Ending { reason, limit, why, hint } = ending;
+        let tasks = self.plan.job.read_tasks(self.plan.feature).ok();
+        let hints = self.left_hints();
         let ended_at = self.plan.clock.now();
         let session = &mut self.session;
         session.ended_at = Some(ended_at);
         session.status = reason.status();
         session.stop_reason = Some(reason);
         session.limit = limit;
+        session.hints = hints;
         session.artifact.status = match reason.status() {
             Status::Completed => ArtifactStatus::Complete,
             Status::Failed => ArtifactStatus::Failed,
@@ -328,14 +352,29 @@ impl<'a> Running<'a> {
         let unrecognised = tasks.iter().flat_map(|tasks| &tasks.unrecognised);
         let unrecognised =
             unrecognised.map(|item| format!("line {}: [{}] {}", item.line, item.mark, item.text)).collect();
+        let left = self.session.hints.len();
+        if left > 0 {
+            self.warn(format!("hints that no prompt took any more: {}", self.session.hints.join("; ")));
+        }
+        // Who takes the session up again gets them.
+        if reason == StopReason::Completed {
+            self.hints_are_taken();
+        }
         let is_settled = self.recorder.settle_progress();
         for warning in std::mem::take(&mut self.recorder.warnings) {
             self.warn(warning);
         }
-        (self.say)(&Event::SessionEnded { session: Box::new(self.session.clone()), commit, unrecognised });
+        (self.say)(&Event::SessionEnded {
+            session: Box::new(self.session.clone()),
+            commit,
+            why,
+            hint,
+            unrecognised,
+        });
         if is_settled {
             self.spool.remove(self.plan.store.repository())?;
         }
+        self.control.clear()?;
         Ok(self.session)
     }
 
@@ -354,70 +393,6 @@ fn marker(plan: &Plan<'_>, session: &SessionId) -> Result<Marker> {
     Ok(Marker::new(session).in_work_tree(plan.store.repository().work_tree()?))
 }
 
-fn new_session(
-    plan: &Plan<'_>,
-    id: &SessionId,
-    tasks: &TaskList,
-    started_at: crate::record::Timestamp,
-) -> Result<Session> {
-    let work_tree = WorkTree::new(plan.store.repository())?;
-    Ok(Session {
-        schema: SCHEMA,
-        id: id.clone(),
-        feature: plan.feature.path.clone(),
-        branch: plan.store.branch()?,
-        loop_type: "implement".to_owned(),
-        started_at,
-        ended_at: None,
-        status: Status::Running,
-        stop_reason: None,
-        limit: None,
-        max_iterations: plan.limits.max_iterations,
-        iterations_run: 0,
-        tasks_completed: 0,
-        tasks_done: tasks.counts().done,
-        tasks_remaining: tasks.counts().open,
-        duration_ms: Durations::default(),
-        tokens: Tokens::default(),
-        cost_usd: None,
-        artifact: Artifact {
-            path: work_tree.relative(&plan.feature.tasks_path),
-            status: ArtifactStatus::Draft,
-        },
-        agent: plan.agent.name().to_owned(),
-        agent_version: plan.agent.version(),
-        configuration: plan.configuration.clone(),
-        host: plan.host.clone(),
-        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-    })
-}
-
-/// Restores totals, counts and the text of the next prompt from the record of a session. Gives the number of the
-/// next iteration.
-fn take_up(
-    plan: &mut Plan<'_>,
-    log: &SessionLog,
-    session: &mut Session,
-    history: &mut History,
-) -> Result<u32> {
-    session.started_at = log.entries[0].started_at;
-    let mut next = 1;
-    for entry in &log.entries {
-        if entry.kind == crate::record::RecordKind::End {
-            // Whoever takes up what had come to an end wants another try: the counts start anew.
-            *history = History::default();
-        }
-        let Some(number) = entry.iteration else { continue };
-        next = number + 1;
-        let iteration = plan.store.iteration(entry)?;
-        add_totals(session, &iteration);
-        history.push(&iteration);
-        let context = iterate::context_of(plan.store, entry, &iteration, &plan.project_root)?;
-        remember(plan.progress.as_mut(), context);
-    }
-    Ok(next)
-}
-
 fn remember(progress: &mut dyn ProgressStrategy, context: Option<IterationContext>) {
     if let Some(context) = context {
         progress.record(&context);
@@ -430,38 +405,8 @@ pub(super) fn add_totals(session: &mut Session, iteration: &crate::record::Itera
     if let Some(cost) = iteration.cost_usd {
         session.cost_usd = Some(session.cost_usd.unwrap_or_default() + cost);
     }
-    if iteration.outcome != crate::record::Outcome::Skipped {
+    if iteration.is_run() {
         session.iterations_run += 1;
     }
     session.tasks_completed += iteration.closed.len();
-}
-
-fn place(plan: &Plan<'_>, session: &Session) -> Place {
-    Place {
-        session: session.id.clone(),
-        feature: session.feature.clone(),
-        feature_name: plan.feature.name.clone(),
-        work_tree: plan.store.repository().work_tree_name(),
-        tasks_path: plan.feature.tasks_path.clone(),
-        progress_path: plan.feature.progress_path.clone(),
-        host: plan.host.clone(),
-        pid: std::process::id(),
-        begun: session.clone(),
-        untick: plan.untick == Untick::OpenAgain,
-        snapshots: plan.snapshots == Snapshots::Keep,
-        snapshot_max_file: plan.snapshot_max_file,
-        redaction_rules: plan.redaction_rules.clone(),
-        redaction_allow: plan.redaction_allow.clone(),
-    }
-}
-
-/// Tells apart sessions that start in the same second; a fixed number beside a stepping clock.
-fn salt(clock: &Clock) -> u32 {
-    use std::hash::{BuildHasher, RandomState};
-    // The standard library's hasher is keyed from the system's randomness: all that is needed here.
-    if clock.is_stepping() {
-        0
-    } else {
-        (RandomState::new().hash_one(std::process::id()) & 0xffff_ffff) as u32
-    }
 }

@@ -11,7 +11,9 @@ use crate::clock::Clock;
 use crate::progress::journal;
 use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RecordKind, Session, Timestamp};
 use crate::redact::Redactor;
-use crate::store::{Draft, Place, SessionLog, SessionRefs, Slot, Snapshot, Spool, Standing, Store, names};
+use crate::store::{
+    Draft, Place, SessionLog, SessionRefs, Slot, Snapshot, Spool, Standing, Store, Tips, names,
+};
 use crate::worktree::{Contents, WorkTree, Workshop};
 
 use super::progress_file::{Planned, ProgressFile};
@@ -195,6 +197,22 @@ impl<'a> Recorder<'a> {
         std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
         self.store.note_last_written(&self.place.feature, &self.place.session)?;
         Ok(true)
+    }
+
+    pub fn tips(&self) -> Tips {
+        Tips { log: self.tip.clone(), snapshot: self.snapshot.clone() }
+    }
+
+    /// Puts the refs of a session that died back to where they stood, unless they went on from there.
+    pub fn put_back(&mut self, tips: &Tips, at: Timestamp) -> Result<()> {
+        self.tip.clone_from(&tips.log);
+        self.snapshot.clone_from(&tips.snapshot);
+        self.put_refs_back(at)?;
+        let refs = SessionRefs::new(&self.place.feature, self.place.session.clone());
+        self.tip = self.store.tip(&refs.log())?;
+        self.snapshot = self.store.tip(&refs.snapshot())?;
+        self.last_contents.clone_from(&self.snapshot);
+        Ok(())
     }
 
     /// Puts the refs of the session back where somebody moved or deleted them since the last record.

@@ -13,7 +13,7 @@ use crate::record::{
 };
 use crate::redact::Redactor;
 use crate::repository::Repository;
-use crate::store::{Begin, Conflict, Place, SessionLog, SessionRefs, Slot, Spool, Store, names};
+use crate::store::{Begin, Conflict, Control, Place, SessionLog, SessionRefs, Slot, Spool, Store, names};
 use crate::tasks::{Mark, TaskList, set_marks};
 
 use super::iterate::opened;
@@ -92,6 +92,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Ev
         if let Some(draft) = slot.draft()? {
             recorder.replay(&slot, &draft)?;
         } else if let Some(begin) = slot.read_begin()? {
+            recorder.put_back(&begin.tips, begin.started_at)?;
             let Some(log) = plan.store.session(&refs)? else {
                 return Err(Conflict { name: refs.log(), expected: None, found: None }.into());
             };
@@ -125,6 +126,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Ev
     for warning in recorder.warnings.drain(..) {
         warn(say, warning);
     }
+    Control::of(plan.store.repository(), &place.session).clear()?;
     // Until its resumption is recorded, its spool says that it has no end.
     if is_taken_up { Ok(()) } else { spool.remove(plan.store.repository()) }
 }
@@ -153,6 +155,7 @@ fn interrupted(
         validation: None,
         is_promised: false,
         completion: Completion::Verified,
+        is_made: None,
     });
     if place.untick && !verdict.to_open.is_empty() {
         // The claim must outlive the box: we may die as well.

@@ -135,6 +135,15 @@ pub fn read_if_there(path: &Utf8Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
+/// Removes a file. Gives whether it was there.
+pub fn remove_file_if_there(path: &Utf8Path) -> Result<bool> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error).with_context(|| format!("remove {path}")),
+    }
+}
+
 /// Removes a folder with all that is in it; fine if it is not there.
 pub fn remove_dir_if_there(dir: &Utf8Path) -> Result<()> {
     match fs::remove_dir_all(dir) {

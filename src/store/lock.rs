@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,17 @@ pub struct Holder {
     pub pid: u32,
     pub host: String,
     pub started_at: Timestamp,
+}
+
+/// Takes a lock that is held as long as the file is open. None where another process has it.
+pub(super) fn try_to_hold(path: &Utf8Path) -> Result<Option<File>> {
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
+    let file = file.with_context(|| format!("open {path}"))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("lock {path}")),
+    }
 }
 
 /// The lock, held as long as this value lives.
@@ -97,18 +108,39 @@ impl LoopLock {
         write().with_context(|| format!("write {}", self.path))
     }
 
+    /// Who runs a loop in this work tree now. Writes nothing.
+    pub fn holder_here(repository: &Repository) -> Result<Option<Holder>> {
+        let path = Self::path(repository, &repository.work_tree_name());
+        if path.is_file() { Self::holder(&path) } else { Ok(None) }
+    }
+
     /// Who runs loops now, in all work trees. Writes nothing.
     pub fn holders(repository: &Repository) -> Result<Vec<Holder>> {
         let mut holders = Vec::new();
         for path in disk::children(&repository.ralph_dir().join("loops"))? {
-            let mut file = File::open(&path).with_context(|| format!("open {path}"))?;
-            match flock(&file, FlockOperation::NonBlockingLockShared) {
-                Ok(()) => {}
-                Err(rustix::io::Errno::WOULDBLOCK) => holders.extend(read_holder(&mut file)),
-                Err(error) => return Err(error).with_context(|| format!("look at the lock {path}")),
-            }
+            holders.extend(Self::holder(&path)?);
         }
         Ok(holders)
+    }
+
+    fn holder(path: &Utf8Path) -> Result<Option<Holder>> {
+        let mut file = File::open(path).with_context(|| format!("open {path}"))?;
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => Ok(None),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(read_holder(&mut file)),
+            Err(error) => Err(error).with_context(|| format!("look at the lock {path}")),
+        }
+    }
+}
+
+/// Takes the lock on a file, if nobody has it. It is held as long as what comes back lives.
+pub(super) fn hold(path: &Utf8Path) -> Result<Option<File>> {
+    let open = || File::options().write(true).create(true).truncate(false).open(path);
+    let file = open().with_context(|| format!("open {path}"))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("lock {path}")),
     }
 }
 
@@ -124,7 +156,9 @@ fn refusal(file: &mut impl Read) -> Refusal {
             "another loop runs in this work tree: session {}, process {} on {}, since {}",
             holder.session, holder.pid, holder.host, holder.started_at
         ))
-        .hinted("wait for it, stop it with Ctrl-C there, or work in another work tree (git worktree add)"),
+        .hinted(
+            "wait for it, stop it with `specify ralph stop`, or work in another work tree (git worktree add)",
+        ),
         None => {
             Refusal::new("another loop is just starting in this work tree").hinted("try again in a moment")
         }

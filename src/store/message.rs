@@ -62,6 +62,29 @@ pub fn of_snapshot(snapshot: &Snapshot<'_>) -> String {
     )
 }
 
+/// Composes the message of a commit that a restoration is kept as.
+pub fn of_restoration(moment: &str, session: &SessionId, feature: &str) -> String {
+    let name = printable(name_of(feature));
+    let (moment, feature) = (printable(moment), escape(feature));
+    format!(
+        "{name}: {moment}\n\nRalph-Schema: {SCHEMA}\nRalph-Record: restoration\nRalph-Session: {session}\nRalph-Feature: {feature}\n"
+    )
+}
+
+/// The session and the feature that a message names in its trailers.
+pub fn named_in(message: &str) -> Option<(SessionId, String)> {
+    let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    let find = |name: &str| paragraph.lines().find_map(|line| line.strip_prefix(name));
+    let feature = unescape(find("Ralph-Feature: ")?).into_owned();
+    Some((find("Ralph-Session: ")?.parse().ok()?, feature))
+}
+
+/// Whether a message is that of a snapshot.
+pub fn is_of_snapshot(message: &str) -> bool {
+    let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    paragraph.starts_with("Ralph-Schema: ") && paragraph.lines().any(|line| line == "Ralph-Record: snapshot")
+}
+
 fn headline(subject: Subject<'_>) -> String {
     match subject {
         Subject::Iteration(iteration) => {
@@ -134,6 +157,7 @@ fn trailers(subject: Subject<'_>) -> Vec<(&'static str, String)> {
             optional(&mut lines, "Task", iteration.task.as_ref());
             optional(&mut lines, "Phase", iteration.phase.as_ref());
             lines.push(("Outcome", iteration.outcome.to_string()));
+            optional(&mut lines, "Failure-Class", iteration.failure_class.as_ref());
             lines.push(("Agent", iteration.agent.clone()));
             optional(&mut lines, "Model", iteration.model.as_ref());
             let Exits { agent, validation } = iteration.exit;
@@ -198,7 +222,7 @@ fn task_counts(counts: TaskCounts) -> String {
 }
 
 /// One line of printable text: control characters, `%` and blanks at the ends as `%hh`.
-fn escape(value: &str) -> String {
+pub fn escape(value: &str) -> String {
     let inner = value.trim_matches(|c: char| c.is_whitespace());
     let head = value.len() - value.trim_start().len();
     let mut escaped = String::with_capacity(value.len());
@@ -216,7 +240,7 @@ fn escape(value: &str) -> String {
     escaped
 }
 
-fn unescape(value: &str) -> Cow<'_, str> {
+pub fn unescape(value: &str) -> Cow<'_, str> {
     // Thousands of messages are listed, and hardly a value of them has an escape.
     if !value.contains('%') {
         return Cow::Borrowed(value);
@@ -283,6 +307,7 @@ pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
             task: find("Task").map(str::to_owned),
             phase: find("Phase").map(str::to_owned),
             outcome: find("Outcome").map(str::parse).transpose()?,
+            failure_class: find("Failure-Class").map(str::parse).transpose()?,
             started_at: envelope.authored_at,
             ended_at: envelope.committed_at,
             exit: {

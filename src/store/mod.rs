@@ -5,33 +5,48 @@
 //! files.
 
 mod append;
+mod control;
 mod disk;
 mod files;
 mod last;
+mod listing;
 mod lock;
 mod message;
 mod objects;
+mod pack;
 mod put_back;
 mod read;
 mod refs;
+mod restore_point;
+mod row;
 #[cfg(test)]
 mod samples;
+mod scratch;
+mod search;
+mod snapshots;
 mod spool;
 #[cfg(test)]
 mod tests;
 
 pub use append::Conflict;
+pub use control::{Control, Stop, Wishes};
 pub use files::{FileProof, Manifest};
+pub use listing::{Listing, SessionRows};
 pub use lock::{Holder, LoopLock};
 pub use message::Snapshot;
 // For fuzzing alone: nobody else needs a message apart from its commit.
 #[doc(hidden)]
 pub use message::{Envelope, Subject, compose as compose_message, parse as parse_message};
 pub use objects::{Quarantine, Signature};
+pub use pack::{MANY_LOOSE, Packed};
 pub use put_back::Standing;
 pub use read::SessionLog;
 pub use refs::{SessionRefs, slug};
-pub use spool::{Begin, Draft, Place, Slot, Spool, names};
+pub use restore_point::{Restoration, RestorePoint};
+pub use row::Row;
+pub use scratch::Scratch;
+pub use search::Search;
+pub use spool::{Begin, Draft, Place, Slot, Spool, Tips, names};
 
 use anyhow::{Result, anyhow};
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;

@@ -3,7 +3,7 @@
 //! Whoever holds the lock of the loop is the only one who writes them, so what else stands there is a slip of the
 //! agent's: a `git update-ref` with the wrong name, a cleaning of refs. What a ref was moved to gets another name.
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use gix::objs::FindExt;
 
 use crate::record::{ObjectId, Timestamp};
@@ -64,12 +64,6 @@ impl Store {
     fn move_ref(&self, name: &str, old: Option<ObjectId>, new: &ObjectId, at: Timestamp) -> Result<()> {
         let one = Move { name: name.to_owned(), old, new: Some(new.clone()) };
         self.move_refs(&[one], Reason { why: "put back", at }).with_context(|| format!("put {name} back"))
-    }
-
-    fn has(&self, id: &ObjectId) -> Result<bool> {
-        let git = self.open_git()?;
-        let found = git.try_find_header(objects::to_gix(id)?);
-        found.map(|found| found.is_some()).map_err(|error| anyhow!("look for {id}: {error:#}"))
     }
 
     /// Whether `lower` is one of the first parents of `upper`.

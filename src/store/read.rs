@@ -1,5 +1,6 @@
 //! Reading sessions back, from their refs alone.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
@@ -8,6 +9,7 @@ use gix::objs::FindExt;
 use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionId, Status, Timestamp};
 
 use super::Store;
+use super::listing::Lookup;
 use super::message::{self, Envelope};
 use super::objects;
 use super::refs::{self, LOG_PREFIX, SessionRefs};
@@ -43,6 +45,11 @@ impl SessionLog {
         self.iterations().find(|entry| entry.iteration == Some(number))
     }
 
+    /// Whether its beginning is here: a shallow clone may have its end alone.
+    pub fn is_whole(&self) -> bool {
+        self.entries[0].kind == RecordKind::Start
+    }
+
     /// Where the session stands by its record alone: without an end it counts as interrupted, unless it runs.
     pub fn status(&self, is_running: bool) -> Status {
         match (self.tip().kind, self.tip().status) {
@@ -69,9 +76,12 @@ impl Store {
         unreadable: &mut Vec<Error>,
     ) -> Result<Vec<SessionLog>> {
         let git = self.open_git()?;
+        let ends = shallow_ends(&git)?;
+        let lookup = self.lookup(&ends);
+        let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup) };
         let mut sessions = Vec::new();
         for (refs, tip) in tips(&git)? {
-            match read_log(&git, refs, &tip, &is_wanted) {
+            match read_log(&git, refs, (&tip, chain), &is_wanted) {
                 Ok(log) => sessions.extend(log),
                 Err(error) => unreadable.push(error),
             }
@@ -87,8 +97,11 @@ impl Store {
         unreadable: &mut Vec<Error>,
     ) -> Result<Option<SessionLog>> {
         let git = self.open_git()?;
+        let ends = shallow_ends(&git)?;
+        let lookup = self.lookup(&ends);
+        let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup) };
         for (refs, tip) in tips(&git)?.into_iter().rev() {
-            match read_log(&git, refs, &tip, &is_wanted) {
+            match read_log(&git, refs, (&tip, chain), &is_wanted) {
                 Ok(Some(log)) => return Ok(Some(log)),
                 Ok(None) => {}
                 Err(error) => unreadable.push(error),
@@ -100,6 +113,11 @@ impl Store {
     /// The id of the session that sorts last, whether or not it can be read.
     pub fn newest_session(&self) -> Result<Option<SessionId>> {
         Ok(tips(&self.open_git()?)?.pop().map(|(refs, _)| refs.session))
+    }
+
+    /// The names of all refs that are like ours, in the order of their sessions' ids. Nothing of them is read.
+    pub fn session_names(&self) -> Result<Vec<SessionRefs>> {
+        Ok(tips(&self.open_git()?)?.into_iter().map(|(refs, _)| refs).collect())
     }
 
     /// One session by its refs; none where its log is not there or not ours.
@@ -119,9 +137,17 @@ impl Store {
         Ok(None)
     }
 
-    /// The entries from the first commit to `tip`; none if the tip is not ours.
+    /// The entries from the first commit to `tip`; none if the tip is not ours. An error where a shallow clone has
+    /// not all of them, for what is written after them must fit.
     pub(super) fn chain(&self, tip: &ObjectId) -> Result<Vec<LogEntry>> {
-        walk(&self.open_git()?, tip, |_| true)
+        let git = self.open_git()?;
+        // What is written after them must fit: here no cache is believed.
+        let chain = Chain { ends: &BTreeSet::new(), known: None, lookup: None };
+        let walked = chain.walk(&git, None, tip, |_| true);
+        walked.map(|(entries, _)| entries).map_err(|error| match shallow_ends(&git) {
+            Ok(ends) if !ends.is_empty() => error.context(SHALLOW),
+            _ => error,
+        })
     }
 
     pub fn iteration(&self, entry: &LogEntry) -> Result<Iteration> {
@@ -169,7 +195,11 @@ impl Store {
 }
 
 /// The blobs that a file of a record is made of; none where the record has no such file.
-fn chunks(git: &gix::Repository, commit: &ObjectId, path: &str) -> Result<Option<Vec<gix::ObjectId>>> {
+pub(super) fn chunks(
+    git: &gix::Repository,
+    commit: &ObjectId,
+    path: &str,
+) -> Result<Option<Vec<gix::ObjectId>>> {
     let mut tree = root_tree(git, commit)?;
     let mut parts = path.split('/').peekable();
     while let Some(part) = parts.next() {
@@ -191,7 +221,7 @@ fn chunks(git: &gix::Repository, commit: &ObjectId, path: &str) -> Result<Option
 }
 
 /// The refs of ours and what they point at, in the order of the sessions' ids.
-fn tips(git: &gix::Repository) -> Result<Vec<(SessionRefs, ObjectId)>> {
+pub(super) fn tips(git: &gix::Repository) -> Result<Vec<(SessionRefs, ObjectId)>> {
     let mut tips = Vec::new();
     let platform = git.references().map_err(|error| anyhow!("list refs: {error:#}"))?;
     let found = platform.prefixed(LOG_PREFIX).map_err(|error| anyhow!("list {LOG_PREFIX}: {error:#}"))?;
@@ -207,49 +237,108 @@ fn tips(git: &gix::Repository) -> Result<Vec<(SessionRefs, ObjectId)>> {
     Ok(tips)
 }
 
+/// Said in front of what is missing in a shallow clone.
+const SHALLOW: &str = "this clone is shallow, and has not all of the record";
+
+/// The commits whose parents are not here, though they have some.
+pub(super) fn shallow_ends(git: &gix::Repository) -> Result<BTreeSet<gix::ObjectId>> {
+    let found = git.shallow_commits().map_err(|error| anyhow!("read where the clone is shallow: {error}"))?;
+    Ok(found.map(|commits| commits.iter().copied().collect()).unwrap_or_default())
+}
+
 fn read_log(
     git: &gix::Repository,
     refs: SessionRefs,
-    tip: &ObjectId,
+    (tip, chain): (&ObjectId, Chain<'_>),
     is_wanted: impl Fn(&LogEntry) -> bool,
 ) -> Result<Option<SessionLog>> {
-    let entries = walk(git, tip, is_wanted).with_context(|| format!("read {}", refs.log()))?;
+    let walked = chain.walk(git, Some(&refs), tip, is_wanted);
+    let (entries, _) = walked.with_context(|| format!("read {}", refs.log()))?;
     Ok((!entries.is_empty()).then_some(SessionLog { refs, entries }))
 }
 
-/// The entries from the first commit to `tip`; none if the tip is not ours or not wanted.
-fn walk(
-    git: &gix::Repository,
-    tip: &ObjectId,
-    is_wanted: impl Fn(&LogEntry) -> bool,
-) -> Result<Vec<LogEntry>> {
-    let mut entries = Vec::new();
-    let mut next = Some(objects::to_gix(tip)?);
-    let mut buffer = Vec::new();
-    while let Some(id) = next {
-        let commit = git
-            .objects
-            .find_commit(&id, &mut buffer)
-            .map_err(|error| anyhow!("read the commit {}: {error}", id.to_hex()))?;
-        let parent = commit.parents().next();
-        let envelope = Envelope {
-            commit: objects::from_gix(&id)?,
-            parent: parent.as_deref().map(objects::from_gix).transpose()?,
-            authored_at: seconds_of(commit.author),
-            committed_at: seconds_of(commit.committer),
-        };
-        let message = String::from_utf8_lossy(commit.message);
-        match message::parse(&message, &envelope)? {
-            Some(entry) if entries.is_empty() && !is_wanted(&entry) => return Ok(entries),
-            Some(entry) => entries.push(entry),
-            // The tip is not ours: somebody else's ref. Below our own commits nothing foreign can stand.
-            None if entries.is_empty() => return Ok(entries),
-            None => bail!("a commit that is not ours stands below one that is: {}", id.to_hex()),
-        }
-        next = parent;
+/// Where a walk down a chain of records ends before the first.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chain<'a> {
+    /// Commits that have no parents as far as this clone is concerned.
+    pub ends: &'a BTreeSet<gix::ObjectId>,
+    /// What is known from here on down.
+    pub known: Option<&'a ObjectId>,
+    /// What may know the rest of a long chain.
+    pub lookup: Option<&'a Lookup>,
+}
+
+/// So many records are read from their commits before anything else is asked.
+const FEW: usize = 300;
+
+impl Chain<'_> {
+    /// The entries up to `tip`, oldest first, and whether they begin behind the known one; none if the tip is not ours.
+    pub fn read(
+        &self,
+        git: &gix::Repository,
+        refs: &SessionRefs,
+        tip: &ObjectId,
+    ) -> Result<(Vec<LogEntry>, bool)> {
+        self.walk(git, Some(refs), tip, |_| true).with_context(|| format!("read {}", refs.log()))
     }
-    entries.reverse();
-    Ok(entries)
+
+    fn walk(
+        &self,
+        git: &gix::Repository,
+        refs: Option<&SessionRefs>,
+        tip: &ObjectId,
+        is_wanted: impl Fn(&LogEntry) -> bool,
+    ) -> Result<(Vec<LogEntry>, bool)> {
+        let mut entries: Vec<LogEntry> = Vec::new();
+        let mut below = None;
+        let mut known = self.known.map(objects::to_gix).transpose()?;
+        let mut next = Some(objects::to_gix(tip)?);
+        let mut buffer = Vec::new();
+        while let Some(id) = next {
+            if entries.len() == FEW && below.is_none() {
+                let found = self.lookup.zip(refs).and_then(|(lookup, refs)| lookup.of(refs));
+                if let Some((tip, cached)) = found {
+                    if let Some(place) = entries.iter().position(|entry| entry.commit == tip) {
+                        entries.truncate(place);
+                        return Ok((joined(cached, entries), false));
+                    }
+                    known = Some(objects::to_gix(&tip)?);
+                    below = Some(cached);
+                }
+            }
+            if Some(id) == known {
+                let is_joined = below.is_none();
+                return Ok((joined(below.unwrap_or_default(), entries), is_joined));
+            }
+            let commit = git
+                .objects
+                .find_commit(&id, &mut buffer)
+                .map_err(|error| anyhow!("read the commit {}: {error}", id.to_hex()))?;
+            let parent = commit.parents().next();
+            let envelope = Envelope {
+                commit: objects::from_gix(&id)?,
+                parent: parent.as_deref().map(objects::from_gix).transpose()?,
+                authored_at: seconds_of(commit.author),
+                committed_at: seconds_of(commit.committer),
+            };
+            let message = String::from_utf8_lossy(commit.message);
+            match message::parse(&message, &envelope)? {
+                Some(entry) if entries.is_empty() && !is_wanted(&entry) => return Ok((entries, false)),
+                Some(entry) => entries.push(entry),
+                // The tip is not ours: somebody else's ref. Below our own commits nothing foreign can stand.
+                None if entries.is_empty() => return Ok((entries, false)),
+                None => bail!("a commit that is not ours stands below one that is: {}", id.to_hex()),
+            }
+            next = parent.filter(|_| !self.ends.contains(&id));
+        }
+        Ok((joined(Vec::new(), entries), false))
+    }
+}
+
+/// All of `below`, and behind it those `above`, which are still the newest first.
+fn joined(mut below: Vec<LogEntry>, above: Vec<LogEntry>) -> Vec<LogEntry> {
+    below.extend(above.into_iter().rev());
+    below
 }
 
 /// The time in a line `name <email> seconds offset` of a commit.
@@ -280,7 +369,7 @@ fn entries(git: &gix::Repository, tree: &gix::ObjectId) -> Result<Vec<(String, g
         .collect())
 }
 
-fn write_blob(git: &gix::Repository, id: &gix::ObjectId, to: &mut dyn Write) -> Result<()> {
+pub(super) fn write_blob(git: &gix::Repository, id: &gix::ObjectId, to: &mut dyn Write) -> Result<()> {
     let header = git.find_header(*id).map_err(|error| anyhow!("read {}: {error}", id.to_hex()))?;
     if header.size() > BLOB_LIMIT {
         bail!("{} holds {} bytes, more than a record of ours can", id.to_hex(), header.size());

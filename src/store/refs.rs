@@ -34,6 +34,12 @@ impl SessionRefs {
         is_slug(slug).then(|| Self { session, slug: slug.to_owned() })
     }
 
+    /// Whether a ref of that name is a log or a chain of snapshots, if we made it.
+    pub fn is_name_of_ours(name: &str) -> bool {
+        let log = name.strip_prefix(SNAPSHOT_PREFIX).map(|rest| format!("{LOG_PREFIX}{rest}"));
+        Self::from_log(log.as_deref().unwrap_or(name)).is_some()
+    }
+
     pub fn log(&self) -> String {
         format!("{LOG_PREFIX}{}/{}", self.slug, self.session)
     }

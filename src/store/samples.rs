@@ -33,6 +33,7 @@ pub fn session() -> Session {
         agent: "claude".into(),
         agent_version: None,
         configuration: serde_json::Value::Null,
+        hints: Vec::new(),
         host: "host".into(),
         tool_version: "0.1.0".into(),
     }
@@ -52,6 +53,8 @@ pub fn iteration(number: u32) -> Iteration {
         phase: Some("Phase 1: Setup".into()),
         outcome: Outcome::Failure,
         failure_class: None,
+        error: None,
+        resets_at: None,
         claims: Claims::default(),
         false_claim: Vec::new(),
         closed: Vec::new(),

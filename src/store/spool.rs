@@ -53,6 +53,17 @@ pub struct Begin {
     pub model: Option<String>,
     pub validation_command: Option<String>,
     pub hints: Vec<String>,
+    /// Where the refs of the session stood, so that they can be put back after an agent deleted them and died with
+    /// the loop.
+    #[serde(default)]
+    pub tips: Tips,
+}
+
+/// Where the refs of a session stand.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tips {
+    pub log: Option<ObjectId>,
+    pub snapshot: Option<ObjectId>,
 }
 
 /// A record that is complete but for its commit: `manifest.json` in the spool, whose rename is the commit point.

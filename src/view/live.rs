@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::record::{AgentEvent, Event, Iteration, Session, StopReason, Tokens};
+use crate::record::{AgentEvent, Event, Iteration, Session, StopReason, Tokens, Waiting};
 
 use super::style::{Count, Hue, Paint, cut, duration, grouped, one_line, sign};
 
@@ -16,6 +16,9 @@ pub enum Detail {
 
 /// Longest piece of an agent's words on one line, in characters.
 const WIDTH: usize = 100;
+
+/// The type of loop that goes without saying.
+const USUAL: &str = "implement";
 
 /// Writes a line or two for each event.
 pub struct Live<W> {
@@ -33,11 +36,23 @@ impl<W: Write> Live<W> {
 
     pub fn show(&mut self, event: &Event) -> io::Result<()> {
         match event {
-            Event::SessionStarted { session, feature, agent, max_iterations, tasks, is_resumed } => {
+            Event::SessionStarted {
+                session,
+                feature,
+                agent,
+                max_iterations,
+                loop_type,
+                artifact,
+                tasks,
+                is_resumed,
+            } => {
                 self.max_iterations = *max_iterations;
                 let verb = if *is_resumed { "resumes" } else { "starts" };
                 let head = self.paint.paint(Hue::Bold, &format!("ralph {verb} on {}", one_line(feature)));
                 writeln!(self.out, "{head}")?;
+                if loop_type != USUAL {
+                    writeln!(self.out, "  loop {}: {}", one_line(loop_type), one_line(artifact))?;
+                }
                 let all = tasks.done + tasks.open;
                 writeln!(
                     self.out,
@@ -49,12 +64,15 @@ impl<W: Write> Live<W> {
                 )?;
                 writeln!(self.out, "{}", self.dim(&format!("  session {session}")))?;
             }
-            Event::IterationStarted { iteration, task, attempt, .. } => {
+            Event::IterationStarted { iteration, task, attempt, hints, .. } => {
                 self.runs += 1;
                 let again = if *attempt > 1 { format!(" (try {attempt})") } else { String::new() };
                 let title = cut(&one_line(&task.text), WIDTH);
                 let head = self.paint.paint(Hue::Bold, &format!("iteration {iteration}"));
                 writeln!(self.out, "\n{head}  {}{again}  {title}", one_line(&task.name))?;
+                for hint in hints {
+                    writeln!(self.out, "  hint  {}", cut(&one_line(hint), WIDTH))?;
+                }
             }
             Event::AgentEvent { event, .. } => self.agent_event(event)?,
             Event::ValidationFinished { command, exit, duration_ms, .. } => {
@@ -73,11 +91,26 @@ impl<W: Write> Live<W> {
                 let commit = self.dim(commit.short());
                 writeln!(self.out, "  {story}{}  {commit}", claims(record))?;
             }
+            Event::Paused { .. } => {
+                let line = self.paint.paint(Hue::Yellow, "paused");
+                writeln!(self.out, "\n  {line}  `specify ralph continue` lets it go on, `stop` ends it")?;
+            }
+            Event::Continued { .. } => writeln!(self.out, "  goes on")?,
+            Event::Waiting { waiting, seconds, .. } => self.waiting(waiting, *seconds)?,
+            Event::AgentChanged { from, to, failure_class, .. } => {
+                let why = match failure_class {
+                    Some(class) => format!("{} takes over from {} ({class})", one_line(to), one_line(from)),
+                    None => format!("{} is back", one_line(to)),
+                };
+                writeln!(self.out, "\n  {}", self.paint.paint(Hue::Yellow, &why))?;
+            }
             Event::Warning { message } => {
                 let label = self.paint.paint(Hue::Yellow, "warning:");
                 writeln!(self.out, "  {label} {}", one_line(message))?;
             }
-            Event::SessionEnded { session, unrecognised, .. } => self.ended(session, unrecognised)?,
+            Event::SessionEnded { session, why, hint, unrecognised, .. } => {
+                self.ended(session, [why, hint], unrecognised)?;
+            }
         }
         self.out.flush()
     }
@@ -105,7 +138,21 @@ impl<W: Write> Live<W> {
         }
     }
 
-    fn ended(&mut self, session: &Session, unrecognised: &[String]) -> io::Result<()> {
+    fn waiting(&mut self, waiting: &Waiting, seconds: u64) -> io::Result<()> {
+        let Waiting { agent, class, until, message } = waiting;
+        let line = format!("waits {} until {until}", duration(seconds.saturating_mul(1000)));
+        let words =
+            message.as_ref().map_or(String::new(), |words| format!(": {}", cut(&one_line(words), WIDTH)));
+        let why = format!("{} cannot be used ({class}){words}", one_line(agent));
+        writeln!(self.out, "\n  {}  {why}", self.paint.paint(Hue::Yellow, &line))
+    }
+
+    fn ended(
+        &mut self,
+        session: &Session,
+        [why, hint]: [&Option<String>; 2],
+        unrecognised: &[String],
+    ) -> io::Result<()> {
         let reason = session.stop_reason.unwrap_or(StopReason::Interrupted);
         let hue = if reason == StopReason::Completed { Hue::Green } else { Hue::Yellow };
         let mut words = reason.as_str().replace('_', " ");
@@ -115,6 +162,12 @@ impl<W: Write> Live<W> {
         let status = session.status.as_str();
         let head = if words == status { words } else { format!("{status}: {words}") };
         writeln!(self.out, "\n{}", self.paint.paint(hue, &head))?;
+        if let Some(why) = why {
+            writeln!(self.out, "  {}", one_line(why))?;
+        }
+        if let Some(hint) = hint {
+            writeln!(self.out, "  hint: {}", one_line(hint))?;
+        }
         writeln!(
             self.out,
             "  {} in {}, {} of {} done",
@@ -123,6 +176,9 @@ impl<W: Write> Live<W> {
             session.tasks_done,
             session.tasks_done + session.tasks_remaining
         )?;
+        if session.loop_type != USUAL {
+            writeln!(self.out, "  {} is {}", one_line(&session.artifact.path), session.artifact.status)?;
+        }
         let time = session.duration_ms.agent.unwrap_or(0) + session.duration_ms.validation.unwrap_or(0);
         writeln!(self.out, "  time {}{}", duration(time), tokens(&session.tokens))?;
         if !unrecognised.is_empty() {

@@ -2,6 +2,7 @@
 
 pub mod live;
 pub mod log;
+pub mod restore;
 pub mod show;
 pub mod status;
 pub mod style;

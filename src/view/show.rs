@@ -92,7 +92,7 @@ pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result
         "\n{}",
         paint.paint(
             Hue::Dim,
-            "more: --prompt, --agent, --stdout, --stderr, --tasks give the stored bytes; --json the record"
+            "more: --patch what it changed; --prompt, --agent, --stdout, --stderr, --tasks the stored bytes; --json the record"
         )
     )
 }

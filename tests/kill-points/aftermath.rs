@@ -84,6 +84,20 @@ fn drafts_are_gone(sandbox: &Sandbox) {
     assert!(drafts.is_empty(), "drafts are left: {drafts}");
 }
 
+/// The next packing needs no help, and leaves neither loose files of ours nor anything of the one before.
+pub fn what_is_loose_can_be_packed(sandbox: &Sandbox) {
+    sandbox.ralph("pack --json").code(0);
+    sandbox.record_is_sound();
+    let ours = sandbox.git("rev-list --objects --all --not --branches");
+    let loose = |id: &str| sandbox.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..])).exists();
+    let left: Vec<_> =
+        ours.lines().filter_map(|line| line.split(' ').next()).filter(|id| loose(id)).collect();
+    assert!(left.is_empty(), "loose still: {left:?}");
+    let kept = std::fs::read_dir(sandbox.path(".git/ralph/packing")).expect("it was made");
+    let kept: Vec<_> = kept.map(|entry| entry.expect("it is there").file_name()).collect();
+    assert_eq!(kept, ["held"]);
+}
+
 /// Every snapshot that a record names is kept by the session's snapshot ref.
 fn snapshots_are_kept(sandbox: &Sandbox) {
     let kept = sandbox.git(["log", "--format=%H", "--glob=refs/ralph-snap/*"]);

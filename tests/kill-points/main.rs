@@ -60,6 +60,19 @@ fn kill_everywhere(scenes: impl FnOnce() -> Vec<Scene>) {
 }
 
 #[test]
+fn a_packing_that_is_killed_or_that_fails_before_any_of_its_writes_loses_nothing() {
+    if points::is_strace_missing() {
+        return;
+    }
+    let scene = scenes::packing();
+    let points = scene.points();
+    let kills = points.iter().map(|point| (point, Injection::Kill));
+    let errors =
+        points.iter().enumerate().map(|(place, point)| (point, Injection::Error(point.error(place))));
+    play(&scene, &kills.chain(errors).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_write_that_fails_is_no_success_and_loses_nothing() {
     if points::is_strace_missing() {
         return;
@@ -116,8 +129,9 @@ fn play(scene: &Scene, plans: &[(&Point, Injection)]) {
     );
     let shown = complaints.iter().take(SHOWN).cloned().collect::<Vec<_>>().join("\n\n");
     assert!(complaints.is_empty(), "{}: {} failed\n{shown}", scene.name, complaints.len());
+    // A neighbour that is hit is a point as well, so a busy machine only makes some points be met twice.
     let opening = plans.iter().filter(|(point, _)| point.name == "openat").count();
-    assert!(strayed <= opening + plans.len() / 10, "{}: too many calls were not met", scene.name);
+    assert!(strayed <= opening + plans.len() / 5, "{}: too many calls were not met", scene.name);
 }
 
 /// Plays it once. Gives whether the very call that was meant was hit.
@@ -138,5 +152,8 @@ fn attempt(scene: &Scene, point: &Point, injection: Injection) -> bool {
     let expectation = Expectation::of(&sandbox);
     let run = points::inject(&sandbox, scene.words, point, injection);
     aftermath::check(&sandbox, expectation, &run, injection);
+    if scene.words.starts_with("pack") {
+        aftermath::what_is_loose_can_be_packed(&sandbox);
+    }
     run.is_met
 }

@@ -30,6 +30,8 @@ enum Opening {
     Killed(Point),
     /// A first run ended at its limit, with the task open.
     Limited,
+    /// A first run did all there was to do.
+    Completed,
 }
 
 impl Scene {
@@ -47,6 +49,7 @@ impl Scene {
                 sandbox.ralph("run -n 1").code(1);
                 sandbox.validate("test -f hello.txt");
             }
+            Opening::Completed => drop(sandbox.ralph("run").code(0)),
         }
         sandbox
     }
@@ -84,6 +87,11 @@ pub fn resumption() -> Scene {
         // From there on it is a session like any other.
         until: Some("/2/prompt.md"),
     }
+}
+
+/// What a session left loose is packed.
+pub fn packing() -> Scene {
+    Scene { name: "a packing", words: "pack --json", opening: Opening::Completed, until: None }
 }
 
 /// The starts after a session was killed at telling moments.

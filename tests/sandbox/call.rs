@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -60,6 +61,7 @@ pub struct Call<'a> {
     variables: Vec<(OsString, OsString)>,
     directory: PathBuf,
     stdin: Vec<u8>,
+    may_read_all: bool,
 }
 
 impl<'a> Call<'a> {
@@ -71,7 +73,14 @@ impl<'a> Call<'a> {
             variables: vec![("RALPH_TEST_CLOCK".into(), clock.into())],
             directory: sandbox.repo.clone(),
             stdin: Vec::new(),
+            may_read_all: true,
         }
+    }
+
+    /// Modes of files hold for it as for everybody, also where the superuser makes the call.
+    pub fn bound_by_modes(mut self) -> Self {
+        self.may_read_all = false;
+        self
     }
 
     pub fn program(mut self, program: Program) -> Self {
@@ -81,6 +90,12 @@ impl<'a> Call<'a> {
 
     pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    /// On the clock of the machine, where time passes by itself.
+    pub fn in_real_time(mut self) -> Self {
+        self.variables.retain(|(name, _)| name != "RALPH_TEST_CLOCK");
         self
     }
 
@@ -96,7 +111,13 @@ impl<'a> Call<'a> {
 
     /// The command as it would be run, with its streams still unset.
     pub fn command(&self) -> Command {
-        let mut command = self.sandbox.hermetic(self.program.path());
+        let mut command = if self.may_read_all || !is_superuser() {
+            self.sandbox.hermetic(self.program.path())
+        } else {
+            let mut command = self.sandbox.hermetic("setpriv");
+            command.args(["--bounding-set=-dac_override,-dac_read_search", self.program.path()]);
+            command
+        };
         if self.program == Program::SpecifyRalph {
             command.arg("ralph");
         }
@@ -126,6 +147,10 @@ impl<'a> Call<'a> {
         let line = self.words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
         Running::new(self.sandbox, child, streams, line, untouched)
     }
+}
+
+fn is_superuser() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
 }
 
 /// What came of a call. Every expectation gives it back, for the next one.

@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "a harness that cannot do its work has failed the scene")]
 
 mod call;
+mod housekeeping;
 pub mod random;
 mod running;
 pub mod sound;
@@ -22,7 +23,8 @@ use time::OffsetDateTime;
 use time::macros::datetime;
 
 pub use call::{Call, Program, Run, Words};
-pub use running::{PATIENCE, Running};
+pub use housekeeping::Housekeeping;
+pub use running::{PATIENCE, Running, wait_until};
 
 /// A repository with one feature, and everything around it that programs would otherwise take from the machine.
 #[derive(Debug)]
@@ -122,6 +124,21 @@ impl Sandbox {
     /// The agent is called `fake` and is what this table says.
     pub fn agent(&self, table: &str) -> &Self {
         self.settings.borrow_mut().agent = format!("agent = \"fake\"\n\n{table}");
+        self.write_settings()
+    }
+
+    /// The agents of these names are shell scripts whose output is read as Claude's; the first is preferred.
+    pub fn agents_like_claude(&self, scripts: &[(&str, &str)]) -> &Self {
+        let mut names = Vec::new();
+        let mut tables = String::new();
+        for (name, script) in scripts {
+            self.write(&format!("{name}.sh"), script);
+            names.push(format!("{name:?}"));
+            tables.push_str(&format!(
+                "[agents.{name}]\ncommand = [\"sh\", \"{name}.sh\"]\nparser = \"claude\"\n"
+            ));
+        }
+        self.settings.borrow_mut().agent = format!("agent = [{}]\n\n{tables}", names.join(", "));
         self.write_settings()
     }
 

@@ -21,9 +21,11 @@ impl Untouched {
         let git_dir = sandbox.path(".git");
         let is_ours = |path: &Path| {
             let path = path.strip_prefix(&git_dir).unwrap();
-            ["objects", "ralph", "refs/ralph", "refs/ralph-snap", "logs/refs/ralph", "logs/refs/ralph-snap"]
-                .iter()
-                .any(|ours| path.starts_with(ours))
+            let refs = ["ralph", "ralph-snap", "ralph-restore"];
+            let is_ref = |name| {
+                path.starts_with(format!("refs/{name}")) || path.starts_with(format!("logs/refs/{name}"))
+            };
+            path.starts_with("objects") || path.starts_with("ralph") || refs.into_iter().any(is_ref)
         };
         let files = files(&git_dir).into_iter().filter(|path| !is_ours(path));
         Self(files.map(|path| (path.clone(), fs::read(path).unwrap_or_default())).collect())
@@ -147,6 +149,7 @@ impl Sandbox {
         let spool = git_dir.join("ralph/spool");
         let folders = fs::read_dir(&spool).map_or(0, Iterator::count);
         assert_eq!(folders, 0, "empty folders left in {}", spool.display());
+        assert!(!git_dir.join("ralph/scratch").exists(), "left behind: scratch");
         let processes = self.processes_of_sessions();
         assert!(processes.is_empty(), "still running: {processes:?}");
     }

@@ -13,11 +13,11 @@ mod sandbox;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use sandbox::random::{self, Random};
-use sandbox::{Sandbox, Session};
+use sandbox::{Housekeeping, Sandbox, Session};
 
 /// After so many kills everything is looked over.
 const ROUND: u64 = 100;
@@ -103,44 +103,26 @@ fn round(seed: u64, kills: u64, begun: Instant, seconds: Duration) -> Tally {
     scene.tasks(&list).agent_script(AGENT).validate("true").agent_uses_git().commit("An agent");
     let mut told = Vec::new();
     let mut tally = Tally::default();
-    let is_over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let mut git = ["gc --quiet", "pack-refs --all"].map(|words| {
-            let mut command = scene.hermetic("git");
-            command.args(words.split(' '));
-            command
-        });
-        let is_over = &is_over;
-        scope.spawn(move || {
-            while !is_over.load(Ordering::Relaxed) {
-                for command in &mut git {
-                    // Both need locks that the others hold for moments.
-                    let _refused = command.output().unwrap();
-                    std::thread::sleep(PAUSE);
-                }
-            }
-        });
-        // The collector must end also where a kill fails the round.
-        let _over = Over(is_over);
-        let first = Instant::now();
-        told.extend(scene.ralph("run --json -n 2").code(1).acknowledged());
-        let usual = first.elapsed();
-        for _ in 0..kills {
-            if begun.elapsed() > seconds {
-                break;
-            }
-            let words = if random.next() < 0.2 { "resume --json -n 2" } else { "run --json -n 2" };
-            let moment = usual.mul_f64(2.0 * random.next());
-            let running = scene.spawn(words);
-            std::thread::sleep(moment);
-            let run = running.kill();
-            // It may have been through before the kill came, or there was nothing to resume.
-            let may_be_refused = words.starts_with("resume") && run.code == 3;
-            assert!([137, 1].contains(&run.code) || may_be_refused, "after {moment:?}: {run}");
-            tally.killed += u64::from(run.code == 137);
-            told.extend(run.acknowledged());
+    let housekeeping = Housekeeping::beside(&scene, PAUSE);
+    let first = Instant::now();
+    told.extend(scene.ralph("run --json -n 2").code(1).acknowledged());
+    let usual = first.elapsed();
+    for _ in 0..kills {
+        if begun.elapsed() > seconds {
+            break;
         }
-    });
+        let words = if random.next() < 0.2 { "resume --json -n 2" } else { "run --json -n 2" };
+        let moment = usual.mul_f64(2.0 * random.next());
+        let running = scene.spawn(words);
+        std::thread::sleep(moment);
+        let run = running.kill();
+        // It may have been through before the kill came, or there was nothing to resume.
+        let may_be_refused = words.starts_with("resume") && run.code == 3;
+        assert!([137, 1].contains(&run.code) || may_be_refused, "after {moment:?}: {run}");
+        tally.killed += u64::from(run.code == 137);
+        told.extend(run.acknowledged());
+    }
+    drop(housekeeping);
     told.extend(scene.ralph("run --json -n 1").code(1).acknowledged());
     remove_what_the_agent_left(&scene);
     scene.record_is_sound();
@@ -155,15 +137,6 @@ fn round(seed: u64, kills: u64, begun: Instant, seconds: Duration) -> Tally {
     tally.acknowledged = told.len();
     tally.recorded = times.len();
     tally
-}
-
-/// Says that it is over when it goes.
-struct Over<'a>(&'a AtomicBool);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 /// The agent's own git dies with the agent, and leaves what git leaves then: its locks, and drafts of objects.

@@ -1,13 +1,15 @@
-//! Fuzzes every target for a while without libFuzzer: seeds, mutated seeds and noise, the same for the same seed.
+//! Fuzzes every target for a while without libFuzzer, on all processors: seeds, mutated seeds and noise, the same for the same seed.
 //!
 //! `smoke [--seconds T | --inputs N] [--seed S] [TARGET]...`; a failing input is written to `fuzz/failed/`.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use std::{env, fs};
+use std::{env, fs, thread};
 
 use anyhow::{Context, Result, bail};
 use specify_ralph_fuzz::{TARGETS, Target};
@@ -34,7 +36,8 @@ fn run() -> Result<bool> {
     let (mut length, mut seed, mut only) = (Length::Seconds(6), 1, Vec::new());
     let mut words = env::args().skip(1);
     while let Some(word) = words.next() {
-        let mut number = || words.next().context("a number is missing")?.parse::<u64>().context("read a number");
+        let mut number =
+            || words.next().context("a number is missing")?.parse::<u64>().context("read a number");
         match word.as_str() {
             "--seconds" => length = Length::Seconds(number()?),
             "--inputs" => length = Length::Inputs(number()?),
@@ -51,8 +54,26 @@ fn run() -> Result<bool> {
         bail!("targets: {}", TARGETS.map(|(name, _)| name).join(" "));
     }
     println!("seed {seed}");
+    let waiting = Mutex::new(wanted.into_iter());
+    let workers = thread::available_parallelism().map_or(2, NonZero::get);
+    let results = thread::scope(|scope| {
+        let work = || worker(&waiting, length, seed);
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        workers
+            .into_iter()
+            .map(|worker| worker.join().expect("a target's panic is caught"))
+            .collect::<Vec<_>>()
+    });
+    let failed: Vec<usize> = results.into_iter().collect::<Result<_>>()?;
+    Ok(failed.iter().sum::<usize>() == 0)
+}
+
+/// Takes one target after the other, and gives how many of them failed.
+fn worker(waiting: &Mutex<impl Iterator<Item = Target>>, length: Length, seed: u64) -> Result<usize> {
     let mut failed = 0;
-    for target in wanted {
+    loop {
+        let next = waiting.lock().expect("nobody panics with it").next();
+        let Some(target) = next else { return Ok(failed) };
         match fuzz(target, length, seed)? {
             Ok(inputs) => println!("{:<14} {inputs} inputs", target.0),
             Err(path) => {
@@ -61,7 +82,6 @@ fn run() -> Result<bool> {
             }
         }
     }
-    Ok(failed == 0)
 }
 
 /// Gives how many inputs were tried, or the file of the one that failed.

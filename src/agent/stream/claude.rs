@@ -204,6 +204,7 @@ impl ClaudeStream {
             tool_calls: self.calls.into_list(),
             error: self.error,
             resets_at: self.resets_at,
+            thread: None,
         }
     }
 }

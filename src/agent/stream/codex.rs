@@ -19,6 +19,7 @@ pub(super) struct CodexStream {
     calls: Calls,
     /// Whether the last turn came to its end.
     is_complete: bool,
+    thread: Option<String>,
     /// The last thing that went wrong; a retry where nothing came after it.
     trouble: Option<String>,
 }
@@ -26,6 +27,7 @@ pub(super) struct CodexStream {
 impl CodexStream {
     fn event(&mut self, event: &Value, say: &mut dyn FnMut(AgentEvent)) {
         match text(event, "type") {
+            "thread.started" => self.thread = event["thread_id"].as_str().map(str::to_owned),
             "turn.started" => self.is_complete = false,
             "item.started" => self.item_started(&event["item"], say),
             "item.completed" => self.item_completed(&event["item"], say),
@@ -101,6 +103,7 @@ impl Stream for CodexStream {
             final_text: self.answer.0,
             tokens: self.tokens,
             tool_calls: self.calls.into_list(),
+            thread: self.thread,
             error: self.trouble.map(|words| (class_of(None, &words), summary(&words))),
             ..Told::default()
         })

@@ -1,6 +1,7 @@
 //! Which class a failure is of: by its status, else by the words of the final error.
 
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use regex::Regex;
 
@@ -32,7 +33,7 @@ static WORDS: LazyLock<Vec<(FailureClass, Regex)>> = LazyLock::new(|| {
         (
             FailureClass::Network,
             "connect|econnre|network|timed? ?out|timeout|getaddrinfo|socket|stream (ended|disconnected)|\
-             fetch failed|error sending request|error decoding response|finish reason",
+             fetch failed|error: terminated|other side closed|error sending request|error decoding response|finish reason",
         ),
     ]
     .into_iter()
@@ -65,11 +66,37 @@ pub(super) fn class_of_status(status: u64, words: &str) -> Option<FailureClass> 
 }
 
 /// The class of a failure with a status, if it has one, and words.
-pub(super) fn class_of(status: Option<u64>, words: &str) -> FailureClass {
+pub(in crate::agent) fn class_of(status: Option<u64>, words: &str) -> FailureClass {
     status
         .and_then(|status| class_of_status(status, words))
         .or_else(|| class_of_words(words, FailureClass::ALL))
         .unwrap_or(FailureClass::Other)
+}
+
+/// `try again in 11.054s`, `retry after 5400s`, `reset after 3h12m5s`, `in 2 minutes`
+static TIME: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:again|retry|resets?)\b.{0,12}?\b(?:in|after) ((?:\d+(?:\.\d+)? ?(?:hours?|minutes?|seconds?|h|min|ms|m|s)\b ?|\d+[hms])+)")
+        .expect("a fixed pattern is valid")
+});
+
+static PART: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(\d+(?:\.\d+)?) ?([A-Za-z]+)").expect("a fixed pattern is valid"));
+
+/// How long the words of a final error say that it takes.
+pub(in crate::agent) fn time_told(words: &str) -> Option<Duration> {
+    let told = TIME.captures(words)?.get(1)?.as_str();
+    let mut seconds = 0.0;
+    for part in PART.captures_iter(told) {
+        let number: f64 = part[1].parse().ok()?;
+        seconds += number
+            * match part[2].to_ascii_lowercase().as_str() {
+                "ms" => 0.001,
+                "h" | "hour" | "hours" => 3600.0,
+                "m" | "min" | "minute" | "minutes" => 60.0,
+                _ => 1.0,
+            };
+    }
+    Duration::try_from_secs_f64(seconds.ceil()).ok().filter(|time| !time.is_zero())
 }
 
 #[cfg(test)]
@@ -91,9 +118,28 @@ mod tests {
             ("We are seeing high demand", FailureClass::Overloaded),
             ("Connection error.", FailureClass::Network),
             ("stream disconnected before completion", FailureClass::Network),
+            ("[API Error: terminated]", FailureClass::Network),
             ("the cat sat on the mat, at port 42901", FailureClass::Other),
         ] {
             assert_eq!(class_of(None, words), class, "{words}");
+        }
+    }
+
+    #[test]
+    fn words_may_tell_how_long_it_takes() {
+        for (words, seconds) in [
+            ("Rate limit reached. Please try again in 11.054s.", Some(12)),
+            ("Quota. Suggested retry after 5400s.", Some(5400)),
+            ("Your quota will reset after 3h12m5s.", Some(11525)),
+            ("Try again in 2 minutes", Some(120)),
+            ("try again in 1 hour 30 minutes.", Some(5400)),
+            ("try again in 250ms", Some(1)),
+            ("try again at 10:36 PM", None),
+            ("try again in a while", None),
+            ("in 5 steps", None),
+            ("", None),
+        ] {
+            assert_eq!(time_told(words).map(|time| time.as_secs()), seconds, "{words}");
         }
     }
 

@@ -24,7 +24,7 @@ use super::Parser;
 use crate::record::{AgentEvent, FailureClass, Timestamp, Tokens, ToolCall};
 
 pub(super) use copilot::usage_file;
-pub(super) use failure::class_of_words;
+pub(super) use failure::{class_of, class_of_words, time_told};
 
 /// An output that is being read. What is unknown in it is skipped, and it may end anywhere.
 pub(super) trait Stream {
@@ -56,6 +56,8 @@ pub(super) struct Told {
     /// Without words where those are on stderr.
     pub error: Option<(FailureClass, String)>,
     pub resets_at: Option<Timestamp>,
+    /// How the agent itself calls this conversation, where that leads to more.
+    pub thread: Option<String>,
 }
 
 impl Parser {

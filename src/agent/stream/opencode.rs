@@ -8,6 +8,9 @@ use super::failure::class_of;
 use super::{Answer, End, Stream, Told, cost, each_event, text};
 use crate::record::{AgentEvent, FailureClass, Timestamp, Tokens, summary};
 
+/// What is said of an answer of the model without an end.
+const CUT: &str = "the stream ended within an answer of the model";
+
 /// What the stream told so far.
 #[derive(Debug, Default)]
 pub(super) struct OpencodeStream {
@@ -69,8 +72,11 @@ impl OpencodeStream {
             self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + step);
         }
         text(part, "reason").clone_into(&mut self.reason);
-        if self.reason == "stop" {
-            self.error = None;
+        match self.reason.as_str() {
+            "stop" => self.error = None,
+            // It asks the model again, without an end if need be.
+            "unknown" => say(AgentEvent::Retry { message: CUT.to_owned() }),
+            _ => {}
         }
         say(AgentEvent::Usage { tokens: self.tokens });
     }
@@ -104,7 +110,7 @@ impl Stream for OpencodeStream {
         let is_success = self.reason == "stop" && self.error.is_none();
         let why = || match self.reason.as_str() {
             "" => None,
-            "unknown" => Some((FailureClass::Network, "the answer of the model was cut".to_owned())),
+            "unknown" => Some((FailureClass::Network, CUT.to_owned())),
             // It ends by itself after a tool that it had to ask for.
             reason => Some((FailureClass::Other, summary(&format!("it ended with `{reason}`")))),
         };

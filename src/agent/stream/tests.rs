@@ -241,7 +241,8 @@ proptest! {
         let (told, said) = told_of(parser, &bytes, &End { code, stdout: Utf8Path::new("/nowhere/stdout") });
         // A byte that is no text becomes a character of three.
         prop_assert!(told.final_text.len() <= bytes.len() * 3 + 1);
-        prop_assert!(said.len() <= bytes.len());
+        // Even silence may be told as one.
+        prop_assert!(said.len() <= bytes.len() + 1);
         for call in &told.tool_calls {
             prop_assert!(call.arguments_summary.chars().count() <= 200);
             prop_assert!(call.result_summary.chars().count() <= 200);

@@ -71,6 +71,7 @@ fn word_of(word: &str, out: &mut String) {
             let end = rest
                 .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '_' | 'µ')))
                 .unwrap_or(rest.len());
+            let end = rest[..end].trim_end_matches(['.', '-', ':', '_']).len();
             let (number, behind) = rest.split_at(end);
             let is_inside = out.ends_with(|c: char| c.is_ascii_alphabetic() || c == '_');
             number_of(number, if is_inside { Context::Inside } else { Context::Alone }, out);

@@ -19,6 +19,8 @@ fn iteration(outcome: Outcome) -> Iteration {
         phase: None,
         outcome,
         failure_class: None,
+        error: None,
+        resets_at: None,
         claims: Claims::default(),
         false_claim: Vec::new(),
         closed: Vec::new(),

@@ -1,11 +1,15 @@
 """The Anthropic Messages API, as much of it as agents use.
 
 A protocol offers `accepts` (is this path mine?), `read` (what a request asks for), `document` (a whole answer), `events` (the
-same answer as a stream, one item for each event on the wire) and `error`.
+same answer as a stream, one item for each event on the wire), `HALF_THE_TEXT` (so many of them, where the answer begins with a
+text), `error`, and the fault `bad_key`. Some have faults of limits of their own.
 """
 
 import json
-import uuid
+
+from .wire import event, halves, new_id
+
+HALF_THE_TEXT = 4
 
 ERRORS = {
     400: "invalid_request_error",
@@ -37,10 +41,10 @@ def message(request, turn):
     content = [{"type": "text", "text": turn["text"]}] if turn["text"] else []
     for tool in turn["tools"]:
         content.append(
-            {"type": "tool_use", "id": "toolu_" + uuid.uuid4().hex[:24], "name": tool["name"], "input": tool["input"]}
+            {"type": "tool_use", "id": new_id("toolu_"), "name": tool["name"], "input": tool["input"]}
         )
     return {
-        "id": "msg_" + uuid.uuid4().hex[:24],
+        "id": new_id("msg_"),
         "type": "message",
         "role": "assistant",
         "model": request["model"],
@@ -64,7 +68,7 @@ def events(request, turn):
     whole = message(request, turn)
     # The real API says 1 token of output at the start, and the sum at the end.
     opening = whole | {"content": [], "stop_reason": None, "usage": whole["usage"] | {"output_tokens": 1}}
-    out = [event("message_start", message=opening), event("ping")]
+    out = [typed("message_start", message=opening), typed("ping")]
     for index, block in enumerate(whole["content"]):
         if block["type"] == "text":
             empty, pieces = {"type": "text", "text": ""}, halves(block["text"])
@@ -72,23 +76,35 @@ def events(request, turn):
         else:
             empty, pieces = block | {"input": {}}, halves(json.dumps(block["input"]))
             deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
-        out.append(event("content_block_start", index=index, content_block=empty))
-        out += [event("content_block_delta", index=index, delta=delta) for delta in deltas]
-        out.append(event("content_block_stop", index=index))
+        out.append(typed("content_block_start", index=index, content_block=empty))
+        out += [typed("content_block_delta", index=index, delta=delta) for delta in deltas]
+        out.append(typed("content_block_stop", index=index))
     ending = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
-    out.append(event("message_delta", delta=ending, usage={"output_tokens": whole["usage"]["output_tokens"]}))
-    out.append(event("message_stop"))
+    out.append(typed("message_delta", delta=ending, usage={"output_tokens": whole["usage"]["output_tokens"]}))
+    out.append(typed("message_stop"))
     return out
+
+
+def typed(name, **fields):
+    return event({"type": name} | fields, name)
 
 
 def error(status, text):
     return {"type": "error", "error": {"type": ERRORS.get(status, "api_error"), "message": text}}
 
 
-def event(name, **fields):
-    return f"event: {name}\ndata: {json.dumps({'type': name} | fields)}\n\n".encode()
+def bad_key():
+    return {"status": 401, "body": error(401, "invalid x-api-key")}
 
 
-def halves(text):
-    middle = len(text) // 2
-    return [text[:middle], text[middle:]]
+def plan_limit(resets_at):
+    """The limit of a subscription: headers say it, and until when."""
+    headers = {
+        "anthropic-ratelimit-unified-status": "rejected",
+        "anthropic-ratelimit-unified-reset": resets_at,
+        "anthropic-ratelimit-unified-representative-claim": "five_hour",
+        "anthropic-ratelimit-unified-overage-status": "rejected",
+        "anthropic-ratelimit-unified-overage-disabled-reason": "org_level_disabled",
+        "x-should-retry": "false",
+    }
+    return {"status": 429, "headers": headers, "body": error(429, "This request would exceed your account's rate limit.")}

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """A scripted model on loopback, for driving real agent programs in tests.
 
-usage: server.py --scenario FILE --log DIR --port-file FILE [--set NAME=VALUE]...
+usage: python3 -m model.server --scenario FILE --log DIR --port-file FILE [--set NAME=VALUE]...
 
 It plays a scenario, and writes its port into the port file once it listens. The protocols that it speaks are the modules in
 `PROTOCOLS`, one file each; anthropic.py shows what such a module has to offer.
 
 A scenario is JSON; `{{NAME}}` stands for a value given by --set:
 
-  {"side":  {"text": "..."},          answers every request without tools (titles, summaries), at any time
+  {"side":  TURN,                     answers every request without tools (titles, summaries), at any time
    "turns": [TURN, ...]}              answer the requests with tools, in the order in which they come
 
 A TURN is
@@ -16,12 +16,15 @@ A TURN is
   {"expect": ["...", ...],            optional: texts that the request must hold, else it is refused and logged as a problem
    "text": "...",                     optional
    "tools": [{"name": "Write", "input": {...}}, ...],      optional: calls of tools, in the agent's own words
-   "usage": {"input": 1, "cache_read": 2, "cache_write": 3, "output": 4}}
+   "usage": {"input": 1, "cache_read": 2, "cache_write": 3, "output": 4, "thought": 1},     what was thought is output too
+   "forever": true}                   optional: no turn comes after it
 
 or it is one of these faults:
 
   {"fault": {"status": 529, "headers": {...}, "body": {...}}}       headers and body are optional
   {"fault": {"cut": 3}, "text": "..."}                              breaks off after 3 events of the answer
+  {"fault": {"cut": "half"}, "text": "..."}                         breaks off in the middle of the text
+  {"fault": {"end": 3}, "text": "..."}                              ends after 3 events, as if they were all
   {"fault": {"hang": 3}, "text": "..."}                             falls silent after 3 events, until the agent gives up
 
 With 0 events not even the head of the answer comes. A request past the last turn is refused and logged as a problem.
@@ -31,67 +34,17 @@ the number of its turn or null, and the problem with it or null).
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
-import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import anthropic
+from . import anthropic, chat, gemini, responses
+from .scenario import Scenario
 
-PROTOCOLS = [anthropic]
-
-NO_USAGE = {"input": 0, "cache_read": 0, "cache_write": 0, "output": 0}
-
-
-class Scenario:
-    """Which turn comes next. Requests may come at the same time."""
-
-    def __init__(self, text, values):
-        def value(found):
-            name = found.group(1)
-            if name not in values:
-                raise SystemExit(f"the scenario names {{{{{name}}}}}, and no --set gives it")
-            return json.dumps(values[name])[1:-1]
-
-        script = json.loads(re.sub(r"\{\{(\w+)\}\}", value, text))
-        self.side = self.complete(script.get("side", {"text": "Noted."}))
-        self.turns = [self.complete(turn) for turn in script["turns"]]
-        self.played = 0
-        self.lock = threading.Lock()
-
-    @staticmethod
-    def complete(turn):
-        return {"text": "", "tools": [], "expect": [], "fault": None} | turn | {"usage": NO_USAGE | turn.get("usage", {})}
-
-    def answer(self, request):
-        """The turn, its number, and a problem; the turn is none where there is a problem."""
-        if not request["has_tools"]:
-            return self.side, None, None
-        with self.lock:
-            number = self.played
-            if number == len(self.turns):
-                return None, None, "the scenario has no turn left"
-            turn = self.turns[number]
-            words = "\n".join(strings(request["body"]))
-            missing = [text for text in turn["expect"] if text not in words]
-            if missing:
-                return None, number, f"turn {number} expects a request that holds {missing[0]!r}"
-            self.played += 1
-            return turn, number, None
-
-
-def strings(value):
-    """Every text in a JSON value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from strings(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from strings(inner)
+PROTOCOLS = [anthropic, responses, chat, gemini]
 
 
 class Log:
@@ -110,10 +63,26 @@ class Log:
             (self.folder / f"{self.count:03}.meta.json").write_text(json.dumps(meta, indent=2) + "\n")
 
 
+class Model(ThreadingHTTPServer):
+    """Listens from its making on, on a port that was free."""
+
+    daemon_threads = True
+
+    def __init__(self, scenario, log):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.scenario = scenario
+        self.log = Log(log)
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def handle_error(self, request, client_address):
+        """Agents hang up when they are stopped. What is a mistake of ours, the agent's failure shows."""
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    scenario = None
-    record = None
 
     def log_message(self, *_):
         """Stays quiet: the folder of requests is the log."""
@@ -122,39 +91,40 @@ class Handler(BaseHTTPRequestHandler):
         self.reply_json(200, {})
 
     def do_GET(self):
-        self.reply_json(404, {"error": "this model only answers POST"})
+        self.reply_json(404, {"error": {"message": "this model only answers POST"}})
 
     def do_POST(self):
         raw = self.read_body()
+        log = self.server.log
         path = self.path.split("?")[0]
         protocol = next((one for one in PROTOCOLS if one.accepts(path)), None)
         if protocol is None:
-            self.record.write(raw, path=self.path, model=None, stream=False, turn=None, problem=None)
-            return self.reply_json(404, {"error": f"nothing is known of {path}"})
+            log.write(raw, path=self.path, model=None, stream=False, turn=None, problem=None)
+            return self.reply_json(404, {"error": {"message": f"nothing is known of {path}"}})
         request = protocol.read(path, json.loads(raw))
         if request["canned"] is not None:
-            self.record.write(raw, path=self.path, model=request["model"], stream=False, turn=None, problem=None)
+            log.write(raw, path=self.path, model=request["model"], stream=False, turn=None, problem=None)
             return self.reply_json(200, request["canned"])
-        turn, number, problem = self.scenario.answer(request)
-        self.record.write(
-            raw, path=self.path, model=request["model"], stream=request["stream"], turn=number, problem=problem
-        )
+        turn, number, problem = self.server.scenario.answer(request)
+        log.write(raw, path=self.path, model=request["model"], stream=request["stream"], turn=number, problem=problem)
         if problem:
             return self.reply_json(400, protocol.error(400, problem))
         fault = turn["fault"] or {}
         if "status" in fault:
-            body = fault.get("body", protocol.error(fault["status"], "scripted fault"))
+            body = fault.get("body") or protocol.error(fault["status"], "scripted fault")
             return self.reply_json(fault["status"], body, fault.get("headers"))
-        limit = fault.get("cut", fault.get("hang"))
+        limit = fault.get("cut", fault.get("hang", fault.get("end")))
+        limit = protocol.HALF_THE_TEXT if limit == "half" else limit
         if request["stream"]:
-            self.reply_events(protocol.events(request, turn), limit)
+            self.reply_events(protocol.events(request, turn), limit, "end" in fault)
         elif limit is None:
             self.reply_json(200, protocol.document(request, turn))
         if limit is not None:
             self.close_connection = True
         if "hang" in fault:
             # Returns when the agent hangs up.
-            self.connection.recv(1)
+            with contextlib.suppress(OSError):
+                self.connection.recv(1)
 
     def read_body(self):
         if self.headers.get("transfer-encoding", "").lower() != "chunked":
@@ -176,7 +146,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    def reply_events(self, events, limit):
+    def reply_events(self, events, limit, is_ended):
         if limit == 0:
             return
         self.send_response(200)
@@ -186,7 +156,7 @@ class Handler(BaseHTTPRequestHandler):
         for event in events[:limit]:
             self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
             self.wfile.flush()
-        if limit is None:
+        if limit is None or is_ended:
             self.wfile.write(b"0\r\n\r\n")
 
 
@@ -198,15 +168,12 @@ def main():
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     given = parser.parse_args()
     values = dict(pair.split("=", 1) for pair in given.set)
-    Handler.scenario = Scenario(pathlib.Path(given.scenario).read_text(), values)
-    Handler.record = Log(given.log)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    model = Model(Scenario.read(pathlib.Path(given.scenario).read_text(), values), given.log)
     # A rename, so that whoever waits for the file never reads half of it.
     half = given.port_file + ".new"
-    pathlib.Path(half).write_text(str(server.server_port))
+    pathlib.Path(half).write_text(str(model.server_port))
     os.rename(half, given.port_file)
-    server.serve_forever()
+    model.serve_forever()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,99 @@
+//! `specify ralph diff`: the code of two iterations, or of one and the work tree, by git's own diff.
+
+use anyhow::{Context, Result};
+
+use crate::feature;
+use crate::process::{Interrupt, Tool};
+use crate::record::ObjectId;
+use crate::store::{Scratch, Store};
+use crate::worktree::{WorkTree, Workshop};
+
+use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::iterations;
+use super::sessions::Choice;
+use super::settings::{self, Flags};
+use super::{Color, DiffArgs, place};
+
+/// What git's diff is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    pub caller: &'a Caller,
+    pub color: Color,
+    /// `--stat`, `--name-only`.
+    pub options: &'a [&'a str],
+    /// As the user wrote them; all but the journal where there are none.
+    pub paths: &'a [String],
+}
+
+/// Git ended because nobody read on.
+const PIPE_CLOSED: i32 = 141;
+
+pub fn run(args: &DiffArgs, caller: &Caller, color: Color) -> Result<ExitCode> {
+    let store = place::open(caller)?;
+    let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+    let before = iterations::find(&store, &args.from, &choice)?;
+    let from = before.snapshot(&store)?;
+    let options = [(args.stat, "--stat"), (args.name_only, "--name-only")];
+    let options: Vec<&str> =
+        options.into_iter().filter(|(given, _)| *given).map(|(_, option)| option).collect();
+    let request = Request { caller, color, options: &options, paths: &args.paths };
+    match &args.to {
+        Some(name) => {
+            let to = iterations::find(&store, name, &choice)?.snapshot(&store)?;
+            hand_over(request, &before.files(&store).progress, (&from, to.as_str()), |git| git)
+        }
+        None => with_work_tree(request, &store, &before.files(&store).progress, &from),
+    }
+}
+
+/// Compares with the work tree as a snapshot would hold it, untracked files included.
+fn with_work_tree(request: Request<'_>, store: &Store, journal: &str, from: &ObjectId) -> Result<ExitCode> {
+    // Taken before anything is made that must be cleared up: Ctrl-C in the pager is the pager's.
+    let _ours = Interrupt::install()?;
+    let scratch = Scratch::create(store.repository())?;
+    let (index, objects) = (scratch.path("index"), scratch.path("objects"));
+    std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
+    let workshop =
+        Workshop { index: &index, objects: &objects, max_file: largest_file(request.caller, store)? };
+    let mut work_tree = WorkTree::new(store.repository())?;
+    let contents = work_tree.contents(workshop)?;
+    let variables = work_tree.with_objects(&objects);
+    hand_over(request, journal, (from, contents.tree.as_str()), |git| {
+        variables.into_iter().fold(git, |git, (name, value)| git.env(name, value))
+    })
+}
+
+/// The size limit of snapshots in this project.
+pub fn largest_file(caller: &Caller, store: &Store) -> Result<u64> {
+    let root = feature::project_root(&caller.directory, store.repository().work_tree()?);
+    let config = settings::load(&root, caller, Flags::default())?;
+    Ok(config.snapshots.max_file.unwrap_or(u64::MAX))
+}
+
+/// Runs git's diff with the user's settings and pager.
+pub fn hand_over(
+    request: Request<'_>,
+    journal: &str,
+    (from, to): (&ObjectId, &str),
+    prepare: impl FnOnce(Tool) -> Tool,
+) -> Result<ExitCode> {
+    let Request { caller, color, options, paths } = request;
+    let mut git = Tool::git_for_user(&caller.directory).arg("diff").args(options.iter().copied());
+    match color {
+        Color::Auto => {}
+        Color::Always => git = git.arg("--color=always"),
+        Color::Never => git = git.arg("--color=never"),
+    }
+    git = git.args([from.as_str(), to, "--"]);
+    if paths.is_empty() {
+        // The journal is a view of the record, and grows with every iteration.
+        git = git.arg(":(top)").arg(format!(":(top,exclude,literal){journal}"));
+    } else {
+        git = git.args(paths);
+    }
+    match prepare(git).hand_over()? {
+        0 | PIPE_CLOSED => Ok(ExitCode::Done),
+        _ => Ok(ExitCode::NotDone),
+    }
+}

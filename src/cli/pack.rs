@@ -1,0 +1,115 @@
+//! `specify ralph pack`: our loose objects into one pack. A loop has it done beside itself where there are many.
+
+use std::fs::File;
+use std::io::Write;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+
+use crate::process::Detached;
+use crate::record::Event;
+use crate::store::{MANY_LOOSE, Packed, Store};
+use crate::view::style::{Count, grouped};
+
+use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::log::print_json;
+use super::output::stdout;
+use super::ready::own_program;
+use super::{Json, PackArgs, place};
+
+/// A running loop looks after so many iterations whether there is much to pack.
+const EVERY: u32 = 50;
+
+pub fn run(args: &PackArgs, caller: &Caller) -> Result<ExitCode> {
+    let store = place::open(caller)?;
+    let packed = store.pack()?;
+    let mut out = stdout();
+    match args.json {
+        Json { json: true } => {
+            let Packed { objects, bytes, removed, freed } = packed.unwrap_or_default();
+            let report = json!({
+                "is_done": packed.is_some(),
+                "objects": objects,
+                "bytes": bytes,
+                "removed_files": removed,
+                "removed_bytes": freed,
+            });
+            print_json(&mut out, &report)?;
+        }
+        Json { json: false } => writeln!(out, "{}", words(packed)).context("say what was packed")?,
+    }
+    out.flush().context("say what was packed")?;
+    Ok(ExitCode::Done)
+}
+
+fn words(packed: Option<Packed>) -> String {
+    match packed {
+        None => "another process is packing here".to_owned(),
+        Some(Packed { objects: 0, .. }) => "nothing of ours is loose".to_owned(),
+        Some(Packed { objects, bytes, removed, freed }) => format!(
+            "packed {} into {} KB; {} of {} KB removed",
+            Count(objects as u64, "object"),
+            grouped(bytes.div_ceil(1024)),
+            Count(removed as u64, "loose file"),
+            grouped(freed.div_ceil(1024))
+        ),
+    }
+}
+
+/// Has `specify ralph pack` done by a process of its own when a loop has left much that is loose.
+pub struct Packer<'a> {
+    store: &'a Store,
+    caller: &'a Caller,
+    /// What was started last.
+    running: Option<Detached>,
+}
+
+impl<'a> Packer<'a> {
+    pub fn new(store: &'a Store, caller: &'a Caller) -> Self {
+        Self { store, caller, running: None }
+    }
+
+    /// What cannot be packed now is packed another day, so it stops nothing.
+    pub fn look_after(&mut self, event: &Event) -> Result<()> {
+        let is_time = match event {
+            Event::IterationRecorded { iteration, .. } => iteration.is_multiple_of(EVERY),
+            Event::SessionEnded { .. } => true,
+            Event::SessionStarted { .. }
+            | Event::IterationStarted { .. }
+            | Event::AgentEvent { .. }
+            | Event::ValidationFinished { .. }
+            | Event::Paused { .. }
+            | Event::Continued { .. }
+            | Event::Waiting { .. }
+            | Event::AgentChanged { .. }
+            | Event::Warning { .. } => false,
+        };
+        let is_at_it = self.running.as_mut().is_some_and(|running| !running.is_over());
+        if !is_time || is_at_it || self.store.loose_objects()? < MANY_LOOSE {
+            return Ok(());
+        }
+        let mut argv = own_program()?;
+        argv.extend(["pack", "--json"].map(str::to_owned));
+        let said = self.store.repository().ralph_dir().join("packing.log");
+        let said = File::create(&said).with_context(|| format!("create {said}"))?;
+        let started = Detached::start(&argv, &self.caller.directory, said);
+        self.running = Some(started.context("start the packing")?);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_packed_is_told_in_one_line() {
+        let packed = Packed { objects: 1802, bytes: 3_000_000, removed: 1, freed: 8_800_001 };
+        assert_eq!(
+            words(Some(packed)),
+            "packed 1,802 objects into 2,930 KB; 1 loose file of 8,594 KB removed"
+        );
+        assert_eq!(words(Some(Packed::default())), "nothing of ours is loose");
+    }
+}

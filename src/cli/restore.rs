@@ -1,0 +1,134 @@
+//! `specify ralph restore`: the work tree as it was after an iteration, and back again.
+
+use std::io::{Write, stderr};
+
+use anyhow::{Result, bail};
+
+use crate::record::ObjectId;
+use crate::session::{Force, Intent, Planned, Restore, Target, Why};
+use crate::store::{RestorePoint, Store};
+use crate::view::restore::{self, Deed, Told};
+use crate::view::style::Paint;
+use crate::worktree::Change;
+
+use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::iterations::{self, Point};
+use super::output::stdout;
+use super::sessions::Choice;
+use super::{RestoreArgs, diff, place};
+
+pub fn run(args: &RestoreArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
+    let store = place::open(caller)?;
+    store.repository().work_tree()?;
+    let clock = place::clock(caller)?;
+    let restore = Restore {
+        store: &store,
+        clock: &clock,
+        max_file: diff::largest_file(caller, &store)?,
+        directory: &caller.directory,
+        force: if args.force { Force::Yes } else { Force::No },
+    };
+    let intent = if args.dry_run { Intent::Look } else { Intent::Write };
+    let (name, planned) = match (&args.iteration, args.undo) {
+        (Some(iteration), _) => {
+            let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+            let goal = iterations::find(&store, iteration, &choice)?;
+            (goal.to_string(), to_point(restore, &store, &goal, (args, intent))?)
+        }
+        (None, number) => {
+            let undone = to_undo(&store, number.flatten())?;
+            (format!("the moment before restoration {}", undone.number), restore.plan_undo(&undone, intent)?)
+        }
+    };
+    show(planned, name, (intent, paint))
+}
+
+fn to_point<'a>(
+    restore: Restore<'a>,
+    store: &Store,
+    point: &Point,
+    (args, intent): (&RestoreArgs, Intent),
+) -> Result<Planned<'a>> {
+    let files = point.files(store);
+    let target = Target {
+        snapshot: point.snapshot(store)?,
+        session: point.log.id(),
+        feature: point.log.feature(),
+        name: point.to_string(),
+        snapshots: snapshots(store, point)?,
+        tasks: &files.tasks,
+        progress: &files.progress,
+        with_tasks: args.tasks,
+        paths: &args.paths,
+    };
+    restore.plan(&target, intent)
+}
+
+/// The snapshots of a session's iterations, as far as they are here.
+fn snapshots(store: &Store, point: &Point) -> Result<Vec<ObjectId>> {
+    let mut here = Vec::new();
+    for snapshot in point.log.iterations().filter_map(|entry| entry.snapshot.clone()) {
+        if store.has(&snapshot)? {
+            here.push(snapshot);
+        }
+    }
+    Ok(here)
+}
+
+/// The restoration with this number, or the last one.
+fn to_undo(store: &Store, number: Option<u32>) -> Result<RestorePoint> {
+    let mut points = store.restore_points()?;
+    let Some(last) = points.last().map(|point| point.number) else {
+        bail!("nothing was restored in this work tree, so there is nothing to undo");
+    };
+    let number = number.unwrap_or(last);
+    match points.iter().position(|point| point.number == number) {
+        Some(place) => Ok(points.swap_remove(place)),
+        None => bail!("there is no restoration {number} of this work tree, the last is {last}"),
+    }
+}
+
+fn show(planned: Planned<'_>, name: String, (intent, paint): (Intent, Paint)) -> Result<ExitCode> {
+    let mut out = stdout();
+    let changed = planned.changes.iter().map(|change| (deed(change), change.name()));
+    let left = planned.left.iter().map(|left| (Deed::Leave(reason(left.why)), left.path.clone()));
+    let mut told = Told { name, paths: changed.chain(left).collect() };
+    if intent == Intent::Look {
+        restore::write_plan(&mut out, &told, paint)?;
+    } else if planned.changes.is_empty() {
+        restore::write_done(&mut out, &told, None, paint)?;
+    } else {
+        let done = planned.carry_out(&mut |point| {
+            // Before any file changes, so that it is known also where we are killed.
+            let line = format!("what is there now is kept as {}", point.refname);
+            let _closed = writeln!(stderr(), "{line}").is_err();
+        })?;
+        for (deed, path) in &mut told.paths {
+            if done.out_of_sight.contains(path) {
+                *deed = Deed::Leave(reason(Why::OutOfSight));
+            }
+        }
+        let undo = format!("specify ralph restore --undo {}", done.point.number);
+        restore::write_done(&mut out, &told, Some(&undo), paint)?;
+    }
+    out.flush()?;
+    Ok(ExitCode::Done)
+}
+
+fn deed(change: &Change) -> Deed {
+    match (change.is_new(), change.is_removal()) {
+        (true, _) => Deed::Create,
+        (_, true) => Deed::Remove,
+        _ => Deed::Change,
+    }
+}
+
+fn reason(why: Why) -> &'static str {
+    match why {
+        Why::TaskList => "a task list; --tasks restores that of the session's own feature",
+        Why::Unknown => "no snapshot of the session has it; --force removes it",
+        Why::Repository => "a repository of its own",
+        Why::OutOfSight => "outside of the sparse checkout",
+    }
+}

@@ -1,0 +1,62 @@
+//! A program that outlives us: nobody waits for it, and no Ctrl-C of ours reaches it.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Stdio};
+
+use camino::Utf8Path;
+
+use super::Marker;
+
+/// A program that goes on when we end.
+#[derive(Debug)]
+pub struct Detached(Child);
+
+impl Detached {
+    /// Starts `argv` in `directory`, in a group of its own, with both its outputs in `said`.
+    pub fn start(argv: &[String], directory: &Utf8Path, said: File) -> io::Result<Self> {
+        let (program, arguments) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        #[expect(clippy::disallowed_methods, reason = "this is the room that starts programs")]
+        let mut command = std::process::Command::new(program);
+        command.args(arguments).current_dir(directory).process_group(0);
+        // A mark that is no session's: a loop must not take it for a stray of its agent's.
+        command.env(Marker::VARIABLE, "detached");
+        command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
+        command.spawn().map(Self)
+    }
+
+    /// Whether it has ended. Nobody else clears it away while we live.
+    pub fn is_over(&mut self) -> bool {
+        self.0.try_wait().is_ok_and(|status| status.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Seek};
+
+    use super::*;
+
+    #[test]
+    fn what_is_started_has_its_own_group_and_its_words_in_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = Utf8Path::from_path(folder.path()).unwrap();
+        let fifo = folder.join("end");
+        let script = "ps -o pid=,pgid= -p $$ | tr -s ' '; echo over > end";
+        crate::process::run_in_shell("mkfifo end", folder).unwrap();
+        let mut said =
+            File::options().read(true).write(true).create_new(true).open(folder.join("said")).unwrap();
+        let argv = ["sh", "-c", script].map(str::to_owned);
+        let mut detached = Detached::start(&argv, folder, said.try_clone().unwrap()).unwrap();
+        assert!(!detached.is_over());
+        assert_eq!(std::fs::read_to_string(fifo).unwrap(), "over\n");
+        let mut text = String::new();
+        said.rewind().unwrap();
+        said.read_to_string(&mut text).unwrap();
+        let numbers: Vec<_> = text.split_whitespace().collect();
+        assert_eq!((numbers.len(), numbers[0]), (2, numbers[1]), "{text}");
+        detached.0.wait().unwrap();
+        assert!(detached.is_over());
+    }
+}

@@ -1,0 +1,191 @@
+//! How people name an iteration: `5`, `SESSION:5`, `@`, `@~2`, `T004`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use anyhow::{Result, bail};
+
+use super::{SessionId, TaskName};
+
+/// A session by its id, or by as much of its beginning as no other session has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionName(String);
+
+/// An iteration, or the moment before the first one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IterationName {
+    /// None means the latest session.
+    pub session: Option<SessionName>,
+    pub which: Which,
+}
+
+/// Which iteration of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Which {
+    /// `0`: what was there before the first.
+    Start,
+    /// `5`
+    Number(u32),
+    /// `@` is the last one, `@~2` stands two before it.
+    Last { back: u32 },
+    /// `T004`: the last one that worked on this task.
+    Task(TaskName),
+}
+
+impl SessionName {
+    pub fn matches(&self, id: &SessionId) -> bool {
+        id.as_str().starts_with(&self.0)
+    }
+}
+
+impl fmt::Display for SessionName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for SessionName {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let is_part = |byte: u8| byte.is_ascii_digit() || byte == b'-' || (b'a'..=b'f').contains(&byte);
+        let begins = text.bytes().next().is_some_and(|byte| byte.is_ascii_digit());
+        if !begins || text.len() > 24 || !text.bytes().all(is_part) {
+            bail!("`{text}` is no session id like 20261121-204512-3f9a0c1d, nor the beginning of one");
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl From<SessionId> for SessionName {
+    fn from(id: SessionId) -> Self {
+        Self(id.to_string())
+    }
+}
+
+impl IterationName {
+    /// The last iteration of the latest session.
+    pub const LAST: Self = Self { session: None, which: Which::Last { back: 0 } };
+
+    /// Whether it may just as well have been meant as the name of a session.
+    pub fn is_like_session(&self) -> bool {
+        let is_like = |text: &str| text.len() >= 8 && text.parse::<SessionName>().is_ok();
+        match &self.which {
+            Which::Task(task) => self.session.is_none() && is_like(task),
+            Which::Number(number) => self.session.is_none() && is_like(&number.to_string()),
+            Which::Start | Which::Last { .. } => false,
+        }
+    }
+}
+
+impl fmt::Display for IterationName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(session) = &self.session {
+            write!(f, "{session}:")?;
+        }
+        match &self.which {
+            Which::Start => f.write_str("0"),
+            Which::Number(number) => write!(f, "{number}"),
+            Which::Last { back: 0 } => f.write_str("@"),
+            Which::Last { back } => write!(f, "@~{back}"),
+            Which::Task(task) => f.write_str(task),
+        }
+    }
+}
+
+impl FromStr for IterationName {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        // The id of an iteration in JSON is `<session>-iter-<N>`.
+        let parts = text.split_once(':').or_else(|| text.split_once("-iter-"));
+        let named = parts.and_then(|(session, rest)| Some((session.parse::<SessionName>().ok()?, rest)));
+        let (session, rest) = named.map_or((None, text), |(session, rest)| (Some(session), rest));
+        let which = if let Some(back) = rest.strip_prefix('@') {
+            match (back, back.strip_prefix('~').map(str::parse)) {
+                ("", _) => Which::Last { back: 0 },
+                ("~", _) => Which::Last { back: 1 },
+                (_, Some(Ok(back))) => Which::Last { back },
+                _ => bail!("`{text}` is no iteration: after `@` comes nothing, or `~` and a number"),
+            }
+        } else if !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()) {
+            match rest.parse() {
+                Ok(0) => Which::Start,
+                Ok(number) => Which::Number(number),
+                Err(_) => bail!("`{text}` is no iteration: the number is too big"),
+            }
+        } else if rest.trim().is_empty() {
+            bail!("`{text}` is no iteration: expected a number, `@`, `@~2` or a task like T004");
+        } else {
+            Which::Task(rest.to_owned())
+        };
+        Ok(Self { session, which })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn every_form_of_a_name_is_read() {
+        let session = |text: &str| Some(text.parse::<SessionName>().unwrap());
+        for (text, name, which) in [
+            ("5", None, Which::Number(5)),
+            ("0", None, Which::Start),
+            ("@", None, Which::Last { back: 0 }),
+            ("@~", None, Which::Last { back: 1 }),
+            ("@~2", None, Which::Last { back: 2 }),
+            ("T004", None, Which::Task("T004".into())),
+            ("T004#2", None, Which::Task("T004#2".into())),
+            ("#7", None, Which::Task("#7".into())),
+            ("1.2", None, Which::Task("1.2".into())),
+            ("US:1", None, Which::Task("US:1".into())),
+            ("20261121-204512-3f9a0c1d:5", session("20261121-204512-3f9a0c1d"), Which::Number(5)),
+            ("20261121-204512-3f9a0c1d-iter-5", session("20261121-204512-3f9a0c1d"), Which::Number(5)),
+            ("2026:@~1", session("2026"), Which::Last { back: 1 }),
+            ("20261121-2:T004", session("20261121-2"), Which::Task("T004".into())),
+        ] {
+            assert_eq!(
+                text.parse::<IterationName>().unwrap(),
+                IterationName { session: name, which },
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_name_is_refused() {
+        for text in ["", " ", "@2", "@~x", "@~-1", "99999999999", "2026:", "2026:@x"] {
+            assert!(text.parse::<IterationName>().is_err(), "{text}");
+        }
+        for text in ["", "x", "-2026", "2026/..", "20261121-204512-3f9a0c1d0", "2026G"] {
+            assert!(text.parse::<SessionName>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_session_is_named_by_its_beginning() {
+        let id: SessionId = "20261121-204512-3f9a0c1d".parse().unwrap();
+        assert!("20261121-2".parse::<SessionName>().unwrap().matches(&id));
+        assert!(!"20261121-3".parse::<SessionName>().unwrap().matches(&id));
+        assert!("20261121-204512".parse::<IterationName>().unwrap().is_like_session());
+        assert!(!"T004".parse::<IterationName>().unwrap().is_like_session());
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_is_read_back_as_it_was_written(text in "([0-9a-f-]{1,24}:)?(@|@~[0-9]{1,3}|[0-9]{1,9}|[A-Z#][A-Za-z0-9#.:]{0,8})") {
+            if let Ok(name) = text.parse::<IterationName>() {
+                prop_assert_eq!(name.to_string().parse::<IterationName>().unwrap(), name);
+            }
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in "\\PC{0,40}") {
+            drop(text.parse::<IterationName>());
+        }
+    }
+}

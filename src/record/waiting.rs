@@ -1,0 +1,16 @@
+//! Why the loop does nothing for a while.
+
+use serde::{Deserialize, Serialize};
+
+use super::{FailureClass, Timestamp};
+
+/// A pause until an agent can be used again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    pub agent: String,
+    #[serde(rename = "failure_class")]
+    pub class: FailureClass,
+    pub until: Timestamp,
+    /// The agent's own words for what it ran into.
+    pub message: Option<String>,
+}

@@ -1,0 +1,191 @@
+//! How a session begins, or is taken up again: its id, its record, its place in the spool.
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+
+use crate::clock::Clock;
+use crate::history::History;
+use crate::record::{
+    Artifact, ArtifactStatus, Durations, Event, RecordKind, SCHEMA, Session, SessionId, Status, Timestamp,
+    Tokens,
+};
+use crate::redact::Redactor;
+use crate::store::{Control, Holder, LoopLock, Place, SessionLog, Spool};
+use crate::tasks::TaskList;
+use crate::worktree::WorkTree;
+
+use super::recorder::{self, Recorder};
+use super::roster::Roster;
+use super::steering::{Hints, Lookout};
+use super::{Plan, Running, Snapshots, Untick, add_totals, remember, told};
+
+impl<'a> Running<'a> {
+    pub(super) fn begin(
+        mut plan: Plan<'a>,
+        tasks: &TaskList,
+        lock: &'a mut LoopLock,
+        say: &'a mut dyn FnMut(&Event),
+    ) -> Result<Self> {
+        let started_at = plan.clock.now();
+        let earlier = match &plan.resume {
+            Some(refs) => plan.store.session(refs)?,
+            None => None,
+        };
+        let id = if let Some(log) = &earlier {
+            log.id().clone()
+        } else {
+            // The latest session is the one whose id sorts last.
+            let id = SessionId::new(started_at, salt(plan.clock));
+            plan.store.newest_session()?.into_iter().fold(id, |id, newest| id.behind(&newest))
+        };
+        // What was wished of a loop that is gone is not meant for us.
+        let control = Control::of(plan.store.repository(), &id);
+        control.clear()?;
+        lock.name_holder(&Holder {
+            session: id.clone(),
+            pid: std::process::id(),
+            host: plan.host.clone(),
+            started_at,
+        })?;
+        let mut session = new_session(&plan, &id, tasks, started_at)?;
+        let mut history = History::default();
+        let mut taken_up = TakenUp { next: 1, hints: Hints::default() };
+        if let Some(log) = &earlier {
+            taken_up = take_up(&mut plan, log, &mut session, &mut history)?;
+        }
+        let redactor = Redactor::new(&plan.redaction_rules, &plan.redaction_allow)?;
+        let session = recorder::redacted(&redactor, &session)?;
+        let place = place(&plan, &session);
+        let spool = Spool::create(plan.store.repository(), &place)?;
+        let mut recorder = Recorder::new(plan.store, place, redactor, spool.clone())?;
+        match &earlier {
+            None => recorder.start(&session, &plan.feature.name, plan.clock)?,
+            Some(log) => recorder.resume(log, &session, plan.clock)?,
+        };
+        plan.store.note_last_written(&session.feature, &session.id)?;
+        say(&Event::SessionStarted {
+            session: id,
+            feature: session.feature.clone(),
+            agent: session.agent.clone(),
+            max_iterations: session.max_iterations,
+            loop_type: session.loop_type.clone(),
+            artifact: session.artifact.path.clone(),
+            tasks: tasks.counts(),
+            is_resumed: earlier.is_some(),
+        });
+        let started = plan.clock.stopwatch();
+        let lookout = Lookout::start(control.clone(), plan.interrupt.clone());
+        Ok(Self {
+            roster: Roster::new(plan.agents.len(), plan.limits.max_wait),
+            versions: BTreeMap::new(),
+            plan,
+            session,
+            recorder,
+            lock,
+            spool,
+            history,
+            next: taken_up.next,
+            say,
+            is_promised: false,
+            started,
+            current: 0,
+            hints: taken_up.hints,
+            _lookout: lookout,
+            control,
+        })
+    }
+}
+
+fn new_session(plan: &Plan<'_>, id: &SessionId, tasks: &TaskList, started_at: Timestamp) -> Result<Session> {
+    let work_tree = WorkTree::new(plan.store.repository())?;
+    Ok(Session {
+        schema: SCHEMA,
+        id: id.clone(),
+        feature: plan.feature.path.clone(),
+        branch: plan.store.branch()?,
+        loop_type: plan.job.loop_type.clone(),
+        started_at,
+        ended_at: None,
+        status: Status::Running,
+        stop_reason: None,
+        limit: None,
+        max_iterations: plan.limits.max_iterations,
+        iterations_run: 0,
+        tasks_completed: 0,
+        tasks_done: tasks.counts().done,
+        tasks_remaining: tasks.counts().open,
+        duration_ms: Durations::default(),
+        tokens: Tokens::default(),
+        cost_usd: None,
+        artifact: Artifact { path: work_tree.relative(&plan.job.artifact), status: ArtifactStatus::Draft },
+        agent: plan.agents[0].agent.name().to_owned(),
+        agent_version: plan.agents[0].agent.version(),
+        configuration: plan.configuration.clone(),
+        hints: Vec::new(),
+        host: plan.host.clone(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+    })
+}
+
+/// What goes on where a session is taken up again.
+struct TakenUp {
+    /// The number of the next iteration.
+    next: u32,
+    hints: Hints,
+}
+
+/// Restores totals, counts and the text of the next prompt from the record of a session.
+fn take_up(
+    plan: &mut Plan<'_>,
+    log: &SessionLog,
+    session: &mut Session,
+    history: &mut History,
+) -> Result<TakenUp> {
+    session.started_at = log.entries[0].started_at;
+    let mut taken_up = TakenUp { next: 1, hints: Hints::default() };
+    for entry in &log.entries {
+        if entry.kind == RecordKind::End {
+            // Whoever takes up what had come to an end wants another try: the counts start anew.
+            *history = History::default();
+        }
+        let Some(number) = entry.iteration else { continue };
+        taken_up.next = number + 1;
+        let iteration = plan.store.iteration(entry)?;
+        add_totals(session, &iteration);
+        history.push(&iteration);
+        taken_up.hints = Hints::of_last(&iteration);
+        let context = told::context_of(plan.store, entry, &iteration, &plan.project_root)?;
+        remember(plan.progress.as_mut(), context);
+    }
+    Ok(taken_up)
+}
+
+fn place(plan: &Plan<'_>, session: &Session) -> Place {
+    Place {
+        session: session.id.clone(),
+        feature: session.feature.clone(),
+        feature_name: plan.feature.name.clone(),
+        work_tree: plan.store.repository().work_tree_name(),
+        tasks_path: plan.feature.tasks_path.clone(),
+        progress_path: plan.feature.progress_path.clone(),
+        host: plan.host.clone(),
+        pid: std::process::id(),
+        begun: session.clone(),
+        untick: plan.untick == Untick::OpenAgain,
+        snapshots: plan.snapshots == Snapshots::Keep,
+        snapshot_max_file: plan.snapshot_max_file,
+        redaction_rules: plan.redaction_rules.clone(),
+        redaction_allow: plan.redaction_allow.clone(),
+    }
+}
+
+/// Tells apart sessions that start in the same second; a fixed number beside a stepping clock.
+fn salt(clock: &Clock) -> u32 {
+    use std::hash::{BuildHasher, RandomState};
+    // The standard library's hasher is keyed from the system's randomness: all that is needed here.
+    if clock.is_stepping() {
+        0
+    } else {
+        (RandomState::new().hash_one(std::process::id()) & 0xffff_ffff) as u32
+    }
+}

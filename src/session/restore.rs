@@ -1,0 +1,298 @@
+//! Bringing the work tree back to a snapshot: what is there is kept first, and nothing else is lost.
+//!
+//! Under the lock of the work tree, so that no loop starts meanwhile. The restoration is on its ref before the first
+//! file changes: one that is cut off can be repeated, or undone.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result, anyhow, bail};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::clock::Clock;
+use crate::record::{ObjectId, Refusal, SessionId};
+use crate::repository::Repository;
+use crate::store::{LoopLock, Restoration, RestorePoint, Scratch, Store};
+use crate::worktree::{Change, Paths, WorkTree, Workshop};
+
+use super::recover;
+
+/// Most files that an error names.
+const NAMED: usize = 5;
+
+/// Whether what usually is a reason not to go on is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Force {
+    No,
+    /// Goes on in the middle of a merge, and removes what no snapshot of the session knows.
+    Yes,
+}
+
+/// Where and how a restoration is made.
+#[derive(Debug, Clone, Copy)]
+pub struct Restore<'a> {
+    pub store: &'a Store,
+    pub clock: &'a Clock,
+    /// Untracked files of more bytes are not kept, and so not touched.
+    pub max_file: u64,
+    /// Where the user stands.
+    pub directory: &'a Utf8Path,
+    pub force: Force,
+}
+
+/// What to go back to.
+#[derive(Debug, Clone)]
+pub struct Target<'a> {
+    pub snapshot: ObjectId,
+    pub session: &'a SessionId,
+    pub feature: &'a str,
+    /// `iteration 3 of session ...`
+    pub name: String,
+    /// The snapshots of the session's iterations, in their order: what they have may be removed.
+    pub snapshots: Vec<ObjectId>,
+    /// The feature's own files, from the top of the work tree.
+    pub tasks: &'a str,
+    pub progress: &'a str,
+    pub with_tasks: bool,
+    /// As the user wrote them.
+    pub paths: &'a [String],
+}
+
+/// What a restoration would do, worked out and not yet done.
+#[derive(Debug)]
+pub struct Planned<'a> {
+    restore: Restore<'a>,
+    work_tree: WorkTree,
+    scratch: Scratch,
+    /// The work tree as it is.
+    now: ObjectId,
+    pub changes: Vec<Change>,
+    /// Paths that differ and stay as they are.
+    pub left: Vec<Left>,
+    session: SessionId,
+    feature: String,
+    name: String,
+    _lock: Option<LoopLock>,
+}
+
+/// A path that stays as it is, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    pub path: String,
+    pub why: Why,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// The loop writes it, and the user did not ask for it.
+    TaskList,
+    /// No snapshot of the session has it.
+    Unknown,
+    /// A submodule or a nested repository.
+    Repository,
+    /// A sparse checkout keeps it out of the work tree.
+    OutOfSight,
+}
+
+/// Whether anything may be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Intent {
+    Look,
+    Write,
+}
+
+impl<'a> Restore<'a> {
+    /// Works out how to go back to a snapshot.
+    pub fn plan(self, target: &Target<'_>, intent: Intent) -> Result<Planned<'a>> {
+        let Begun { work_tree, scratch, now, lock } = self.begin(intent)?;
+        let (index, objects) = places(&scratch);
+        let workshop = self.workshop(&index, &objects);
+        let paths = Paths { directory: self.directory, specs: target.paths };
+        if let Some(spec) = work_tree.unmatched(workshop, &target.snapshot, paths)? {
+            bail!("`{spec}` matches no file, neither now nor after {}", target.name);
+        }
+        let mut changes = work_tree.differences(workshop, (&now, &target.snapshot), paths)?;
+        let top = self.store.repository().work_tree()?;
+        let mut left = Vec::new();
+        let hidden = work_tree.out_of_sight(workshop)?;
+        let removals = changes.iter().filter(|change| change.is_removal());
+        let candidates: BTreeSet<Vec<u8>> = removals.map(|change| change.path.clone()).collect();
+        let known = match self.force {
+            Force::Yes => candidates,
+            Force::No => work_tree.known(workshop, &target.snapshots, &candidates)?,
+        };
+        changes.retain(|change| {
+            let path = change.name();
+            let why = if is_journal(top, target, &path) {
+                return false;
+            } else if path == target.tasks && !target.with_tasks || is_others_list(top, target, &path) {
+                Why::TaskList
+            } else if change.is_of_repository() {
+                Why::Repository
+            } else if hidden.contains(&change.path) {
+                Why::OutOfSight
+            } else if change.is_removal() && !known.contains(&change.path) {
+                Why::Unknown
+            } else {
+                return true;
+            };
+            left.push(Left { path, why });
+            false
+        });
+        Ok(Planned {
+            restore: self,
+            work_tree,
+            scratch,
+            now,
+            changes,
+            left,
+            session: target.session.clone(),
+            feature: target.feature.to_owned(),
+            name: target.name.clone(),
+            _lock: lock,
+        })
+    }
+
+    /// Works out how to take a restoration back: its paths become what they were before it.
+    pub fn plan_undo(self, point: &RestorePoint, intent: Intent) -> Result<Planned<'a>> {
+        let Begun { work_tree, scratch, now, lock } = self.begin(intent)?;
+        let (index, objects) = places(&scratch);
+        let workshop = self.workshop(&index, &objects);
+        let everything = Paths { directory: self.store.repository().work_tree()?, specs: &[] };
+        let made = work_tree.differences(workshop, (&point.made, &point.found), everything)?;
+        let made: BTreeSet<_> = made.into_iter().map(|change| change.path).collect();
+        let mut changes = work_tree.differences(workshop, (&now, &point.found), everything)?;
+        changes.retain(|change| made.contains(&change.path) && !change.is_of_repository());
+        let (session, feature) = self.store.restored(point)?;
+        Ok(Planned {
+            restore: self,
+            work_tree,
+            scratch,
+            now,
+            changes,
+            left: Vec::new(),
+            session,
+            feature,
+            name: format!("what was there before restoration {}", point.number),
+            _lock: lock,
+        })
+    }
+
+    /// Makes sure that nobody is at work here, and looks at the work tree as it is.
+    fn begin(self, intent: Intent) -> Result<Begun> {
+        let repository = self.store.repository();
+        let mut work_tree = WorkTree::new(repository)?;
+        let lock = match intent {
+            Intent::Look => None,
+            Intent::Write => Some(LoopLock::take(repository)?),
+        };
+        if intent == Intent::Write && self.force == Force::No {
+            refuse_unfinished(repository)?;
+        }
+        let scratch = Scratch::create(repository)?;
+        let (index, objects) = places(&scratch);
+        std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
+        let now = work_tree.contents(self.workshop(&index, &objects))?.tree;
+        Ok(Begun { work_tree, scratch, now, lock })
+    }
+
+    fn workshop<'b>(&self, index: &'b Utf8Path, objects: &'b Utf8Path) -> Workshop<'b> {
+        Workshop { index, objects, max_file: self.max_file }
+    }
+}
+
+/// A restoration that was carried out.
+#[derive(Debug)]
+pub struct Done {
+    pub point: RestorePoint,
+    /// Paths that a sparse checkout kept out of the work tree.
+    pub out_of_sight: BTreeSet<String>,
+}
+
+struct Begun {
+    work_tree: WorkTree,
+    scratch: Scratch,
+    now: ObjectId,
+    lock: Option<LoopLock>,
+}
+
+impl Planned<'_> {
+    /// Keeps what is there, and then changes it. `on_kept` hears where it is kept before any file changes.
+    pub fn carry_out(self, on_kept: &mut dyn FnMut(&RestorePoint)) -> Result<Done> {
+        let (index, objects) = places(&self.scratch);
+        let workshop = self.restore.workshop(&index, &objects);
+        let endangered = self.work_tree.endangered(workshop, &self.changes)?;
+        if !endangered.is_empty() {
+            bail!("{}", told_of(&endangered));
+        }
+        let wanted = self.work_tree.with_changes(workshop, &self.changes)?;
+        self.work_tree.check(workshop, &self.now, &wanted)?;
+        let point = self.restore.store.keep_restoration(Restoration {
+            found: &self.now,
+            made: &wanted,
+            objects: &objects,
+            session: &self.session,
+            feature: &self.feature,
+            target: &self.name,
+            at: self.restore.clock.now(),
+        })?;
+        on_kept(&point);
+        let applied = self.work_tree.apply(workshop, &self.now, &wanted);
+        let hint =
+            || format!("\nhint: `specify ralph restore --undo {}` takes back what was done", point.number);
+        applied.map_err(|error| anyhow!("{error:#}{}", hint()))?;
+        let hidden = self.work_tree.out_of_sight(workshop)?;
+        let of_ours = self.changes.iter().filter(|change| hidden.contains(&change.path));
+        Ok(Done { out_of_sight: of_ours.map(Change::name).collect(), point })
+    }
+}
+
+fn told_of(endangered: &BTreeSet<Vec<u8>>) -> String {
+    let named: Vec<_> = endangered.iter().take(NAMED).map(|path| String::from_utf8_lossy(path)).collect();
+    let more = endangered.len() - named.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!(
+        "what stands where other files should could not be brought back, for snapshots leave it out: {}{more}\nhint: move it away, or name the files to restore",
+        named.join(", ").replace(char::is_control, "\u{fffd}")
+    )
+}
+
+/// The private index, and the objects that are not in the repository yet.
+fn places(scratch: &Scratch) -> (Utf8PathBuf, Utf8PathBuf) {
+    (scratch.path("index"), scratch.path("objects"))
+}
+
+/// Refuses to change files under the hands of git or of a record that is not finished.
+fn refuse_unfinished(repository: &Repository) -> Result<()> {
+    let under_way = [
+        ("MERGE_HEAD", "a merge"),
+        ("rebase-merge", "a rebase"),
+        ("rebase-apply", "a rebase"),
+        ("CHERRY_PICK_HEAD", "a cherry-pick"),
+        ("REVERT_HEAD", "a revert"),
+    ];
+    if let Some((_, what)) = under_way.iter().find(|(name, _)| repository.git_dir.join(name).exists()) {
+        return Err(Refusal::new(format!("{what} is under way in this work tree"))
+            .hinted("finish or abort it first; --force goes on all the same")
+            .into());
+    }
+    if !recover::nothing_is_left(repository)? {
+        return Err(Refusal::new("a session died in this work tree, and its record is not finished")
+            .hinted("`specify ralph resume` finishes it first; --force goes on all the same")
+            .into());
+    }
+    Ok(())
+}
+
+/// Whether a path is a journal of ours, which only the loop and `rebuild` write.
+fn is_journal(top: &Utf8Path, target: &Target<'_>, path: &str) -> bool {
+    let path = Utf8Path::new(path);
+    let is_beside_tasks = || top.join(path).with_file_name("tasks.md").is_file();
+    path == target.progress || path.file_name() == Some("progress.txt") && is_beside_tasks()
+}
+
+/// Whether a path is the task list of another feature: other sessions go by it.
+fn is_others_list(top: &Utf8Path, target: &Target<'_>, path: &str) -> bool {
+    let path = Utf8Path::new(path);
+    let is_beside_spec = || top.join(path).with_file_name("spec.md").is_file();
+    path != target.tasks && path.file_name() == Some("tasks.md") && is_beside_spec()
+}

@@ -1,0 +1,229 @@
+//! Wishes from other terminals to a running loop, and what it tells them: small files under
+//! `<common git dir>/ralph/control/<session>/`.
+//!
+//! Each file comes and goes as a whole. The loop only reads, until there is something to take.
+
+use std::fs;
+use std::io::ErrorKind;
+
+use anyhow::{Context, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::record::{SessionId, Waiting};
+use crate::repository::{Repository, Sharing};
+
+use super::disk;
+
+const STOP: &str = "stop";
+const STOP_NOW: &str = "stop-now";
+const PAUSE: &str = "pause";
+const WAITING: &str = "waiting.json";
+/// In front of the number of a hint.
+const HINT: &str = "hint-";
+
+/// Where the wishes to one session lie.
+#[derive(Debug, Clone)]
+pub struct Control {
+    dir: Utf8PathBuf,
+    sharing: Option<Sharing>,
+}
+
+/// How fast a session shall stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    AfterIteration,
+    Now,
+}
+
+/// What is wished right now.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wishes {
+    pub stop: Option<Stop>,
+    pub is_paused: bool,
+    /// Files of hints that no prompt has taken yet, in the order in which they came.
+    pub hints: Vec<Utf8PathBuf>,
+}
+
+impl Control {
+    pub fn of(repository: &Repository, session: &SessionId) -> Self {
+        let dir = repository.ralph_dir().join("control").join(session.as_str());
+        Self { dir, sharing: repository.sharing }
+    }
+
+    /// Looks at what is wished; writes nothing.
+    pub fn look(&self) -> Result<Wishes> {
+        let mut wishes = Wishes::default();
+        for path in disk::children(&self.dir)? {
+            match path.file_name().unwrap_or_default() {
+                STOP_NOW => wishes.stop = Some(Stop::Now),
+                STOP if wishes.stop.is_none() => wishes.stop = Some(Stop::AfterIteration),
+                PAUSE => wishes.is_paused = true,
+                name if hint_number(name).is_some() => wishes.hints.push(path),
+                _ => {}
+            }
+        }
+        Ok(wishes)
+    }
+
+    /// Whether it shall stop at once: one look at one file.
+    pub fn is_stopped_now(&self) -> bool {
+        self.dir.join(STOP_NOW).exists()
+    }
+
+    pub fn ask_to_stop(&self, stop: Stop) -> Result<()> {
+        let name = match stop {
+            Stop::AfterIteration => STOP,
+            Stop::Now => STOP_NOW,
+        };
+        self.put(name, b"")
+    }
+
+    pub fn ask_to_pause(&self) -> Result<()> {
+        self.put(PAUSE, b"")
+    }
+
+    /// Takes the wish to pause back. Gives whether there was one.
+    pub fn ask_to_continue(&self) -> Result<bool> {
+        disk::remove_file_if_there(&self.dir.join(PAUSE))
+    }
+
+    /// Leaves a hint behind those that wait already. Gives the file it is in.
+    pub fn leave_hint(&self, text: &str) -> Result<Utf8PathBuf> {
+        let draft = self.draft(text.as_bytes())?;
+        let placed = loop {
+            let numbers = disk::children(&self.dir)?.into_iter();
+            let last = numbers.filter_map(|path| hint_number(path.file_name()?)).max().unwrap_or(0);
+            let path = self.dir.join(format!("{HINT}{:06}", last.saturating_add(1)));
+            match fs::hard_link(&draft, &path) {
+                Ok(()) => break Ok(path),
+                // Somebody else was faster: behind theirs then.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => break Err(error).with_context(|| format!("write {path}")),
+            }
+        };
+        disk::remove_file_if_there(&draft)?;
+        placed
+    }
+
+    /// Takes a hint away: it is in a prompt, or nobody is there to take it. Gives whether it was still there.
+    pub fn take_away(&self, hint: &Utf8Path) -> Result<bool> {
+        disk::remove_file_if_there(hint)
+    }
+
+    /// What the loop waits for, as it says to others.
+    pub fn waiting(&self) -> Option<Waiting> {
+        let bytes = disk::read_if_there(&self.dir.join(WAITING)).ok().flatten()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    pub fn tell_waiting(&self, waiting: &Waiting) -> Result<()> {
+        self.put(WAITING, &serde_json::to_vec(waiting).context("write down what is waited for")?)
+    }
+
+    pub fn no_longer_waiting(&self) -> Result<()> {
+        disk::remove_file_if_there(&self.dir.join(WAITING)).map(drop)
+    }
+
+    /// Forgets all wishes but the hints: they were meant for a loop that is gone.
+    pub fn clear(&self) -> Result<()> {
+        for path in disk::children(&self.dir)? {
+            if path.file_name().and_then(hint_number).is_none() {
+                disk::remove_file_if_there(&path)?;
+            }
+        }
+        match fs::remove_dir(&self.dir) {
+            Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => {
+                Err(error).with_context(|| format!("remove {}", self.dir))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn put(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.dir.join(name);
+        let draft = self.draft(bytes)?;
+        fs::rename(&draft, &path).with_context(|| format!("write {path}"))
+    }
+
+    fn draft(&self, bytes: &[u8]) -> Result<Utf8PathBuf> {
+        disk::create_private_dir(&self.dir)?;
+        for made in self.dir.ancestors().take(2) {
+            disk::share(made, self.sharing)?;
+        }
+        let draft = self.dir.join(format!("new-{}", std::process::id()));
+        fs::write(&draft, bytes).with_context(|| format!("write {draft}"))?;
+        disk::share(&draft, self.sharing)?;
+        Ok(draft)
+    }
+}
+
+fn hint_number(name: &str) -> Option<u64> {
+    name.strip_prefix(HINT)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn control(folder: &tempfile::TempDir) -> Control {
+        let dir = Utf8PathBuf::from_path_buf(folder.path().join("control/session")).unwrap();
+        Control { dir, sharing: None }
+    }
+
+    fn texts(wishes: &Wishes) -> Vec<String> {
+        wishes.hints.iter().map(|path| fs::read_to_string(path).unwrap()).collect()
+    }
+
+    #[test]
+    fn nothing_is_wished_where_nobody_wrote() {
+        let folder = tempfile::tempdir().unwrap();
+        let control = control(&folder);
+        assert_eq!(control.look().unwrap(), Wishes::default());
+        control.clear().unwrap();
+        assert!(!control.ask_to_continue().unwrap());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "looking writes nothing");
+    }
+
+    #[test]
+    fn the_faster_stop_wins() {
+        let folder = tempfile::tempdir().unwrap();
+        let control = control(&folder);
+        control.ask_to_stop(Stop::AfterIteration).unwrap();
+        assert_eq!(control.look().unwrap().stop, Some(Stop::AfterIteration));
+        assert!(!control.is_stopped_now());
+        control.ask_to_stop(Stop::Now).unwrap();
+        assert_eq!(control.look().unwrap().stop, Some(Stop::Now));
+        assert!(control.is_stopped_now());
+        control.clear().unwrap();
+        assert_eq!(control.look().unwrap(), Wishes::default());
+        assert!(!control.dir.exists());
+    }
+
+    #[test]
+    fn a_pause_comes_and_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let control = control(&folder);
+        control.ask_to_pause().unwrap();
+        control.ask_to_pause().unwrap();
+        assert!(control.look().unwrap().is_paused);
+        assert!(control.ask_to_continue().unwrap());
+        assert!(!control.look().unwrap().is_paused);
+    }
+
+    #[test]
+    fn hints_keep_their_order_and_outlive_the_other_wishes() {
+        let folder = tempfile::tempdir().unwrap();
+        let control = control(&folder);
+        for text in ["one", "two\nlines", "three"] {
+            control.leave_hint(text).unwrap();
+        }
+        control.ask_to_pause().unwrap();
+        control.clear().unwrap();
+        let wishes = control.look().unwrap();
+        assert_eq!(texts(&wishes), ["one", "two\nlines", "three"]);
+        assert!(control.take_away(&wishes.hints[0]).unwrap());
+        control.leave_hint("four").unwrap();
+        assert_eq!(texts(&control.look().unwrap()), ["two\nlines", "three", "four"]);
+        assert!(!control.take_away(&wishes.hints[0]).unwrap(), "it is gone");
+    }
+}

@@ -1,0 +1,197 @@
+//! Our loose objects, put into a pack: a night of iterations leaves thousands of small files otherwise, and git
+//! would collect the whole repository in the middle of somebody's commit.
+//!
+//! The pack is written in a folder of ours and moved when it is whole and on the disk; only then the loose files of
+//! what is in it go. Nothing else is packed or removed. Can be killed at any moment and run beside loops and git.
+
+use std::fs;
+use std::io;
+
+use anyhow::{Context, Result, bail};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::process::Tool;
+use crate::record::ObjectId;
+use crate::repository::{HashKind, as_alternate};
+
+use super::lock::try_to_hold;
+use super::refs::SessionRefs;
+use super::{Store, disk};
+
+/// So many loose objects are worth a pack. Git collects a repository at 6,700.
+pub const MANY_LOOSE: usize = 1000;
+
+/// Every so many of the 256 folders is counted to tell how many loose objects there are.
+const SAMPLED: usize = 16;
+
+/// Memory that git may use to find what is alike; see git-config(1), `pack.windowMemory`.
+const WINDOW: &str = "pack.windowMemory=64m";
+
+/// Files from this size on are not held against each other, and never in memory whole.
+const BIG: &str = "core.bigFileThreshold=4m";
+
+/// What went into a pack.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Packed {
+    pub objects: usize,
+    /// Size of the pack with its index, in bytes.
+    pub bytes: u64,
+    /// Loose files that were removed, and their size in bytes.
+    pub removed: usize,
+    pub freed: u64,
+}
+
+/// The files of a pack. The index makes it one, so it comes last.
+const PARTS: [&str; 3] = ["pack", "rev", "idx"];
+
+impl Store {
+    /// About how many loose objects the repository has, ours and others.
+    pub fn loose_objects(&self) -> Result<usize> {
+        let objects = self.repository().common_dir.join("objects");
+        let mut found = 0;
+        for folder in (0..256).step_by(SAMPLED) {
+            found += disk::children(&objects.join(format!("{folder:02x}")))?.len();
+        }
+        Ok(found * SAMPLED)
+    }
+
+    /// Packs what is loose of our records. None where another process is at it.
+    pub fn pack(&self) -> Result<Option<Packed>> {
+        let repository = self.repository();
+        let folder = repository.ralph_dir().join("packing");
+        disk::create_private_dir(&folder)?;
+        // No `.lock` at the end, for git must not take it for one of its own.
+        let Some(_held) = try_to_hold(&folder.join("held"))? else { return Ok(None) };
+        let drafts = folder.join("objects");
+        // What another left that was killed: whole packs are of use, the rest is not.
+        self.take_in(&drafts)?;
+        self.write_pack(&drafts)?;
+        self.take_in(&drafts).map(Some)
+    }
+
+    /// The name of the pack whose loose files may still be there, in a file.
+    fn unfinished(&self) -> Utf8PathBuf {
+        self.repository().ralph_dir().join("packing").join("unfinished")
+    }
+
+    /// Lets git write a pack of what is reachable from our refs alone and in no pack yet.
+    fn write_pack(&self, drafts: &Utf8Path) -> Result<()> {
+        let repository = self.repository();
+        let mut wanted = String::new();
+        for (id, is_ours) in self.tips_of_all()? {
+            wanted.push_str(if is_ours { "" } else { "^" });
+            wanted.push_str(id.as_str());
+            wanted.push('\n');
+        }
+        let packs = drafts.join("pack");
+        disk::create_private_dir(&packs)?;
+        disk::share(&packs, repository.sharing)?;
+        // Its drafts would lie among the user's packs otherwise, and stay there when it is killed.
+        let git = Tool::git(&repository.git_dir)
+            .env("GIT_DIR", repository.git_dir.as_str())
+            .env("GIT_OBJECT_DIRECTORY", drafts.as_str())
+            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", as_alternate(&repository.common_dir.join("objects")))
+            .args(["-c", "core.fsync=all", "-c", WINDOW, "-c", BIG, "-c", "pack.threads=1"])
+            .args([
+                "-c",
+                "pack.writeReverseIndex=true",
+                "pack-objects",
+                "--revs",
+                "--unpacked",
+                "--incremental",
+            ])
+            .args(["--delta-base-offset", "--non-empty", "--quiet", packs.join("pack").as_str()]);
+        git.stdin(wanted).read().context("pack our records")?;
+        Ok(())
+    }
+
+    /// Where all refs point, and whether they are ours.
+    fn tips_of_all(&self) -> Result<Vec<(ObjectId, bool)>> {
+        let format = "--format=%(objecttype) %(objectname) %(refname) %(trailers:key=Ralph-Schema,valueonly,separator=)";
+        let listed = Tool::git(&self.repository().git_dir).args(["for-each-ref", format]).read()?;
+        let mut tips = Vec::new();
+        for line in String::from_utf8_lossy(&listed).lines() {
+            let mut words = line.split(' ');
+            let (Some("commit"), Some(id), Some(name)) = (words.next(), words.next(), words.next()) else {
+                continue;
+            };
+            let is_signed = words.next().is_some_and(|schema| !schema.is_empty());
+            tips.push((id.parse()?, is_signed && SessionRefs::is_name_of_ours(name)));
+        }
+        if let Some(head) = self.head()? {
+            tips.push((head, false));
+        }
+        Ok(tips)
+    }
+
+    /// Moves the whole packs in `drafts` to the others, and removes what they make superfluous.
+    fn take_in(&self, drafts: &Utf8Path) -> Result<Packed> {
+        let repository = self.repository();
+        let objects = repository.common_dir.join("objects");
+        let mut packed = Packed::default();
+        if let Some(name) = disk::read_if_there(&self.unfinished())? {
+            let index = objects.join("pack").join(String::from_utf8_lossy(&name).as_ref());
+            // An empty or torn name is none.
+            if index.is_file() {
+                self.remove_loose(&index, &mut packed)?;
+            }
+        }
+        for index in disk::children(&drafts.join("pack"))? {
+            if index.extension() != Some("idx") {
+                continue;
+            }
+            for part in PARTS.map(|part| index.with_extension(part)) {
+                disk::sync_file_if_there(&part)?;
+            }
+            let name = index.file_name().unwrap_or_default();
+            fs::write(self.unfinished(), name).context("note what is being packed")?;
+            for part in PARTS.map(|part| index.with_extension(part)) {
+                let to = objects.join("pack").join(part.file_name().unwrap_or_default());
+                match fs::rename(&part, &to) {
+                    Ok(()) => packed.bytes += to.metadata().map_or(0, |metadata| metadata.len()),
+                    // It went before the one who moved it was killed.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound && to.exists() => {}
+                    Err(error)
+                        if error.kind() == io::ErrorKind::NotFound && part.extension() == Some("rev") => {}
+                    Err(error) => return Err(error).with_context(|| format!("move {part} to {to}")),
+                }
+            }
+            disk::sync_dir_if_there(&objects.join("pack"))?;
+            self.remove_loose(&objects.join("pack").join(name), &mut packed)?;
+        }
+        disk::remove_dir_if_there(drafts)?;
+        match fs::remove_file(self.unfinished()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).context("end the packing"),
+            _ => Ok(packed),
+        }
+    }
+
+    /// Removes the loose files of what the pack of `index` holds.
+    fn remove_loose(&self, index: &Utf8Path, packed: &mut Packed) -> Result<()> {
+        let repository = self.repository();
+        let objects = repository.common_dir.join("objects");
+        let hash = match repository.hash {
+            HashKind::Sha1 => "--object-format=sha1",
+            HashKind::Sha256 => "--object-format=sha256",
+        };
+        let bytes = fs::read(index).with_context(|| format!("read {index}"))?;
+        let listed = Tool::git(&repository.git_dir).args(["show-index", hash]).stdin(bytes).read()?;
+        for line in String::from_utf8_lossy(&listed).lines() {
+            let Some(id) = line.split(' ').nth(1).filter(|id| id.len() > 2) else {
+                bail!("`git show-index` says `{line}`");
+            };
+            packed.objects += 1;
+            let path = objects.join(&id[..2]).join(&id[2..]);
+            let size = path.symlink_metadata().map_or(0, |metadata| metadata.len());
+            match fs::remove_file(&path) {
+                Ok(()) => {
+                    packed.removed += 1;
+                    packed.freed += size;
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error).with_context(|| format!("remove {path}")),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+//! What a restoration found and what it made of it, kept on a ref of its own, so that it can be undone.
+//!
+//! `refs/ralph-restore/<work tree>/<number>` is a commit of the work tree as it was made; its parent is a commit of
+//! the work tree as it was found, whose parent is HEAD.
+
+use anyhow::{Context, Result, anyhow};
+use camino::Utf8Path;
+use gix::objs::FindExt;
+
+use crate::record::{ObjectId, SessionId, Timestamp};
+
+use super::append::{Move, Reason};
+use super::objects::{Quarantine, Signature};
+use super::refs::slug;
+use super::{Store, message, objects};
+
+/// Where restorations of work trees are kept.
+const PREFIX: &str = "refs/ralph-restore/";
+
+/// A restoration that was made, or is about to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestorePoint {
+    /// Counted from 1 in each work tree.
+    pub number: u32,
+    pub refname: String,
+    /// Commits of the work tree before and after.
+    pub found: ObjectId,
+    pub made: ObjectId,
+}
+
+/// What is to be kept of a restoration.
+#[derive(Debug, Clone, Copy)]
+pub struct Restoration<'a> {
+    /// Trees, in `objects`.
+    pub found: &'a ObjectId,
+    pub made: &'a ObjectId,
+    pub objects: &'a Utf8Path,
+    /// The session that it goes back to.
+    pub session: &'a SessionId,
+    pub feature: &'a str,
+    /// `iteration 3 of session ...`
+    pub target: &'a str,
+    pub at: Timestamp,
+}
+
+impl Store {
+    /// Keeps a restoration before it is carried out, durably.
+    pub fn keep_restoration(&self, restoration: Restoration<'_>) -> Result<RestorePoint> {
+        let Restoration { found, made, objects, session, feature, target, at } = restoration;
+        let number = self.restore_points()?.last().map_or(0, |last| last.number) + 1;
+        let refname = format!("{}{number}", self.restore_folder());
+        let quarantine = Quarantine::open(objects, self.repository().hash)?;
+        let signature =
+            Signature { author: self.repository().author.clone(), authored_at: at, committed_at: at };
+        let head = self.head()?;
+        let text = |moment: &str| message::of_restoration(moment, session, feature);
+        let before = text(&format!("work tree before restoration {number}, to {target}"));
+        let found = quarantine.write_commit(found, head.as_slice(), &signature, &before)?;
+        let after = text(&format!("work tree after restoration {number}, to {target}"));
+        let made = quarantine.write_commit(made, std::slice::from_ref(&found), &signature, &after)?;
+        let folder = self.repository().common_dir.join("objects");
+        quarantine.publish(&folder, self.repository().sharing, self.syncing)?;
+        let one = Move { name: refname.clone(), old: None, new: Some(made.clone()) };
+        self.move_refs(&[one], Reason { why: "restore", at })?;
+        Ok(RestorePoint { number, refname, found, made })
+    }
+
+    /// The restorations of this work tree, oldest first.
+    pub fn restore_points(&self) -> Result<Vec<RestorePoint>> {
+        let git = self.open_git()?;
+        let folder = self.restore_folder();
+        let mut points = Vec::new();
+        let platform = git.references().map_err(|error| anyhow!("list refs: {error:#}"))?;
+        let found =
+            platform.prefixed(folder.as_str()).map_err(|error| anyhow!("list {folder}: {error:#}"))?;
+        for reference in found.flatten() {
+            let refname = reference.name().as_bstr().to_string();
+            let number = refname.strip_prefix(&folder).and_then(|number| number.parse().ok());
+            let (Some(number), Some(id)) = (number, reference.try_id()) else { continue };
+            let mut buffer = Vec::new();
+            let Ok(commit) = git.objects.find_commit(&id, &mut buffer) else { continue };
+            let Some(parent) = commit.parents().next() else { continue };
+            let (found, made) = (objects::from_gix(&parent)?, objects::from_gix(&id)?);
+            points.push(RestorePoint { number, refname, found, made });
+        }
+        points.sort_by_key(|point| point.number);
+        Ok(points)
+    }
+
+    /// The session and the feature that a restoration went back to.
+    pub fn restored(&self, point: &RestorePoint) -> Result<(SessionId, String)> {
+        let git = self.open_git()?;
+        let mut buffer = Vec::new();
+        let id = objects::to_gix(&point.made)?;
+        let commit = git.objects.find_commit(&id, &mut buffer);
+        let commit = commit.map_err(|error| anyhow!("read {}: {error}", point.refname))?;
+        let named = message::named_in(&String::from_utf8_lossy(commit.message));
+        named.with_context(|| format!("{} is no restoration of ours", point.refname))
+    }
+
+    fn restore_folder(&self) -> String {
+        format!("{PREFIX}{}/", slug(&self.repository().work_tree_name()))
+    }
+}

@@ -1,0 +1,59 @@
+//! Folders for what is made only to be looked at, and is thrown away.
+
+use std::fs::{self, File};
+
+use anyhow::Result;
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::repository::Repository;
+
+use super::{disk, lock};
+
+/// A folder of one process, gone when this value goes.
+#[derive(Debug)]
+pub struct Scratch {
+    dir: Utf8PathBuf,
+    /// Locked: whoever gets this lock knows that the process is gone, and clears up behind it.
+    _held: File,
+}
+
+/// The file in a folder that its process holds the lock of.
+const HELD: &str = "held";
+
+impl Scratch {
+    /// Makes a folder, and removes those of processes that died before they could.
+    pub fn create(repository: &Repository) -> Result<Self> {
+        let root = repository.ralph_dir().join("scratch");
+        for dir in disk::children(&root)? {
+            if lock::hold(&dir.join(HELD)).is_ok_and(|held| held.is_some()) {
+                disk::remove_dir_if_there(&dir)?;
+            }
+        }
+        let process = std::process::id();
+        let mut number = 0;
+        loop {
+            let dir = root.join(format!("{process}-{number}"));
+            disk::create_private_dir(&dir)?;
+            if let Some(held) = lock::hold(&dir.join(HELD))? {
+                return Ok(Self { dir, _held: held });
+            }
+            number += 1;
+        }
+    }
+
+    pub fn dir(&self) -> &Utf8Path {
+        &self.dir
+    }
+
+    pub fn path(&self, name: &str) -> Utf8PathBuf {
+        self.dir.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed is removed by the next one.
+        let _left = disk::remove_dir_if_there(&self.dir).is_err();
+        let _others_there = self.dir.parent().is_some_and(|root| fs::remove_dir(root).is_err());
+    }
+}

@@ -1,0 +1,53 @@
+//! Reading the chain of a session's snapshots.
+
+use anyhow::{Result, anyhow};
+use gix::objs::FindExt;
+
+use crate::record::ObjectId;
+
+use super::{SessionLog, Store, message, objects};
+
+/// Most snapshots that a chain is followed down.
+const FAR: usize = 1_000_000;
+
+impl Store {
+    /// Whether an object is here. Of a commit this means its tree and files too, but for a broken repository.
+    pub fn has(&self, id: &ObjectId) -> Result<bool> {
+        let git = self.open_git()?;
+        let found = git.try_find_header(objects::to_gix(id)?);
+        found.map(|found| found.is_some()).map_err(|error| anyhow!("look for {id}: {error:#}"))
+    }
+
+    /// The snapshot that was taken before the snapshot `id`; none where that was the first, or is not here.
+    pub fn snapshot_before(&self, id: &ObjectId) -> Result<Option<ObjectId>> {
+        snapshot_before(&self.open_git()?, id)
+    }
+
+    /// The first snapshot of a session, of its start; none where no snapshots were kept, or none are here.
+    pub fn first_snapshot(&self, log: &SessionLog) -> Result<Option<ObjectId>> {
+        let oldest = log.iterations().find_map(|entry| entry.snapshot.clone());
+        let Some(mut first) =
+            oldest.map_or_else(|| self.tip(&log.refs.snapshot()), |oldest| Ok(Some(oldest)))?
+        else {
+            return Ok(None);
+        };
+        let git = self.open_git()?;
+        for _ in 0..FAR {
+            match snapshot_before(&git, &first)? {
+                Some(before) => first = before,
+                None => break,
+            }
+        }
+        Ok(Some(first))
+    }
+}
+
+fn snapshot_before(git: &gix::Repository, id: &ObjectId) -> Result<Option<ObjectId>> {
+    let (mut buffer, mut below_buffer) = (Vec::new(), Vec::new());
+    let Ok(commit) = git.objects.find_commit(&objects::to_gix(id)?, &mut buffer) else { return Ok(None) };
+    let Some(parent) = commit.parents().next() else { return Ok(None) };
+    // The first snapshot has only HEAD below it, which is nobody's snapshot.
+    let Ok(below) = git.objects.find_commit(&parent, &mut below_buffer) else { return Ok(None) };
+    let is_snapshot = message::is_of_snapshot(&String::from_utf8_lossy(below.message));
+    if is_snapshot { objects::from_gix(&parent).map(Some) } else { Ok(None) }
+}

@@ -1,0 +1,107 @@
+//! What a restoration did, or would do.
+
+use std::io::{self, Write};
+
+use super::style::{Count, Hue, Paint, one_line};
+
+/// What becomes of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deed {
+    Create,
+    Change,
+    Remove,
+    /// It differs and stays as it is, for this reason.
+    Leave(&'static str),
+}
+
+/// A restoration to tell of.
+#[derive(Debug)]
+pub struct Told {
+    /// What it goes back to: `iteration 3 of session ...`.
+    pub name: String,
+    pub paths: Vec<(Deed, String)>,
+}
+
+/// Most paths that are named where only counts were asked for.
+const NAMED: usize = 10;
+
+/// What would be done, path by path.
+pub fn write_plan(out: &mut dyn Write, told: &Told, paint: Paint) -> io::Result<()> {
+    for (deed, path) in &told.paths {
+        let path = one_line(path);
+        match deed {
+            Deed::Create => writeln!(out, "{}", paint.paint(Hue::Green, &format!("create  {path}")))?,
+            Deed::Change => writeln!(out, "change  {path}")?,
+            Deed::Remove => writeln!(out, "{}", paint.paint(Hue::Red, &format!("remove  {path}")))?,
+            Deed::Leave(why) => {
+                writeln!(out, "{}", paint.paint(Hue::Dim, &format!("leave   {path} ({why})")))?;
+            }
+        }
+    }
+    writeln!(out, "would go back to {}: {}", told.name, told.counts())
+}
+
+/// What was done; `undo` is the command that takes it back.
+pub fn write_done(out: &mut dyn Write, told: &Told, undo: Option<&str>, paint: Paint) -> io::Result<()> {
+    match undo {
+        Some(_) => writeln!(out, "went back to {}: {}", told.name, told.counts())?,
+        None => writeln!(out, "nothing to do: the work tree is already as it was at {}", told.name)?,
+    }
+    let left = || told.paths.iter().filter_map(|(deed, path)| as_left(*deed).map(|why| (why, path)));
+    for (why, path) in left().take(NAMED) {
+        writeln!(out, "{}", paint.paint(Hue::Dim, &format!("  left as it is: {} ({why})", one_line(path))))?;
+    }
+    let more = left().count().saturating_sub(NAMED);
+    if more > 0 {
+        writeln!(out, "{}", paint.paint(Hue::Dim, &format!("  and {more} more; --dry-run names all")))?;
+    }
+    if let Some(undo) = undo {
+        writeln!(out, "undo: {undo}")?;
+    }
+    Ok(())
+}
+
+impl Told {
+    fn counts(&self) -> String {
+        let count =
+            |wanted: fn(Deed) -> bool| self.paths.iter().filter(|(deed, _)| wanted(*deed)).count() as u64;
+        let created = count(|deed| deed == Deed::Create);
+        let changed = count(|deed| deed == Deed::Change);
+        let removed = count(|deed| deed == Deed::Remove);
+        format!("{} created, {changed} changed, {removed} removed", Count(created, "file"))
+    }
+}
+
+fn as_left(deed: Deed) -> Option<&'static str> {
+    match deed {
+        Deed::Leave(why) => Some(why),
+        Deed::Create | Deed::Change | Deed::Remove => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_named_with_its_reason_and_paths_are_harmless() {
+        let told = Told {
+            name: "iteration 3 of session x".to_owned(),
+            paths: vec![
+                (Deed::Create, "a\x1b[31m".to_owned()),
+                (Deed::Remove, "b".to_owned()),
+                (Deed::Leave("why"), "c".to_owned()),
+            ],
+        };
+        let mut out = Vec::new();
+        write_plan(&mut out, &told, Paint::Plain).unwrap();
+        write_done(&mut out, &told, Some("again"), Paint::Plain).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "create  a [31m\nremove  b\nleave   c (why)\n\
+             would go back to iteration 3 of session x: 1 file created, 0 changed, 1 removed\n\
+             went back to iteration 3 of session x: 1 file created, 0 changed, 1 removed\n  \
+             left as it is: c (why)\nundo: again\n"
+        );
+    }
+}

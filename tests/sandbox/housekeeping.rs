@@ -1,0 +1,47 @@
+//! Git's own housekeeping, in a circle beside what a scene does.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::Sandbox;
+
+/// Runs `git gc` and `git pack-refs --all` over and over until it goes, also where it goes by a panic.
+#[derive(Debug)]
+pub struct Housekeeping {
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Housekeeping {
+    /// With a rest after each command, so that the loop gets something done as well.
+    pub fn beside(scene: &Sandbox, rest: Duration) -> Self {
+        // Commands of its own, for a scene is for one thread.
+        let mut commands = ["gc --quiet", "pack-refs --all"].map(|words| {
+            let mut command = scene.hermetic("git");
+            command.args(words.split(' '));
+            command
+        });
+        let is_over = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&is_over);
+        let thread = std::thread::spawn(move || {
+            while !seen.load(Ordering::Relaxed) {
+                for command in &mut commands {
+                    // Both need locks that loops hold for moments, and are refused then.
+                    let _refused = command.output().unwrap();
+                    std::thread::sleep(rest);
+                }
+            }
+        });
+        Self { is_over, thread: Some(thread) }
+    }
+}
+
+impl Drop for Housekeeping {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        let ended = self.thread.take().map(JoinHandle::join);
+        assert!(std::thread::panicking() || !matches!(ended, Some(Err(_))), "git's housekeeping failed");
+    }
+}

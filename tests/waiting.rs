@@ -1,0 +1,254 @@
+//! Limits and failures of the provider: waiting, agents that take over, and stopping with a remedy.
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::sandbox::{Run, Sandbox};
+
+/// Does the task and says so.
+const WORKS: &str = r#"sed -i "s/\[ \] $RALPH_TASK/[x] $RALPH_TASK/" "$RALPH_TASKS"
+echo '{"type":"result","is_error":false,"result":"done"}'
+"#;
+
+/// Ends with an error of the provider's; `fields` tell which.
+fn fails(fields: &str) -> String {
+    format!("echo '{{\"type\":\"result\",\"is_error\":true,\"result\":\"It failed.\",{fields}}}'\nexit 1\n")
+}
+
+/// Ends with a quota that is used up, until so many seconds after the loop began.
+fn out_for(seconds: u32) -> String {
+    let event = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":%s}}\n"#;
+    format!(
+        "now=$(date -u -d \"${{RALPH_TEST_CLOCK:-now}}\" +%s)\nprintf '{event}' $((now + {seconds}))\n{}",
+        fails(r#""api_error":"usage_limit_reached","api_error_status":429"#)
+    )
+}
+
+/// `first` in the first iterations, up to this one, then work.
+fn until(iteration: u32, first: &str) -> String {
+    format!("if [ \"$RALPH_ITERATION\" -le {iteration} ]; then\n{first}fi\n{WORKS}")
+}
+
+fn events(run: &Run, kind: &str) -> Vec<Value> {
+    run.json_lines().into_iter().filter(|event| event["type"] == kind).collect()
+}
+
+/// How long each wait was.
+fn seconds(run: &Run) -> Vec<u64> {
+    events(run, "waiting")
+        .iter()
+        .map(|event| event["seconds"].as_u64().expect("a wait has a length"))
+        .collect()
+}
+
+#[test]
+fn a_quota_is_waited_for_and_costs_neither_an_iteration_nor_a_try() {
+    let scene = Sandbox::new();
+    let ticks = "sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"\n";
+    let script = until(1, &format!("{ticks}{}", out_for(7200)));
+    scene.agents_like_claude(&[("fake", &format!("echo $RALPH_ATTEMPT >> attempts\n{script}"))]);
+    let run = scene.ralph("--json -n 1").code(0);
+    let waiting = &events(&run, "waiting")[0];
+    assert_eq!((&waiting["agent"], &waiting["failure_class"]), (&json!("fake"), &json!("quota")));
+    assert_eq!(waiting["message"], "It failed.");
+    assert!(waiting["seconds"].as_u64().unwrap() > 7000, "{waiting}");
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Outcome"), ["interrupted", "success"]);
+    assert_eq!(session.trailers("Ralph-Failure-Class"), ["quota", ""]);
+    let (cut, done) = (session.iteration(1), session.iteration(2));
+    assert_eq!(cut["false_claim"], json!(["ticked"]), "a box of a run that was cut short is judged as any");
+    assert!(session.text(1, "tasks.md").contains("[ ] T001"));
+    assert_eq!(cut["error"], "It failed.");
+    assert!(done["started_at"].as_str() > cut["resets_at"].as_str(), "{cut} {done}");
+    assert_eq!(session.end()["iterations_run"], 1);
+    assert_eq!(session.end()["status"], "completed");
+    assert_eq!(scene.read("attempts"), "1\n1\n");
+    assert!(scene.progress().contains("⏸️ Interrupted"));
+    scene.ralph("log --sessions").code(0).stdout_has("1 iteration,");
+    scene.ralph("log").code(0).stdout_has("T001 cut short (quota)");
+}
+
+#[test]
+fn without_a_told_time_the_pauses_grow() {
+    for (fields, class) in [
+        (r#""api_error_status":529"#, "overloaded"),
+        (r#""api_error_status":500"#, "overloaded"),
+        (r#""api_error_status":429"#, "rate_limit"),
+        (r#""api_error":"usage_limit_reached""#, "quota"),
+        (r#""api_error":"none","result":"Connection error.""#, "network"),
+    ] {
+        let scene = Sandbox::new();
+        scene.agents_like_claude(&[("fake", &until(3, &fails(fields)))]);
+        let run = scene.ralph("--json -n 1 --skip-after 1").code(0);
+        // The clock of a scene goes on a second with every look.
+        let waited: Vec<_> = seconds(&run).iter().map(|seconds| seconds.next_multiple_of(10)).collect();
+        assert_eq!(waited, [30, 60, 120], "{class}");
+        let classes = scene.session().trailers("Ralph-Failure-Class");
+        assert_eq!(classes, [class, class, class, ""], "{class}");
+    }
+}
+
+#[test]
+fn a_wait_that_is_longer_than_the_user_wants_ends_the_session() {
+    let scene = Sandbox::new();
+    scene.agents_like_claude(&[("fake", &until(1, &out_for(7200)))]);
+    let run = scene.ralph("--max-wait 1h").code(1);
+    run.stdout_has("failed: limit reached (wait)")
+        .stdout_has("fake cannot be used before ")
+        .stdout_has("hint: take the session up again")
+        .stdout_lacks("waits");
+    assert_eq!(scene.session().end()["limit"], "wait");
+    scene.ralph("resume").code(0);
+    assert_eq!(scene.session().trailers("Ralph-Outcome"), ["interrupted", "success"]);
+
+    let scene = Sandbox::new();
+    scene.agents_like_claude(&[("fake", &fails(r#""api_error_status":529"#))]);
+    scene.ralph("--max-wait 0").code(1).stdout_has("limit reached (wait)");
+    // Thirty, sixty, and what is left; then it is enough.
+    let run = scene.ralph("--max-wait 100s --json").code(1);
+    let waited: Vec<_> = seconds(&run).iter().map(|seconds| seconds.next_multiple_of(10)).collect();
+    assert_eq!(waited, [30, 60, 10]);
+}
+
+#[test]
+fn who_looks_sees_what_is_waited_for_and_ctrl_c_ends_it() {
+    let scene = Sandbox::new();
+    scene.agents_like_claude(&[("fake", &until(1, &out_for(7200)))]);
+    let mut running = scene.call("").in_real_time().spawn();
+    running.wait_for_text("waits ");
+    let status = scene.ralph("status --json").code(0).json();
+    assert_eq!(status["session"]["waiting"]["failure_class"], "quota");
+    scene.ralph("status").code(0).stdout_has("waits until 20").stdout_has("fake cannot be used (quota");
+    running.signal(Signal::INT);
+    running.wait().code(130).stdout_has("fake cannot be used (quota): It failed.");
+    assert_eq!(scene.session().end()["stop_reason"], "interrupted");
+    for words in ["stop", "stop --now"] {
+        scene.agents_like_claude(&[("fake", &out_for(7200))]);
+        let mut running = scene.call("resume").in_real_time().spawn();
+        running.wait_for_text("waits ");
+        scene.ralph(words).code(0);
+        running.wait().code(0);
+    }
+    assert!(!scene.path(".git/ralph/control").join(scene.session().id()).exists());
+    assert_eq!(scene.ralph("status --json").code(0).json()["session"]["waiting"], Value::Null);
+}
+
+#[test]
+fn the_next_agent_takes_over_on_quota_until_the_first_is_back() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three\n- [ ] T004 Four");
+    // Out for a few seconds of a clock on which every question takes one.
+    let first = until(1, &out_for(12));
+    scene.agents_like_claude(&[("first", &first), ("second", WORKS)]);
+    let run = scene.ralph("--json").code(0);
+    let changes: Vec<_> = events(&run, "agent_changed")
+        .iter()
+        .map(|event| (event["from"].clone(), event["to"].clone(), event["failure_class"].clone()))
+        .collect();
+    assert_eq!(
+        changes,
+        [(json!("first"), json!("second"), json!("quota")), (json!("second"), json!("first"), Value::Null)]
+    );
+    assert!(events(&run, "waiting").is_empty());
+    let session = scene.session();
+    let agents: Vec<_> = (1..=5).map(|number| session.iteration(number)["agent"].clone()).collect();
+    assert_eq!(agents.first(), Some(&json!("first")));
+    assert_eq!(agents.get(1), Some(&json!("second")));
+    assert_eq!(agents.last(), Some(&json!("first")));
+    assert_eq!(session.trailers("Ralph-Outcome")[0], "interrupted");
+}
+
+#[test]
+fn agents_can_be_named_one_by_one_and_what_is_missing_is_left_out() {
+    let scene = Sandbox::new();
+    scene.agents_like_claude(&[("first", &out_for(9000)), ("second", WORKS)]);
+    let run = scene.ralph("--agent first --agent codex --agent second").code(0);
+    run.stdout_has("second takes over from first (quota)")
+        .stderr_has("warning: goes on without it: agent `codex` is not installed");
+    let scene = Sandbox::new();
+    scene.agents_like_claude(&[("first", &out_for(9000)), ("second", WORKS)]);
+    scene.ralph("--agent first,second").code(0).stdout_has("second takes over");
+    scene.ralph("--agent codex,droid").code(0).stdout_has("all done");
+}
+
+#[test]
+fn what_no_second_try_mends_ends_the_session_with_a_remedy() {
+    for (fields, class, remedy) in [
+        (r#""api_error_status":401"#, "auth", "hint: sign in with the agent itself"),
+        (r#""api_error_type":"billing_error""#, "billing", "hint: pay or add credit"),
+        (r#""api_error_status":404"#, "model", "hint: name a model"),
+        (r#""terminal_reason":"prompt_too_long""#, "context", "hint: the prompt does not fit"),
+    ] {
+        let scene = Sandbox::new();
+        scene.agents_like_claude(&[("fake", &fails(fields)), ("other", WORKS)]);
+        scene.validate("touch validated");
+        let run = scene.ralph("").code(1);
+        run.stdout_has("failed: agent unusable")
+            .stdout_has(&format!("fake cannot be used ({class}: It failed.)"))
+            .stdout_has(remedy);
+        let session = scene.session();
+        assert_eq!(session.iteration(1)["failure_class"], class);
+        assert_eq!(session.end()["stop_reason"], "agent_unusable");
+        assert!(!scene.path("validated").exists(), "{class}: there is nothing to validate");
+    }
+}
+
+#[test]
+fn an_agent_that_meets_one_error_after_the_other_is_stopped_and_the_error_tells_what_next() {
+    let retry = |error: &str| {
+        format!(
+            "while :; do echo '{{\"type\":\"system\",\"subtype\":\"api_retry\",\"error\":\"{error}\"}}'; sleep 0.01; done\n"
+        )
+    };
+    // What passes is waited for, and what does not is a failure like any.
+    let scene = Sandbox::new();
+    scene.agents_like_claude(&[("fake", &until(1, &retry("overloaded")))]);
+    let run = scene.ralph("--json").code(0);
+    assert_eq!(seconds(&run).len(), 1);
+    let iteration = scene.session().iteration(1);
+    assert_eq!((&iteration["exit_reason"], &iteration["exit"]["agent"]), (&json!("error_loop"), &json!(-1)));
+    assert_eq!(iteration["outcome"], "interrupted");
+
+    let scene = Sandbox::new();
+    scene.agents_like_claude(&[("fake", &until(1, &retry("odd")))]);
+    scene.ralph("").code(0).stdout_has("T001 failed (agent met one error after the other)");
+}
+
+#[test]
+fn codex_and_gemini_tell_when_they_are_back() {
+    // Codex in the file of its thread, as it says only "10:36 PM" elsewhere.
+    let scene = Sandbox::new();
+    let limit = r#"{"type":"event_msg","payload":{"type":"token_count","rate_limits":{"primary":{"used_percent":100.0,"resets_at":%s}}}}"#;
+    scene.program(
+        "codex",
+        &format!(
+            r#"[ "$1" = --version ] && {{ echo 1.2.3; exit 0; }}
+echo '{{"type":"thread.started","thread_id":"01a1-ffe5"}}'
+if [ "$RALPH_ITERATION" = 1 ]; then
+    folder="$HOME/.codex/sessions/2026/11/21"; mkdir -p "$folder"
+    now=$(date -u -d "$RALPH_TEST_CLOCK" +%s)
+    printf '{limit}\n' $((now + 4000)) > "$folder/rollout-2026-11-21T00-00-00-01a1-ffe5.jsonl"
+    echo '{{"type":"turn.failed","error":{{"message":"You’ve hit your usage limit, try again at 10:36 PM."}}}}'
+    exit 1
+fi
+sed -i 's/\[ \]/[x]/' "$RALPH_TASKS"
+echo '{{"type":"turn.completed","usage":{{}}}}'"#
+        ),
+    );
+    let run = scene.ralph("--agent codex --json").code(0);
+    assert!((3900..4003).contains(&seconds(&run)[0]), "{:?}", seconds(&run));
+
+    let scene = Sandbox::new();
+    scene.program(
+        "gemini",
+        r#"[ "$1" = --version ] && { echo 1.2.3; exit 0; }
+if [ "$RALPH_ITERATION" = 1 ]; then
+    echo '{"type":"result","status":"error","error":{"message":"Quota exceeded. Suggested retry after 5400s."}}'
+    exit 173
+fi
+sed -i 's/\[ \]/[x]/' "$RALPH_TASKS"
+echo '{"type":"result","status":"success","stats":{}}'"#,
+    );
+    let run = scene.ralph("--agent gemini --json").code(0);
+    assert!((5390..5403).contains(&seconds(&run)[0]), "{:?}", seconds(&run));
+}

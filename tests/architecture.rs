@@ -16,6 +16,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "clock",
             "config",
             "feature",
+            "history",
             "process",
             "progress",
             "prompt",
@@ -75,7 +76,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("minijinja", &["prompt/"]),
     ("pulldown_cmark", &["tasks/markdown.rs"]),
     ("rustix", &["agent/mod.rs", "process/", "store/disk.rs", "store/lock.rs"]),
-    ("sha2", &["store/"]),
+    ("sha2", &["progress/excerpt/fingerprint.rs", "store/"]),
     ("signal_hook", &["process/"]),
     ("toml", &["agent/script.rs", "config/"]),
 ];

@@ -93,8 +93,8 @@ mod tests {
     #[test]
     fn a_long_stream_keeps_its_ends() {
         let mut bytes = b"first\n".to_vec();
-        bytes.resize(HEAD + 2 * TAIL, b'x');
-        bytes.extend(b"\nlast");
+        bytes.extend(b"x\n".repeat(HEAD / 2 + TAIL));
+        bytes.extend(b"last");
         let read = Window::read(&mut bytes.as_slice()).unwrap();
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&bytes).unwrap();
@@ -102,7 +102,11 @@ mod tests {
         let of_file = Window::of_file(file).unwrap();
         for window in [&read, &of_file] {
             assert!(window.is_cut && window.text.starts_with("first\n") && window.text.ends_with("\nlast"));
-            assert_eq!(window.text.len(), HEAD + TAIL + 5);
+            assert!(
+                (HEAD + TAIL - 9..=HEAD + TAIL + 5).contains(&window.text.len()),
+                "{}",
+                window.text.len()
+            );
         }
     }
 

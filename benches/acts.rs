@@ -43,7 +43,7 @@ pub fn run(words: &[String]) -> Result<()> {
 /// Builds the historical context for a task with a thousand iterations behind it, `count` times. The vocabulary is
 /// unpacked in any case, so that the difference between two counts is the building alone.
 fn context(count: u32) -> Result<()> {
-    let past = synthetic::past(1_000);
+    let past = past(1_000);
     let task = Task {
         name: "T001".into(),
         id: None,

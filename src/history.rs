@@ -2,6 +2,9 @@
 
 pub mod stats;
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
 use crate::record::{Iteration, LogEntry, Outcome, TaskName};
 
 /// The iterations of one session since it started, or since it was taken up again after an end.
@@ -22,6 +25,21 @@ struct Turn {
     /// Whether a box or a file other than progress.txt changed.
     is_change: bool,
     validation: Option<i32>,
+    fingerprint: Option<String>,
+}
+
+/// For each iteration, the first of the list with the same fingerprint, where it is not that one itself.
+pub fn repeats<'a>(fingerprints: impl Iterator<Item = (u32, Option<Cow<'a, str>>)>) -> HashMap<u32, u32> {
+    let mut first: HashMap<Cow<'a, str>, u32> = HashMap::new();
+    let mut repeats = HashMap::new();
+    for (iteration, fingerprint) in fingerprints {
+        let Some(fingerprint) = fingerprint else { continue };
+        match first.get(&fingerprint) {
+            Some(&earlier) => drop(repeats.insert(iteration, earlier)),
+            None => drop(first.insert(fingerprint, iteration)),
+        }
+    }
+    repeats
 }
 
 impl History {
@@ -33,6 +51,7 @@ impl History {
             is_closed: iteration.task.as_ref().is_some_and(|task| iteration.closed.contains(task)),
             is_change: !iteration.closed.is_empty() || !iteration.files_changed.is_empty(),
             validation: iteration.exit.validation,
+            fingerprint: iteration.fingerprint.clone(),
         });
     }
 
@@ -50,6 +69,7 @@ impl History {
             },
             is_change: !entry.closed.is_empty(),
             validation: entry.exit.validation,
+            fingerprint: entry.fingerprint.clone(),
         });
     }
 
@@ -88,6 +108,17 @@ impl History {
     pub fn idle_streak(&self) -> u32 {
         let runs = self.turns.iter().rev().filter(|turn| turn.is_run);
         count(runs.take_while(|turn| !turn.is_change))
+    }
+
+    /// How many runs in a row failed in the same way, whatever their task was. Skips and interruptions do not count.
+    pub fn same_failures_in_a_row(&self) -> u32 {
+        let mut runs = self
+            .turns
+            .iter()
+            .rev()
+            .filter(|turn| !matches!(turn.outcome, Outcome::Skipped | Outcome::Interrupted));
+        let Some(last) = runs.next().and_then(|turn| turn.fingerprint.as_deref()) else { return 0 };
+        1 + count(runs.take_while(|turn| turn.fingerprint.as_deref() == Some(last)))
     }
 
     /// Whether the last iteration was a success.
@@ -130,6 +161,7 @@ mod tests {
                 is_closed: end == "+",
                 is_change: !matches!(end, "~" | "!" | "="),
                 validation: None,
+                fingerprint: None,
             }
         };
         History { turns: turns.split_whitespace().map(turn).collect() }
@@ -148,6 +180,29 @@ mod tests {
     fn over_sessions_a_skip_does_not_end_the_row() {
         assert_eq!(history("T1- T1- T1! T1? T1-").failures_over_sessions("T1"), 3);
         assert_eq!(history("T1- T1+ T1! T1-").failures_over_sessions("T1"), 1);
+    }
+
+    #[test]
+    fn failures_of_one_fingerprint_are_counted_over_tasks() {
+        for (fingerprints, expected) in
+            [("", 0), ("a", 1), ("a a", 2), ("b a a a", 3), ("a a -", 0), ("a - a a", 2), ("a b", 1)]
+        {
+            let turn = |fingerprint: &str| Turn {
+                fingerprint: (fingerprint != "-").then(|| fingerprint.to_owned()),
+                ..history("T1-").turns.remove(0)
+            };
+            let told = history("T1! T2?");
+            let mut history = History { turns: fingerprints.split_whitespace().map(turn).collect() };
+            history.turns.extend(told.turns.clone());
+            assert_eq!(history.same_failures_in_a_row(), expected, "{fingerprints}");
+        }
+    }
+
+    #[test]
+    fn a_repeat_names_the_first_of_its_kind() {
+        let list = [(1, Some("a")), (2, None), (3, Some("b")), (4, Some("a")), (5, Some("a"))];
+        let found = repeats(list.into_iter().map(|(number, print)| (number, print.map(Cow::Borrowed))));
+        assert_eq!((found.len(), found.get(&4), found.get(&5)), (2, Some(&1), Some(&1)));
     }
 
     #[test]

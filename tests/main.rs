@@ -5,6 +5,7 @@ mod architecture;
 mod awkward;
 mod crash;
 mod docs;
+mod excerpt;
 mod finish;
 mod forward;
 mod help;

@@ -37,28 +37,25 @@ pub fn run(args: &ExcerptArgs, caller: &Caller) -> Result<ExitCode> {
     let cwd = args.cwd.as_deref().unwrap_or(&caller.directory);
     let examined = examined(&stdout, &stderr, cwd, args.exit_code);
     let excerpt = examined.excerpt(args.max_chars);
-    match args.json {
-        Json { json: true } => {
-            let levels = examined.fingerprint();
-            let value = json!({
-                "command": args.command,
-                "exit_code": args.exit_code,
-                "excerpt": excerpt,
-                "fingerprint": levels.as_ref().map(|levels| &levels.strict),
-                "levels": levels.map(|levels| json!({
-                    "strict": levels.strict,
-                    "loose": levels.loose,
-                    "tool": levels.tool,
-                })),
-                "troubles": examined.summaries(),
-            });
-            print_json(&mut out, &value)?;
-        }
-        Json { json: false } => {
-            writeln!(out, "{}", inert(&excerpt))?;
-            if let Some(levels) = examined.fingerprint() {
-                writeln!(out, "\nfingerprint {}", levels.strict)?;
-            }
+    if let Json { json: true } = args.json {
+        let levels = examined.fingerprint();
+        let value = json!({
+            "command": args.command,
+            "exit_code": args.exit_code,
+            "excerpt": excerpt,
+            "fingerprint": levels.as_ref().map(|levels| &levels.strict),
+            "levels": levels.map(|levels| json!({
+                "strict": levels.strict,
+                "loose": levels.loose,
+                "tool": levels.tool,
+            })),
+            "troubles": examined.summaries(),
+        });
+        print_json(&mut out, &value)?;
+    } else {
+        writeln!(out, "{}", inert(&excerpt))?;
+        if let Some(levels) = examined.fingerprint() {
+            writeln!(out, "\nfingerprint {}", levels.strict)?;
         }
     }
     out.flush()?;

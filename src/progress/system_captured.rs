@@ -135,8 +135,7 @@ mod tests {
         let mut progress = SystemCapturedProgress::with_limits(5, 50);
         progress.record(&context(1, 1, &"z".repeat(200)));
         let text = progress.progress();
-        assert!(text.contains("[truncated]"));
-        assert_eq!(text.matches('z').count(), 50);
+        assert!(text.contains('…') && text.matches('z').count() < 50, "{text}");
     }
 
     #[test]

@@ -225,7 +225,7 @@ pub struct Iteration {
     /// What was captured for later iterations; older records have none.
     #[serde(default)]
     pub facts: Facts,
-    /// Null until failures are told apart by their cause.
+    /// Equal for failures of the same cause. Null where no validation failed.
     pub fingerprint: Option<String>,
     pub head_before: Option<ObjectId>,
     pub head_after: Option<ObjectId>,

@@ -19,7 +19,7 @@ use crate::validate::{self, Bench};
 use super::ask::Room;
 use super::judge::{self, Evidence, Verdict};
 use super::memory::{Reason, Recalled};
-use super::prompting::{Prompt, Turn as PromptTurn};
+use super::prompting::{Failures, Prompt, Turn as PromptTurn};
 use super::recorder::{Taken, redacted};
 use super::told::live_context;
 use super::{Prompting, Running, Untick, Until, add_totals, remember};
@@ -217,7 +217,10 @@ impl Running<'_> {
             self.plan.progress.clear();
         }
         let summed_up = self.sum_up(task)?;
-        let failures = self.history.failures_in_a_row(&task.name);
+        let failures = Failures {
+            of_task: self.history.failures_in_a_row(&task.name),
+            of_one_cause: self.history.same_failures_in_a_row(),
+        };
         let turn =
             PromptTurn { tasks, task, iteration: begin.iteration, failures, session: Some(&self.session.id) };
         let prompting = Prompting { hints: begin.hints.clone(), ..self.plan.prompting() };

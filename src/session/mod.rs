@@ -19,9 +19,9 @@ mod roster;
 mod steering;
 mod told;
 mod waiting;
+mod window;
 
 use std::collections::BTreeMap;
-mod window;
 
 use anyhow::Result;
 use camino::Utf8Path;

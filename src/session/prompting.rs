@@ -34,8 +34,7 @@ pub struct Turn<'a> {
     pub tasks: &'a TaskList,
     pub task: &'a Task,
     pub iteration: u32,
-    /// How often in a row the task failed before.
-    pub failures: u32,
+    pub failures: Failures,
     /// The session that it is of; its iterations are called by their number alone.
     pub session: Option<&'a SessionId>,
 }
@@ -48,6 +47,14 @@ pub struct Prompt {
     pub recalled: Option<Recalled>,
     /// What the user should know of it.
     pub warning: Option<String>,
+}
+
+/// How often in a row something failed before.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Failures {
+    pub of_task: u32,
+    /// In the same way, whatever the task.
+    pub of_one_cause: u32,
 }
 
 impl Prompting<'_> {
@@ -112,7 +119,8 @@ impl Prompting<'_> {
             history_enabled: recalled.is_some(),
             hints: self.hints.clone(),
             validation_command: self.validation_command.map(str::to_owned),
-            repeat_count: turn.failures.saturating_add(1),
+            repeat_count: turn.failures.of_task.saturating_add(1),
+            same_failure_count: turn.failures.of_one_cause,
             spec_content: std::fs::read_to_string(&feature.spec_path).unwrap_or_default(),
         })
     }
@@ -126,7 +134,8 @@ impl Prompting<'_> {
     ) -> Result<Option<Prompt>> {
         let tasks = self.job.read_tasks(self.feature)?;
         let Some(task) = self.job.next_task(&tasks, only) else { return Ok(None) };
-        let turn = Turn { tasks: &tasks, task: &task, iteration: 1, failures: 0, session: None };
+        let turn =
+            Turn { tasks: &tasks, task: &task, iteration: 1, failures: Failures::default(), session: None };
         self.prompt(&turn, store, memory, None).map(Some)
     }
 }

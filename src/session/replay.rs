@@ -12,7 +12,7 @@ use crate::store::{SessionLog, Store};
 use crate::tasks::TaskList;
 
 use super::memory::Memory;
-use super::prompting::{Prompting, Turn};
+use super::prompting::{Failures, Prompting, Turn};
 use super::told;
 
 /// A prompt that was sent, and the one that would have been.
@@ -66,7 +66,10 @@ impl Replay<'_> {
                         tasks: &tasks,
                         task: &task,
                         iteration: iteration.iteration,
-                        failures: history.failures_in_a_row(&task.name),
+                        failures: Failures {
+                            of_task: history.failures_in_a_row(&task.name),
+                            of_one_cause: history.same_failures_in_a_row(),
+                        },
                         session: Some(&iteration.session),
                     };
                     let prompting = Prompting {

@@ -1,6 +1,5 @@
 //! What a terminal would show in the end: escape sequences obeyed or dropped, overwritten lines gone.
 
-use std::iter::Peekable;
 use std::str::Chars;
 
 /// How far up a program can move to write over lines of its own.
@@ -10,20 +9,36 @@ const MOST_UP: usize = 200;
 /// line ended by `\n`. What was written over is gone.
 pub fn clean(text: &str) -> String {
     let mut screen = Screen { text: String::with_capacity(text.len()), line: 0, up: 0, is_back: false };
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\u{1b}' => screen.escape(&mut chars),
-            '\r' if chars.peek() == Some(&'\n') => {}
-            '\r' => screen.is_back = true,
-            '\n' => screen.end_line(),
-            '\u{8}' => screen.erase_one(),
-            '\t' => screen.put(c),
-            c if c.is_control() => {}
-            c => screen.put(c),
+    let mut rest = text;
+    while !rest.is_empty() {
+        let plain = rest.bytes().position(is_special).unwrap_or(rest.len());
+        screen.put_all(&rest[..plain]);
+        let mut chars = rest[plain..].chars();
+        match chars.next() {
+            Some('\u{1b}') => screen.escape(&mut chars),
+            Some('\r') if chars.as_str().starts_with('\n') => {}
+            Some('\r') => screen.is_back = true,
+            Some('\u{8}') => screen.erase_one(),
+            Some(c) if !c.is_control() => screen.put(c),
+            Some(_) | None => {}
         }
+        rest = chars.as_str();
     }
     screen.text
+}
+
+/// Bytes that may begin something other than plain text.
+fn is_special(byte: u8) -> bool {
+    // 0xc2 begins the second block of control characters.
+    matches!(byte, 0..=8 | 11..=31 | 127 | 0xc2)
+}
+
+/// The next character, where it is one of these.
+fn next_if(chars: &mut Chars<'_>, is_wanted: impl Fn(char) -> bool) -> Option<char> {
+    let mut ahead = chars.clone();
+    let next = ahead.next().filter(|c| is_wanted(*c))?;
+    *chars = ahead;
+    Some(next)
 }
 
 struct Screen {
@@ -46,6 +61,25 @@ impl Screen {
             self.is_back = false;
         }
         self.text.push(c);
+    }
+
+    /// Puts text without control characters, but for tabs and line ends.
+    fn put_all(&mut self, text: &str) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            if self.up == 0 && !self.is_back {
+                self.text.push_str(rest);
+                self.line = rest.rfind('\n').map_or(self.line, |at| self.text.len() - rest.len() + at + 1);
+                return;
+            }
+            let mut chars = rest.chars();
+            match chars.next() {
+                Some('\n') => self.end_line(),
+                Some(c) => self.put(c),
+                None => {}
+            }
+            rest = chars.as_str();
+        }
     }
 
     fn end_line(&mut self) {
@@ -77,15 +111,15 @@ impl Screen {
     }
 
     /// Obeys an escape sequence whose first character was read. It never goes over a line end.
-    fn escape(&mut self, chars: &mut Peekable<Chars<'_>>) {
-        let is_end = |c: &char| *c == '\n' || *c == '\r';
-        match chars.next_if(|c| !is_end(c)) {
+    fn escape(&mut self, chars: &mut Chars<'_>) {
+        let is_end = |c: char| c == '\n' || c == '\r';
+        match next_if(chars, |c| !is_end(c)) {
             Some('[') => {
                 let mut number = 0_usize;
-                while let Some(c) = chars.next_if(|c| matches!(c, ' '..='?')) {
+                while let Some(c) = next_if(chars, |c| matches!(c, ' '..='?')) {
                     number = c.to_digit(10).map_or(number, |digit| (number * 10 + digit as usize).min(9999));
                 }
-                match chars.next_if(|c| matches!(c, '@'..='~')) {
+                match next_if(chars, |c| matches!(c, '@'..='~')) {
                     Some('G') if number <= 1 => self.is_back = true,
                     Some('D') if number >= 80 => self.is_back = true,
                     Some('G' | 'C') if !self.is_back && self.up == 0 => self.put(' '),
@@ -96,18 +130,18 @@ impl Screen {
                 }
             }
             Some(']' | 'P' | '^' | '_' | 'X') => {
-                while let Some(c) = chars.next_if(|c| !is_end(c)) {
+                while let Some(c) = next_if(chars, |c| !is_end(c)) {
                     if c == '\u{7}' {
                         return;
                     }
                     if c == '\u{1b}' {
-                        chars.next_if(|c| *c == '\\');
+                        next_if(chars, |c| c == '\\');
                         return;
                     }
                 }
             }
             Some(' '..='/') => {
-                chars.next_if(|c| !is_end(c));
+                next_if(chars, |c| !is_end(c));
             }
             _ => {}
         }

@@ -23,12 +23,11 @@ pub struct Fingerprint {
 impl Fingerprint {
     pub(super) fn of(trouble: &Trouble) -> Self {
         let id = mask(id_key(&trouble.id));
-        let message = mask(&trouble.message);
+        let message = plain(&trouble.message);
         let mut strict = vec![id.clone(), trouble.code.clone(), message.clone()];
-        let mut values: Vec<String> =
-            trouble.values.iter().map(|value| mask(value)).filter(|value| !value.is_empty()).collect();
-        values.sort_unstable();
-        strict.extend(values);
+        if !message.contains("<time>") {
+            strict.extend(values(trouble));
+        }
         if id.is_empty() {
             strict.push(trouble.file.clone());
         }
@@ -50,6 +49,52 @@ impl Fingerprint {
             tool: hash("tool", std::iter::empty()),
         }
     }
+}
+
+/// A message as every reporter prints it: masked, unquoted, without the name of the error in front.
+fn plain(message: &str) -> String {
+    let message = mask(message).replace('\'', "");
+    let message = message.trim_start_matches("Uncaught ");
+    let named = message.split_once(": ").filter(|(name, rest)| {
+        let name = name.split(" [").next().unwrap_or_default();
+        let is_name = name.ends_with("Error") || name.ends_with("Exception") || name.ends_with("Failure");
+        is_name && !name.contains(' ') && !rest.is_empty()
+    });
+    named.map_or(message, |(_, rest)| rest).to_owned()
+}
+
+/// What was expected and what came, in an order of its own.
+fn values(trouble: &Trouble) -> Vec<String> {
+    let is_said = |value: &String| {
+        let has_words = value.chars().any(char::is_alphanumeric);
+        let is_legend = value.contains("actual - expected")
+            || value.starts_with("- Expected")
+            || value.starts_with("+ Received");
+        has_words && !is_legend
+    };
+    let plain = |value: &String| mask(value).replace('\'', "").trim_end_matches(',').to_owned();
+    let mut values: Vec<String> = trouble.values.iter().map(plain).filter(is_said).collect();
+    // Where the order of the members is the only difference, it is another in each run.
+    let members: Vec<Vec<String>> = values.iter().map(|value| members(value)).collect();
+    if let [first, others @ ..] = members.as_slice()
+        && first.len() > 1
+        && !others.is_empty()
+        && others.iter().all(|other| other == first)
+    {
+        return first.clone();
+    }
+    values.sort_unstable();
+    values
+}
+
+/// The words of a value, sorted, without what introduces it.
+fn members(value: &str) -> Vec<String> {
+    let value = value.split_once(": ").map_or(value, |(_, value)| value);
+    let parts = value
+        .split(|c: char| c.is_whitespace() || matches!(c, ',' | '[' | ']' | '(' | ')' | '{' | '}' | '"'));
+    let mut words: Vec<String> = parts.filter(|word| !word.is_empty()).map(str::to_owned).collect();
+    words.sort_unstable();
+    words
 }
 
 /// A message without its values: no digits, nothing quoted.

@@ -1,7 +1,7 @@
 //! The test that had begun when everything ended: all that a hang or a crash leaves behind.
 
 use super::page::Page;
-use super::place::is_file;
+use super::place::{extension, is_file};
 use super::role::Role;
 use super::tools::boxed;
 use super::trouble::{Stage, Trouble};
@@ -74,7 +74,7 @@ fn begun(text: &str, is_last: bool) -> Option<String> {
     // `tests/a.py ..`, `t/slow.t ..`
     let (file, dots) = text.split_once(' ').unwrap_or((text, ""));
     let is_progress = dots.bytes().all(|byte| matches!(byte, b'.' | b' ' | b's' | b'x' | b'F' | b'E'));
-    (is_file(file) && is_progress && (file.ends_with(".py") || file.ends_with(".t"))).then(|| file.to_owned())
+    (is_file(file) && is_progress && matches!(extension(file), "py" | "t")).then(|| file.to_owned())
 }
 
 /// Whether a line is the result of a test, or the end of a run.

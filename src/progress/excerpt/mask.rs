@@ -1,13 +1,44 @@
 //! Takes out of a text what is another each time, and leaves what tells two causes apart.
 
+/// Words behind a number that make it a time.
+const UNITS: [&str; 14] = [
+    "ms",
+    "s",
+    "us",
+    "µs",
+    "ns",
+    "sec",
+    "secs",
+    "second",
+    "seconds",
+    "msec",
+    "millis",
+    "milliseconds",
+    "minutes",
+    "min",
+];
+
 /// `text` in a form that is the same in every run: without addresses, times, temporary paths and line numbers.
 pub(super) fn mask(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for word in text.split_whitespace() {
+    let mut words = text.split_whitespace().peekable();
+    let mut before = "";
+    while let Some(word) = words.next() {
         if !out.is_empty() {
             out.push(' ');
         }
-        word_of(word, &mut out);
+        let next = words.peek().copied().unwrap_or_default();
+        let digits = word.trim_start_matches(['(', '>', '<', '~', '[']);
+        let is_number = !digits.is_empty()
+            && digits.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b','));
+        if is_number && UNITS.contains(&next.trim_end_matches([',', '.', ')', ':', ';', ']'])) {
+            out.push_str("<time>");
+        } else if before == "line" && (out.ends_with(", line ") || out.ends_with(": line ")) {
+            out.push('#');
+        } else {
+            word_of(word, &mut out);
+        }
+        before = word;
     }
     sorted_sets(&out)
 }
@@ -23,9 +54,7 @@ fn word_of(word: &str, out: &mut String) {
     let mut rest = plain.as_str();
     while let Some(c) = rest.chars().next() {
         if c == '/' && is_path(rest) {
-            let end = rest
-                .find(|c: char| matches!(c, '\'' | ')' | '(' | ',' | ';' | '>' | ']'))
-                .unwrap_or(rest.len());
+            let end = rest.find(['\'', ')', '(', ',', ';', '>', ']']).unwrap_or(rest.len());
             let (path, behind) = rest.split_at(end);
             let path = path.trim_end_matches([':', '.']);
             let (path, numbers) = path.split_once(':').unwrap_or((path, ""));
@@ -42,6 +71,7 @@ fn word_of(word: &str, out: &mut String) {
             let end = rest
                 .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '_' | 'µ')))
                 .unwrap_or(rest.len());
+            let end = rest[..end].trim_end_matches(['.', '-', ':', '_']).len();
             let (number, behind) = rest.split_at(end);
             let is_inside = out.ends_with(|c: char| c.is_ascii_alphabetic() || c == '_');
             number_of(number, if is_inside { Context::Inside } else { Context::Alone }, out);
@@ -205,7 +235,7 @@ mod tests {
             ("<A object at 0x7f03fd4a7550>", "<A object at <hex>>"),
             ("took 0.25ms", "took <time>"),
             ("timed out after 3s", "timed out after <time>"),
-            ("at src/a.rs:12:5: x", "at src/a.rs: x"),
+            ("at src/a.rs:12:5: x", "at src/a.rs x"),
             ("-40.55555555555556 != -40", "-40.555 != -40"),
             ("1.25 != 1.5", "1.25 != 1.5"),
             ("open /tmp/x-1/data.json", "open data.json"),

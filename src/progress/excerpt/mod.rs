@@ -6,6 +6,7 @@
 
 mod clean;
 mod fingerprint;
+mod glance;
 mod hang;
 mod mask;
 mod page;
@@ -16,6 +17,8 @@ mod score;
 mod similar;
 mod spend;
 mod tail;
+#[cfg(test)]
+mod tests;
 mod tools;
 mod trouble;
 
@@ -83,7 +86,7 @@ pub fn examine(output: &Output<'_>) -> Examined {
     if let Some(started) = hang::unfinished(&page) {
         add_started(&mut troubles, started, output.exit_code);
     }
-    troubles.sort_by_key(|trouble| rank(trouble));
+    troubles.sort_by_key(|trouble| (rank(trouble), trouble.run));
     Examined { page, troubles }
 }
 
@@ -105,9 +108,10 @@ fn add_started(troubles: &mut Vec<Trouble>, started: Trouble, exit_code: Option<
     if troubles.iter().any(|trouble| trouble.id == started.id) {
         return;
     }
-    if let Some(crash) =
-        troubles.iter_mut().find(|trouble| trouble.stage == Stage::Crash && trouble.id.is_empty())
-    {
+    let is_nameless = |trouble: &&mut Trouble| {
+        trouble.stage == Stage::Crash && trouble.id.is_empty() && trouble.file.is_empty()
+    };
+    if let Some(crash) = troubles.iter_mut().find(is_nameless) {
         crash.id = started.id;
         crash.parts.extend(started.parts);
         return;
@@ -132,13 +136,23 @@ impl Examined {
 
     /// The fingerprint of its first cause; none of an output that says nothing.
     pub fn fingerprint(&self) -> Option<Fingerprint> {
-        match self.troubles.first().filter(|trouble| trouble.stage != Stage::Echo || self.troubles.len() == 1)
+        // Not the first of the page: tests run in any order, and compilers side by side.
+        let first = self.troubles.iter().min_by_key(|trouble| {
+            (
+                rank(trouble),
+                trouble.run,
+                !trouble.is_exception(),
+                scan::id_key(&trouble.id),
+                trouble.file.as_str(),
+            )
+        });
+        if let Some(trouble) =
+            first.filter(|trouble| trouble.stage != Stage::Echo || self.troubles.len() == 1)
         {
-            Some(trouble) => Some(Fingerprint::of(trouble)),
-            None => {
-                let lines = self.telling_lines();
-                (!lines.is_empty()).then(|| Fingerprint::of_text(&lines))
-            }
+            Some(Fingerprint::of(trouble))
+        } else {
+            let lines = self.telling_lines();
+            (!lines.is_empty()).then(|| Fingerprint::of_text(&lines))
         }
     }
 

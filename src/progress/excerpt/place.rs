@@ -50,6 +50,9 @@ fn before(line: &str, digits: usize) -> Option<(usize, usize)> {
     } else if let Some(front) = front.strip_suffix('(') {
         front.len()
     } else {
+        if let Some(front) = front.strip_suffix(' ').filter(|front| extension(front) == "dart") {
+            return behind_blank(line, front.len());
+        }
         let front = front.strip_suffix("line ").or_else(|| front.strip_suffix("lines "))?;
         let front = front.strip_suffix(':').unwrap_or(front);
         let front = front.trim_end_matches([' ', ',', ':']);
@@ -89,6 +92,12 @@ fn before(line: &str, digits: usize) -> Option<(usize, usize)> {
     is_file(&line[start..stop]).then_some((start, stop))
 }
 
+/// Dart's `test/a_test.dart 12:5`.
+fn behind_blank(line: &str, stop: usize) -> Option<(usize, usize)> {
+    let start = line[..stop].rfind(char::is_whitespace).map_or(0, |at| at + 1);
+    is_file(&line[start..stop]).then_some((start, stop))
+}
+
 /// Whether `path` looks like the name of a source file.
 pub(super) fn is_file(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -103,7 +112,13 @@ pub(super) fn is_file(path: &str) -> bool {
         && extension.starts_with(|c: char| c.is_ascii_alphabetic())
         && extension.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let has_name = !stem.is_empty() || path.contains('/');
-    is_extension && has_name && !(DOMAINS.contains(&extension) && !path.contains('/'))
+    let is_host = DOMAINS.contains(&extension) && !path.contains('/');
+    is_extension && has_name && !is_host
+}
+
+/// What stands behind the last dot of a name.
+pub(super) fn extension(file: &str) -> &str {
+    file.rsplit_once('.').map_or("", |(_, extension)| extension)
 }
 
 /// The length of a column, or of the end of a span, behind a line number.

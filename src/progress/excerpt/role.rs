@@ -47,7 +47,7 @@ pub(super) fn role(line: &str) -> Option<Role> {
 }
 
 /// Words that introduce what was expected and what came.
-const VALUE_WORDS: [&str; 46] = [
+const VALUE_WORDS: [&str; 47] = [
     "expected",
     "actual",
     "received",
@@ -93,7 +93,8 @@ const VALUE_WORDS: [&str; 46] = [
     "first differing element",
     "first has",
     "second has",
-    "in",
+    "symbol",
+    "location",
 ];
 
 /// Whether `text` gives an expected or an actual value.
@@ -209,10 +210,10 @@ pub(super) fn is_foreign_frame(text: &str) -> bool {
         "org.opentest4j",
         "java.base/",
     ];
-    if let Some(rest) = text.strip_prefix("at ") {
-        if PACKAGES.iter().any(|package| rest.starts_with(package)) {
-            return true;
-        }
+    if let Some(rest) = text.strip_prefix("at ")
+        && PACKAGES.iter().any(|package| rest.starts_with(package))
+    {
+        return true;
     }
     if text.contains("node:internal")
         || text.contains("(<anonymous>)")

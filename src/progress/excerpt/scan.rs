@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::glance::glance;
 use super::page::Page;
 use super::place::is_file;
 use super::role::Role;
@@ -24,12 +25,19 @@ pub(super) struct Above {
 /// More troubles than these are only counted.
 const MOST: usize = 4000;
 
+/// More warnings than these are passed over: the one error may stand behind thousands of them.
+const MOST_WARNINGS: usize = 300;
+
 /// Everything that went wrong, as far as a tool knows it, in the order of the page.
 pub(super) fn scan(page: &Page) -> Vec<Trouble> {
-    let mut troubles = Vec::new();
+    let mut troubles: Vec<Trouble> = Vec::new();
     let mut above =
         Above { failing: (0..page.len()).find(|&at| is_failing(page.line(at))), ..Above::default() };
     let mut at = 0;
+    let mut runs = 0;
+    let mut warnings = 0;
+    // Behind the last trouble.
+    let mut ended = usize::MAX;
     while at < page.len() && troubles.len() < MOST {
         let line = page.line(at);
         if line.is_empty() {
@@ -41,16 +49,56 @@ pub(super) fn scan(page: &Page) -> Vec<Trouble> {
             at += 1;
             continue;
         }
+        // What points with an arrow is told apart by the arrow, whatever the words.
+        if glance(line).is_plain && !(at + 1..at + 5).any(|below| is_pointer(page.line(below))) {
+            runs += u32::from(is_run(line));
+            at += 1;
+            continue;
+        }
         let found = machines().iter().find_map(|machine: &Machine| machine(page, at, &mut above));
-        match found {
-            Some((trouble, next)) => {
-                troubles.push(trouble);
+        if let Some((mut trouble, next)) = found {
+            // bun tells the error first, and then of which test it is.
+            if trouble.tool == "suite"
+                && !trouble.is_told()
+                && ended == at
+                && let Some(error) = troubles.last_mut()
+                && error.tool == "error"
+            {
+                error.stage = Stage::Test;
+                error.id = trouble.id;
+                error.parts.extend(trouble.parts);
                 at = next.max(at + 1);
+                continue;
             }
-            None => at += 1,
+            ended = next;
+            let is_warning = trouble.severity == Severity::Warning;
+            warnings += usize::from(is_warning);
+            if is_warning && warnings > MOST_WARNINGS {
+                at = next.max(at + 1);
+                continue;
+            }
+            if trouble.tool == "libtest" {
+                trouble.run = runs;
+            }
+            troubles.push(trouble);
+            at = next.max(at + 1);
+        } else {
+            runs += u32::from(is_run(line));
+            at += 1;
         }
     }
     merge(page, troubles)
+}
+
+/// `running 3 tests`
+fn is_run(line: &str) -> bool {
+    line.starts_with("running ") && (line.ends_with(" tests") || line.ends_with(" test"))
+}
+
+/// Whether a line may be an arrow to a place.
+fn is_pointer(line: &str) -> bool {
+    let text = line.trim_start();
+    text.starts_with("--> ") || text.starts_with(['╭', '┌', '│'])
 }
 
 /// `  3 failing`
@@ -101,14 +149,26 @@ fn merge(page: &Page, troubles: Vec<Trouble>) -> Vec<Trouble> {
     merged
 }
 
-/// Whether two troubles of one name are two: both told, and with other words.
+/// Whether two troubles of one name are two: both told in full, and with other words.
 fn is_other(one: &Trouble, two: &Trouble) -> bool {
-    one.is_told() && two.is_told() && one.message != two.message && one.tool == two.tool && one.tool != "go"
+    let is_full =
+        |trouble: &Trouble| trouble.parts.iter().any(|part| part.1 != Role::Head && part.1 != Role::Note);
+    is_full(one) && is_full(two) && one.message != two.message && one.tool == two.tool && one.tool != "go"
 }
 
 /// Adds what `other` says of the same test.
 fn unite(page: &Page, one: &mut Trouble, other: Trouble) {
+    if one.tool == "suite" && other.is_told() {
+        *one = other;
+        return;
+    }
+    // What tells more is told; the other adds its name.
+    let wealth =
+        |trouble: &Trouble| (trouble.is_told(), trouble.has(Role::Place), !trouble.values.is_empty());
+    let other =
+        if wealth(&other) > wealth(one) && one.is_told() { std::mem::replace(one, other) } else { other };
     let has_words = one.is_told();
+    let is_longer = other.id.len() > one.id.len();
     if !has_words {
         one.message = other.message;
         one.values = other.values;
@@ -117,11 +177,11 @@ fn unite(page: &Page, one: &mut Trouble, other: Trouble) {
         one.code = if one.code.is_empty() { other.code } else { one.code.clone() };
     }
     // The longer name tells more: it has the file or the group.
-    if other.id.len() > one.id.len() {
+    if is_longer {
         one.id = other.id;
         for part in &mut one.parts {
             if part.1 == Role::Head && has_words {
-                part.1 = Role::Note;
+                part.1 = Role::Foreign;
             }
         }
         one.parts.extend(other.parts.iter().filter(|part| part.1 == Role::Head));
@@ -130,7 +190,11 @@ fn unite(page: &Page, one: &mut Trouble, other: Trouble) {
         let heads: Vec<&str> = one.parts.iter().map(|part| page.line(part.0).trim()).collect();
         let new: Vec<(usize, Role)> =
             other.parts.into_iter().filter(|part| !heads.contains(&page.line(part.0).trim())).collect();
-        one.parts.extend(new);
+        // One line with the name is enough.
+        let without_name = |(line, role)| {
+            if role == Role::Head && !is_longer { (line, Role::Foreign) } else { (line, role) }
+        };
+        one.parts.extend(new.into_iter().map(without_name));
     }
 }
 

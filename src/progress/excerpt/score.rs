@@ -1,55 +1,8 @@
 //! How much a line is worth that no tool explains.
 
+use super::glance::glance;
 use super::place::{is_foreign, place};
 use super::role::{Role, role};
-
-/// Words of trouble, and how much each says.
-const WORDS: [(&str, i32); 44] = [
-    ("error", 5),
-    ("fail", 5),
-    ("panic", 6),
-    ("exception", 5),
-    ("fatal", 6),
-    ("assert", 5),
-    ("expected", 5),
-    ("actual", 3),
-    ("received", 3),
-    ("undefined", 4),
-    ("not found", 5),
-    ("no such", 5),
-    ("cannot", 4),
-    ("can't", 4),
-    ("could not", 4),
-    ("couldn't", 4),
-    ("unable to", 4),
-    ("missing", 4),
-    ("invalid", 4),
-    ("unexpected", 5),
-    ("unknown", 3),
-    ("denied", 5),
-    ("refused", 4),
-    ("timeout", 5),
-    ("timed out", 6),
-    ("abort", 5),
-    ("killed", 6),
-    ("segmentation", 6),
-    ("overflow", 4),
-    ("mismatch", 5),
-    ("differ", 4),
-    ("unresolved", 5),
-    ("unreachable", 3),
-    ("not ok", 6),
-    ("broken", 4),
-    ("violat", 4),
-    ("must ", 2),
-    ("should ", 2),
-    ("instead of", 4),
-    ("but ", 1),
-    ("traceback", 4),
-    ("deadlock", 6),
-    ("leak", 3),
-    ("conflict", 4),
-];
 
 /// Starts of lines that say nothing of a failure.
 const NOISE: [&str; 30] = [
@@ -94,10 +47,15 @@ pub(super) fn score(line: &str) -> i32 {
     if NOISE.iter().any(|start| text.starts_with(start)) || is_passing(text) {
         return -6;
     }
+    let glance = glance(line);
+    let can_hold_value =
+        text.len() < 400 && text.contains([':', '=', '<', '^', '|']) || text.starts_with(['+', '-', '(']);
+    if glance.worth == 0 && !glance.has_place && !can_hold_value {
+        return 0;
+    }
     let text = &text[..text.char_indices().nth(400).map_or(text.len(), |(at, _)| at)];
     let lower = text.to_ascii_lowercase();
-    let mut score: i32 =
-        WORDS.iter().filter(|(word, _)| lower.contains(word)).map(|(_, worth)| worth).sum::<i32>().min(12);
+    let mut score = glance.worth.min(12);
     if lower.starts_with("error")
         || lower.starts_with("fatal")
         || lower.starts_with("fail")
@@ -115,13 +73,13 @@ pub(super) fn score(line: &str) -> i32 {
     {
         score -= 6;
     }
-    match role(line) {
+    match if text.len() < 400 { role(line) } else { None } {
         Some(Role::Value) => score += 3,
         Some(Role::Code) => score += 1,
         Some(Role::Foreign) => score -= 5,
         _ => {}
     }
-    if let Some(place) = place(text) {
+    if let Some(place) = place(text).filter(|_| glance.has_place) {
         score += if is_foreign(place.file) || place.file.starts_with('/') { -2 } else { 4 };
     }
     // A table, or a bar.

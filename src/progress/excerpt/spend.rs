@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::glance::glance;
 use super::mask::mask;
 use super::page::Page;
 use super::role::Role;
@@ -31,10 +32,11 @@ pub(super) fn spend(page: &Page, troubles: &[Trouble], budget: usize) -> String 
     let (wanted, more) = wanted(page, troubles);
     let mut chosen: Vec<usize> = Vec::new();
     let mut texts: HashSet<&str> = HashSet::new();
-    let more = more.map(|more| format!("\n{more}")).unwrap_or_default();
+    let more =
+        more.map(|more| format!("\n{more}")).filter(|more| more.len() * 4 < budget).unwrap_or_default();
     let mut room = budget.saturating_sub(more.chars().count());
     // A single line never takes all.
-    let longest = (budget * 2 / 5).max(80);
+    let longest = (budget * 3 / 5).max(80);
     let mut shortened: HashMap<usize, String> = HashMap::new();
     for (_, index) in wanted {
         let line = page.line(index);
@@ -142,7 +144,7 @@ fn wanted(page: &Page, troubles: &[Trouble]) -> (Vec<(u32, usize)>, Option<Strin
         let base = group.min(12) * 4
             + match member {
                 0 => 0,
-                1 => 10,
+                1 => 6,
                 member => 14 + member.min(20),
             };
         for &(index, role) in &trouble.parts {
@@ -157,21 +159,40 @@ fn wanted(page: &Page, troubles: &[Trouble]) -> (Vec<(u32, usize)>, Option<Strin
             wanted.push((base + cost, index));
         }
     }
-    let known: HashSet<usize> = wanted.iter().map(|(_, index)| *index).collect();
-    // What no tool explains comes first where no tool explains anything.
-    let base = if is_known { 26 } else { 2 };
-    let scores: Vec<i32> = (0..page.len())
-        .map(|index| if known.contains(&index) { 12 } else { score(page.line(index)) })
-        .collect();
+    let base = unexplained(page, &mut wanted, is_known);
     let last = page.len();
-    for index in 0..page.len() {
-        if known.contains(&index) || page.line(index).trim().is_empty() {
+    // Of equals, the first of the page; what has no worth, from the end.
+    wanted.sort_by_key(|&(cost, index)| (cost, if cost >= base { last - index } else { index }));
+    let more = (hidden > 0).then(|| format!("+{hidden} more of the same kind"));
+    (wanted, more)
+}
+
+/// How many lines at the start and at the end of a page are looked at where tools have explained the rest.
+const BORDER: usize = 300;
+
+/// Adds what no tool explains, and gives the cost from which on a line has no worth: such lines come first where no tool
+/// explains anything.
+fn unexplained(page: &Page, wanted: &mut Vec<(u32, usize)>, is_known: bool) -> u32 {
+    let known: HashSet<usize> = wanted.iter().map(|(_, index)| *index).collect();
+    let base = if is_known { 26 } else { 2 };
+    let last = page.len();
+    let is_near_border = |index: usize| index < BORDER || last - index <= BORDER;
+    let worth_of = |index: usize| match page.line(index) {
+        _ if known.contains(&index) => 12,
+        line if is_near_border(index) => score(line),
+        line if is_known || glance(line).worth == 0 => -10,
+        line => score(line),
+    };
+    let scores: Vec<i32> = (0..last).map(worth_of).collect();
+    for index in 0..last {
+        let is_worthless = scores[index] <= -10 && !is_near_border(index);
+        if is_worthless || known.contains(&index) || page.line(index).trim().is_empty() {
             continue;
         }
         let near = |at: Option<usize>| at.and_then(|at| scores.get(at)).copied().unwrap_or(0);
         let beside = near(index.checked_sub(1)).max(near(Some(index + 1)));
         let worth = if scores[index] < 0 { scores[index] } else { scores[index] + beside / 3 };
-        let late = if last - index < 40 { 1 } else { 0 };
+        let late = i32::from(last - index < 40);
         let price = match worth + late {
             15.. => 0,
             11..=14 => 3,
@@ -183,10 +204,7 @@ fn wanted(page: &Page, troubles: &[Trouble]) -> (Vec<(u32, usize)>, Option<Strin
         };
         wanted.push((base + price, index));
     }
-    // Of equals, the first of the page; what has no worth, from the end.
-    wanted.sort_by_key(|&(cost, index)| (cost, if cost >= base + 40 { last - index } else { index }));
-    let more = (hidden > 0).then(|| format!("+{hidden} more of the same kind"));
-    (wanted, more)
+    base + 40
 }
 
 /// Messages that differ in numbers alone are of one group.

@@ -54,6 +54,8 @@ pub(super) struct Trouble {
     pub(super) message: String,
     /// Lines with what was expected and what came.
     pub(super) values: Vec<String>,
+    /// Which of several runs of one after another it belongs to: what fails in the first may keep the others from running.
+    pub(super) run: u32,
     /// The file of the first place in the project.
     pub(super) file: String,
     /// Lines of the page that tell of it, and what each is good for.
@@ -79,6 +81,7 @@ impl Trouble {
             code: String::new(),
             message: String::new(),
             values: Vec::new(),
+            run: 0,
             file: String::new(),
             parts: Vec::new(),
         }
@@ -126,6 +129,7 @@ impl Trouble {
         let mut fallback: Option<usize> = None;
         // The indentation of a frame of Python's, whose source follows deeper.
         let mut source_below: Option<usize> = None;
+        let mut is_traced = false;
         for index in from..to.min(page.len()) {
             let line = page.line(index);
             let Some(mut found) = role(line) else { continue };
@@ -154,7 +158,10 @@ impl Trouble {
                 found = Role::Message;
             }
             match found {
-                Role::Frame => frames.push(index),
+                Role::Frame => {
+                    is_traced |= !self.message.is_empty();
+                    frames.push(index);
+                }
                 Role::Foreign => {
                     let is_near = place(line)
                         .is_some_and(|place| !is_foreign(place.file) && place.file.starts_with('/'));
@@ -162,13 +169,15 @@ impl Trouble {
                         fallback = Some(index);
                     }
                 }
-                Role::Value if self.values.len() < 40 => {
-                    self.values.push(text.to_owned());
+                Role::Value => {
+                    // What stands below the calls is detail that not every reporter prints.
+                    let is_detail = is_traced && trace == Trace::NewestFirst;
+                    if self.values.len() < 40 && !is_detail {
+                        self.values.push(text.to_owned());
+                    }
                     self.add(index, found);
                 }
-                Role::Head | Role::Message | Role::Place | Role::Value | Role::Code | Role::Note => {
-                    self.add(index, found)
-                }
+                Role::Head | Role::Message | Role::Place | Role::Code | Role::Note => self.add(index, found),
             }
         }
         if frames.is_empty() {
@@ -201,6 +210,12 @@ impl Trouble {
         }
     }
 
+    /// Whether the program itself gave up, which tells more than a check that did not hold.
+    pub(super) fn is_exception(&self) -> bool {
+        let name = self.message.split([':', ' ']).next().unwrap_or_default();
+        (name.ends_with("Error") || name.ends_with("Exception")) && !name.contains("Assert")
+    }
+
     /// Whether it says anything beside a name.
     pub(super) fn is_told(&self) -> bool {
         !self.message.is_empty() || !self.values.is_empty() || self.has(Role::Place)
@@ -209,8 +224,9 @@ impl Trouble {
 
 /// What tools say in every failure.
 fn is_chatter(text: &str) -> bool {
-    const STARTS: [&str; 24] = [
+    const STARTS: [&str; 25] = [
         "Traceback (most recent",
+        "[Previous line repeated",
         "note: run with `RUST_BACKTRACE",
         "note: Some details are omitted",
         "stack backtrace:",

@@ -1,8 +1,8 @@
 //! Compilers and linters that give each problem a line: place, severity, words, rule.
 
 use super::super::page::Page;
-use super::super::place::{is_foreign, place};
-use super::super::role::{Role, is_code};
+use super::super::place::{extension, is_foreign, place};
+use super::super::role::{Role, is_code, is_value};
 use super::super::scan::Above;
 use super::super::trouble::{Severity, Stage, Trouble};
 
@@ -100,12 +100,18 @@ pub(super) fn line(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, us
                 place.start > 0 || !next[next.len() - trimmed.len()..].contains(": error")
             }))
             || (is_code(trimmed) && !trimmed.is_empty());
-        if !belongs && !(end <= at + 2 && trimmed.bytes().all(|byte| matches!(byte, b'^' | b'~' | b' '))) {
+        let is_pointer = end <= at + 2 && trimmed.bytes().all(|byte| matches!(byte, b'^' | b'~' | b' '));
+        if !belongs && !is_pointer {
             break;
         }
         let is_source = is_code(trimmed) || trimmed.starts_with(|c: char| c.is_ascii_digit());
-        if !is_source && trouble.values.len() < 6 && end <= at + 4 {
-            trouble.values.push(trimmed.to_owned());
+        if trouble.message.is_empty() {
+            trimmed.trim_start_matches("• ").clone_into(&mut trouble.message);
+            trouble.add(end, Role::Message);
+        } else if !is_source && end <= at + 8 {
+            if is_value(trimmed) && trouble.values.len() < 6 {
+                trouble.values.push(trimmed.to_owned());
+            }
             trouble.add(end, Role::Value);
         } else {
             trouble.add(end, Role::Code);
@@ -201,7 +207,10 @@ fn judged(said: &str) -> (Option<Severity>, &str, &str) {
         || code.contains('-')
         || severity.is_some()
         || code.chars().all(|c| c.is_ascii_lowercase());
-    (severity, if is_rule { code } else { "" }, words)
+    if is_rule && !code.is_empty() {
+        return (severity, code, words[..words.len() - code.len() - 2].trim_end());
+    }
+    (severity, "", words)
 }
 
 /// dart's `error - lib/a.dart:3:5 - words - rule`, `words • lib/a.dart:3:5 • rule`, and `words in a.php on line 3`.
@@ -229,11 +238,7 @@ fn dashed(at: usize, text: &str) -> Option<(Trouble, usize)> {
     }
     let is_php =
         text.starts_with("PHP ") || text.starts_with("Parse error: ") || text.starts_with("Fatal error: ");
-    let is_perl = (text.contains(" at ")
-        && (found.file.ends_with(".pl")
-            || found.file.ends_with(".pm")
-            || found.file.ends_with(".t")
-            || found.file.ends_with(".PL")))
+    let is_perl = (text.contains(" at ") && matches!(extension(found.file), "pl" | "pm" | "t" | "PL"))
         && text[..found.start].trim_end().ends_with(" at")
         && !text.starts_with('#');
     if is_php || is_perl {
@@ -318,9 +323,7 @@ pub(super) fn shellcheck(page: &Page, at: usize, _: &mut Above) -> Option<(Troub
             let (code, message) = said.split_once(' ').unwrap_or((said, ""));
             if trouble.code.is_empty() {
                 trouble.code = format!("SC{code}");
-                trouble.message = message.split_once(": ").map_or(message, |(_, words)| words).to_owned();
-            } else {
-                trouble.values.push(format!("SC{code}"));
+                message.split_once(": ").map_or(message, |(_, words)| words).clone_into(&mut trouble.message);
             }
             trouble.add(end, Role::Head);
         } else if !text.is_empty() {

@@ -1,7 +1,7 @@
 //! go test, and a Go program that panics.
 
 use super::super::page::Page;
-use super::super::place::{is_foreign, place};
+use super::super::place::{extension, is_foreign, place};
 use super::super::role::Role;
 use super::super::scan::Above;
 use super::super::trouble::{Stage, Trace, Trouble, indent_of};
@@ -30,7 +30,7 @@ pub(super) fn test(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, us
         // With -v the words stand above, below the line that starts the test.
         let start = page.start_of_stream(at);
         let indent = indent_of(line);
-        let run = (start..at).rev().take(2000).find(|&above| {
+        let run = (start..at).rev().take(400).find(|&above| {
             let text = page.line(above).trim_start();
             text.strip_prefix("=== RUN ")
                 .or_else(|| text.strip_prefix("=== CONT "))
@@ -48,24 +48,31 @@ pub(super) fn test(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, us
         trouble.tool = "suite";
     }
     // `    a_test.go:12: got 3` is place and message in one.
-    if let Some(place) = place(&trouble.message) {
-        trouble.file = place.file.to_owned();
-        trouble.message = trouble.message[place.end..].trim_start_matches(':').trim().to_owned();
-    }
+    let message = std::mem::take(&mut trouble.message);
+    trouble.message = match place(&message) {
+        Some(place) => {
+            place.file.clone_into(&mut trouble.file);
+            message[place.end..].trim_start_matches(':').trim().to_owned()
+        }
+        None => message,
+    };
     Some((trouble, end))
 }
 
 /// `panic: x` with the stacks of its goroutines; `WARNING: DATA RACE`; `fatal error: all goroutines are asleep`.
 pub(super) fn panic(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
     let line = page.line(at);
-    let is_race = line.contains("WARNING: DATA RACE");
+    if line == "WARNING: DATA RACE" {
+        let end = until(page, at + 1, |line| line.starts_with("====="));
+        let mut trouble = Trouble::new(Stage::Crash, "go").saying("DATA RACE").with(at, Role::Head);
+        trouble.body(page, at + 1, end, Trace::NewestFirst);
+        return Some((trouble, end));
+    }
     let message = line.strip_prefix("panic: ").or_else(|| line.strip_prefix("fatal error: "))?;
     let message = message.strip_suffix(" [recovered]").unwrap_or(message);
     // It must be Go: stacks follow.
     let stack = (at + 1..(at + 30).min(page.len())).find(|&at| page.line(at).starts_with("goroutine "));
-    if !is_race && stack.is_none() {
-        return None;
-    }
+    stack?;
     let end = until(page, at + 1, |line| {
         line.starts_with("FAIL\t")
             || line == "FAIL"
@@ -85,7 +92,7 @@ pub(super) fn panic(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, u
         let Some(place) = place(line).filter(|place| line.starts_with('\t') && place.start <= 2) else {
             continue;
         };
-        if place.file.starts_with('/') || is_foreign(place.file) || !place.file.ends_with(".go") {
+        if place.file.starts_with('/') || is_foreign(place.file) || extension(place.file) != "go" {
             continue;
         }
         // The function stands in the line above.
@@ -96,7 +103,7 @@ pub(super) fn panic(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, u
         if trouble.id.is_empty()
             && let Some(name) = test_name(page.line(at - 1))
         {
-            trouble.id = name.to_owned();
+            name.clone_into(&mut trouble.id);
         }
     }
     trouble.frames(page, &frames, Trace::NewestFirst);

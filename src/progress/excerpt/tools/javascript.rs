@@ -56,7 +56,8 @@ pub(super) fn bullet(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
     let rest = text.strip_prefix("FAIL ")?.trim();
     let (file, name) = rest.split_once(" > ").unwrap_or((rest, ""));
     let first = file.split_whitespace().next().unwrap_or_default();
-    if !is_file(first) && !(file.starts_with('|') && !name.is_empty()) {
+    let is_project = file.starts_with('|') && !name.is_empty();
+    if !is_file(first) && !is_project {
         return None;
     }
     let end = until(page, at + 1, is_end);
@@ -70,6 +71,17 @@ pub(super) fn bullet(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
         trouble.add(at, Role::Note);
         return Some((trouble, at + 1));
     }
+    Some((trouble, end))
+}
+
+/// Dart's and Flutter's `00:01 +1 -1: name [E]`.
+pub(super) fn dart(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+    let is_clock = |line: &str| line.as_bytes().get(2) == Some(&b':') && line.get(5..7) == Some(" +");
+    let line = page.line(at);
+    let name = line.strip_suffix(" [E]").filter(|_| is_clock(line))?.split_once(": ")?.1;
+    let end = until(page, at + 1, |line| is_clock(line));
+    let mut trouble = Trouble::new(Stage::Test, "dart").named(name).with(at, Role::Head);
+    trouble.body(page, at + 1, end, Trace::NewestFirst);
     Some((trouble, end))
 }
 
@@ -96,7 +108,8 @@ pub(super) fn marked(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
         CROSSES.iter().chain(&OTHERS).any(|mark| text.starts_with(mark.trim_end()))
             || (line.starts_with("test at ") && text.contains(':'))
             || (!text.is_empty() && indent_of(line) < indent)
-            || (!line.starts_with(' ') && is_summary(text))
+            || (is_summary(text)
+                && (!line.starts_with(' ') || text.ends_with(" pass") || text.ends_with(" fail")))
     });
     // Two blank lines end it in any case.
     if let Some(gap) = (at + 1..end).find(|&at| {
@@ -108,7 +121,12 @@ pub(super) fn marked(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
         end = gap;
     }
     let mut trouble = Trouble::new(Stage::Test, "marked").named(name).with(at, Role::Head);
-    trouble.body(page, at + 1, end, Trace::NewestFirst);
+    let below = page.line(at + 1).trim_start();
+    if below.starts_with("(in test") || below.starts_with("(from function") {
+        super::tap::comments(page, &mut trouble, at + 1, end);
+    } else {
+        trouble.body(page, at + 1, end, Trace::NewestFirst);
+    }
     // A list of marks alone names groups of tests as well as tests.
     if !trouble.is_told() {
         trouble.tool = "suite";
@@ -121,7 +139,7 @@ pub(super) fn marked(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
 
 fn is_summary(text: &str) -> bool {
     text.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
-        && (text.contains(" test") || text.contains(" passed") || text.contains(" failed"))
+        && [" test", " pass", " fail"].iter().any(|word| text.contains(word))
 }
 
 /// A name without ` (0.25ms)`, ` 12ms`, ` [3.00ms]` at its end.

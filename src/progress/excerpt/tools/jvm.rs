@@ -13,6 +13,9 @@ pub(super) fn surefire(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble
     if rest.starts_with("Tests run:") {
         return None;
     }
+    if rest.starts_with("Failed to execute goal") {
+        return Some(goal(rest, at));
+    }
     if rest.contains("<<< FAILURE!") || rest.contains("<<< ERROR!") {
         let name = rest.split("Time elapsed").next()?.trim().trim_end_matches("--").trim_end();
         let name = name
@@ -37,6 +40,25 @@ pub(super) fn surefire(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble
     }
     let message = message.trim_start_matches("» ");
     Some((Trouble::new(Stage::Test, "surefire").named(method).saying(message).with(at, Role::Head), at + 1))
+}
+
+/// What Maven could not do: for want of something, or because of what was told before.
+fn goal(rest: &str, at: usize) -> (Trouble, usize) {
+    if !(rest.contains("Could not resolve") || rest.contains("Could not find artifact")) {
+        let is_told = ["There are test failures", "Compilation failure", "There was a timeout"]
+            .iter()
+            .any(|words| rest.contains(words));
+        let stage = if is_told { Stage::Echo } else { Stage::Other };
+        let message = rest.split_once(": ").map_or(rest, |(_, words)| words);
+        return (Trouble::new(stage, "maven").saying(message).with(at, Role::Head), at + 1);
+    }
+    // Where it was looked for, and whether it was looked for again, differs.
+    let mut words = rest.split([' ', ',']).map(|word| word.trim_end_matches([':', '.']));
+    let artifact =
+        words.rfind(|word| word.split(':').count() >= 4 && !word.contains('/')).unwrap_or_default();
+    let trouble =
+        Trouble::new(Stage::Build, "maven").coded(artifact).saying("Could not resolve dependencies");
+    (trouble.with(at, Role::Head), at + 1)
 }
 
 /// `ShelfTest > countsAll() FAILED`, and the lines of scalatest and munit.

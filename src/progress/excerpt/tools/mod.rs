@@ -23,6 +23,7 @@ pub(super) type Machine = fn(&Page, usize, &mut Above) -> Option<(Trouble, usize
 /// Those that know more about their tool come first.
 pub(super) fn machines() -> &'static [Machine] {
     &[
+        diagnostic::stylish,
         rust::test,
         rust::panic,
         rust::framed,
@@ -33,6 +34,7 @@ pub(super) fn machines() -> &'static [Machine] {
         go::panic,
         javascript::bullet,
         javascript::marked,
+        javascript::dart,
         tap::not_ok,
         tap::failed_test,
         jvm::surefire,
@@ -44,7 +46,6 @@ pub(super) fn machines() -> &'static [Machine] {
         native::dotnet,
         native::ctest,
         numbered::item,
-        diagnostic::stylish,
         diagnostic::shellcheck,
         diagnostic::line,
         shell::format,
@@ -54,6 +55,7 @@ pub(super) fn machines() -> &'static [Machine] {
 
 /// The first line from `from` on for which `is_end` holds, or the end of the stream.
 fn until(page: &Page, from: usize, mut is_end: impl FnMut(&str) -> bool) -> usize {
-    let end = page.end_of_stream(from.min(page.len().saturating_sub(1)));
+    // A block of more lines is no block of one trouble.
+    let end = page.end_of_stream(from.min(page.len().saturating_sub(1))).min(from + 1500);
     (from..end).find(|&at| is_end(page.line(at))).unwrap_or(end)
 }

@@ -8,20 +8,19 @@ use super::super::trouble::{Stage, Trace, Trouble};
 use super::javascript::without_duration;
 use super::until;
 
-/// AddressSanitizer and its kin, and valgrind.
+/// `AddressSanitizer` and its kin, and valgrind.
 pub(super) fn sanitizer(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
-    let line = page.line(at);
-    if let Some(start) = [
+    const REPORTS: [&str; 6] = [
         "ERROR: AddressSanitizer",
         "ERROR: LeakSanitizer",
         "WARNING: ThreadSanitizer",
         "WARNING: MemorySanitizer",
         "ERROR: ThreadSanitizer",
         "ERROR: UndefinedBehaviorSanitizer",
-    ]
-    .iter()
-    .find_map(|word| line.find(word))
-    {
+    ];
+    let line = page.line(at);
+    let is_report = line.contains("Sanitizer");
+    if let Some(start) = REPORTS.iter().filter(|_| is_report).find_map(|word| line.find(word)) {
         let end = until(page, at + 1, |line| {
             line.contains("ABORTING") || line.starts_with("SUMMARY: ") || line.starts_with("make")
         });
@@ -39,7 +38,7 @@ pub(super) fn sanitizer(page: &Page, at: usize, _: &mut Above) -> Option<(Troubl
             trouble.add(at, Role::Message);
         }
         // The first stack is where it happened; those behind it are where the memory comes from.
-        let behind = until(page, stack, |line| line.is_empty()).min(end);
+        let behind = until(page, stack, str::is_empty).min(end);
         let frames: Vec<usize> = (stack..behind)
             .filter(|&at| is_frame(page.line(at).trim()) && !is_foreign_frame(page.line(at).trim()))
             .collect();
@@ -73,7 +72,7 @@ pub(super) fn sanitizer(page: &Page, at: usize, _: &mut Above) -> Option<(Troubl
     let mut trouble = Trouble::new(Stage::Crash, "valgrind").saying(text).with(at, Role::Head);
     let frames: Vec<usize> = (at + 1..end)
         .filter(|&at| {
-            page.line(at).contains("(")
+            page.line(at).contains('(')
                 && place(page.line(at)).is_some_and(|place| {
                     !place.file.starts_with("vg_") && !place.file.starts_with("vgpreload")
                 })
@@ -93,7 +92,7 @@ fn valgrind(line: &str) -> Option<&str> {
 pub(super) fn gtest(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
     let line = page.line(at);
     let (word, name) = boxed(line)?;
-    if !matches!(word, "FAILED" | "FAIL" | "TIMEOUT" | "ERROR" | "KO")
+    if !matches!(word, "FAILED" | "FAIL" | "TIMEOUT" | "KO")
         || name.ends_with("listed below:")
         || name.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
     {
@@ -140,31 +139,15 @@ pub(super) fn catch(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, u
     if !is_catch && !is_boost && !is_unity {
         return None;
     }
-    let mut name = "";
-    let message;
-    if is_boost && let Some((_, quoted)) = rest.split_once('"') {
-        (name, message) = quoted.split_once("\": ").unwrap_or((quoted, ""));
+    let (name, message) = if is_boost && let Some((_, quoted)) = rest.split_once('"') {
+        quoted.split_once("\": ").unwrap_or((quoted, ""))
     } else if is_unity && let Some((test, said)) = rest.split_once(":FAIL") {
-        (name, message) = (test, said.trim_start_matches(':').trim());
-    } else if !rest.starts_with("Failure") {
-        // Catch2 puts the test case above, between rules.
-        let start = page.start_of_stream(at);
-        let rule = (start..at)
-            .rev()
-            .take(12)
-            .find(|&above| page.line(above).starts_with("---") || page.line(above).starts_with("TEST CASE"));
-        let title = rule.and_then(|rule| {
-            (rule.saturating_sub(4)..rule).find(|&above| {
-                !page.line(above).is_empty() && !page.line(above).starts_with(['-', '~', '.', '='])
-            })
-        });
-        if let Some(title) = title {
-            name = page.line(title).trim();
-        }
-        message = "";
+        (test, said.trim_start_matches(':').trim())
+    } else if rest.starts_with("Failure") {
+        ("", "")
     } else {
-        message = "";
-    }
+        (title_above(page, at), "")
+    };
     let end = until(page, at + 1, |line| {
         line.is_empty() && !rest.starts_with("Failure")
             || line.starts_with("----")
@@ -179,6 +162,20 @@ pub(super) fn catch(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, u
     }
     trouble.body(page, at + 1, end.min(at + 30), Trace::NewestFirst);
     Some((trouble, end.min(at + 30)))
+}
+
+/// The name of the test case that Catch2 puts above, between rules.
+fn title_above(page: &Page, at: usize) -> &str {
+    let start = page.start_of_stream(at);
+    let is_rule =
+        |above: &usize| page.line(*above).starts_with("---") || page.line(*above).starts_with("TEST CASE");
+    let is_title = |above: &usize| {
+        let line = page.line(*above);
+        !line.is_empty() && !line.starts_with(['-', '~', '.', '='])
+    };
+    let rule = (start..at).rev().take(12).find(is_rule);
+    let title = rule.and_then(|rule| (rule.saturating_sub(4)..rule).rev().find(is_title));
+    title.map_or("", |title| page.line(title).trim())
 }
 
 /// The test that was running at a line, where its runner draws boxes.

@@ -1,4 +1,4 @@
-//! The numbered lists of failures of mocha, RSpec, minitest, ExUnit, PHPUnit, hspec and others.
+//! The numbered lists of failures of mocha, `RSpec`, minitest, `ExUnit`, `PHPUnit`, hspec and others.
 
 use super::super::page::Page;
 use super::super::place::place;
@@ -32,7 +32,7 @@ pub(super) fn item(page: &Page, at: usize, above: &mut Above) -> Option<(Trouble
         // minitest has the name in the next line: `TestX#test_y [test/x.rb:12]:`
         let line = page.line(next);
         let name = line.split([' ', '[', '(']).find(|part| !part.is_empty()).unwrap_or_default();
-        trouble.id = name.rsplit(['#', ':']).find(|part| !part.is_empty()).unwrap_or(name).to_owned();
+        name.rsplit(['#', ':']).find(|part| !part.is_empty()).unwrap_or(name).clone_into(&mut trouble.id);
         trouble.add(next, Role::Place);
         trouble.file = place(line).map(|place| place.file.to_owned()).unwrap_or_default();
         body = next + 1;
@@ -61,7 +61,7 @@ pub(super) fn item(page: &Page, at: usize, above: &mut Above) -> Option<(Trouble
         for at in at + 1..=last {
             trouble.add(at, Role::Head);
         }
-        trouble.id = name.trim_end_matches(':').to_owned();
+        name.trim_end_matches(':').clone_into(&mut trouble.id);
         body = body.max(last + 1);
     }
     above.number = number;
@@ -73,7 +73,7 @@ pub(super) fn item(page: &Page, at: usize, above: &mut Above) -> Option<(Trouble
     Some((trouble, end))
 }
 
-/// RSpec shows the failing source before the message; ExUnit the place of the test.
+/// `RSpec` shows the failing source before the message; `ExUnit` the place of the test.
 fn rspec(page: &Page, trouble: &mut Trouble) {
     if trouble.message.starts_with("Failure/Error:")
         && let Some(value) = trouble.values.first()

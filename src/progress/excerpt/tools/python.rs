@@ -1,7 +1,7 @@
 //! pytest, unittest, and any traceback of Python.
 
 use super::super::page::Page;
-use super::super::place::{is_foreign, place};
+use super::super::place::{extension, is_foreign, place};
 use super::super::role::{Role, is_foreign_frame, is_frame};
 use super::super::scan::Above;
 use super::super::trouble::{Stage, Trace, Trouble, indent_of};
@@ -34,7 +34,7 @@ pub(super) fn pytest(page: &Page, at: usize, above: &mut Above) -> Option<(Troub
 
 fn is_id(text: &str) -> bool {
     text.contains("::")
-        && text.split("::").next().is_some_and(|file| file.ends_with(".py") || file.contains(".py "))
+        && text.split("::").next().is_some_and(|file| extension(file) == "py" || file.contains(".py "))
 }
 
 /// `tests/a.py::test_x FAILED   [ 6%]`; with `-s` the word may follow later.
@@ -86,7 +86,7 @@ fn verbose(page: &Page, at: usize) -> Option<(Trouble, usize)> {
 fn summary(page: &Page, at: usize) -> Option<(Trouble, usize)> {
     let rest = page.line(at).strip_prefix("FAILED ").or_else(|| page.line(at).strip_prefix("ERROR "))?;
     let (id, message) = rest.split_once(" - ").unwrap_or((rest, ""));
-    if !is_id(id) && !id.trim().ends_with(".py") {
+    if !is_id(id) && extension(id.trim()) != "py" {
         return None;
     }
     let stage =
@@ -134,10 +134,13 @@ fn block(page: &Page, at: usize) -> Option<(Trouble, usize)> {
 /// The lines of a failure as pytest prints it: source, `E` lines, places.
 fn told(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
     let mut frames = Vec::new();
+    let mut said_more = 0;
+    // The source line that failed, nearest to the error.
+    let failed = (from..to).rev().find(|&at| page.line(at).starts_with('>'));
     for at in from..to {
         let line = page.line(at);
         let text = line.trim();
-        if text.is_empty() || text.starts_with("_ _ _") {
+        if text.is_empty() || text == "E" || text.starts_with("_ _ _") {
             continue;
         }
         if let Some(said) = line.strip_prefix("E ") {
@@ -150,18 +153,23 @@ fn told(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
                 said.clone_into(&mut trouble.message);
                 trouble.add(at, Role::Message);
             } else {
-                if trouble.values.len() < 40 {
+                // How much of a difference is shown depends on how chatty the run is.
+                if said.starts_with("assert ") {
                     trouble.values.push(said.to_owned());
                 }
-                trouble.add(at, Role::Value);
+                said_more += 1;
+                let is_where = said.starts_with("+  where")
+                    || said.starts_with("+    where")
+                    || said.starts_with("+  and");
+                trouble.add(at, if is_where || said_more > 6 { Role::Note } else { Role::Value });
             }
             if said.starts_with("File \"")
                 && let Some(place) = place(said)
             {
-                trouble.file = place.file.to_owned();
+                place.file.clone_into(&mut trouble.file);
             }
         } else if line.starts_with('>') {
-            trouble.add(at, Role::Frame);
+            trouble.add(at, if Some(at) == failed { Role::Message } else { Role::Frame });
         } else if is_frame(text) {
             if !is_foreign_frame(text) {
                 frames.push(at);
@@ -174,9 +182,6 @@ fn told(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
     }
     // The last place stands below the error that it tells of.
     trouble.frames(page, &frames, Trace::NewestLast);
-    if trouble.message.is_empty() {
-        trouble.message = trouble.values.first().cloned().unwrap_or_default();
-    }
 }
 
 /// Whether an `E` line shows the source at which a syntax error is.
@@ -193,7 +198,7 @@ fn conftest(page: &Page, at: usize) -> Option<(Trouble, usize)> {
     if !line.starts_with("ImportError while loading conftest") {
         return None;
     }
-    let end = until(page, at + 1, |line| line.is_empty());
+    let end = until(page, at + 1, str::is_empty);
     let mut trouble = Trouble::new(Stage::Build, "pytest").with(at, Role::Note);
     told(page, &mut trouble, at + 1, end);
     Some((trouble, end))
@@ -251,6 +256,10 @@ pub(super) fn traceback(page: &Page, at: usize, _: &mut Above) -> Option<(Troubl
             })
             .collect();
         trouble.frames(page, &frames, Trace::NewestFirst);
+        let name = frames
+            .iter()
+            .find_map(|&at| page.line(at).rsplit_once(" in ").filter(|(_, name)| name.starts_with("test")));
+        trouble.id = name.map(|(_, name)| name.to_owned()).unwrap_or_default();
         return Some((trouble, end));
     }
     let text = line.trim_start_matches(['#', ' ', '|', '+']);
@@ -264,12 +273,17 @@ pub(super) fn traceback(page: &Page, at: usize, _: &mut Above) -> Option<(Troubl
             && !line.trim_start_matches(['#', ' ']).starts_with("File \"")
     });
     // A message may have more lines, up to the next blank one.
-    let end = until(page, error + 1, |line| line.trim().is_empty() || indent_of(line) < indent);
+    let is_over = |at: &usize| {
+        let line = page.line(*at);
+        line.trim().is_empty() || indent_of(line) < indent || line.contains("Traceback (most")
+    };
+    let last = page.end_of_stream(at).min(error + 12);
+    let end = (error + 1..last).find(is_over).unwrap_or(last.max(error + 1));
     let mut trouble =
         Trouble::new(Stage::Other, "python").saying(page.line(error).trim_start_matches(['#', ' ']));
     trouble.body(page, at + 1, error, Trace::NewestLast);
     trouble.add(error, Role::Head);
-    for at in error + 1..end.min(error + 12) {
+    for at in error + 1..end {
         trouble.add(at, Role::Value);
     }
     let is_load = ["SyntaxError", "ImportError", "ModuleNotFoundError", "IndentationError"]
@@ -278,5 +292,5 @@ pub(super) fn traceback(page: &Page, at: usize, _: &mut Above) -> Option<(Troubl
     if is_load {
         trouble.stage = Stage::Build;
     }
-    Some((trouble, end.min(error + 12)))
+    Some((trouble, end))
 }

@@ -81,11 +81,11 @@ fn said(page: &Page, trouble: &mut Trouble, at: usize, end: usize) {
     let line = page.line(at);
     trouble.add(at, Role::Place);
     if let Some(place) = place(line.split_once(" panicked at ").map_or(line, |(_, rest)| rest)) {
-        trouble.file = place.file.to_owned();
+        place.file.clone_into(&mut trouble.file);
     }
     // Older compilers put the message on the line.
     if let Some((_, rest)) = line.split_once(" panicked at '") {
-        trouble.message = rest.rsplit_once("', ").map_or(rest, |(message, _)| message).to_owned();
+        rest.rsplit_once("', ").map_or(rest, |(message, _)| message).clone_into(&mut trouble.message);
     }
     let stop = (at + 1..end).find(|&at| page.line(at).starts_with("stack backtrace:")).unwrap_or(end);
     let mut is_first = trouble.message.is_empty();
@@ -125,11 +125,14 @@ pub(super) fn framed(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
     }
     // The arrow follows within a few lines, all of which belong to the message.
     let arrow = (at + 1..(at + 5).min(page.end_of_stream(at))).find(|&at| is_arrow(page.line(at)))?;
-    if (at + 1..arrow)
-        .any(|at| page.line(at).is_empty() && !page.line(arrow).trim_start().starts_with(['╭', '┌']))
-    {
+    let is_of_head = |at: usize| match page.line(at) {
+        "" => page.line(arrow).trim_start().starts_with(['╭', '┌']),
+        line => line.starts_with(' '),
+    };
+    if !(at + 1..arrow).all(is_of_head) {
         return None;
     }
+
     let place = place(page.line(arrow))?;
     let (severity, code, message) = judged(head);
     if message.is_empty() {
@@ -145,7 +148,7 @@ pub(super) fn framed(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
         trouble.add(at, Role::Message);
     }
     trouble.add(arrow, Role::Place);
-    let end = until(page, arrow + 1, |line| line.is_empty());
+    let end = until(page, arrow + 1, str::is_empty);
     let mut is_help = false;
     for at in arrow + 1..end {
         let text = page.line(at).trim();
@@ -153,21 +156,22 @@ pub(super) fn framed(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
             || text.starts_with("note:")
             || text.starts_with("= help")
             || text.starts_with("= note");
-        let role = label(text).map_or(Role::Code, |label| {
-            if !is_help && trouble.values.len() < 8 {
-                trouble.values.push(label.to_owned());
-            }
-            Role::Value
-        });
-        let role = match role {
-            _ if !is_code(text) && !is_arrow(text) && lint_name(text).is_some() => {
-                if trouble.code.is_empty() {
-                    trouble.code = lint_name(text).unwrap_or_default().to_owned();
-                }
-                Role::Value
-            }
-            _ if is_help => Role::Note,
-            role => role,
+        let label = label(text).filter(|_| !is_help);
+        let lint = lint_name(text).filter(|_| !is_code(text) && !is_arrow(text));
+        if let Some(label) = label
+            && trouble.values.len() < 8
+        {
+            trouble.values.push(label.to_owned());
+        }
+        if let Some(lint) = lint
+            && trouble.code.is_empty()
+        {
+            lint.clone_into(&mut trouble.code);
+        }
+        let role = match (label.or(lint), is_help) {
+            (Some(_), _) => Role::Value,
+            (None, true) => Role::Note,
+            (None, false) => Role::Code,
         };
         trouble.add(at, role);
     }
@@ -225,7 +229,7 @@ fn judged(head: &str) -> (Severity, &str, &str) {
         && (code.bytes().any(|byte| byte.is_ascii_digit()) || code.contains('-') || message.starts_with(' '));
     let severity = if head.trim_start().starts_with('⚠') { Severity::Warning } else { Severity::Error };
     if is_code {
-        (severity, code, message.trim_start_matches(":").trim_start_matches(" [*]").trim())
+        (severity, code, message.trim_start_matches(':').trim().trim_start_matches("[*] "))
     } else {
         (severity, "", text)
     }

@@ -2,14 +2,14 @@
 
 use super::super::page::Page;
 use super::super::place::{is_file, place};
-use super::super::role::Role;
+use super::super::role::{Role, is_value};
 use super::super::scan::Above;
 use super::super::trouble::{Severity, Stage, Trace, Trouble};
 use super::until;
 
 /// Lines that only say that something before them failed.
 fn is_echo(text: &str) -> bool {
-    const STARTS: [&str; 26] = [
+    const STARTS: [&str; 25] = [
         "error: could not compile",
         "error: test failed, to rerun",
         "error: aborting due to",
@@ -28,7 +28,6 @@ fn is_echo(text: &str) -> bool {
         "Errors while running CTest",
         "error: Recipe",
         "task: Failed to run",
-        "[ERROR] Failed to execute goal",
         "BUILD FAILED",
         "FAILURE: Build failed",
         "exit status ",
@@ -87,8 +86,11 @@ pub(super) fn line(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, us
     }
     if line.len() < 400 && !line.starts_with([' ', '\t']) {
         if let Some(word) = DEATHS.iter().find(|word| text.contains(**word)) {
+            // What stands in front is the number of the process; an engine says in front how far it came.
+            let start = text.find(word).unwrap_or(0);
+            let start = text[..start].rfind(" - ").map_or(start, |at| at + 3);
             let mut trouble =
-                Trouble::new(Stage::Crash, "process").coded(word).saying(text).with(at, Role::Head);
+                Trouble::new(Stage::Crash, "process").coded(word).saying(&text[start..]).with(at, Role::Head);
             let end = frames_below(page, &mut trouble, at);
             return Some((trouble, end));
         }
@@ -146,7 +148,7 @@ fn shell_error(text: &str) -> Option<&str> {
     is_program.then_some(said)
 }
 
-/// glibc's `prog: a.c:12: f: Assertion `x' failed.`
+/// What glibc says of an assertion: `prog: a.c:12: f: Assertion x failed.`
 fn assertion(text: &str) -> Option<&str> {
     let start = text.find("Assertion ").filter(|_| text.contains("failed"))?;
     place(&text[..start]).map(|_| &text[start..])
@@ -161,7 +163,7 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Trouble, usi
     let head = head
         .trim_start_matches("Uncaught ")
         .trim_start_matches("Unhandled exception. ")
-        .trim_start_matches("[")
+        .trim_start_matches('[')
         .trim();
     let kind = head.split([' ', '[', '(']).next().unwrap_or_default().trim_end_matches(']');
     let is_name = kind.len() > 5
@@ -203,17 +205,7 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Trouble, usi
     }
     // In logs an error is nothing unusual; at the start of a line, with words of its own, it counts.
     let code = if is_name { kind.rsplit(['.', ':', '\\']).next().unwrap_or(kind) } else { "" };
-    let stage = if is_name
-        || head.starts_with("CMake")
-        || head == "error"
-        || head == "fatal"
-        || head.starts_with("** (")
-    {
-        Stage::Other
-    } else {
-        Stage::Other
-    };
-    let mut trouble = Trouble::new(stage, "error").coded(code).saying(text).with(at, Role::Head);
+    let mut trouble = Trouble::new(Stage::Other, "error").coded(code).saying(text).with(at, Role::Head);
     if matches!(code, "SyntaxError" | "ModuleNotFoundError" | "ImportError")
         || head.starts_with("CMake")
         || text.contains("does not provide an export")
@@ -222,7 +214,7 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Trouble, usi
         trouble.stage = Stage::Build;
     }
     if let Some(place) = place(text) {
-        trouble.file = place.file.to_owned();
+        place.file.clone_into(&mut trouble.file);
     }
     // node shows the place and the source above.
     let start = at.saturating_sub(6).max(page.start_of_stream(at));
@@ -248,9 +240,16 @@ fn frames_below(page: &Page, trouble: &mut Trouble, at: usize) -> usize {
     let is_comment = page.line(at).starts_with("# ");
     let end = until(page, at + 1, |line| {
         let line = if is_comment { line.strip_prefix("# ").unwrap_or(line) } else { line };
-        line.is_empty()
-            || !(line.starts_with([' ', '\t']) || line.starts_with("Caused by") || line.starts_with("at "))
+        !(line.is_empty()
+            || line.starts_with([' ', '\t'])
+            || line.starts_with("Caused by")
+            || line.starts_with("at ")
+            || is_value(line))
     });
+    // Not the blank lines at its end, and nothing behind two of them.
+    let end =
+        (at + 1..end).find(|&at| page.line(at).is_empty() && page.line(at + 1).is_empty()).unwrap_or(end);
+    let end = (at + 1..end).rev().find(|&at| !page.line(at).is_empty()).map_or(at + 1, |last| last + 1);
     trouble.body(page, at + 1, end.min(at + 60), Trace::NewestFirst);
     end
 }

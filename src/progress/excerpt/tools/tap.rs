@@ -2,7 +2,7 @@
 
 use super::super::page::Page;
 use super::super::place::place;
-use super::super::role::{Role, role};
+use super::super::role::{Role, is_value, role};
 use super::super::scan::Above;
 use super::super::trouble::{Stage, Trace, Trouble, indent_of};
 use super::javascript::without_duration;
@@ -54,7 +54,7 @@ pub(super) fn failed_test(page: &Page, at: usize, _: &mut Above) -> Option<(Trou
 }
 
 /// Takes in what stands behind `#`.
-fn comments(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
+pub(super) fn comments(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
     for at in from..to {
         let text = page.line(at).trim_start().trim_start_matches('#').trim();
         if text.is_empty() || text.starts_with("Looks like you failed") {
@@ -62,7 +62,7 @@ fn comments(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
         }
         if text.starts_with("Failed test") {
             if let Some(place) = place(text) {
-                trouble.file = place.file.to_owned();
+                place.file.clone_into(&mut trouble.file);
             }
             trouble.add(at, Role::Place);
             continue;
@@ -70,7 +70,7 @@ fn comments(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
         if let Some(place) = place(text).filter(|place| place.start < 20)
             && trouble.file.is_empty()
         {
-            trouble.file = place.file.to_owned();
+            place.file.clone_into(&mut trouble.file);
             trouble.add(at, Role::Place);
             if text.starts_with('(') || text.starts_with("at ") {
                 continue;
@@ -79,17 +79,19 @@ fn comments(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
         if trouble.message.is_empty() && role(text) != Some(Role::Value) {
             text.clone_into(&mut trouble.message);
             trouble.add(at, Role::Message);
-        } else if trouble.values.len() < 40 {
-            trouble.values.push(text.to_owned());
-            trouble.add(at, Role::Value);
         } else {
-            trouble.add(at, Role::Note);
+            // Behind a failed command stands whatever it printed.
+            if trouble.values.len() < 40 && !trouble.message.starts_with('`') {
+                trouble.values.push(text.to_owned());
+            }
+            trouble.add(at, Role::Value);
         }
     }
 }
 
 /// Takes in a block of YAML: `error`, `expected`, `actual`, `stack`.
 fn yaml(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
+    let has_error = (from..to).any(|at| page.line(at).trim_start().starts_with("error: "));
     let mut key = "";
     let mut deep = usize::MAX;
     let mut frames = Vec::new();
@@ -111,11 +113,13 @@ fn yaml(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
                     trouble.add(at, Role::Message);
                 }
                 "expected" | "actual" | "found" | "wanted" | "got" | "diff" | "compare" => {
-                    trouble.values.push(text.to_owned());
+                    if !has_error {
+                        trouble.values.push(text.to_owned());
+                    }
                     trouble.add(at, Role::Value);
                 }
                 "location" | "at" | "file" | "line" => {
-                    trouble.add(at, if place(text).is_some() { Role::Frame } else { Role::Note })
+                    trouble.add(at, if place(text).is_some() { Role::Frame } else { Role::Note });
                 }
                 "failureType" if value.contains("subtestsFailed") => trouble.tool = "suite",
                 _ => {}
@@ -127,23 +131,25 @@ fn yaml(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
                 if trouble.message.is_empty() {
                     text.clone_into(&mut trouble.message);
                     trouble.add(at, Role::Message);
-                } else if trouble.values.len() < 40 {
-                    trouble.values.push(text.to_owned());
+                } else {
+                    if trouble.values.len() < 40 && is_value(text) {
+                        trouble.values.push(text.to_owned());
+                    }
                     trouble.add(at, Role::Value);
                 }
             }
             "expected" | "actual" | "found" | "wanted" | "diff" if !text.is_empty() => {
-                if trouble.values.len() < 40 {
+                if trouble.values.len() < 40 && !has_error {
                     trouble.values.push(text.to_owned());
                 }
                 trouble.add(at, Role::Value);
             }
-            "stack" | "at" => {
+            "stack" | "at"
                 if place(text).is_some_and(|place| {
                     !super::super::place::is_foreign(place.file) && !place.file.starts_with('/')
-                }) {
-                    frames.push(at);
-                }
+                }) =>
+            {
+                frames.push(at);
             }
             _ => {}
         }

@@ -5,7 +5,7 @@ use std::io::{Write, stderr};
 use anyhow::{Result, bail};
 
 use crate::progress::historical::Mode;
-use crate::session::{Reason, Recalled};
+use crate::session::{Reason, Recalled, Sought};
 use crate::view::history::{Shown, write};
 use crate::view::style::Paint;
 
@@ -36,7 +36,8 @@ pub fn run(args: &HistoryArgs, caller: &Caller, paint: Paint) -> Result<ExitCode
         }
         None => None,
     };
-    let recalled = memory.recall(&store, &task, session.as_ref(), &telling, budget)?;
+    let wanted = Sought { task: &task, session: session.as_ref(), budget };
+    let recalled = memory.recall(&store, wanted, &telling)?;
     let shown = match &recalled {
         None => Shown { task: &task, mode: Mode::Off.as_str(), why: "history is off", budget, context: None },
         Some(Recalled { context, mode, why }) => Shown {

@@ -69,11 +69,9 @@ impl Settings {
 
     /// The patterns of all captures by their names.
     pub fn captures(&self) -> BTreeMap<String, String> {
-        let named = self.0.iter().filter_map(|setting| match &setting.value {
-            Value::Text(pattern) => Some((setting.key.strip_prefix(CAPTURE)?.to_owned(), pattern.clone())),
-            _ => None,
-        });
-        named.collect()
+        let named =
+            self.0.iter().filter_map(|setting| Some((setting.key.strip_prefix(CAPTURE)?, &setting.key)));
+        named.filter_map(|(name, key)| Some((name.to_owned(), self.text(key)?))).collect()
     }
 
     pub fn list(&self, key: &str) -> Vec<String> {

@@ -77,8 +77,8 @@ mod tests {
         }
     }
 
-    fn text(words: &str) -> Option<Summarized> {
-        Some(Summarized::Text(words.to_owned()))
+    fn text(words: &str) -> Summarized {
+        Summarized::Text(words.to_owned())
     }
 
     #[test]
@@ -88,7 +88,7 @@ mod tests {
             let mut progress = strategy.start(2, 500, Choice::Excerpt);
             assert_eq!((progress.progress().as_str(), progress.len()), ("", 0), "{strategy:?}");
             for iteration in 1..=3 {
-                progress.record(&context(iteration, text(&format!("told {iteration}"))));
+                progress.record(&context(iteration, Some(text(&format!("told {iteration}")))));
             }
             let told = progress.progress();
             assert_eq!(progress.len(), 2);
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn a_summary_is_a_quotation_and_where_there_is_none_the_output_stands_in() {
         let mut progress = Strategy::LlmSummarized.start(5, 500, Choice::Excerpt);
-        let told = progress.record(&context(1, text("It failed.\n# Rules\n```\n\u{1b}[31mx\n")));
+        let told = progress.record(&context(1, Some(text("It failed.\n# Rules\n```\n\u{1b}[31mx\n"))));
         assert_eq!(told, "## Iteration 1\n> It failed.\n> # Rules\n> ```\n> x\n\n");
         let told = progress.record(&context(2, Some(Summarized::Failed("timed out".to_owned()))));
         assert!(told.starts_with("(no summary: timed out)\n\n## Iteration 2\n"), "{told}");
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn the_hybrid_has_summaries_and_raw_output_under_their_headings() {
         let mut progress = Strategy::Hybrid.start(5, 500, Choice::Excerpt);
-        progress.record(&context(1, text("It failed.")));
+        progress.record(&context(1, Some(text("It failed."))));
         let told = progress.progress();
         assert!(told.starts_with("## Summary\n## Iteration 1\n> It failed.\n"), "{told}");
         assert!(told.contains("\n\n## Raw Output\n## Iteration 1\n**Command:** `make test`\n"), "{told}");

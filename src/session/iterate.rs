@@ -18,7 +18,7 @@ use crate::validate::{self, Bench};
 
 use super::ask::Room;
 use super::judge::{self, Evidence, Verdict};
-use super::memory::{Reason, Recalled};
+use super::memory::{Reason, Recalled, Sought};
 use super::prompting::{Failures, Prompt, Turn as PromptTurn};
 use super::recorder::{Taken, redacted};
 use super::told::live_context;
@@ -233,8 +233,8 @@ impl Running<'_> {
         let budget = self.plan.telling.settings.budget;
         // The command sees more than the prompt has room for.
         let material = budget.saturating_mul(MATERIAL);
-        let session = Some(&self.session.id);
-        let recalled = self.memory.recall(self.plan.store, task, session, &self.plan.telling, material)?;
+        let wanted = Sought { task, session: Some(&self.session.id), budget: material };
+        let recalled = self.memory.recall(self.plan.store, wanted, &self.plan.telling)?;
         let Some(mut recalled) = recalled.filter(|recalled| !recalled.context.text.is_empty()) else {
             return Ok(None);
         };

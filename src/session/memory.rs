@@ -64,6 +64,16 @@ pub enum Reason {
     Failures(u32),
 }
 
+/// What is to be remembered.
+#[derive(Debug, Clone, Copy)]
+pub struct Sought<'a> {
+    pub task: &'a Task,
+    /// Its iterations are called by their number alone.
+    pub session: Option<&'a SessionId>,
+    /// In tokens.
+    pub budget: usize,
+}
+
 /// What a prompt is told, and why.
 #[derive(Debug)]
 pub struct Recalled {
@@ -81,7 +91,9 @@ impl Memory {
     fn of(store: &Store, feature: &str, root: &Utf8Path) -> Result<Self> {
         let entries = store.iterations_of(feature, MOST)?;
         let mut over_sessions = History::default();
-        entries.iter().for_each(|entry| over_sessions.push_entry(entry));
+        for entry in &entries {
+            over_sessions.push_entry(entry);
+        }
         let cleared_at = store.progress_cleared_at(feature)?;
         Ok(Self {
             feature: feature.to_owned(),
@@ -137,7 +149,9 @@ impl Memory {
         memory.entries.retain(is_before);
         memory.cleared_at = None;
         memory.over_sessions = History::default();
-        memory.entries.iter().for_each(|entry| memory.over_sessions.push_entry(entry));
+        for entry in &memory.entries {
+            memory.over_sessions.push_entry(entry);
+        }
         Ok(memory)
     }
 
@@ -158,11 +172,10 @@ impl Memory {
     pub fn recall(
         &mut self,
         store: &Store,
-        task: &Task,
-        session: Option<&SessionId>,
+        wanted: Sought<'_>,
         telling: &Telling,
-        budget: usize,
     ) -> Result<Option<Recalled>> {
+        let Sought { task, session, budget } = wanted;
         let failures = self.over_sessions.failures_over_sessions(&task.name);
         let (mode, why) = match (telling.settings.mode, telling.decided) {
             (Mode::Off, Decided::Open) if failures >= FAILURES => (Mode::Smart, Reason::Failures(failures)),

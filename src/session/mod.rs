@@ -50,7 +50,7 @@ use waiting::Before;
 
 pub use ask::Asked;
 pub use job::{Job, Until};
-pub use memory::{Decided, Memory, Reason, Recalled, Telling};
+pub use memory::{Decided, Memory, Reason, Recalled, Sought, Telling};
 pub use prompting::{Prompt, Prompting, Turn};
 pub use recover::{expected_progress, rebuilt_of_all};
 pub use replay::{Replay, Replayed};

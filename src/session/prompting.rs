@@ -11,7 +11,7 @@ use crate::store::Store;
 use crate::tasks::TaskList;
 
 use super::job::Job;
-use super::memory::{Memory, Recalled, Telling};
+use super::memory::{Memory, Recalled, Sought, Telling};
 
 /// Everything that a prompt is made of, but for the turn.
 pub struct Prompting<'a> {
@@ -68,7 +68,10 @@ impl Prompting<'_> {
         memory: &mut Memory,
         summed_up: Option<Recalled>,
     ) -> Result<Prompt> {
-        let mut recall = |budget| memory.recall(store, turn.task, turn.session, self.telling, budget);
+        let mut recall = |budget| {
+            let wanted = Sought { task: turn.task, session: turn.session, budget };
+            memory.recall(store, wanted, self.telling)
+        };
         let most = self.telling.settings.budget;
         let mut recalled = match summed_up {
             Some(recalled) => Some(recalled),

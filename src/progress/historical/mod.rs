@@ -154,7 +154,9 @@ pub fn context(
     let writer = Writer { past, task, session, settings };
     let mut pieces = writer.pieces(&chosen);
     if settings.mode == Mode::Full {
-        pieces.iter_mut().for_each(|piece| piece.score = piece.score.max(settings.threshold));
+        for piece in &mut pieces {
+            piece.score = piece.score.max(settings.threshold);
+        }
     }
     let head = pieces::head(chosen.all().len());
     let text = within(&head, &mut pieces, &writer, settings.budget);
@@ -247,7 +249,9 @@ impl Chosen {
 /// The pieces that the budget has room for, between head and warning; nothing where there is room for none.
 fn within(head: &str, pieces: &mut [Piece], writer: &Writer<'_>, budget: usize) -> String {
     let whole = |pieces: &[Piece]| assembled(head, pieces, writer);
-    pieces.iter_mut().for_each(|piece| piece.is_told = true);
+    for piece in &mut *pieces {
+        piece.is_told = true;
+    }
     let text = whole(pieces);
     if tokens::fits(&text, budget) {
         return text;

@@ -11,6 +11,7 @@ use specify_ralph::redact::Redactor;
 use specify_ralph::store::{Store, Syncing};
 use specify_ralph::worktree::{WorkTree, Workshop};
 
+use super::past::past;
 use super::synthetic::{self, Shape, Writer};
 
 /// What six files of an iteration come to: 38 KB.

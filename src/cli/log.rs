@@ -11,27 +11,36 @@ use crate::view::style::Paint;
 
 use super::caller::Caller;
 use super::exit_code::ExitCode;
-use super::output::stdout;
-use super::sessions::{self, Choice, NOTHING_HERE};
+use super::output::{stdout, warn};
+use super::sessions::{self, Choice};
 use super::{Json, LogArgs, place};
 
 pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
     let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
-    let logs = sessions::chosen(&store, &choice)?;
+    let chosen = sessions::chosen(&store, &choice)?;
     let running = sessions::running(&store)?;
-    let mut described = Vec::new();
-    for log in &logs {
-        let mut session = sessions::describe(&store, log, &running)?;
+    let (mut logs, mut described) = (Vec::new(), Vec::new());
+    for log in chosen {
+        let mut session = match sessions::describe(&store, &log, &running) {
+            Ok(session) => session,
+            Err(error) => {
+                // It may have come from anybody, and must not hide the others.
+                warn(&format!("left out: session {}: {error:#}", log.id()), &mut stderr());
+                continue;
+            }
+        };
         if !(args.sessions && args.json.json) {
             // The biggest part of it, and nothing that is shown; of thousands of sessions it fills the memory.
             session.configuration = serde_json::Value::Null;
         }
         described.push(session);
+        logs.push(log);
     }
     let mut out = stdout();
     if logs.is_empty() && matches!(args.json, Json { json: false }) {
-        let _closed = writeln!(stderr(), "no session is recorded here\n{NOTHING_HERE}").is_err();
+        let _closed =
+            writeln!(stderr(), "no session is recorded here\n{}", sessions::nothing_here(&store)).is_err();
     }
     let is_listed = |entry: &&LogEntry| {
         (!args.failed || entry.outcome == Some(Outcome::Failure))

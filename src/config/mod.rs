@@ -121,6 +121,8 @@ pub struct Config {
     pub progress: ProgressSettings,
     pub history: HistorySettings,
     pub snapshots: SnapshotSettings,
+    /// Where records go; none means the only remote there is.
+    pub remote: Option<String>,
     pub redaction: RedactionSettings,
     pub loops: BTreeMap<String, LoopSettings>,
     /// What the user should know that stops nothing.

@@ -28,6 +28,8 @@ struct Measured<'a> {
     validation: Option<&'a Validation>,
     verdict: Verdict,
     taken: Taken,
+    /// Where the refs of the project stood before.
+    known: &'a [u8],
 }
 
 impl Running<'_> {
@@ -39,6 +41,7 @@ impl Running<'_> {
         let prompt = self.prompt(tasks, task, number)?;
         let tasks_bytes = std::fs::read(&self.plan.feature.tasks_path).context("read the task list")?;
         slot.begin(&begin, &prompt, &tasks_bytes)?;
+        slot.write(names::REFS_BEFORE, &self.plan.store.tips_of_others()?)?;
         (self.say)(&Event::IterationStarted {
             session: self.session.id.clone(),
             iteration: number,
@@ -87,9 +90,10 @@ impl Running<'_> {
 
         let ended_at = self.plan.clock.now();
         let taken = self.recorder.take(&slot, &format!("iteration {number}"), ended_at);
+        let known = slot.refs_before()?;
         let iteration = self.compose(
             begin,
-            Measured { run: &run, validation: validation.as_ref(), verdict, taken },
+            Measured { run: &run, validation: validation.as_ref(), verdict, taken, known: &known },
             ended_at,
         )?;
         let context = live_context(&slot, &iteration, &run.final_text)?;
@@ -99,6 +103,11 @@ impl Running<'_> {
         let entry = journal::entry(&iteration, excerpt.as_deref().unwrap_or_default());
         let commit = self.recorder.iteration(&slot, &iteration, &entry)?;
         self.recorded(&iteration, commit);
+        if let Err(error) = self.plan.store.note_commits(&iteration) {
+            self.warn(format!(
+                "its commits got no note: {error:#}\nhint: `specify ralph notes rebuild` writes it"
+            ));
+        }
         remember(self.plan.progress.as_mut(), context);
         Ok(iteration)
     }
@@ -249,7 +258,7 @@ impl Running<'_> {
     }
 
     fn compose(&mut self, begin: Begin, measured: Measured<'_>, ended_at: Timestamp) -> Result<Iteration> {
-        let Measured { run, validation, verdict, taken } = measured;
+        let Measured { run, validation, verdict, taken, known } = measured;
         let started_at = begin.started_at;
         let mut iteration = opened(begin, &self.session, ended_at, self.counts(), self.plan.store.head()?);
         iteration.outcome = verdict.outcome;
@@ -280,7 +289,8 @@ impl Running<'_> {
         iteration.decisions = findings.decisions;
         iteration.approaches = findings.approaches;
         let (before, after) = (iteration.head_before.as_ref(), iteration.head_after.as_ref());
-        let commits = self.recorder.work_tree().commits_between(before, after, started_at);
+        let span = (started_at, ended_at);
+        let commits = self.recorder.work_tree().commits_between((before, after), known, span);
         iteration.commits = commits.unwrap_or_else(|error| {
             self.warn(format!("the commits of this iteration cannot be listed: {error:#}"));
             Vec::new()

@@ -14,7 +14,7 @@ use super::objects;
 use super::refs::{self, LOG_PREFIX, SessionRefs};
 
 /// A blob of ours is at most one chunk; what is bigger was not written by us.
-const BLOB_LIMIT: u64 = 64 * 1024 * 1024;
+pub(super) const BLOB_LIMIT: u64 = 64 * 1024 * 1024;
 
 /// One session: its ref, and its commits from the oldest to the newest.
 #[derive(Debug, Clone)]
@@ -230,7 +230,7 @@ fn tips(git: &gix::Repository) -> Result<Vec<(SessionRefs, ObjectId)>> {
 const SHALLOW: &str = "this clone is shallow, and has not all of the record";
 
 /// The commits whose parents are not here, though they have some.
-fn shallow_ends(git: &gix::Repository) -> Result<BTreeSet<gix::ObjectId>> {
+pub(super) fn shallow_ends(git: &gix::Repository) -> Result<BTreeSet<gix::ObjectId>> {
     let found = git.shallow_commits().map_err(|error| anyhow!("read where the clone is shallow: {error}"))?;
     Ok(found.map(|commits| commits.iter().copied().collect()).unwrap_or_default())
 }
@@ -283,7 +283,7 @@ fn walk(
 }
 
 /// The time in a line `name <email> seconds offset` of a commit.
-fn seconds_of(line: &[u8]) -> Timestamp {
+pub(super) fn seconds_of(line: &[u8]) -> Timestamp {
     let text = String::from_utf8_lossy(line);
     let seconds = text.rsplit(' ').nth(1).and_then(|text| text.parse().ok());
     Timestamp::from_seconds(seconds.unwrap_or_default())

@@ -6,4 +6,5 @@ pub mod restore;
 pub mod show;
 pub mod status;
 pub mod style;
+pub mod sync;
 pub mod tasks;

@@ -26,8 +26,9 @@ fn with_remote(scene: &Sandbox) -> PathBuf {
 
 fn clone(scene: &Sandbox, name: &str) -> PathBuf {
     let clone = scene.outside(name);
-    let bare = scene.outside("remote.git");
-    scene.git(["clone", "--quiet", bare.to_str().unwrap(), clone.to_str().unwrap()]);
+    // By an address: from a path git would copy all objects, those of the records too.
+    let address = format!("file://{}", scene.outside("remote.git").display());
+    scene.git(["clone", "--quiet", &address, clone.to_str().unwrap()]);
     clone
 }
 

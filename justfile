@@ -25,6 +25,11 @@ demo *args:
 soak kills="2000":
     RALPH_SOAK_KILLS={{kills}} cargo test --test soak -- --nocapture
 
+# Run whole loops with real agents from npm, against a scripted model: `just test-agents --agent codex --scene hang`
+test-agents *args:
+    cargo build --release --locked
+    python3 -B tests/real/run.py {{args}}
+
 # Measure what we promise: `just bench --large`, `just bench log`
 bench *args:
     cargo bench --bench numbers -- {{args}}

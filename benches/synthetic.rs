@@ -354,6 +354,7 @@ fn session(id: &SessionId, seconds: i64) -> Session {
         agent: "claude".to_owned(),
         agent_version: Some("2.0.1".to_owned()),
         configuration: serde_json::json!({"max-iterations": 1_000_000}),
+        hints: Vec::new(),
         host: "bench".to_owned(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
     }

@@ -64,6 +64,11 @@ impl History {
         count(runs.take_while(|turn| !turn.is_change))
     }
 
+    /// Whether the last iteration was a success.
+    pub fn last_succeeded(&self) -> bool {
+        self.turns.last().is_some_and(|turn| turn.outcome == Outcome::Success)
+    }
+
     /// The exit of the last validation that ran; none if none did.
     pub fn last_validation(&self) -> Option<i32> {
         self.turns.iter().rev().find_map(|turn| turn.validation)

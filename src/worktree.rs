@@ -4,6 +4,7 @@
 //! attribute and ignore rule means what it means to git.
 
 mod budget;
+mod checkout;
 mod credentials;
 mod restore;
 mod users_index;
@@ -26,6 +27,7 @@ use budget::{Budget, Candidate};
 use credentials::is_credentials;
 use users_index::Stamp;
 
+pub use checkout::Checkout;
 pub use restore::{Change, Paths, TreeEntry};
 
 /// How long git may take to list what is untracked, or to look into submodules.

@@ -16,6 +16,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "clock",
             "config",
             "feature",
+            "hooks",
             "process",
             "progress",
             "prompt",
@@ -33,6 +34,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("config", &["record"]),
     ("feature", &["record"]),
     ("history", &["record"]),
+    ("hooks", &[]),
     ("process", &["record"]),
     ("progress", &["record"]),
     ("prompt", &["record"]),
@@ -68,6 +70,8 @@ const ROOMS: &[(&str, &[&str])] = &[
 /// Crates that only some files may name.
 const CRATES: &[(&str, &[&str])] = &[
     ("clap", &["cli/"]),
+    ("clap_complete", &["cli/"]),
+    ("clap_mangen", &["cli/man.rs"]),
     ("duct", &["process/"]),
     ("gix", &["store/"]),
     ("minijinja", &["prompt/"]),

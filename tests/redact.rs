@@ -1,5 +1,8 @@
 //! Secrets do not reach the store, wherever they come from, and what is none stays as it is.
 
+use std::collections::BTreeSet;
+
+use regex::bytes::Regex;
 use serde_json::json;
 
 use crate::sandbox::Sandbox;
@@ -90,7 +93,13 @@ fn rules_of_the_user_are_heeded_and_exceptions_as_well() {
 fn what_is_no_secret_comes_through_untouched() {
     let scene = Sandbox::new();
     let words = "commit 3f9a0c1d3f9a0c1d3f9a0c1d3f9a0c1d3f9a0c1d\nuuid 123e4567-e89b-12d3-a456-426614174000\n\
-                 sha256 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\nhttps://example.org/a?b=c\n";
+                 sha256 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\nhttps://example.org/a?b=c\n\
+                 \"resolved\": \"https://registry.npmjs.org/js-tokens/-/js-tokens-4.0.0.tgz\",\n\
+                 \"integrity\": \"sha512-RdJUflcE3cUzKiMqQgsCu06FPu9UdIJO0beYbPhHN4k6apgJtifcoCtT9bcxOpYBtpD2kCM6Sbzg4CausW/PKQ==\"\n\
+                 checksum = \"8b5288124840bee7b386bc413c487869b360b2b4ec421ea56425128692f2a82c\"\n\
+                 github.com/pkg/errors v0.9.1 h1:FEBLx1zS214owpjy7qsBeixbURkuhQAwrK5UwLGTwt4=\n\
+                 data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO9TXL0Y4OHwAAAABJRU5ErkJggg==\n\
+                 expected token `}`, found `;`\nassert_eq!(login(\"user\", \"pw\"), Err(Wrong::Password))\n";
     scene.write("words.txt", words).agent_sh("cat words.txt");
     scene.ralph("-n 1").code(1);
     assert_eq!(scene.session().text(1, "agent/stdout"), words);
@@ -111,4 +120,148 @@ fn a_journal_with_a_secret_in_it_still_equals_the_record() {
     );
     assert!(!holds(&every_object(&scene), &hidden));
     scene.ralph("rebuild --check").code(0).stdout_has("equals the record");
+}
+
+/// Makes up what nobody can guess, the same in every run.
+struct Chance(u64);
+
+impl Chance {
+    fn of(&mut self, letters: &str, length: usize) -> String {
+        let letters = letters.as_bytes();
+        let mut text = String::new();
+        for _ in 0..length {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            text.push(char::from(letters[(self.0 >> 33) as usize % letters.len()]));
+        }
+        text
+    }
+
+    fn word(&mut self, length: usize) -> String {
+        // A digit at the end: chance might give letters alone.
+        self.of("abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789", length - 1) + "7"
+    }
+
+    fn hex(&mut self, length: usize) -> String {
+        self.of("0123456789abcdef", length)
+    }
+
+    fn upper(&mut self, length: usize) -> String {
+        self.of("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", length)
+    }
+}
+
+/// Secrets of one kind: the line that they stand in, and what must not be seen again.
+type Planted = (String, Vec<String>);
+
+fn key(front: &str, body: String) -> Planted {
+    (format!("see {front}{body} there"), vec![body])
+}
+
+fn value(before: &str, secret: String, after: &str) -> Planted {
+    (format!("{before}{secret}{after}"), vec![secret])
+}
+
+fn block(label: &str, chance: &mut Chance) -> Planted {
+    let lines: Vec<String> = (0..4).map(|_| chance.word(64)).collect();
+    (format!("-----BEGIN {label}-----\n{}\n-----END {label}-----", lines.join("\n")), lines)
+}
+
+/// Eight secrets of each of forty kinds.
+fn planted() -> Vec<Planted> {
+    let mut planted = Vec::new();
+    for round in 0..8 {
+        let chance = &mut Chance(round + 1);
+        let c = chance;
+        planted.extend([
+            key("AKIA", c.upper(16)),
+            key("ghp_", c.word(36)),
+            key("github_pat_", c.word(22) + "_" + &c.word(59)),
+            key("glpat-", c.word(20)),
+            key("xoxb-", format!("1234567890-{}", c.word(24))),
+            key("https://hooks.slack.com/services/", format!("T0123456/B0123456/{}", c.word(24))),
+            key("sk_live_", c.word(24)),
+            key("sk-proj-", c.word(64)),
+            key("sk-ant-api03-", c.word(93)),
+            key("xai-", c.word(80)),
+            key("gsk_", c.word(52)),
+            key("AIza", c.word(35)),
+            key("npm_", c.word(36)),
+            key("pypi-AgEI", c.word(80)),
+            key("hf_", c.word(34)),
+            key("SG.", c.word(22) + "." + &c.word(43)),
+            key("SK", c.hex(32)),
+            key("dop_v1_", c.hex(64)),
+            key("hvs.", c.word(90)),
+            key("shpat_", c.hex(32)),
+            key("dapi", c.hex(31) + "7"),
+            key("eyJhbGciOiJIUzI1NiJ9.", c.word(40) + "." + &c.word(43)),
+            key("110201543:AA", c.word(33)),
+            key("abc8Q~", c.word(34)),
+            block("RSA PRIVATE KEY", c),
+            block("OPENSSH PRIVATE KEY", c),
+            value("postgres://app:", c.word(14), "@db.example.org/x"),
+            value("https://x.example.org/y?sv=1&sig=", c.word(43), "&se=2"),
+            value("Cookie: theme=dark; sid=", c.word(32), "; lang=en"),
+            value("curl -H 'Authorization: Bearer ", c.word(40), "' https://x.example.org"),
+            value("Authorization: Basic ", c.word(24), ""),
+            value("curl -u me:", c.word(12), " https://x.example.org"),
+            value("export API_TOKEN=", c.word(20), ""),
+            value("DB_PASSWORD=", c.word(12), ""),
+            value("AWS_SECRET_ACCESS_KEY=", c.word(20) + "/" + &c.word(19), ""),
+            value("SOME_SERVICE_KEY=\"", c.word(32), "\""),
+            value("{\"api_key\": \"", c.word(24), "\", \"id\": 1}"),
+            value("  password: ", c.word(10), ""),
+            value("client_secret: '", c.word(30), "'"),
+            value("Server=x;User Id=sa;Password=", c.word(12), ";Encrypt=true"),
+        ]);
+    }
+    planted
+}
+
+#[test]
+fn three_hundred_planted_secrets_are_in_no_object() {
+    let planted = planted();
+    let needles: BTreeSet<&String> = planted.iter().flat_map(|(_, secrets)| secrets).collect();
+    assert!(planted.len() >= 300 && needles.len() >= planted.len(), "{} are different", needles.len());
+    let plain = planted.iter().map(|(line, _)| format!("{line}\n")).collect::<String>();
+    // As it is, as agents' streams have it, and as they have what a tool read from such a stream.
+    let once = json!({"type": "text", "text": plain}).to_string();
+    let twice = json!({"type": "tool_result", "content": once}).to_string();
+    let document = format!("{plain}\n{once}\n{twice}\n");
+
+    let scene = Sandbox::new();
+    scene.config("snapshots = false");
+    let in_task: Vec<&str> =
+        planted.iter().map(|(line, _)| line.as_str()).filter(|line| !line.contains('\n')).collect();
+    scene.tasks(&format!("- [ ] T001 Use {}", in_task.join(" and ")));
+    std::fs::write(scene.outside("document"), &document).unwrap();
+    let here = scene.outside("document");
+    let agent = scene.outside("agent.sh");
+    std::fs::write(
+        &agent,
+        format!(
+            "cat {here:?}; cat {here:?} >&2; cat {here:?} >> \"$RALPH_PROGRESS\"; echo 'Learnings:'; sed 's/^/- /' {here:?}"
+        ),
+    )
+    .unwrap();
+    scene.agent(&format!("[agents.fake]\ncommand = [\"sh\", {agent:?}]\n"));
+    std::fs::write(scene.outside("check.sh"), format!("cat {here:?}; cat {here:?} >&2; exit 1")).unwrap();
+    scene.validate("sh ../check.sh");
+    scene.ralph("-n 2").code(1);
+
+    let objects = every_object(&scene);
+    let any = needles.iter().map(|needle| regex::escape(needle)).collect::<Vec<_>>().join("|");
+    let found: BTreeSet<_> = Regex::new(&any)
+        .unwrap()
+        .find_iter(&objects)
+        .map(|found| {
+            String::from_utf8_lossy(&objects[found.start().saturating_sub(60)..found.end()]).into_owned()
+        })
+        .collect();
+    assert!(found.is_empty(), "{} secrets, {found:#?}", found.len());
+    for file in ["prompt.md", "agent/stdout", "agent/stderr", "validation/stdout", "validation/stderr"] {
+        let iteration = scene.session().iteration(2);
+        let rules = iteration["redactions"].as_array().unwrap().iter().filter(|found| found["file"] == file);
+        assert!(rules.count() >= 25, "{file}: {}", iteration["redactions"]);
+    }
 }

@@ -1,5 +1,7 @@
 //! Going back and forth between iterations: names, diff, restore, always against what git itself does.
 
+#![expect(clippy::unwrap_used, reason = "what is not there has failed the scene")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -470,4 +472,75 @@ fn each_work_tree_has_restorations_of_its_own() {
         refs,
         "refs/ralph-restore/linked-linked/1\nrefs/ralph-restore/linked-linked/2\nrefs/ralph-restore/main/1"
     );
+}
+
+#[test]
+fn the_first_iteration_that_fails_a_command_is_found() {
+    let steps = ["echo 1 > n", "echo 2 > n", "echo 3 > n; rm kept", "echo 4 > n", "echo 5 > n; touch kept"];
+    let scene = scene(&steps);
+    scene.write("kept", "").commit("Ready");
+    scene.config("max-iterations = 5");
+    scene.ralph("").code(0);
+    let id = scene.session().id().to_owned();
+    let less = "test $(cat n || echo 0) -lt 3";
+    let found = read_words(&scene, &["bisect", "--", less]).code(0);
+    found
+        .stdout_has(&format!("{id}:3 is the first iteration after which it fails"))
+        .stderr_has("after iteration 3: fails, exit 1")
+        .stderr_has("after iteration 0: passes");
+    let json = read_words(&scene, &["bisect", "--json", "--", less]).code(0).json();
+    assert_eq!((&json["iteration"], &json["session"]), (&3.into(), &id.clone().into()));
+    read_words(&scene, &["bisect", "--", "test", "-d", "specs"]).code(1).stdout_has("passes after the last");
+    read_words(&scene, &["bisect", "--", "false"]).code(1).stdout_has("fails at the start of session");
+    let untold = "test $(cat n || echo 0) = 2 -o $(cat n) = 3 && exit 125; test $(cat n || echo 0) -lt 4";
+    let run = read_words(&scene, &["bisect", "--", untold]).code(1);
+    run.stdout_has(&format!("the first is one of {id}:2, {id}:3, {id}:4"));
+    let run = read_words(&scene, &["bisect", "--", "no-such-command", "at-all"]).code(1);
+    run.stderr_has("the command could not be run after iteration 5");
+    // In a repository of its own, where nothing that is done comes back.
+    let evil = "git stash -u; git branch -f main HEAD; git tag x; git config a.b c; git worktree prune; echo x > new; false";
+    read_words(&scene, &["bisect", "--", evil]).code(1);
+    assert!(!scene.path(".git/worktrees").exists());
+}
+
+#[track_caller]
+fn read_words<const N: usize>(scene: &Sandbox, words: &[&str; N]) -> Run {
+    let before = scene.everything();
+    let run = scene.ralph(*words);
+    assert!(scene.everything() == before, "{words:?} wrote something");
+    run
+}
+
+#[test]
+fn a_checkout_for_a_command_has_the_files_that_git_would_write() {
+    let scene = told();
+    let copy = scene.outside("copy");
+    let save =
+        format!("rm -rf {0}; mkdir {0} && tar --exclude ./.git -cf - . | tar -xf - -C {0}", copy.display());
+    for (number, session) in [(3, "false"), (1, "true")] {
+        // The first that is tried is the last iteration; of two the one at the start is tried next.
+        let command = format!("{save}; test $(cat src/a || echo none) = two && {session}");
+        scene.ralph(["bisect", "--", &command]);
+        if number == 3 {
+            let start = scene.git(["rev-parse", &format!("{}^1", snapshot(&scene, 1))]);
+            let expected = [by_git(&scene, &snapshot(&scene, 3)), by_git(&scene, &start)];
+            assert!(expected.contains(&content(&copy)));
+        }
+    }
+}
+
+#[test]
+fn a_hunt_that_is_stopped_leaves_nothing() {
+    use rustix::process::Signal;
+    let scene = told();
+    let flag = scene.outside("flag");
+    let command = format!("mkdir -m 500 -p deep/er; touch {}; sleep 1000 & sleep 1000", flag.display());
+    let before = scene.everything();
+    let mut running = scene.spawn(["bisect", "--", &command]);
+    running.wait_for_file(&flag);
+    running.signal(Signal::INT);
+    running.wait().code(130);
+    assert!(scene.everything() == before);
+    assert_eq!(files(&scene.outside("tmp")), Vec::<PathBuf>::new());
+    scene.nothing_is_left();
 }

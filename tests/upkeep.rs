@@ -314,3 +314,63 @@ fn notes_of_two_machines_become_one() {
     let tips = [scene.repo(), clone.as_path()].map(|repo| scene.git_in(repo, "rev-parse refs/notes/ralph"));
     assert_eq!(tips[0], tips[1]);
 }
+
+#[test]
+fn hooks_live_beside_others_and_go_to_the_byte() {
+    use std::os::unix::fs::PermissionsExt;
+    let scene = project(1);
+    let bare = with_remote(&scene);
+    scene.agent_uses_git();
+    let theirs = "#!/bin/sh\nset -eu\necho theirs >> .git/theirs\nexec true";
+    let hook = scene.path(".git/hooks/prepare-commit-msg");
+    scene.write(".git/hooks/prepare-commit-msg", theirs);
+    let status = scene.ralph("hooks status --json").code(0).json();
+    assert_eq!(status["hooks"][0]["is_installed"], false);
+    scene.ralph("hooks install").code(3).stderr_has("is not executable, so git does not run it\nhint: ");
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    scene
+        .ralph("hooks install --pre-push")
+        .code(0)
+        .stdout_has("installed in ")
+        .stderr_has("notes.rewriteRef");
+    scene.ralph("hooks install").code(0).stdout_has("has it already");
+    scene
+        .ralph("hooks status")
+        .code(0)
+        .stdout("prepare-commit-msg  installed\npre-push            installed\n");
+
+    scene.agent_sh(
+        "echo 1 > work; git add work; git commit --quiet -m work; sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"",
+    );
+    scene.ralph("").code(0);
+    let id = scene.session().id().to_owned();
+    let trailer = scene.git("log -1 --format=%(trailers:key=Ralph-Made-In,valueonly)");
+    assert_eq!(trailer, format!("{id}:1 T001"));
+    scene.commit("By a person");
+    assert!(!scene.git("log -1 --format=%B").contains("Ralph"));
+    assert_eq!(scene.read(".git/theirs"), "theirs\ntheirs\n");
+    // `git ralph` is what the block calls.
+    let program = scene.outside("bin/git-ralph");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_git-ralph"), &program).unwrap();
+    scene.git("push --quiet origin main");
+    assert_eq!(names(&scene, &bare, "refs/ralph/").len(), 1);
+    std::fs::remove_file(&program).unwrap();
+    scene.commit("Another one").git("push --quiet origin main");
+
+    scene.git("worktree add --quiet --detach ../tree");
+    let tree = scene.outside("tree");
+    scene.call("hooks status").dir(&tree).run().code(0).stdout_has("prepare-commit-msg  installed");
+    scene.ralph("hooks uninstall").code(0).stdout_has("removed from ");
+    assert_eq!(std::fs::read_to_string(&hook).unwrap(), theirs);
+    assert!(!scene.path(".git/hooks/pre-push").exists());
+
+    std::fs::write(&hook, "#!/usr/bin/env python3\n").unwrap();
+    scene.ralph("hooks install").code(3).stderr_has("is no shell script");
+    let elsewhere = scene.outside("hooks");
+    scene.git(["config", "core.hooksPath", elsewhere.to_str().unwrap()]);
+    scene.ralph("hooks install").code(3).stderr_has("for other repositories too\nhint: ");
+    scene.git("config core.hooksPath .husky/_");
+    scene.ralph("hooks install").code(0).stdout_has("/.husky/prepare-commit-msg");
+    scene.ralph("hooks uninstall").code(0);
+    assert!(!scene.path(".husky/prepare-commit-msg").exists());
+}

@@ -22,7 +22,7 @@ pub enum ExitCode {
 }
 
 impl ExitCode {
-    fn number(self) -> u8 {
+    pub fn number(self) -> u8 {
         match self {
             Self::Done => 0,
             Self::NotDone => 1,

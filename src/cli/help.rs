@@ -6,6 +6,8 @@ Examples:
   specify ralph -n 20 --validate 'npm test'
   specify ralph --agent-command 'sh agent.sh' --tasks PLAN.md
   specify ralph --dry-run                 Print the prompt that the next task would get
+  specify ralph hint 'use the parser'     Say something in the next prompt of the running loop
+  specify ralph stop                      Stop it after its iteration
   specify ralph log --failed              List the iterations that failed
   specify ralph show 3 --stdout           Print what the validation said in iteration 3
   git log --glob='refs/ralph/*' --oneline
@@ -27,7 +29,20 @@ pub(super) const LOG: &str = "\
 Examples:
   specify ralph log                       All iterations, oldest first
   specify ralph log --failed --task T004
-  specify ralph log --sessions --json";
+  specify ralph log --since yesterday --grep 'connection refused'
+  specify ralph log -n 5 --reverse --oneline
+  specify ralph log --format name,task,exit.validation
+  specify ralph log --sessions --json
+
+Fields are those of the JSON (tokens.input is one in another), and name (for show, diff and restore) and subject.";
+
+pub(super) const BISECT: &str = "\
+Examples:
+  specify ralph bisect -- cargo test --lib parser
+  specify ralph bisect --session 20261121-2 -- 'test -f src/login.rs && ! grep -q TODO src/login.rs'
+
+The command runs in a temporary checkout of each snapshot that is tried. Exit code 0 passes, 125 cannot tell, up
+to 124 fails, as for `git bisect run`; and as there it is taken for granted that what fails once goes on failing.";
 
 pub(super) const SHOW: &str = "\
 Examples:
@@ -94,6 +109,14 @@ Examples:
 What is kept by any rule stays; so does a session that runs, and the one that progress.txt follows. What goes is
 not fetched again. Remotes are not touched.";
 
+pub(super) const HOOKS: &str = "\
+Examples:
+  specify ralph hooks install             Commits made in an iteration say so: Ralph-Made-In: SESSION:N TASK
+  specify ralph hooks install --pre-push  `git push` brings the records along, as `sync --push-only` does
+  specify ralph hooks uninstall
+
+A block costs nothing where no loop runs, and never fails a commit or a push.";
+
 pub(super) const PURGE: &str = "\
 Examples:
   specify ralph purge 20261121-204512-3f9a0c1d
@@ -107,3 +130,10 @@ Examples:
   specify ralph config
   git config ralph.maxIterations 20
   SPECKIT_RALPH_TIMEOUT=2h specify ralph";
+
+pub(super) const COMPLETIONS: &str = "\
+Examples:
+  specify ralph completions bash > ~/.local/share/bash-completion/completions/specify
+  specify ralph completions zsh > ~/.zfunc/_specify
+  specify ralph completions fish > ~/.config/fish/completions/specify.fish
+  specify ralph completions powershell >> $PROFILE";

@@ -55,6 +55,12 @@ impl Point {
         }
     }
 
+    /// Another moment of the same session.
+    pub fn at(&self, which: Which) -> Result<Self> {
+        let entry = find_in(&self.log, &IterationName { session: None, which })?.cloned();
+        Ok(Self { log: self.log.clone(), entry })
+    }
+
     /// The two files of the feature that the loop itself writes.
     pub fn files(&self, store: &Store) -> FeatureFiles {
         let feature = self.log.feature();

@@ -2,15 +2,20 @@
 
 use std::io::{Write, stderr};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
+use regex::bytes::Regex;
 
-use crate::record::{LogEntry, Outcome};
-use crate::store::SessionLog;
-use crate::view::log::{Listed, iterations_json, sessions_json, write_iterations, write_sessions};
+use crate::record::nearest;
+use crate::store::{Holder, Row, SessionRows, Store};
+use crate::view::log::{
+    FIELDS, Listed, SessionHead, sessions_json, write_fields, write_iterations, write_json, write_oneline,
+    write_sessions,
+};
 use crate::view::style::Paint;
 
 use super::caller::Caller;
 use super::exit_code::ExitCode;
+use super::filter::Filter;
 use super::output::{stdout, warn};
 use super::sessions::{self, Choice};
 use super::{Json, LogArgs, place};
@@ -18,54 +23,145 @@ use super::{Json, LogArgs, place};
 pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
     let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
-    let chosen = sessions::chosen(&store, &choice)?;
-    let running = sessions::running(&store)?;
-    let (mut logs, mut described) = (Vec::new(), Vec::new());
-    for log in chosen {
-        let mut session = match sessions::describe(&store, &log, &running) {
-            Ok(session) => session,
-            Err(error) => {
-                // It may have come from anybody, and must not hide the others.
-                warn(&format!("left out: session {}: {error:#}", log.id()), &mut stderr());
-                continue;
-            }
-        };
-        if !(args.sessions && args.json.json) {
-            // The biggest part of it, and nothing that is shown; of thousands of sessions it fills the memory.
-            session.configuration = serde_json::Value::Null;
-        }
-        described.push(session);
-        logs.push(log);
+    if args.sessions && args.json.json {
+        return print_sessions(args, &store, &choice);
     }
+    let listing = sessions::listing(&store, &choice)?;
+    let of_feature = |session: &SessionRows<'_>| {
+        args.feature.as_ref().is_none_or(|feature| sessions::is_feature(feature, session.feature))
+    };
+    let found = || listing.sessions().filter(of_feature);
     let mut out = stdout();
-    if logs.is_empty() && matches!(args.json, Json { json: false }) {
+    if matches!(args.json, Json { json: false }) && found().next().is_none() {
         let _closed =
             writeln!(stderr(), "no session is recorded here\n{}", sessions::nothing_here(&store)).is_err();
     }
-    let is_listed = |entry: &&LogEntry| {
-        (!args.failed || entry.outcome == Some(Outcome::Failure))
-            && args.task.as_ref().is_none_or(|task| entry.task.as_ref() == Some(task))
-    };
-    match (args.sessions, args.json) {
-        (true, Json { json: true }) => print_json(&mut out, &sessions_json(&described))?,
-        (true, Json { json: false }) => write_sessions(&mut out, &described, paint)?,
-        (false, Json { json: true }) => {
-            let entries = logs.iter().flat_map(SessionLog::iterations).filter(is_listed);
-            print_json(&mut out, &iterations_json(entries))?;
+    found().for_each(|session| tell_of_missing(&session));
+    let mut filter = Filter::new(&args.filter, caller)?;
+    filter.look_over(found());
+    let mut listed = listed(args, &store, &filter, found().rev())?;
+    if !args.reverse {
+        listed.reverse();
+        for session in &mut listed {
+            session.rows.reverse();
         }
-        (false, Json { json: false }) => {
-            let is_filtered = args.failed || args.task.is_some();
-            let listed = logs.iter().zip(&described).map(|(log, session)| Listed {
-                session,
-                iterations: log.iterations().filter(is_listed).collect(),
-            });
-            let listed: Vec<_> =
-                listed.filter(|listed| !is_filtered || !listed.iterations.is_empty()).collect();
-            write_iterations(&mut out, &listed, paint)?;
-        }
+    }
+    let rows = || listed.iter().flat_map(|session| &session.rows);
+    if args.sessions {
+        write_sessions(&mut out, &listed, paint)?;
+    } else if args.json.json {
+        write_json(&mut out, rows())?;
+    } else if args.oneline {
+        write_oneline(&mut out, &listed, paint)?;
+    } else if !args.format.is_empty() {
+        write_fields(&mut out, rows(), &args.format)?;
+    } else {
+        write_iterations(&mut out, &listed, paint)?;
     }
     out.flush()?;
     Ok(ExitCode::Done)
+}
+
+/// The newest sessions and their newest rows first, as many as are asked for.
+fn listed<'a>(
+    args: &LogArgs,
+    store: &Store,
+    filter: &Filter<'_>,
+    sessions: impl Iterator<Item = SessionRows<'a>>,
+) -> Result<Vec<Listed<'a>>> {
+    let running = sessions::running(store)?;
+    let pattern = filter.pattern()?;
+    let is_match = |bytes: &[u8]| pattern.as_ref().is_some_and(|pattern| pattern.is_match(bytes));
+    let mut search = pattern.is_some().then(|| store.search(&is_match)).transpose()?;
+    let mut left = args.max_count.unwrap_or(usize::MAX);
+    let mut listed = Vec::new();
+    for session in sessions {
+        if left == 0 {
+            break;
+        }
+        let mut head = head(&session, &running);
+        let mut rows: Vec<Row<'a>> = Vec::new();
+        for row in session.rows() {
+            head.count(&row);
+            if !args.sessions && filter.takes(&row, session.feature)? {
+                rows.push(row);
+            }
+        }
+        if let Some(tip) = session.tip() {
+            head.end(&tip.entry()?);
+        }
+        let mut chosen = Vec::new();
+        if args.sessions {
+            left -= 1;
+        } else {
+            for row in rows.into_iter().rev() {
+                let is_said = match &mut search {
+                    Some(search) if left > 0 => search.is_in(&row.commit.parse()?)?,
+                    _ => true,
+                };
+                if left > 0 && is_said {
+                    chosen.push(row);
+                    left -= 1;
+                }
+            }
+        }
+        let is_shown = args.sessions || filter.is_open() && args.max_count.is_none() || !chosen.is_empty();
+        if is_shown {
+            listed.push(Listed { head, rows: chosen });
+        }
+    }
+    Ok(listed)
+}
+
+fn head(session: &SessionRows<'_>, running: &[Holder]) -> SessionHead {
+    let id = &session.refs.session;
+    let is_running = running.iter().any(|holder| holder.session == *id);
+    SessionHead::new(id.clone(), session.feature.to_owned(), is_running)
+}
+
+fn tell_of_missing(session: &SessionRows<'_>) {
+    if session.first().is_some_and(|first| first.is_iteration()) {
+        sessions::tell_of_missing(&session.refs.session);
+    }
+}
+
+/// The sessions with all that their own files say.
+fn print_sessions(args: &LogArgs, store: &Store, choice: &Choice) -> Result<ExitCode> {
+    let running = sessions::running(store)?;
+    let mut described = Vec::new();
+    for log in sessions::chosen(store, choice)?.iter().rev().take(args.max_count.unwrap_or(usize::MAX)) {
+        if log.is_whole() || log.tip().status.is_some() {
+            match sessions::describe(store, log, &running) {
+                Ok(session) => described.push(session),
+                // It may have come from anybody, and must not hide the others.
+                Err(error) => warn(&format!("left out: session {}: {error:#}", log.id()), &mut stderr()),
+            }
+        }
+    }
+    if !args.reverse {
+        described.reverse();
+    }
+    let mut out = stdout();
+    print_json(&mut out, &sessions_json(&described))?;
+    out.flush()?;
+    Ok(ExitCode::Done)
+}
+
+/// The parser for the names in `--format`.
+pub fn field(text: &str) -> Result<String> {
+    let text = text.trim();
+    if FIELDS.contains(&text) {
+        return Ok(text.to_owned());
+    }
+    match nearest(text, FIELDS.iter().copied()) {
+        Some(near) => bail!("`{text}` is no field, did you mean `{near}`?"),
+        None => bail!("`{text}` is no field; there are {}", FIELDS.join(", ")),
+    }
+}
+
+/// The parser for `--grep`.
+pub fn regex(text: &str) -> Result<Regex> {
+    Ok(Regex::new(text)?)
 }
 
 /// Indented JSON and a line end.

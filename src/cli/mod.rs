@@ -2,18 +2,26 @@
 
 mod agent_settings;
 mod agents;
+mod bisect;
 mod caller;
 mod clean;
+mod completions;
 mod config;
 mod demo;
 mod diff;
 mod exit_code;
+mod filter;
 mod forward;
 mod fsck;
 mod help;
+mod help_topic;
+mod hooks;
+mod init;
 mod iterations;
 mod log;
+mod man;
 mod notes;
+mod on_finish;
 mod output;
 mod pack;
 mod place;
@@ -28,6 +36,7 @@ mod settings;
 mod show;
 mod start;
 mod status;
+mod steer;
 mod sync;
 mod tasks;
 
@@ -35,8 +44,9 @@ use std::ffi::OsString;
 
 use camino::Utf8PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use regex::bytes::Regex;
 
-use crate::record::{IterationName, SessionName};
+use crate::record::{IterationName, Outcome, SessionName};
 
 pub use exit_code::ExitCode;
 
@@ -52,7 +62,7 @@ pub fn git_ralph(args: impl Iterator<Item = OsString>) -> std::process::ExitCode
 
 /// Run coding agents over the tasks of a spec-kit feature, and keep the whole record in git
 #[derive(Debug, Parser)]
-#[command(name = "specify-ralph", version, after_help = help::RALPH, max_term_width = 110)]
+#[command(name = "specify-ralph", version, after_help = help::RALPH, max_term_width = 110, disable_help_subcommand = true)]
 struct Ralph {
     #[command(flatten)]
     everywhere: Everywhere,
@@ -85,8 +95,16 @@ enum Action {
     Run(Box<RunArgs>),
     /// Take up a session again that did not complete
     Resume(Box<ResumeArgs>),
+    /// Stop the running loop after its iteration
+    Stop(StopArgs),
+    /// Say something in the next prompt of the running loop
+    Hint(HintArgs),
+    /// Pause the running loop after its iteration
+    Pause(PauseArgs),
+    /// Let a paused loop go on
+    Continue(PauseArgs),
     /// Show where the feature and its latest session stand
-    Status(ReadArgs),
+    Status(StatusArgs),
     /// Show the task list as the loop reads it
     Tasks(TasksArgs),
     /// List the iterations of all sessions
@@ -98,6 +116,9 @@ enum Action {
     /// Show the code between two iterations, or between one and the work tree
     #[command(after_help = help::DIFF)]
     Diff(DiffArgs),
+    /// Find the first iteration after which a command fails
+    #[command(after_help = help::BISECT)]
+    Bisect(BisectArgs),
     /// Bring the work tree back to what it was after an iteration
     #[command(after_help = help::RESTORE)]
     Restore(RestoreArgs),
@@ -124,6 +145,9 @@ enum Action {
     Purge(PurgeArgs),
     /// Make the notes on commits again from the record
     Notes(NotesArgs),
+    /// Put our part into the repository's git hooks, or take it out
+    #[command(after_help = help::HOOKS)]
+    Hooks(HooksArgs),
     /// Show every setting and where it comes from
     #[command(after_help = help::CONFIG)]
     Config(ConfigArgs),
@@ -131,6 +155,15 @@ enum Action {
     Agents(AgentsArgs),
     /// Run the real loop on a throw-away project with a scripted agent
     Demo(DemoArgs),
+    /// Write a file of settings for this project, with every key commented
+    Init(InitArgs),
+    /// Print a script that completes command lines
+    #[command(after_help = help::COMPLETIONS)]
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write all of them
+    Man(ManArgs),
+    /// Print the help of a command, or a page on a topic: format, names, stopping
+    Help(HelpArgs),
     /// Play a script as an agent
     #[command(hide = true)]
     PlayScript(PlayScriptArgs),
@@ -143,6 +176,9 @@ pub struct RunArgs {
     /// Work on this task alone
     #[arg(long, value_name = "ID")]
     pub task: Option<String>,
+    /// Type of loop: implement, plan, spec, or one of [loop.<type>] [default: implement]
+    #[arg(long = "loop", value_name = "TYPE")]
+    pub loop_type: Option<String>,
     /// Print the prompt that would be sent, and do nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -172,6 +208,42 @@ pub struct ResumeArgs {
     pub json: bool,
     #[command(flatten)]
     pub settings: SettingArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct StopArgs {
+    /// Stop the agent too, and record its iteration as interrupted
+    #[arg(long)]
+    pub now: bool,
+    /// Session [default: the one of this work tree, or the only one that runs]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+}
+
+#[derive(Debug, Args)]
+pub struct HintArgs {
+    /// What the agent should know
+    #[arg(value_name = "TEXT", required = true)]
+    pub text: Vec<String>,
+    /// Session [default: the one of this work tree, or the only one that runs]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+}
+
+#[derive(Debug, Args)]
+pub struct PauseArgs {
+    /// Session [default: the one of this work tree, or the only one that runs]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+}
+
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// Show it again whenever something changes, until the session ends
+    #[arg(short, long)]
+    pub watch: bool,
+    #[command(flatten)]
+    pub read: ReadArgs,
 }
 
 /// Where the tasks are.
@@ -264,15 +336,24 @@ pub struct TasksArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("form").args(["sessions", "oneline", "format"]))]
 pub struct LogArgs {
-    /// Only iterations that failed
+    #[command(flatten)]
+    pub filter: FilterArgs,
+    /// Only the newest so many
+    #[arg(short = 'n', long = "max-count", value_name = "N")]
+    pub max_count: Option<usize>,
+    /// Newest first
     #[arg(long)]
-    pub failed: bool,
-    /// Only iterations of this task
-    #[arg(long, value_name = "ID")]
-    pub task: Option<String>,
+    pub reverse: bool,
+    /// Print one line for each iteration, with a name for it
+    #[arg(long, conflicts_with = "json")]
+    pub oneline: bool,
+    /// Print these fields of the JSON, with tabs between them: name,task,exit.validation
+    #[arg(long, value_name = "FIELDS", value_delimiter = ',', value_parser = log::field, conflicts_with = "json")]
+    pub format: Vec<String>,
     /// List sessions instead of iterations
-    #[arg(long, conflicts_with_all = ["failed", "task"])]
+    #[arg(long)]
     pub sessions: bool,
     #[command(flatten)]
     pub json: Json,
@@ -282,6 +363,43 @@ pub struct LogArgs {
     /// Only this feature, by path or by name [default: all]
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
+}
+
+/// Which iterations are listed: those that pass all that are given.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Filters")]
+#[group(id = "filters", multiple = true, conflicts_with = "sessions")]
+pub struct FilterArgs {
+    /// Only iterations that failed
+    #[arg(long, conflicts_with = "outcome")]
+    pub failed: bool,
+    /// Only these outcomes: success, failure, skipped, interrupted
+    #[arg(long, value_name = "OUTCOME", value_delimiter = ',')]
+    pub outcome: Vec<Outcome>,
+    /// Only iterations of this task (can be repeated)
+    #[arg(long, value_name = "ID")]
+    pub task: Vec<String>,
+    /// Only tasks of this phase: its number, or a part of its name
+    #[arg(long, value_name = "PHASE")]
+    pub phase: Option<String>,
+    /// Only iterations of this agent
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Only what ended after this time, in any form that git takes: 2.days.ago
+    #[arg(long, value_name = "DATE", visible_alias = "after")]
+    pub since: Option<String>,
+    /// Only what ended before this time
+    #[arg(long, value_name = "DATE", visible_alias = "before")]
+    pub until: Option<String>,
+    /// Only iterations in whose prompt or outputs this regular expression matches a line
+    #[arg(long, value_name = "REGEX", value_parser = log::regex)]
+    pub grep: Option<Regex>,
+    /// Let --grep take capitals and small letters for the same
+    #[arg(short = 'i', long, requires = "grep")]
+    pub ignore_case: bool,
+    /// Only failures whose cause occurs more than once in the feature
+    #[arg(long)]
+    pub repeats: bool,
 }
 
 #[derive(Debug, Args)]
@@ -374,7 +492,24 @@ pub struct DiffArgs {
 }
 
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "three flags that have nothing to do with each other")]
+pub struct BisectArgs {
+    /// Command to run; a single word goes through the shell
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+    /// Print what the command says
+    #[arg(short, long)]
+    pub verbose: bool,
+    #[command(flatten)]
+    pub json: Json,
+    /// Session [default: the latest]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub struct RestoreArgs {
     /// Iteration: 5, @~2, T004, SESSION:5; 0 is what was there before the first
     #[arg(value_name = "N", required_unless_present = "undo")]
@@ -523,6 +658,29 @@ pub struct PurgeArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct HooksArgs {
+    #[command(subcommand)]
+    pub action: HooksAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum HooksAction {
+    /// Put a block into `prepare-commit-msg`, beside what is there
+    Install {
+        /// One into `pre-push` too: it pushes the records along
+        #[arg(long)]
+        pre_push: bool,
+    },
+    /// Take the blocks out again, to the byte
+    Uninstall,
+    /// Say which hooks have a block
+    Status {
+        #[command(flatten)]
+        json: Json,
+    },
+}
+
+#[derive(Debug, Args)]
 pub struct NotesArgs {
     #[command(subcommand)]
     pub action: NotesAction,
@@ -548,6 +706,34 @@ pub struct DemoArgs {
     /// Make the project in this folder, and keep it
     #[arg(long, value_name = "DIR")]
     pub dir: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Write the prompt's template too, to be changed
+    #[arg(long)]
+    pub template: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// Shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Write a page for each command into this folder
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct HelpArgs {
+    /// Command, or topic: format, names, stopping
+    #[arg(value_name = "TOPIC", value_parser = help_topic::topic)]
+    pub topic: Option<String>,
 }
 
 #[derive(Debug, Args)]

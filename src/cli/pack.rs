@@ -79,6 +79,8 @@ impl<'a> Packer<'a> {
             | Event::IterationStarted { .. }
             | Event::AgentEvent { .. }
             | Event::ValidationFinished { .. }
+            | Event::Paused { .. }
+            | Event::Continued { .. }
             | Event::Waiting { .. }
             | Event::AgentChanged { .. }
             | Event::Warning { .. } => false,

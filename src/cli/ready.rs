@@ -8,18 +8,20 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::agent::{self, Agent, AgentSettings, Surroundings};
 use crate::clock::Clock;
-use crate::config::{self, Config};
+use crate::config::{self, Config, LoopType, Until};
 use crate::feature::{self, Feature};
 use crate::process::{self, Interrupt, Limits as ChildLimits};
 use crate::progress::{Choice, SystemCapturedProgress};
 use crate::prompt::Template;
-use crate::record::Refusal;
-use crate::session::{self, Candidate, Completion, Limits, Plan, Prompting, Snapshots, Untick};
+use crate::record::{Refusal, Session};
+use crate::session::{self, Candidate, Completion, Job, Limits, Plan, Prompting, Snapshots, Untick};
 use crate::store::{SessionRefs, Store};
 use crate::tasks::TaskList;
 
 use super::agent_settings::agent_settings;
 use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::on_finish;
 use super::output::warn;
 use super::place::refusal;
 use super::settings::{Flags, load};
@@ -38,7 +40,8 @@ pub struct Wish {
 pub struct Settings {
     config: Config,
     root: Utf8PathBuf,
-    pub template: Template,
+    template: Template,
+    job: Job,
 }
 
 impl Settings {
@@ -46,16 +49,18 @@ impl Settings {
     pub fn read(store: &Store, feature: &Feature, caller: &Caller, wish: &Wish) -> Result<Self> {
         let root = feature::project_root(&caller.directory, store.repository().work_tree()?);
         let config = load(&root, caller, wish.flags.clone())?;
-        let tasks = TaskList::read(&feature.tasks_path)?;
-        tasks.require_tasks(&feature.tasks_path)?;
-        if let Some(name) = &wish.only
-            && tasks.find(name).is_none_or(|item| !item.is_task())
-        {
-            let message = format!("there is no task {name} in {}", feature.tasks_path);
-            return Err(Refusal::new(message).hinted("`specify ralph tasks` lists them").into());
+        match config.loop_type.until {
+            Until::Tasks => check_tasks(feature, wish.only.as_deref())?,
+            Until::Validation => check_validation(&config, wish.only.as_deref())?,
         }
-        let template = Template::find(&root)?;
-        Ok(Self { config, root, template })
+        let template = template(&root, &config.loop_type)?;
+        let job = job(feature, &config.loop_type);
+        Ok(Self { config, root, template, job })
+    }
+
+    /// Whether it is done when the tasks are.
+    pub fn is_about_tasks(&self) -> bool {
+        self.job.until == session::Until::Tasks
     }
 
     /// The prompt that a new session would begin with.
@@ -64,12 +69,63 @@ impl Settings {
         let prompting = Prompting {
             feature,
             template: &self.template,
+            job: &self.job,
             max_iterations: self.config.limits.max_iterations,
             validation_command: self.config.validation.command.as_deref(),
             progress: &strategy(&self.config),
+            hints: Vec::new(),
         };
         prompting.next(wish.only.as_ref())
     }
+}
+
+/// Refuses a task list that a loop can do nothing with.
+fn check_tasks(feature: &Feature, only: Option<&str>) -> Result<()> {
+    let tasks = TaskList::read(&feature.tasks_path)?;
+    tasks.require_tasks(&feature.tasks_path)?;
+    if let Some(name) = only
+        && tasks.find(name).is_none_or(|item| !item.is_task())
+    {
+        let message = format!("there is no task {name} in {}", feature.tasks_path);
+        return Err(Refusal::new(message).hinted("`specify ralph tasks` lists them").into());
+    }
+    Ok(())
+}
+
+/// Refuses a loop that would never know when it is done.
+fn check_validation(config: &Config, only: Option<&str>) -> Result<()> {
+    let name = &config.loop_type.name;
+    if config.validation.command.is_none() {
+        let message =
+            format!("a loop of type `{name}` is done when its validation passes, and there is none");
+        let hint = format!("give one with --validate CMD, or set `validation.command` in [loop.{name}]");
+        return Err(Refusal::new(message).hinted(hint).into());
+    }
+    if only.is_some() {
+        let message = format!("a loop of type `{name}` is not about tasks");
+        return Err(Refusal::new(message).hinted("leave out --task, or --loop").into());
+    }
+    Ok(())
+}
+
+fn template(root: &Utf8Path, loop_type: &LoopType) -> Result<Template> {
+    let LoopType { name, until, template, .. } = loop_type;
+    match (Template::of_loop(root, name, template.as_deref())?, until) {
+        (Some(found), _) => Ok(found),
+        (None, Until::Tasks) => Template::find(root),
+        (None, Until::Validation) => Err(Refusal::new(format!("loop type `{name}` has no template"))
+            .hinted(format!("write .specify/templates/ralph-{name}.md, or set `template` in [loop.{name}]"))
+            .into()),
+    }
+}
+
+fn job(feature: &Feature, loop_type: &LoopType) -> Job {
+    let (until, by_default) = match loop_type.until {
+        Until::Tasks => (session::Until::Tasks, &feature.tasks_path),
+        Until::Validation => (session::Until::Validation, &feature.dir),
+    };
+    let artifact = loop_type.artifact.as_ref().map(|artifact| feature.dir.join(artifact));
+    Job { loop_type: loop_type.name.clone(), until, artifact: artifact.unwrap_or_else(|| by_default.clone()) }
 }
 
 fn strategy(config: &Config) -> SystemCapturedProgress {
@@ -85,6 +141,7 @@ pub struct Ready {
     /// In the order of preference; never empty.
     agents: Vec<Prepared>,
     template: Template,
+    job: Job,
     clock: Clock,
 }
 
@@ -96,7 +153,7 @@ struct Prepared {
 
 impl Ready {
     pub fn new(settings: Settings, caller: &Caller) -> Result<Self> {
-        let Settings { config, root, template } = settings;
+        let Settings { config, root, template, job } = settings;
         let lookup = |name: &str| variable(caller, name);
         let surroundings = Surroundings { directory: &root, lookup: &lookup };
         let mut names = config.agent.clone();
@@ -113,7 +170,7 @@ impl Ready {
             }
         }
         let clock = Clock::new(lookup(Clock::VARIABLE).as_deref())?;
-        Ok(Self { config, root, agents, template, clock })
+        Ok(Self { config, root, agents, template, job, clock })
     }
 
     /// What only a session needs: the agent is there, the template sound, progress.txt can be written.
@@ -140,6 +197,13 @@ impl Ready {
             warn(&format!("goes on without it: {}", text.lines().next().unwrap_or_default()), &mut stderr());
         }
         self.template.check()
+    }
+
+    /// Tells whom the user wants to be told that the session is over.
+    pub fn finish(&self, feature: &Feature, session: &Session, code: ExitCode) {
+        if let Some(command) = &self.config.on_finish {
+            on_finish::run(command, &self.root, feature, session, code);
+        }
     }
 
     fn candidates(&self) -> Vec<Candidate<'_>> {
@@ -176,6 +240,7 @@ impl Ready {
         Ok(Plan {
             store,
             feature,
+            job: self.job.clone(),
             agents: self.candidates(),
             template: self.template.clone(),
             validation_command: validation.command.clone(),

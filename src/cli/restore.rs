@@ -33,12 +33,12 @@ pub fn run(args: &RestoreArgs, caller: &Caller, paint: Paint) -> Result<ExitCode
     let (name, planned) = match (&args.iteration, args.undo) {
         (Some(iteration), _) => {
             let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
-            let point = iterations::find(&store, iteration, &choice)?;
-            (point.to_string(), to_point(restore, &store, &point, (args, intent))?)
+            let goal = iterations::find(&store, iteration, &choice)?;
+            (goal.to_string(), to_point(restore, &store, &goal, (args, intent))?)
         }
         (None, number) => {
-            let point = to_undo(&store, number.flatten())?;
-            (format!("the moment before restoration {}", point.number), restore.plan_undo(&point, intent)?)
+            let undone = to_undo(&store, number.flatten())?;
+            (format!("the moment before restoration {}", undone.number), restore.plan_undo(&undone, intent)?)
         }
     };
     show(planned, name, (intent, paint))

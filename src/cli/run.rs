@@ -18,6 +18,7 @@ use super::output::warn;
 use super::pack::Packer;
 use super::place::{self, refusal};
 use super::ready::{Ready, Settings, Wish};
+use super::settings::Flags;
 use super::{ResumeArgs, RunArgs, sessions};
 
 /// How a run speaks.
@@ -30,7 +31,8 @@ pub enum Voice {
 pub fn run(args: &RunArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
     let feature = place::feature(caller, &store, args.place.feature.as_ref(), args.place.tasks.as_ref())?;
-    let wish = Wish { only: args.task.clone(), resume: None, flags: args.settings.flags() };
+    let flags = Flags { loop_type: args.loop_type.clone(), ..args.settings.flags() };
+    let wish = Wish { only: args.task.clone(), resume: None, flags };
     let voice = voice(args.json, args.verbose, paint);
     if args.dry_run {
         return dry_run(&store, &feature, &wish, caller);
@@ -42,12 +44,15 @@ pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCo
     let store = place::open(caller)?;
     let top = store.repository().work_tree()?;
     let refs = to_take_up(&store, args)?;
-    let path = store.session(&refs)?.map(|log| log.feature().to_owned()).unwrap_or_default();
+    let log = store.session(&refs)?;
+    let begun = log.as_ref().map(|log| store.session_json(&log.entries[0])).transpose()?;
+    let path = log.map(|log| log.feature().to_owned()).unwrap_or_default();
     let is_file = top.join(&path).is_file();
     let (flag, file) =
         if is_file { (None, Some(top.join(&path))) } else { (Some(top.join(&path).into_string()), None) };
     let feature = place::feature(caller, &store, flag.as_ref(), file.as_ref())?;
-    let wish = Wish { only: None, resume: Some(refs), flags: args.settings.flags() };
+    let flags = Flags { loop_type: begun.map(|begun| begun.loop_type), ..args.settings.flags() };
+    let wish = Wish { only: None, resume: Some(refs), flags };
     start(&store, &feature, wish, caller, voice(args.json, args.verbose, paint))
 }
 
@@ -97,6 +102,7 @@ pub fn start(
     let settings = Settings::read(store, feature, caller, &wish).map_err(refusal)?;
     // Before an agent is asked for: where all is done, none is needed.
     if wish.resume.is_none()
+        && settings.is_about_tasks()
         && let Some(counts) = session::nothing_to_do(store, feature, wish.only.as_ref()).map_err(refusal)?
     {
         return all_done(feature, counts.done, voice);
@@ -115,13 +121,19 @@ pub fn start(
     };
     match session::run(plan, &mut listener)? {
         Finish::AllDone(counts) => all_done(feature, counts.done, voice),
-        Finish::Ended(session) => Ok(match (session.stop_reason, interrupt.signal()) {
-            (Some(StopReason::Completed), _) => ExitCode::Done,
-            (Some(StopReason::Interrupted), Some(15)) => ExitCode::Terminated,
-            (Some(StopReason::Interrupted), Some(1)) => ExitCode::HungUp,
-            (Some(StopReason::Interrupted), _) => ExitCode::Interrupted,
-            _ => ExitCode::NotDone,
-        }),
+        Finish::Ended(session) => {
+            let code = match (session.stop_reason, interrupt.signal()) {
+                // Where somebody asked for it to stop, it went as they wanted.
+                (Some(StopReason::Completed), _) | (Some(StopReason::Interrupted), None) => ExitCode::Done,
+                (Some(StopReason::Interrupted), _) if interrupt.is_asked() => ExitCode::Done,
+                (Some(StopReason::Interrupted), Some(15)) => ExitCode::Terminated,
+                (Some(StopReason::Interrupted), Some(1)) => ExitCode::HungUp,
+                (Some(StopReason::Interrupted), _) => ExitCode::Interrupted,
+                _ => ExitCode::NotDone,
+            };
+            ready.finish(feature, &session, code);
+            Ok(code)
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::stderr;
 use anyhow::{Error, Result, bail};
 
 use crate::record::{LogEntry, Session, SessionId, SessionName};
-use crate::store::{Holder, LoopLock, SessionLog, Store};
+use crate::store::{Holder, Listing, LoopLock, SessionLog, SessionRefs, Store};
 
 use super::output::warn;
 
@@ -38,13 +38,14 @@ impl Choice {
 impl Settled<'_> {
     fn takes(&self, tip: &LogEntry) -> bool {
         self.session.as_ref().is_none_or(|id| tip.session == *id)
-            && self.feature.is_none_or(|wanted| is_feature(wanted, tip))
+            && self.feature.is_none_or(|wanted| is_feature(wanted, &tip.feature))
     }
 }
 
-fn is_feature(wanted: &str, tip: &LogEntry) -> bool {
+/// Whether a feature is the one that is wanted, by its path or its name.
+pub fn is_feature(wanted: &str, feature: &str) -> bool {
     let wanted = wanted.trim_end_matches('/');
-    tip.feature == wanted || tip.feature.rsplit('/').next() == Some(wanted)
+    feature == wanted || feature.rsplit('/').next() == Some(wanted)
 }
 
 /// The one session that begins like that.
@@ -56,7 +57,7 @@ fn named(store: &Store, name: &SessionName, feature: Option<&String>) -> Result<
         }
     }
     if let Some(feature) = feature.filter(|_| found.len() > 1) {
-        let of_feature = |tip: &LogEntry| name.matches(&tip.session) && is_feature(feature, tip);
+        let of_feature = |tip: &LogEntry| name.matches(&tip.session) && is_feature(feature, &tip.feature);
         let logs = store.sessions_where(of_feature, &mut Vec::new())?;
         found = logs.into_iter().map(|log| log.refs.session).collect();
     }
@@ -86,7 +87,7 @@ pub fn chosen(store: &Store, choice: &Choice) -> Result<Vec<SessionLog>> {
     let mut unreadable = Vec::new();
     let sessions = store.sessions_where(|tip| settled.takes(tip), &mut unreadable)?;
     tell(&unreadable);
-    sessions.iter().for_each(tell_of_missing);
+    sessions.iter().filter(|log| !log.is_whole()).for_each(|log| tell_of_missing(log.id()));
     Ok(sessions)
 }
 
@@ -104,13 +105,20 @@ fn tell(unreadable: &[Error]) {
 }
 
 /// Says that the beginning of a session is not here.
-fn tell_of_missing(log: &SessionLog) {
-    if !log.is_whole() {
-        let fetch = "git fetch --unshallow origin 'refs/ralph/*:refs/ralph/*'";
-        let message =
-            format!("this clone is shallow and has only the end of session {}\nhint: {fetch}", log.id());
-        warn(&message, &mut stderr());
-    }
+pub fn tell_of_missing(id: &SessionId) {
+    let fetch = "git fetch --unshallow origin 'refs/ralph/*:refs/ralph/*'";
+    let message = format!("this clone is shallow and has only the end of session {id}\nhint: {fetch}");
+    warn(&message, &mut stderr());
+}
+
+/// The rows of the sessions that a choice leaves, of whichever feature.
+pub fn listing(store: &Store, choice: &Choice) -> Result<Listing> {
+    let session = choice.settle(store)?.session;
+    let mut unreadable = Vec::new();
+    let is_wanted = |refs: &SessionRefs| session.as_ref().is_none_or(|id| refs.session == *id);
+    let listing = store.listing(is_wanted, &mut unreadable)?;
+    tell(&unreadable);
+    Ok(listing)
 }
 
 /// The latest session of a choice, if there is one.
@@ -119,7 +127,7 @@ pub fn newest(store: &Store, choice: &Choice) -> Result<Option<SessionLog>> {
     let mut unreadable = Vec::new();
     let newest = store.latest_where(|tip| settled.takes(tip), &mut unreadable)?;
     tell(&unreadable);
-    newest.iter().for_each(tell_of_missing);
+    newest.iter().filter(|log| !log.is_whole()).for_each(|log| tell_of_missing(log.id()));
     Ok(newest)
 }
 

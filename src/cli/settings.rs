@@ -19,6 +19,8 @@ pub const FILE: &str = ".specify/ralph.toml";
 pub struct Flags {
     pub settings: Vec<FlagInput>,
     pub agent_command: Option<String>,
+    /// The type of loop.
+    pub loop_type: Option<String>,
 }
 
 /// The effective configuration of the project at `root`.
@@ -36,6 +38,7 @@ pub fn load(root: &Utf8Path, caller: &Caller, flags: Flags) -> Result<Config> {
         environment: environment(caller)?,
         flags: flags.settings,
         agent_command: flags.agent_command,
+        loop_type: flags.loop_type,
     })
 }
 

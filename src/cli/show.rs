@@ -19,8 +19,8 @@ use super::{Color, Part, ShowArgs, place};
 pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> Result<ExitCode> {
     let store = place::open(caller)?;
     let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
-    let point = iterations::find(&store, args.iteration.as_ref().unwrap_or(&IterationName::LAST), &choice)?;
-    let entry = point.iteration()?;
+    let shown = iterations::find(&store, args.iteration.as_ref().unwrap_or(&IterationName::LAST), &choice)?;
+    let entry = shown.iteration()?;
     let mut out = stdout();
     let path = match args.part() {
         Part::Summary => {
@@ -32,9 +32,9 @@ pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> 
             return Ok(ExitCode::Done);
         }
         Part::Patch => {
-            let (before, after) = (point.snapshot_before(&store)?, point.snapshot(&store)?);
+            let (before, after) = (shown.snapshot_before(&store)?, shown.snapshot(&store)?);
             let request = Request { caller, color, options: &[], paths: &[] };
-            let journal = point.files(&store).progress;
+            let journal = shown.files(&store).progress;
             return diff::hand_over(request, &journal, (&before, after.as_str()), |git| git);
         }
         Part::Json => "iteration.json",

@@ -32,7 +32,7 @@ pub(super) fn git_ralph(arguments: &[OsString]) -> ExitCode {
 
 fn ralph(program: &'static str, arguments: &[OsString]) -> ExitCode {
     match parse(program, arguments) {
-        Ok(ralph) => reported(run(ralph)),
+        Ok(ralph) => reported(run(ralph, program)),
         Err(error) => {
             // Where nobody reads the help there is nobody to tell.
             let _closed = error.print().is_err();
@@ -45,16 +45,21 @@ fn reported(result: Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|error| report(&error, &mut stderr()))
 }
 
-fn run(ralph: Ralph) -> Result<ExitCode> {
+fn run(ralph: Ralph, program: &'static str) -> Result<ExitCode> {
     let caller = Caller::new(ralph.everywhere.directory.as_deref())?;
     let paint = paint(ralph.everywhere.color, &caller.environment);
     match ralph.action.unwrap_or_else(|| Action::Run(Box::new(ralph.run))) {
         Action::Run(args) => super::run::run(&args, &caller, paint),
         Action::Resume(args) => super::run::resume(&args, &caller, paint),
+        Action::Stop(args) => super::steer::stop(&args, &caller),
+        Action::Hint(args) => super::steer::hint(&args, &caller),
+        Action::Pause(args) => super::steer::pause(&args, &caller),
+        Action::Continue(args) => super::steer::go_on(&args, &caller),
         Action::Status(args) => super::status::run(&args, &caller, paint),
         Action::Tasks(args) => super::tasks::run(&args, &caller),
         Action::Log(args) => super::log::run(&args, &caller, paint),
         Action::Show(args) => super::show::run(&args, &caller, (ralph.everywhere.color, paint)),
+        Action::Bisect(args) => super::bisect::run(&args, &caller),
         Action::Restore(args) => super::restore::run(&args, &caller, paint),
         Action::Diff(args) => super::diff::run(&args, &caller, ralph.everywhere.color),
         Action::Rebuild(args) => super::rebuild::run(&args, &caller),
@@ -66,9 +71,14 @@ fn run(ralph: Ralph) -> Result<ExitCode> {
         Action::Fsck(args) => super::fsck::run(&args, &caller),
         Action::Clean(args) => super::clean::run(&args, &caller),
         Action::Purge(args) => super::clean::purge(&args, &caller),
+        Action::Hooks(args) => super::hooks::run(&args, &caller),
         Action::Notes(args) => super::notes::run(&args, &caller),
         Action::Pack(args) => super::pack::run(&args, &caller),
         Action::Demo(args) => super::demo::run(&args, &caller, paint),
+        Action::Init(args) => super::init::run(&args, &caller),
+        Action::Completions(args) => super::completions::run(&args),
+        Action::Man(args) => super::man::run(&args),
+        Action::Help(args) => super::help_topic::run(&args, grammar(program)),
         Action::PlayScript(args) => super::play_script::run(&args, &caller).map(ExitCode::Played),
     }
 }
@@ -86,7 +96,7 @@ fn paint(color: Color, environment: &Environment) -> Paint {
     if is_wanted { Paint::Colour } else { Paint::Plain }
 }
 
-fn grammar(program: &'static str) -> Command {
+pub(super) fn grammar(program: &'static str) -> Command {
     Ralph::command().bin_name(program)
 }
 
@@ -156,7 +166,11 @@ impl SettingArgs {
         let named = named
             .into_iter()
             .filter_map(|(flag, key, value)| value.as_ref().map(|value| input(flag, key, value)));
-        Flags { settings: set.chain(named).collect(), agent_command: self.agent_command.clone() }
+        Flags {
+            settings: set.chain(named).collect(),
+            agent_command: self.agent_command.clone(),
+            loop_type: None,
+        }
     }
 }
 
@@ -234,6 +248,11 @@ mod tests {
             ("show 1 --patch --json", "cannot be used with"),
             ("diff", "<A>"),
             ("restore", "<N>"),
+            ("bisect", "<COMMAND>"),
+            ("log --outcome good", "`good` is none of success"),
+            ("log --format taks", "did you mean `task`?"),
+            ("log --grep (", "unclosed group"),
+            ("log --oneline --json", "cannot be used with"),
             ("restore 3 --undo", "cannot be used with"),
             ("diff 1 2 --stat --name-only", "cannot be used with"),
             ("show --session x", "`x` is no session id like"),
@@ -245,6 +264,7 @@ mod tests {
             ("purge", "<SESSION>"),
             ("purge 2026 --local --remote origin", "cannot be used with"),
             ("notes", "rebuild"),
+            ("hooks", "install"),
             ("config --set a=b", "unexpected argument '--set'"),
         ] {
             let error = parsed(line).unwrap_err();

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::thread;
+use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::record::Outcome;
-use crate::store::{Control, SessionLog};
+use crate::feature::Feature;
+use crate::record::{Outcome, Status};
+use crate::store::{Control, SessionLog, Store, Wishes};
 use crate::tasks::TaskList;
-use crate::view::status::{Counts, FeatureStatus, SessionStatus, write};
+use crate::view::status::{Counts, FeatureStatus, InFlight, SessionStatus, write};
 use crate::view::style::Paint;
 
 use super::caller::Caller;
@@ -17,15 +20,54 @@ use super::log::print_json;
 use super::output::stdout;
 use super::place::{self, refusal};
 use super::sessions::{self, Choice};
-use super::{Json, ReadArgs};
+use super::{Json, ReadArgs, StatusArgs};
 
-pub fn run(args: &ReadArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
+/// Between two looks with `--watch`.
+const LOOK: Duration = Duration::from_millis(500);
+
+pub fn run(args: &StatusArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
-    let feature = place::feature(caller, &store, args.feature.as_ref(), None)?;
-    let tasks = TaskList::read(&feature.tasks_path).map_err(refusal)?;
+    let feature = place::feature(caller, &store, args.read.feature.as_ref(), None)?;
+    let mut status = look(&store, &feature, &args.read)?;
+    let mut out = stdout();
+    show(&mut out, &status, args, paint)?;
+    while args.watch && is_running(&status) {
+        thread::sleep(LOOK);
+        let now = look(&store, &feature, &args.read)?;
+        if now != status {
+            status = now;
+            if !args.read.json.json {
+                writeln!(out)?;
+            }
+            show(&mut out, &status, args, paint)?;
+        }
+    }
+    Ok(ExitCode::Done)
+}
+
+fn is_running(status: &FeatureStatus) -> bool {
+    status.session.as_ref().is_some_and(|session| session.status == Status::Running)
+}
+
+fn show(out: &mut impl Write, status: &FeatureStatus, args: &StatusArgs, paint: Paint) -> Result<()> {
+    match (args.read.json, args.watch) {
+        (Json { json: true }, true) => writeln!(out, "{}", serde_json::to_string(status)?)?,
+        (Json { json: true }, false) => print_json(out, status)?,
+        (Json { json: false }, _) => write(out, status, paint)?,
+    }
+    Ok(out.flush()?)
+}
+
+fn look(store: &Store, feature: &Feature, args: &ReadArgs) -> Result<FeatureStatus> {
     let choice = Choice { session: args.session.clone(), feature: Some(feature.path.clone()) };
-    let running = sessions::running(&store)?;
-    let log = sessions::newest(&store, &choice)?;
+    let running = sessions::running(store)?;
+    let log = sessions::newest(store, &choice)?;
+    // A plan is made before there are tasks.
+    let tasks = match &log {
+        Some(_) => TaskList::read_if_there(&feature.tasks_path),
+        None => TaskList::read(&feature.tasks_path),
+    }
+    .map_err(refusal)?;
     let skipped: BTreeSet<_> = log
         .iter()
         .flat_map(SessionLog::iterations)
@@ -34,6 +76,10 @@ pub fn run(args: &ReadArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
         .collect();
     let session = log.map(|log| {
         let holder = running.iter().find(|holder| holder.session == *log.id());
+        let control = holder.map(|_| Control::of(store.repository(), log.id()));
+        let wishes = control.as_ref().and_then(|control| control.look().ok());
+        let Wishes { stop, is_paused, hints } = wishes.unwrap_or_default();
+        let in_flight = store.in_flight(log.id());
         SessionStatus {
             id: log.id().clone(),
             status: log.status(holder.is_some()),
@@ -41,24 +87,26 @@ pub fn run(args: &ReadArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
             // A skip is a record, not a run: `log` and the summary count the same.
             iterations: log.iterations().filter(|entry| entry.is_run()).count(),
             pid: holder.map(|holder| holder.pid),
-            task: store
-                .task_in_flight(log.id())
+            task: in_flight
+                .as_ref()
+                .map(|begin| begin.task.name.clone())
                 .or_else(|| log.iterations().next_back().and_then(|entry| entry.task.clone())),
             started_at: log.entries[0].started_at,
-            waiting: holder.and_then(|_| Control::of(store.repository(), log.id()).waiting()),
+            in_flight: in_flight.filter(|_| holder.is_some()).map(|begin| InFlight {
+                iteration: begin.iteration,
+                agent: begin.agent,
+                started_at: begin.started_at,
+            }),
+            waiting: control.and_then(|control| control.waiting()),
+            is_paused,
+            is_stopping: stop.is_some(),
+            hints: hints.len(),
         }
     });
     let counts = tasks.counts();
-    let status = FeatureStatus {
-        feature: feature.path,
+    Ok(FeatureStatus {
+        feature: feature.path.clone(),
         tasks: Counts { done: counts.done, open: counts.open, skipped: skipped.len() },
         session,
-    };
-    let mut out = stdout();
-    match args.json {
-        Json { json: true } => print_json(&mut out, &status)?,
-        Json { json: false } => write(&mut out, &status, paint)?,
-    }
-    out.flush()?;
-    Ok(ExitCode::Done)
+    })
 }

@@ -10,6 +10,7 @@ use crate::record::nearest;
 use super::agents::{AgentCommand, AgentSettings};
 use super::file::{self, Contents};
 use super::key::{self, Effect, KEYS, Key, STRATEGIES};
+use super::loops::{IMPLEMENT, LoopType};
 use super::mistake;
 use super::origin::Origin;
 use super::setting::{Setting, Settings};
@@ -55,6 +56,8 @@ pub struct Inputs<'a> {
     /// Names and values; variables that are not ours are passed over, and so are empty ones.
     pub environment: Vec<(String, String)>,
     pub flags: Vec<FlagInput>,
+    /// The type of loop that is asked for.
+    pub loop_type: Option<String>,
     /// The command of `--agent-command`, which makes the agent `command`.
     pub agent_command: Option<String>,
 }
@@ -95,14 +98,19 @@ impl Config {
         for setting in contents.settings {
             layers.settings.put(setting);
         }
+        let loop_type = inputs.loop_type.as_deref().unwrap_or(IMPLEMENT);
+        let loop_type = LoopType::find(loop_type, &contents.loops)?;
+        for setting in contents.loops.get(&loop_type.name).iter().flat_map(|table| &table.settings) {
+            layers.settings.put(setting.clone());
+        }
         layers.git(&inputs.git)?;
         layers.environment(&inputs.environment)?;
         layers.flags(&inputs.flags)?;
         if let Some(line) = &inputs.agent_command {
             layers.agent_command(line, &mut agents)?;
         }
-        layers.check_effects(&contents.loops);
-        Ok(layers.into_config(agents, contents.loops))
+        layers.check_effects();
+        Ok(layers.into_config(agents, contents.loops, loop_type))
     }
 }
 
@@ -198,7 +206,7 @@ impl Layers {
     }
 
     /// Warns of what is set and does nothing, and puts an unknown strategy right.
-    fn check_effects(&mut self, loops: &BTreeMap<String, LoopSettings>) {
+    fn check_effects(&mut self) {
         let mut warnings = Vec::new();
         for Setting { key: name, value, origin } in self.settings.iter() {
             let Some(key) = key::find(name) else { continue };
@@ -206,9 +214,6 @@ impl Layers {
             if key.effect == Effect::Later && *origin != Origin::Default && !is_off {
                 warnings.push(format!("`{name}` has no effect in this version yet"));
             }
-        }
-        for name in loops.keys() {
-            warnings.push(format!("`loop.{name}` has no effect in this version yet"));
         }
         let default = STRATEGIES[0];
         if let Some(strategy) = self.settings.text("progress.strategy").filter(|strategy| strategy != default)
@@ -234,6 +239,7 @@ impl Layers {
         self,
         agents: BTreeMap<String, AgentSettings>,
         loops: BTreeMap<String, LoopSettings>,
+        loop_type: LoopType,
     ) -> Config {
         let Self { settings, warnings } = self;
         Config {
@@ -291,6 +297,8 @@ impl Layers {
                 allow: settings.list("redaction.allow"),
             },
             loops,
+            loop_type,
+            on_finish: settings.text("hooks.on-finish"),
             warnings,
             settings: settings.into_vec(),
         }

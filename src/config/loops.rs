@@ -1,4 +1,8 @@
-//! `[loop.<type>]`: what is different for a type of loop. Read and checked here, heeded by a later version.
+//! Types of loops: the built-in ones, and `[loop.<type>]`, which says what is different for one.
+
+use std::collections::BTreeMap;
+
+use crate::record::{Refusal, nearest};
 
 use super::setting::Setting;
 
@@ -32,4 +36,49 @@ pub struct LoopSettings {
 
 impl LoopSettings {
     pub(super) const FIELDS: &[&str] = &["template", "artifact", "until"];
+}
+
+/// The type of a loop that nobody asks for by name.
+pub const IMPLEMENT: &str = "implement";
+
+/// A type of loop as it is in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoopType {
+    pub name: String,
+    pub until: Until,
+    /// From the project's root; none for the built-in one.
+    pub template: Option<String>,
+    /// From the feature's directory; none for the task list, or the feature itself.
+    pub artifact: Option<String>,
+}
+
+impl LoopType {
+    pub(super) fn find(name: &str, tables: &BTreeMap<String, LoopSettings>) -> Result<Self, Refusal> {
+        let built_in = match name {
+            IMPLEMENT => Some((Until::Tasks, None)),
+            "plan" => Some((Until::Validation, Some("plan.md"))),
+            "spec" => Some((Until::Validation, Some("spec.md"))),
+            _ => None,
+        };
+        let table = tables.get(name);
+        if built_in.is_none() && table.is_none() {
+            let known = [IMPLEMENT, "plan", "spec"].into_iter().chain(tables.keys().map(String::as_str));
+            let refusal = Refusal::new(format!("there is no loop type `{name}`"));
+            return Err(match nearest(name, known.clone()) {
+                Some(near) => refusal.hinted(format!("did you mean `{near}`?")),
+                None => refusal.hinted(format!(
+                    "known are {}; any other needs a table [loop.{name}] in .specify/ralph.toml",
+                    known.collect::<Vec<_>>().join(", ")
+                )),
+            });
+        }
+        let (until, artifact) = built_in.unwrap_or((Until::Tasks, None));
+        let table = table.cloned().unwrap_or_default();
+        Ok(Self {
+            name: name.to_owned(),
+            until: table.until.unwrap_or(until),
+            template: table.template,
+            artifact: table.artifact.or_else(|| artifact.map(str::to_owned)),
+        })
+    }
 }

@@ -8,6 +8,7 @@ mod layers;
 mod loops;
 mod mistake;
 mod origin;
+mod sample;
 mod setting;
 mod spelling;
 #[cfg(test)]
@@ -23,8 +24,9 @@ pub use agents::{AgentCommand, AgentSettings, Parser, PromptMode};
 pub use duration::{display_duration, display_size, parse_duration, parse_size};
 pub use key::{Effect, KEYS, Key, Kind};
 pub use layers::{FileInput, FlagInput, GitInput, Inputs, check};
-pub use loops::{LoopSettings, Until};
+pub use loops::{IMPLEMENT, LoopSettings, LoopType, Until};
 pub use origin::Origin;
+pub use sample::sample;
 pub use setting::Setting;
 pub use spelling::{GIT_PREFIX, VARIABLE_PREFIX, git_name, variable_name};
 pub use value::Value;
@@ -125,6 +127,10 @@ pub struct Config {
     pub remote: Option<String>,
     pub redaction: RedactionSettings,
     pub loops: BTreeMap<String, LoopSettings>,
+    /// The type that is run.
+    pub loop_type: LoopType,
+    /// The command for the end of a session.
+    pub on_finish: Option<String>,
     /// What the user should know that stops nothing.
     pub warnings: Vec<String>,
     /// Everything above by name, with origins; no secrets.

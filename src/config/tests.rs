@@ -179,12 +179,6 @@ fn what_has_no_effect_yet_is_said_and_nothing_else() {
     assert_eq!(warnings("[history]\nmode = 'smart'\n"), ["`history.mode` has no effect in this version yet"]);
     assert_eq!(warnings("commit = 'task'\n"), ["`commit` has no effect in this version yet"]);
     assert_eq!(warnings("commit = 'off'\nmodel = 'opus'\n"), [""; 0]);
-    assert_eq!(
-        warnings(
-            "[loop.plan]\nuntil = 'validation'\nmax-iterations = 3\n[loop.plan.progress]\ntail = true\n"
-        ),
-        ["`loop.plan` has no effect in this version yet"]
-    );
     assert_eq!(warnings("agent = ['claude', 'codex']\n"), [""; 0]);
     assert_eq!(
         warnings("[progress]\nstrategy = 'hybrid'\n"),
@@ -199,12 +193,40 @@ fn what_has_no_effect_yet_is_said_and_nothing_else() {
 }
 
 #[test]
-fn settings_of_a_loop_type_stay_with_that_type() {
-    let config = read("[loop.plan]\ntemplate = 'plan.md'\nmax-iterations = 3\n");
-    assert_eq!(config.limits.max_iterations, 10);
-    assert_eq!(config.loops["plan"].template.as_deref(), Some("plan.md"));
-    assert_eq!(config.loops["plan"].settings[0].key, "max-iterations");
+fn settings_of_a_loop_type_count_for_that_type_alone() {
+    let file = "max-iterations = 7\n[loop.plan]\ntemplate = 'plan.md'\nmax-iterations = 3\n";
+    let config = read(file);
+    assert_eq!((config.limits.max_iterations, config.loop_type.name.as_str()), (7, "implement"));
     assert_eq!(config.to_json()["loop.plan.max-iterations"], json!(3));
+    let plan = |change: &dyn Fn(&mut Inputs<'_>)| {
+        let mut inputs = inputs(file);
+        inputs.loop_type = Some("plan".to_owned());
+        change(&mut inputs);
+        Config::read(&inputs).unwrap()
+    };
+    let config = plan(&|_| {});
+    assert_eq!(config.limits.max_iterations, 3);
+    assert_eq!(config.loop_type.template.as_deref(), Some("plan.md"));
+    assert_eq!(
+        (config.loop_type.until, config.loop_type.artifact.as_deref()),
+        (Until::Validation, Some("plan.md"))
+    );
+    let stronger = plan(&|inputs| {
+        inputs.environment = vec![("SPECKIT_RALPH_MAX_ITERATIONS".to_owned(), "4".to_owned())];
+    });
+    assert_eq!(stronger.limits.max_iterations, 4);
+}
+
+#[test]
+fn an_unknown_loop_type_is_refused() {
+    let refusal = |name: &str| {
+        let mut inputs = inputs("[loop.review]\nuntil = 'validation'\n");
+        inputs.loop_type = Some(name.to_owned());
+        Config::read(&inputs).err().map(|error| error.to_string())
+    };
+    assert_eq!(refusal("review"), None);
+    assert_eq!(refusal("reveiw").unwrap(), "there is no loop type `reveiw`\nhint: did you mean `review`?");
+    assert!(refusal("something").unwrap().contains("\nhint: known are implement, plan, spec, review; "));
 }
 
 #[test]

@@ -22,6 +22,7 @@ struct Wish {
     /// The first signal that came; 0 while none has.
     signal: AtomicI32,
     is_urgent: AtomicBool,
+    is_asked: AtomicBool,
     pauses: Mutex<()>,
     raised: Condvar,
 }
@@ -66,6 +67,19 @@ impl Interrupt {
         }
         let _pauses = self.wish.pauses.lock().unwrap_or_else(PoisonError::into_inner);
         self.wish.raised.notify_all();
+    }
+
+    /// Wishes to stop because a command asks for it, as kindly as a Ctrl-C.
+    pub fn ask(&self) {
+        if self.signal().is_none() {
+            self.wish.is_asked.store(true, Ordering::SeqCst);
+            self.raise(SIGINT);
+        }
+    }
+
+    /// Whether it was a command that asked first, and no signal.
+    pub fn is_asked(&self) -> bool {
+        self.wish.is_asked.load(Ordering::SeqCst)
     }
 
     /// Wishes to stop at once, as two Ctrl-C do.
@@ -155,6 +169,18 @@ mod tests {
         loop {
             interrupt.pause(Duration::from_secs(1));
         }
+    }
+
+    #[test]
+    fn a_command_that_asks_is_told_from_a_signal() {
+        let asked = Interrupt::none();
+        asked.ask();
+        asked.raise(SIGTERM);
+        assert_eq!((asked.signal(), asked.is_asked()), (Some(SIGINT), true));
+        let raised = Interrupt::none();
+        raised.raise(SIGTERM);
+        raised.ask();
+        assert_eq!((raised.signal(), raised.is_asked(), raised.is_urgent()), (Some(SIGTERM), false, false));
     }
 
     #[test]

@@ -104,6 +104,13 @@ impl Tool {
         Self::new("git", directory)
     }
 
+    /// A command of the user's, in their language and through their shell, outside of any git command.
+    pub fn shell(command: &str, directory: &Utf8Path) -> Self {
+        let mut tool = Self::new("sh", directory).args(["-c", command]);
+        tool.environment = LOCAL_GIT_VARIABLES.iter().map(|name| ((*name).into(), None)).collect();
+        tool
+    }
+
     /// The git program as the user would call it, talking to the user in the user's language.
     pub fn git_for_user(directory: &Utf8Path) -> Self {
         Self { environment: Vec::new(), ..Self::new("git", directory) }

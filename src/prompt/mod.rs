@@ -18,6 +18,8 @@ pub use context::{NAMES, PromptContext};
 pub use fence::fence;
 
 const BUILT_IN: &str = include_str!("../../templates/ralph-prompt.md");
+const PLAN: &str = include_str!("../../templates/ralph-plan.md");
+const SPEC: &str = include_str!("../../templates/ralph-spec.md");
 
 /// Where a project keeps its own template, from its root.
 pub const PROJECT_TEMPLATE: &str = ".specify/templates/ralph-prompt.md";
@@ -37,12 +39,39 @@ impl Template {
 
     /// The project's template, else the built-in one.
     pub fn find(root: &Utf8Path) -> Result<Self> {
-        let path = root.join(PROJECT_TEMPLATE);
-        match std::fs::read(&path) {
-            Ok(bytes) => Self::from_bytes(PROJECT_TEMPLATE, bytes),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::built_in()),
+        Ok(Self::read(root, PROJECT_TEMPLATE)?.unwrap_or_else(Self::built_in))
+    }
+
+    /// The template of a type of loop: the file that is named for it, from the root, else the project's own for that
+    /// type, else the built-in one; none where there is no such.
+    pub fn of_loop(root: &Utf8Path, loop_type: &str, named: Option<&str>) -> Result<Option<Self>> {
+        if let Some(path) = named {
+            let missing = || {
+                Refusal::new(format!("there is no template {}", root.join(path)))
+                    .hinted(format!("correct `template` in [loop.{loop_type}]; it is a path from {root}"))
+            };
+            return Ok(Some(Self::read(root, path)?.ok_or_else(missing)?));
+        }
+        if let Some(own) = Self::read(root, &format!(".specify/templates/ralph-{loop_type}.md"))? {
+            return Ok(Some(own));
+        }
+        let built_in = match loop_type {
+            "implement" => return Self::find(root).map(Some),
+            "plan" => PLAN,
+            "spec" => SPEC,
+            _ => return Ok(None),
+        };
+        let origin = format!("the built-in template for `{loop_type}`");
+        Ok(Some(Self { source: built_in.to_owned(), origin }))
+    }
+
+    fn read(root: &Utf8Path, path: &str) -> Result<Option<Self>> {
+        let file = root.join(path);
+        match std::fs::read(&file) {
+            Ok(bytes) => Self::from_bytes(path, bytes).map(Some),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => {
-                let refusal = Refusal::new(format!("read {path}: {error}"))
+                let refusal = Refusal::new(format!("read {file}: {error}"))
                     .hinted("mend or remove it; without it the built-in template is used");
                 Err(refusal.into())
             }
@@ -264,6 +293,36 @@ mod tests {
             assert!(prompt.contains(part), "{part}\n{prompt}");
         }
         assert!(!prompt.contains("\n\n\n"), "{prompt}");
+    }
+
+    #[test]
+    fn the_built_in_templates_of_artifacts_say_what_they_must() {
+        let root = Utf8Path::new("/nowhere");
+        for loop_type in ["plan", "spec"] {
+            let built_in = Template::of_loop(root, loop_type, None).unwrap().unwrap();
+            let artifact_path = format!("specs/001-login/{loop_type}.md");
+            let first = PromptContext { artifact_path: artifact_path.clone(), ..context() };
+            let prompt = built_in.render(&first).unwrap();
+            for part in
+                [artifact_path.as_str(), "\n   ```\n   cargo test\n   ```\n", "Codebase Patterns", "`Tried:`"]
+            {
+                assert!(prompt.contains(part), "{part}\n{prompt}");
+            }
+            assert!(!prompt.contains("Previous iterations") && !prompt.contains("\n\n\n"), "{prompt}");
+            let later = PromptContext {
+                progress: "## Iteration 2\n".to_owned(),
+                hints: vec!["use the cache".to_owned()],
+                ..first
+            };
+            let prompt = built_in.render(&later).unwrap();
+            for part in
+                ["Do NOT repeat", "do not let this list constrain you", "## Iteration 2", "- use the cache"]
+            {
+                assert!(prompt.contains(part), "{part}\n{prompt}");
+            }
+        }
+        assert_eq!(Template::of_loop(root, "implement", None).unwrap(), Some(Template::built_in()));
+        assert_eq!(Template::of_loop(root, "other", None).unwrap(), None);
     }
 
     /// An agent may print its prompt: that must neither claim that all is done nor report learnings.

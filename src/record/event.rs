@@ -16,6 +16,9 @@ pub enum Event {
         feature: String,
         agent: String,
         max_iterations: u32,
+        loop_type: String,
+        /// The file that the loop is about.
+        artifact: String,
         tasks: TaskCounts,
         is_resumed: bool,
     },
@@ -25,6 +28,9 @@ pub enum Event {
         task: Task,
         /// Which try of this task in this session, from 1.
         attempt: u32,
+        agent: String,
+        /// What the user wanted to be in its prompt.
+        hints: Vec<String>,
         started_at: Timestamp,
     },
     AgentEvent {
@@ -49,6 +55,10 @@ pub enum Event {
         #[serde(skip)]
         record: Box<Iteration>,
     },
+    /// The user wants it to pause.
+    Paused { session: SessionId },
+    /// The user lets it go on, or stops it.
+    Continued { session: SessionId },
     /// Nobody can work until then.
     Waiting {
         session: SessionId,

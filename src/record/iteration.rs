@@ -251,6 +251,7 @@ impl Iteration {
                 1 => format!("{task} done"),
                 _ => format!("{} done", self.closed.join(", ")),
             },
+            Outcome::Success if self.closed.is_empty() => format!("{task} done"),
             Outcome::Success => format!("{task} still open, {} done", self.closed.join(", ")),
             Outcome::Failure => format!("{task} failed ({})", self.cause()),
             Outcome::Skipped => format!("{task} skipped"),
@@ -286,7 +287,7 @@ impl Iteration {
 }
 
 /// Whether a record of an iteration counts as a run of the agent.
-pub(super) fn is_run(outcome: Outcome, class: Option<FailureClass>) -> bool {
+pub fn is_run(outcome: Outcome, class: Option<FailureClass>) -> bool {
     match outcome {
         Outcome::Success | Outcome::Failure => true,
         Outcome::Skipped => false,

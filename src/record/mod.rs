@@ -17,7 +17,7 @@ pub use event::{AgentEvent, Event};
 pub use ids::{ObjectId, SessionId};
 pub use iteration::{
     AgentRun, Claim, Claims, Durations, Exits, Iteration, LeftOut, RedactionCount, Tokens, ToolCall,
-    ToolKind, Validation, summary,
+    ToolKind, Validation, is_run, summary,
 };
 pub use iteration_name::{IterationName, SessionName, Which};
 pub use log_entry::{LogEntry, RecordKind};

@@ -47,6 +47,9 @@ pub struct Session {
     pub agent_version: Option<String>,
     /// Every effective setting.
     pub configuration: Value,
+    /// Hints of the user's that no prompt took.
+    #[serde(default)]
+    pub hints: Vec<String>,
     pub host: String,
     pub tool_version: String,
 }

@@ -1,20 +1,31 @@
 //! Takes secrets out of prompts, transcripts and outputs before they become objects.
 //!
-//! Works on bytes of any kind, in bounded memory. Whatever is no secret comes out as it went in.
+//! Works on bytes of any kind, in bounded memory. Whatever is no secret comes out as it went in, and what came out
+//! comes out the same when it is redacted again.
 
 mod assignment;
+mod class;
+mod custom;
+mod gate;
+mod header;
 mod private_key;
 mod reader;
 mod shape;
 mod url;
+mod view;
 
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use anyhow::{Context, Result, bail};
-use regex::bytes::{Regex, RegexBuilder};
+use anyhow::{Context, Result};
+use regex::bytes::Regex;
 
 pub use reader::RedactingReader;
+
+use class::{Class, is_word};
+use custom::Customs;
+use gate::{Gate, Window, window};
+use view::View;
 
 /// How often each rule hit.
 pub type Counts = BTreeMap<&'static str, u64>;
@@ -28,11 +39,11 @@ const BEHIND: usize = 256;
 /// How much is read before it is searched.
 const WINDOW: usize = 1024 * 1024;
 
-/// The rule of what the user asked to redact beyond the built-in rules.
-const CUSTOM: &str = "custom";
-
 /// A replacement begins with this. Text that holds it has been here before.
 const MARKER: &str = "[redacted:";
+
+/// The longest name of a rule, and more.
+const LONGEST_NAME: usize = 40;
 
 /// How often a text is looked at at most until it is settled.
 const LOOKS: usize = 8;
@@ -44,7 +55,7 @@ const LOOKS: usize = 8;
 /// longer than that may be cut.
 #[derive(Debug)]
 pub struct Redactor {
-    anchors: Regex,
+    gate: Gate,
     rules: Vec<Regex>,
     allow: Vec<Regex>,
 }
@@ -52,16 +63,15 @@ pub struct Redactor {
 impl Redactor {
     /// `rules` are regular expressions of further secrets, `allow` of texts that are none though a rule says so.
     pub fn new(rules: &[String], allow: &[String]) -> Result<Self> {
-        let literals: Vec<String> = anchors().map(regex::escape).collect();
         Ok(Self {
-            anchors: Regex::new(&literals.join("|")).context("compile the built-in redaction rules")?,
-            rules: compile("redaction.rules", rules)?,
-            allow: compile("redaction.allow", allow)?,
+            gate: Gate::new(windows()),
+            rules: custom::compile("redaction.rules", rules)?,
+            allow: custom::compile("redaction.allow", allow)?,
         })
     }
 
     /// As [`Redactor::redact_text`], until another look would change nothing: for what is compared with its own
-    /// redaction later. What a replacement leaves can, rarely, look like a secret itself.
+    /// redaction later. Only a user's own rule can find something in what a replacement leaves.
     pub fn settle(&self, text: &str) -> String {
         let mut settled = text.to_owned();
         for _ in 0..LOOKS {
@@ -112,91 +122,136 @@ impl Redactor {
             End::Final => bytes.len(),
             End::MoreToCome => bytes.len().saturating_sub(AHEAD),
         };
-        let mut custom: Vec<Option<Secret>> =
-            self.rules.iter().map(|rule| find_custom(rule, bytes, scan.at)).collect();
+        let mut customs = Customs::new(&self.rules);
+        // Secrets that begin some way behind the place where they showed themselves: others may stand between,
+        // and would be found there when the text is redacted again. The nearest one is the last.
+        let mut waiting: Vec<Secret> = Vec::new();
         scan.finish_tail(bytes);
-        let mut emitted = scan.at;
         while scan.tail.is_none() {
-            for (rule, found) in self.rules.iter().zip(&mut custom) {
-                if found.as_ref().is_some_and(|found| found.start < scan.at) {
-                    *found = find_custom(rule, bytes, scan.at);
+            let until = waiting.last().map_or(limit, |secret| secret.start);
+            let custom = customs.next(bytes, scan.at, (!waiting.is_empty()).then_some(until));
+            let custom = custom.filter(|found| found.start < until);
+            let before = custom.as_ref().map_or(until, |found| found.start);
+            let Some(start) =
+                self.gate.find(bytes, scan.at, before).or(custom.as_ref().map(|found| found.start))
+            else {
+                let Some(secret) = waiting.pop() else {
+                    scan.at = scan.at.max(limit);
+                    break;
+                };
+                scan.replace(bytes, &secret, sink)?;
+                continue;
+            };
+            if let Some(custom) = custom.filter(|found| found.start == start) {
+                if self.allows(&bytes[custom.start..custom.end]) {
+                    scan.at = custom.end;
+                } else {
+                    scan.replace(bytes, &custom, sink)?;
                 }
-            }
-            let first_custom = custom.iter().flatten().min_by_key(|found| found.start);
-            let anchor = self.anchors.find_at(bytes, scan.at).map(|found| found.start());
-            let start = anchor.into_iter().chain(first_custom.map(|found| found.start)).min();
-            let Some(start) = start.filter(|&start| start < limit) else {
-                scan.at = scan.at.max(limit);
-                break;
-            };
-            let from = scan.floor.max(start.saturating_sub(BEHIND));
-            let view = View { bytes: &bytes[from..bytes.len().min(start + AHEAD)], anchor: start - from };
-            if let Some(end) = view.marker_end() {
-                scan.at = from + end;
                 continue;
             }
-            let secret = first_custom
-                .filter(|custom| custom.start == start)
-                .cloned()
-                .or_else(|| view.examine().map(|secret| secret.shifted(from)));
-            let Some(secret) = secret else {
-                scan.at = start + 1;
-                continue;
-            };
-            scan.at = secret.end;
-            if self.allow.iter().any(|allow| allow.is_match(&bytes[secret.start..secret.end])) {
+            if let Some(end) = marker_end(bytes, start) {
+                scan.at = end;
+                scan.floor = end;
                 continue;
             }
-            sink(&bytes[emitted..secret.start])?;
-            sink(format!("{MARKER}{}]", secret.rule).as_bytes())?;
-            *scan.counts.entry(secret.rule).or_default() += 1;
-            scan.floor = secret.end;
-            if secret.end >= start + AHEAD {
-                // The rule saw no further, but the secret may go on.
-                scan.tail = secret.belongs;
-                scan.finish_tail(bytes);
-            }
-            emitted = scan.at;
+            let barrier = waiting.last().map_or(usize::MAX, |secret| secret.start);
+            let secret = self.examine(bytes, start, scan.floor, barrier);
+            scan.at = start + 1;
+            waiting.extend(secret.filter(|secret| !self.allows(&bytes[secret.start..secret.end])));
         }
-        sink(&bytes[emitted..scan.at])
+        // Some rules look back: what they may still take is not given away.
+        let done = match end {
+            End::Final => scan.at,
+            End::MoreToCome => scan.at.saturating_sub(BEHIND).max(scan.floor).min(scan.at),
+        };
+        if done > scan.given {
+            sink(&bytes[scan.given..done])?;
+            scan.given = done;
+        }
+        Ok(())
+    }
+
+    fn allows(&self, text: &[u8]) -> bool {
+        self.allow.iter().any(|allow| allow.is_match(text))
+    }
+
+    /// What the rules of the window at `start` say. Nothing in front of `floor` is seen, and nothing counts that
+    /// depends on bytes behind `barrier` or of an earlier replacement.
+    fn examine(&self, bytes: &[u8], start: usize, floor: usize, barrier: usize) -> Option<Secret> {
+        let from = floor.max(start.saturating_sub(BEHIND));
+        let to = bytes.len().min(start + AHEAD).min(barrier);
+        let view = View::new(&bytes[from..to], start - from);
+        let secret = self.gate.rules(bytes, start).find_map(|rule| rule.find(&view))?;
+        let reach = from + view.reach();
+        let meets_marker = || {
+            let seen = &bytes[start..to.min(reach + MARKER.len() + LONGEST_NAME)];
+            (0..seen.len()).any(|at| start + at < reach && marker_end(seen, at).is_some())
+        };
+        if reach > barrier || meets_marker() {
+            return None;
+        }
+        // At the edge of what the rule saw, the secret may go on.
+        let belongs = secret.belongs.filter(|_| from + secret.end >= start + AHEAD);
+        Some(Secret { start: from + secret.start, end: from + secret.end, belongs, ..secret })
     }
 }
 
-fn compile(key: &str, patterns: &[String]) -> Result<Vec<Regex>> {
-    patterns
-        .iter()
-        .map(|pattern| {
-            let regex = RegexBuilder::new(pattern)
-                .multi_line(true)
-                .build()
-                .with_context(|| format!("read `{pattern}` of {key}"))?;
-            if regex.is_match(b"") {
-                bail!("`{pattern}` of {key} matches an empty text\nhint: ask for at least one character");
-            }
-            Ok(regex)
-        })
-        .collect()
+/// The end of the replacement that begins at `at`, if one does.
+fn marker_end(bytes: &[u8], at: usize) -> Option<usize> {
+    let name = bytes[at..].strip_prefix(MARKER.as_bytes())?;
+    let length =
+        name.iter().take(LONGEST_NAME).take_while(|byte| byte.is_ascii_lowercase() || **byte == b'-');
+    let length = length.count();
+    (name.get(length) == Some(&b']')).then_some(at + MARKER.len() + length + 1)
 }
 
-fn find_custom(rule: &Regex, bytes: &[u8], at: usize) -> Option<Secret> {
-    let mut at = at;
-    while at <= bytes.len() {
-        let found = rule.find_at(bytes, at)?;
-        if !found.is_empty() {
-            return Some(Secret { rule: CUSTOM, start: found.start(), end: found.end(), belongs: None });
+/// What is to be asked where the gate stops.
+#[derive(Debug, Clone, Copy)]
+enum Rule {
+    Marker,
+    PrivateKey,
+    PrivateLines,
+    Address,
+    Signature,
+    WebToken,
+    Shape(&'static shape::Shape),
+    Inner(&'static shape::Inner),
+    Header(header::Header),
+    Name,
+}
+
+impl Rule {
+    fn find(self, view: &View<'_>) -> Option<Secret> {
+        match self {
+            Self::Marker => None,
+            Self::PrivateKey => private_key::find(view),
+            Self::PrivateLines => private_key::find_lines(view),
+            Self::Address => url::find(view),
+            Self::Signature => url::find_signature(view),
+            Self::WebToken => shape::find_web_token(view),
+            Self::Shape(shape) => shape::find(view, shape),
+            Self::Inner(inner) => shape::find_inner(view, inner),
+            Self::Header(header) => header::find(view, header),
+            Self::Name => assignment::find(view),
         }
-        at = found.end() + 1;
     }
-    None
 }
 
-/// Literals of which every secret that we know has one at its start or in front of it.
-fn anchors() -> impl Iterator<Item = &'static str> {
-    let single = [MARKER, private_key::ANCHOR, url::ANCHOR, shape::JWT];
-    single
-        .into_iter()
-        .chain(shape::SHAPES.iter().map(|shape| shape.prefix))
-        .chain(assignment::ANCHORS.iter().copied())
+/// Windows of which every secret that we know shows one.
+fn windows() -> impl Iterator<Item = (Window, Rule)> {
+    let single = [
+        (MARKER, Rule::Marker),
+        (private_key::BEGIN, Rule::PrivateKey),
+        (private_key::LINES, Rule::PrivateLines),
+    ];
+    let literals = single.into_iter().chain(url::SIGNATURES.map(|text| (text, Rule::Signature)));
+    literals
+        .map(|(text, rule)| (window(text, is_word), rule))
+        .chain(url::windows().map(|window| (window, Rule::Address)))
+        .chain(shape::windows())
+        .chain(header::windows())
+        .chain(assignment::windows())
 }
 
 /// Whether `bytes` are the last of their stream.
@@ -206,23 +261,14 @@ enum End {
     Final,
 }
 
-/// Tells which bytes go on with a secret.
-type Class = fn(u8) -> bool;
-
 /// A secret.
 #[derive(Debug, Clone)]
 struct Secret {
     rule: &'static str,
     start: usize,
     end: usize,
-    /// The bytes of which it consists, where it is of one kind to its end.
+    /// The bytes of which it consists, where it is of one kind and may go on.
     belongs: Option<Class>,
-}
-
-impl Secret {
-    fn shifted(self, by: usize) -> Self {
-        Self { start: self.start + by, end: self.end + by, ..self }
-    }
 }
 
 /// Where a scan stands.
@@ -230,6 +276,8 @@ impl Secret {
 struct Scan {
     /// The first byte that is not done.
     at: usize,
+    /// The first byte that was not handed on.
+    given: usize,
     /// The end of the last secret: no rule looks back into it, as it will not be there any more.
     floor: usize,
     /// Set within a secret that goes on.
@@ -238,66 +286,45 @@ struct Scan {
 }
 
 impl Scan {
+    /// Hands on what stands before `secret`, and what stands for it.
+    fn replace(
+        &mut self,
+        bytes: &[u8],
+        secret: &Secret,
+        sink: &mut impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        sink(&bytes[self.given..secret.start])?;
+        sink(format!("{MARKER}{}]", secret.rule).as_bytes())?;
+        *self.counts.entry(secret.rule).or_default() += 1;
+        self.tail = secret.belongs;
+        self.move_to(secret.end);
+        self.finish_tail(bytes);
+        Ok(())
+    }
+
     /// Goes over what is left of a long secret. It may go on behind `bytes`.
     fn finish_tail(&mut self, bytes: &[u8]) {
         let Some(belongs) = self.tail else { return };
-        self.at += run(&bytes[self.at..], belongs);
-        self.floor = self.at;
+        let rest = &bytes[self.at..];
+        let length = rest.iter().position(|&byte| !belongs(byte)).unwrap_or(rest.len());
+        self.move_to(self.at + length);
         if self.at < bytes.len() {
             self.tail = None;
         }
     }
-}
 
-/// The bytes around an anchor. No rule sees more, so that windows and whole texts come out the same.
-#[derive(Debug, Clone, Copy)]
-struct View<'a> {
-    bytes: &'a [u8],
-    anchor: usize,
-}
-
-impl View<'_> {
-    fn rest(&self) -> &[u8] {
-        &self.bytes[self.anchor..]
+    fn move_to(&mut self, at: usize) {
+        self.at = at;
+        self.given = at;
+        self.floor = at;
     }
 
-    /// The end of the replacement that begins here, if one does.
-    fn marker_end(&self) -> Option<usize> {
-        let name = self.rest().strip_prefix(MARKER.as_bytes())?;
-        let length = name.iter().position(|byte| !byte.is_ascii_lowercase() && *byte != b'-')?;
-        (name[length] == b']').then_some(self.anchor + MARKER.len() + length + 1)
+    /// The first `length` bytes are forgotten.
+    fn forget(&mut self, length: usize) {
+        self.at -= length;
+        self.given -= length;
+        self.floor = self.floor.saturating_sub(length);
     }
-
-    fn examine(&self) -> Option<Secret> {
-        private_key::find(self)
-            .or_else(|| url::find(self))
-            .or_else(|| shape::find(self))
-            .or_else(|| assignment::find(self))
-    }
-
-    /// Whether no word goes on across the anchor. Escapes as in JSON and URLs are no part of a word.
-    fn is_word_start(&self) -> bool {
-        let is_hex = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
-        match &self.bytes[..self.anchor] {
-            [] | [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f'] => true,
-            [.., b'\\', b'u', a, b, c, d] if is_hex(&[*a, *b, *c, *d]) => true,
-            [.., b'%', a, b] if is_hex(&[*a, *b]) => true,
-            [.., last] => !is_word(*last),
-        }
-    }
-}
-
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
-}
-
-/// Length of the longest beginning of `bytes` that consists of `class`.
-fn run(bytes: &[u8], class: Class) -> usize {
-    bytes.iter().position(|&byte| !class(byte)).unwrap_or(bytes.len())
-}
-
-fn contains(bytes: &[u8], needle: &[u8]) -> bool {
-    bytes.windows(needle.len()).any(|window| window == needle)
 }
 
 #[cfg(test)]

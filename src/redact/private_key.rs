@@ -1,9 +1,16 @@
 //! Private key blocks, on many lines or with their line ends escaped.
 
-use super::{Secret, View, contains, run};
+use super::Secret;
+use super::class::{base64, digit};
+use super::view::View;
 
-pub(super) const ANCHOR: &str = "-----BEGIN";
+/// How a block begins, behind the dashes.
+pub(super) const BEGIN: &str = "-BEGIN ";
 
+/// How the part of a key file of `PuTTY` begins that is secret.
+pub(super) const LINES: &str = "Private-Lines: ";
+
+const RULE: &str = "private-key";
 const DASHES: &[u8] = b"-----";
 const LONGEST_LABEL: usize = 64;
 
@@ -14,65 +21,78 @@ const LINE: usize = 40;
 const ENDED_LINE: usize = 16;
 
 pub(super) fn find(view: &View<'_>) -> Option<Secret> {
-    let label = view.rest().strip_prefix(ANCHOR.as_bytes())?;
-    let length = run(&label[..label.len().min(LONGEST_LABEL)], is_label);
-    let body = label[length..].strip_prefix(DASHES)?;
-    if !contains(&label[..length], b"PRIVATE KEY") {
+    if !view.has(view.anchor, BEGIN.as_bytes()) || !view.before(view.anchor).ends_with(b"----") {
         return None;
     }
-    let start = view.anchor;
-    let body_start = view.bytes.len() - body.len();
-    let next = body.windows(DASHES.len()).position(|window| window == DASHES).unwrap_or(body.len());
-    let end = match end_line(&body[next..]) {
-        Some(end_line) if has_key(&body[..next]) => body_start + next + end_line,
-        _ => body_start + bare_key(&body[..next])?,
+    let start = view.anchor - 4;
+    let label = view.anchor + BEGIN.len();
+    let label_end = view.run_most(label, LONGEST_LABEL, is_label);
+    let is_private = view.text(label, label_end).windows(11).any(|part| part == b"PRIVATE KEY");
+    if !is_private || !view.has(label_end, DASHES) {
+        return None;
+    }
+    let body = label_end + DASHES.len();
+    let next = view.find(body, DASHES);
+    let end = match end_line(view, next) {
+        Some(end) if has_key(view.text(body, next)) => end,
+        _ => bare_key(view, body)?,
     };
-    Some(Secret { rule: "private-key", start, end, belongs: None })
+    Some(Secret { rule: RULE, start, end, belongs: None })
 }
 
-/// Length of the line that ends a block.
-fn end_line(bytes: &[u8]) -> Option<usize> {
-    let label = bytes.strip_prefix(b"-----END")?;
-    let length = run(&label[..label.len().min(LONGEST_LABEL)], is_label);
-    label[length..].starts_with(DASHES).then_some(b"-----END".len() + length + DASHES.len())
+pub(super) fn find_lines(view: &View<'_>) -> Option<Secret> {
+    let start = view.anchor;
+    if !view.has(start, LINES.as_bytes()) {
+        return None;
+    }
+    let number_end = view.run_most(start + LINES.len(), 4, digit);
+    let end = bare_key(view, number_end)?;
+    Some(Secret { rule: RULE, start: number_end, end, belongs: None })
+}
+
+/// The end of the line that ends a block.
+fn end_line(view: &View<'_>, at: usize) -> Option<usize> {
+    const END: &[u8] = b"-----END";
+    if !view.has(at, END) {
+        return None;
+    }
+    let label_end = view.run_most(at + END.len(), LONGEST_LABEL, is_label);
+    view.has(label_end, DASHES).then_some(label_end + DASHES.len())
 }
 
 fn is_label(byte: u8) -> bool {
     byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' '
 }
 
-fn is_base64(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"+/=".contains(&byte)
-}
-
 /// Whether there is a key in it at all; source code speaks of blocks without having one.
 fn has_key(body: &[u8]) -> bool {
-    body.split(|&byte| !is_base64(byte)).any(|line| line.len() >= ENDED_LINE)
+    body.split(|&byte| !base64(byte)).any(|line| line.len() >= ENDED_LINE)
 }
 
-/// Length of a key whose end is missing: lines of base64 and what stands between them.
-fn bare_key(body: &[u8]) -> Option<usize> {
+/// The end of a key that has no line to end it: lines of base64 and what stands between them.
+fn bare_key(view: &View<'_>, from: usize) -> Option<usize> {
     let mut end = None;
-    let mut at = 0;
+    let mut at = from;
     loop {
-        at += between_lines(&body[at..]);
-        let line = run(&body[at..], is_base64);
-        if line < LINE {
-            return end;
+        let line = between_lines(view, at);
+        at = view.run(line, base64);
+        if at - line < LINE {
+            // The last line is a short one. Behind others it is no word of what follows.
+            let is_last = end.is_some() && at - line >= 2 && view.text(line, at).ends_with(b"=");
+            return if is_last { Some(at) } else { end };
         }
-        at += line;
         end = Some(at);
     }
 }
 
-/// Length of white space, with line ends escaped or not.
-fn between_lines(bytes: &[u8]) -> usize {
-    let mut at = 0;
+/// The end of white space, with line ends escaped or not.
+fn between_lines(view: &View<'_>, from: usize) -> usize {
+    let mut at = from;
     loop {
-        at += run(&bytes[at..], |byte| byte.is_ascii_whitespace());
-        let backslashes = run(&bytes[at..], |byte| byte == b'\\');
-        match bytes.get(at + backslashes) {
-            Some(b'n' | b'r') if backslashes > 0 => at += backslashes + 1,
+        at = view.run(at, |byte| byte.is_ascii_whitespace());
+        let escape = view.run(at, |byte| byte == b'\\');
+        match view.byte(escape) {
+            Some(b'n' | b'r' | b't') if escape > at => at = escape + 1,
             _ => return at,
         }
     }

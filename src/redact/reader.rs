@@ -28,8 +28,7 @@ impl<R: Read> Windows<R> {
         }
         let done = scan.at.saturating_sub(BEHIND);
         self.bytes.drain(..done);
-        scan.at -= done;
-        scan.floor = scan.floor.saturating_sub(done);
+        scan.forget(done);
 
         // Grows with what is there: most of what is redacted is far smaller than a window.
         let missing = WINDOW + AHEAD + BEHIND - self.bytes.len();

@@ -1,115 +1,157 @@
-//! Keys and tokens that are known by their beginning.
+//! Keys and tokens that are known by how they look.
 
-use super::{Class, Secret, View, is_word, run};
+mod issuers;
+
+use super::class::{Class, dotted, is_word};
+use super::gate::{Place, Window, window};
+use super::view::View;
+use super::{Rule, Secret};
+
+use issuers::{INNERS, SHAPES};
 
 /// What the keys of one issuer look like.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     rule: &'static str,
-    pub(super) prefix: &'static str,
+    prefix: &'static str,
     /// What follows the prefix.
     body: Class,
-    at_least: usize,
+    least: usize,
+    most: usize,
     check: fn(&[u8]) -> bool,
+    /// Set where the prefix is no part of the secret: of an address the host stays.
+    keeps_prefix: bool,
+    /// Where in the prefix the gate looks: where letters follow each other that are rare in words.
+    shown_at: usize,
 }
 
-const fn shape(rule: &'static str, prefix: &'static str, body: Class, at_least: usize) -> Shape {
-    Shape { rule, prefix, body, at_least, check: anything }
+/// A key of two parts with something between them by which it is known.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Inner {
+    rule: &'static str,
+    before: Part,
+    mark: &'static str,
+    after: Part,
 }
 
-const fn checked(shape: Shape, check: fn(&[u8]) -> bool) -> Shape {
-    Shape { check, ..shape }
+/// Of what, and how much of it: at least, and at most.
+type Part = (Class, usize, usize);
+
+const fn shape(rule: &'static str, prefix: &'static str, body: Class, least: usize) -> Shape {
+    Shape { rule, prefix, body, least, most: usize::MAX, check: anything, keeps_prefix: false, shown_at: 0 }
+}
+
+const fn exact(rule: &'static str, prefix: &'static str, body: Class, length: usize) -> Shape {
+    shape(rule, prefix, body, length).most(length)
+}
+
+const fn around(rule: &'static str, before: Part, mark: &'static str, after: Part) -> Inner {
+    Inner { rule, before, mark, after }
+}
+
+impl Shape {
+    const fn most(self, most: usize) -> Self {
+        Self { most, ..self }
+    }
+
+    const fn check(self, check: fn(&[u8]) -> bool) -> Self {
+        Self { check, ..self }
+    }
+
+    const fn random(self) -> Self {
+        self.check(is_random)
+    }
+
+    const fn shown_at(self, shown_at: usize) -> Self {
+        Self { shown_at, ..self }
+    }
+
+    const fn keep_prefix(self) -> Self {
+        Self { keeps_prefix: true, ..self }
+    }
 }
 
 /// How much of a token is looked at to judge it, so that a text of nothing but prefixes takes no longer than others.
 const JUDGED: usize = 256;
 
-/// Longer prefixes stand before those that they begin with.
-pub(super) const SHAPES: &[Shape] = &[
-    checked(shape("aws-access-key", "AKIA", upper, 16), |body| body.len() == 16),
-    checked(shape("aws-access-key", "ASIA", upper, 16), |body| body.len() == 16),
-    shape("github-token", "ghp_", is_word, 20),
-    shape("github-token", "gho_", is_word, 20),
-    shape("github-token", "ghu_", is_word, 20),
-    shape("github-token", "ghs_", is_word, 20),
-    shape("github-token", "ghr_", is_word, 20),
-    shape("github-token", "github_pat_", is_word, 20),
-    shape("gitlab-token", "glpat-", dashed, 16),
-    shape("slack-token", "xoxa-", dashed, 10),
-    shape("slack-token", "xoxb-", dashed, 10),
-    shape("slack-token", "xoxe-", dashed, 10),
-    shape("slack-token", "xoxp-", dashed, 10),
-    shape("slack-token", "xoxr-", dashed, 10),
-    shape("slack-token", "xoxs-", dashed, 10),
-    shape("slack-token", "xapp-", dashed, 20),
-    shape("slack-webhook", "hooks.slack.com/services/", slashed, 20),
-    shape("stripe-key", "sk_live_", is_word, 16),
-    shape("stripe-key", "rk_live_", is_word, 16),
-    shape("anthropic-key", "sk-ant-", dashed, 16),
-    checked(shape("openai-key", "sk-", dashed, 20), is_random),
-    shape("google-key", "AIza", dashed, 30),
-    shape("google-secret", "GOCSPX-", dashed, 20),
-    shape("npm-token", "npm_", alphanumeric, 30),
-    shape("pypi-token", "pypi-AgEI", dashed, 20),
-    shape("hugging-face-token", "hf_", alphanumeric, 30),
-    checked(shape("sendgrid-key", "SG.", dotted, 40), |body| body.contains(&b'.')),
-    checked(shape("twilio-key", "SK", hexadecimal, 32), |body| body.len() == 32),
-    shape("digitalocean-token", "dop_v1_", hexadecimal, 40),
-    shape("digitalocean-token", "doo_v1_", hexadecimal, 40),
-    shape("digitalocean-token", "dor_v1_", hexadecimal, 40),
-];
-
 /// How a JSON object begins in base64, and with it a JSON web token.
-pub(super) const JWT: &str = "eyJ";
+const JWT: &str = "eyJ";
 
-pub(super) fn find(view: &View<'_>) -> Option<Secret> {
-    let rest = view.rest();
-    if rest.starts_with(JWT.as_bytes()) {
-        return find_jwt(view);
+/// Where the gate is to stop for keys.
+pub(super) fn windows() -> impl Iterator<Item = (Window, Rule)> {
+    let shapes = SHAPES.iter().map(|shape| {
+        let shown = &shape.prefix[shape.shown_at..];
+        (window(shown, shape.body), Rule::Shape(shape))
+    });
+    let inners = INNERS.iter().map(|inner| {
+        let mark = window(inner.mark, inner.after.0);
+        ([Place::Of(inner.before.0), mark[0], mark[1], mark[2]], Rule::Inner(inner))
+    });
+    shapes.chain(inners).chain([(window(JWT, dotted), Rule::WebToken)])
+}
+
+pub(super) fn find(view: &View<'_>, shape: &Shape) -> Option<Secret> {
+    let (in_front, shown) = shape.prefix.as_bytes().split_at(shape.shown_at);
+    if !view.has(view.anchor, shown) || !view.before(view.anchor).ends_with(in_front) {
+        return None;
     }
-    SHAPES.iter().find_map(|shape| {
-        let body = rest.strip_prefix(shape.prefix.as_bytes())?;
-        let judged = &body[..run(&body[..body.len().min(JUDGED)], shape.body)];
-        if judged.len() < shape.at_least || !view.is_word_start() || !(shape.check)(judged) {
-            return None;
-        }
-        let end = view.anchor + shape.prefix.len() + judged.len() + run(&body[judged.len()..], shape.body);
-        if view.bytes.get(end).is_some_and(|&next| is_word(next)) {
-            return None;
-        }
-        // Of an address the host stays.
-        let kept = if shape.rule == "slack-webhook" { shape.prefix.len() } else { 0 };
-        Some(Secret { rule: shape.rule, start: view.anchor + kept, end, belongs: Some(shape.body) })
-    })
+    let start = view.anchor - in_front.len();
+    if !view.is_word_start(start) {
+        return None;
+    }
+    let body = start + shape.prefix.len();
+    let judged = view.run_most(body, JUDGED, shape.body);
+    let length = judged - body;
+    if length < shape.least || length > shape.most || !(shape.check)(view.text(body, judged)) {
+        return None;
+    }
+    let end = view.run(judged, shape.body);
+    if view.byte(end).is_some_and(is_word) {
+        return None;
+    }
+    let start = if shape.keeps_prefix { body } else { start };
+    Some(Secret { rule: shape.rule, start, end, belongs: Some(shape.body) })
+}
+
+pub(super) fn find_inner(view: &View<'_>, inner: &Inner) -> Option<Secret> {
+    let mark = view.anchor + 1;
+    if !view.has(mark, inner.mark.as_bytes()) {
+        return None;
+    }
+    let within = |length: usize, part: Part| (part.1..=part.2).contains(&length);
+    let before = view.before(mark);
+    let start =
+        mark - before.iter().rev().take(JUDGED / 2).take_while(|&&byte| (inner.before.0)(byte)).count();
+    let body = mark + inner.mark.len();
+    let end = view.run_most(body, JUDGED, inner.after.0);
+    let is_key = within(mark - start, inner.before)
+        && within(end - body, inner.after)
+        && view.is_word_start(start)
+        && !view.byte(end).is_some_and(is_word);
+    is_key.then_some(Secret { rule: inner.rule, start, end, belongs: None })
+}
+
+/// Three parts of base64 with dots between them, the first of which is a JSON object.
+pub(super) fn find_web_token(view: &View<'_>) -> Option<Secret> {
+    let start = view.anchor;
+    let is_start = view.has(start, JWT.as_bytes())
+        && view.is_word_start(start)
+        && !view.before(start).last().is_some_and(|last| b".-".contains(last));
+    if !is_start {
+        return None;
+    }
+    let end = view.run(start, dotted);
+    let mut parts = view.text(start, end).split(|&byte| byte == b'.');
+    let mut is_long = |length| parts.next().is_some_and(|part| part.len() >= length);
+    let is_token = is_long(10) && is_long(4) && is_long(4);
+    is_token.then_some(Secret { rule: "jwt", start, end, belongs: Some(dotted) })
 }
 
 /// Whether `text` begins with a key or token of a known shape.
 pub(super) fn is_known(text: &[u8]) -> bool {
-    find(&View { bytes: text, anchor: 0 }).is_some()
-}
-
-fn upper(byte: u8) -> bool {
-    byte.is_ascii_uppercase() || byte.is_ascii_digit()
-}
-
-fn alphanumeric(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-}
-
-fn hexadecimal(byte: u8) -> bool {
-    byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)
-}
-
-fn dashed(byte: u8) -> bool {
-    is_word(byte) || byte == b'-'
-}
-
-fn dotted(byte: u8) -> bool {
-    dashed(byte) || byte == b'.'
-}
-
-fn slashed(byte: u8) -> bool {
-    is_word(byte) || byte == b'/'
+    SHAPES
+        .iter()
+        .any(|shape| shape.shown_at < text.len() && find(&View::new(text, shape.shown_at), shape).is_some())
 }
 
 fn anything(_body: &[u8]) -> bool {
@@ -122,18 +164,16 @@ fn is_random(body: &[u8]) -> bool {
         && body.split(|byte| !byte.is_ascii_alphanumeric()).any(|part| part.len() >= 12)
 }
 
-/// Three parts of base64 with dots between them, the first of which is a JSON object.
-fn find_jwt(view: &View<'_>) -> Option<Secret> {
-    if !view.is_word_start() || view.bytes[..view.anchor].last().is_some_and(|&last| b".-".contains(&last)) {
-        return None;
-    }
-    let token = &view.rest()[..run(view.rest(), dotted)];
-    let mut parts = token.split(|&byte| byte == b'.');
-    let mut is_long = |length| parts.next().is_some_and(|part| part.len() >= length);
-    (is_long(10) && is_long(4) && is_long(4)).then_some(Secret {
-        rule: "jwt",
-        start: view.anchor,
-        end: view.anchor + token.len(),
-        belongs: Some(dotted),
-    })
+/// A secret of each shape, by its rule.
+#[cfg(test)]
+pub(super) fn samples() -> Vec<(&'static str, String)> {
+    let sample = |shape: &Shape| {
+        let letters = "a8Kd03Lx9Qw7Zr5Tn2Vb6Mc1Yf4Hg0Js3P1e".chars().cycle();
+        let all: String = letters.filter(|letter| (shape.body)(*letter as u8)).take(shape.least).collect();
+        let uuid = "123e4567-e89b-12d3-a456-426614174000".to_owned();
+        let dotted = format!("{}.{all}", &all[..20.min(all.len())]);
+        let body = [all, uuid, dotted].into_iter().find(|body| (shape.check)(body.as_bytes())).unwrap();
+        (shape.rule, format!("{}{body}", shape.prefix))
+    };
+    SHAPES.iter().filter(|shape| !shape.keeps_prefix).map(sample).collect()
 }

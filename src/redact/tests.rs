@@ -1,3 +1,5 @@
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -34,8 +36,9 @@ fn secrets() -> Vec<(&'static str, String)> {
     ]
 }
 
-fn redactor() -> Redactor {
-    Redactor::new(&[], &[]).unwrap()
+fn redactor() -> &'static Redactor {
+    static REDACTOR: LazyLock<Redactor> = LazyLock::new(|| Redactor::new(&[], &[]).unwrap());
+    &REDACTOR
 }
 
 fn redact(text: &str) -> String {
@@ -63,6 +66,106 @@ fn every_known_shape_is_found_wherever_it_stands() {
         ] {
             case(&format!("{before}{secret}{after}"), &format!("{before}[redacted:{rule}]{after}"));
         }
+    }
+}
+
+#[test]
+fn every_shape_of_every_issuer_is_found() {
+    for (rule, secret) in shape::samples() {
+        for (before, after) in
+            [("", ""), ("see: ", "\n"), ("\"", "\","), (r"\n", r"\n"), ("\u{1b}[1m", "\u{1b}[0m")]
+        {
+            let found = redact(&format!("{before}{secret}{after}"));
+            assert_eq!(found, format!("{before}[redacted:{rule}]{after}"), "{secret}");
+        }
+        // Found wherever in its blocks the gate meets it.
+        for offset in 0..70 {
+            let before = "a b ".repeat(20)[..offset].trim_end_matches(char::is_alphanumeric).to_owned();
+            let found = redact(&format!("{before}{secret} {}", "c d ".repeat(20)));
+            assert!(found.starts_with(&format!("{before}[redacted:{rule}] ")), "{secret}: {found}");
+        }
+    }
+}
+
+#[test]
+fn keys_that_are_known_by_their_midst_are_found() {
+    let letters = |length: usize| "aB3dE5gH7jK9mN1pQ2".chars().cycle().take(length).collect::<String>();
+    let hex = |length: usize| "0a1b2c3d4e5f6789".chars().cycle().take(length).collect::<String>();
+    for (rule, secret) in [
+        ("telegram-token", format!("110201543:AA{}", letters(33))),
+        ("mailchimp-key", format!("{}-us12", hex(32))),
+        ("terraform-token", format!("{}.atlasv1.{}", letters(14), letters(67))),
+        ("azure-secret", format!("abc8Q~{}", letters(34))),
+        ("azure-key", format!("{}JQQJ99{}", letters(52), letters(26))),
+        ("firebase-key", format!("AAAA{}:APA91b{}", letters(7), letters(134))),
+    ] {
+        case(&secret, &format!("[redacted:{rule}]"));
+        case(&format!("see \"{secret}\""), &format!("see \"[redacted:{rule}]\""));
+    }
+}
+
+#[test]
+fn headers_command_lines_and_queries_lose_their_credentials() {
+    let key = "aB3dE5gH7jK9mN1pQ2";
+    for (text, expected) in [
+        ("Cookie: theme=dark; sid=KEYKEY; x=1", "Cookie: theme=dark; sid=[redacted:cookie]; x=1"),
+        ("\"set-cookie: sid=KEY; Path=/\"", "\"set-cookie: sid=[redacted:cookie]; Path=/\""),
+        ("{\"cookie\": \"sid=KEY\"}", "{\"cookie\": \"sid=[redacted:cookie]\"}"),
+        ("curl -u me:hunter2 https://x", "curl -u me:[redacted:password] https://x"),
+        ("curl --user 'me:hunter 2' https://x", "curl --user 'me:[redacted:password]' https://x"),
+        ("Basic dXNlcjpwYXNzd29yZA==", "Basic [redacted:authorization]"),
+        ("https://x/y?sv=1&sig=KEY%3D&z", "https://x/y?sv=1&sig=[redacted:url-signature]&z"),
+        ("https://x?X-Amz-Signature=KEYKEY\"", "https://x?X-Amz-Signature=[redacted:url-signature]\""),
+        ("https://KEYKEY@host/x", "https://[redacted:url-password]@host/x"),
+        (r"https:\/\/me:hunter2@host\/x", r"https:\/\/me:[redacted:url-password]@host\/x"),
+        ("machine host login me password hunter2x", "machine host login me password [redacted:password]"),
+        ("<password>hunter2</password>", "<password>[redacted:password]</password>"),
+        (
+            "<add key=\"Password\" value=\"hunter2\" />",
+            "<add key=\"Password\" value=\"[redacted:password]\" />",
+        ),
+        (r#"{"name":"API_TOKEN","value":"abc123def"}"#, r#"{"name":"API_TOKEN","value":"[redacted:token]"}"#),
+        ("- name: DB_PASSWORD\n  value: hunter2", "- name: DB_PASSWORD\n  value: [redacted:password]"),
+        (r"token\u003dabc123def456\u0026x=1", r"token\u003d[redacted:token]\u0026x=1"),
+        ("?api_key%3Dabc123def456&x", "?api_key%3D[redacted:secret]&x"),
+        ("password: \u{1b}[32mhunter2\u{1b}[0m", "password: \u{1b}[32m[redacted:password]\u{1b}[0m"),
+        (r#""secret": "wJalr\/K7MDENG""#, r#""secret": "[redacted:secret]""#),
+        ("\"auth\": \"dXNlcjpwYXNzd29yZA==\"", "\"auth\": \"[redacted:secret]\""),
+        ("API key: KEYKEY", "API key: [redacted:token]"),
+        ("ENCRYPTION_KEY=KEY", "ENCRYPTION_KEY=[redacted:token]"),
+        ("SOME_KEY=KEYKEY", "SOME_KEY=[redacted:secret]"),
+        ("DB_PASS=hunter2", "DB_PASS=[redacted:password]"),
+        ("MYSQL_PWD=hunter2", "MYSQL_PWD=[redacted:password]"),
+        ("SECRET_KEY_BASE=KEY", "SECRET_KEY_BASE=[redacted:token]"),
+        ("API_TOKEN_2=KEY", "API_TOKEN_2=[redacted:token]"),
+    ] {
+        case(
+            &text
+                .replace("KEY%", &format!("{key}{key}%"))
+                .replace("KEYKEY", &key.repeat(2))
+                .replace("=KEY", &format!("={key}")),
+            expected,
+        );
+    }
+    for same in [
+        "Cookie: theme=dark; lang=en-GB",
+        "curl -u 1000:1000 x",
+        "docker run -u me:hunter2 x",
+        "sort -u a:bcdef",
+        "Basic authentication is not enough",
+        "git log --signature=sha256",
+        "\"auth\": \"oauth-personal\"",
+        "PASS: test_four_2",
+        "# pass 12345678",
+        "PWD=/home/me/project2",
+        "\"key\": \"sidebar.item.three\"",
+        "cache_key=aB3dE5gH7jK9mN1pQ2aB3dE5gH7jK9mN1pQ2",
+        "\"key\": \"123e4567-e89b-12d3-a456-426614174000\"",
+        "key = 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "primary key: yes",
+        "<token>x</token>",
+    ] {
+        case(same, same);
     }
 }
 

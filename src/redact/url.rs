@@ -1,40 +1,50 @@
-//! Passwords in addresses: `scheme://user:password@host`.
+//! Credentials in addresses: `scheme://user:password@host`, and signatures in their queries.
 
-use super::{MARKER, Secret, View, assignment, contains, run, shape};
+use super::class::{encoded, is_word};
+use super::gate::{Place, Window};
+use super::view::View;
+use super::{Secret, assignment, shape};
 
-pub(super) const ANCHOR: &str = "://";
+/// How an address goes on behind its scheme, and the same as some programs write it in JSON.
+const MARKS: [&[u8]; 2] = [b"://", b":\\/\\/"];
 
 /// Longer than any user or password that a person would put into an address.
 const LONGEST: usize = 1024;
 
+/// What is said of a user that is a token, as some services take it: so long at least.
+const TOKEN: usize = 20;
+
+pub(super) fn windows() -> [Window; 2] {
+    let scheme = Place::Of(|byte| byte.is_ascii_alphanumeric());
+    MARKS.map(|mark| [scheme, Place::Byte(mark[0]), Place::Byte(mark[1]), Place::Byte(mark[2])])
+}
+
 pub(super) fn find(view: &View<'_>) -> Option<Secret> {
-    let before = view.bytes[..view.anchor].last()?;
-    let rest = view.rest().strip_prefix(ANCHOR.as_bytes())?;
-    if !before.is_ascii_alphanumeric() {
-        return None;
-    }
-    let length = run(&rest[..rest.len().min(LONGEST)], is_credential);
-    if rest.get(length) != Some(&b'@') {
-        return None;
-    }
+    let mark = view.anchor + 1;
+    let start = mark + MARKS.iter().find(|text| view.has(mark, text))?.len();
     // A password may hold an `@` that should have been escaped: the last one before the path counts.
-    let mut length = length;
-    while let Some(more) = rest.get(length + 1..rest.len().min(LONGEST)) {
-        let next = run(more, is_credential);
-        if more.get(next) != Some(&b'@') {
+    let mut end = None;
+    let mut at = start;
+    while at - start < LONGEST {
+        let next = view.run_most(at, LONGEST, is_credential);
+        if view.byte(next) != Some(b'@') {
             break;
         }
-        length += 1 + next;
+        end = Some(next);
+        at = next + 1;
     }
-    let credentials = &rest[..length];
-    let colon = credentials.iter().position(|&byte| byte == b':')?;
+    let end = end?;
+    let credentials = view.text(start, end);
+    let Some(colon) = credentials.iter().position(|&byte| byte == b':') else {
+        let is_token = credentials.len() >= TOKEN && assignment::is_random(credentials);
+        return is_token.then_some(Secret { rule: "url-password", start, end, belongs: None });
+    };
     let (user, password) = (&credentials[..colon], &credentials[colon + 1..]);
-    if password.is_empty() || contains(credentials, MARKER.as_bytes()) || assignment::is_placeholder(password)
-    {
-        return None;
+    if password.is_empty() || assignment::is_placeholder(password) {
+        // `https://token:@host`
+        let is_token = user.len() >= TOKEN && assignment::is_random(user);
+        return is_token.then_some(Secret { rule: "url-password", start, end: start + colon, belongs: None });
     }
-    let start = view.anchor + ANCHOR.len();
-    let end = start + length;
     // Some services take a token for the user's name.
     let start = if shape::is_known(user) || user.len() > 64 { start } else { start + colon + 1 };
     Some(Secret { rule: "url-password", start, end, belongs: None })
@@ -42,4 +52,23 @@ pub(super) fn find(view: &View<'_>) -> Option<Secret> {
 
 fn is_credential(byte: u8) -> bool {
     !byte.is_ascii_whitespace() && !byte.is_ascii_control() && !b"/@\"'`<>\\?#|".contains(&byte)
+}
+
+/// The ends of the names of signatures.
+pub(super) const SIGNATURES: [&str; 2] = ["sig=", "ignature="];
+
+/// What makes an address a key: `?sig=`, `&X-Amz-Signature=`.
+pub(super) fn find_signature(view: &View<'_>) -> Option<Secret> {
+    let anchor = view.anchor;
+    let text = SIGNATURES.iter().find(|text| view.has(anchor, text.as_bytes()))?;
+    let before = view.before(anchor);
+    let name = before.iter().rev().take(24).take_while(|&&byte| is_word(byte) || byte == b'-').count();
+    let is_query =
+        matches!(&before[..before.len() - name], [.., b'?' | b'&'] | [.., b'u', b'0', b'0', b'2', b'6'])
+            || before.ends_with(b"u0026")
+            || before.ends_with(b"&amp;");
+    let start = anchor + text.len();
+    let end = view.run_most(start, LONGEST, encoded);
+    let is_secret = is_query && end - start >= TOKEN && assignment::is_random(view.text(start, end));
+    is_secret.then_some(Secret { rule: "url-signature", start, end, belongs: None })
 }

@@ -16,6 +16,7 @@ use crate::worktree::WorkTree;
 
 use super::recorder::{self, Recorder};
 use super::roster::Roster;
+use super::steering::{Hints, Lookout};
 use super::{Plan, Running, Snapshots, Untick, add_totals, iterate, remember};
 
 impl<'a> Running<'a> {
@@ -48,9 +49,9 @@ impl<'a> Running<'a> {
         })?;
         let mut session = new_session(&plan, &id, tasks, started_at)?;
         let mut history = History::default();
-        let mut next = 1;
+        let mut taken_up = TakenUp { next: 1, hints: Hints::default() };
         if let Some(log) = &earlier {
-            next = take_up(&mut plan, log, &mut session, &mut history)?;
+            taken_up = take_up(&mut plan, log, &mut session, &mut history)?;
         }
         let redactor = Redactor::new(&plan.redaction_rules, &plan.redaction_allow)?;
         let session = recorder::redacted(&redactor, &session)?;
@@ -67,10 +68,13 @@ impl<'a> Running<'a> {
             feature: session.feature.clone(),
             agent: session.agent.clone(),
             max_iterations: session.max_iterations,
+            loop_type: session.loop_type.clone(),
+            artifact: session.artifact.path.clone(),
             tasks: tasks.counts(),
             is_resumed: earlier.is_some(),
         });
         let started = plan.clock.stopwatch();
+        let lookout = Lookout::start(control.clone(), plan.interrupt.clone());
         Ok(Self {
             roster: Roster::new(plan.agents.len(), plan.limits.max_wait),
             versions: BTreeMap::new(),
@@ -80,11 +84,13 @@ impl<'a> Running<'a> {
             lock,
             spool,
             history,
-            next,
+            next: taken_up.next,
             say,
             is_promised: false,
             started,
             current: 0,
+            hints: taken_up.hints,
+            _lookout: lookout,
             control,
         })
     }
@@ -97,7 +103,7 @@ fn new_session(plan: &Plan<'_>, id: &SessionId, tasks: &TaskList, started_at: Ti
         id: id.clone(),
         feature: plan.feature.path.clone(),
         branch: plan.store.branch()?,
-        loop_type: "implement".to_owned(),
+        loop_type: plan.job.loop_type.clone(),
         started_at,
         ended_at: None,
         status: Status::Running,
@@ -111,42 +117,47 @@ fn new_session(plan: &Plan<'_>, id: &SessionId, tasks: &TaskList, started_at: Ti
         duration_ms: Durations::default(),
         tokens: Tokens::default(),
         cost_usd: None,
-        artifact: Artifact {
-            path: work_tree.relative(&plan.feature.tasks_path),
-            status: ArtifactStatus::Draft,
-        },
+        artifact: Artifact { path: work_tree.relative(&plan.job.artifact), status: ArtifactStatus::Draft },
         agent: plan.agents[0].agent.name().to_owned(),
         agent_version: plan.agents[0].agent.version(),
         configuration: plan.configuration.clone(),
+        hints: Vec::new(),
         host: plan.host.clone(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
     })
 }
 
-/// Restores totals, counts and the text of the next prompt from the record of a session. Gives the number of the
-/// next iteration.
+/// What goes on where a session is taken up again.
+struct TakenUp {
+    /// The number of the next iteration.
+    next: u32,
+    hints: Hints,
+}
+
+/// Restores totals, counts and the text of the next prompt from the record of a session.
 fn take_up(
     plan: &mut Plan<'_>,
     log: &SessionLog,
     session: &mut Session,
     history: &mut History,
-) -> Result<u32> {
+) -> Result<TakenUp> {
     session.started_at = log.entries[0].started_at;
-    let mut next = 1;
+    let mut taken_up = TakenUp { next: 1, hints: Hints::default() };
     for entry in &log.entries {
         if entry.kind == RecordKind::End {
             // Whoever takes up what had come to an end wants another try: the counts start anew.
             *history = History::default();
         }
         let Some(number) = entry.iteration else { continue };
-        next = number + 1;
+        taken_up.next = number + 1;
         let iteration = plan.store.iteration(entry)?;
         add_totals(session, &iteration);
         history.push(&iteration);
+        taken_up.hints = Hints::of_last(&iteration);
         let context = iterate::context_of(plan.store, entry, &iteration)?;
         remember(plan.progress.as_mut(), context);
     }
-    Ok(next)
+    Ok(taken_up)
 }
 
 fn place(plan: &Plan<'_>, session: &Session) -> Place {

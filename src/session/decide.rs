@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::history::History;
-use crate::record::{Limit, StopReason, TaskName};
-use crate::tasks::{Item, Pick, TaskList};
+use crate::record::{Limit, StopReason, Task, TaskName};
+use crate::tasks::{Pick, TaskList};
 
 use super::Limits;
 
@@ -22,9 +22,20 @@ pub struct Bounds {
     pub is_promised: bool,
 }
 
+/// What the session is about.
 #[derive(Debug)]
-pub enum Decision<'a> {
-    Go(&'a Item),
+pub enum Wanted<'a> {
+    /// All tasks of the list.
+    All,
+    /// This task of the list alone.
+    Only(&'a TaskName),
+    /// This, which is none of the list, until it succeeds.
+    This(Task),
+}
+
+#[derive(Debug)]
+pub enum Decision {
+    Go(Task),
     Stop {
         reason: StopReason,
         limit: Option<Limit>,
@@ -33,17 +44,18 @@ pub enum Decision<'a> {
     },
 }
 
-pub fn decide<'a>(
-    tasks: &'a TaskList,
-    history: &History,
-    bounds: &Bounds,
-    only: Option<&TaskName>,
-) -> Decision<'a> {
+pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds, wanted: Wanted<'_>) -> Decision {
     // Completion is looked at before the limit: five tasks and `-n 5` end as completed.
     if bounds.is_promised {
         return stop(StopReason::Completed);
     }
-    if super::is_done(tasks, only) {
+    let is_done = match &wanted {
+        Wanted::All => super::is_done(tasks, None),
+        Wanted::Only(name) => super::is_done(tasks, Some(name)),
+        Wanted::This(_) if history.last_succeeded() => return stop(StopReason::Completed),
+        Wanted::This(_) => false,
+    };
+    if is_done {
         let passes = !bounds.is_validated || history.last_validation().is_none_or(|code| code == 0);
         return if passes {
             stop(StopReason::Completed)
@@ -58,17 +70,18 @@ pub fn decide<'a>(
         return stuck(vec![format!("{} iterations in a row changed nothing", history.idle_streak())]);
     }
     let is_skipped = |name: &str| history.is_skipped(name);
-    if let Some(name) = only {
-        return match tasks.find(name) {
-            Some(item) if !is_skipped(name) => Decision::Go(item),
+    match wanted {
+        Wanted::This(task) => Decision::Go(task),
+        Wanted::Only(name) => match tasks.find(name) {
+            Some(item) if !is_skipped(name) => Decision::Go(item.to_task()),
             Some(_) => stuck(vec![format!("{name} was skipped")]),
             None => stuck(vec![format!("{name} is no longer in the task list")]),
-        };
-    }
-    match tasks.next_open(is_skipped) {
-        Pick::Task(item) => Decision::Go(item),
-        Pick::NoneOpen => stop(StopReason::Completed),
-        Pick::Blocked(blocked) => stuck(blocked.iter().map(ToString::to_string).collect()),
+        },
+        Wanted::All => match tasks.next_open(is_skipped) {
+            Pick::Task(item) => Decision::Go(item.to_task()),
+            Pick::NoneOpen => stop(StopReason::Completed),
+            Pick::Blocked(blocked) => stuck(blocked.iter().map(ToString::to_string).collect()),
+        },
     }
 }
 
@@ -89,10 +102,10 @@ fn reached(history: &History, bounds: &Bounds) -> Option<Limit> {
     }
 }
 
-fn stop<'a>(reason: StopReason) -> Decision<'a> {
+fn stop(reason: StopReason) -> Decision {
     Decision::Stop { reason, limit: None, why: Vec::new() }
 }
 
-fn stuck<'a>(why: Vec<String>) -> Decision<'a> {
+fn stuck(why: Vec<String>) -> Decision {
     Decision::Stop { reason: StopReason::Stuck, limit: None, why }
 }

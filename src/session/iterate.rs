@@ -1,6 +1,6 @@
 //! One iteration, from an open task to a record: prompt, agent, validation, judgement, record.
 
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
 use anyhow::{Context, Result};
 use camino::Utf8Path;
@@ -17,7 +17,7 @@ use crate::validate::{self, Bench};
 
 use super::judge::{self, Evidence, Verdict};
 use super::recorder::Taken;
-use super::{Running, Untick, add_totals, remember};
+use super::{Prompting, Running, Untick, Until, add_totals, remember};
 
 /// How much of the end of a stream is read for an excerpt, in bytes. Excerpts are a few hundred characters.
 const TAIL: usize = 64 * 1024;
@@ -37,16 +37,24 @@ impl Running<'_> {
     pub(super) fn iterate(&mut self, tasks: &TaskList, task: &Task) -> Result<Iteration> {
         let number = self.next;
         let slot = self.spool.slot(&number.to_string());
-        let begin = self.begin_iteration(task, number)?;
-        let prompt = self.prompt(tasks, task, number)?;
-        let tasks_bytes = std::fs::read(&self.plan.feature.tasks_path).context("read the task list")?;
+        let begin = Begin { hints: self.hints(), ..self.begin_iteration(task, number)? };
+        let prompt = self.prompt(tasks, task, &begin)?;
+        let tasks_bytes = match std::fs::read(&self.plan.feature.tasks_path) {
+            Err(error) if error.kind() == ErrorKind::NotFound && self.plan.job.until == Until::Validation => {
+                Vec::new()
+            }
+            read => read.context("read the task list")?,
+        };
         slot.begin(&begin, &prompt, &tasks_bytes)?;
+        self.hints_are_taken();
         slot.write(names::REFS_BEFORE, &self.plan.store.tips_of_others()?)?;
         (self.say)(&Event::IterationStarted {
             session: self.session.id.clone(),
             iteration: number,
             task: task.clone(),
             attempt: begin.attempt,
+            agent: begin.agent.clone(),
+            hints: begin.hints.clone(),
             started_at: begin.started_at,
         });
 
@@ -69,7 +77,7 @@ impl Running<'_> {
         }
 
         let before = TaskList::parse(&tasks_bytes)?;
-        let after = match TaskList::read(&self.plan.feature.tasks_path) {
+        let after = match self.plan.job.read_tasks(self.plan.feature) {
             Ok(after) => after,
             Err(error) => {
                 self.warn(format!("the task list cannot be read after the agent's run: {error:#}"));
@@ -84,6 +92,7 @@ impl Running<'_> {
             validation: validation.as_ref(),
             is_promised,
             completion: self.plan.completion,
+            is_made: self.plan.job.is_made(),
         });
         self.open_again(&slot, &verdict)?;
         self.is_promised = verdict.is_complete;
@@ -97,12 +106,14 @@ impl Running<'_> {
             ended_at,
         )?;
         let context = live_context(&slot, &iteration, &run.final_text)?;
+        let context = context.map(|context| self.without_secrets(context));
         let excerpt = context.as_ref().map(|IterationContext { stdout, stderr, cut, .. }| {
             excerpt_of(stdout, stderr, *cut, self.plan.excerpt_chars)
         });
         let entry = journal::entry(&iteration, excerpt.as_deref().unwrap_or_default());
         let commit = self.recorder.iteration(&slot, &iteration, &entry)?;
         self.recorded(&iteration, commit);
+        self.hints_were_in(&iteration);
         if let Err(error) = self.plan.store.note_commits(&iteration) {
             self.warn(format!(
                 "its commits got no note: {error:#}\nhint: `specify ralph notes rebuild` writes it"
@@ -130,6 +141,12 @@ impl Running<'_> {
         Ok(())
     }
 
+    /// Excerpts are cut from what the record has: a cut may take away by what a secret would be known.
+    fn without_secrets(&self, context: IterationContext) -> IterationContext {
+        let redacted = |text: &str| self.recorder.redactor().redact_text(text).0;
+        IterationContext { stdout: redacted(&context.stdout), stderr: redacted(&context.stderr), ..context }
+    }
+
     fn begin_iteration(&mut self, task: &Task, iteration: u32) -> Result<Begin> {
         let agent_version = match self.current {
             0 => self.session.agent_version.clone(),
@@ -154,8 +171,9 @@ impl Running<'_> {
         })
     }
 
-    fn prompt(&self, tasks: &TaskList, task: &Task, iteration: u32) -> Result<String> {
-        self.plan.prompting().prompt(tasks, task, iteration, self.history.failures_in_a_row(&task.name))
+    fn prompt(&self, tasks: &TaskList, task: &Task, begin: &Begin) -> Result<String> {
+        let prompting = Prompting { hints: begin.hints.clone(), ..self.plan.prompting() };
+        prompting.prompt(tasks, task, begin.iteration, self.history.failures_in_a_row(&task.name))
     }
 
     fn environment(&self, task: &Task, begin: &Begin) -> Vec<(String, String)> {
@@ -454,7 +472,7 @@ pub(super) fn context_of(
 fn tail_of(path: &Utf8Path) -> Result<Tail> {
     let mut file = match std::fs::File::open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Tail::default()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Tail::default()),
         Err(error) => return Err(error).with_context(|| format!("read {path}")),
     };
     let length = file.metadata().with_context(|| format!("read {path}"))?.len();

@@ -15,6 +15,8 @@ pub struct Evidence<'a> {
     pub validation: Option<&'a Validation>,
     pub is_promised: bool,
     pub completion: Completion,
+    /// Whether the artifact is there; none where boxes tell what was done.
+    pub is_made: Option<bool>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +33,7 @@ pub struct Verdict {
 }
 
 pub fn judge(evidence: Evidence<'_>) -> Verdict {
-    let Evidence { before, after, agent, validation, is_promised, completion } = evidence;
+    let Evidence { before, after, agent, validation, is_promised, completion, is_made } = evidence;
     let ticked: Vec<&Item> = newly_done(before, after);
     let tasks = || ticked.iter().filter(|item| item.is_task());
     let is_good = agent.is_some_and(|run| run.is_good);
@@ -41,7 +43,7 @@ pub fn judge(evidence: Evidence<'_>) -> Verdict {
         || validation.is_some_and(|validation| validation.exit.reason == Some(ExitReason::Interrupted));
     let outcome = if is_interrupted {
         Outcome::Interrupted
-    } else if is_good && passes && tasks().next().is_some() {
+    } else if is_good && passes && is_made.unwrap_or_else(|| tasks().next().is_some()) {
         Outcome::Success
     } else {
         Outcome::Failure
@@ -49,7 +51,7 @@ pub fn judge(evidence: Evidence<'_>) -> Verdict {
     let is_success = outcome == Outcome::Success;
     let is_complete = is_promised && is_good && completion == Completion::Promise;
     let mut false_claim = Vec::new();
-    if is_promised && !is_complete && !(is_success && after.counts().open == 0) {
+    if is_promised && !is_complete && !(is_success && (is_made.is_some() || after.counts().open == 0)) {
         false_claim.push(Claim::Promise);
     }
     if !ticked.is_empty() && !is_success {

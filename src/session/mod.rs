@@ -5,6 +5,7 @@
 mod begin;
 mod decide;
 mod iterate;
+mod job;
 mod judge;
 mod progress_file;
 mod prompting;
@@ -12,6 +13,7 @@ mod recorder;
 mod recover;
 mod restore;
 mod roster;
+mod steering;
 mod waiting;
 
 use std::collections::BTreeMap;
@@ -34,11 +36,13 @@ use crate::record::{
 use crate::store::{Control, LoopLock, SessionRefs, Spool, Store};
 use crate::tasks::TaskList;
 
-use decide::{Bounds, Decision};
+use decide::{Bounds, Decision, Wanted};
 use recorder::Recorder;
 use roster::Roster;
+use steering::{Hints, Lookout};
 use waiting::Before;
 
+pub use job::{Job, Until};
 pub use prompting::Prompting;
 pub use recover::{expected_progress, rebuilt_of_all};
 pub use restore::{Force, Intent, Left, Planned, Restore, Target, Why};
@@ -47,6 +51,7 @@ pub use restore::{Force, Intent, Left, Planned, Restore, Target, Why};
 pub struct Plan<'a> {
     pub store: &'a Store,
     pub feature: &'a Feature,
+    pub job: Job,
     /// Who works: the first, and where it cannot, those behind it. Never empty.
     pub agents: Vec<Candidate<'a>>,
     pub template: Template,
@@ -89,9 +94,11 @@ impl Plan<'_> {
         Prompting {
             feature: self.feature,
             template: &self.template,
+            job: &self.job,
             max_iterations: self.limits.max_iterations,
             validation_command: self.validation_command.as_deref(),
             progress: self.progress.as_ref(),
+            hints: Vec::new(),
         }
     }
 }
@@ -146,8 +153,8 @@ pub enum Finish {
 pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
     let mut lock = LoopLock::take(plan.store.repository())?;
     recover::recover(&plan, say)?;
-    let tasks = TaskList::read(&plan.feature.tasks_path)?;
-    if is_done(&tasks, plan.only.as_ref()) {
+    let tasks = plan.job.read_tasks(plan.feature)?;
+    if plan.job.until == Until::Tasks && is_done(&tasks, plan.only.as_ref()) {
         if plan.resume.take().is_some() {
             // Nothing is taken up after all: what was left open for it comes to its end.
             recover::recover(&plan, say)?;
@@ -228,6 +235,9 @@ pub(super) struct Running<'a> {
     /// What the agents behind the first say of their versions, once they were asked.
     versions: BTreeMap<usize, Option<String>>,
     control: Control,
+    hints: Hints,
+    /// Ends with the session.
+    _lookout: Lookout,
 }
 
 /// Why a session ends.
@@ -253,7 +263,7 @@ impl Running<'_> {
             if self.plan.interrupt.signal().is_some() {
                 return Ok(Ending::of(StopReason::Interrupted));
             }
-            let tasks = match TaskList::read(&self.plan.feature.tasks_path) {
+            let tasks = match self.plan.job.read_tasks(self.plan.feature) {
                 Ok(tasks) => tasks,
                 Err(error) => {
                     self.warn(format!("the task list cannot be read any more: {error:#}"));
@@ -268,8 +278,13 @@ impl Running<'_> {
                 is_validated: self.plan.validation_command.is_some(),
                 is_promised: self.is_promised,
             };
-            let item = match decide::decide(&tasks, &self.history, &bounds, self.plan.only.as_ref()) {
-                Decision::Go(item) => item,
+            let wanted = match (self.plan.job.task(), &self.plan.only) {
+                (Some(task), _) => Wanted::This(task),
+                (None, Some(name)) => Wanted::Only(name),
+                (None, None) => Wanted::All,
+            };
+            let task = match decide::decide(&tasks, &self.history, &bounds, wanted) {
+                Decision::Go(task) => task,
                 Decision::Stop { reason, limit, why } => {
                     for line in why {
                         self.warn(line);
@@ -277,17 +292,17 @@ impl Running<'_> {
                     return Ok(Ending { limit, ..Ending::of(reason) });
                 }
             };
-            match self.before_turn() {
+            match self.heed_wishes().unwrap_or_else(|| self.before_turn()) {
                 Before::Turn => {}
                 Before::Again => continue,
                 Before::Stop(ending) => return Ok(ending),
             }
-            let task = item.to_task();
             let iteration = self.iterate(&tasks, &task)?;
             if let Some(class) = iteration.failure_class.filter(|class| class.is_unusable()) {
                 return Ok(self.unusable(class, iteration.error));
             }
-            if self.history.failures_in_a_row(&task.name) >= self.plan.limits.skip_after {
+            let failures = self.history.failures_in_a_row(&task.name);
+            if self.plan.job.until == Until::Tasks && failures >= self.plan.limits.skip_after {
                 self.skip(&task)?;
             }
         }
@@ -310,13 +325,15 @@ impl Running<'_> {
 
     fn end(mut self, ending: Ending) -> Result<Session> {
         let Ending { reason, limit, why, hint } = ending;
-        let tasks = TaskList::read(&self.plan.feature.tasks_path).ok();
+        let tasks = self.plan.job.read_tasks(self.plan.feature).ok();
+        let hints = self.left_hints();
         let ended_at = self.plan.clock.now();
         let session = &mut self.session;
         session.ended_at = Some(ended_at);
         session.status = reason.status();
         session.stop_reason = Some(reason);
         session.limit = limit;
+        session.hints = hints;
         session.artifact.status = match reason.status() {
             Status::Completed => ArtifactStatus::Complete,
             Status::Failed => ArtifactStatus::Failed,
@@ -330,6 +347,14 @@ impl Running<'_> {
         let unrecognised = tasks.iter().flat_map(|tasks| &tasks.unrecognised);
         let unrecognised =
             unrecognised.map(|item| format!("line {}: [{}] {}", item.line, item.mark, item.text)).collect();
+        let left = self.session.hints.len();
+        if left > 0 {
+            self.warn(format!("hints that no prompt took any more: {}", self.session.hints.join("; ")));
+        }
+        // Who takes the session up again gets them.
+        if reason == StopReason::Completed {
+            self.hints_are_taken();
+        }
         let is_settled = self.recorder.settle_progress();
         for warning in std::mem::take(&mut self.recorder.warnings) {
             self.warn(warning);

@@ -8,13 +8,18 @@ use crate::prompt::{PromptContext, Template};
 use crate::record::{Task, TaskName};
 use crate::tasks::{Pick, TaskList};
 
+use super::job::Job;
+
 /// Everything that a prompt is made of, but for the task.
 pub struct Prompting<'a> {
     pub feature: &'a Feature,
     pub template: &'a Template,
+    pub job: &'a Job,
     pub max_iterations: u32,
     pub validation_command: Option<&'a str>,
     pub progress: &'a dyn ProgressStrategy,
+    /// What the user wants to be said beyond the template.
+    pub hints: Vec<String>,
 }
 
 impl Prompting<'_> {
@@ -34,6 +39,8 @@ impl Prompting<'_> {
             plan_path: feature.plan_path.to_string(),
             tasks_path: feature.tasks_path.to_string(),
             progress_path: feature.progress_path.to_string(),
+            loop_type: self.job.loop_type.clone(),
+            artifact_path: self.job.artifact.to_string(),
             current_task: Some(task.clone()),
             iteration_number: iteration,
             max_iterations: self.max_iterations,
@@ -41,7 +48,7 @@ impl Prompting<'_> {
             progress: self.progress.progress(),
             historical_context: String::new(),
             history_enabled: false,
-            hints: Vec::new(),
+            hints: self.hints.clone(),
             validation_command: self.validation_command.map(str::to_owned),
             repeat_count: failures.saturating_add(1),
             spec_content: std::fs::read_to_string(&feature.spec_path).unwrap_or_default(),
@@ -50,7 +57,10 @@ impl Prompting<'_> {
 
     /// The prompt that the next task would get in a new session; none where no task can be picked.
     pub fn next(&self, only: Option<&TaskName>) -> Result<Option<String>> {
-        let tasks = TaskList::read(&self.feature.tasks_path)?;
+        let tasks = self.job.read_tasks(self.feature)?;
+        if let Some(task) = self.job.task() {
+            return self.prompt(&tasks, &task, 1, 0).map(Some);
+        }
         let item = match only {
             Some(name) => tasks.find(name),
             None => match tasks.next_open(|_| false) {

@@ -160,6 +160,7 @@ fn interrupted(
         validation: None,
         is_promised: false,
         completion: Completion::Verified,
+        is_made: None,
     });
     if place.untick && !verdict.to_open.is_empty() {
         // The claim must outlive the box: we may die as well.

@@ -116,7 +116,7 @@ impl Running<'_> {
             self.warn(format!("others cannot see that the loop waits: {error:#}"));
         }
         let end = now.plus(time);
-        while self.plan.interrupt.signal().is_none() && self.plan.clock.now() < end {
+        while !self.is_to_stop() && self.plan.clock.now() < end {
             self.plan.interrupt.pause(LOOK);
         }
         if let Err(error) = self.control.no_longer_waiting() {

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
 
-use crate::record::{SessionId, TaskName};
+use crate::record::SessionId;
 use crate::repository::Repository;
 
-use super::{SessionRefs, Spool, Store, disk};
+use super::{Begin, SessionRefs, Spool, Store, disk};
 
 /// Path of a feature, and the last session on it.
 type Sessions = BTreeMap<String, SessionId>;
@@ -30,14 +30,14 @@ impl Store {
         path.ancestors().take(2).try_for_each(|made| disk::share(made, sharing))
     }
 
-    /// The task that a running session works on, as its spool says.
-    pub fn task_in_flight(&self, session: &SessionId) -> Option<TaskName> {
+    /// What a running session works on, as its spool says.
+    pub fn in_flight(&self, session: &SessionId) -> Option<Begin> {
         let spool = Spool::all(self.repository())
             .ok()?
             .into_iter()
             .find(|spool| spool.session() == Some(session.clone()))?;
         let slots = spool.slots().ok()?;
-        slots.last()?.read_begin().ok()?.map(|begin| begin.task.name)
+        slots.last()?.read_begin().ok()?
     }
 
     /// Puts away a text of the user's that is about to be written over, and says where.

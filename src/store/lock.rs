@@ -108,18 +108,28 @@ impl LoopLock {
         write().with_context(|| format!("write {}", self.path))
     }
 
+    /// Who runs a loop in this work tree now. Writes nothing.
+    pub fn holder_here(repository: &Repository) -> Result<Option<Holder>> {
+        let path = Self::path(repository, &repository.work_tree_name());
+        if path.is_file() { Self::holder(&path) } else { Ok(None) }
+    }
+
     /// Who runs loops now, in all work trees. Writes nothing.
     pub fn holders(repository: &Repository) -> Result<Vec<Holder>> {
         let mut holders = Vec::new();
         for path in disk::children(&repository.ralph_dir().join("loops"))? {
-            let mut file = File::open(&path).with_context(|| format!("open {path}"))?;
-            match flock(&file, FlockOperation::NonBlockingLockShared) {
-                Ok(()) => {}
-                Err(rustix::io::Errno::WOULDBLOCK) => holders.extend(read_holder(&mut file)),
-                Err(error) => return Err(error).with_context(|| format!("look at the lock {path}")),
-            }
+            holders.extend(Self::holder(&path)?);
         }
         Ok(holders)
+    }
+
+    fn holder(path: &Utf8Path) -> Result<Option<Holder>> {
+        let mut file = File::open(path).with_context(|| format!("open {path}"))?;
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => Ok(None),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(read_holder(&mut file)),
+            Err(error) => Err(error).with_context(|| format!("look at the lock {path}")),
+        }
     }
 }
 
@@ -146,7 +156,9 @@ fn refusal(file: &mut impl Read) -> Refusal {
             "another loop runs in this work tree: session {}, process {} on {}, since {}",
             holder.session, holder.pid, holder.host, holder.started_at
         ))
-        .hinted("wait for it, stop it with Ctrl-C there, or work in another work tree (git worktree add)"),
+        .hinted(
+            "wait for it, stop it with `specify ralph stop`, or work in another work tree (git worktree add)",
+        ),
         None => {
             Refusal::new("another loop is just starting in this work tree").hinted("try again in a moment")
         }

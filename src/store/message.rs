@@ -254,7 +254,7 @@ fn task_counts(counts: TaskCounts) -> String {
 }
 
 /// One line of printable text: control characters, `%` and blanks at the ends as `%hh`.
-fn escape(value: &str) -> String {
+pub fn escape(value: &str) -> String {
     let inner = value.trim_matches(|c: char| c.is_whitespace());
     let head = value.len() - value.trim_start().len();
     let mut escaped = String::with_capacity(value.len());
@@ -272,7 +272,7 @@ fn escape(value: &str) -> String {
     escaped
 }
 
-fn unescape(value: &str) -> Cow<'_, str> {
+pub fn unescape(value: &str) -> Cow<'_, str> {
     // Thousands of messages are listed, and hardly a value of them has an escape.
     if !value.contains('%') {
         return Cow::Borrowed(value);

@@ -8,7 +8,7 @@ use crate::record::{ObjectId, Refusal, SessionId, Timestamp};
 use super::control::Control;
 use super::refs::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::remote::{Pushed, Remote, Strictness};
-use super::retention::is_of;
+use super::retention::{ASIDE, is_of};
 use super::spool::Spool;
 use super::sync::{Direction, Kept, Snapshots, Wish};
 use super::{Store, message};
@@ -37,6 +37,15 @@ impl Store {
         for prefix in [LOG_PREFIX, SNAPSHOT_PREFIX] {
             tips.extend(self.refs_of_ours(prefix)?.into_iter().filter(|(name, _)| is_of(name, session)));
         }
+        // Restorations hold its files, too, and what somebody put in its place may be of it.
+        for (name, tip) in
+            ASIDE.iter().map(|prefix| self.refs_below(prefix)).collect::<Result<Vec<_>>>()?.concat()
+        {
+            let named = self.message(&tip).ok().and_then(|message| message::named_in(&message));
+            if named.is_some_and(|(named, _)| named == *session) {
+                tips.push((name, tip));
+            }
+        }
         Ok(tips)
     }
 
@@ -59,6 +68,7 @@ impl Store {
         if !tips.is_empty() {
             self.delete_refs(&tips, "purge", at)?;
         }
+        self.forget_listing()?;
         let notes = self.forget_in_notes(session, at)?;
         Control::of(self.repository(), session).clear()?;
         for spool in Spool::all(self.repository())? {

@@ -136,8 +136,8 @@ impl Store {
     /// not all of them, for what is written after them must fit.
     pub(super) fn chain(&self, tip: &ObjectId) -> Result<Vec<LogEntry>> {
         let git = self.open_git()?;
-        let entries = walk(&git, tip, &BTreeSet::new(), |_| true);
-        entries.map_err(|error| match shallow_ends(&git) {
+        let walked = Chain { ends: &BTreeSet::new(), known: None }.walk(&git, tip, |_| true);
+        walked.map(|(entries, _)| entries).map_err(|error| match shallow_ends(&git) {
             Ok(ends) if !ends.is_empty() => error.context(SHALLOW),
             _ => error,
         })
@@ -188,7 +188,11 @@ impl Store {
 }
 
 /// The blobs that a file of a record is made of; none where the record has no such file.
-fn chunks(git: &gix::Repository, commit: &ObjectId, path: &str) -> Result<Option<Vec<gix::ObjectId>>> {
+pub(super) fn chunks(
+    git: &gix::Repository,
+    commit: &ObjectId,
+    path: &str,
+) -> Result<Option<Vec<gix::ObjectId>>> {
     let mut tree = root_tree(git, commit)?;
     let mut parts = path.split('/').peekable();
     while let Some(part) = parts.next() {
@@ -210,7 +214,7 @@ fn chunks(git: &gix::Repository, commit: &ObjectId, path: &str) -> Result<Option
 }
 
 /// The refs of ours and what they point at, in the order of the sessions' ids.
-fn tips(git: &gix::Repository) -> Result<Vec<(SessionRefs, ObjectId)>> {
+pub(super) fn tips(git: &gix::Repository) -> Result<Vec<(SessionRefs, ObjectId)>> {
     let mut tips = Vec::new();
     let platform = git.references().map_err(|error| anyhow!("list refs: {error:#}"))?;
     let found = platform.prefixed(LOG_PREFIX).map_err(|error| anyhow!("list {LOG_PREFIX}: {error:#}"))?;
@@ -241,45 +245,70 @@ fn read_log(
     (tip, ends): (&ObjectId, &BTreeSet<gix::ObjectId>),
     is_wanted: impl Fn(&LogEntry) -> bool,
 ) -> Result<Option<SessionLog>> {
-    let entries = walk(git, tip, ends, is_wanted).with_context(|| format!("read {}", refs.log()))?;
+    let walked = Chain { ends, known: None }.walk(git, tip, is_wanted);
+    let (entries, _) = walked.with_context(|| format!("read {}", refs.log()))?;
     Ok((!entries.is_empty()).then_some(SessionLog { refs, entries }))
 }
 
-/// The entries from the first commit to `tip`; none if the tip is not ours or not wanted. Commits in `ends` have no
-/// parents as far as this clone is concerned.
-fn walk(
-    git: &gix::Repository,
-    tip: &ObjectId,
-    ends: &BTreeSet<gix::ObjectId>,
-    is_wanted: impl Fn(&LogEntry) -> bool,
-) -> Result<Vec<LogEntry>> {
-    let mut entries = Vec::new();
-    let mut next = Some(objects::to_gix(tip)?);
-    let mut buffer = Vec::new();
-    while let Some(id) = next {
-        let commit = git
-            .objects
-            .find_commit(&id, &mut buffer)
-            .map_err(|error| anyhow!("read the commit {}: {error}", id.to_hex()))?;
-        let parent = commit.parents().next();
-        let envelope = Envelope {
-            commit: objects::from_gix(&id)?,
-            parent: parent.as_deref().map(objects::from_gix).transpose()?,
-            authored_at: seconds_of(commit.author),
-            committed_at: seconds_of(commit.committer),
-        };
-        let message = String::from_utf8_lossy(commit.message);
-        match message::parse(&message, &envelope)? {
-            Some(entry) if entries.is_empty() && !is_wanted(&entry) => return Ok(entries),
-            Some(entry) => entries.push(entry),
-            // The tip is not ours: somebody else's ref. Below our own commits nothing foreign can stand.
-            None if entries.is_empty() => return Ok(entries),
-            None => bail!("a commit that is not ours stands below one that is: {}", id.to_hex()),
-        }
-        next = parent.filter(|_| !ends.contains(&id));
+/// Where a walk down a chain of records ends before the first.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chain<'a> {
+    /// Commits that have no parents as far as this clone is concerned.
+    pub ends: &'a BTreeSet<gix::ObjectId>,
+    /// What is known from here on down.
+    pub known: Option<&'a ObjectId>,
+}
+
+impl Chain<'_> {
+    /// The entries up to `tip`, oldest first, and whether they begin behind the known one; none if the tip is not ours.
+    pub fn read(
+        &self,
+        git: &gix::Repository,
+        refs: &SessionRefs,
+        tip: &ObjectId,
+    ) -> Result<(Vec<LogEntry>, bool)> {
+        self.walk(git, tip, |_| true).with_context(|| format!("read {}", refs.log()))
     }
-    entries.reverse();
-    Ok(entries)
+
+    fn walk(
+        &self,
+        git: &gix::Repository,
+        tip: &ObjectId,
+        is_wanted: impl Fn(&LogEntry) -> bool,
+    ) -> Result<(Vec<LogEntry>, bool)> {
+        let mut entries = Vec::new();
+        let known = self.known.map(objects::to_gix).transpose()?;
+        let mut next = Some(objects::to_gix(tip)?);
+        let mut buffer = Vec::new();
+        while let Some(id) = next {
+            if Some(id) == known {
+                entries.reverse();
+                return Ok((entries, true));
+            }
+            let commit = git
+                .objects
+                .find_commit(&id, &mut buffer)
+                .map_err(|error| anyhow!("read the commit {}: {error}", id.to_hex()))?;
+            let parent = commit.parents().next();
+            let envelope = Envelope {
+                commit: objects::from_gix(&id)?,
+                parent: parent.as_deref().map(objects::from_gix).transpose()?,
+                authored_at: seconds_of(commit.author),
+                committed_at: seconds_of(commit.committer),
+            };
+            let message = String::from_utf8_lossy(commit.message);
+            match message::parse(&message, &envelope)? {
+                Some(entry) if entries.is_empty() && !is_wanted(&entry) => return Ok((entries, false)),
+                Some(entry) => entries.push(entry),
+                // The tip is not ours: somebody else's ref. Below our own commits nothing foreign can stand.
+                None if entries.is_empty() => return Ok((entries, false)),
+                None => bail!("a commit that is not ours stands below one that is: {}", id.to_hex()),
+            }
+            next = parent.filter(|_| !self.ends.contains(&id));
+        }
+        entries.reverse();
+        Ok((entries, false))
+    }
 }
 
 /// The time in a line `name <email> seconds offset` of a commit.
@@ -310,7 +339,7 @@ fn entries(git: &gix::Repository, tree: &gix::ObjectId) -> Result<Vec<(String, g
         .collect())
 }
 
-fn write_blob(git: &gix::Repository, id: &gix::ObjectId, to: &mut dyn Write) -> Result<()> {
+pub(super) fn write_blob(git: &gix::Repository, id: &gix::ObjectId, to: &mut dyn Write) -> Result<()> {
     let header = git.find_header(*id).map_err(|error| anyhow!("read {}: {error}", id.to_hex()))?;
     if header.size() > BLOB_LIMIT {
         bail!("{} holds {} bytes, more than a record of ours can", id.to_hex(), header.size());

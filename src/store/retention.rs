@@ -21,7 +21,7 @@ use super::spool::Spool;
 use super::{LoopLock, SessionLog, Store, disk};
 
 /// Refs with what we found or made, and kept aside.
-const ASIDE: [&str; 2] = ["refs/ralph-restore/", "refs/ralph-kept/"];
+pub(super) const ASIDE: [&str; 2] = ["refs/ralph-restore/", "refs/ralph-kept/"];
 
 /// What is to go of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,6 +161,7 @@ impl Store {
         }
         if going.extent == Some(Extent::All) {
             self.forget_in_notes(&going.session, at)?;
+            self.forget_listing()?;
             Control::of(self.repository(), &going.session).clear()?;
         }
         Ok(())

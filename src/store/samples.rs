@@ -33,6 +33,7 @@ pub fn session() -> Session {
         agent: "claude".into(),
         agent_version: None,
         configuration: serde_json::Value::Null,
+        hints: Vec::new(),
         host: "host".into(),
         tool_version: "0.1.0".into(),
     }

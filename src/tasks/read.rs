@@ -28,6 +28,14 @@ impl TaskList {
         Self::parse(&bytes).with_context(|| format!("read {path}"))
     }
 
+    /// The list at `path`, or an empty one where there is no file.
+    pub fn read_if_there(path: &Utf8Path) -> Result<Self> {
+        match path.symlink_metadata() {
+            Err(error) if error.kind() == ErrorKind::NotFound => Self::parse(b""),
+            _ => Self::read(path),
+        }
+    }
+
     /// Whether the file at `path` has an open task. One that cannot be read counts too, so that its fault is heard of.
     pub fn may_have_open_tasks(path: &Utf8Path) -> bool {
         Self::read(path).map_or(true, |list| list.counts().open > 0)

@@ -17,6 +17,9 @@ pub enum Detail {
 /// Longest piece of an agent's words on one line, in characters.
 const WIDTH: usize = 100;
 
+/// The type of loop that goes without saying.
+const USUAL: &str = "implement";
+
 /// Writes a line or two for each event.
 pub struct Live<W> {
     out: W,
@@ -33,11 +36,23 @@ impl<W: Write> Live<W> {
 
     pub fn show(&mut self, event: &Event) -> io::Result<()> {
         match event {
-            Event::SessionStarted { session, feature, agent, max_iterations, tasks, is_resumed } => {
+            Event::SessionStarted {
+                session,
+                feature,
+                agent,
+                max_iterations,
+                loop_type,
+                artifact,
+                tasks,
+                is_resumed,
+            } => {
                 self.max_iterations = *max_iterations;
                 let verb = if *is_resumed { "resumes" } else { "starts" };
                 let head = self.paint.paint(Hue::Bold, &format!("ralph {verb} on {}", one_line(feature)));
                 writeln!(self.out, "{head}")?;
+                if loop_type != USUAL {
+                    writeln!(self.out, "  loop {}: {}", one_line(loop_type), one_line(artifact))?;
+                }
                 let all = tasks.done + tasks.open;
                 writeln!(
                     self.out,
@@ -49,12 +64,15 @@ impl<W: Write> Live<W> {
                 )?;
                 writeln!(self.out, "{}", self.dim(&format!("  session {session}")))?;
             }
-            Event::IterationStarted { iteration, task, attempt, .. } => {
+            Event::IterationStarted { iteration, task, attempt, hints, .. } => {
                 self.runs += 1;
                 let again = if *attempt > 1 { format!(" (try {attempt})") } else { String::new() };
                 let title = cut(&one_line(&task.text), WIDTH);
                 let head = self.paint.paint(Hue::Bold, &format!("iteration {iteration}"));
                 writeln!(self.out, "\n{head}  {}{again}  {title}", one_line(&task.name))?;
+                for hint in hints {
+                    writeln!(self.out, "  hint  {}", cut(&one_line(hint), WIDTH))?;
+                }
             }
             Event::AgentEvent { event, .. } => self.agent_event(event)?,
             Event::ValidationFinished { command, exit, duration_ms, .. } => {
@@ -73,6 +91,11 @@ impl<W: Write> Live<W> {
                 let commit = self.dim(commit.short());
                 writeln!(self.out, "  {story}{}  {commit}", claims(record))?;
             }
+            Event::Paused { .. } => {
+                let line = self.paint.paint(Hue::Yellow, "paused");
+                writeln!(self.out, "\n  {line}  `specify ralph continue` lets it go on, `stop` ends it")?;
+            }
+            Event::Continued { .. } => writeln!(self.out, "  goes on")?,
             Event::Waiting { waiting, seconds, .. } => self.waiting(waiting, *seconds)?,
             Event::AgentChanged { from, to, failure_class, .. } => {
                 let why = match failure_class {
@@ -153,6 +176,9 @@ impl<W: Write> Live<W> {
             session.tasks_done,
             session.tasks_done + session.tasks_remaining
         )?;
+        if session.loop_type != USUAL {
+            writeln!(self.out, "  {} is {}", one_line(&session.artifact.path), session.artifact.status)?;
+        }
         let time = session.duration_ms.agent.unwrap_or(0) + session.duration_ms.validation.unwrap_or(0);
         writeln!(self.out, "  time {}{}", duration(time), tokens(&session.tokens))?;
         if !unrecognised.is_empty() {

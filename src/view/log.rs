@@ -1,10 +1,14 @@
 //! The list of iterations, and the list of sessions.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use serde_json::{Value, json};
+use anyhow::Result;
+use serde_json::{Map, Value, json};
 
-use crate::record::{LogEntry, Session};
+use crate::record::{LogEntry, Session, SessionId, Status, StopReason};
+use crate::store::Row;
 
 use super::style::{Count, Hue, Paint, cut, duration, one_line, sign};
 
@@ -12,85 +16,240 @@ use super::style::{Count, Hue, Paint, cut, duration, one_line, sign};
 const STORY: usize = 60;
 
 /// One session with the iterations of it that are to be listed.
+#[derive(Debug)]
 pub struct Listed<'a> {
-    pub session: &'a Session,
-    pub iterations: Vec<&'a LogEntry>,
+    pub head: SessionHead,
+    pub rows: Vec<Row<'a>>,
 }
 
-/// Iterations under the session that they belong to, oldest first.
+/// What is said of a session in one line, counted from its records.
+#[derive(Debug)]
+pub struct SessionHead {
+    id: SessionId,
+    feature: String,
+    status: Status,
+    stop_reason: Option<StopReason>,
+    runs: u64,
+    tasks_done: usize,
+    tasks_open: usize,
+    is_running: bool,
+}
+
+impl SessionHead {
+    pub fn new(id: SessionId, feature: String, is_running: bool) -> Self {
+        let status = if is_running { Status::Running } else { Status::Interrupted };
+        Self { id, feature, status, stop_reason: None, runs: 0, tasks_done: 0, tasks_open: 0, is_running }
+    }
+
+    /// Takes in the next record, oldest first.
+    pub fn count(&mut self, row: &Row<'_>) {
+        if row.is_run() {
+            self.runs += 1;
+        }
+    }
+
+    /// Takes in the newest record.
+    pub fn end(&mut self, tip: &LogEntry) {
+        self.tasks_done = tip.tasks.tasks_done;
+        self.tasks_open = tip.tasks.tasks_open;
+        self.stop_reason = tip.stop_reason;
+        self.status = match tip.status {
+            Some(status) => status,
+            None if self.is_running => Status::Running,
+            None => Status::Interrupted,
+        };
+    }
+}
+
+/// Iterations under the session that they belong to.
 pub fn write_iterations(out: &mut dyn Write, sessions: &[Listed<'_>], paint: Paint) -> io::Result<()> {
+    let mut line = String::new();
     for (i, listed) in sessions.iter().enumerate() {
         if i > 0 {
             writeln!(out)?;
         }
-        writeln!(out, "{}", session_line(listed.session, paint))?;
-        let width = listed.iterations.iter().map(|entry| story(entry).chars().count()).max().unwrap_or(0);
-        for entry in &listed.iterations {
-            writeln!(out, "{}", iteration_line(entry, width, paint))?;
+        writeln!(out, "{}", session_line(&listed.head, paint))?;
+        let width = listed.rows.iter().map(|row| story(row).chars().count()).max().unwrap_or(0);
+        for row in &listed.rows {
+            line.clear();
+            iteration_line(&mut line, row, width, paint);
+            out.write_all(line.as_bytes())?;
         }
     }
     Ok(())
 }
 
-pub fn write_sessions(out: &mut dyn Write, sessions: &[Session], paint: Paint) -> io::Result<()> {
-    for session in sessions {
-        writeln!(out, "{}", session_line(session, paint))?;
+pub fn write_sessions(out: &mut dyn Write, sessions: &[Listed<'_>], paint: Paint) -> io::Result<()> {
+    for listed in sessions {
+        writeln!(out, "{}", session_line(&listed.head, paint))?;
     }
     Ok(())
 }
 
-fn session_line(session: &Session, paint: Paint) -> String {
-    let reason =
-        session.stop_reason.map_or(String::new(), |reason| match reason.as_str().replace('_', " ") {
-            word if word == session.status.as_str() => String::new(),
-            words => format!(" ({words})"),
-        });
-    let id = paint.paint(Hue::Bold, session.id.as_str());
+/// A line for each iteration, which begins with what `show`, `diff` and `restore` take.
+pub fn write_oneline(out: &mut dyn Write, sessions: &[Listed<'_>], paint: Paint) -> io::Result<()> {
+    for listed in sessions {
+        for row in &listed.rows {
+            let name = format!("{}:{}", listed.head.id, row.iteration);
+            let (hue, mark) = row.outcome.map_or((Hue::Dim, " "), sign);
+            let told = paint.paint(hue, &format!("{mark} {}", story(row)));
+            writeln!(out, "{}  {told}", paint.paint(Hue::Dim, &name))?;
+        }
+    }
+    Ok(())
+}
+
+fn session_line(head: &SessionHead, paint: Paint) -> String {
+    let reason = head.stop_reason.map_or(String::new(), |reason| match reason.as_str().replace('_', " ") {
+        word if word == head.status.as_str() => String::new(),
+        words => format!(" ({words})"),
+    });
     format!(
-        "{id}  {}  {}{reason}, {}, {} of {} done",
-        one_line(&session.feature),
-        session.status,
-        Count(u64::from(session.iterations_run), "iteration"),
-        session.tasks_done,
-        Count((session.tasks_done + session.tasks_remaining) as u64, "task")
+        "{}  {}  {}{reason}, {}, {} of {} done",
+        paint.paint(Hue::Bold, head.id.as_str()),
+        one_line(&head.feature),
+        head.status,
+        Count(head.runs, "iteration"),
+        head.tasks_done,
+        Count((head.tasks_done + head.tasks_open) as u64, "task")
     )
 }
 
 /// What happened, in a few words. The subject's feature and number stand in columns of their own.
-fn story(entry: &LogEntry) -> String {
-    let front = format!(": iteration {}, ", entry.iteration.unwrap_or_default());
-    let story = entry.subject.split_once(&front).map_or(entry.subject.as_str(), |(_, story)| story);
-    cut(&one_line(story), STORY)
+fn story<'a>(row: &Row<'a>) -> Cow<'a, str> {
+    let behind = |text: &str| {
+        let (_, rest) = text.split_once(": iteration ")?;
+        let (number, _) = rest.split_once(", ")?;
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| text.len() - rest.len() + number.len() + 2)
+    };
+    let is_plain = |text: &str| text.len() <= STORY && text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    match row.subject() {
+        Cow::Borrowed(text) => {
+            let text = &text[behind(text).unwrap_or(0)..];
+            if is_plain(text) { Cow::Borrowed(text) } else { Cow::Owned(cut(&one_line(text), STORY)) }
+        }
+        Cow::Owned(text) => Cow::Owned(cut(&one_line(&text[behind(&text).unwrap_or(0)..]), STORY)),
+    }
 }
 
-fn iteration_line(entry: &LogEntry, width: usize, paint: Paint) -> String {
-    let (hue, mark) = entry.outcome.map_or((Hue::Dim, " "), sign);
-    let time = entry.duration_ms.agent.unwrap_or(0) + entry.duration_ms.validation.unwrap_or(0);
-    let story = story(entry);
-    let padding = " ".repeat(width.saturating_sub(story.chars().count()));
-    format!(
-        "  {:>3}  {}{padding}  {:>12}  {}",
-        entry.iteration.unwrap_or_default(),
-        paint.paint(hue, &format!("{mark} {story}")),
-        duration(time),
-        paint.paint(Hue::Dim, &format!("{}  {}", entry.ended_at, entry.commit.short()))
-    )
+fn iteration_line(line: &mut String, row: &Row<'_>, width: usize, paint: Paint) {
+    let (hue, mark) = row.outcome.map_or((Hue::Dim, " "), sign);
+    let time = row.duration_ms.agent.unwrap_or(0) + row.duration_ms.validation.unwrap_or(0);
+    let (story, time) = (story(row), duration(time));
+    let short = &row.commit[..row.commit.len().min(10)];
+    // Thousands of lines: only those in colour are put together from parts.
+    let _ = match paint {
+        Paint::Plain => writeln!(
+            line,
+            "  {:>3}  {mark} {story:width$}  {time:>12}  {}  {short}",
+            row.iteration, row.ended_at
+        ),
+        Paint::Colour => {
+            let padding = width.saturating_sub(story.chars().count());
+            let (story, end) = (format!("{mark} {story}"), format!("{}  {short}", row.ended_at));
+            let (story, end) = (paint.paint(hue, &story), paint.paint(Hue::Dim, &end));
+            writeln!(line, "  {:>3}  {story}{:padding$}  {time:>12}  {end}", row.iteration, "")
+        }
+    };
 }
 
 /// `{"iterations": [...]}` with the fields of `iteration.json` that the trailers hold.
-pub fn iterations_json<'a>(entries: impl Iterator<Item = &'a LogEntry>) -> Value {
-    let iterations: Vec<Value> = entries
-        .map(|entry| {
-            let mut value =
-                json!({"id": format!("{}-iter-{}", entry.session, entry.iteration.unwrap_or_default())});
-            if let (Value::Object(map), Ok(Value::Object(fields))) = (&mut value, serde_json::to_value(entry))
-            {
-                map.extend(fields);
+pub fn write_json<'a>(out: &mut impl Write, rows: impl Iterator<Item = &'a Row<'a>>) -> Result<()> {
+    let mut list = String::new();
+    let mut separator = "";
+    out.write_all(b"{\n  \"iterations\": [")?;
+    for row in rows {
+        list.clear();
+        list.push_str(separator);
+        for part in serde_json::to_string_pretty(&fields(row)?)?.lines() {
+            let _ = write!(list, "\n    {part}");
+        }
+        out.write_all(list.as_bytes())?;
+        separator = ",";
+    }
+    let end = if separator.is_empty() { "]\n}\n" } else { "\n  ]\n}\n" };
+    Ok(out.write_all(end.as_bytes())?)
+}
+
+/// The id, and the fields of `iteration.json` that the trailers hold.
+fn fields(row: &Row<'_>) -> Result<Map<String, Value>> {
+    let entry = row.entry()?;
+    let mut map = Map::new();
+    map.insert("id".to_owned(), json!(format!("{}-iter-{}", entry.session, row.iteration)));
+    if let Value::Object(fields) = serde_json::to_value(entry)? {
+        map.extend(fields);
+    }
+    Ok(map)
+}
+
+/// What `write_fields` takes: the fields of the JSON, those inside of others behind a dot; and two for people.
+pub const FIELDS: &[&str] = &[
+    "name",
+    "subject",
+    "id",
+    "commit",
+    "session",
+    "feature",
+    "iteration",
+    "task",
+    "phase",
+    "outcome",
+    "failure_class",
+    "started_at",
+    "ended_at",
+    "exit.agent",
+    "exit.validation",
+    "duration_ms.agent",
+    "duration_ms.validation",
+    "agent",
+    "model",
+    "tokens.input",
+    "tokens.cache_read",
+    "tokens.cache_write",
+    "tokens.output",
+    "closed",
+    "tasks_done",
+    "tasks_open",
+    "fingerprint",
+    "head_before",
+    "head_after",
+    "snapshot",
+];
+
+/// The values of these fields, a line for each iteration, with tabs between them. What is not known is empty.
+pub fn write_fields<'a>(
+    out: &mut impl Write,
+    rows: impl Iterator<Item = &'a Row<'a>>,
+    names: &[String],
+) -> Result<()> {
+    for row in rows {
+        let fields = fields(row)?;
+        let value = |name: &String| match name.as_str() {
+            "name" => format!("{}:{}", as_text(fields.get("session")), row.iteration),
+            "subject" => row.subject().into_owned(),
+            path => {
+                let (first, second) = path.split_once('.').unwrap_or((path, ""));
+                let found = fields.get(first);
+                as_text(if second.is_empty() { found } else { found.and_then(|value| value.get(second)) })
             }
-            value
-        })
-        .collect();
-    json!({ "iterations": iterations })
+        };
+        let values: Vec<String> =
+            names.iter().map(|name| one_line(&value(name)).replace('\t', " ")).collect();
+        writeln!(out, "{}", values.join("\t"))?;
+    }
+    Ok(())
+}
+
+fn as_text(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(values)) => {
+            values.iter().map(|value| as_text(Some(value))).collect::<Vec<_>>().join(",")
+        }
+        Some(other) => other.to_string(),
+    }
 }
 
 /// `{"sessions": [...]}`

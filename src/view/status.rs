@@ -34,8 +34,23 @@ pub struct SessionStatus {
     /// The task of the running iteration, or of the last one.
     pub task: Option<TaskName>,
     pub started_at: Timestamp,
+    /// The iteration that runs.
+    pub in_flight: Option<InFlight>,
     /// What a running session waits for.
     pub waiting: Option<Waiting>,
+    /// What a running session was asked for.
+    pub is_paused: bool,
+    pub is_stopping: bool,
+    /// Hints that no prompt has taken yet.
+    pub hints: usize,
+}
+
+/// An iteration whose agent or validation is at work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct InFlight {
+    pub iteration: u32,
+    pub agent: String,
+    pub started_at: Timestamp,
 }
 
 pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::Result<()> {
@@ -61,13 +76,31 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
         Count(session.iterations as u64, "iteration")
     )?;
     if let Some(task) = &session.task {
-        let verb = if session.status == Status::Running { "works on" } else { "last worked on" };
-        writeln!(out, "  {verb} {}", one_line(task))?;
+        let task = one_line(task);
+        match &session.in_flight {
+            Some(InFlight { iteration, agent, started_at }) => {
+                let agent = one_line(agent);
+                writeln!(out, "  {agent} works on {task} since {started_at} (iteration {iteration})")?;
+            }
+            None => writeln!(out, "  last worked on {task}")?,
+        }
     }
     if let Some(Waiting { agent, class, until, message }) = &session.waiting {
         let words = message.as_ref().map_or(String::new(), |words| format!(": {}", one_line(words)));
         let why = format!("{} cannot be used ({class}){words}", one_line(agent));
         writeln!(out, "  {} {why}", paint.paint(Hue::Yellow, &format!("waits until {until}:")))?;
+    }
+    let asked = match (session.is_stopping, session.is_paused, &session.in_flight) {
+        (true, _, _) => "stops after this iteration",
+        (_, true, Some(_)) => "pauses after this iteration",
+        (_, true, None) => "is paused; `specify ralph continue` lets it go on",
+        (false, false, _) => "",
+    };
+    if !asked.is_empty() {
+        writeln!(out, "  {}", paint.paint(Hue::Yellow, asked))?;
+    }
+    if session.hints > 0 {
+        writeln!(out, "  {} for the next prompt", Count(session.hints as u64, "hint"))?;
     }
     Ok(())
 }

@@ -39,8 +39,8 @@ class Agent:
     quota: Callable[[int], dict] = None
     limited: dict[str, str] = dataclasses.field(default_factory=dict)
     tells_reset: bool = False
-    # Seconds in which it gives up where every answer breaks off; some never do.
-    gives_up: int = 40
+    # Seconds that it may be silent where all is well, also on a busy machine.
+    silence: int = 15
     # Scenes that it cannot play, and why.
     cannot: dict[str, str] = dataclasses.field(default_factory=dict)
 
@@ -81,7 +81,6 @@ def codex_tools():
 
 
 def codex_files(url):
-    # Above its 5 retries with 5 tries each a failure takes half a minute.
     config = f"""
 model_provider = "loopback"
 check_for_update_on_startup = false
@@ -195,6 +194,7 @@ AGENTS = [
         version="2.1.330",
         protocol=anthropic,
         model="claude-sonnet-4-5",
+        cannot={"error loop": "gives up by itself"},
         environment=lambda url: {
             "ANTHROPIC_BASE_URL": url,
             "ANTHROPIC_API_KEY": KEY,
@@ -214,6 +214,7 @@ AGENTS = [
         version="0.169.0",
         protocol=responses,
         model="gpt-5.5",
+        cannot={"error loop": "gives up by itself"},
         environment=lambda _: {"LOOPBACK_KEY": KEY},
         files=codex_files,
         quota=openai.plan_limit,
@@ -232,6 +233,7 @@ AGENTS = [
         version="1.0.102",
         protocol=chat,
         model="scripted",
+        cannot={"error loop": "gives up by itself"},
         environment=copilot_environment,
         tools=copilot_tools(),
         quota=lambda _: openai.no_credit({"x-should-retry": "false"}),
@@ -242,6 +244,7 @@ AGENTS = [
         version="0.61.0",
         protocol=gemini,
         model="gemini-2.5-pro",
+        cannot={"error loop": "gives up by itself"},
         environment=lambda url: {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": KEY},
         files=gemini_files,
         tools=gemini_tools(),
@@ -265,7 +268,8 @@ AGENTS = [
         tools=opencode_tools(),
         # It tries six times by itself, and each time waits as long as it is told.
         quota=lambda _: openai.no_credit({"retry-after": 1}),
-        gives_up=25,
+        # It says nothing before its first answer is whole.
+        silence=40,
         tells_reset=True,
         tells_cost=True,
     ),
@@ -275,6 +279,7 @@ AGENTS = [
         version="0.24.4",
         protocol=chat,
         model="scripted",
+        cannot={"error loop": "gives up by itself"},
         environment=lambda url: {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{url}/v1", "QWEN_CODE_DISABLE_AUTOUPDATE": "1"},
         files=qwen_files,
         tools=qwen_tools(),

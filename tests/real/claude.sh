@@ -4,7 +4,7 @@
 # usage: tests/real/claude.sh [--rehearse]
 #
 #   SPECIFY_RALPH_BIN   our `specify` (default: target/release/specify)
-#   RALPH_CI_CACHE      where claude and spec-kit are installed once (default: ~/.cache/specify-ralph-ci)
+#   RALPH_CI_CACHE      where claude and spec-kit are installed once (default: target/agents)
 #   RALPH_CI_KEEP       a folder for all that the run leaves behind, to look at (default: a temporary one, removed at the end)
 #
 # --rehearse plays the same scenario with claude alone, without our loop: it tells a new claude from a fault of ours.
@@ -13,8 +13,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-cache=${RALPH_CI_CACHE:-$HOME/.cache/specify-ralph-ci}
-claude_version=2.1.330
+cache=${RALPH_CI_CACHE:-$root/target/agents}
 speckit_version=1.2.3
 model=claude-sonnet-4-5
 
@@ -36,20 +35,9 @@ esac
 # What the user's own tools need to be installed comes from the user's own environment; all that follows has a home of its own.
 install_tools() {
   mkdir -p "$cache"
-  local npm_home=$cache/claude-$claude_version venv=$cache/spec-kit-$speckit_version
-  claude=$npm_home/node_modules/.bin/claude
+  local venv=$cache/spec-kit-$speckit_version
   speckit=$venv/bin
-  if ! "$claude" --version >/dev/null 2>&1; then
-    say "installing @anthropic-ai/claude-code@$claude_version from npm"
-    command -v npm >/dev/null || skip "npm is not installed"
-    rm -rf "$npm_home"
-    mkdir -p "$npm_home"
-    npm install --prefix "$npm_home" --no-audit --no-fund --loglevel=error "@anthropic-ai/claude-code@$claude_version" \
-      || skip "npm cannot install @anthropic-ai/claude-code@$claude_version"
-    # A careful npm does not run the script that puts the program in its place.
-    "$claude" --version >/dev/null 2>&1 || (cd "$npm_home/node_modules/@anthropic-ai/claude-code" && node install.cjs)
-    "$claude" --version >/dev/null || skip "the claude program from npm does not run here"
-  fi
+  claude=$(RALPH_CI_CACHE=$cache python3 -B "$here/install.py" claude) || skip "claude cannot be installed"
   if ! "$speckit/specify" --help >/dev/null 2>&1; then
     say "installing specify-cli==$speckit_version from PyPI"
     rm -rf "$venv"

@@ -1,10 +1,17 @@
-"""Installs agents from npm, each at its version into a folder of its own, once."""
+#!/usr/bin/env python3
+"""Installs agents from npm, each at its version into a folder of its own, once.
+
+usage: tests/real/install.py NAME...      prints where their programs are
+"""
 
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
+
+from agents import AGENTS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -53,3 +60,17 @@ def install(agent):
         subprocess.run(["node", script.name], cwd=script.parent, timeout=120, check=False, stdin=subprocess.DEVNULL)
     if version_of(agent) != agent.version:
         raise NotHere(f"{agent.name} from {what} says that it is version {version_of(agent)}")
+
+
+def main():
+    for agent in AGENTS:
+        if agent.name in sys.argv[1:]:
+            try:
+                install(agent)
+            except NotHere as reason:
+                sys.exit(f"install.py: {reason}")
+            print(folder_of(agent) / agent.name)
+
+
+if __name__ == "__main__":
+    main()

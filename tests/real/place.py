@@ -58,6 +58,7 @@ class Place:
         self.environment = self.make_environment()
         self.make_project()
         self.loop = None
+        self.is_closed = False
 
     def make_environment(self):
         kept = {name: os.environ[name] for name in ["LANG", "TERM", "CI"] if name in os.environ}
@@ -100,6 +101,7 @@ class Place:
 
     def start(self, *flags):
         """Starts the loop, to work on its own."""
+        check(not self.is_closed, "the test was stopped")
         self.loop = Loop(self, flags)
         return self.loop
 
@@ -121,6 +123,9 @@ class Place:
         return found
 
     def close(self):
+        if self.is_closed:
+            return
+        self.is_closed = True
         if self.loop is not None:
             self.loop.kill()
         for pid, _ in processes.marked("HOME", str(self.home)):

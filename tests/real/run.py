@@ -15,6 +15,7 @@ import argparse
 import os
 import pathlib
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -25,7 +26,7 @@ import install
 import table
 from agents import AGENTS
 from place import Failed, Place
-from scenes import SCENES
+from scenes import SCENES, SECONDS
 
 
 def say(words):
@@ -46,14 +47,14 @@ def install_all(agents, jobs):
         say(f"{name} is there")
 
 
-def play(folder, agent, scene, ours):
+def play(folder, agent, scene, ours, places):
     """None where the scene went as it should, else what was wrong, with the seconds that it took."""
-    act, seconds = SCENES[scene]
     begun = time.monotonic()
     place = None
     try:
-        place = Place(folder, agent, ours, seconds)
-        act(place)
+        place = Place(folder, agent, ours, SECONDS)
+        places.append(place)
+        SCENES[scene](place)
         wrong = None
     except Failed as failed:
         wrong = str(failed)
@@ -73,31 +74,17 @@ def show(folder):
             print(f"--- {path.name}", *(line[:400] for line in lines), sep="\n", flush=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(description="the loop with real agents", epilog=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--agent", action="append", choices=[agent.name for agent in AGENTS])
-    parser.add_argument("--scene", action="append", choices=list(SCENES))
-    parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 2))
-    parser.add_argument("--write", action="store_true")
-    given = parser.parse_args()
-    agents = [agent for agent in AGENTS if agent.name in (given.agent or [agent.name])]
-    scenes = [scene for scene in SCENES if scene in (given.scene or [scene])]
-    ours = pathlib.Path(os.environ.get("SPECIFY_RALPH_BIN") or install.ROOT / "target/release/specify").absolute()
-    if ours.name != "specify" or not ours.is_file():
-        sys.exit(f"run.py: {ours} is no program called specify; build it with: cargo build --release")
-    install_all(agents, given.jobs)
-
-    keep = os.environ.get("RALPH_CI_KEEP")
-    work = pathlib.Path(keep).absolute() if keep else pathlib.Path(tempfile.mkdtemp()).resolve()
-    failures = 0
-    begun = time.monotonic()
-    with ThreadPoolExecutor(given.jobs) as pool:
-        played = {}
-        for scene in scenes:
-            for agent in agents:
+def play_all(work, agents, scenes, ours, jobs):
+    """How many scenes did not go as they should."""
+    failures, places, played = 0, [], {}
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        # The slow ones stand last in their table. Begun first, they leave no long end in which the others are done.
+        for agent in reversed(agents):
+            for scene in scenes:
                 if scene not in agent.cannot:
                     folder = work / agent.name / scene.replace(" ", "-")
-                    played[agent, scene] = folder, pool.submit(play, folder, agent, scene, ours)
+                    played[agent, scene] = folder, pool.submit(play, folder, agent, scene, ours, places)
         for (agent, scene), (folder, future) in played.items():
             wrong, seconds = future.result()
             say(f"{'ok    ' if wrong is None else 'FAILED'} {seconds:5.1f} s  {agent.name}, {scene}")
@@ -105,9 +92,40 @@ def main():
                 failures += 1
                 print(wrong, flush=True)
                 show(folder)
-    say(f"{len(played)} scenes in {time.monotonic() - begun:.0f} s, {failures} failed")
-    if not keep:
-        shutil.rmtree(work, ignore_errors=True)
+    finally:
+        # Whoever stops the test stops what it began.
+        pool.shutdown(wait=False, cancel_futures=True)
+        for place in places:
+            place.close()
+    return failures
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description="the loop with real agents", epilog=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--agent", action="append", choices=[agent.name for agent in AGENTS])
+    parser.add_argument("--scene", action="append", choices=list(SCENES))
+    parser.add_argument("--jobs", type=int, default=max(3, os.cpu_count() or 3))
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    agents = [agent for agent in AGENTS if agent.name in (given.agent or [agent.name])]
+    scenes = [scene for scene in SCENES if scene in (given.scene or [scene])]
+    ours = pathlib.Path(os.environ.get("SPECIFY_RALPH_BIN") or install.ROOT / "target/release/specify").absolute()
+    if ours.name != "specify" or not ours.is_file():
+        sys.exit(f"run.py: {ours} is no program called specify; build it with: cargo build --release")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    install_all(agents, given.jobs)
+
+    keep = os.environ.get("RALPH_CI_KEEP")
+    work = pathlib.Path(keep).absolute() if keep else pathlib.Path(tempfile.mkdtemp()).resolve()
+    begun = time.monotonic()
+    try:
+        failures = play_all(work, agents, scenes, ours, given.jobs)
+    finally:
+        if not keep:
+            shutil.rmtree(work, ignore_errors=True)
+    say(f"all scenes in {time.monotonic() - begun:.0f} s, {failures} failed")
     if failures:
         sys.exit(1)
     if len(agents) == len(AGENTS) and len(scenes) == len(SCENES):

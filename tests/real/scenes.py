@@ -129,15 +129,16 @@ def quota(place):
     place.environment |= agent.limited
     place.model.scenario.play([{"fault": agent.quota(reset), "forever": True}])
     # Where no time is told, the loop waits as long as it may.
-    place.start("--max-iterations", "2", "--set", f"max-wait={'20s' if agent.tells_reset else '4s'}")
+    patience = "20s" if agent.tells_reset else "4s"
+    place.start("--task", "T001", "--max-iterations", "1", "--set", f"max-wait={patience}")
     waiting = place.loop.wait_for("waiting", "session_ended")
     equal((waiting["type"], waiting.get("failure_class")), ("waiting", "quota"), "what the loop does at a limit")
-    one, two = work_on(place, 1, FINAL_ONE), work_on(place, 2, FINAL_TWO)
-    place.model.scenario.play(turns(agent, one + two))
-    session, (limited, *_) = finish_and_check(place, [one, two], first=2)
+    one = work_on(place, 1, FINAL_ONE)
+    place.model.scenario.play(turns(agent, one))
+    session, (limited, _) = finish_and_check(place, [one], first=2)
     equal((limited["outcome"], limited["failure_class"]), ("interrupted", "quota"), "the run that came to the limit")
     equal(limited["resets_at"] is not None, agent.tells_reset, "whether the end of the limit is known")
-    equal(session["iterations_run"], 2, "iterations that count")
+    equal(session["iterations_run"], 1, "iterations that count")
 
 
 def bad_key(place):
@@ -158,34 +159,41 @@ def bad_key(place):
 def cut(place):
     """Every answer breaks off, with a promise in it. That is no success, and the loop goes on when answers are whole again."""
     text = "T001 is done.\n\n<promise>COMPLETE</promise>\n\n" + "And here is what I did: nothing. " * 4
-    fault = {"fault": {"cut": "half"}, "text": text, "forever": True}
-    place.model.scenario.play([fault])
+    place.model.scenario.play([{"fault": {"cut": "half"}, "text": text, "forever": True}])
     # Without a time for its end, the loop waits as long as it may.
-    place.start("--timeout", f"{place.agent.gives_up}s", "--set", "max-wait=4s")
-    place.loop.wait_for("waiting", "iteration_recorded")
-    one, two = work_on(place, 1, FINAL_ONE), work_on(place, 2, FINAL_TWO)
-    place.model.scenario.play(turns(place.agent, one + two))
-    equal(place.loop.finish(), 0, "exit code of the loop")
-    records = place.iterations()
-    for record in records[:-2]:
-        check(record["outcome"] != "success", f"a run without a whole answer came to {record['outcome']}")
-        check(not record["claims"]["promise"], "a promise was taken from half an answer")
-    for steps, record in zip([one, two], records[-2:]):
-        check_record(place.agent, steps, record)
-    check_nothing_left(place, place.session())
+    place.start("--task", "T001", "--set", "max-wait=4s")
+    equal(place.loop.wait_for("waiting", "session_ended")["type"], "waiting", "what the loop does where answers break off")
+    one = work_on(place, 1, FINAL_ONE)
+    place.model.scenario.play(turns(place.agent, one))
+    _, (broken, _) = finish_and_check(place, [one], first=2)
+    equal((broken["outcome"], broken["failure_class"]), ("interrupted", "network"), "a run without a whole answer")
+    check(not broken["claims"]["promise"], "a promise was taken from half an answer")
+
+
+def error_loop(place):
+    """Every answer ends too early, and the agent asks again for ever. The loop ends the run, and waits before the next."""
+    text = "T001 is done.\n\n<promise>COMPLETE</promise>\n\n" + "And here is what I did: nothing. " * 4
+    place.model.scenario.play([{"fault": {"end": "half"}, "text": text, "forever": True}])
+    place.start("--task", "T001", "--set", "max-wait=4s")
+    equal(place.loop.wait_for("waiting", "session_ended")["type"], "waiting", "what the loop does where answers end too early")
+    one = work_on(place, 1, FINAL_ONE)
+    place.model.scenario.play(turns(place.agent, one))
+    _, (stopped, _) = finish_and_check(place, [one], first=2)
+    equal((stopped["outcome"], stopped["exit_reason"]), ("interrupted", "error_loop"), "the run that asked again and again")
+    check(not stopped["claims"]["promise"], "a promise was taken from half an answer")
 
 
 def hang(place):
     """The model falls silent in the middle of an answer. The watchdog ends the run, and the next one does the task."""
     text = "I begin, and then I say nothing any more. " * 4
     place.model.scenario.play([{"fault": {"hang": "half"}, "text": text, "forever": True}])
-    place.start("--idle-timeout", "12s")
+    place.start("--task", "T001", "--idle-timeout", f"{place.agent.silence}s")
     place.loop.wait_for("iteration_recorded")
-    check(place.requests(), "the agent asked nothing")
-    one, two = work_on(place, 1, FINAL_ONE), work_on(place, 2, FINAL_TWO)
-    place.model.scenario.play(turns(place.agent, one + two))
-    _, records = finish_and_check(place, [one, two], first=2)
-    equal((records[0]["outcome"], records[0]["exit_reason"]), ("failure", "idle_timeout"), "the run that hung")
+    check(any(meta["turn"] == 0 for meta, _ in place.requests()), "the agent asked nothing before it was stopped")
+    one = work_on(place, 1, FINAL_ONE)
+    place.model.scenario.play(turns(place.agent, one))
+    _, (hung, _) = finish_and_check(place, [one], first=2)
+    equal((hung["outcome"], hung["exit_reason"]), ("failure", "idle_timeout"), "the run that hung")
 
 
 def ctrl_c(place):
@@ -199,7 +207,8 @@ def ctrl_c(place):
     ready, _, _ = select.select([reader], [], [], max(0, place.end - time.monotonic()))
     os.close(reader)
     check(ready, "the tool was not started in time")
-    sleepers = [line for _, line in processes.marked("HOME", str(place.home)) if "sleep 29" in line]
+    session = place.loop.wait_for("session_started")["session"]
+    sleepers = [line for _, line in processes.marked("RALPH_SESSION", session) if "sleep 29" in line]
     check(sleepers, "the tool does not sleep")
     begun = time.monotonic()
     place.loop.child.send_signal(signal.SIGINT)
@@ -225,13 +234,17 @@ def long_prompt(place):
     check(size > 300_000, f"the prompt has only {size} bytes")
 
 
-# In the order in which they are shown, with the seconds that each may last.
+# In the order in which they are shown.
 SCENES = {
-    "happy": (happy, 120),
-    "quota": (quota, 150),
-    "bad key": (bad_key, 120),
-    "cut stream": (cut, 150),
-    "hang": (hang, 120),
-    "Ctrl-C": (ctrl_c, 90),
-    "long prompt": (long_prompt, 120),
+    "happy": happy,
+    "quota": quota,
+    "bad key": bad_key,
+    "cut stream": cut,
+    "error loop": error_loop,
+    "hang": hang,
+    "Ctrl-C": ctrl_c,
+    "long prompt": long_prompt,
 }
+
+# No scene may last longer; alone on a machine, none needs a quarter of it.
+SECONDS = 180

@@ -2,33 +2,48 @@
 
 import sys
 
-from install import ROOT
+import install
 
 BEGIN, END = "<!-- written by tests/real/run.py --write -->\n", "<!-- end of the table -->\n"
 
 
+def notes(agent):
+    """What is particular to an agent in a scene."""
+    found = dict(agent.cannot)
+    if not agent.tells_exit_codes:
+        found["happy"] = "does not tell that a command failed"
+    if not agent.tells_reset:
+        found["quota"] = "does not tell when the limit ends"
+    return found
+
+
 def table(agents, scenes):
-    """A row for each agent, all of whose scenes went well. What it cannot play is said below."""
+    """A row for each agent, all of whose scenes went well."""
     rows = [["agent", *scenes], ["---"] * (len(scenes) + 1)]
-    notes = []
+    below = []
     for agent in agents:
-        row = [f"{agent.name} {agent.version}"]
+        row = [f"`{agent.name}` {agent.version}"]
+        found = notes(agent)
         for scene in scenes:
-            row.append("–" if scene in agent.cannot else "✔")
+            mark = "–" if scene in agent.cannot else "✔"
+            if scene in found:
+                if found[scene] not in below:
+                    below.append(found[scene])
+                mark += f" ({below.index(found[scene]) + 1})"
+            row.append(mark)
         rows.append(row)
-        notes += [f"- {agent.name}, {scene}: {why}\n" for scene, why in agent.cannot.items()]
     lines = "".join("| " + " | ".join(row) + " |\n" for row in rows)
-    return lines + ("\n" + "".join(notes) if notes else "")
+    return lines + "\n" + "; ".join(f"({number}) {words}" for number, words in enumerate(below, 1)) + ".\n"
 
 
 def compare(agents, scenes, is_to_write):
-    readme = ROOT / "README.md"
+    readme = install.ROOT / "README.md"
     text = readme.read_text()
     before, rest = text.split(BEGIN)
     old, after = rest.split(END)
     new = table(agents, scenes)
+    print(new)
     if is_to_write:
         readme.write_text(before + BEGIN + new + END + after)
     elif old != new:
-        print(new)
         sys.exit("run.py: README.md has another table; write it with: tests/real/run.py --write")

@@ -33,7 +33,7 @@ static WORDS: LazyLock<Vec<(FailureClass, Regex)>> = LazyLock::new(|| {
         (
             FailureClass::Network,
             "connect|econnre|network|timed? ?out|timeout|getaddrinfo|socket|stream (ended|disconnected)|\
-             fetch failed|error sending request|error decoding response|finish reason",
+             fetch failed|error: terminated|other side closed|error sending request|error decoding response|finish reason",
         ),
     ]
     .into_iter()
@@ -118,6 +118,7 @@ mod tests {
             ("We are seeing high demand", FailureClass::Overloaded),
             ("Connection error.", FailureClass::Network),
             ("stream disconnected before completion", FailureClass::Network),
+            ("[API Error: terminated]", FailureClass::Network),
             ("the cat sat on the mat, at port 42901", FailureClass::Other),
         ] {
             assert_eq!(class_of(None, words), class, "{words}");

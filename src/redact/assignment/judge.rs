@@ -1,7 +1,10 @@
 //! Whether the value of a name that promises a secret is one, or a placeholder, a word, or code.
 
-use super::{Kind, Name, Tie, Value};
-use crate::redact::{MARKER, contains};
+use crate::redact::class::{encoded, entropy};
+use crate::redact::header::is_login;
+
+use super::name::{Kind, Name};
+use super::value::{Tie, Value};
 
 /// Words that stand where a value would, in code, schemas and manuals.
 const WORDS: &[&str] = &[
@@ -83,11 +86,14 @@ const LOOKUPS: &[&str] = &[
 
 pub(super) fn is_secret(name: &Name, tie: Tie, value: &Value<'_>, follows: Option<u8>) -> bool {
     let text = &value.text[..value.text.len().min(super::JUDGED)];
-    if text.len() < 4 || is_placeholder(text) || is_elsewhere(text) || contains(text, MARKER.as_bytes()) {
+    if text.len() < 4 || is_placeholder(text) || is_elsewhere(text) {
         return false;
     }
+    if name.kind == Kind::Vague {
+        return is_login(text) || is_chance(text);
+    }
     if text.iter().any(u8::is_ascii_whitespace) {
-        let may_have_spaces = name.is_passphrase || name.is_screaming && tie == Tie::Tight;
+        let may_have_spaces = name.is_phrase || name.is_screaming && tie == Tie::Tight;
         return may_have_spaces && text.len() >= 8 && is_edged_by_words(text);
     }
     if !value.is_quoted && is_code(text) {
@@ -100,15 +106,18 @@ pub(super) fn is_secret(name: &Name, tie: Tie, value: &Value<'_>, follows: Optio
         let least = if name.kind == Kind::Password { 6 } else { 12 };
         return tie == Tie::Tight && text.len() >= least;
     }
+    if name.kind == Kind::Short && (name.is_bare || name.is_screaming && tie == Tie::Loose) {
+        return is_mixed(text) && tie == Tie::Tight || value.is_quoted && text.len() >= 6;
+    }
     if name.is_screaming && tie == Tie::Tight {
         return true;
     }
     let is_mixed = is_mixed(text);
     match (name.kind, value.is_quoted) {
-        (Kind::Password, true) => true,
+        (Kind::Password | Kind::Short, true) => true,
         (Kind::Key | Kind::Authorization, true) => text.len() >= 6,
         (Kind::Token, true) => text.len() >= 8 && is_mixed || text.len() >= 20 && is_one_word(text),
-        (Kind::Password, false) => {
+        (Kind::Password | Kind::Short, false) => {
             let ends_line = matches!(follows, None | Some(b'\n' | b'\r' | b'\\'));
             is_mixed || text.len() >= 6 && (ends_line || tie == Tie::Tight) && is_plain_word(text)
         }
@@ -119,7 +128,34 @@ pub(super) fn is_secret(name: &Name, tie: Tie, value: &Value<'_>, follows: Optio
             let least = if tie == Tie::Tight { 8 } else { 12 };
             text.len() >= least && is_mixed || text.len() >= 20 && is_one_word(text)
         }
+        (Kind::Vague, _) => false,
     }
+}
+
+/// Whether a value is nothing that a person would write, and no id, hash or path either.
+fn is_chance(text: &[u8]) -> bool {
+    let is_kind = text.iter().all(|&byte| encoded(byte) || byte == b'~');
+    let is_number = text.iter().all(|&byte| byte.is_ascii_hexdigit() || b"-_:.".contains(&byte));
+    let [has_small, has_capital, has_digit] =
+        [u8::is_ascii_lowercase, u8::is_ascii_uppercase, u8::is_ascii_digit]
+            .map(|kind: fn(&u8) -> bool| text.iter().any(kind));
+    let is_one = text.split(|byte| !byte.is_ascii_alphanumeric()).any(|part| part.len() >= 12);
+    text.len() >= 20
+        && is_kind
+        && !is_number
+        && has_small
+        && has_capital
+        && has_digit
+        && is_one
+        && entropy(text) >= 3.5
+}
+
+/// Whether a value is more than words, and long enough to be of chance.
+pub(in crate::redact) fn is_random(text: &[u8]) -> bool {
+    text.len() >= 16
+        && text.iter().any(u8::is_ascii_digit)
+        && text.iter().any(u8::is_ascii_alphabetic)
+        && entropy(text) >= 3.0
 }
 
 /// Whether a value says that the secret belongs here, or hides it already.
@@ -172,7 +208,7 @@ fn is_label(text: &[u8]) -> bool {
 }
 
 /// Whether a value has digits, signs, or small and capital letters in disorder, as words have not.
-pub(super) fn is_mixed(text: &[u8]) -> bool {
+pub(in crate::redact) fn is_mixed(text: &[u8]) -> bool {
     let has_letter = text.iter().any(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii());
     let has_other = text.iter().any(|byte| byte.is_ascii_digit() || b"!@#$%^&*+=~/".contains(byte));
     let has_capital = text.iter().skip(1).any(u8::is_ascii_uppercase);
@@ -196,4 +232,8 @@ fn is_plain_word(text: &[u8]) -> bool {
 
 fn is_edged_by_words(text: &[u8]) -> bool {
     text[0].is_ascii_alphanumeric() && !text[text.len() - 1].is_ascii_whitespace()
+}
+
+fn contains(text: &[u8], needle: &[u8]) -> bool {
+    text.windows(needle.len()).any(|window| window == needle)
 }

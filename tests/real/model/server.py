@@ -24,6 +24,7 @@ or it is one of these faults:
   {"fault": {"status": 529, "headers": {...}, "body": {...}}}       headers and body are optional
   {"fault": {"cut": 3}, "text": "..."}                              breaks off after 3 events of the answer
   {"fault": {"cut": "half"}, "text": "..."}                         breaks off in the middle of the text
+  {"fault": {"end": 3}, "text": "..."}                              ends after 3 events, as if they were all
   {"fault": {"hang": 3}, "text": "..."}                             falls silent after 3 events, until the agent gives up
 
 With 0 events not even the head of the answer comes. A request past the last turn is refused and logged as a problem.
@@ -112,10 +113,10 @@ class Handler(BaseHTTPRequestHandler):
         if "status" in fault:
             body = fault.get("body") or protocol.error(fault["status"], "scripted fault")
             return self.reply_json(fault["status"], body, fault.get("headers"))
-        limit = fault.get("cut", fault.get("hang"))
+        limit = fault.get("cut", fault.get("hang", fault.get("end")))
         limit = protocol.HALF_THE_TEXT if limit == "half" else limit
         if request["stream"]:
-            self.reply_events(protocol.events(request, turn), limit)
+            self.reply_events(protocol.events(request, turn), limit, "end" in fault)
         elif limit is None:
             self.reply_json(200, protocol.document(request, turn))
         if limit is not None:
@@ -145,7 +146,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    def reply_events(self, events, limit):
+    def reply_events(self, events, limit, is_ended):
         if limit == 0:
             return
         self.send_response(200)
@@ -155,7 +156,7 @@ class Handler(BaseHTTPRequestHandler):
         for event in events[:limit]:
             self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
             self.wfile.flush()
-        if limit is None:
+        if limit is None or is_ended:
             self.wfile.write(b"0\r\n\r\n")
 
 

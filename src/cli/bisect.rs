@@ -1,0 +1,334 @@
+//! `specify ralph bisect`: the first iteration after which a command fails.
+
+use std::io::{Write, stderr};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::Serialize;
+
+use crate::feature;
+use crate::process::{Child, Interrupt, Limits, Marker, Pulse};
+use crate::record::{IterationName, ObjectId, SessionId, Which};
+use crate::store::{SessionLog, Store};
+use crate::view::style::{one_line, span};
+use crate::worktree::Checkout;
+
+use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::iterations;
+use super::log::print_json;
+use super::output::{stdout, warn};
+use super::sessions::Choice;
+use super::{BisectArgs, place};
+
+/// No limit, where one must be given: the user looks on.
+const UNLIMITED: Duration = Duration::from_secs(u64::MAX / 4);
+
+/// With this exit code a command says that it cannot tell, as for `git bisect run`.
+const CANNOT_TELL: i32 = 125;
+
+pub fn run(args: &BisectArgs, caller: &Caller) -> Result<ExitCode> {
+    let store = place::open(caller)?;
+    let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+    let moments = moments(&store, &choice)?;
+    let interrupt = Interrupt::install()?;
+    let found = Trial::new(args, caller, (&store, &moments), &interrupt).and_then(Trial::hunt);
+    match interrupt.signal() {
+        Some(15) => return Ok(ExitCode::Terminated),
+        Some(1) => return Ok(ExitCode::HungUp),
+        Some(_) => return Ok(ExitCode::Interrupted),
+        None => {}
+    }
+    let (found, runs) = found?;
+    report(args, &moments, &found, &runs)
+}
+
+/// The moments of a session that can be tried.
+struct Moments {
+    log: SessionLog,
+    /// Numbers of iterations, 0 for the start, and their snapshots, oldest first.
+    list: Vec<(u32, ObjectId)>,
+}
+
+/// The moments of a session whose snapshots are here.
+fn moments(store: &Store, choice: &Choice) -> Result<Moments> {
+    let start = iterations::find(store, &IterationName { session: None, which: Which::Start }, choice)?;
+    let mut list = Vec::new();
+    let mut missing = 0;
+    for entry in start.log.iterations() {
+        match (&entry.snapshot, entry.iteration) {
+            (Some(snapshot), Some(iteration)) if store.has(snapshot)? => {
+                list.push((iteration, snapshot.clone()));
+            }
+            _ => missing += 1,
+        }
+    }
+    if list.is_empty() {
+        // Says which is missing, and why.
+        start.at(Which::Last { back: 0 })?.snapshot(store)?;
+    }
+    if let Ok(snapshot) = start.snapshot(store) {
+        list.insert(0, (0, snapshot));
+    }
+    if missing > 0 {
+        warn(&format!("{missing} iterations have no snapshot here and are left out"), &mut stderr());
+    }
+    Ok(Moments { log: start.log, list })
+}
+
+/// How a command went at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Passes,
+    Fails,
+    CannotTell,
+}
+
+/// What came of the hunt, by places in the list of moments.
+#[derive(Debug, PartialEq, Eq)]
+enum Found {
+    /// It fails here, and passes at the moment before.
+    First(usize),
+    /// It is one of these; those before the last cannot be told.
+    OneOf(Vec<usize>),
+    /// It fails at the first moment already.
+    Always,
+    /// It passes at the last moment.
+    Never,
+}
+
+/// One run of the command.
+#[derive(Debug, Serialize)]
+struct Run {
+    iteration: u32,
+    exit: i32,
+}
+
+/// Something that can be tried at a moment.
+trait Try {
+    fn at(&mut self, place: usize) -> Result<Verdict>;
+}
+
+/// Halves the distance between a moment that passes and a later one that fails, until they are neighbours.
+fn halve(count: usize, trial: &mut dyn Try) -> Result<Found> {
+    let last = count - 1;
+    match trial.at(last)? {
+        Verdict::Passes => return Ok(Found::Never),
+        Verdict::CannotTell => bail!("the command cannot tell how it stands after the last iteration"),
+        Verdict::Fails => {}
+    }
+    if last == 0 {
+        return Ok(Found::Always);
+    }
+    match trial.at(0)? {
+        Verdict::Fails => return Ok(Found::Always),
+        Verdict::CannotTell => bail!("the command cannot tell how it stands at the first moment"),
+        Verdict::Passes => {}
+    }
+    let (mut passes, mut fails) = (0, last);
+    let mut untold = Vec::new();
+    loop {
+        let middle = usize::midpoint(passes, fails);
+        let open = (passes + 1..fails).filter(|place| !untold.contains(place));
+        let Some(next) = open.min_by_key(|place| place.abs_diff(middle)) else { break };
+        match trial.at(next)? {
+            Verdict::Passes => passes = next,
+            Verdict::Fails => fails = next,
+            Verdict::CannotTell => untold.push(next),
+        }
+    }
+    let candidates: Vec<usize> = (passes + 1..=fails).collect();
+    Ok(if candidates.len() == 1 { Found::First(fails) } else { Found::OneOf(candidates) })
+}
+
+/// The command, and the folder that it runs in.
+struct Trial<'a> {
+    args: &'a BisectArgs,
+    interrupt: &'a Interrupt,
+    checkout: Checkout,
+    marker: Marker,
+    /// The project's root, from the top.
+    project: Utf8PathBuf,
+    moments: &'a Moments,
+    runs: Vec<Run>,
+}
+
+impl<'a> Trial<'a> {
+    fn new(
+        args: &'a BisectArgs,
+        caller: &Caller,
+        (store, moments): (&Store, &'a Moments),
+        interrupt: &'a Interrupt,
+    ) -> Result<Self> {
+        let repository = store.repository();
+        let clock = place::clock(caller)?;
+        let id = SessionId::new(clock.now(), std::process::id());
+        let temporary = caller.environment.value("TMPDIR").and_then(|dir| dir.to_str()).unwrap_or("/tmp");
+        let temporary = caller.directory.join(temporary);
+        let checkout = Checkout::create(repository, temporary.join(format!("ralph-bisect-{id}")))?;
+        let project = repository.top.as_ref().and_then(|top| {
+            let root = feature::project_root(&caller.directory, top);
+            root.strip_prefix(top).ok().map(Utf8Path::to_owned)
+        });
+        let marker = Marker::new(&id).in_work_tree(checkout.dir());
+        let project = project.unwrap_or_default();
+        Ok(Self { args, interrupt, checkout, marker, project, moments, runs: Vec::new() })
+    }
+
+    /// Looks for the first failure; gives all runs as well.
+    fn hunt(mut self) -> Result<(Found, Vec<Run>)> {
+        let found = halve(self.moments.list.len(), &mut self)?;
+        Ok((found, std::mem::take(&mut self.runs)))
+    }
+
+    /// Runs the command where it is now.
+    fn command(&self) -> Result<i32> {
+        let argv = match self.args.command.as_slice() {
+            [line] => ["sh", "-c", line.as_str()].map(str::to_owned).into(),
+            words => words.to_vec(),
+        };
+        let project = self.checkout.dir().join(&self.project);
+        let stream = |name: &str| self.checkout.dir().join(".git").join(name);
+        let child = Child {
+            argv,
+            directory: if project.is_dir() { project } else { self.checkout.dir().to_owned() },
+            environment: Vec::new(),
+            defaults: Vec::new(),
+            removed: Vec::new(),
+            stdin: None,
+            stdout: stream("ralph-stdout"),
+            stderr: stream("ralph-stderr"),
+            marker: self.marker.clone(),
+            limits: Limits { wall: UNLIMITED, idle: None, output: u64::MAX },
+        };
+        let ended = child.run(self.interrupt, &mut || Pulse::Alive)?;
+        if self.args.verbose || !matches!(ended.exit.code, 0..126) {
+            for path in [&child.stdout, &child.stderr] {
+                let mut file = std::fs::File::open(path).with_context(|| format!("read {path}"))?;
+                let _closed = std::io::copy(&mut file, &mut stderr()).is_err();
+            }
+        }
+        Ok(ended.exit.code)
+    }
+}
+
+impl Try for Trial<'_> {
+    fn at(&mut self, place: usize) -> Result<Verdict> {
+        let (iteration, snapshot) = &self.moments.list[place];
+        self.checkout.go_to(snapshot)?;
+        let began = std::time::Instant::now();
+        let exit = self.command()?;
+        let (verdict, word) = match exit {
+            0 => (Verdict::Passes, "passes".to_owned()),
+            CANNOT_TELL => (Verdict::CannotTell, "cannot tell".to_owned()),
+            1..CANNOT_TELL => (Verdict::Fails, format!("fails, exit {exit}")),
+            _ => bail!("the command could not be run after iteration {iteration}: exit {exit}"),
+        };
+        let line = format!("after iteration {iteration}: {word} ({})", span(began.elapsed()));
+        let _closed = writeln!(stderr(), "{line}").is_err();
+        self.runs.push(Run { iteration: *iteration, exit });
+        Ok(verdict)
+    }
+}
+
+fn report(args: &BisectArgs, moments: &Moments, found: &Found, runs: &[Run]) -> Result<ExitCode> {
+    let session = moments.log.id();
+    let iteration = |place: usize| moments.list[place].0;
+    let mut out = stdout();
+    // Where it fails at the first moment, that may be the first iteration, and no start is known.
+    let place = match found {
+        Found::First(place) => Some(*place),
+        Found::Always if iteration(0) > 0 => Some(0),
+        Found::Always | Found::Never | Found::OneOf(_) => None,
+    };
+    let entry = place.and_then(|place| moments.log.iteration(iteration(place)));
+    if args.json.json {
+        let candidates: Vec<u32> = match found {
+            Found::OneOf(places) => places.iter().map(|place| iteration(*place)).collect(),
+            Found::First(_) | Found::Always | Found::Never => Vec::new(),
+        };
+        print_json(
+            &mut out,
+            &serde_json::json!({
+                "session": session,
+                "iteration": entry.and_then(|entry| entry.iteration),
+                "commit": entry.map(|entry| &entry.commit),
+                "candidates": candidates,
+                "runs": runs,
+            }),
+        )?;
+    } else if let Some(entry) = entry {
+        let name = format!("{session}:{}", entry.iteration.unwrap_or_default());
+        writeln!(out, "{name} is the first iteration after which it fails")?;
+        writeln!(out, "  {}", one_line(&entry.subject))?;
+        writeln!(out, "look: specify ralph show {name} --patch")?;
+    } else {
+        match found {
+            Found::OneOf(places) => {
+                let names: Vec<String> =
+                    places.iter().map(|place| format!("{session}:{}", iteration(*place))).collect();
+                writeln!(out, "the first is one of {}: the command cannot tell more", names.join(", "))?;
+            }
+            Found::Never => writeln!(out, "it passes after the last iteration of session {session}")?,
+            Found::Always | Found::First(_) => {
+                writeln!(out, "it fails at the start of session {session} already")?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(if entry.is_some() { ExitCode::Done } else { ExitCode::NotDone })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `+` passes, `-` fails, `?` cannot tell. Counts what was tried.
+    struct Story<'a>(&'a [u8], usize);
+
+    impl Try for Story<'_> {
+        fn at(&mut self, place: usize) -> Result<Verdict> {
+            self.1 += 1;
+            Ok(match self.0[place] {
+                b'+' => Verdict::Passes,
+                b'-' => Verdict::Fails,
+                _ => Verdict::CannotTell,
+            })
+        }
+    }
+
+    #[track_caller]
+    fn case(story: &str, expected: &Found) {
+        let found = halve(story.len(), &mut Story(story.as_bytes(), 0)).unwrap();
+        assert_eq!(found, *expected, "{story}");
+    }
+
+    #[test]
+    fn the_first_failure_is_found() {
+        case("+-", &Found::First(1));
+        case("++++----", &Found::First(4));
+        case("+-------", &Found::First(1));
+        case("+++++++-", &Found::First(7));
+        case("--", &Found::Always);
+        case("-", &Found::Always);
+        case("+-+", &Found::Never);
+        case("+++??--", &Found::OneOf(vec![3, 4, 5]));
+        case("+?-", &Found::OneOf(vec![1, 2]));
+        case("++?+---", &Found::First(4));
+    }
+
+    #[test]
+    fn a_thousand_moments_take_a_dozen_runs() {
+        let story = format!("{}{}", "+".repeat(700), "-".repeat(300));
+        let mut trial = Story(story.as_bytes(), 0);
+        assert_eq!(halve(1000, &mut trial).unwrap(), Found::First(700));
+        assert!(trial.1 <= 12, "{}", trial.1);
+    }
+
+    #[test]
+    fn what_cannot_be_told_at_an_end_is_an_error() {
+        assert!(halve(3, &mut Story(b"+-?", 0)).is_err());
+        assert!(halve(3, &mut Story(b"?+-", 0)).is_err());
+    }
+}

@@ -1,0 +1,161 @@
+//! Which iterations `log` lists.
+
+use std::collections::{HashMap, HashSet};
+
+use anyhow::{Context, Result};
+use regex::bytes::{Regex, RegexBuilder};
+
+use crate::process::Tool;
+use crate::record::{LogEntry, Outcome, Timestamp};
+use crate::store::{Row, SessionRows};
+
+use super::FilterArgs;
+use super::caller::Caller;
+
+/// The flags, read.
+pub struct Filter<'a> {
+    args: &'a FilterArgs,
+    outcomes: Vec<Outcome>,
+    since: Option<Timestamp>,
+    until: Option<Timestamp>,
+    phase: Option<Phase>,
+    /// Features with fingerprints that occur in them more than once; none where that is not asked for.
+    repeated: Option<HashSet<(String, String)>>,
+}
+
+/// A phase as people name it.
+#[derive(Debug)]
+enum Phase {
+    /// `2` is `Phase 2: Foundation` and not `Phase 12`.
+    Number(Regex),
+    Part(String),
+}
+
+impl<'a> Filter<'a> {
+    pub fn new(args: &'a FilterArgs, caller: &Caller) -> Result<Self> {
+        let outcomes = if args.failed { vec![Outcome::Failure] } else { args.outcome.clone() };
+        let [since, until] = [("--since", &args.since), ("--until", &args.until)];
+        Ok(Self {
+            args,
+            outcomes,
+            since: moment(caller, since)?,
+            until: moment(caller, until)?,
+            phase: args.phase.as_deref().map(Phase::new).transpose()?,
+            repeated: None,
+        })
+    }
+
+    /// Looks over all that is listed from, where that must be known before the first is shown.
+    pub fn look_over<'r>(&mut self, sessions: impl Iterator<Item = SessionRows<'r>>) {
+        if !self.args.repeats {
+            return;
+        }
+        let mut counts: HashMap<(&str, String), usize> = HashMap::new();
+        for session in sessions {
+            for fingerprint in session.rows().filter_map(|row| row.fingerprint()) {
+                *counts.entry((session.feature, fingerprint.into_owned())).or_default() += 1;
+            }
+        }
+        let repeated = counts.into_iter().filter(|(_, count)| *count > 1);
+        self.repeated =
+            Some(repeated.map(|((feature, fingerprint), _)| (feature.to_owned(), fingerprint)).collect());
+    }
+
+    /// Whether a row is to be listed, as far as its record's message tells.
+    pub fn takes(&self, row: &Row<'_>, feature: &str) -> Result<bool> {
+        let is_fine = row.is_iteration()
+            && (self.outcomes.is_empty()
+                || row.outcome.is_some_and(|outcome| self.outcomes.contains(&outcome)))
+            && self.since.is_none_or(|since| row.ended_at >= since)
+            && self.until.is_none_or(|until| row.ended_at <= until)
+            && (self.args.task.is_empty()
+                || row.task().is_some_and(|task| self.args.task.iter().any(|wanted| *wanted == task)))
+            && self.is_repeated(row, feature);
+        if !is_fine || (self.phase.is_none() && self.args.agent.is_none()) {
+            return Ok(is_fine);
+        }
+        let entry = row.entry()?;
+        Ok(self.phase.as_ref().is_none_or(|phase| phase.is_of(&entry))
+            && self.args.agent.as_ref().is_none_or(|agent| entry.agent.as_ref() == Some(agent)))
+    }
+
+    /// What `--grep` looks for.
+    pub fn pattern(&self) -> Result<Option<Regex>> {
+        let Some(pattern) = &self.args.grep else { return Ok(None) };
+        let mut builder = RegexBuilder::new(pattern.as_str());
+        let regex = builder.multi_line(true).case_insensitive(self.args.ignore_case).build();
+        regex.map(Some).context("read --grep")
+    }
+
+    /// Whether nothing is left out.
+    pub fn is_open(&self) -> bool {
+        let FilterArgs { failed, outcome, task, phase, agent, since, until, grep, ignore_case: _, repeats } =
+            self.args;
+        let texts = [phase, agent, since, until];
+        !failed
+            && !repeats
+            && outcome.is_empty()
+            && task.is_empty()
+            && grep.is_none()
+            && texts.iter().all(|text| text.is_none())
+    }
+
+    fn is_repeated(&self, row: &Row<'_>, feature: &str) -> bool {
+        let Some(repeated) = &self.repeated else { return true };
+        let key = row.fingerprint().map(|fingerprint| (feature.to_owned(), fingerprint.into_owned()));
+        key.is_some_and(|key| repeated.contains(&key))
+    }
+}
+
+impl Phase {
+    fn new(text: &str) -> Result<Self> {
+        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Ok(Self::Part(text.to_lowercase()));
+        }
+        let number = text.trim_start_matches('0');
+        Regex::new(&format!(r"(?i)\bphase 0*{number}\b")).map(Self::Number).context("read --phase")
+    }
+
+    fn is_of(&self, entry: &LogEntry) -> bool {
+        let phase = entry.phase.as_deref().unwrap_or_default();
+        match self {
+            Self::Number(number) => number.is_match(phase.as_bytes()),
+            Self::Part(part) => phase.to_lowercase().contains(part),
+        }
+    }
+}
+
+/// A time as git reads it.
+fn moment(caller: &Caller, (flag, text): (&str, &Option<String>)) -> Result<Option<Timestamp>> {
+    let Some(text) = text else { return Ok(None) };
+    let answer =
+        Tool::git_as_called(&caller.directory).args(["rev-parse", &format!("{flag}={text}")]).line()?;
+    // `--max-age=1795294000`, or `--min-age`.
+    let seconds = answer.rsplit('=').next().unwrap_or_default();
+    let seconds = seconds.parse().with_context(|| format!("read what git makes of `{flag}={text}`"))?;
+    Ok(Some(Timestamp::from_seconds(seconds)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_is_its_number_or_a_part_of_its_name() {
+        for (phase, wanted, is_it) in [
+            ("Phase 2: Foundation", "2", true),
+            ("Phase 12: Polish", "2", false),
+            ("Phase 12: Polish", "12", true),
+            ("phase 2", "02", true),
+            ("Phase 2: Foundation", "found", true),
+            ("Phase 2: Foundation", "setup", false),
+        ] {
+            let regex = Phase::new(wanted).unwrap();
+            let found = match &regex {
+                Phase::Number(number) => number.is_match(phase.as_bytes()),
+                Phase::Part(part) => phase.to_lowercase().contains(part),
+            };
+            assert_eq!(found, is_it, "{wanted} in {phase}");
+        }
+    }
+}

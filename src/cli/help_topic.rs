@@ -1,0 +1,50 @@
+//! `specify ralph help`: of a command its help, of a topic its page.
+
+use std::io::Write;
+
+use anyhow::{Context, Result, anyhow};
+use clap::Command;
+
+use crate::record::nearest;
+
+use super::HelpArgs;
+use super::exit_code::ExitCode;
+use super::output::stdout;
+use super::start::grammar;
+
+/// What there is to know beside the commands.
+const TOPICS: [(&str, &str); 3] = [
+    ("format", include_str!("../../docs/format.md")),
+    ("names", include_str!("../../docs/names.md")),
+    ("stopping", include_str!("../../docs/stopping.md")),
+];
+
+/// The parser of what help is asked for.
+pub(super) fn topic(name: &str) -> Result<String> {
+    let grammar = grammar("specify ralph");
+    let commands = grammar.get_subcommands().filter(|command| !command.is_hide_set()).map(Command::get_name);
+    let known: Vec<&str> = TOPICS.iter().map(|(topic, _)| *topic).chain(commands).collect();
+    if known.contains(&name) {
+        return Ok(name.to_owned());
+    }
+    Err(match nearest(name, known.iter().copied()) {
+        Some(near) => anyhow!("there is no command or topic `{name}`, did you mean `{near}`?"),
+        None => anyhow!(
+            "there is no command or topic `{name}`; topics are {}",
+            TOPICS.map(|(topic, _)| topic).join(", ")
+        ),
+    })
+}
+
+pub fn run(args: &HelpArgs, mut grammar: Command) -> Result<ExitCode> {
+    grammar.build();
+    let named = args.topic.as_deref();
+    let page = TOPICS.into_iter().find(|(topic, _)| named == Some(topic)).map(|(_, text)| text.to_owned());
+    let text = page.unwrap_or_else(|| {
+        let command = named.and_then(|name| grammar.find_subcommand(name).cloned());
+        command.unwrap_or(grammar).render_help().to_string()
+    });
+    let mut out = stdout();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("print the help")?;
+    Ok(ExitCode::Done)
+}

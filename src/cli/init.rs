@@ -1,0 +1,52 @@
+//! `specify ralph init`: what a project can have of its own, each file written once and never over another.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+
+use anyhow::{Context, Result};
+use camino::Utf8Path;
+
+use crate::config;
+use crate::prompt::{PROJECT_TEMPLATE, Template};
+
+use super::InitArgs;
+use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::output::stdout;
+
+pub fn run(args: &InitArgs, caller: &Caller) -> Result<ExitCode> {
+    let root = caller.project_root();
+    let mut files = vec![(".specify/ralph.toml", config::sample())];
+    if args.template {
+        files.push((PROJECT_TEMPLATE, Template::built_in().source));
+    }
+    let mut out = stdout();
+    for (path, text) in files {
+        let told = match write_new(&root.join(path), &text)? {
+            Written::New => format!("wrote {path}"),
+            Written::Kept => format!("{path} is there already, and stays as it is"),
+        };
+        writeln!(out, "{told}").context("say what was written")?;
+    }
+    out.flush().context("say what was written")?;
+    Ok(ExitCode::Done)
+}
+
+enum Written {
+    New,
+    Kept,
+}
+
+fn write_new(path: &Utf8Path, text: &str) -> Result<Written> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).with_context(|| format!("create {folder}"))?;
+    }
+    match OpenOptions::new().write(true).create_new(true).open(path) {
+        Ok(mut file) => {
+            file.write_all(text.as_bytes()).with_context(|| format!("write {path}"))?;
+            Ok(Written::New)
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(Written::Kept),
+        Err(error) => Err(error).with_context(|| format!("write {path}")),
+    }
+}

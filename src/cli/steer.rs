@@ -1,0 +1,107 @@
+//! `specify ralph stop`, `hint`, `pause` and `continue`: what a running loop is asked for from another terminal.
+
+use std::io::Write;
+
+use anyhow::{Result, bail};
+
+use crate::record::{Refusal, SessionId, SessionName};
+use crate::store::{Control, Holder, LoopLock, Stop, Store};
+use crate::view::style::one_line;
+
+use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::output::stdout;
+use super::{HintArgs, PauseArgs, StopArgs, place};
+
+pub fn stop(args: &StopArgs, caller: &Caller) -> Result<ExitCode> {
+    let (stop, when) = if args.now {
+        (Stop::Now, "now; the running iteration is recorded as interrupted")
+    } else {
+        (Stop::AfterIteration, "after this iteration")
+    };
+    steer(caller, args.session.as_ref(), |control, id| {
+        control.ask_to_stop(stop)?;
+        Ok(format!("session {id} stops {when}"))
+    })
+}
+
+pub fn hint(args: &HintArgs, caller: &Caller) -> Result<ExitCode> {
+    let text = args.text.join(" ");
+    if text.trim().is_empty() {
+        bail!(Refusal::new("the hint is empty").hinted("specify ralph hint 'use the parser that is there'"));
+    }
+    let store = place::open(caller)?;
+    let holder = running(&store, args.session.as_ref())?;
+    let control = Control::of(store.repository(), &holder.session);
+    let path = control.leave_hint(&text)?;
+    // It may have ended meanwhile; unless it took the hint before that, nobody will.
+    let is_gone = !LoopLock::holders(store.repository())?.contains(&holder);
+    if is_gone && control.take_away(&path)? {
+        control.clear()?;
+        return Err(nobody(format!("session {} has just ended", holder.session)));
+    }
+    say(&format!("session {} gets it with its next prompt: {}", holder.session, one_line(text.trim())))
+}
+
+pub fn pause(args: &PauseArgs, caller: &Caller) -> Result<ExitCode> {
+    steer(caller, args.session.as_ref(), |control, id| {
+        control.ask_to_pause()?;
+        Ok(format!("session {id} pauses after this iteration; `specify ralph continue` lets it go on"))
+    })
+}
+
+pub fn go_on(args: &PauseArgs, caller: &Caller) -> Result<ExitCode> {
+    steer(caller, args.session.as_ref(), |control, id| {
+        Ok(if control.ask_to_continue()? {
+            format!("session {id} goes on")
+        } else {
+            format!("session {id} was not paused")
+        })
+    })
+}
+
+fn steer(
+    caller: &Caller,
+    session: Option<&SessionName>,
+    ask: impl FnOnce(&Control, &SessionId) -> Result<String>,
+) -> Result<ExitCode> {
+    let store = place::open(caller)?;
+    let holder = running(&store, session)?;
+    let control = Control::of(store.repository(), &holder.session);
+    let told = ask(&control, &holder.session)?;
+    if !LoopLock::holders(store.repository())?.contains(&holder) {
+        control.clear()?;
+        return Err(nobody(format!("session {} has just ended", holder.session)));
+    }
+    say(&told)
+}
+
+/// The session that is meant: the one named, or the one of this work tree, or the only one.
+fn running(store: &Store, wanted: Option<&SessionName>) -> Result<Holder> {
+    let holders = LoopLock::holders(store.repository())?;
+    let named = |holder: &&Holder| wanted.is_none_or(|name| name.matches(&holder.session));
+    let found: Vec<&Holder> = holders.iter().filter(named).collect();
+    let here = LoopLock::holder_here(store.repository())?.filter(|here| named(&here));
+    match (here, found.as_slice(), wanted) {
+        (Some(here), _, _) => Ok(here),
+        (None, [only], _) => Ok((*only).clone()),
+        (None, [], Some(id)) => Err(nobody(format!("session {id} is not running"))),
+        (None, [], None) => Err(nobody("no loop is running in this repository".to_owned())),
+        (None, several, _) => {
+            let ids: Vec<String> = several.iter().map(|holder| holder.session.to_string()).collect();
+            Err(Refusal::new(format!("several loops are running: {}", ids.join(", ")))
+                .hinted("name one with --session, or ask in its work tree")
+                .into())
+        }
+    }
+}
+
+fn nobody(message: String) -> anyhow::Error {
+    Refusal::new(message).hinted("`specify ralph status` says where things stand").into()
+}
+
+fn say(line: &str) -> Result<ExitCode> {
+    let mut out = stdout();
+    writeln!(out, "{line}").and_then(|()| out.flush())?;
+    Ok(ExitCode::Done)
+}

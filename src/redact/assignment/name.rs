@@ -1,0 +1,155 @@
+//! Names that promise a secret: `API_TOKEN`, `clientSecret`, `db-password`.
+
+use std::ops::Range;
+
+use crate::redact::Rule;
+use crate::redact::class::is_word;
+use crate::redact::gate::{Window, window};
+use crate::redact::view::View;
+
+const LONGEST: usize = 80;
+
+/// What a name promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Chosen by people: may be short, may be a word.
+    Password,
+    /// `pass`, `pwd`: a password, unless it is a folder or what became of a test.
+    Short,
+    /// Nothing but a secret is called so.
+    Key,
+    /// Often something else: parsers and pages have tokens too.
+    Token,
+    /// Mostly something else: only what looks like chance is a secret.
+    Vague,
+    Authorization,
+}
+
+/// What the end of a name means, written without `_` and `-`. Longer ones stand before those that they end with.
+const ENDINGS: &[(&str, Option<Kind>)] = &[
+    ("password", Some(Kind::Password)),
+    ("passwd", Some(Kind::Password)),
+    ("passphrase", Some(Kind::Password)),
+    ("seedphrase", Some(Kind::Password)),
+    ("recoveryphrase", Some(Kind::Password)),
+    ("mnemonic", Some(Kind::Password)),
+    ("pass", Some(Kind::Short)),
+    ("pwd", Some(Kind::Short)),
+    ("secret", Some(Kind::Key)),
+    ("secretkey", Some(Kind::Key)),
+    ("apikey", Some(Kind::Key)),
+    ("accesskey", Some(Kind::Key)),
+    ("privatekey", Some(Kind::Key)),
+    ("accountkey", Some(Kind::Key)),
+    ("encryptionkey", Some(Kind::Token)),
+    ("signingkey", Some(Kind::Token)),
+    ("masterkey", Some(Kind::Token)),
+    ("authkey", Some(Kind::Token)),
+    ("sharedkey", Some(Kind::Token)),
+    ("servicekey", Some(Kind::Token)),
+    ("servicerolekey", Some(Kind::Token)),
+    ("appkey", Some(Kind::Token)),
+    ("applicationkey", Some(Kind::Token)),
+    ("adminkey", Some(Kind::Token)),
+    ("deploykey", Some(Kind::Token)),
+    ("hmackey", Some(Kind::Token)),
+    ("storagekey", Some(Kind::Token)),
+    ("subscriptionkey", Some(Kind::Token)),
+    ("functionskey", Some(Kind::Token)),
+    ("licensekey", Some(Kind::Token)),
+    ("secretkeybase", Some(Kind::Token)),
+    ("webhookkey", Some(Kind::Token)),
+    ("publickey", None),
+    ("publishablekey", None),
+    ("cachekey", None),
+    ("idempotencykey", None),
+    ("key", Some(Kind::Vague)),
+    ("token", Some(Kind::Token)),
+    ("authorization", Some(Kind::Authorization)),
+    ("auth", Some(Kind::Vague)),
+    ("credential", Some(Kind::Vague)),
+    ("credentials", Some(Kind::Vague)),
+    ("creds", Some(Kind::Vague)),
+];
+
+/// What stands before the word `key` in prose and in headings: `API key: ...`
+const QUALITIES: &[&str] =
+    &["api", "secret", "access", "private", "account", "encryption", "signing", "auth"];
+
+pub(super) struct Name {
+    pub(super) kind: Kind,
+    pub(super) is_screaming: bool,
+    /// Whether spaces may be part of the value.
+    pub(super) is_phrase: bool,
+    /// Whether it is nothing but its ending.
+    pub(super) is_bare: bool,
+}
+
+/// Parts of the names. Short ones count only where the name ends.
+pub(in crate::redact) fn windows() -> impl Iterator<Item = (Window, Rule)> {
+    const PARTS: &[&str] = &["toke", "secr", "sswo", "sswd", "phra", "mnem", "zati", "cred", "y_ba", "eyba"];
+    const ENDS: &[&str] = &["key", "pwd", "ass", "uth"];
+    let parts = PARTS.iter().map(|text| window(text, is_word));
+    parts.chain(ENDS.iter().map(|text| window(text, is_after))).map(|window| (window, Rule::Name))
+}
+
+/// What may follow a name.
+fn is_after(byte: u8) -> bool {
+    b"\"'`=:] \t\\%>,\n\r".contains(&byte)
+}
+
+/// The end of the name at the place where the gate stopped.
+pub(super) fn end(view: &View<'_>) -> usize {
+    view.run_most(view.anchor, LONGEST, is_name)
+}
+
+/// Its start.
+pub(super) fn start(view: &View<'_>) -> usize {
+    let before = view.before(view.anchor);
+    let start = view.anchor - before.iter().rev().take(LONGEST).take_while(|&&byte| is_name(byte)).count();
+    // `\n` in JSON: the letter is no part of the name.
+    let is_escaped = start > 0 && before[start - 1] == b'\\' && start < view.anchor;
+    if is_escaped && b"nrt".contains(&before[start]) { start + 1 } else { start }
+}
+
+fn is_name(byte: u8) -> bool {
+    is_word(byte) || byte == b'-'
+}
+
+impl Name {
+    pub(super) fn read(view: &View<'_>, found: &Range<usize>) -> Option<Self> {
+        let name = view.text(found.start, found.end);
+        let numberless = name.iter().rposition(|byte| !byte.is_ascii_digit() && !b"_-".contains(byte))?;
+        let mut buffer = [0; 2 * LONGEST];
+        let mut length = 0;
+        for byte in name[..=numberless].iter().filter(|byte| !b"_-".contains(byte)) {
+            buffer[length] = byte.to_ascii_lowercase();
+            length += 1;
+        }
+        let plain = &buffer[..length];
+        let last = plain.last();
+        let is_it = |ending: &str| ending.as_bytes().last() == last && plain.ends_with(ending.as_bytes());
+        let (ending, kind) = ENDINGS.iter().find(|(ending, _)| is_it(ending))?;
+        let is_bare = plain.len() == ending.len();
+        let mut kind = (*kind)?;
+        if kind == Kind::Vague && is_bare && is_qualified(view.before(found.start)) {
+            kind = Kind::Token;
+        }
+        Some(Self {
+            kind,
+            is_screaming: !name.iter().any(u8::is_ascii_lowercase),
+            is_phrase: ["passphrase", "seedphrase", "recoveryphrase", "mnemonic"].contains(ending),
+            is_bare,
+        })
+    }
+}
+
+/// Whether the words in front of a name say more.
+fn is_qualified(before: &[u8]) -> bool {
+    let Some(words) = before.strip_suffix(b" ") else { return false };
+    QUALITIES.iter().any(|quality| {
+        let start = words.len().saturating_sub(quality.len());
+        words[start..].eq_ignore_ascii_case(quality.as_bytes())
+            && !words[..start].last().is_some_and(u8::is_ascii_alphanumeric)
+    })
+}

@@ -1,0 +1,193 @@
+//! What ties a value to its name, and where the value begins and ends.
+
+use crate::redact::class::{Class, is_word};
+use crate::redact::view::View;
+use crate::redact::{AHEAD, Secret};
+
+use super::{JUDGED, MOST_SPACES, name};
+
+/// How name and value are tied together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tie {
+    /// `name=value`
+    Tight,
+    /// `name = value`, `name: value`, `--name value`
+    Loose,
+    /// `<name>value</name>`
+    Element,
+}
+
+pub(in crate::redact) struct Value<'a> {
+    pub(super) start: usize,
+    pub(in crate::redact) text: &'a [u8],
+    pub(super) is_quoted: bool,
+    belongs: Class,
+}
+
+impl Value<'_> {
+    /// Judging looks at the beginning; what is taken out is the whole.
+    pub(in crate::redact) fn secret(&self, rule: &'static str, view: &View<'_>) -> Secret {
+        let end = self.end();
+        let end = if self.is_quoted { end } else { view.run(end, self.belongs) };
+        Secret { rule, start: self.start, end, belongs: Some(self.belongs) }
+    }
+
+    pub(super) fn end(&self) -> usize {
+        self.start + self.text.len()
+    }
+}
+
+/// Goes over what ties a name to its value: `=`, `: `, `" => `.
+pub(super) fn tie(view: &View<'_>, name_end: usize) -> Option<(Tie, usize)> {
+    let mut at = quote_at(view, name_end).map_or(name_end, |(_, end)| end);
+    if at > name_end && view.byte(at) == Some(b']') {
+        at += 1;
+    }
+    let gap = spaces(view, at);
+    let (is_colon, next) = match (view.byte(gap)?, view.byte(gap + 1)) {
+        (b'=', Some(b'=' | b'~')) | (b':', Some(b':')) => return None,
+        (b':', Some(b'=')) | (b'=', Some(b'>')) => (false, gap + 2),
+        (b'=', _) => (false, gap + 1),
+        (b':', _) => (true, gap + 1),
+        (b'%', Some(b'3')) if view.has(gap, b"%3D") || view.has(gap, b"%3A") => (false, gap + 3),
+        (b'\\', Some(b'u')) if view.has(gap, b"\\u003d") => (false, gap + 6),
+        (b'>', _) if view.before(name::start(view)).ends_with(b"<") => return Some((Tie::Element, gap + 1)),
+        _ if gap > at && view.has(name::start(view), b"--") => return Some((Tie::Loose, gap)),
+        _ if gap > at && is_login(view.before(name::start(view))) => return Some((Tie::Loose, gap)),
+        _ => return value_beside(view, at),
+    };
+    let after = spaces(view, next);
+    if is_colon && let Some(at) = typed(view, after) {
+        return Some((Tie::Loose, at));
+    }
+    let tie = if gap == at && after == next && !is_colon { Tie::Tight } else { Tie::Loose };
+    Some((tie, after))
+}
+
+/// Whether a line of `.netrc` goes on here: `machine host login user password ...`.
+fn is_login(before: &[u8]) -> bool {
+    let line = before.rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
+    let holds = |word: &[u8]| line.windows(word.len()).any(|part| part == word);
+    holds(b"login ") && holds(b"machine ")
+}
+
+/// The place behind `"value": ` where the name is a value itself: `{"name": "API_TOKEN", "value": "..."}`.
+fn value_beside(view: &View<'_>, at: usize) -> Option<(Tie, usize)> {
+    const WORD: &[u8] = b"value";
+    let mut at = view.run_most(at, 1, |byte| byte == b',');
+    for _ in 0..3 {
+        at = view.run_most(at, MOST_SPACES, |byte| byte.is_ascii_whitespace());
+        if view.has(at, b"\\n") || view.has(at, b"\\r") || view.has(at, b"\\t") {
+            at += 2;
+        }
+    }
+    let at = quote_at(view, at).map_or(at, |(_, end)| end);
+    if !view.has(at, WORD) {
+        return None;
+    }
+    let at = at + WORD.len();
+    let at = quote_at(view, at).map_or(at, |(_, end)| end);
+    let at = spaces(view, at);
+    let is_tied = matches!(view.byte(at), Some(b':' | b'='));
+    is_tied.then(|| (Tie::Loose, spaces(view, at + 1)))
+}
+
+/// The place behind `Type = ` where a quoted value follows.
+fn typed(view: &View<'_>, from: usize) -> Option<usize> {
+    let name = view.run_most(from, 48, |byte| is_word(byte) || b"&:'<>[]?.".contains(&byte));
+    let at = spaces(view, name);
+    if name == from || view.byte(at) != Some(b'=') || view.byte(at + 1) == Some(b'=') {
+        return None;
+    }
+    let at = spaces(view, at + 1);
+    quote_at(view, at).map(|_| at)
+}
+
+/// The end of spaces, and of a terminal's colour between them.
+fn spaces(view: &View<'_>, at: usize) -> usize {
+    let is_space = |byte| byte == b' ' || byte == b'\t';
+    let at = view.run_most(at, MOST_SPACES, is_space);
+    let escape = match view.byte(at) {
+        Some(0x1b) => 1,
+        Some(b'\\') if view.has(at, b"\\u001b") => 6,
+        _ => return at,
+    };
+    if view.byte(at + escape) != Some(b'[') {
+        return at;
+    }
+    let end = view.run_most(at + escape + 1, 12, |byte| byte.is_ascii_digit() || byte == b';');
+    if view.byte(end) == Some(b'm') { view.run_most(end + 1, MOST_SPACES, is_space) } else { at }
+}
+
+/// A quote, however often it is escaped: the mark, and where it ends.
+pub(in crate::redact) fn quote_at(view: &View<'_>, at: usize) -> Option<(u8, usize)> {
+    let marks = view.run_most(at, MOST_SPACES, |byte| byte == b'\\');
+    let mark = view.byte(marks)?;
+    b"\"'`".contains(&mark).then_some((mark, marks + 1))
+}
+
+pub(super) fn value<'a>(view: &View<'a>, at: usize, tie: Tie) -> Option<Value<'a>> {
+    if tie == Tie::Element {
+        let belongs: Class = |byte| !b"<\n\r".contains(&byte);
+        let end = view.run_most(at, JUDGED, belongs);
+        let is_closed = view.has(end, b"</");
+        return is_closed.then(|| Value { start: at, text: view.text(at, end), is_quoted: true, belongs });
+    }
+    if let Some((mark, start)) = quote_at(view, at) {
+        let depth = start - at - 1;
+        let belongs: Class = match mark {
+            b'"' => |byte| !b"\"\n\r".contains(&byte),
+            b'\'' => |byte| !b"'\n\r".contains(&byte),
+            _ => |byte| !b"`\n\r".contains(&byte),
+        };
+        if let Some(end) = quoted(view, start, mark, depth, belongs) {
+            return Some(Value { start, text: view.text(start, end), is_quoted: true, belongs });
+        }
+        return Some(bare(view, start));
+    }
+    (!view.is_end(at)).then(|| bare(view, at))
+}
+
+fn bare<'a>(view: &View<'a>, start: usize) -> Value<'a> {
+    let mut end = view.run_most(start, JUDGED, is_bare);
+    // JSON may escape slashes.
+    while end - start < JUDGED && view.has(end, b"\\/") {
+        end = view.run_most(end + 2, JUDGED, is_bare);
+    }
+    Value { start, text: view.text(start, end), is_quoted: false, belongs: is_bare }
+}
+
+/// The end of what stands before the closing quote, which is escaped as often as the opening one, or less.
+fn quoted(view: &View<'_>, start: usize, mark: u8, depth: usize, belongs: Class) -> Option<usize> {
+    let mut at = start;
+    loop {
+        at = view.run(at, belongs);
+        match view.byte(at) {
+            // Longer than what rules see: a value without an end in sight.
+            None => return (at - start >= AHEAD / 2).then_some(at),
+            Some(byte) if byte == mark => {
+                let text = view.text(start, at);
+                let backslashes = text.iter().rev().take_while(|&&byte| byte == b'\\').count();
+                if backslashes <= depth {
+                    return Some(at - backslashes);
+                }
+                at += 1;
+            }
+            Some(_) => return None,
+        }
+    }
+}
+
+fn is_bare(byte: u8) -> bool {
+    !byte.is_ascii_whitespace() && !byte.is_ascii_control() && !b"\"'`,;&)}]<>|\\".contains(&byte)
+}
+
+/// What stands behind the scheme of an `Authorization` header.
+pub(in crate::redact) fn credential<'a>(view: &View<'a>, start: usize) -> Value<'a> {
+    let end = view.run_most(start, JUDGED, is_credential);
+    Value { start, text: view.text(start, end), is_quoted: false, belongs: is_credential }
+}
+
+fn is_credential(byte: u8) -> bool {
+    is_word(byte) || b".~+/=:-".contains(&byte)
+}

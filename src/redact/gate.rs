@@ -1,0 +1,200 @@
+//! Finds the places where a secret may show itself, in one pass that ordinary text goes through almost unseen.
+//!
+//! Every rule names a window of four bytes that each of its secrets shows somewhere. A look at every second
+//! position, at three bytes that are hashed into a table of bits, meets each window once: nothing else costs
+//! anything where no window is near. Letters count in either case; the rules look again.
+
+use super::{Class, Rule};
+
+/// How many bytes a window has.
+pub(super) const WIDTH: usize = 4;
+
+/// How many positions are looked at before it is asked whether one of them hit.
+const BLOCK: usize = 32;
+
+/// Sets the bit by which small letters differ from capital ones.
+const FOLD: u8 = 0x20;
+
+/// What may stand at one place of a window.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place {
+    Byte(u8),
+    Of(Class),
+}
+
+pub(super) type Window = [Place; WIDTH];
+
+/// The window of a literal. Where it is too short, what follows it is of the `next` kind.
+pub(super) fn window(literal: &str, next: Class) -> Window {
+    let mut places = literal.bytes().map(Place::Byte).chain(std::iter::repeat(Place::Of(next)));
+    std::array::from_fn(|_| places.next().expect("it has no end"))
+}
+
+/// Four bytes as they are compared, and what is to be asked of a place where they stand.
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    key: u32,
+    rule: Rule,
+}
+
+#[derive(Debug)]
+pub(super) struct Gate {
+    threes: Bytes,
+    fours: Bits,
+    /// By the hash of their keys.
+    heads: Vec<Head>,
+    /// Where in `heads` those of each hash begin.
+    starts: Box<[u32; BUCKETS + 1]>,
+}
+
+impl Gate {
+    pub(super) fn new(windows: impl Iterator<Item = (Window, Rule)>) -> Self {
+        let mut gate = Self {
+            threes: Bytes(Box::new([0; SLOTS])),
+            fours: Bits(Box::new([0; 2048])),
+            heads: Vec::new(),
+            starts: Box::new([0; BUCKETS + 1]),
+        };
+        for (window, rule) in windows {
+            gate.add(&window, 0, 0, rule);
+        }
+        gate.heads.sort_by_key(|head| bucket(head.key));
+        for head in &gate.heads {
+            gate.starts[bucket(head.key) + 1] += 1;
+        }
+        for bucket in 0..BUCKETS {
+            gate.starts[bucket + 1] += gate.starts[bucket];
+        }
+        gate
+    }
+
+    /// Adds all keys that begin with the first `done` bytes of `key`.
+    fn add(&mut self, window: &Window, done: usize, key: u32, rule: Rule) {
+        if done == WIDTH {
+            self.threes.0[slot(three(key))] = 1;
+            self.threes.0[slot(three(key >> 8))] = 1;
+            self.fours.set(key);
+            self.heads.push(Head { key, rule });
+            return;
+        }
+        let mut next: Vec<u8> = match window[done] {
+            Place::Byte(byte) => vec![byte | FOLD],
+            Place::Of(class) => (0..=u8::MAX).filter(|&byte| class(byte)).map(|byte| byte | FOLD).collect(),
+        };
+        next.sort_unstable();
+        next.dedup();
+        for byte in next {
+            self.add(window, done + 1, key | u32::from(byte) << (8 * done), rule);
+        }
+    }
+
+    /// The first place in `bytes[from..until]` where a window begins, or, rarely, something that looks like one.
+    pub(super) fn find(&self, bytes: &[u8], from: usize, until: usize) -> Option<usize> {
+        let mut at = from;
+        while at < until {
+            let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) else {
+                return (at..until)
+                    .find(|&start| key_at(bytes, start).is_some_and(|key| self.fours.has(key)));
+            };
+            if self.may_hold(block)
+                && let Some(found) = self.find_in(block)
+            {
+                return Some(at + found).filter(|&start| start < until);
+            }
+            at += BLOCK;
+        }
+        None
+    }
+
+    /// Whether a window may begin in `block`. Its last bytes are there for windows to end in.
+    fn may_hold(&self, block: &[u8; BLOCK + WIDTH]) -> bool {
+        let mut hits = 0;
+        for pair in 0..BLOCK / 2 {
+            hits |= self.threes.0[slot(three(four_at(block, 2 * pair + 1)))];
+        }
+        hits != 0
+    }
+
+    /// Where the first window begins in `block`.
+    fn find_in(&self, block: &[u8; BLOCK + WIDTH]) -> Option<usize> {
+        let mut hits = 0_u32;
+        for pair in 0..BLOCK / 2 {
+            hits |= u32::from(self.threes.0[slot(three(four_at(block, 2 * pair + 1)))]) << pair;
+        }
+        while hits != 0 {
+            // The three bytes that hit are the last of a window, or the first.
+            let start = 2 * hits.trailing_zeros() as usize % BLOCK;
+            if self.fours.has(four_at(block, start)) {
+                return Some(start);
+            }
+            if self.fours.has(four_at(block, start + 1)) {
+                return Some(start + 1);
+            }
+            hits &= hits - 1;
+        }
+        None
+    }
+
+    /// What is to be asked of the place `at`.
+    pub(super) fn rules(&self, bytes: &[u8], at: usize) -> impl Iterator<Item = Rule> {
+        let key = key_at(bytes, at).unwrap_or_default();
+        let range = self.starts[bucket(key)] as usize..self.starts[bucket(key) + 1] as usize;
+        self.heads[range].iter().filter(move |head| head.key == key).map(|head| head.rule)
+    }
+}
+
+const BUCKETS: usize = 4096;
+
+fn bucket(key: u32) -> usize {
+    (key.wrapping_mul(SPREAD) >> 20) as usize
+}
+
+const FOLDED: u32 = u32::from_le_bytes([FOLD; WIDTH]);
+
+fn key_at(bytes: &[u8], at: usize) -> Option<u32> {
+    let four = bytes.get(at..)?.first_chunk::<WIDTH>()?;
+    Some(u32::from_le_bytes(*four) | FOLDED)
+}
+
+fn four_at(block: &[u8; BLOCK + WIDTH], at: usize) -> u32 {
+    u32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]]) | FOLDED
+}
+
+const SPREAD: u32 = 0x9E37_79B1;
+
+/// The hash of the first three bytes of `key`: the fourth is shifted out.
+fn three(key: u32) -> u32 {
+    key.wrapping_mul(SPREAD << 8)
+}
+
+/// A set of hashes, that may hold a few more than were put in.
+#[derive(Debug)]
+struct Bytes(Box<[u8; SLOTS]>);
+
+const SLOT_BITS: u32 = 16;
+const SLOTS: usize = 1 << SLOT_BITS;
+
+fn slot(hash: u32) -> usize {
+    (hash >> (32 - SLOT_BITS)) as usize
+}
+
+/// A set of keys, that may hold a few more than were put in.
+#[derive(Debug)]
+struct Bits(Box<[u32; 2048]>);
+
+impl Bits {
+    fn place(key: u32) -> (usize, u32) {
+        let hash = key.wrapping_mul(SPREAD) >> 16;
+        ((hash >> 5) as usize, hash & 31)
+    }
+
+    fn set(&mut self, key: u32) {
+        let (word, bit) = Self::place(key);
+        self.0[word] |= 1 << bit;
+    }
+
+    fn has(&self, key: u32) -> bool {
+        let (word, bit) = Self::place(key);
+        self.0[word] >> bit & 1 == 1
+    }
+}

@@ -1,0 +1,106 @@
+//! What a rule sees: the bytes around a place, and how far it has looked.
+
+use std::cell::Cell;
+
+use super::gate::WIDTH;
+use super::{Class, is_word};
+
+/// The bytes around a window of the gate. No rule sees more, so that parts and whole texts come out the same.
+///
+/// It remembers how far ahead was looked. A finding counts only if no replacement stands there: so what an
+/// earlier pass over the same text let through, a later pass lets through too.
+#[derive(Debug)]
+pub(super) struct View<'a> {
+    bytes: &'a [u8],
+    /// Where the window begins.
+    pub(super) anchor: usize,
+    reach: Cell<usize>,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(bytes: &'a [u8], anchor: usize) -> Self {
+        Self { bytes, anchor, reach: Cell::new(anchor + WIDTH) }
+    }
+
+    /// The end of what was looked at.
+    pub(super) fn reach(&self) -> usize {
+        self.reach.get()
+    }
+
+    fn look(&self, end: usize) {
+        self.reach.set(self.reach.get().max(end));
+    }
+
+    /// The bytes in front of `at`.
+    pub(super) fn before(&self, at: usize) -> &'a [u8] {
+        &self.bytes[..at]
+    }
+
+    pub(super) fn byte(&self, at: usize) -> Option<u8> {
+        self.look(at + 1);
+        self.bytes.get(at).copied()
+    }
+
+    pub(super) fn text(&self, start: usize, end: usize) -> &'a [u8] {
+        self.look(end);
+        &self.bytes[start..end]
+    }
+
+    pub(super) fn has(&self, at: usize, text: &[u8]) -> bool {
+        let rest = self.bytes.get(at..).unwrap_or_default();
+        let same = rest.iter().zip(text).take_while(|(byte, wanted)| byte == wanted).count();
+        self.look(at + text.len().min(same + 1));
+        same == text.len()
+    }
+
+    /// The end of what is of `class` from `at` on.
+    pub(super) fn run(&self, at: usize, class: Class) -> usize {
+        self.run_most(at, usize::MAX, class)
+    }
+
+    /// The end of what is of `class` from `at` on, after at most so many bytes.
+    pub(super) fn run_most(&self, at: usize, most: usize, class: Class) -> usize {
+        let rest = self.bytes.get(at..).unwrap_or_default();
+        let rest = &rest[..rest.len().min(most)];
+        let end = at + rest.iter().position(|&byte| !class(byte)).unwrap_or(rest.len());
+        self.look(end + 1);
+        end
+    }
+
+    /// Where `text` begins, at or behind `at`. The end where it is nowhere.
+    pub(super) fn find(&self, at: usize, text: &[u8]) -> usize {
+        let rest = self.bytes.get(at..).unwrap_or_default();
+        let found = rest.windows(text.len()).position(|window| window == text);
+        let found = found.map_or(self.bytes.len(), |found| at + found);
+        self.look(found + text.len());
+        found
+    }
+
+    pub(super) fn is_end(&self, at: usize) -> bool {
+        self.byte(at).is_none()
+    }
+
+    /// Whether no word goes on across `at`. Escapes as in JSON and URLs are no part of a word.
+    pub(super) fn is_word_start(&self, at: usize) -> bool {
+        let is_hex = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
+        match self.before(at) {
+            [] | [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f'] => true,
+            [.., b'\\', b'u', a, b, c, d] if is_hex(&[*a, *b, *c, *d]) => true,
+            [.., b'%', a, b] if is_hex(&[*a, *b]) => true,
+            // The end of a colour: `ESC[31m`.
+            [rest @ .., b'm'] => is_colour(rest),
+            [.., last] => !is_word(*last),
+        }
+    }
+}
+
+/// Whether `bytes` end in a terminal's colour, but for its last byte.
+fn is_colour(bytes: &[u8]) -> bool {
+    let numbers =
+        bytes.iter().rev().take(12).take_while(|&&byte| byte.is_ascii_digit() || byte == b';').count();
+    let rest = &bytes[..bytes.len() - numbers];
+    rest.ends_with(b"\x1b[")
+        || rest.ends_with(b"u001b[")
+        || rest.ends_with(b"u001B[")
+        || rest.ends_with(b"x1b[")
+}

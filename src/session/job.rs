@@ -1,0 +1,54 @@
+//! What a session is to bring about: tasks of a list, or an artifact that passes the validation.
+
+use anyhow::Result;
+use camino::Utf8PathBuf;
+
+use crate::feature::Feature;
+use crate::record::Task;
+use crate::tasks::TaskList;
+
+/// A type of loop, for one feature.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// `implement`, `plan`, `spec`, or a type of the user's.
+    pub loop_type: String,
+    pub until: Until,
+    /// The file that the loop is about.
+    pub artifact: Utf8PathBuf,
+}
+
+/// When the job is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// No task is open any more.
+    Tasks,
+    /// The validation passes, and the artifact is there.
+    Validation,
+}
+
+impl Job {
+    /// The task list; where the job is not about tasks, there need be none.
+    pub(super) fn read_tasks(&self, feature: &Feature) -> Result<TaskList> {
+        match self.until {
+            Until::Tasks => TaskList::read(&feature.tasks_path),
+            Until::Validation => TaskList::read_if_there(&feature.tasks_path),
+        }
+    }
+
+    /// What every iteration works on, where that is not a task of the list.
+    pub(super) fn task(&self) -> Option<Task> {
+        (self.until == Until::Validation).then(|| Task {
+            name: self.loop_type.clone(),
+            id: None,
+            text: self.artifact.file_name().unwrap_or_default().to_owned(),
+            phase: None,
+            story: None,
+        })
+    }
+
+    /// Whether there is anything to validate; none where boxes tell what was done.
+    pub(super) fn is_made(&self) -> Option<bool> {
+        let is_there = || self.artifact.metadata().is_ok_and(|found| found.is_dir() || found.len() > 0);
+        (self.until == Until::Validation).then(is_there)
+    }
+}

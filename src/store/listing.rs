@@ -1,0 +1,227 @@
+//! All records as rows, from the refs and from what an earlier listing left in the cache.
+//!
+//! The cache is one file, `<common git dir>/ralph/cache/log`. It is trusted only as far as it says of what it was made:
+//! of each ref its tip, of a shallow clone where it ends, and the sum of its bytes. Everything in it can be made again.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::ops::Range;
+
+use anyhow::{Context, Error, Result};
+use camino::Utf8PathBuf;
+
+use crate::record::{ObjectId, SCHEMA};
+
+use super::message::{escape, unescape};
+use super::read::{Chain, shallow_ends, tips};
+use super::row::{self, Row};
+use super::{Scratch, SessionRefs, Store, disk};
+
+/// Changes with what a row holds.
+const FORMAT: u32 = 1;
+
+/// So many records are read as fast as a cache would be written.
+const WORTH: usize = 500;
+
+/// The sessions of a repository, each with its rows.
+#[derive(Debug)]
+pub struct Listing {
+    cached: String,
+    sessions: Vec<Listed>,
+}
+
+/// One session in a listing.
+#[derive(Debug)]
+struct Listed {
+    refs: SessionRefs,
+    tip: ObjectId,
+    /// Of the newest record. Empty where the ref is not ours.
+    feature: String,
+    /// Where its rows are in the cache.
+    cached: Range<usize>,
+    /// Rows that are not in the cache, behind those that are.
+    fresh: String,
+}
+
+/// A session as a listing has it.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionRows<'a> {
+    pub refs: &'a SessionRefs,
+    pub feature: &'a str,
+    cached: &'a str,
+    fresh: &'a str,
+}
+
+impl Listing {
+    /// The sessions that are ours, in the order of their ids.
+    pub fn sessions(&self) -> impl DoubleEndedIterator<Item = SessionRows<'_>> {
+        let rows = |listed: &Listed| !listed.cached.is_empty() || !listed.fresh.is_empty();
+        self.sessions.iter().filter(move |listed| rows(listed)).map(|listed| SessionRows {
+            refs: &listed.refs,
+            feature: &listed.feature,
+            cached: &self.cached[listed.cached.clone()],
+            fresh: &listed.fresh,
+        })
+    }
+}
+
+impl<'a> SessionRows<'a> {
+    /// Its records, oldest first.
+    pub fn rows(&self) -> impl Iterator<Item = Row<'a>> + use<'a> {
+        self.cached.split_terminator('\n').chain(self.fresh.split_terminator('\n')).filter_map(Row::read)
+    }
+
+    /// Its newest record.
+    pub fn tip(&self) -> Option<Row<'a>> {
+        let text = if self.fresh.is_empty() { self.cached } else { self.fresh };
+        Row::read(text.trim_end_matches('\n').rsplit('\n').next()?)
+    }
+
+    /// Its oldest record that is here.
+    pub fn first(&self) -> Option<Row<'a>> {
+        self.rows().next()
+    }
+}
+
+/// What an earlier listing left.
+#[derive(Debug, Default)]
+struct Cache {
+    text: String,
+    sessions: HashMap<String, Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    tip: ObjectId,
+    feature: String,
+    rows: Range<usize>,
+}
+
+impl Store {
+    /// The records of all sessions that `is_wanted`, by the names of their refs. What cannot be read goes to
+    /// `unreadable`, with the reason.
+    pub fn listing(
+        &self,
+        is_wanted: impl Fn(&SessionRefs) -> bool,
+        unreadable: &mut Vec<Error>,
+    ) -> Result<Listing> {
+        let git = self.open_git()?;
+        let ends = shallow_ends(&git)?;
+        let head = head(&ends);
+        let mut cache = Cache::read(&self.cache_file(), &head).unwrap_or_default();
+        let mut sessions = Vec::new();
+        let (mut read, mut is_whole) = (0, true);
+        for (refs, tip) in tips(&git)? {
+            if !is_wanted(&refs) {
+                is_whole = false;
+                continue;
+            }
+            let kept = cache.sessions.remove(&refs.log());
+            let (known, rows) = match kept {
+                Some(kept) if kept.tip == tip => {
+                    let Kept { tip, feature, rows } = kept;
+                    sessions.push(Listed { refs, tip, feature, cached: rows, fresh: String::new() });
+                    continue;
+                }
+                Some(kept) => (Some(kept.tip), kept.rows),
+                None => (None, 0..0),
+            };
+            let chain = Chain { ends: &ends, known: known.as_ref() };
+            match chain.read(&git, &refs, &tip) {
+                Ok((entries, is_joined)) => {
+                    read += entries.len();
+                    let mut fresh = String::new();
+                    for entry in &entries {
+                        row::write(entry, &mut fresh);
+                    }
+                    let feature = entries.last().map(|entry| entry.feature.clone()).unwrap_or_default();
+                    let cached = if is_joined { rows } else { 0..0 };
+                    sessions.push(Listed { refs, tip, feature, cached, fresh });
+                }
+                Err(error) => unreadable.push(error),
+            }
+        }
+        let listing = Listing { cached: cache.text, sessions };
+        if is_whole && read >= WORTH {
+            // A cache that cannot be written costs time, and nothing else.
+            let _unwritten = self.write_cache(&head, &listing).is_err();
+        }
+        Ok(listing)
+    }
+
+    /// Throws the cache away, with what it holds of sessions that go.
+    pub(super) fn forget_listing(&self) -> Result<()> {
+        disk::remove_file_if_there(&self.cache_file()).map(drop)
+    }
+
+    fn cache_file(&self) -> Utf8PathBuf {
+        self.repository().ralph_dir().join("cache/log")
+    }
+
+    /// Writes the cache beside the old one, and puts it in its place: whoever reads has all of one of them.
+    fn write_cache(&self, head: &str, listing: &Listing) -> Result<()> {
+        let mut body = String::with_capacity(listing.cached.len() + listing.cached.len() / 8);
+        for listed in &listing.sessions {
+            let rows = &listing.cached[listed.cached.clone()];
+            let length = rows.len() + listed.fresh.len();
+            let Listed { refs, tip, feature, fresh, .. } = listed;
+            body.push_str(&format!("{}\t{tip}\t{length}\t{}\n", refs.log(), escape(feature)));
+            body.push_str(rows);
+            body.push_str(fresh);
+        }
+        let text = format!("{head}{:016x}\n{body}", sum(body.as_bytes()));
+        let scratch = Scratch::create(self.repository())?;
+        let draft = scratch.path("log");
+        fs::write(&draft, text).with_context(|| format!("write {draft}"))?;
+        let file = self.cache_file();
+        let folder = file.parent().context("find the folder of the cache")?;
+        disk::create_private_dir(folder)?;
+        for made in [self.repository().ralph_dir().as_path(), folder, &draft] {
+            disk::share(made, self.repository().sharing)?;
+        }
+        fs::rename(&draft, &file).with_context(|| format!("write {file}"))
+    }
+}
+
+/// The first lines of a cache: what made it, and of what.
+fn head(ends: &BTreeSet<gix::ObjectId>) -> String {
+    let ends: Vec<String> = ends.iter().map(|id| id.to_hex().to_string()).collect();
+    format!("specify-ralph log {FORMAT} schema {SCHEMA}\nshallow {}\n", ends.join(" "))
+}
+
+impl Cache {
+    /// None where there is no cache, or one that is not to be trusted.
+    fn read(file: &Utf8PathBuf, head: &str) -> Option<Self> {
+        let text = String::from_utf8(disk::read_if_there(file).ok()??).ok()?;
+        let body = head.len() + 17;
+        let claimed = text.strip_prefix(head)?.get(..16)?;
+        if u64::from_str_radix(claimed, 16).ok()? != sum(text.get(body..)?.as_bytes()) {
+            return None;
+        }
+        let mut sessions = HashMap::new();
+        let mut at = body;
+        while at < text.len() {
+            let line = text[at..].split('\n').next()?;
+            let mut fields = line.split('\t');
+            let name = fields.next()?.to_owned();
+            let tip = fields.next()?.parse().ok()?;
+            let length: usize = fields.next()?.parse().ok()?;
+            let feature = unescape(fields.next()?).into_owned();
+            let start = at + line.len() + 1;
+            let rows = start..start.checked_add(length)?;
+            text.get(rows.clone())?;
+            at = rows.end;
+            sessions.insert(name, Kept { tip, feature, rows });
+        }
+        Some(Self { text, sessions })
+    }
+}
+
+/// A sum that no slip of a disk or an editor leaves the same.
+fn sum(bytes: &[u8]) -> u64 {
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mix = |sum: u64, word: u64| (sum.rotate_left(5) ^ word).wrapping_mul(STEP);
+    let sum = words.iter().fold(bytes.len() as u64, |sum, word| mix(sum, u64::from_le_bytes(*word)));
+    rest.iter().fold(sum, |sum, byte| mix(sum, u64::from(*byte)))
+}

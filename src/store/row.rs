@@ -1,0 +1,291 @@
+//! A record as one line of text: what lists are made of, thousands at a time.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::str::{FromStr, Split};
+
+use anyhow::{Context, Result};
+
+use crate::record::{
+    Durations, Exits, FailureClass, LogEntry, ObjectId, Outcome, RecordKind, SessionId, TaskCounts,
+    Timestamp, Tokens, is_run,
+};
+
+use super::message::{escape, unescape};
+
+/// What a list shows of a record. The rest is read where it is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    pub kind: RecordKind,
+    pub commit: &'a str,
+    pub iteration: u32,
+    pub outcome: Option<Outcome>,
+    pub failure_class: Option<FailureClass>,
+    pub ended_at: Timestamp,
+    pub duration_ms: Durations,
+    task: &'a str,
+    fingerprint: &'a str,
+    subject: &'a str,
+    rest: &'a str,
+}
+
+/// A value that is not there, in a field.
+const NONE: &str = "-";
+
+impl<'a> Row<'a> {
+    /// Reads a line without its end; none if we did not write it.
+    pub fn read(line: &'a str) -> Option<Self> {
+        let mut fields = line.splitn(12, '\t');
+        let kind = match fields.next()? {
+            "start" => RecordKind::Start,
+            "iteration" => RecordKind::Iteration,
+            "resume" => RecordKind::Resume,
+            "end" => RecordKind::End,
+            _ => return None,
+        };
+        Some(Self {
+            kind,
+            commit: fields.next()?,
+            iteration: fields.next()?.parse().ok()?,
+            outcome: known(fields.next()?)?,
+            failure_class: known(fields.next()?)?,
+            ended_at: Timestamp::from_seconds(fields.next()?.parse().ok()?),
+            duration_ms: Durations { agent: known(fields.next()?)?, validation: known(fields.next()?)? },
+            task: fields.next()?,
+            fingerprint: fields.next()?,
+            subject: fields.next()?,
+            rest: fields.next()?,
+        })
+    }
+
+    pub fn task(&self) -> Option<Cow<'a, str>> {
+        text(self.task)
+    }
+
+    pub fn fingerprint(&self) -> Option<Cow<'a, str>> {
+        text(self.fingerprint)
+    }
+
+    pub fn subject(&self) -> Cow<'a, str> {
+        text(self.subject).unwrap_or_default()
+    }
+
+    pub fn is_iteration(&self) -> bool {
+        self.kind == RecordKind::Iteration
+    }
+
+    /// Whether it is an iteration that counts: neither a skip nor one that was cut short.
+    pub fn is_run(&self) -> bool {
+        self.is_iteration() && self.outcome.is_some_and(|outcome| is_run(outcome, self.failure_class))
+    }
+
+    /// All that the message of the record says.
+    pub fn entry(&self) -> Result<LogEntry> {
+        self.whole().with_context(|| format!("read the row of {}", self.commit))
+    }
+
+    fn whole(&self) -> Option<LogEntry> {
+        let mut rest = self.rest.split('\t');
+        let mut owned = || Some(text(rest.next()?).map(Cow::into_owned));
+        let (feature, phase, agent, model) = (owned()?, owned()?, owned()?, owned()?);
+        let session: SessionId = rest.next()?.parse().ok()?;
+        let parent = next(&mut rest)?;
+        let started_at = Timestamp::from_seconds(rest.next()?.parse().ok()?);
+        let exit = Exits { agent: next(&mut rest)?, validation: next(&mut rest)? };
+        let tokens = Tokens {
+            input: next(&mut rest)?,
+            cache_read: next(&mut rest)?,
+            cache_write: next(&mut rest)?,
+            output: next(&mut rest)?,
+        };
+        let tasks = TaskCounts { done: rest.next()?.parse().ok()?, open: rest.next()?.parse().ok()? };
+        let [head_before, head_after, snapshot]: [Option<ObjectId>; 3] =
+            [next(&mut rest)?, next(&mut rest)?, next(&mut rest)?];
+        let (status, stop_reason, limit) = (next(&mut rest)?, next(&mut rest)?, next(&mut rest)?);
+        let closed = rest.map(|name| unescape(name).into_owned()).collect();
+        Some(LogEntry {
+            commit: self.commit.parse().ok()?,
+            parent,
+            kind: self.kind,
+            subject: self.subject().into_owned(),
+            session,
+            feature: feature?,
+            iteration: (self.kind == RecordKind::Iteration).then_some(self.iteration),
+            task: self.task().map(Cow::into_owned),
+            phase,
+            outcome: self.outcome,
+            failure_class: self.failure_class,
+            started_at,
+            ended_at: self.ended_at,
+            exit,
+            duration_ms: self.duration_ms,
+            agent,
+            model,
+            tokens,
+            closed,
+            tasks: tasks.into(),
+            fingerprint: self.fingerprint().map(Cow::into_owned),
+            head_before,
+            head_after,
+            snapshot,
+            status,
+            stop_reason,
+            limit,
+        })
+    }
+}
+
+/// Adds the row of `entry`, with its line end.
+pub(super) fn write(entry: &LogEntry, to: &mut String) {
+    // Taken apart, so that a new part of an entry cannot be forgotten here.
+    let LogEntry {
+        commit,
+        parent,
+        kind,
+        subject,
+        session,
+        feature,
+        iteration,
+        task,
+        phase,
+        outcome,
+        failure_class,
+        started_at,
+        ended_at,
+        exit,
+        duration_ms,
+        agent,
+        model,
+        tokens,
+        closed,
+        tasks,
+        fingerprint,
+        head_before,
+        head_after,
+        snapshot,
+        status,
+        stop_reason,
+        limit,
+    } = entry;
+    let _ = write!(to, "{}\t{commit}\t{}", kind.as_str(), iteration.unwrap_or_default());
+    value(to, outcome.as_ref());
+    value(to, failure_class.as_ref());
+    value(to, Some(&ended_at.seconds()));
+    value(to, duration_ms.agent.as_ref());
+    value(to, duration_ms.validation.as_ref());
+    words(to, task.as_deref());
+    words(to, fingerprint.as_deref());
+    words(to, Some(subject));
+    words(to, Some(feature));
+    words(to, phase.as_deref());
+    words(to, agent.as_deref());
+    words(to, model.as_deref());
+    value(to, Some(session));
+    value(to, parent.as_ref());
+    value(to, Some(&started_at.seconds()));
+    value(to, exit.agent.as_ref());
+    value(to, exit.validation.as_ref());
+    for count in [tokens.input, tokens.cache_read, tokens.cache_write, tokens.output] {
+        value(to, count.as_ref());
+    }
+    value(to, Some(&tasks.tasks_done));
+    value(to, Some(&tasks.tasks_open));
+    for id in [head_before, head_after, snapshot] {
+        value(to, id.as_ref());
+    }
+    value(to, status.as_ref());
+    value(to, stop_reason.as_ref());
+    value(to, limit.as_ref());
+    for name in closed {
+        words(to, Some(name));
+    }
+    to.push('\n');
+}
+
+fn value(to: &mut String, value: Option<&impl std::fmt::Display>) {
+    let _ = match value {
+        Some(value) => write!(to, "\t{value}"),
+        None => write!(to, "\t{NONE}"),
+    };
+}
+
+fn words(to: &mut String, words: Option<&str>) {
+    to.push('\t');
+    to.push_str(&match words {
+        None => Cow::Borrowed(NONE),
+        Some(NONE) => Cow::Borrowed("%2d"),
+        Some(words) => Cow::Owned(escape(words)),
+    });
+}
+
+fn text(field: &str) -> Option<Cow<'_, str>> {
+    (field != NONE).then(|| unescape(field))
+}
+
+/// The inner option is the value's; none outside is a field that we did not write.
+#[expect(clippy::option_option, reason = "what is not there and what cannot be read are two things")]
+fn known<T: FromStr>(field: &str) -> Option<Option<T>> {
+    if field == NONE { Some(None) } else { field.parse().ok().map(Some) }
+}
+
+#[expect(clippy::option_option, reason = "what is not there and what cannot be read are two things")]
+fn next<T: FromStr>(fields: &mut Split<'_, char>) -> Option<Option<T>> {
+    known(fields.next()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::store::message::{Envelope, Subject, compose, parse};
+    use crate::store::samples;
+
+    fn entry(message: &str) -> LogEntry {
+        let envelope = Envelope {
+            commit: "2".repeat(40).parse().unwrap(),
+            parent: Some("3".repeat(40).parse().unwrap()),
+            authored_at: Timestamp::from_seconds(1_795_294_000),
+            committed_at: Timestamp::from_seconds(1_795_294_100),
+        };
+        parse(message, &envelope).unwrap().unwrap()
+    }
+
+    #[track_caller]
+    fn comes_back(entry: &LogEntry) {
+        let mut text = String::new();
+        write(entry, &mut text);
+        let line = text.strip_suffix('\n').unwrap();
+        assert!(!line.contains('\n'), "{line}");
+        let row = Row::read(line).unwrap_or_else(|| panic!("{line}"));
+        assert_eq!(row.entry().unwrap(), *entry, "{line}");
+    }
+
+    #[test]
+    fn a_record_of_every_kind_is_read_back() {
+        let session = samples::session();
+        for kind in [RecordKind::Start, RecordKind::Resume, RecordKind::End] {
+            comes_back(&entry(&compose(Subject::Session(kind, &session), "")));
+        }
+        comes_back(&entry(&compose(Subject::Iteration(&samples::iteration(3)), "text")));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_a_row(task in "\\PC{0,12}|-|\t|\n|%", phase in any::<Option<String>>(), closed in prop::collection::vec("[^,]{1,9}", 0..3)) {
+            let mut one = entry(&compose(Subject::Iteration(&samples::iteration(3)), ""));
+            one.task = Some(task.clone());
+            one.subject = task;
+            one.phase = phase;
+            one.closed = closed;
+            comes_back(&one);
+        }
+
+        #[test]
+        fn what_we_did_not_write_is_no_row(line in "\\PC{0,80}") {
+            if let Some(row) = Row::read(&line) {
+                drop(row.entry());
+            }
+        }
+    }
+}

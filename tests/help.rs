@@ -1,0 +1,88 @@
+//! What can be read beside the commands: topics, manual pages, completions.
+
+use crate::sandbox::{Program, Sandbox};
+
+#[test]
+fn the_page_on_the_format_names_all_that_a_real_record_holds() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two");
+    scene.agent_script("[[turn]]\ndo = [{ say = \"done\" }, { tick = \"current\" }]");
+    scene.validate("true").ralph("").code(0);
+    let page = scene.ralph("help format").code(0).text();
+    let trailers = scene.git("log --format=%(trailers:only,unfold) --glob=refs/ralph*/*");
+    let files = scene.git("log --format= --name-only --glob=refs/ralph/*");
+    let keys = trailers.lines().filter_map(|line| line.split_once(':')).map(|(key, _)| key);
+    let held: Vec<&str> = keys.chain(files.lines()).filter(|name| !name.is_empty()).collect();
+    assert!(held.contains(&"Ralph-Outcome") && held.contains(&"iteration.json"), "{held:?}");
+    for name in held {
+        assert!(page.contains(name), "{name} is not in the page");
+    }
+}
+
+#[test]
+fn help_is_there_for_every_command_and_topic_and_near_misses_get_a_hint() {
+    let scene = Sandbox::new();
+    let run = scene.ralph("help log").code(0);
+    assert_eq!(run.text(), scene.ralph("log --help").code(0).text());
+    assert_eq!(scene.ralph("help").code(0).text(), scene.ralph("--help").code(0).text());
+    scene.ralph("help stopping").code(0).stdout_has("agent_unusable");
+    scene.ralph("help nmaes").code(2).stderr_has("did you mean `names`?");
+    scene.ralph("help wombat").code(2).stderr_has("topics are format, names, stopping");
+}
+
+#[test]
+fn manual_pages_are_written_under_both_names() {
+    let scene = Sandbox::new();
+    let dir = scene.outside("man1");
+    scene.ralph(["man", "--dir", &dir.display().to_string()]).code(0).stdout_has("read them with `man -M`");
+    for page in ["specify-ralph.1", "specify-ralph-log.1", "git-ralph.1", "git-ralph-show.1"] {
+        let text = std::fs::read_to_string(dir.join(page)).expect(page);
+        let title = format!(".TH {} 1", page.trim_end_matches(".1"));
+        assert!(text.contains(&title), "{page}: {text}");
+    }
+    let git = scene.call("man").program(Program::GitRalph).run().code(0);
+    assert_eq!(git.stdout, scene.ralph("man").code(0).stdout);
+}
+
+#[test]
+fn bash_completes_our_commands() {
+    let scene = Sandbox::new();
+    let script = scene.ralph("completions bash").code(0).stdout;
+    std::fs::write(scene.outside("completions"), script).expect("the folder is there");
+    let ask = ". ./completions; __gitcomp() { echo \"$1\"; }; COMP_WORDS=(specify ralph stat); COMP_CWORD=2; \
+               _specify specify stat ralph; echo \"${COMPREPLY[@]}\"; _git_ralph";
+    let output = scene.hermetic("bash").args(["-ec", ask]).current_dir(scene.outside("")).output();
+    let output = output.expect("bash is there");
+    let answer = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut lines = answer.lines();
+    assert_eq!(lines.next(), Some("status"), "{output:?}");
+    assert!(
+        lines.next().is_some_and(|line| line.contains("rebuild") && !line.contains("play-script")),
+        "{answer}"
+    );
+    for shell in ["zsh", "fish", "powershell"] {
+        scene.ralph(["completions", shell]).code(0).stdout_has("ralph");
+    }
+    scene.ralph("completions csh").code(2).stderr_has("possible values");
+}
+
+#[test]
+fn init_writes_files_that_change_nothing_and_never_over_others() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One").config("max-iterations = 10");
+    let before = scene.ralph("run --dry-run").code(0).text();
+    std::fs::rename(scene.path(".specify/ralph.toml"), scene.outside("kept.toml")).expect("it is there");
+    scene
+        .ralph("init --template")
+        .code(0)
+        .stdout("wrote .specify/ralph.toml\nwrote .specify/templates/ralph-prompt.md\n");
+    let settings = scene.read(".specify/ralph.toml");
+    assert!(settings.lines().all(|line| line.is_empty() || line.starts_with("# ")), "{settings}");
+    for (key, entry) in scene.ralph("config --json").code(0).json().as_object().expect("an object") {
+        assert_eq!(entry["origin"], "default", "{key}");
+    }
+    assert_eq!(scene.ralph("run --dry-run").code(0).text(), before);
+    scene.write(".specify/ralph.toml", "max-iterations = 3\n");
+    scene.ralph("init").code(0).stdout(".specify/ralph.toml is there already, and stays as it is\n");
+    assert_eq!(scene.read(".specify/ralph.toml"), "max-iterations = 3\n");
+}

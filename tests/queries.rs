@@ -1,0 +1,263 @@
+//! Choosing from thousands of iterations: filters, forms for scripts, and a cache that can be wrong without harm.
+
+#![expect(clippy::unwrap_used, reason = "what is not there has failed the scene")]
+
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+
+const STORY: &str = r#"
+[[turn]]
+task = "T002"
+attempt = 1
+do = [{ say = "The needle is here, not there." }]
+[[turn]]
+do = [{ append = { path = "hello.txt", text = "hello\n" } }, { say = "Done." }, { tick = "current" }]
+"#;
+
+/// T001 succeeds, T002 fails once and succeeds; then a second session does T003.
+fn told() -> Sandbox {
+    let scene = Sandbox::new();
+    let tasks = "## Phase 1: Setup\n\n- [ ] T001 One\n\n## Phase 2: Core\n\n- [ ] T002 Two\n";
+    scene.tasks(tasks).agent_script(STORY).validate("echo checked; echo 'a stick' >&2").commit("Ready");
+    scene.ralph("").code(0);
+    scene.tasks(
+        &format!("{tasks}\n## Phase 12: Polish\n\n- [ ] T003 Three")
+            .replace("[ ] T001", "[x] T001")
+            .replace("[ ] T002", "[x] T002"),
+    );
+    scene.ralph("").code(0);
+    scene
+}
+
+/// The tasks of the iterations that are listed, each with its outcome.
+fn listed(scene: &Sandbox, words: &[&str]) -> String {
+    let words = [&["log", "--format", "task,outcome"], words].concat();
+    let before = scene.everything();
+    let mut call = scene.hermetic(env!("CARGO_BIN_EXE_specify"));
+    let output = call.arg("ralph").args(&words).output().unwrap();
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(scene.everything() == before, "{words:?} wrote something");
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines()
+        .map(|line| line.replace('\t', " ").replace("success", "+").replace("failure", "-"))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+#[test]
+fn each_filter_leaves_what_it_should() {
+    let scene = told();
+    let json = scene.ralph("log --json").code(0).json();
+    let times: Vec<&str> =
+        json["iterations"].as_array().unwrap().iter().map(|one| one["ended_at"].as_str().unwrap()).collect();
+    for (words, expected) in [
+        (vec![], "T001 +, T002 -, T002 +, T003 +"),
+        (vec!["--failed"], "T002 -"),
+        (vec!["--outcome", "success,skipped"], "T001 +, T002 +, T003 +"),
+        (vec!["--task", "T001", "--task", "T003"], "T001 +, T003 +"),
+        (vec!["--phase", "2"], "T002 -, T002 +"),
+        (vec!["--phase", "polish"], "T003 +"),
+        (vec!["--agent", "scripted", "--failed"], "T002 -"),
+        (vec!["--agent", "claude"], ""),
+        (vec!["--since", times[2]], "T002 +, T003 +"),
+        (vec!["--until", times[1]], "T001 +, T002 -"),
+        (vec!["--after", times[1], "--before", times[2]], "T002 -, T002 +"),
+        (vec!["--since", "2 days ago", "--until", "1990-01-01"], ""),
+        (vec!["--grep", "needle is .*there"], "T002 -"),
+        (vec!["--grep", "NEEDLE"], ""),
+        (vec!["-i", "--grep", "NEEDLE"], "T002 -"),
+        (vec!["--grep", "^a stick$", "--task", "T003"], "T003 +"),
+        (vec!["--grep", "Three"], "T003 +"),
+        (vec!["-n", "2"], "T002 +, T003 +"),
+        (vec!["-n", "3", "--reverse"], "T003 +, T002 +, T002 -"),
+        (vec!["-n", "1", "--grep", "needle"], "T002 -"),
+        (vec!["-n", "0"], ""),
+        (vec!["--feature", "001-login", "--failed"], "T002 -"),
+        (vec!["--feature", "002-other"], ""),
+    ] {
+        assert_eq!(listed(&scene, &words), expected, "{words:?}");
+    }
+}
+
+#[test]
+fn there_is_a_form_for_people_and_forms_for_scripts() {
+    let scene = told();
+    let ids: Vec<String> = scene.sessions().iter().map(|session| session.id().to_owned()).collect();
+    scene
+        .ralph("log --oneline -n 2")
+        .code(0)
+        .stdout(format!("{}:3  ✔ T002 done\n{}:1  ✔ T003 done\n", ids[0], ids[1]));
+    let name = scene.ralph("log --format name --failed").code(0).text();
+    scene.ralph(&format!("show {name}")).code(0).stdout_has("T002 failed");
+    let fields = "iteration,exit.validation,tokens.input,closed,subject";
+    scene
+        .ralph(&format!("log --format {fields} -n 1"))
+        .code(0)
+        .stdout("1\t0\t\tT003\t001-login: iteration 1, T003 done\n");
+    scene.ralph("log --sessions -n 1").code(0).stdout_has(&ids[1]).stdout_lacks(&ids[0]);
+    let sessions = scene.ralph("log --sessions --json --reverse").code(0).json();
+    assert_eq!(sessions["sessions"][0]["id"], ids[1]);
+    let json = scene.ralph("log --json --failed").code(0).json();
+    assert_eq!(json["iterations"].as_array().unwrap().len(), 1);
+    assert_eq!(scene.ralph("log --json --task T9").code(0).json(), serde_json::json!({"iterations": []}));
+    for (words, complaint) in [
+        ("log --since", "a value is required"),
+        ("log --sessions --failed", "cannot be used with"),
+        ("log --failed --outcome success", "cannot be used with"),
+        ("log --format nothing", "is no field; there are name, subject, id"),
+    ] {
+        scene.ralph(words).code(2).stderr_has(complaint);
+    }
+}
+
+/// Every field that can be asked for is one of the JSON.
+#[test]
+fn the_fields_are_those_of_the_json() {
+    let scene = told();
+    let json = scene.ralph("log --json -n 1").code(0).json();
+    let mut names = vec!["name".to_owned(), "subject".to_owned()];
+    for (key, value) in json["iterations"][0].as_object().unwrap() {
+        match value {
+            Value::Object(inner) => names.extend(inner.keys().map(|inner| format!("{key}.{inner}"))),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                names.push(key.clone());
+            }
+        }
+    }
+    let line = scene.ralph(&format!("log -n 1 --format {}", names.join(","))).code(0).text();
+    assert_eq!(line.trim_end_matches('\n').split('\t').count(), names.len());
+    let help = scene.ralph("log --format x").code(2).talk();
+    let listed = help.split("there are ").nth(1).unwrap().lines().next().unwrap();
+    assert_eq!(listed.split(", ").count(), names.len(), "{listed}");
+}
+
+const SESSIONS: [&str; 2] = ["20300101-000000-00000001", "20300102-000000-00000002"];
+
+/// Two sessions of so many records, put there by git alone.
+fn thousands(count: usize) -> Sandbox {
+    let scene = Sandbox::new();
+    let mut stream = String::new();
+    for (n, session) in SESSIONS.iter().enumerate() {
+        for number in 0..=count {
+            stream.push_str(&commit(session, number, n * count + number));
+        }
+    }
+    import(&scene, &stream);
+    scene.journal_differs();
+    scene
+}
+
+fn commit(session: &str, number: usize, seconds: usize) -> String {
+    let record = if number == 0 {
+        "start".to_owned()
+    } else {
+        format!(
+            "iteration\nRalph-Iteration: {number}\nRalph-Task: T{number:03}\nRalph-Outcome: {}",
+            ["success", "failure"][number % 2]
+        )
+    };
+    let message = format!(
+        "001-login: iteration {number}, T{number:03} done\n\nRalph-Schema: 1\nRalph-Session: {session}\nRalph-Feature: specs/001-login\nRalph-Record: {record}\nRalph-Tasks: done={number} open=1 closed=\n"
+    );
+    format!(
+        "commit refs/ralph/001-login/{session}\ncommitter specify ralph <ralph@localhost> {} +0000\ndata {}\n{message}\n",
+        1_900_000_000 + seconds,
+        message.len()
+    )
+}
+
+fn import(scene: &Sandbox, stream: &str) {
+    let mut git =
+        scene.hermetic("git").args(["fast-import", "--quiet"]).stdin(Stdio::piped()).spawn().unwrap();
+    git.stdin.take().unwrap().write_all(stream.as_bytes()).unwrap();
+    assert!(git.wait().unwrap().success());
+}
+
+#[test]
+fn a_cache_changes_nothing_but_the_time() {
+    let scene = thousands(300);
+    let cache = scene.path(".git/ralph/cache/log");
+    let log = |words: &str| scene.ralph(words).code(0).stderr("").stdout;
+    let forms = ["log", "log --json", "log --sessions", "log --oneline --failed -n 7", "log --task T123"];
+    let first: Vec<_> = forms.iter().map(|words| log(words)).collect();
+    assert!(cache.is_file(), "600 records are worth a cache");
+    let by_git = scene.git("log --glob=refs/ralph/* --format=%H --grep=Ralph-Record:.iteration");
+    assert_eq!(log("log --format commit --reverse"), format!("{by_git}\n").into_bytes());
+    let whole = fs::read(&cache).unwrap();
+    let text = String::from_utf8(whole.clone()).unwrap();
+    let broken: Vec<Vec<u8>> = vec![
+        whole.clone(),
+        whole[..whole.len() / 2].to_vec(),
+        Vec::new(),
+        b"\xff\xfe".to_vec(),
+        text.replacen("ralph log 1", "ralph log 0", 1).into_bytes(),
+        text.replacen("T007", "T008", 1).into_bytes(),
+        [whole.as_slice(), b"x"].concat(),
+    ];
+    for bytes in broken {
+        fs::write(&cache, bytes).unwrap();
+        for (words, expected) in forms.iter().zip(&first) {
+            assert!(log(words) == *expected, "{words}");
+        }
+        // What was broken is made again.
+        assert!(fs::read(&cache).unwrap() == whole);
+    }
+    fs::remove_dir_all(scene.path(".git/ralph")).unwrap();
+    assert!(log("log") == first[0]);
+}
+
+#[test]
+fn a_listing_follows_the_refs() {
+    let scene = thousands(300);
+    scene.unchecked();
+    let lines = || scene.ralph("log --format name,commit").code(0).text();
+    let before = lines();
+    assert!(scene.path(".git/ralph/cache/log").is_file());
+    let name = format!("refs/ralph/001-login/{}", SESSIONS[0]);
+    let old = scene.git(["rev-parse", &name]);
+    // It grew by another record.
+    let tree = scene.git("hash-object -w -t tree /dev/null");
+    let next = commit(SESSIONS[0], 301, 0);
+    let message = next.split_once("\n001-login").unwrap().1;
+    let new = scene.git(["commit-tree", &tree, "-p", &old, "-m", &format!("001-login{message}")]);
+    scene.git(["update-ref", &name, &new]);
+    let (first, second) = before.split_at(before.find(SESSIONS[1]).unwrap());
+    assert_eq!(lines(), format!("{first}{}:301\t{new}\n{second}", SESSIONS[0]));
+    // It was taken back, beyond what the cache knows.
+    scene.git(["update-ref", &name, &format!("{old}~2")]);
+    let shorter: Vec<&str> = first.lines().take(298).collect();
+    assert_eq!(lines(), format!("{}\n{second}", shorter.join("\n")));
+    scene.git(["update-ref", "-d", &name]);
+    assert_eq!(lines(), second);
+    // Somebody else's.
+    scene.git(["update-ref", &name, "HEAD"]);
+    assert_eq!(lines(), second);
+    scene.git(["update-ref", &name, &old]);
+    assert_eq!(lines(), before);
+    scene.ralph(&format!("log --session {} --format name,commit", SESSIONS[1])).code(0).stdout(second);
+}
+
+#[test]
+fn readers_at_the_same_time_do_not_meet() {
+    let scene = thousands(300);
+    let expected = scene.ralph("log --format name,commit").code(0).stdout;
+    let program = env!("CARGO_BIN_EXE_specify");
+    for _ in 0..4 {
+        let start = |_| {
+            let mut log = scene.hermetic(program);
+            log.args(["ralph", "log", "--format", "name,commit"]).stdout(Stdio::piped()).spawn().unwrap()
+        };
+        let running: Vec<_> = (0..6).map(start).collect();
+        fs::remove_file(scene.path(".git/ralph/cache/log")).unwrap();
+        for log in running {
+            let output = log.wait_with_output().unwrap();
+            assert!(output.status.success() && output.stdout == expected);
+        }
+        scene.ralph("log").code(0);
+    }
+}

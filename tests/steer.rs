@@ -1,0 +1,206 @@
+//! Steering a running loop from another terminal: stop, hint, pause, continue, and a live status.
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::sandbox::{Running, Sandbox};
+
+/// Says that it has begun, and works when it is let.
+const WAITS: &str = r#"
+[[turn]]
+do = [
+  { run = ": > begun-$RALPH_ITERATION" },
+  { run = "while ! [ -e go-$RALPH_ITERATION ]; do sleep 0.02; done" },
+  { tick = "current" },
+]
+"#;
+
+fn scene() -> Sandbox {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_script(WAITS);
+    scene
+}
+
+fn begun(scene: &Sandbox) -> Running<'_> {
+    let mut running = scene.spawn("");
+    running.wait_for_file("begun-1");
+    running
+}
+
+fn go(scene: &Sandbox, iteration: u32) {
+    scene.write(&format!("go-{iteration}"), "");
+}
+
+#[test]
+fn stop_ends_the_session_after_its_iteration() {
+    let scene = scene();
+    let running = begun(&scene);
+    let id = scene.session().id().to_owned();
+    scene.ralph("stop").code(0).stdout(format!("session {id} stops after this iteration\n"));
+    scene
+        .ralph("status")
+        .code(0)
+        .stdout_has("scripted works on T001")
+        .stdout_has("stops after this iteration");
+    go(&scene, 1);
+    running.wait().code(0).stdout_has("interrupted");
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Outcome"), ["success"]);
+    assert_eq!(
+        (&session.end()["status"], &session.end()["stop_reason"]),
+        (&json!("interrupted"), &json!("interrupted"))
+    );
+    assert!(!scene.path(".git/ralph/control").join(&id).exists());
+    go(&scene, 2);
+    scene.ralph("resume").code(0);
+}
+
+#[test]
+fn stop_now_ends_the_agent_too() {
+    let scene = scene();
+    let running = begun(&scene);
+    scene.ralph("stop --now").code(0).stdout_has("stops now");
+    running.wait().code(0);
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Outcome"), ["interrupted"]);
+    assert_eq!(session.end()["stop_reason"], "interrupted");
+    scene.nothing_is_left();
+}
+
+#[test]
+fn hints_go_into_the_next_prompt_and_the_record_in_their_order() {
+    let scene = scene();
+    let other = scene.outside("other");
+    scene.commit("Two tasks");
+    scene.git(["worktree", "add", "--quiet", other.to_str().unwrap()]);
+    let mut running = begun(&scene);
+    scene
+        .ralph(["hint", "use the parser", "that is there"])
+        .code(0)
+        .stdout_has("with its next prompt: use the parser that");
+    scene.call(["hint", "and\nno other"]).dir(&other).run().code(0);
+    scene.ralph("status").code(0).stdout_has("2 hints for the next prompt");
+    go(&scene, 1);
+    running.wait_for_file("begun-2");
+    assert_eq!(scene.ralph("status --json").code(0).json()["session"]["hints"], 0);
+    go(&scene, 2);
+    running.wait().code(0).stdout_has("hint  use the parser that is there");
+    let session = scene.session();
+    assert_eq!(session.iteration(1)["hints"], json!([]));
+    assert_eq!(session.iteration(2)["hints"], json!(["use the parser that is there", "and\nno other"]));
+    let prompt = session.text(2, "prompt.md");
+    assert!(prompt.contains("- use the parser that is there\n- and\n  no other\n"), "{prompt}");
+    assert!(!scene.path(".git/ralph/control").join(session.id()).exists());
+}
+
+#[test]
+fn a_hint_that_no_agent_heard_to_the_end_is_said_again() {
+    let scene = scene();
+    let mut running = begun(&scene);
+    scene.ralph("hint First").code(0);
+    go(&scene, 1);
+    running.wait_for_file("begun-2");
+    scene.ralph("hint Second").code(0);
+    running.signal(Signal::INT);
+    running.wait().code(130).stdout_has("hints that no prompt took any more: Second");
+    assert_eq!(scene.session().end()["hints"], json!(["Second"]));
+    go(&scene, 3);
+    scene.ralph("resume").code(0);
+    assert_eq!(scene.session().iteration(3)["hints"], json!(["First", "Second"]));
+}
+
+#[test]
+fn a_pause_holds_the_loop_between_iterations() {
+    let scene = scene();
+    let mut running = begun(&scene);
+    scene.ralph("pause").code(0).stdout_has("pauses after this iteration");
+    scene.ralph("status").code(0).stdout_has("pauses after this iteration");
+    go(&scene, 1);
+    go(&scene, 2);
+    running.wait_for_text("paused");
+    scene.ralph("status").code(0).stdout_has("is paused").stdout_has("last worked on T001");
+    assert!(!scene.path("begun-2").exists());
+    scene.ralph("hint Now").code(0);
+    scene.ralph("continue").code(0).stdout_has("goes on");
+    running.wait().code(0).stdout_has("goes on");
+    assert_eq!(scene.session().iteration(2)["hints"], json!(["Now"]));
+}
+
+#[test]
+fn a_paused_loop_can_be_stopped_and_interrupted() {
+    for (signal, code) in [(None, 0), (Some(Signal::INT), 130), (Some(Signal::TERM), 143)] {
+        let scene = scene();
+        let mut running = begun(&scene);
+        scene.ralph("pause").code(0);
+        go(&scene, 1);
+        running.wait_for_text("paused");
+        match signal {
+            Some(signal) => drop(running.signal(signal)),
+            None => drop(scene.ralph("stop").code(0)),
+        }
+        running.wait().code(code);
+        assert_eq!(scene.session().trailers("Ralph-Outcome"), ["success"]);
+        assert_eq!(scene.session().end()["stop_reason"], "interrupted");
+        // What was wished of that loop is not wished of the next.
+        go(&scene, 2);
+        scene.ralph("resume").code(0).stdout_lacks("paused");
+    }
+}
+
+#[test]
+fn where_no_loop_runs_there_is_nothing_to_steer() {
+    let scene = scene();
+    for words in ["stop", "stop --now", "hint Do it", "pause", "continue"] {
+        let run = scene.ralph(words).code(3);
+        run.stderr_has("error: no loop is running in this repository\nhint: ");
+    }
+    scene.ralph(["hint", " "]).code(3).stderr_has("the hint is empty");
+    assert!(!scene.path(".git/ralph").exists());
+    let running = begun(&scene);
+    let other = "20200101-000000-00000000";
+    scene
+        .ralph(format!("stop --session {other}").as_str())
+        .code(3)
+        .stderr_has(&format!("session {other} is not running"));
+    let id = scene.session().id().to_owned();
+    scene.ralph("continue").code(0).stdout_has("was not paused");
+    scene.ralph(format!("stop --now --session {id}").as_str()).code(0);
+    running.wait().code(0);
+    scene.ralph("hint Too late").code(3);
+    assert!(!scene.path(".git/ralph/control").join(&id).exists());
+}
+
+#[test]
+fn of_several_loops_the_one_of_the_work_tree_is_meant() {
+    let scene = scene();
+    scene.commit("Two tasks");
+    let [second, third] = ["second", "third"].map(|name| {
+        let folder = scene.outside(name);
+        scene.git(["worktree", "add", "--quiet", folder.to_str().unwrap()]);
+        folder
+    });
+    let first_running = begun(&scene);
+    let mut second_running = scene.call("").dir(&second).spawn();
+    second_running.wait_for_file(second.join("begun-1"));
+    let run = scene.call("stop --now").dir(&third).run().code(3);
+    run.stderr_has("several loops are running: ").stderr_has("hint: name one with --session");
+    scene.call("stop --now").dir(&second).run().code(0);
+    second_running.wait().code(0);
+    // Now only one is left.
+    scene.call("stop --now").dir(&third).run().code(0);
+    first_running.wait().code(0);
+}
+
+#[test]
+fn a_status_that_watches_ends_with_the_session() {
+    let scene = scene();
+    let running = begun(&scene);
+    let mut watching = scene.spawn("status --watch --json");
+    watching.wait_for_text("\"iteration\":1");
+    go(&scene, 1);
+    watching.wait_for_text("\"iteration\":2");
+    go(&scene, 2);
+    running.wait().code(0);
+    let seen = watching.wait().code(0).json_lines();
+    assert_eq!(seen.last().unwrap()["session"]["status"], "completed");
+}

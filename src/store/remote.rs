@@ -94,7 +94,10 @@ impl Store {
             .args(["-c", "core.fsyncMethod=batch", "-c", "pack.useSparse=false"])
             // A line that is dead is given up before the whole transfer would be.
             .args(["-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=90"])
-            .args(["-c", &format!("remote.{}.mirror=false", remote.name)]);
+            // A mirror would push, and delete, everything. As a variable, for an address may hold a `=`.
+            .env("GIT_CONFIG_COUNT", "1")
+            .env("GIT_CONFIG_KEY_0", format!("remote.{}.mirror", remote.name))
+            .env("GIT_CONFIG_VALUE_0", "false");
         match &remote.ssh_command {
             Some(command) => git.env("GIT_SSH_COMMAND", command),
             None => git,

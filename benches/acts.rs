@@ -5,6 +5,9 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
+use specify_ralph::progress::historical::{self, HistorySettings, Mode};
+use specify_ralph::record::Task;
+use specify_ralph::redact::Redactor;
 use specify_ralph::store::{Store, Syncing};
 use specify_ralph::worktree::{WorkTree, Workshop};
 
@@ -23,14 +26,38 @@ pub fn run(words: &[String]) -> Result<()> {
         ["record-file", session, count, file] => {
             record(&here, number(session)?, number(count)?, Some(Utf8Path::new(file)))
         }
+        ["redact", file] => redact(Utf8Path::new(file)),
         ["plumbing", name, count] => plumbing(&here, name, number(count)?),
         ["snapshot", first, count] => snapshots(&here, number(first)?, number(count)?),
         ["add", first, count] => adds(&here, number(first)?, number(count)?),
+        ["diff-by-git", from] => diff(&here, from),
+        ["restore-by-git", to] => restore(&here, to),
+        ["context", count] => context(number(count)?),
         ["change", first, count] => {
             (0..number(count)?).try_for_each(|step| synthetic::change_files(&here, number(first)? + step))
         }
         other => bail!("unknown act {other:?}"),
     }
+}
+
+/// Builds the historical context for a task with a thousand iterations behind it, `count` times. The vocabulary is
+/// unpacked in any case, so that the difference between two counts is the building alone.
+fn context(count: u32) -> Result<()> {
+    let past = past(1_000);
+    let task = Task {
+        name: "T001".into(),
+        id: None,
+        text: "Write part T001 of the login".into(),
+        phase: None,
+        story: None,
+    };
+    let settings = HistorySettings { mode: Mode::Smart, budget: 1_000, ..HistorySettings::default() };
+    ensure!(historical::tokens::count("warm") == 1, "the vocabulary counts words");
+    for _ in 0..count {
+        let told = historical::context(&past, &task, None, &settings);
+        ensure!(!told.text.is_empty(), "there is nothing to tell");
+    }
+    Ok(())
 }
 
 /// Records `count` iterations of a new session, durably.
@@ -39,6 +66,17 @@ fn record(dir: &Utf8Path, session: u32, count: u32, output: Option<&Utf8Path>) -
     let mut writer = Writer::start(&store, SMALL, session)?;
     (0..count).try_for_each(|_| writer.iterate_with(output))?;
     writer.end()?;
+    Ok(())
+}
+
+/// Reads a file as its record would be read, and keeps nothing of it.
+fn redact(file: &Utf8Path) -> Result<()> {
+    let mut length = 0;
+    let counts = Redactor::new(&[], &[])?.copy(fs::File::open(file)?, |part| {
+        length += part.len();
+        Ok(())
+    })?;
+    ensure!(length > 0 && counts.is_empty(), "{length} bytes came through, and {counts:?} did not");
     Ok(())
 }
 
@@ -90,6 +128,43 @@ fn git(dir: &Utf8Path, words: &[&str], stdin: &str) -> Result<String> {
     let output = child.wait_with_output()?;
     ensure!(output.status.success(), "git {words:?}: {}", output.status);
     Ok(String::from_utf8(output.stdout)?.trim_end().to_owned())
+}
+
+/// Compares a commit with the work tree, untracked files included, as one would with git alone.
+fn diff(dir: &Utf8Path, from: &str) -> Result<()> {
+    let index = users_index(dir)?;
+    with_index(dir, &index, &["add", "-A"])?;
+    with_index(dir, &index, &["diff", "--cached", from])?;
+    Ok(())
+}
+
+/// Keeps the work tree in a commit and brings it to another, as one would with git alone.
+fn restore(dir: &Utf8Path, to: &str) -> Result<()> {
+    let index = users_index(dir)?;
+    with_index(dir, &index, &["add", "-A"])?;
+    let now = with_index(dir, &index, &["write-tree"])?;
+    let kept = with_index(dir, &index, &["commit-tree", "-p", "HEAD", "-m", "kept", &now])?;
+    with_index(dir, &index, &["update-ref", "refs/bench/kept", &kept])?;
+    with_index(dir, &index, &["read-tree", "-m", "-u", &now, to])?;
+    Ok(())
+}
+
+fn users_index(dir: &Utf8Path) -> Result<Utf8PathBuf> {
+    let index = dir.join(".git/bench-index-of-git");
+    fs::copy(dir.join(".git/index"), &index)?;
+    Ok(index)
+}
+
+fn with_index(dir: &Utf8Path, index: &Utf8Path, words: &[&str]) -> Result<String> {
+    let output = Command::new("git")
+        .args(["-c", "core.fsync=all", "-c", "user.name=bench", "-c", "user.email=bench@localhost"])
+        .args(words)
+        .current_dir(dir)
+        .env("GIT_INDEX_FILE", index)
+        .stderr(Stdio::inherit())
+        .output()?;
+    ensure!(output.status.success(), "git {words:?}: {}", output.status);
+    Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
 }
 
 /// Changes five files and takes a snapshot, `count` times.

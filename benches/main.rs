@@ -11,6 +11,7 @@
 
 mod acts;
 mod measure;
+mod past;
 mod rows;
 mod synthetic;
 mod table;

@@ -39,6 +39,8 @@ pub fn measure(wish: &Wish, print: &mut dyn FnMut(&Row)) -> Result<()> {
     bench.iteration()?;
     bench.record()?;
     bench.big_log()?;
+    bench.secrets()?;
+    bench.context()?;
     bench.status(5_000)?;
     bench.snapshot(5_000)?;
     if wish.is_large {
@@ -49,6 +51,8 @@ pub fn measure(wish: &Wish, print: &mut dyn FnMut(&Row)) -> Result<()> {
     if wish.is_large {
         bench.listing(100_000)?;
     }
+    bench.excerpt()?;
+    bench.travel(5_000)?;
     bench.packed(1_000)
 }
 
@@ -116,6 +120,30 @@ impl Bench<'_> {
         Ok(())
     }
 
+    /// The text that a prompt gets of a thousand older iterations that are read already.
+    fn context(&mut self) -> Result<()> {
+        if !self.is_wanted("historical context") {
+            return Ok(());
+        }
+        let dir = self.project(60)?;
+        let cpu = |builds: &str| -> Result<f64> {
+            let task = Task::act(&dir, ["context", builds])?;
+            let costs: Result<Vec<f64>> = (0..RUNS).map(|_| Ok(task.cost()?.cpu)).collect();
+            Ok(median(costs?))
+        };
+        let (many, one) = (cpu("11")?, cpu("1")?);
+        (self.print)(&Row {
+            work: "historical context from 1,000 iterations".to_owned(),
+            unit: "ms",
+            ours: (many - one) / 10.0,
+            git: None,
+            ratio: None,
+            goal: Goal::AtMost(20.0),
+            wall: None,
+        });
+        Ok(())
+    }
+
     /// One turn of the real loop around an agent that does nothing, in a small project.
     fn iteration(&mut self) -> Result<()> {
         if !self.is_wanted("iteration") {
@@ -142,6 +170,43 @@ impl Bench<'_> {
             git: None,
             ratio: None,
             goal: Goal::AtMost(35.0),
+            wall: Some((of(|cost| cost.wall), None)),
+        });
+        Ok(())
+    }
+
+    /// An output of 2 MB with its one failure in the middle, read by a process of its own; the start of one that reads
+    /// nothing is taken off.
+    fn excerpt(&mut self) -> Result<()> {
+        const WORK: &str = "excerpt of an output of 2 MB";
+        if !self.is_wanted(WORK) {
+            return Ok(());
+        }
+        let dir = self.project(60)?;
+        let passed = |from: usize| -> String {
+            (from..from + 17_000)
+                .map(|number| {
+                    format!("test suite::part_{:03}::case_{number:05} of the long list ... ok\n", number % 97)
+                })
+                .collect()
+        };
+        let failed = "---- suite::odd stdout ----\n\nthread 'suite::odd' (7) panicked at src/lib.rs:3:5:\nassertion `left == right` failed\n  left: 1\n right: 2\n\n";
+        fs::write(dir.join("big.txt"), format!("{}{failed}{}", passed(0), passed(17_000)))?;
+        fs::write(dir.join("none.txt"), "")?;
+        let read = |file: &str| Task::ralph(&dir, &["excerpt", "--stdout", file]).cost();
+        let mut costs = Vec::new();
+        for _ in 0..RUNS {
+            let none = read("none.txt")?;
+            costs.push(read("big.txt")?.each(none, 1));
+        }
+        let of = |part: fn(&Cost) -> f64| median(costs.iter().map(part).collect());
+        (self.print)(&Row {
+            work: WORK.to_owned(),
+            unit: "ms",
+            ours: of(|cost| cost.cpu),
+            git: None,
+            ratio: None,
+            goal: Goal::AtMost(50.0),
             wall: Some((of(|cost| cost.wall), None)),
         });
         Ok(())
@@ -177,15 +242,7 @@ impl Bench<'_> {
         let dir = self.folder("big-log");
         synthetic::project(&dir, 60)?;
         let log = dir.join(".git/big.log");
-        let write = |number: u32| -> Result<()> {
-            let mut file = std::io::BufWriter::new(fs::File::create(&log)?);
-            // Ten million bytes at a time: this program must not need much memory itself.
-            for part in 0..10 {
-                file.write_all(synthetic::test_output(number * 10 + part, 10_000_000).as_bytes())?;
-            }
-            file.flush()?;
-            Ok(())
-        };
+        let write = |number: u32| write_big_log(&log, number);
         let mut baseline = Cost::default();
         let mut ours = |bench: &Self| -> Result<Cost> {
             write(bench.fresh())?;
@@ -202,6 +259,21 @@ impl Bench<'_> {
         let memory =
             self.pair("record 100 MB durably; git hash-object -w", Goal::Ratio(0.4), &mut ours, git)?;
         self.memory("record 100 MB: memory above the baseline", memory, None, Goal::AtMost(16.0));
+        Ok(())
+    }
+
+    fn secrets(&mut self) -> Result<()> {
+        if !self.is_wanted("find secrets in 100 MB") {
+            return Ok(());
+        }
+        let dir = self.folder("secrets");
+        synthetic::project(&dir, 60)?;
+        let log = dir.join(".git/big.log");
+        write_big_log(&log, self.fresh())?;
+        let ours = Task::act(&dir, ["redact", log.as_str()])?;
+        let git = Task::git(&dir, &["hash-object", "--no-filters", log.as_str()]);
+        let work = "find secrets in 100 MB; git hash-object without -w";
+        self.pair(work, Goal::AtMost(100.0), |_| ours.cost(), |_| git.cost())?;
         Ok(())
     }
 
@@ -260,8 +332,19 @@ impl Bench<'_> {
         let name = thousands(count as usize);
         if self.is_wanted("log") {
             let ours = Task::ralph(&dir, &["log"]);
+            let work =
+                format!("log over {name} packed iterations without its cache; git log with the trailers");
+            let cache = dir.join(".git/ralph/cache");
+            let afresh = || -> Result<Cost> {
+                if cache.exists() {
+                    fs::remove_dir_all(&cache)?;
+                }
+                ours.cost()
+            };
+            self.pair(&work, Goal::Ratio(1.0), |_| afresh(), |_| git.cost())?;
+            let goal = Goal::Ratio(if count < 100_000 { 0.2 } else { 0.1 });
             let work = format!("log over {name} packed iterations; git log with the trailers");
-            let memory = self.pair(&work, Goal::Ratio(1.0), |_| ours.cost(), |_| git.cost())?;
+            let memory = self.pair(&work, goal, |_| ours.cost(), |_| git.cost())?;
             self.memory(&format!("log over {name}: memory"), memory, Some(git.cost()?.memory), Goal::None);
         }
         if self.is_wanted("show") {
@@ -271,6 +354,46 @@ impl Bench<'_> {
             let git = Task::git(&dir, &["log", "-1", &wanted, "--glob=refs/ralph/*"]);
             let work = format!("show one of {name} iterations; git log -1 --grep");
             self.pair(&work, Goal::None, |_| ours.cost(), |_| git.cost())?;
+        }
+        Ok(())
+    }
+
+    /// Back and forth between snapshots of a project with so many files, five changed in each iteration.
+    fn travel(&mut self, files: usize) -> Result<()> {
+        if !["diff", "restore"].into_iter().any(|name| self.is_wanted(name)) {
+            return Ok(());
+        }
+        let dir = self.folder("travel");
+        synthetic::project(&dir, files)?;
+        let store = synthetic::store(&dir, Syncing::Never)?;
+        let shape = Shape { snapshots: true, ..Shape::REAL };
+        let mut writer = Writer::start(&store, shape, 0)?;
+        (0..60).try_for_each(|_| writer.iterate())?;
+        let refs = writer.end()?;
+        let session = store.session(&refs)?.context("find the session")?;
+        let snapshot = |number: u32| -> Result<String> {
+            let entry = session.iteration(number).context("find an iteration")?;
+            Ok(entry.snapshot.clone().context("find its snapshot")?.to_string())
+        };
+        let (one, other) = (snapshot(5)?, snapshot(55)?);
+        let name = thousands(files);
+        if self.is_wanted("diff") {
+            let ours = Task::ralph(&dir, &["diff", "5", "55"]);
+            let git = Task::git(&dir, &["diff", &one, &other]);
+            let work = format!("diff of two iterations, {name} files, 250 changes; git diff");
+            self.pair(&work, Goal::None, |_| ours.cost(), |_| git.cost())?;
+            let ours = Task::ralph(&dir, &["diff", "5"]);
+            let git = Task::act(&dir, ["diff-by-git", &one])?;
+            let work = "diff of an iteration and the work tree; git add -A, git diff --cached";
+            self.pair(work, Goal::None, |_| ours.cost(), |_| git.cost())?;
+        }
+        if self.is_wanted("restore") {
+            let turn = Cell::new(false);
+            let next = || turn.replace(!turn.get());
+            let ours = || Task::ralph(&dir, &["restore", if next() { "5" } else { "55" }]).cost();
+            let git = || Task::act(&dir, ["restore-by-git", if next() { &one } else { &other }])?.cost();
+            let work = "restore, 250 changes; git add -A, commit-tree, update-ref, read-tree -m -u";
+            self.pair(work, Goal::None, |_| ours(), |_| git())?;
         }
         Ok(())
     }
@@ -324,4 +447,14 @@ fn pack(dir: &Utf8Path) -> Result<()> {
 
 fn thousands(number: usize) -> String {
     if number >= 1_000 { format!("{},{:03}", number / 1_000, number % 1_000) } else { number.to_string() }
+}
+
+fn write_big_log(log: &Utf8Path, number: u32) -> Result<()> {
+    let mut file = std::io::BufWriter::new(fs::File::create(log)?);
+    // Ten million bytes at a time: this program must not need much memory itself.
+    for part in 0..10 {
+        file.write_all(synthetic::test_output(number * 10 + part, 10_000_000).as_bytes())?;
+    }
+    file.flush()?;
+    Ok(())
 }

@@ -7,8 +7,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 use specify_ralph::process::Tool;
 use specify_ralph::progress::journal;
 use specify_ralph::record::{
-    Artifact, ArtifactStatus, Claims, Durations, Exits, Iteration, ObjectId, Outcome, RecordKind, SCHEMA,
-    Session, SessionId, Status, StopReason, Timestamp, Tokens, ToolCall, ToolKind,
+    Artifact, ArtifactStatus, Claims, Durations, Exits, Facts, Iteration, ObjectId, Outcome, RecordKind,
+    SCHEMA, Session, SessionId, Status, StopReason, Timestamp, Tokens, ToolCall, ToolKind,
 };
 use specify_ralph::redact::Redactor;
 use specify_ralph::repository::{AuthorVariables, Repository};
@@ -25,7 +25,7 @@ const TASKS: usize = 60;
 const CHANGED: usize = 5;
 
 /// The first second of the first session.
-const BEGIN: i64 = 1_767_225_600;
+pub const BEGIN: i64 = 1_767_225_600;
 
 /// What the records hold.
 #[derive(Debug, Clone, Copy)]
@@ -148,7 +148,12 @@ impl<'a> Writer<'a> {
             change_files(&self.dir, number)?;
         }
         let snapshot = self.take_snapshot(&slot, &format!("iteration {number}"))?;
-        let iteration = self.iteration_json(number, snapshot.clone(), &mut random);
+        let iteration = Iteration {
+            snapshot: snapshot.clone(),
+            head_before: self.head.clone(),
+            head_after: self.head.clone(),
+            ..iteration_json(&self.session.id, number, self.seconds, &mut random)
+        };
         let mut files = Vec::new();
         let texts = [
             ("prompt.md", names::PROMPT, prompt(number, self.shape.prompt)),
@@ -252,71 +257,70 @@ impl<'a> Writer<'a> {
         };
         self.store.write_snapshot(slot, &snapshot).map(Some)
     }
+}
 
-    fn iteration_json(&self, number: u32, snapshot: Option<ObjectId>, random: &mut Random) -> Iteration {
-        let outcome = if is_success(number) { Outcome::Success } else { Outcome::Failure };
-        let task = format!("T{:03}", done_after(number - 1) % TASKS + 1);
-        let (started, ended) = (self.seconds - 90, self.seconds);
-        let done = done_after(number);
-        Iteration {
-            schema: SCHEMA,
-            id: format!("{}-iter-{number}", self.session.id),
-            session: self.session.id.clone(),
-            feature: FEATURE.to_owned(),
-            branch: Some("main".to_owned()),
-            iteration: number,
-            loop_type: "implement".to_owned(),
-            task: Some(task.clone()),
-            task_text: Some(format!("Write part {task} of the login")),
-            phase: Some("Phase 2: User Story 1 - Logging in".to_owned()),
-            outcome,
-            failure_class: None,
-            error: None,
-            resets_at: None,
-            claims: Claims {
-                promise: false,
-                ticked: if outcome == Outcome::Success { vec![task.clone()] } else { Vec::new() },
-            },
-            false_claim: Vec::new(),
-            closed: if outcome == Outcome::Success { vec![task] } else { Vec::new() },
-            started_at: Timestamp::from_seconds(started),
-            ended_at: Timestamp::from_seconds(ended),
-            duration_ms: Durations {
-                agent: Some(40_000 + random.below(40_000)),
-                validation: Some(1_000 + random.below(9_000)),
-            },
-            exit: Exits {
-                agent: Some(0),
-                validation: Some(if outcome == Outcome::Success { 0 } else { 101 }),
-            },
-            exit_reason: None,
-            validation_command: Some("cargo test".to_owned()),
-            files_changed: (0..CHANGED).map(|_| format!("src/{}.rs", random.word())).collect(),
-            agent: "claude".to_owned(),
-            agent_version: Some("2.0.1".to_owned()),
-            model: Some("claude-sonnet-4-5".to_owned()),
-            tokens: Tokens {
-                input: Some(2_000 + random.below(4_000)),
-                cache_read: Some(random.below(200_000)),
-                cache_write: Some(random.below(20_000)),
-                output: Some(500 + random.below(4_000)),
-            },
-            cost_usd: Some(0.25),
-            tool_calls: (0..8).map(|_| tool_call(random)).collect(),
-            learnings: vec![format!("The {} needs a {} first", random.word(), random.word())],
-            decisions: Vec::new(),
-            approaches: Vec::new(),
-            fingerprint: None,
-            head_before: self.head.clone(),
-            head_after: self.head.clone(),
-            commits: Vec::new(),
-            snapshot,
-            left_out: Vec::new(),
-            redactions: Vec::new(),
-            hints: Vec::new(),
-            tasks_done: done,
-            tasks_open: TASKS - done,
-        }
+/// What the record says of an iteration that ended at `seconds`.
+pub fn iteration_json(session: &SessionId, number: u32, seconds: i64, random: &mut Random) -> Iteration {
+    let outcome = if is_success(number) { Outcome::Success } else { Outcome::Failure };
+    let task = format!("T{:03}", done_after(number - 1) % TASKS + 1);
+    let (started, ended) = (seconds - 90, seconds);
+    let done = done_after(number);
+    Iteration {
+        schema: SCHEMA,
+        id: format!("{}-iter-{number}", session),
+        session: session.clone(),
+        feature: FEATURE.to_owned(),
+        branch: Some("main".to_owned()),
+        iteration: number,
+        loop_type: "implement".to_owned(),
+        task: Some(task.clone()),
+        task_text: Some(format!("Write part {task} of the login")),
+        phase: Some("Phase 2: User Story 1 - Logging in".to_owned()),
+        outcome,
+        failure_class: None,
+        error: None,
+        resets_at: None,
+        claims: Claims {
+            promise: false,
+            ticked: if outcome == Outcome::Success { vec![task.clone()] } else { Vec::new() },
+        },
+        false_claim: Vec::new(),
+        closed: if outcome == Outcome::Success { vec![task] } else { Vec::new() },
+        started_at: Timestamp::from_seconds(started),
+        ended_at: Timestamp::from_seconds(ended),
+        duration_ms: Durations {
+            agent: Some(40_000 + random.below(40_000)),
+            validation: Some(1_000 + random.below(9_000)),
+        },
+        exit: Exits { agent: Some(0), validation: Some(if outcome == Outcome::Success { 0 } else { 101 }) },
+        exit_reason: None,
+        validation_command: Some("cargo test".to_owned()),
+        files_changed: (0..CHANGED).map(|_| format!("src/{}.rs", random.word())).collect(),
+        agent: "claude".to_owned(),
+        agent_version: Some("2.0.1".to_owned()),
+        model: Some("claude-sonnet-4-5".to_owned()),
+        tokens: Tokens {
+            input: Some(2_000 + random.below(4_000)),
+            cache_read: Some(random.below(200_000)),
+            cache_write: Some(random.below(20_000)),
+            output: Some(500 + random.below(4_000)),
+        },
+        cost_usd: Some(0.25),
+        tool_calls: (0..8).map(|_| tool_call(random)).collect(),
+        learnings: vec![format!("The {} needs a {} first", random.word(), random.word())],
+        decisions: Vec::new(),
+        approaches: Vec::new(),
+        facts: Facts::default(),
+        fingerprint: None,
+        head_before: None,
+        head_after: None,
+        commits: Vec::new(),
+        snapshot: None,
+        left_out: Vec::new(),
+        redactions: Vec::new(),
+        hints: Vec::new(),
+        tasks_done: done,
+        tasks_open: TASKS - done,
     }
 }
 
@@ -490,7 +494,7 @@ fn sentence(random: &mut Random) -> String {
 }
 
 /// A small generator of numbers: the same records come out on every machine.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -502,11 +506,11 @@ impl Random {
         value ^ (value >> 31)
     }
 
-    fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
 
-    fn word(&mut self) -> &'static str {
+    pub fn word(&mut self) -> &'static str {
         const WORDS: [&str; 64] = [
             "session", "login", "token", "parser", "reader", "writer", "store", "index", "cache", "route",
             "handler", "request", "response", "header", "cookie", "user", "account", "password", "policy",

@@ -1,6 +1,11 @@
 //! What a session has done so far: values in, answers out.
 
-use crate::record::{Iteration, Outcome, TaskName};
+pub mod stats;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::record::{Iteration, LogEntry, Outcome, TaskName};
 
 /// The iterations of one session since it started, or since it was taken up again after an end.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +25,21 @@ struct Turn {
     /// Whether a box or a file other than progress.txt changed.
     is_change: bool,
     validation: Option<i32>,
+    fingerprint: Option<String>,
+}
+
+/// For each iteration, the first of the list with the same fingerprint, where it is not that one itself.
+pub fn repeats<'a>(fingerprints: impl Iterator<Item = (u32, Option<Cow<'a, str>>)>) -> HashMap<u32, u32> {
+    let mut first: HashMap<Cow<'a, str>, u32> = HashMap::new();
+    let mut repeats = HashMap::new();
+    for (iteration, fingerprint) in fingerprints {
+        let Some(fingerprint) = fingerprint else { continue };
+        match first.get(&fingerprint) {
+            Some(&earlier) => drop(repeats.insert(iteration, earlier)),
+            None => drop(first.insert(fingerprint, iteration)),
+        }
+    }
+    repeats
 }
 
 impl History {
@@ -31,6 +51,25 @@ impl History {
             is_closed: iteration.task.as_ref().is_some_and(|task| iteration.closed.contains(task)),
             is_change: !iteration.closed.is_empty() || !iteration.files_changed.is_empty(),
             validation: iteration.exit.validation,
+            fingerprint: iteration.fingerprint.clone(),
+        });
+    }
+
+    /// The same from what a listing says.
+    pub fn push_entry(&mut self, entry: &LogEntry) {
+        let Some(outcome) = entry.outcome else { return };
+        self.turns.push(Turn {
+            task: entry.task.clone(),
+            outcome,
+            is_run: entry.is_run(),
+            is_closed: match (&entry.task, outcome) {
+                (Some(task), _) if !entry.closed.is_empty() => entry.closed.contains(task),
+                // A loop that is not about boxes.
+                (_, outcome) => outcome == Outcome::Success,
+            },
+            is_change: !entry.closed.is_empty(),
+            validation: entry.exit.validation,
+            fingerprint: entry.fingerprint.clone(),
         });
     }
 
@@ -54,6 +93,13 @@ impl History {
         )
     }
 
+    /// The same over all sessions, where giving up is not the end of a row.
+    pub fn failures_over_sessions(&self, task: &str) -> u32 {
+        let runs = self.of(task).rev();
+        let runs = runs.filter(|turn| !matches!(turn.outcome, Outcome::Interrupted | Outcome::Skipped));
+        count(runs.take_while(|turn| !turn.is_closed))
+    }
+
     pub fn is_skipped(&self, task: &str) -> bool {
         self.of(task).any(|turn| turn.outcome == Outcome::Skipped)
     }
@@ -62,6 +108,17 @@ impl History {
     pub fn idle_streak(&self) -> u32 {
         let runs = self.turns.iter().rev().filter(|turn| turn.is_run);
         count(runs.take_while(|turn| !turn.is_change))
+    }
+
+    /// How many runs in a row failed in the same way, whatever their task was. Skips and interruptions do not count.
+    pub fn same_failures_in_a_row(&self) -> u32 {
+        let mut runs = self
+            .turns
+            .iter()
+            .rev()
+            .filter(|turn| !matches!(turn.outcome, Outcome::Skipped | Outcome::Interrupted));
+        let Some(last) = runs.next().and_then(|turn| turn.fingerprint.as_deref()) else { return 0 };
+        1 + count(runs.take_while(|turn| turn.fingerprint.as_deref() == Some(last)))
     }
 
     /// Whether the last iteration was a success.
@@ -104,6 +161,7 @@ mod tests {
                 is_closed: end == "+",
                 is_change: !matches!(end, "~" | "!" | "="),
                 validation: None,
+                fingerprint: None,
             }
         };
         History { turns: turns.split_whitespace().map(turn).collect() }
@@ -116,6 +174,35 @@ mod tests {
         assert_eq!(history.failures_in_a_row("T2"), 1);
         assert_eq!(history.attempts("T1"), 4);
         assert_eq!(history.runs(), 5);
+    }
+
+    #[test]
+    fn over_sessions_a_skip_does_not_end_the_row() {
+        assert_eq!(history("T1- T1- T1! T1? T1-").failures_over_sessions("T1"), 3);
+        assert_eq!(history("T1- T1+ T1! T1-").failures_over_sessions("T1"), 1);
+    }
+
+    #[test]
+    fn failures_of_one_fingerprint_are_counted_over_tasks() {
+        for (fingerprints, expected) in
+            [("", 0), ("a", 1), ("a a", 2), ("b a a a", 3), ("a a -", 0), ("a - a a", 2), ("a b", 1)]
+        {
+            let turn = |fingerprint: &str| Turn {
+                fingerprint: (fingerprint != "-").then(|| fingerprint.to_owned()),
+                ..history("T1-").turns.remove(0)
+            };
+            let told = history("T1! T2?");
+            let mut history = History { turns: fingerprints.split_whitespace().map(turn).collect() };
+            history.turns.extend(told.turns.clone());
+            assert_eq!(history.same_failures_in_a_row(), expected, "{fingerprints}");
+        }
+    }
+
+    #[test]
+    fn a_repeat_names_the_first_of_its_kind() {
+        let list = [(1, Some("a")), (2, None), (3, Some("b")), (4, Some("a")), (5, Some("a"))];
+        let found = repeats(list.into_iter().map(|(number, print)| (number, print.map(Cow::Borrowed))));
+        assert_eq!((found.len(), found.get(&4), found.get(&5)), (2, Some(&1), Some(&1)));
     }
 
     #[test]

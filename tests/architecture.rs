@@ -16,6 +16,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "clock",
             "config",
             "feature",
+            "history",
             "hooks",
             "process",
             "progress",
@@ -63,7 +64,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("store", &["process", "record", "redact", "repository"]),
     ("tasks", &["record"]),
     ("validate", &["clock", "process", "record"]),
-    ("view", &["history", "record", "store", "tasks"]),
+    ("view", &["history", "progress", "record", "store", "tasks"]),
     ("worktree", &["process", "record", "repository"]),
 ];
 
@@ -77,8 +78,9 @@ const CRATES: &[(&str, &[&str])] = &[
     ("minijinja", &["prompt/"]),
     ("pulldown_cmark", &["tasks/markdown.rs"]),
     ("rustix", &["agent/mod.rs", "process/", "store/disk.rs", "store/lock.rs"]),
-    ("sha2", &["store/"]),
+    ("sha2", &["progress/excerpt/fingerprint.rs", "store/"]),
     ("signal_hook", &["process/"]),
+    ("tiktoken", &["progress/historical/tokens.rs"]),
     ("toml", &["agent/script.rs", "config/"]),
 ];
 

@@ -228,8 +228,19 @@ fn a_listing_follows_the_refs() {
     scene.git(["update-ref", &name, &new]);
     let (first, second) = before.split_at(before.find(SESSIONS[1]).unwrap());
     assert_eq!(lines(), format!("{first}{}:301\t{new}\n{second}", SESSIONS[0]));
+    // Names are found in what the cache has, and in what came later.
+    let last = |number: u32| {
+        let found = scene.ralph(&format!("show {}:9999", SESSIONS[0])).code(1);
+        found.stderr_has(&format!("has no iteration 9999, the last is {number}\n"));
+        for name in ["1", "150", "T300", "@~290"] {
+            scene.ralph(&format!("show {}:{name} --tasks", SESSIONS[0])).code(0).stdout("");
+        }
+    };
+    last(301);
     // It was taken back, beyond what the cache knows.
     scene.git(["update-ref", &name, &format!("{old}~2")]);
+    let found = scene.ralph(&format!("show {}:9999", SESSIONS[0])).code(1);
+    found.stderr_has("the last is 298\n");
     let shorter: Vec<&str> = first.lines().take(298).collect();
     assert_eq!(lines(), format!("{}\n{second}", shorter.join("\n")));
     scene.git(["update-ref", "-d", &name]);

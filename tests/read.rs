@@ -124,6 +124,8 @@ fn one_iteration_is_shown_whole_and_part_by_part() {
             "phase",
             "outcome",
             "failure_class",
+            "error",
+            "resets_at",
             "claims",
             "false_claim",
             "closed",
@@ -143,6 +145,7 @@ fn one_iteration_is_shown_whole_and_part_by_part() {
             "learnings",
             "decisions",
             "approaches",
+            "facts",
             "fingerprint",
             "head_before",
             "head_after",
@@ -186,7 +189,20 @@ fn the_status_says_where_the_feature_stands() {
     assert_eq!(keys(&status), ["feature", "tasks", "session"]);
     assert_eq!(
         keys(&status["session"]),
-        ["id", "status", "stop_reason", "iterations", "pid", "task", "started_at"]
+        [
+            "id",
+            "status",
+            "stop_reason",
+            "iterations",
+            "pid",
+            "task",
+            "started_at",
+            "in_flight",
+            "waiting",
+            "is_paused",
+            "is_stopping",
+            "hints",
+        ]
     );
     assert_eq!(status["tasks"], json!({"done": 2, "open": 0, "skipped": 0}));
     assert_eq!(status["session"]["pid"], Value::Null);

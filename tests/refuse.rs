@@ -237,7 +237,7 @@ fn in_a_repository_of_somebody_else() {
 fn with_words_that_are_no_command_line() {
     let scene = ready();
     for words in
-        ["--no-such-flag", "-n 0", "-n many", "stauts", "show x", "--set no-such-key=1", "-n 5 status"]
+        ["--no-such-flag", "-n 0", "-n many", "stauts", "show @~x", "--set no-such-key=1", "-n 5 status"]
     {
         let run = refused(&scene, words, 2);
         assert!(run.talk().contains("error: "), "{run}");

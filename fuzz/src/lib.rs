@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use specify_ralph::agent;
 use specify_ralph::config::{Config, FileInput, Inputs};
 use specify_ralph::progress::journal::{self, CatchUp};
+use specify_ralph::progress::{Features, Neighbours, Output, examine, fenced};
 use specify_ralph::record::{Iteration, ObjectId, SessionId, Timestamp};
 use specify_ralph::redact::{RedactingReader, Redactor};
 use specify_ralph::store::{Begin, Draft, Envelope, Manifest, Place, SessionRefs, Subject, slug};
@@ -20,7 +21,7 @@ use specify_ralph::tasks::{Mark, TaskList, set_marks};
 /// A target, by its name and the function that takes its inputs.
 pub type Target = (&'static str, fn(&[u8]));
 
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     ("tasks", tasks),
     ("message", message),
     ("spool", spool),
@@ -31,6 +32,7 @@ pub const TARGETS: [Target; 10] = [
     ("redact", redact),
     ("config", config),
     ("final_message", final_message),
+    ("excerpt", excerpt),
 ];
 
 /// Any bytes are a task list, or no UTF-8; ticking a box changes one byte, and opening it gives the file back.
@@ -174,7 +176,7 @@ pub fn streams(input: &[u8]) {
     agent::read_streams(input);
 }
 
-/// A text is redacted the same in whole, in parts, and through a reader.
+/// A text is redacted the same in whole, in parts, and through a reader, and once is enough.
 pub fn redact(input: &[u8]) {
     thread_local! {
         static REDACTOR: Redactor = Redactor::new(&["sesame-[a-z]+".to_owned()], &[]).unwrap();
@@ -190,6 +192,7 @@ pub fn redact(input: &[u8]) {
         let mut read = Vec::new();
         std::io::Read::read_to_end(&mut RedactingReader::new(redactor, input), &mut read).unwrap();
         assert_eq!(read, whole);
+        assert_eq!(redactor.redact_bytes(&whole).0, whole, "redacted twice");
     });
 }
 
@@ -216,4 +219,30 @@ pub fn final_message(input: &[u8]) {
     if agent::final_message::promise(&text) {
         assert!(text.contains("<promise>COMPLETE</promise>"));
     }
+}
+
+/// Any output has an excerpt within its budget that cannot leave its fence, and a fingerprint that no colour changes.
+pub fn excerpt(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let (stdout, stderr) = text.split_once('\u{1}').unwrap_or((&text, ""));
+    let examined = examine(&Output { stdout, stderr, exit_code: Some(1), cwd: Some("/w/p"), ..Output::default() });
+    for budget in [0, 10, 200, 1000] {
+        let excerpt = examined.excerpt(budget);
+        assert!(excerpt.chars().count() <= budget, "{excerpt:?}");
+        assert!(!excerpt.contains(|c: char| c.is_control() && c != '\n' && c != '\t'), "{excerpt:?}");
+        let block = fenced(&excerpt);
+        let fence = block.lines().next().unwrap();
+        assert_eq!(block.lines().filter(|line| line.trim().starts_with(fence)).count(), 2, "{block}");
+    }
+    let levels = examined.fingerprint();
+    assert_eq!(levels.is_none(), examined.excerpt(1000).is_empty());
+    if !text.contains(['\u{1b}', '\r', '\u{8}']) {
+        let coloured = |text: &str| text.replace('\n', "\u{1b}[0m\r\n\u{1b}[31m");
+        let (stdout, stderr) = (coloured(stdout), coloured(stderr));
+        let output = Output { stdout: &stdout, stderr: &stderr, exit_code: Some(1), cwd: Some("/w/p"), ..Output::default() };
+        assert_eq!(examine(&output).fingerprint(), levels);
+    }
+    let both = [Features::of(&examined), Features::of(&examined)];
+    let likeness = Neighbours::new(&both).likeness(0, 1);
+    assert!((0.0..=1.001).contains(&likeness), "{likeness}");
 }

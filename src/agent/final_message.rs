@@ -26,7 +26,10 @@ pub fn findings(text: &str) -> Findings {
     }
     for list in [&mut findings.learnings, &mut findings.decisions, &mut findings.approaches] {
         list.retain(|item| {
-            !matches!(item.trim_end_matches('.').to_lowercase().as_str(), "" | "none" | "n/a")
+            !matches!(
+                item.trim_end_matches('.').to_lowercase().as_str(),
+                "" | "none" | "n/a" | "nothing" | "nothing new"
+            )
         });
     }
     findings
@@ -142,19 +145,46 @@ fn label(line: &str) -> Option<(Kind, Option<usize>)> {
     if bare.contains(':') || bare.len() > 60 {
         return None;
     }
-    let kind = match bare.split(|c: char| !c.is_alphanumeric()).next()?.to_lowercase().as_str() {
-        "learnings" | "learning" | "learned" | "lessons" => Kind::Learnings,
-        "decisions" | "decision" => Kind::Decisions,
-        "tried" | "approaches" => Kind::Approaches,
-        _ => return None,
-    };
-    Some((kind, label_indent))
+    Some((kind(bare)?, label_indent))
+}
+
+/// Words that may stand in front of the one that tells the kind: `Key learnings`, `What I have tried`.
+const FRONT: [&str; 13] = [
+    "key",
+    "main",
+    "new",
+    "important",
+    "other",
+    "design",
+    "technical",
+    "failed",
+    "what",
+    "things",
+    "i",
+    "we",
+    "have",
+];
+
+/// The kind that the words of a label tell.
+fn kind(label: &str) -> Option<Kind> {
+    let label = label.to_lowercase().replace(['\'', '\u{2019}'], "");
+    if ["what did not work", "what didnt work"].contains(&label.trim()) {
+        return Some(Kind::Approaches);
+    }
+    let words = label.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let mut words = words.skip_while(|word| FRONT.contains(word));
+    match words.next()? {
+        "learnings" | "learning" | "learned" | "learnt" | "lessons" => Some(Kind::Learnings),
+        "decisions" | "decision" | "decided" => Some(Kind::Decisions),
+        "tried" | "approaches" | "attempts" => Some(Kind::Approaches),
+        _ => None,
+    }
 }
 
 /// What stands behind the bullet of a list item.
 fn bullet(line: &str) -> Option<&str> {
     let line = line.trim_start();
-    let rest = if let Some(rest) = line.strip_prefix(['-', '*', '+']) {
+    let rest = if let Some(rest) = line.strip_prefix(['-', '*', '+', '•', '·', '–', '—']) {
         rest
     } else {
         let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -228,6 +258,11 @@ mod tests {
             "Learnings for future iterations:",
             "  Learnings:",
             "__Learnings:__",
+            "Key learnings:",
+            "**What I learned**",
+            "## What we have learned",
+            "Lessons learned:",
+            "LEARNINGS:",
         ] {
             case(&format!("Done.\n\n{label}\n- one\n- two\n"), &["one", "two"]);
             case(&format!("{label}\n\n- one\n\n- two\n\nBye."), &["one", "two"]);
@@ -238,6 +273,7 @@ mod tests {
     #[test]
     fn every_bullet_is_a_bullet() {
         case("Learnings:\n* a\n- b\n+ c\n1. d\n2) e\n  - f", &["a", "b", "c", "d", "e", "f"]);
+        case("Learnings:\n• a\n– b\n— c", &["a", "b", "c"]);
         case("Learnings:\n- `--flag` is **odd**\n- - dash", &["`--flag` is **odd**", "- dash"]);
     }
 
@@ -270,6 +306,23 @@ mod tests {
         case("My learnings:\n- no", &[]);
         case("```\nLearnings:\n- no\n```", &[]);
         case("Learnings:\n- none\n- None.\n- n/a", &[]);
+    }
+
+    #[test]
+    fn the_other_labels_are_read_in_any_spelling_too() {
+        for label in ["Decisions:", "**Key decisions:**", "## Design Decisions", "Decisions made:"] {
+            assert_eq!(findings(&format!("{label}\n- a")).decisions, ["a"], "{label}");
+        }
+        for label in [
+            "Tried:",
+            "What I tried:",
+            "## Failed approaches",
+            "**What didn't work**",
+            "What did not work:",
+            "Approaches tried:",
+        ] {
+            assert_eq!(findings(&format!("{label}\n- a")).approaches, ["a"], "{label}");
+        }
     }
 
     #[test]

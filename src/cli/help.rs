@@ -125,12 +125,37 @@ Examples:
 For a secret that got into a record. A tombstone on refs/ralph-meta/tombstones keeps the session from being
 pushed or fetched again by anybody who syncs.";
 
+pub(super) const REPLAY: &str = "\
+Examples:
+  specify ralph replay                    The latest session, with the settings of today
+  specify ralph replay 20261121 --strategy structured-log
+  specify ralph replay --history-mode full --json
+
+No agent and no command runs: of summaries those are taken that the record has. The template is that of today.";
+
+pub(super) const PROGRESS: &str = "\
+Examples:
+  specify ralph progress
+  specify ralph progress --set progress.strategy=structured-log
+  specify ralph progress clear            Begin with nothing; the record keeps everything";
+
+pub(super) const HISTORY: &str = "\
+Examples:
+  specify ralph history                   What the next prompt would be told, with scores and reasons
+  specify ralph history --task T004 --history-mode full
+  specify ralph history --json";
+
 pub(super) const CONFIG: &str = "\
 Examples:
   specify ralph config
   git config ralph.maxIterations 20
   SPECKIT_RALPH_TIMEOUT=2h specify ralph";
 
+pub(super) const EXCERPT: &str = "\
+Examples:
+  npm test 2>&1 | specify ralph excerpt
+  specify ralph excerpt --stdout out.txt --stderr err.txt --exit-code 1 --max-chars 1000 --json
+  specify ralph excerpt --batch inputs.jsonl --neighbours";
 pub(super) const COMPLETIONS: &str = "\
 Examples:
   specify ralph completions bash > ~/.local/share/bash-completion/completions/specify

@@ -157,8 +157,9 @@ fn find_in<'a>(log: &'a SessionLog, name: &IterationName) -> Result<Option<&'a L
         Some(entry) => Ok(Some(entry)),
         None if name.is_like_session() => bail!("{}", as_session(name)),
         None => bail!(
-            "session {} has no iteration {name}, the last is {}\nhint: `specify ralph log` lists all",
+            "session {} has no iteration {}, the last is {}\nhint: `specify ralph log` lists all",
             log.id(),
+            IterationName { session: None, which: name.which.clone() },
             last.iteration.unwrap_or_default()
         ),
     }

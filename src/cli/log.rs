@@ -5,6 +5,7 @@ use std::io::{Write, stderr};
 use anyhow::{Result, bail};
 use regex::bytes::Regex;
 
+use crate::history::repeats;
 use crate::record::nearest;
 use crate::store::{Holder, Row, SessionRows, Store};
 use crate::view::log::{
@@ -81,8 +82,10 @@ fn listed<'a>(
         }
         let mut head = head(&session, &running);
         let mut rows: Vec<Row<'a>> = Vec::new();
+        let mut prints = Vec::new();
         for row in session.rows() {
             head.count(&row);
+            prints.push((row.iteration, row.fingerprint()));
             if !args.sessions && filter.takes(&row, session.feature)? {
                 rows.push(row);
             }
@@ -107,7 +110,7 @@ fn listed<'a>(
         }
         let is_shown = args.sessions || filter.is_open() && args.max_count.is_none() || !chosen.is_empty();
         if is_shown {
-            listed.push(Listed { head, rows: chosen });
+            listed.push(Listed { head, rows: chosen, repeats: repeats(prints.into_iter()) });
         }
     }
     Ok(listed)

@@ -9,12 +9,14 @@ mod completions;
 mod config;
 mod demo;
 mod diff;
+mod excerpt;
 mod exit_code;
 mod filter;
 mod forward;
 mod fsck;
 mod help;
 mod help_topic;
+mod history;
 mod hooks;
 mod init;
 mod iterations;
@@ -26,15 +28,18 @@ mod output;
 mod pack;
 mod place;
 mod play_script;
+mod progress;
 mod ready;
 mod rebuild;
 mod remotes;
+mod replay;
 mod restore;
 mod run;
 mod sessions;
 mod settings;
 mod show;
 mod start;
+mod stats;
 mod status;
 mod steer;
 mod sync;
@@ -46,6 +51,7 @@ use camino::Utf8PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use regex::bytes::Regex;
 
+use crate::config::FlagInput;
 use crate::record::{IterationName, Outcome, SessionName};
 
 pub use exit_code::ExitCode;
@@ -113,6 +119,9 @@ enum Action {
     /// Show one iteration
     #[command(after_help = help::SHOW)]
     Show(ShowArgs),
+    /// Show what the next prompt is told of older iterations, and why
+    #[command(after_help = help::HISTORY)]
+    History(Box<HistoryArgs>),
     /// Show the code between two iterations, or between one and the work tree
     #[command(after_help = help::DIFF)]
     Diff(DiffArgs),
@@ -122,6 +131,14 @@ enum Action {
     /// Bring the work tree back to what it was after an iteration
     #[command(after_help = help::RESTORE)]
     Restore(RestoreArgs),
+    /// Show the prompts that other settings would have given
+    #[command(after_help = help::REPLAY)]
+    Replay(Box<ReplayArgs>),
+    /// Count iterations, repeated failures, tokens and time
+    Stats(ReadArgs),
+    /// Print what the next prompt is told of the newest iterations
+    #[command(after_help = help::PROGRESS)]
+    Progress(Box<ProgressArgs>),
     /// Write progress.txt anew from the record
     #[command(after_help = help::REBUILD)]
     Rebuild(RebuildArgs),
@@ -153,6 +170,9 @@ enum Action {
     Config(ConfigArgs),
     /// List the known agents: which are here, and what the others need
     Agents(AgentsArgs),
+    /// Show what the next prompt would get of an output, and the fingerprint of its failure
+    #[command(after_help = help::EXCERPT)]
+    Excerpt(ExcerptArgs),
     /// Run the real loop on a throw-away project with a scripted agent
     Demo(DemoArgs),
     /// Write a file of settings for this project, with every key commented
@@ -295,6 +315,25 @@ pub struct SettingArgs {
     /// Time after which the loop starts no further iteration
     #[arg(long, value_name = "TIME", value_parser = start::setting("max-duration"))]
     pub max_duration: Option<String>,
+    /// Tell of older iterations what has to do with the task
+    #[arg(long)]
+    pub with_history: bool,
+    /// Never tell of older iterations, also where a task fails again and again
+    #[arg(long, conflicts_with_all = ["with_history", "history_mode"])]
+    pub no_history: bool,
+    /// How much of older iterations is told: off, smart or full [default: off, and smart for a task that failed twice
+    /// in a row]
+    #[arg(long, value_name = "MODE", value_parser = start::setting("history.mode"))]
+    pub history_mode: Option<String>,
+    /// Iterations to look back [default: 5, or all of them for the mode full]
+    #[arg(long, value_name = "N", value_parser = start::setting("history.lookback"))]
+    pub history_lookback: Option<String>,
+    /// Tokens that older iterations may take [default: 10000]
+    #[arg(long, value_name = "N", value_parser = start::setting("history.budget"))]
+    pub history_budget: Option<String>,
+    /// Least relevance of an older iteration, from 0 to 1 [default: 0.7]
+    #[arg(long, value_name = "SCORE", value_parser = start::setting("history.threshold"))]
+    pub history_threshold: Option<String>,
     /// Longest wait for an agent at its limit [default: 6h]
     #[arg(long, value_name = "TIME", value_parser = start::setting("max-wait"))]
     pub max_wait: Option<String>,
@@ -550,6 +589,70 @@ pub struct RebuildArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// Session [default: the latest]
+    #[arg(value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// How earlier iterations are told: system-captured, structured-log, llm-summarized or hybrid
+    #[arg(long, value_name = "NAME")]
+    pub strategy: Option<String>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    #[command(flatten)]
+    pub json: Json,
+    #[command(flatten)]
+    pub settings: SettingArgs,
+}
+
+impl ReplayArgs {
+    /// The strategy, as a setting.
+    pub fn strategy(&self) -> Option<FlagInput> {
+        self.strategy.as_ref().map(|name| FlagInput {
+            flag: "--strategy".to_owned(),
+            key: "progress.strategy".to_owned(),
+            value: name.clone(),
+        })
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct ProgressArgs {
+    /// Clear: have the iterations so far forgotten, in new sessions and in a loop that runs
+    #[arg(value_name = "ACTION")]
+    pub action: Option<ProgressAction>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    #[command(flatten)]
+    pub json: Json,
+    #[command(flatten)]
+    pub settings: SettingArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProgressAction {
+    Clear,
+}
+
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    /// Task [default: the next one]
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    /// Session whose iterations are called by their number alone
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    #[command(flatten)]
+    pub json: Json,
+    #[command(flatten)]
+    pub settings: SettingArgs,
+}
+
+#[derive(Debug, Args)]
 pub struct ConfigArgs {
     #[command(flatten)]
     json: Json,
@@ -697,6 +800,36 @@ pub enum NotesAction {
 
 #[derive(Debug, Args)]
 pub struct AgentsArgs {
+    #[command(flatten)]
+    pub json: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct ExcerptArgs {
+    /// File with what a command wrote to stdout [default: stdin]
+    #[arg(long, value_name = "FILE")]
+    pub stdout: Option<Utf8PathBuf>,
+    /// File with what it wrote to stderr
+    #[arg(long, value_name = "FILE")]
+    pub stderr: Option<Utf8PathBuf>,
+    /// Its exit code; 124 and -1 stand for a timeout
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub exit_code: Option<i32>,
+    /// The command, to be repeated in the JSON
+    #[arg(long, value_name = "CMD")]
+    pub command: Option<String>,
+    /// Folder that it ran in; paths are shown as seen from there [default: this folder]
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<Utf8PathBuf>,
+    /// Longest excerpt, in characters
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    pub max_chars: usize,
+    /// Many outputs: a file with a JSON object a line, of `id`, `stdout`, `stderr`, `exit_code` and `cwd`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["stdout", "stderr", "exit_code", "command", "cwd", "json"])]
+    pub batch: Option<Utf8PathBuf>,
+    /// For each of a batch, name the others, those most like it first
+    #[arg(long, requires = "batch")]
+    pub neighbours: bool,
     #[command(flatten)]
     pub json: Json,
 }

@@ -77,6 +77,7 @@ impl<'a> Packer<'a> {
             Event::SessionEnded { .. } => true,
             Event::SessionStarted { .. }
             | Event::IterationStarted { .. }
+            | Event::HistoryTold { .. }
             | Event::AgentEvent { .. }
             | Event::ValidationFinished { .. }
             | Event::Paused { .. }

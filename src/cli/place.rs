@@ -47,6 +47,16 @@ pub fn feature(
     feature::find(&query, &root, top, &caller.directory, TaskList::may_have_open_tasks).map_err(refusal)
 }
 
+/// The feature that a record names by its path, as it is here now.
+pub fn recorded_feature(caller: &Caller, store: &Store, path: &str) -> Result<Feature> {
+    let place = store.repository().work_tree()?.join(path);
+    if place.is_file() {
+        feature(caller, store, None, Some(&place))
+    } else {
+        feature(caller, store, Some(&place.into_string()), None)
+    }
+}
+
 /// Whatever goes wrong before anything is begun is a reason not to start.
 pub fn refusal(error: Error) -> Error {
     if error.downcast_ref::<Refusal>().is_some() { error } else { Refusal::new(format!("{error:#}")).into() }

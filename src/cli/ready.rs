@@ -8,14 +8,20 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::agent::{self, Agent, AgentSettings, Surroundings};
 use crate::clock::Clock;
-use crate::config::{self, Config, LoopType, Until};
+use crate::config::{self, Config, LoopType, ProgressSettings, Until};
 use crate::feature::{self, Feature};
 use crate::process::{self, Interrupt, Limits as ChildLimits};
-use crate::progress::{Choice, SystemCapturedProgress};
+use crate::progress::ProgressStrategy;
+use crate::progress::capture::Rules;
+use crate::progress::historical::{HistorySettings, Mode, Repeats};
+use crate::progress::{Choice, Strategy};
 use crate::prompt::Template;
-use crate::record::{Refusal, Session};
-use crate::session::{self, Candidate, Completion, Job, Limits, Plan, Prompting, Snapshots, Untick};
-use crate::store::{SessionRefs, Store};
+use crate::record::{Refusal, Session, Task};
+use crate::session::{
+    self, Asked, Candidate, Completion, Decided, Job, Limits, Memory, Plan, Prompt, Prompting, Replay,
+    Replayed, Snapshots, Telling, Untick,
+};
+use crate::store::{SessionLog, SessionRefs, Store};
 use crate::tasks::TaskList;
 
 use super::agent_settings::agent_settings;
@@ -64,18 +70,81 @@ impl Settings {
     }
 
     /// The prompt that a new session would begin with.
-    pub fn next_prompt(&self, feature: &Feature, wish: &Wish) -> Result<Option<String>> {
+    pub fn next_prompt(&self, store: &Store, feature: &Feature, wish: &Wish) -> Result<Option<Prompt>> {
         self.template.check()?;
+        let mut memory = self.memory(store, feature)?;
+        let mut progress = start(strategy(&self.config), &self.config);
+        for context in memory.newest(store, None, self.config.progress.max_entries)? {
+            progress.record(&context);
+        }
         let prompting = Prompting {
             feature,
             template: &self.template,
             job: &self.job,
             max_iterations: self.config.limits.max_iterations,
             validation_command: self.config.validation.command.as_deref(),
-            progress: &strategy(&self.config),
+            progress: progress.as_ref(),
             hints: Vec::new(),
+            telling: &telling(&self.config),
+            budget: self.config.prompt_budget,
         };
-        prompting.next(wish.only.as_ref())
+        prompting.next(wish.only.as_ref(), store, &mut memory)
+    }
+
+    /// The prompts of a recorded session, as these settings would have made them.
+    pub fn replay(
+        &self,
+        store: &Store,
+        feature: &Feature,
+        log: &SessionLog,
+        max_iterations: u32,
+    ) -> Result<Vec<Replayed>> {
+        self.template.check()?;
+        let mut strategy = start(strategy(&self.config), &self.config);
+        let replay =
+            Replay { store, log, root: &self.root, progress_entries: self.config.progress.max_entries };
+        let nothing = start(Strategy::default(), &self.config);
+        let base = Prompting {
+            feature,
+            template: &self.template,
+            job: &self.job,
+            max_iterations,
+            validation_command: None,
+            progress: nothing.as_ref(),
+            hints: Vec::new(),
+            telling: &telling(&self.config),
+            budget: self.config.prompt_budget,
+        };
+        replay.prompts(strategy.as_mut(), &base)
+    }
+
+    /// What the strategy tells of the newest iterations.
+    pub fn progress(&self, store: &Store, feature: &Feature) -> Result<String> {
+        let mut progress = start(strategy(&self.config), &self.config);
+        for context in self.memory(store, feature)?.newest(store, None, self.config.progress.max_entries)? {
+            progress.record(&context);
+        }
+        Ok(progress.progress())
+    }
+
+    /// What a new session would begin with.
+    pub fn next_task(&self, feature: &Feature, only: Option<&String>) -> Result<Option<Task>> {
+        Ok(self.job.next_task(&self.job.read_tasks(feature)?, only))
+    }
+
+    /// The command that sums older iterations up in a loop.
+    pub fn condenser(&self) -> Option<Asked> {
+        condenser(&self.config)
+    }
+
+    /// What is remembered of the feature.
+    pub fn memory(&self, store: &Store, feature: &Feature) -> Result<Memory> {
+        Memory::load(store, feature, &self.root)
+    }
+
+    /// How older iterations are told.
+    pub fn telling(&self) -> Telling {
+        telling(&self.config)
     }
 }
 
@@ -128,10 +197,65 @@ fn job(feature: &Feature, loop_type: &LoopType) -> Job {
     Job { loop_type: loop_type.name.clone(), until, artifact: artifact.unwrap_or_else(|| by_default.clone()) }
 }
 
-fn strategy(config: &Config) -> SystemCapturedProgress {
-    let choice = if config.progress.tail { Choice::BlindTail } else { Choice::Excerpt };
-    SystemCapturedProgress::with_limits(config.progress.max_entries, config.progress.max_chars)
-        .with_choice(choice)
+fn strategy(config: &Config) -> Strategy {
+    // The configuration has put an unknown name right.
+    Strategy::named(&config.progress.strategy).unwrap_or_default()
+}
+
+fn start(strategy: Strategy, config: &Config) -> Box<dyn ProgressStrategy> {
+    let ProgressSettings { max_entries, max_chars, tail, .. } = &config.progress;
+    strategy.start(*max_entries, *max_chars, choice(*tail))
+}
+
+fn choice(tail: bool) -> Choice {
+    if tail { Choice::BlindTail } else { Choice::Excerpt }
+}
+
+/// The command that sums something up.
+fn asked(command: Option<&String>, config: &Config) -> Option<Asked> {
+    let timeout = config.progress.timeout.unwrap_or(UNLIMITED);
+    command.map(|command| Asked { command: command.clone(), timeout })
+}
+
+/// The command that sums older iterations up; `local` is our own way.
+fn condenser(config: &Config) -> Option<Asked> {
+    asked(config.history.summarize.as_ref().filter(|name| *name != "local"), config)
+}
+
+/// The command that sums an iteration up, where the strategy wants one.
+fn summarizer(config: &Config) -> Option<Asked> {
+    let command = config.progress.command.as_ref();
+    let command = command.or(config.history.summarize.as_ref().filter(|name| *name != "local"));
+    asked(command.filter(|_| strategy(config).is_summarized()), config)
+}
+
+fn capture_rules(config: &Config) -> Result<Rules> {
+    let rules = config.capture.iter().map(|(name, pattern)| (name.as_str(), pattern.as_str()));
+    Rules::new(rules).context("compile the rules of `capture`")
+}
+
+fn telling(config: &Config) -> Telling {
+    let history = &config.history;
+    let mode = match history.mode.as_str() {
+        "smart" => Mode::Smart,
+        "full" => Mode::Full,
+        _ => Mode::Off,
+    };
+    // All iterations, unless somebody wants fewer.
+    let is_all = mode == Mode::Full && !config.is_set("history.lookback");
+    Telling {
+        settings: HistorySettings {
+            mode,
+            budget: history.budget,
+            lookback: (!is_all).then_some(history.lookback),
+            threshold: history.threshold,
+            failures: history.failures,
+            decisions: history.decisions,
+            approaches: history.approaches,
+            repeats: if history.summarize.is_none() { Repeats::Kept } else { Repeats::Merged },
+        },
+        decided: if config.is_set("history.mode") { Decided::ByUser } else { Decided::Open },
+    }
 }
 
 /// Everything of a plan that the project and the settings decide.
@@ -177,6 +301,13 @@ impl Ready {
     pub fn check(&mut self, caller: &Caller) -> Result<()> {
         for warning in &self.config.warnings {
             warn(warning, &mut stderr());
+        }
+        if strategy(&self.config).is_summarized() && summarizer(&self.config).is_none() {
+            let name = &self.config.progress.strategy;
+            warn(
+                &format!("`{name}` has nobody to ask, outputs stand in: set `progress.command`"),
+                &mut stderr(),
+            );
         }
         let lookup = |name: &str| variable(caller, name);
         let surroundings = Surroundings { directory: &self.root, lookup: &lookup };
@@ -249,8 +380,15 @@ impl Ready {
                 idle: None,
                 output: self.output(),
             },
-            progress: Box::new(strategy(&self.config)),
+            progress: start(strategy(&self.config), &self.config),
+            summarizer: summarizer(&self.config),
+            condenser: condenser(&self.config),
+            telling: telling(&self.config),
+            prompt_budget: self.config.prompt_budget,
+            progress_entries: progress.max_entries,
+            capture_rules: capture_rules(&self.config)?,
             excerpt_chars: progress.max_chars,
+            choice: choice(progress.tail),
             limits: Limits {
                 max_iterations: limits.max_iterations,
                 skip_after: limits.skip_after.unwrap_or(u32::MAX),

@@ -42,15 +42,11 @@ pub fn run(args: &RunArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
 
 pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
-    let top = store.repository().work_tree()?;
     let refs = to_take_up(&store, args)?;
     let log = store.session(&refs)?;
     let begun = log.as_ref().map(|log| store.session_json(&log.entries[0])).transpose()?;
     let path = log.map(|log| log.feature().to_owned()).unwrap_or_default();
-    let is_file = top.join(&path).is_file();
-    let (flag, file) =
-        if is_file { (None, Some(top.join(&path))) } else { (Some(top.join(&path).into_string()), None) };
-    let feature = place::feature(caller, &store, flag.as_ref(), file.as_ref())?;
+    let feature = place::recorded_feature(caller, &store, &path)?;
     let flags = Flags { loop_type: begun.map(|begun| begun.loop_type), ..args.settings.flags() };
     let wish = Wish { only: None, resume: Some(refs), flags };
     start(&store, &feature, wish, caller, voice(args.json, args.verbose, paint))
@@ -139,10 +135,13 @@ pub fn start(
 
 fn dry_run(store: &Store, feature: &Feature, wish: &Wish, caller: &Caller) -> Result<ExitCode> {
     let settings = Settings::read(store, feature, caller, wish).map_err(refusal)?;
-    match settings.next_prompt(feature, wish).map_err(refusal)? {
+    match settings.next_prompt(store, feature, wish).map_err(refusal)? {
         Some(prompt) => {
+            if let Some(warning) = &prompt.warning {
+                warn(warning, &mut stderr());
+            }
             let mut out = super::output::stdout();
-            out.write_all(prompt.as_bytes()).and_then(|()| out.flush()).context("print the prompt")?;
+            out.write_all(prompt.text.as_bytes()).and_then(|()| out.flush()).context("print the prompt")?;
         }
         None => warn("no open task can be picked: there is no next prompt", &mut stderr()),
     }

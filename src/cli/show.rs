@@ -1,10 +1,13 @@
 //! `specify ralph show`: one iteration, or the stored bytes of one of its parts.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use anyhow::Result;
 
+use crate::history::repeats;
 use crate::record::IterationName;
+use crate::record::LogEntry;
 use crate::view;
 use crate::view::style::Paint;
 
@@ -27,7 +30,17 @@ pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> 
             let iteration = store.iteration(entry)?;
             let text = store.file(&entry.commit, "progress.md")?.unwrap_or_default();
             let text = String::from_utf8_lossy(&text);
-            view::show::write(&mut out, &iteration, entry.commit.as_str(), &text, paint)?;
+            let print = |entry: &LogEntry| entry.fingerprint.clone().map(Cow::Owned);
+            let numbers =
+                shown.log.iterations().map(|entry| (entry.iteration.unwrap_or_default(), print(entry)));
+            let repeated = repeats(numbers).get(&iteration.iteration).copied();
+            let found = view::show::Found {
+                iteration: &iteration,
+                commit: entry.commit.as_str(),
+                entry: &text,
+                repeated,
+            };
+            view::show::write(&mut out, &found, paint)?;
             out.flush()?;
             return Ok(ExitCode::Done);
         }

@@ -147,20 +147,28 @@ pub const KEYS: &[Key] = &[
     Key::new("validation.command", Kind::Text, "none", "Command that must pass, run by the shell").or_none(),
     Key::new("validation.timeout", Kind::Duration, "30m", "Longest run of the validation").or_zero(),
     Key::new("progress.strategy", Kind::Strategy, STRATEGIES[0], "How earlier iterations are told"),
+    Key::new("progress.command", Kind::Text, "none", "Command that sums an iteration up, asked on its stdin")
+        .or_none(),
+    Key::new("progress.timeout", Kind::Duration, "1m", "Longest run of a command that sums up").or_zero(),
     Key::new("progress.max-entries", TIMES, "5", "Earlier iterations in the prompt; 0 for none"),
     Key::new("progress.max-chars", TIMES, "500", "Characters of output for each; 0 for head lines only"),
     Key::new("progress.tail", Kind::Switch, "false", "Take the end of an output as it is, without a choice"),
-    Key::new("history.mode", Kind::Word(&["off", "smart", "full"]), "off", "Older iterations in the prompt")
-        .later(),
-    Key::new("history.budget", TIMES, "10000", "Tokens that older iterations may take").later(),
-    Key::new("history.lookback", TIMES, "5", "Iterations to look back").later(),
-    Key::new("history.threshold", Kind::Ratio, "0.7", "Least relevance of an older iteration").later(),
-    Key::new("history.failures", Kind::Switch, "true", "Tell of earlier failures").later(),
-    Key::new("history.decisions", Kind::Switch, "true", "Tell of earlier decisions").later(),
-    Key::new("history.approaches", Kind::Switch, "true", "Tell of earlier approaches").later(),
-    Key::new("history.summarize", Kind::Text, "local", "Who summarises: local, none, or a command")
-        .or_none()
-        .later(),
+    Key::new("prompt-budget", TIMES, "80000", "Most tokens of a prompt; older iterations are cut first")
+        .or_zero(),
+    Key::new("history.mode", Kind::Word(&["off", "smart", "full"]), "off", "Older iterations in the prompt"),
+    Key::new("history.budget", TIMES, "10000", "Tokens that older iterations may take"),
+    Key::new("history.lookback", TIMES, "5", "Iterations to look back"),
+    Key::new("history.threshold", Kind::Ratio, "0.7", "Least relevance of an older iteration"),
+    Key::new("history.failures", Kind::Switch, "true", "Tell of earlier failures"),
+    Key::new("history.decisions", Kind::Switch, "true", "Tell of earlier decisions"),
+    Key::new("history.approaches", Kind::Switch, "true", "Tell of earlier approaches"),
+    Key::new(
+        "history.summarize",
+        Kind::Text,
+        "local",
+        "Who sums older iterations up: local, none, or a command",
+    )
+    .or_none(),
     Key::new("snapshots", Kind::Switch, "true", "Keep the work tree as it was after each iteration"),
     Key::new("snapshot-max-file", Kind::Size, "5MiB", "Largest file in a snapshot")
         .or_none()
@@ -171,9 +179,7 @@ pub const KEYS: &[Key] = &[
     Key::new("redaction.rules", Kind::Patterns, "none", "Regular expressions of further secrets").or_none(),
     Key::new("redaction.allow", Kind::Patterns, "none", "Regular expressions of what is no secret").or_none(),
     Key::new("hooks.on-finish", Kind::Text, "none", "Command to run when a session has ended").or_none(),
-    Key::new("capture.<name>", Kind::Pattern, "none", "Regular expression of what to note down")
-        .or_none()
-        .later(),
+    Key::new("capture.<name>", Kind::Pattern, "none", "Regular expression of what to note down").or_none(),
 ];
 
 /// The name before the one free part of a key: `capture.` of `capture.<name>`.

@@ -216,15 +216,12 @@ impl Layers {
             }
         }
         let default = STRATEGIES[0];
-        if let Some(strategy) = self.settings.text("progress.strategy").filter(|strategy| strategy != default)
+        if let Some(strategy) =
+            self.settings.text("progress.strategy").filter(|name| !STRATEGIES.contains(&name.as_str()))
         {
             let origin = self.settings.find("progress.strategy").map(|setting| setting.origin.to_string());
             let place = origin.unwrap_or_default();
-            warnings.push(if STRATEGIES.contains(&strategy.as_str()) {
-                format!("{place}: progress strategy `{strategy}` is not available in this version, using {default}")
-            } else {
-                format!("{place}: unknown progress strategy `{strategy}`, using {default}")
-            });
+            warnings.push(format!("{place}: unknown progress strategy `{strategy}`, using {default}"));
             let value = Value::Text(default.to_owned());
             self.settings.put(Setting {
                 key: "progress.strategy".to_owned(),
@@ -273,6 +270,9 @@ impl Layers {
                 timeout: settings.duration("validation.timeout"),
             },
             progress: ProgressSettings {
+                strategy: settings.text("progress.strategy").unwrap_or_default(),
+                command: settings.text("progress.command"),
+                timeout: settings.duration("progress.timeout"),
                 max_entries: settings.count("progress.max-entries").unwrap_or_default(),
                 max_chars: settings.count("progress.max-chars").unwrap_or_default(),
                 tail: settings.is_on("progress.tail"),
@@ -287,6 +287,8 @@ impl Layers {
                 approaches: settings.is_on("history.approaches"),
                 summarize: settings.text("history.summarize"),
             },
+            prompt_budget: settings.count("prompt-budget"),
+            capture: settings.captures(),
             snapshots: SnapshotSettings {
                 enabled: settings.is_on("snapshots"),
                 max_file: settings.size("snapshot-max-file"),

@@ -22,7 +22,7 @@ use serde_json::{Map, Value as Json, json};
 
 pub use agents::{AgentCommand, AgentSettings, Parser, PromptMode};
 pub use duration::{display_duration, display_size, parse_duration, parse_size};
-pub use key::{Effect, KEYS, Key, Kind};
+pub use key::{Effect, KEYS, Key, Kind, STRATEGIES};
 pub use layers::{FileInput, FlagInput, GitInput, Inputs, check};
 pub use loops::{IMPLEMENT, LoopSettings, LoopType, Until};
 pub use origin::Origin;
@@ -70,14 +70,20 @@ pub struct ValidationSettings {
 }
 
 /// How much of earlier iterations a prompt tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgressSettings {
+    /// A name of [`STRATEGIES`].
+    pub strategy: String,
+    /// Asked by strategies that sum up.
+    pub command: Option<String>,
+    /// Of each command that sums up.
+    pub timeout: Option<Duration>,
     pub max_entries: usize,
     pub max_chars: usize,
     pub tail: bool,
 }
 
-/// How older iterations are told. Read and checked; heeded by a later version.
+/// How older iterations are told.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistorySettings {
     pub mode: String,
@@ -122,6 +128,10 @@ pub struct Config {
     pub validation: ValidationSettings,
     pub progress: ProgressSettings,
     pub history: HistorySettings,
+    /// In tokens.
+    pub prompt_budget: Option<usize>,
+    /// What to note down of outputs: names, and regular expressions known to be sound.
+    pub capture: BTreeMap<String, String>,
     pub snapshots: SnapshotSettings,
     /// Where records go; none means the only remote there is.
     pub remote: Option<String>,

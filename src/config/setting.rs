@@ -1,5 +1,8 @@
 //! One effective setting, and all of them by name.
 
+use std::collections::BTreeMap;
+
+use super::key::CAPTURE;
 use super::origin::Origin;
 use super::value::Value;
 
@@ -62,6 +65,15 @@ impl Settings {
 
     pub fn text(&self, key: &str) -> Option<String> {
         if let Value::Text(text) = self.value(key) { Some(text.clone()) } else { None }
+    }
+
+    /// The patterns of all captures by their names.
+    pub fn captures(&self) -> BTreeMap<String, String> {
+        let named = self.0.iter().filter_map(|setting| match &setting.value {
+            Value::Text(pattern) => Some((setting.key.strip_prefix(CAPTURE)?.to_owned(), pattern.clone())),
+            _ => None,
+        });
+        named.collect()
     }
 
     pub fn list(&self, key: &str) -> Vec<String> {

@@ -176,16 +176,11 @@ fn a_command_on_the_command_line_becomes_the_agent() {
 #[test]
 fn what_has_no_effect_yet_is_said_and_nothing_else() {
     let warnings = |file: &str| read(file).warnings;
-    assert_eq!(warnings("[history]\nmode = 'smart'\n"), ["`history.mode` has no effect in this version yet"]);
+    assert_eq!(warnings("[history]\nmode = 'smart'\n"), [""; 0]);
     assert_eq!(warnings("commit = 'task'\n"), ["`commit` has no effect in this version yet"]);
     assert_eq!(warnings("commit = 'off'\nmodel = 'opus'\n"), [""; 0]);
     assert_eq!(warnings("agent = ['claude', 'codex']\n"), [""; 0]);
-    assert_eq!(
-        warnings("[progress]\nstrategy = 'hybrid'\n"),
-        [
-            ".specify/ralph.toml:2: progress strategy `hybrid` is not available in this version, using system-captured"
-        ]
-    );
+    assert_eq!(warnings("[progress]\nstrategy = 'hybrid'\n"), [""; 0]);
     assert_eq!(
         warnings("[progress]\nstrategy = 'psychic'\n"),
         [".specify/ralph.toml:2: unknown progress strategy `psychic`, using system-captured"]

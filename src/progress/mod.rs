@@ -1,19 +1,43 @@
 //! How past iterations become text: for the next prompt, and for progress.txt. Pure: values in, text out.
 
+pub mod capture;
 mod excerpt;
+pub mod historical;
+mod hybrid;
 pub mod journal;
+mod llm_summarized;
 mod markdown;
+mod strategy;
+mod structured_log;
 mod system_captured;
 
-use crate::record::ExitReason;
+use crate::record::{ExitReason, SessionId, Summarized};
 
-pub use excerpt::{Cut, TRUNCATED, blind_tail, clean, excerpt, excerpt_of};
+pub use excerpt::{
+    Cut, Examined, Features, Fingerprint, Neighbours, Output, Summary, TRUNCATED, blind_tail, clean, examine,
+};
+pub use hybrid::HybridProgress;
+pub use llm_summarized::{LlmSummarizedProgress, question};
 pub use markdown::fenced;
-pub use system_captured::{Choice, SystemCapturedProgress};
+pub use strategy::Strategy;
+pub use structured_log::StructuredLogProgress;
+pub use system_captured::SystemCapturedProgress;
+
+/// Which part of an output an entry shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The excerpt of both streams.
+    #[default]
+    Excerpt,
+    /// The end of stdout, or of stderr where stdout is empty.
+    BlindTail,
+}
 
 /// What a strategy learns of an iteration that is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IterationContext {
+    /// Where it was another session than the one that is told of it.
+    pub session: Option<SessionId>,
     /// Numbered from 1.
     pub iteration: u32,
     /// None where no validation ran. Exit and duration are the agent's then, and stdout is its final text.
@@ -26,8 +50,58 @@ pub struct IterationContext {
     pub stderr: String,
     /// Which of the two is only the end.
     pub cut: Cut,
+    /// The folder it ran in; paths are shown as seen from there.
+    pub directory: String,
     pub duration_ms: u64,
     pub files_changed: Vec<String>,
+    /// What a command of the user's made of it; none where nobody was asked.
+    pub summary: Option<Summarized>,
+}
+
+/// What an entry says of an output.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Told {
+    pub excerpt: String,
+    /// None where no validation failed.
+    pub fingerprint: Option<String>,
+}
+
+impl IterationContext {
+    /// The part of its output that an entry shows, and the fingerprint of its failure.
+    ///
+    /// The words of an agent are no output: they count from their end, and have no fingerprint.
+    pub fn told(&self, choice: Choice, max_chars: usize) -> Told {
+        self.told_of(self.examined().as_ref(), choice, max_chars)
+    }
+
+    /// Its output, read through; none where there are only the words of an agent.
+    pub fn examined(&self) -> Option<Examined> {
+        self.validation_command.as_ref()?;
+        Some(examine(&Output {
+            stdout: &self.stdout,
+            stderr: &self.stderr,
+            cut: self.cut,
+            exit_code: Some(self.exit_code),
+            cwd: Some(&self.directory),
+        }))
+    }
+
+    /// As [`Self::told`], of an output that was read through before.
+    pub fn told_of(&self, examined: Option<&Examined>, choice: Choice, max_chars: usize) -> Told {
+        let Some(examined) = examined else {
+            return Told { excerpt: self.tail(max_chars), fingerprint: None };
+        };
+        let excerpt = match choice {
+            Choice::Excerpt => examined.excerpt(max_chars),
+            Choice::BlindTail => self.tail(max_chars),
+        };
+        let levels = if self.exit_code == 0 { None } else { examined.fingerprint() };
+        Told { excerpt, fingerprint: levels.map(|levels| levels.strict) }
+    }
+
+    fn tail(&self, max_chars: usize) -> String {
+        blind_tail(&self.stdout, &self.stderr, self.cut, max_chars)
+    }
 }
 
 /// A way to carry what happened from iteration to iteration, for the `progress` of a prompt.

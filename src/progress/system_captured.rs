@@ -3,20 +3,10 @@
 use std::collections::VecDeque;
 
 use super::markdown::{code, fenced, one_line};
-use super::{IterationContext, ProgressStrategy, blind_tail, excerpt_of, in_words};
+use super::{Choice, IterationContext, ProgressStrategy, in_words};
 
 const MAX_ENTRIES: usize = 5;
 const MAX_OUTPUT_CHARS: usize = 500;
-
-/// Which part of an output an entry shows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Choice {
-    /// The excerpt of both streams.
-    #[default]
-    Excerpt,
-    /// The end of stdout, or of stderr where stdout is empty.
-    BlindTail,
-}
 
 /// Captured output of the newest iterations, oldest first.
 #[derive(Debug, Clone)]
@@ -38,14 +28,6 @@ impl SystemCapturedProgress {
         Self { choice, ..self }
     }
 
-    fn output(&self, context: &IterationContext) -> String {
-        let (stdout, stderr) = (&context.stdout, &context.stderr);
-        match self.choice {
-            Choice::Excerpt => excerpt_of(stdout, stderr, context.cut, self.max_output_chars),
-            Choice::BlindTail => blind_tail(stdout, stderr, context.cut, self.max_output_chars),
-        }
-    }
-
     fn entry(&self, context: &IterationContext) -> String {
         let (command, exit, output) = match &context.validation_command {
             Some(command) => (format!("**Command:** {}\n", code(command)), "Exit code", "Output"),
@@ -56,10 +38,14 @@ impl SystemCapturedProgress {
         let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
         let output = match self.max_output_chars {
             0 => String::new(),
-            _ => format!("**{output}:**\n{}", fenced(&self.output(context))),
+            _ => format!(
+                "**{output}:**\n{}",
+                fenced(&context.told(self.choice, self.max_output_chars).excerpt)
+            ),
         };
+        let session = context.session.as_ref().map(|id| format!(" of session {id}")).unwrap_or_default();
         format!(
-            "## Iteration {}\n{command}**{exit}:** {}{reason}\n**Duration:** {}ms\n**Files changed:** {files}\n{output}\n",
+            "## Iteration {}{session}\n{command}**{exit}:** {}{reason}\n**Duration:** {}ms\n**Files changed:** {files}\n{output}\n",
             context.iteration, context.exit_code, context.duration_ms
         )
     }
@@ -104,6 +90,7 @@ mod tests {
 
     fn context(iteration: u32, exit_code: i32, stdout: &str) -> IterationContext {
         IterationContext {
+            session: None,
             iteration,
             validation_command: Some("cargo test".to_owned()),
             exit_code,
@@ -111,8 +98,10 @@ mod tests {
             stdout: stdout.to_owned(),
             stderr: String::new(),
             cut: Cut::Nothing,
+            directory: String::new(),
             duration_ms: 1000,
             files_changed: vec!["src/lib.rs".to_owned()],
+            summary: None,
         }
     }
 
@@ -146,8 +135,7 @@ mod tests {
         let mut progress = SystemCapturedProgress::with_limits(5, 50);
         progress.record(&context(1, 1, &"z".repeat(200)));
         let text = progress.progress();
-        assert!(text.contains("[truncated]"));
-        assert_eq!(text.matches('z').count(), 50);
+        assert!(text.contains('…') && text.matches('z').count() < 50, "{text}");
     }
 
     #[test]

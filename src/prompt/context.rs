@@ -29,6 +29,7 @@ pub const NAMES: &[&str] = &[
     "hints",
     "validation_command",
     "repeat_count",
+    "same_failure_count",
     "phase_number",
     "phase_name",
     "spec_content",
@@ -63,6 +64,8 @@ pub struct PromptContext {
     pub validation_command: Option<String>,
     /// Which try of this task this is, from 1.
     pub repeat_count: u32,
+    /// How many runs before this one failed in the same way, whatever their task.
+    pub same_failure_count: u32,
     pub spec_content: String,
 }
 
@@ -91,6 +94,7 @@ impl PromptContext {
                 "hints" => Value::from_object(Hints(self.hints.clone())),
                 "validation_command" => self.validation_command.as_deref().unwrap_or_default().into(),
                 "repeat_count" => self.repeat_count.into(),
+                "same_failure_count" => self.same_failure_count.into(),
                 "phase_number" => phase_number.into(),
                 "phase_name" => phase_name.into(),
                 "spec_content" => (&self.spec_content).into(),

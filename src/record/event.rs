@@ -33,6 +33,16 @@ pub enum Event {
         hints: Vec<String>,
         started_at: Timestamp,
     },
+    /// The prompt of an iteration tells of older ones.
+    HistoryTold {
+        iteration: u32,
+        mode: &'static str,
+        /// So many failures in a row turned it on; null where it was asked for.
+        failures: Option<u32>,
+        /// Iterations that it was taken from.
+        scanned: usize,
+        tokens: usize,
+    },
     AgentEvent {
         iteration: u32,
         #[serde(flatten)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Exit, ExitReason, FailureClass, ObjectId, Outcome, SessionId, TaskName, Timestamp};
+use super::{Exit, ExitReason, Facts, FailureClass, ObjectId, Outcome, SessionId, TaskName, Timestamp};
 
 /// What the agent says of itself. Stored apart from what the engine measured.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -222,7 +222,10 @@ pub struct Iteration {
     pub learnings: Vec<String>,
     pub decisions: Vec<String>,
     pub approaches: Vec<String>,
-    /// Null until failures are told apart by their cause.
+    /// What was captured for later iterations; older records have none.
+    #[serde(default)]
+    pub facts: Facts,
+    /// Equal for failures of the same cause. Null where no validation failed.
     pub fingerprint: Option<String>,
     pub head_before: Option<ObjectId>,
     pub head_after: Option<ObjectId>,

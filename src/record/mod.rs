@@ -1,6 +1,7 @@
 //! The vocabulary: what every other room speaks of. Plain data that imports nothing of ours.
 
 mod event;
+mod facts;
 mod ids;
 mod iteration;
 mod iteration_name;
@@ -14,13 +15,14 @@ mod timestamp;
 mod waiting;
 
 pub use event::{AgentEvent, Event};
+pub use facts::{CommandRun, FACTS_VERSION, Facts, Failing, Levels, Summarized, ToolUse};
 pub use ids::{ObjectId, SessionId};
 pub use iteration::{
     AgentRun, Claim, Claims, Durations, Exits, Iteration, LeftOut, RedactionCount, Tokens, ToolCall,
     ToolKind, Validation, is_run, summary,
 };
 pub use iteration_name::{IterationName, SessionName, Which};
-pub use log_entry::{LogEntry, RecordKind};
+pub use log_entry::{LogEntry, RecordKind, TrailerCounts};
 pub use nearest::nearest;
 pub use outcome::{ArtifactStatus, Exit, ExitReason, FailureClass, Limit, Outcome, Status, StopReason};
 pub use refusal::Refusal;

@@ -44,16 +44,16 @@ pub(super) struct Gate {
     /// By the hash of their keys.
     heads: Vec<Head>,
     /// Where in `heads` those of each hash begin.
-    starts: Box<[u32; BUCKETS + 1]>,
+    starts: Vec<u32>,
 }
 
 impl Gate {
     pub(super) fn new(windows: impl Iterator<Item = (Window, Rule)>) -> Self {
         let mut gate = Self {
-            threes: Bytes(Box::new([0; SLOTS])),
+            threes: Bytes::new(),
             fours: Bits(Box::new([0; 2048])),
             heads: Vec::new(),
-            starts: Box::new([0; BUCKETS + 1]),
+            starts: vec![0; BUCKETS + 1],
         };
         for (window, rule) in windows {
             gate.add(&window, 0, 0, rule);
@@ -170,6 +170,12 @@ fn three(key: u32) -> u32 {
 /// A set of hashes, that may hold a few more than were put in.
 #[derive(Debug)]
 struct Bytes(Box<[u8; SLOTS]>);
+
+impl Bytes {
+    fn new() -> Self {
+        Self(vec![0; SLOTS].into_boxed_slice().try_into().expect("it has as many"))
+    }
+}
 
 const SLOT_BITS: u32 = 16;
 const SLOTS: usize = 1 << SLOT_BITS;

@@ -24,8 +24,8 @@ const MARKS: [(&str, Header); 6] = [
     ("--user", Header::User),
 ];
 
-/// The longest line of a header, a user or a password that is looked at.
-const LONGEST: usize = 8 * 1024;
+/// The longest line of cookies, or login in base64, that is looked at.
+const LONGEST: usize = 4 * 1024;
 
 const LEAST_COOKIE: usize = 16;
 
@@ -64,7 +64,15 @@ fn cookies(view: &View<'_>, at: usize) -> Option<Secret> {
     }
     let at = view.run_most(at + 1, 4, |byte| byte == b' ');
     let start = assignment::quote_at(view, at).map_or(at, |(_, end)| end);
-    let end = view.run_most(start, LONGEST, is_in_line);
+    // A space stands only behind a semicolon.
+    let mut end = start;
+    while end - start < LONGEST {
+        end = view.run_most(end, LONGEST, |byte| is_in_line(byte) && byte != b' ');
+        if view.byte(end) != Some(b' ') || !view.text(start, end).ends_with(b";") {
+            break;
+        }
+        end += 1;
+    }
     let line = view.text(start, end);
     let mut found: Option<(usize, usize)> = None;
     let mut at = start;

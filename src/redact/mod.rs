@@ -200,9 +200,8 @@ impl Redactor {
 /// The end of the replacement that begins at `at`, if one does.
 fn marker_end(bytes: &[u8], at: usize) -> Option<usize> {
     let name = bytes[at..].strip_prefix(MARKER.as_bytes())?;
-    let length =
-        name.iter().take(LONGEST_NAME).take_while(|byte| byte.is_ascii_lowercase() || **byte == b'-');
-    let length = length.count();
+    let is_name = |byte: &&u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || **byte == b'-';
+    let length = name.iter().take(LONGEST_NAME).take_while(is_name).count();
     (name.get(length) == Some(&b']')).then_some(at + MARKER.len() + length + 1)
 }
 

@@ -164,6 +164,11 @@ fn is_random(body: &[u8]) -> bool {
         && body.split(|byte| !byte.is_ascii_alphanumeric()).any(|part| part.len() >= 12)
 }
 
+#[cfg(test)]
+pub(super) fn rules() -> impl Iterator<Item = &'static str> {
+    SHAPES.iter().map(|shape| shape.rule).chain(INNERS.iter().map(|inner| inner.rule))
+}
+
 /// A secret of each shape, by its rule.
 #[cfg(test)]
 pub(super) fn samples() -> Vec<(&'static str, String)> {

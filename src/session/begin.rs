@@ -14,10 +14,11 @@ use crate::store::{Control, Holder, LoopLock, Place, SessionLog, Spool};
 use crate::tasks::TaskList;
 use crate::worktree::WorkTree;
 
+use super::memory::Memory;
 use super::recorder::{self, Recorder};
 use super::roster::Roster;
 use super::steering::{Hints, Lookout};
-use super::{Plan, Running, Snapshots, Untick, add_totals, iterate, remember};
+use super::{Plan, Running, Snapshots, Untick, add_totals};
 
 impl<'a> Running<'a> {
     pub(super) fn begin(
@@ -53,6 +54,10 @@ impl<'a> Running<'a> {
         if let Some(log) = &earlier {
             taken_up = take_up(&mut plan, log, &mut session, &mut history)?;
         }
+        let memory = Memory::load(plan.store, plan.feature, &plan.project_root)?;
+        for context in memory.newest(plan.store, Some(&id), plan.progress_entries)? {
+            plan.progress.record(&context);
+        }
         let redactor = Redactor::new(&plan.redaction_rules, &plan.redaction_allow)?;
         let session = recorder::redacted(&redactor, &session)?;
         let place = place(&plan, &session);
@@ -84,6 +89,7 @@ impl<'a> Running<'a> {
             lock,
             spool,
             history,
+            memory,
             next: taken_up.next,
             say,
             is_promised: false,
@@ -154,8 +160,6 @@ fn take_up(
         add_totals(session, &iteration);
         history.push(&iteration);
         taken_up.hints = Hints::of_last(&iteration);
-        let context = iterate::context_of(plan.store, entry, &iteration)?;
-        remember(plan.progress.as_mut(), context);
     }
     Ok(taken_up)
 }

@@ -1,26 +1,34 @@
 //! One iteration, from an open task to a record: prompt, agent, validation, judgement, record.
 
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
-use camino::Utf8Path;
 
 use crate::agent::{Turn, final_message};
-use crate::progress::{Cut, IterationContext, excerpt_of, journal};
+use crate::progress::capture::{self, Evidence as Captured};
+use crate::progress::historical;
+use crate::progress::{IterationContext, journal, question};
 use crate::record::{
-    AgentRun, Claims, Durations, Event, ExitReason, Exits, FailureClass, Iteration, LogEntry, ObjectId,
-    Outcome, SCHEMA, Session, Task, TaskCounts, Timestamp, Tokens, Validation,
+    AgentRun, Claims, Durations, Event, ExitReason, Exits, Facts, FailureClass, Iteration, ObjectId, Outcome,
+    SCHEMA, Session, Summarized, Task, TaskCounts, Timestamp, Tokens, Validation,
 };
-use crate::store::{Begin, Slot, Store, names};
+use crate::store::{Begin, Slot, names};
 use crate::tasks::{Item, Mark, TaskList, set_marks};
 use crate::validate::{self, Bench};
 
+use super::ask::Room;
 use super::judge::{self, Evidence, Verdict};
-use super::recorder::Taken;
+use super::memory::{Reason, Recalled};
+use super::prompting::{Failures, Prompt, Turn as PromptTurn};
+use super::recorder::{Taken, redacted};
+use super::told::live_context;
 use super::{Prompting, Running, Untick, Until, add_totals, remember};
 
-/// How much of the end of a stream is read for an excerpt, in bytes. Excerpts are a few hundred characters.
-const TAIL: usize = 64 * 1024;
+/// So many times the budget of a historical context is handed to the command that sums it up.
+const MATERIAL: usize = 4;
+
+/// Longest summary that is kept, in characters.
+const SUMMARY_CHARS: usize = 2000;
 
 /// What came of an iteration, by the engine's own measure.
 struct Measured<'a> {
@@ -38,14 +46,15 @@ impl Running<'_> {
         let number = self.next;
         let slot = self.spool.slot(&number.to_string());
         let begin = Begin { hints: self.hints(), ..self.begin_iteration(task, number)? };
-        let prompt = self.prompt(tasks, task, &begin)?;
+        let made = self.prompt(tasks, task, &begin)?;
+        let prompt = &made.text;
         let tasks_bytes = match std::fs::read(&self.plan.feature.tasks_path) {
             Err(error) if error.kind() == ErrorKind::NotFound && self.plan.job.until == Until::Validation => {
                 Vec::new()
             }
             read => read.context("read the task list")?,
         };
-        slot.begin(&begin, &prompt, &tasks_bytes)?;
+        slot.begin(&begin, prompt, &tasks_bytes)?;
         self.hints_are_taken();
         slot.write(names::REFS_BEFORE, &self.plan.store.tips_of_others()?)?;
         (self.say)(&Event::IterationStarted {
@@ -57,17 +66,18 @@ impl Running<'_> {
             hints: begin.hints.clone(),
             started_at: begin.started_at,
         });
+        self.tell_of_prompt(number, &made);
 
         let environment = self.environment(task, &begin);
         let run = self.run_agent(&slot, number, &environment)?;
         self.ran(&run);
-        self.mend_spool(&slot, &begin, &prompt, &tasks_bytes)?;
+        self.mend_spool(&slot, &begin, prompt, &tasks_bytes)?;
         let is_stopped = run.exit.reason == Some(ExitReason::Interrupted);
         // What an agent left that could not work, or not to its end, is nothing to be judged.
         let is_worth_it =
             !is_stopped && !run.is_cut() && !run.failure_class.is_some_and(FailureClass::is_unusable);
         let validation = if is_worth_it { self.validate(&slot, number, &environment)? } else { None };
-        self.mend_spool(&slot, &begin, &prompt, &tasks_bytes)?;
+        self.mend_spool(&slot, &begin, prompt, &tasks_bytes)?;
 
         let leftovers =
             run.leftovers.iter().chain(validation.iter().flat_map(|validation| &validation.leftovers));
@@ -100,19 +110,36 @@ impl Running<'_> {
         let ended_at = self.plan.clock.now();
         let taken = self.recorder.take(&slot, &format!("iteration {number}"), ended_at);
         let known = slot.refs_before()?;
-        let iteration = self.compose(
+        let mut iteration = self.compose(
             begin,
             Measured { run: &run, validation: validation.as_ref(), verdict, taken, known: &known },
             ended_at,
         )?;
-        let context = live_context(&slot, &iteration, &run.final_text)?;
-        let context = context.map(|context| self.without_secrets(context));
-        let excerpt = context.as_ref().map(|IterationContext { stdout, stderr, cut, .. }| {
-            excerpt_of(stdout, stderr, *cut, self.plan.excerpt_chars)
-        });
-        let entry = journal::entry(&iteration, excerpt.as_deref().unwrap_or_default());
+        let mut context = live_context(&slot, &iteration, &run.final_text, &self.plan.project_root)?;
+        context = context.map(|context| self.without_secrets(context));
+        let examined = context.as_ref().and_then(IterationContext::examined);
+        iteration.facts = capture::facts(
+            Captured {
+                outcome: iteration.outcome,
+                tool_calls: &run.tool_calls,
+                final_text: &run.final_text,
+                context: context.as_ref(),
+                examined: examined.as_ref(),
+            },
+            &self.plan.capture_rules,
+        );
+        if let Some(context) = &mut context {
+            iteration.facts.summarized = self.summarize(context)?;
+            context.summary.clone_from(&iteration.facts.summarized);
+        }
+        let mut excerpt = String::new();
+        if let Some(context) = context.as_ref().filter(|_| iteration.outcome == Outcome::Failure) {
+            let told = context.told_of(examined.as_ref(), self.plan.choice, self.plan.excerpt_chars);
+            (excerpt, iteration.fingerprint) = (told.excerpt, told.fingerprint);
+        }
+        let entry = journal::entry(&iteration, &excerpt);
         let commit = self.recorder.iteration(&slot, &iteration, &entry)?;
-        self.recorded(&iteration, commit);
+        self.recorded(&iteration, commit)?;
         self.hints_were_in(&iteration);
         if let Err(error) = self.plan.store.note_commits(&iteration) {
             self.warn(format!(
@@ -121,6 +148,30 @@ impl Running<'_> {
         }
         remember(self.plan.progress.as_mut(), context);
         Ok(iteration)
+    }
+
+    /// What the user's command makes of an iteration; none where none is to be asked.
+    fn summarize(&mut self, context: &IterationContext) -> Result<Option<Summarized>> {
+        let Some(asked) = &self.plan.summarizer else { return Ok(None) };
+        let (question, _) = self.recorder.redactor().redact_text(&question(context));
+        Ok(Some(match asked.ask(&question, &self.room()?)? {
+            Ok(text) => Summarized::Text(text.chars().take(SUMMARY_CHARS).collect()),
+            Err(reason) => {
+                self.warn(format!("no summary of the iteration, its output stands in: {reason}"));
+                Summarized::Failed(reason)
+            }
+        }))
+    }
+
+    fn room(&self) -> Result<Room<'_>> {
+        let scratch = self.spool.scratch();
+        std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
+        Ok(Room {
+            directory: &self.plan.project_root,
+            scratch,
+            marker: self.marker()?,
+            interrupt: self.plan.interrupt,
+        })
     }
 
     /// Records that a task is given up: a record of its own, without a run.
@@ -137,8 +188,7 @@ impl Running<'_> {
         iteration.snapshot = taken.snapshot;
         let entry = journal::entry(&iteration, "");
         let commit = self.recorder.iteration(&slot, &iteration, &entry)?;
-        self.recorded(&iteration, commit);
-        Ok(())
+        self.recorded(&iteration, commit)
     }
 
     /// Excerpts are cut from what the record has: a cut may take away by what a secret would be known.
@@ -171,9 +221,63 @@ impl Running<'_> {
         })
     }
 
-    fn prompt(&self, tasks: &TaskList, task: &Task, begin: &Begin) -> Result<String> {
+    fn prompt(&mut self, tasks: &TaskList, task: &Task, begin: &Begin) -> Result<Prompt> {
+        if self.memory.is_cleared_since(self.plan.store)? {
+            self.plan.progress.clear();
+        }
+        let summed_up = self.sum_up(task)?;
+        let failures = Failures {
+            of_task: self.history.failures_in_a_row(&task.name),
+            of_one_cause: self.history.same_failures_in_a_row(),
+        };
+        let turn =
+            PromptTurn { tasks, task, iteration: begin.iteration, failures, session: Some(&self.session.id) };
         let prompting = Prompting { hints: begin.hints.clone(), ..self.plan.prompting() };
-        prompting.prompt(tasks, task, begin.iteration, self.history.failures_in_a_row(&task.name))
+        prompting.prompt(&turn, self.plan.store, &mut self.memory, summed_up)
+    }
+
+    /// What a command of the user's makes of the older iterations; none where ours are told as they are.
+    fn sum_up(&mut self, task: &Task) -> Result<Option<Recalled>> {
+        let Some(asked) = self.plan.condenser.clone() else { return Ok(None) };
+        let budget = self.plan.telling.settings.budget;
+        // The command sees more than the prompt has room for.
+        let material = budget.saturating_mul(MATERIAL);
+        let session = Some(&self.session.id);
+        let recalled = self.memory.recall(self.plan.store, task, session, &self.plan.telling, material)?;
+        let Some(mut recalled) = recalled.filter(|recalled| !recalled.context.text.is_empty()) else {
+            return Ok(None);
+        };
+        let question = historical::question(&recalled.context, task, budget);
+        match asked.ask(&question, &self.room()?)? {
+            Ok(answer) => {
+                recalled.context = historical::summed_up(recalled.context, &answer, budget);
+                Ok(Some(recalled))
+            }
+            Err(reason) => {
+                self.warn(format!("older iterations are not summed up, but told as they are: {reason}"));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Says what the prompt tells of older iterations, and what it has no room for.
+    fn tell_of_prompt(&mut self, iteration: u32, prompt: &Prompt) {
+        let told = prompt.recalled.as_ref().filter(|recalled| !recalled.context.text.is_empty());
+        if let Some(recalled) = told {
+            (self.say)(&Event::HistoryTold {
+                iteration,
+                mode: recalled.mode.as_str(),
+                failures: match recalled.why {
+                    Reason::Asked => None,
+                    Reason::Failures(failures) => Some(failures),
+                },
+                scanned: recalled.context.scanned,
+                tokens: recalled.context.tokens(),
+            });
+        }
+        if let Some(warning) = &prompt.warning {
+            self.warn(warning.clone());
+        }
     }
 
     fn environment(&self, task: &Task, begin: &Begin) -> Vec<(String, String)> {
@@ -320,12 +424,13 @@ impl Running<'_> {
         TaskList::read(&self.plan.feature.tasks_path).map(|tasks| tasks.counts()).unwrap_or_default()
     }
 
-    fn recorded(&mut self, iteration: &Iteration, commit: ObjectId) {
+    fn recorded(&mut self, iteration: &Iteration, commit: ObjectId) -> Result<()> {
         self.next = iteration.iteration + 1;
         add_totals(&mut self.session, iteration);
         self.session.tasks_done = iteration.tasks_done;
         self.session.tasks_remaining = iteration.tasks_open;
         self.history.push(iteration);
+        self.memory.push(redacted(self.recorder.redactor(), iteration)?);
         for warning in std::mem::take(&mut self.recorder.warnings) {
             self.warn(warning);
         }
@@ -337,6 +442,7 @@ impl Running<'_> {
             commit,
             record: Box::new(iteration.clone()),
         });
+        Ok(())
     }
 }
 
@@ -382,6 +488,7 @@ pub(super) fn opened(
         learnings: Vec::new(),
         decisions: Vec::new(),
         approaches: Vec::new(),
+        facts: Facts::default(),
         fingerprint: None,
         head_after,
         head_before: begin.head_before,
@@ -393,93 +500,4 @@ pub(super) fn opened(
         tasks_done: counts.done,
         tasks_open: counts.open,
     }
-}
-
-/// What the next prompt should know of an iteration: the end of the validation's streams, or of the agent's words.
-/// None where nothing ran to its end.
-fn context_from(
-    iteration: &Iteration,
-    read: &mut dyn FnMut(&str) -> Result<Tail>,
-) -> Result<Option<IterationContext>> {
-    let is_validated = iteration.exit.validation.is_some();
-    let (exit_code, duration_ms) = if is_validated {
-        (iteration.exit.validation, iteration.duration_ms.validation)
-    } else {
-        (iteration.exit.agent, iteration.duration_ms.agent)
-    };
-    let (Some(exit_code), true) = (exit_code, iteration.outcome != Outcome::Interrupted) else {
-        return Ok(None);
-    };
-    let (stdout, stderr) = if is_validated {
-        (read("validation/stdout")?, read("validation/stderr")?)
-    } else {
-        (read("agent/stdout")?, read("agent/stderr")?)
-    };
-    Ok(Some(IterationContext {
-        iteration: iteration.iteration,
-        validation_command: iteration.validation_command.clone().filter(|_| is_validated),
-        exit_code,
-        exit_reason: iteration.exit_reason,
-        cut: match (stdout.is_cut, stderr.is_cut) {
-            (false, false) => Cut::Nothing,
-            (true, false) => Cut::Stdout,
-            (false, true) => Cut::Stderr,
-            (true, true) => Cut::Both,
-        },
-        stdout: stdout.text,
-        stderr: stderr.text,
-        duration_ms: duration_ms.unwrap_or_default(),
-        files_changed: iteration.files_changed.clone(),
-    }))
-}
-
-/// The end of a stream.
-#[derive(Debug, Default)]
-struct Tail {
-    text: String,
-    /// Whether there was more in front.
-    is_cut: bool,
-}
-
-impl Tail {
-    fn of(bytes: &[u8], is_cut: bool) -> Self {
-        Self { text: String::from_utf8_lossy(bytes).into_owned(), is_cut }
-    }
-}
-
-/// From the spool, right after the iteration.
-fn live_context(slot: &Slot, iteration: &Iteration, final_text: &str) -> Result<Option<IterationContext>> {
-    context_from(iteration, &mut |path| match path {
-        "validation/stdout" => tail_of(&slot.path(names::VALIDATION_STDOUT)),
-        "validation/stderr" => tail_of(&slot.path(names::VALIDATION_STDERR)),
-        "agent/stdout" => Ok(Tail::of(final_text.as_bytes(), false)),
-        _ => Ok(Tail::default()),
-    })
-}
-
-/// From the record, when a session is taken up again.
-pub(super) fn context_of(
-    store: &Store,
-    entry: &LogEntry,
-    iteration: &Iteration,
-) -> Result<Option<IterationContext>> {
-    context_from(iteration, &mut |path| {
-        let (bytes, is_cut) = store.tail(&entry.commit, path, TAIL)?;
-        Ok(Tail::of(&bytes, is_cut))
-    })
-}
-
-fn tail_of(path: &Utf8Path) -> Result<Tail> {
-    let mut file = match std::fs::File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Tail::default()),
-        Err(error) => return Err(error).with_context(|| format!("read {path}")),
-    };
-    let length = file.metadata().with_context(|| format!("read {path}"))?.len();
-    let start = length.saturating_sub(TAIL as u64);
-    let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(start))
-        .and_then(|_| file.take(TAIL as u64).read_to_end(&mut bytes))
-        .with_context(|| format!("read {path}"))?;
-    Ok(Tail::of(&bytes, start > 0))
 }

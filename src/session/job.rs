@@ -4,8 +4,8 @@ use anyhow::Result;
 use camino::Utf8PathBuf;
 
 use crate::feature::Feature;
-use crate::record::Task;
-use crate::tasks::TaskList;
+use crate::record::{Task, TaskName};
+use crate::tasks::{Item, Pick, TaskList};
 
 /// A type of loop, for one feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum Until {
 
 impl Job {
     /// The task list; where the job is not about tasks, there need be none.
-    pub(super) fn read_tasks(&self, feature: &Feature) -> Result<TaskList> {
+    pub fn read_tasks(&self, feature: &Feature) -> Result<TaskList> {
         match self.until {
             Until::Tasks => TaskList::read(&feature.tasks_path),
             Until::Validation => TaskList::read_if_there(&feature.tasks_path),
@@ -44,6 +44,19 @@ impl Job {
             phase: None,
             story: None,
         })
+    }
+
+    /// What a new session would begin with; none where no task can be picked.
+    pub fn next_task(&self, tasks: &TaskList, only: Option<&TaskName>) -> Option<Task> {
+        let item = match (self.task(), only) {
+            (Some(task), _) => return Some(task),
+            (None, Some(name)) => tasks.find(name),
+            (None, None) => match tasks.next_open(|_| false) {
+                Pick::Task(item) => Some(item),
+                Pick::NoneOpen | Pick::Blocked(_) => None,
+            },
+        };
+        item.map(Item::to_task)
     }
 
     /// Whether there is anything to validate; none where boxes tell what was done.

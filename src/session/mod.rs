@@ -2,19 +2,24 @@
 //!
 //! The only place that puts effects in order. It says what happens through a closure and never names a screen.
 
+mod ask;
 mod begin;
 mod decide;
 mod iterate;
 mod job;
 mod judge;
+mod memory;
 mod progress_file;
 mod prompting;
 mod recorder;
 mod recover;
+mod replay;
 mod restore;
 mod roster;
 mod steering;
+mod told;
 mod waiting;
+mod window;
 
 use std::collections::BTreeMap;
 
@@ -27,7 +32,8 @@ use crate::clock::Clock;
 use crate::feature::Feature;
 use crate::history::History;
 use crate::process::{Interrupt, Limits as ChildLimits, Marker};
-use crate::progress::{IterationContext, ProgressStrategy};
+use crate::progress::capture::Rules;
+use crate::progress::{Choice, IterationContext, ProgressStrategy};
 use crate::prompt::Template;
 use crate::record::{
     ArtifactStatus, Event, FailureClass, Limit, Refusal, Session, SessionId, Status, StopReason, TaskCounts,
@@ -42,10 +48,14 @@ use roster::Roster;
 use steering::{Hints, Lookout};
 use waiting::Before;
 
+pub use ask::Asked;
 pub use job::{Job, Until};
-pub use prompting::Prompting;
+pub use memory::{Decided, Memory, Reason, Recalled, Telling};
+pub use prompting::{Prompt, Prompting, Turn};
 pub use recover::{expected_progress, rebuilt_of_all};
+pub use replay::{Replay, Replayed};
 pub use restore::{Force, Intent, Left, Planned, Restore, Target, Why};
+pub use window::Window;
 
 /// Everything that is decided before a session starts.
 pub struct Plan<'a> {
@@ -59,8 +69,22 @@ pub struct Plan<'a> {
     pub validation_limits: ChildLimits,
     /// How past iterations become the `progress` text of the next prompt.
     pub progress: Box<dyn ProgressStrategy>,
+    /// Who sums up iterations, for strategies that want it.
+    pub summarizer: Option<Asked>,
+    /// Who sums up what older iterations teach.
+    pub condenser: Option<Asked>,
+    /// How older iterations are told.
+    pub telling: Telling,
+    /// Most tokens of a prompt, where there is a limit.
+    pub prompt_budget: Option<usize>,
+    /// Earlier iterations that the strategy begins with.
+    pub progress_entries: usize,
+    /// What to note down of outputs.
+    pub capture_rules: Rules,
     /// How much of an output the journal and the prompt show, in characters.
     pub excerpt_chars: usize,
+    /// Which part of it that is.
+    pub choice: Choice,
     pub limits: Limits,
     pub completion: Completion,
     pub untick: Untick,
@@ -99,6 +123,8 @@ impl Plan<'_> {
             validation_command: self.validation_command.as_deref(),
             progress: self.progress.as_ref(),
             hints: Vec::new(),
+            telling: &self.telling,
+            budget: self.prompt_budget,
         }
     }
 }
@@ -223,6 +249,7 @@ pub(super) struct Running<'a> {
     pub lock: &'a mut LoopLock,
     pub spool: Spool,
     pub history: History,
+    pub memory: Memory,
     /// The number of the next record of an iteration.
     pub next: u32,
     pub say: &'a mut dyn FnMut(&Event),
@@ -343,6 +370,7 @@ impl Running<'_> {
             session.tasks_done = tasks.counts().done;
             session.tasks_remaining = tasks.counts().open;
         }
+        self.propose_patterns();
         let commit = self.recorder.end(&self.session, ended_at)?;
         let unrecognised = tasks.iter().flat_map(|tasks| &tasks.unrecognised);
         let unrecognised =
@@ -371,6 +399,18 @@ impl Running<'_> {
         }
         self.control.clear()?;
         Ok(self.session)
+    }
+
+    /// Proposes what was learned more than once, before the last look at progress.txt.
+    fn propose_patterns(&mut self) {
+        match self.memory.learnings(self.plan.store) {
+            Ok(None) => {}
+            Ok(Some((past, recorded))) => {
+                let fresh = &past[past.len().saturating_sub(recorded)..];
+                self.recorder.propose_patterns(past, fresh);
+            }
+            Err(error) => self.warn(format!("no patterns are proposed: {error:#}")),
+        }
     }
 
     pub(super) fn warn(&mut self, message: String) {

@@ -4,7 +4,7 @@
 //! follow it; it is written after the record, and the next start appends what a crash kept from it.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{Seek, SeekFrom, Write};
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -101,6 +101,17 @@ impl ProgressFile {
         self.left = Some(left);
         self.entries.push(planned.entry);
         self.append(&[planned.missing.as_slice(), planned.appended.as_slice()].concat())
+    }
+
+    /// Inserts text in place, where the file is as `found`. What is in front of it stays as it is.
+    pub fn insert(&self, found: &[u8], at: usize, text: &str) -> Result<()> {
+        let moved = [text.as_bytes(), &found[at..]].concat();
+        let open = OpenOptions::new().write(true).open(&self.path);
+        open.and_then(|mut file| {
+            file.seek(SeekFrom::Start(at as u64))?;
+            file.write_all(&moved)
+        })
+        .with_context(|| format!("write into {}", self.path))
     }
 
     /// Whether the file lacks something of what it should hold.

@@ -4,13 +4,16 @@ use anyhow::Result;
 
 use crate::feature::Feature;
 use crate::progress::ProgressStrategy;
+use crate::progress::historical::tokens;
 use crate::prompt::{PromptContext, Template};
-use crate::record::{Task, TaskName};
-use crate::tasks::{Pick, TaskList};
+use crate::record::{SessionId, Task, TaskName};
+use crate::store::Store;
+use crate::tasks::TaskList;
 
 use super::job::Job;
+use super::memory::{Memory, Recalled, Telling};
 
-/// Everything that a prompt is made of, but for the task.
+/// Everything that a prompt is made of, but for the turn.
 pub struct Prompting<'a> {
     pub feature: &'a Feature,
     pub template: &'a Template,
@@ -20,17 +23,83 @@ pub struct Prompting<'a> {
     pub progress: &'a dyn ProgressStrategy,
     /// What the user wants to be said beyond the template.
     pub hints: Vec<String>,
+    pub telling: &'a Telling,
+    /// Most tokens of the prompt. Task and rules are never cut; what older iterations left is.
+    pub budget: Option<usize>,
+}
+
+/// Which prompt.
+#[derive(Debug, Clone, Copy)]
+pub struct Turn<'a> {
+    pub tasks: &'a TaskList,
+    pub task: &'a Task,
+    pub iteration: u32,
+    pub failures: Failures,
+    /// The session that it is of; its iterations are called by their number alone.
+    pub session: Option<&'a SessionId>,
+}
+
+/// A prompt, and how it came to be.
+#[derive(Debug)]
+pub struct Prompt {
+    pub text: String,
+    /// None where history is off.
+    pub recalled: Option<Recalled>,
+    /// What the user should know of it.
+    pub warning: Option<String>,
+}
+
+/// How often in a row something failed before.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Failures {
+    pub of_task: u32,
+    /// In the same way, whatever the task.
+    pub of_one_cause: u32,
 }
 
 impl Prompting<'_> {
-    /// The prompt that `task` gets in an iteration, after so many failures in a row.
-    pub(super) fn prompt(
+    /// The prompt of a turn, within the budget: of what is too much, historical context goes first, then progress.
+    ///
+    /// `summed_up` is told where a command of the user's summed the older iterations up.
+    pub fn prompt(
         &self,
-        tasks: &TaskList,
-        task: &Task,
-        iteration: u32,
-        failures: u32,
-    ) -> Result<String> {
+        turn: &Turn<'_>,
+        store: &Store,
+        memory: &mut Memory,
+        summed_up: Option<Recalled>,
+    ) -> Result<Prompt> {
+        let mut recall = |budget| memory.recall(store, turn.task, turn.session, self.telling, budget);
+        let most = self.telling.settings.budget;
+        let mut recalled = match summed_up {
+            Some(recalled) => Some(recalled),
+            None => recall(most)?,
+        };
+        let mut text = self.render(turn, &self.progress.progress(), recalled.as_ref())?;
+        let Some(budget) = self.budget else { return Ok(Prompt { text, recalled, warning: None }) };
+        if tokens::fits(&text, budget) {
+            return Ok(Prompt { text, recalled, warning: None });
+        }
+        if let Some(told) = recalled.as_ref().filter(|recalled| !recalled.context.text.is_empty()) {
+            let excess = tokens::count(&text) - budget;
+            recalled = recall(told.context.tokens().saturating_sub(excess + SLACK).min(most))?;
+            text = self.render(turn, &self.progress.progress(), recalled.as_ref())?;
+        }
+        let mut warning = None;
+        if !tokens::fits(&text, budget) {
+            text = self.render(turn, "", recalled.as_ref())?;
+            let count = tokens::count(&text);
+            warning = Some(if count <= budget {
+                format!("the prompt is without earlier iterations, to stay within {budget} tokens")
+            } else {
+                format!(
+                    "the prompt has {count} tokens, more than the {budget} of `prompt-budget`; task and rules are not cut"
+                )
+            });
+        }
+        Ok(Prompt { text, recalled, warning })
+    }
+
+    fn render(&self, turn: &Turn<'_>, progress: &str, recalled: Option<&Recalled>) -> Result<String> {
         let feature = self.feature;
         self.template.render(&PromptContext {
             feature_name: feature.name.clone(),
@@ -41,33 +110,35 @@ impl Prompting<'_> {
             progress_path: feature.progress_path.to_string(),
             loop_type: self.job.loop_type.clone(),
             artifact_path: self.job.artifact.to_string(),
-            current_task: Some(task.clone()),
-            iteration_number: iteration,
+            current_task: Some(turn.task.clone()),
+            iteration_number: turn.iteration,
             max_iterations: self.max_iterations,
-            tasks: tasks.counts(),
-            progress: self.progress.progress(),
-            historical_context: String::new(),
-            history_enabled: false,
+            tasks: turn.tasks.counts(),
+            progress: progress.to_owned(),
+            historical_context: recalled.map(|recalled| recalled.context.text.clone()).unwrap_or_default(),
+            history_enabled: recalled.is_some(),
             hints: self.hints.clone(),
             validation_command: self.validation_command.map(str::to_owned),
-            repeat_count: failures.saturating_add(1),
+            repeat_count: turn.failures.of_task.saturating_add(1),
+            same_failure_count: turn.failures.of_one_cause,
             spec_content: std::fs::read_to_string(&feature.spec_path).unwrap_or_default(),
         })
     }
 
     /// The prompt that the next task would get in a new session; none where no task can be picked.
-    pub fn next(&self, only: Option<&TaskName>) -> Result<Option<String>> {
+    pub fn next(
+        &self,
+        only: Option<&TaskName>,
+        store: &Store,
+        memory: &mut Memory,
+    ) -> Result<Option<Prompt>> {
         let tasks = self.job.read_tasks(self.feature)?;
-        if let Some(task) = self.job.task() {
-            return self.prompt(&tasks, &task, 1, 0).map(Some);
-        }
-        let item = match only {
-            Some(name) => tasks.find(name),
-            None => match tasks.next_open(|_| false) {
-                Pick::Task(item) => Some(item),
-                Pick::NoneOpen | Pick::Blocked(_) => None,
-            },
-        };
-        item.map(|item| self.prompt(&tasks, &item.to_task(), 1, 0)).transpose()
+        let Some(task) = self.job.next_task(&tasks, only) else { return Ok(None) };
+        let turn =
+            Turn { tasks: &tasks, task: &task, iteration: 1, failures: Failures::default(), session: None };
+        self.prompt(&turn, store, memory, None).map(Some)
     }
 }
+
+/// Texts that are put together may come to some tokens more than their parts.
+const SLACK: usize = 16;

@@ -144,6 +144,25 @@ impl<'a> Recorder<'a> {
         })
     }
 
+    /// Writes learnings that came again into the section of patterns, as proposals. The next record finds the file
+    /// changed and keeps it as found, as it does with whatever people write.
+    pub fn propose_patterns(&mut self, past: &[Iteration], fresh: &[Iteration]) {
+        if self.progress.is_behind() {
+            return;
+        }
+        let written = self.progress.read().and_then(|found| {
+            let found = found.unwrap_or_default();
+            let Ok(text) = std::str::from_utf8(&found) else { return Ok(()) };
+            match journal::proposals(text, past, fresh) {
+                Some(proposals) => self.progress.insert(&found, proposals.at, &proposals.text),
+                None => Ok(()),
+            }
+        });
+        if let Err(error) = written {
+            self.warnings.push(format!("{error:#}"));
+        }
+    }
+
     /// Tries once more to bring progress.txt up to the record. Gives whether it is.
     pub fn settle_progress(&mut self) -> bool {
         if self.progress.is_behind() {

@@ -36,8 +36,19 @@ pub struct Out {
     pub until: Timestamp,
     pub class: FailureClass,
     pub message: Option<String>,
-    /// Whether the agent itself told the time.
-    is_told: bool,
+    end: End,
+}
+
+/// How it is known until when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The agent told.
+    Told,
+    /// A pause of ours, counted as waited from its beginning: a loop whose runs take longer than what is left of the
+    /// user's patience must come to its end as well.
+    Guessed,
+    /// Nothing of that patience was left.
+    Beyond,
 }
 
 /// What an agent ran into.
@@ -83,19 +94,22 @@ impl Roster {
             }
         }
         let Some((place, out)) = soonest else { return Next::Go(0) };
-        let wait = span(now, out.until);
-        let rest = self.rest();
-        // Where nobody told a time, the last pause may be a short one.
-        if wait <= rest || (!out.is_told && !rest.is_zero()) {
-            Next::Wait(place, out)
-        } else {
-            Next::TooLong(place, out)
-        }
+        let is_short = match out.end {
+            End::Told => span(now, out.until) <= self.rest(),
+            End::Guessed => true,
+            End::Beyond => false,
+        };
+        if is_short { Next::Wait(place, out) } else { Next::TooLong(place, out) }
     }
 
     /// How long to wait for what [`Self::next`] gave.
-    pub fn wait(&self, now: Timestamp, out: &Out) -> Duration {
-        span(now, out.until).min(self.rest())
+    pub fn wait(&mut self, now: Timestamp, place: usize) -> Duration {
+        let Some(out) = self.out(place) else { return Duration::ZERO };
+        let wait = span(now, out.until);
+        if out.end == End::Told {
+            self.waited = self.waited.saturating_add(wait);
+        }
+        wait
     }
 
     /// How much longer the user wants to wait.
@@ -114,13 +128,19 @@ impl Roster {
         let Some(place) = self.places.get_mut(place) else { return };
         let Cut { class, told, message } = cut;
         let pause = FIRST_PAUSE.saturating_mul(1 << place.cuts.min(10)).min(LONGEST_PAUSE);
-        // The last pause may be a short one, and after it comes one more try.
-        let pause = if rest.is_zero() { pause } else { pause.min(rest) };
         place.cuts = place.cuts.saturating_add(1);
         // A time that is over by our clock says nothing.
-        let told = told.filter(|told| *told > now);
-        let until = told.map_or_else(|| now.plus(pause), |told| told.plus(MARGIN));
-        place.out = Some(Out { until, class, message, is_told: told.is_some() });
+        let (until, end) = match told.filter(|told| *told > now) {
+            Some(told) => (told.plus(MARGIN), End::Told),
+            None if rest.is_zero() => (now.plus(pause), End::Beyond),
+            None => {
+                // The last pause may be a short one, and after it comes one more try.
+                let pause = pause.min(rest);
+                self.waited = self.waited.saturating_add(pause);
+                (now.plus(pause), End::Guessed)
+            }
+        };
+        place.out = Some(Out { until, class, message, end });
     }
 
     /// An agent had its whole turn, whatever came of it.
@@ -129,10 +149,6 @@ impl Roster {
         if let Some(place) = self.places.get_mut(place) {
             *place = Place::default();
         }
-    }
-
-    pub fn waited(&mut self, time: Duration) {
-        self.waited = self.waited.saturating_add(time);
     }
 }
 
@@ -225,11 +241,17 @@ mod tests {
         let mut roster = roster(1, 100);
         roster.cut(0, cut(FailureClass::Quota, Some(at(1000))), at(0));
         assert!(matches!(roster.next(at(0)), Next::TooLong(0, _)), "in vain from the start");
+        roster.cut(0, cut(FailureClass::Quota, Some(at(58))), at(0));
+        assert_eq!(wait(&roster, 0), (0, 60));
+        assert_eq!(roster.wait(at(0), 0), Duration::from_secs(60));
+        roster.ran(0);
+        let mut ends = Vec::new();
+        for _ in 0..3 {
+            roster.cut(0, cut(FailureClass::Overloaded, None), at(0));
+            ends.push(wait(&roster, 0).1);
+        }
+        assert_eq!(ends, [30, 60, 10], "the last is what is left");
         roster.cut(0, cut(FailureClass::Overloaded, None), at(0));
-        roster.waited(Duration::from_secs(60));
-        let Next::Wait(0, out) = roster.next(at(0)) else { panic!("{:?}", roster.next(at(0))) };
-        assert_eq!(roster.wait(at(0), out), Duration::from_secs(40), "what is left of it");
-        roster.waited(Duration::from_secs(40));
         assert!(matches!(roster.next(at(0)), Next::TooLong(0, _)));
         roster.ran(0);
         roster.cut(0, cut(FailureClass::Overloaded, None), at(0));
@@ -241,10 +263,20 @@ mod tests {
         let mut roster = roster(1, 4);
         roster.cut(0, cut(FailureClass::Network, None), at(0));
         assert_eq!(wait(&roster, 0), (0, 4));
-        roster.waited(Duration::from_secs(4));
         assert_eq!(roster.next(at(4)), Next::Go(0));
         roster.cut(0, cut(FailureClass::Network, None), at(5));
         assert!(matches!(roster.next(at(5)), Next::TooLong(0, _)));
+    }
+
+    #[test]
+    fn runs_that_take_longer_than_the_pause_come_to_an_end_too() {
+        let mut roster = roster(1, 35);
+        for now in [0, 50] {
+            roster.cut(0, cut(FailureClass::Network, None), at(now));
+            assert_eq!(roster.next(at(now + 50)), Next::Go(0));
+        }
+        roster.cut(0, cut(FailureClass::Network, None), at(100));
+        assert!(matches!(roster.next(at(100)), Next::TooLong(0, _)));
     }
 
     #[test]

@@ -33,7 +33,10 @@ impl Running<'_> {
                 return Before::Turn;
             }
             Next::TooLong(place, out) => return Before::Stop(self.too_long(place, out)),
-            Next::Wait(place, out) => (self.roster.wait(now, out), self.waiting(place, out)),
+            Next::Wait(place, out) => {
+                let waiting = self.waiting(place, out);
+                (self.roster.wait(now, place), waiting)
+            }
         };
         if let Some(ending) = self.beyond_its_time(time) {
             return Before::Stop(ending);
@@ -108,7 +111,6 @@ impl Running<'_> {
             waiting: waiting.clone(),
             seconds: time.as_secs(),
         });
-        self.roster.waited(time);
         if self.plan.clock.skip(time) {
             return;
         }

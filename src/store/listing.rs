@@ -3,6 +3,7 @@
 //! The cache is one file, `<common git dir>/ralph/cache/log`. It is trusted only as far as it says of what it was made:
 //! of each ref its tip, of a shallow clone where it ends, and the sum of its bytes. Everything in it can be made again.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::ops::Range;
@@ -10,7 +11,7 @@ use std::ops::Range;
 use anyhow::{Context, Error, Result};
 use camino::Utf8PathBuf;
 
-use crate::record::{ObjectId, SCHEMA};
+use crate::record::{LogEntry, ObjectId, SCHEMA};
 
 use super::message::{escape, unescape};
 use super::read::{Chain, shallow_ends, tips};
@@ -97,7 +98,30 @@ struct Kept {
     rows: Range<usize>,
 }
 
+/// The cache, for whoever reads one long session; read where it is needed first.
+#[derive(Debug)]
+pub(super) struct Lookup {
+    file: Utf8PathBuf,
+    head: String,
+    cache: OnceCell<Cache>,
+}
+
+impl Lookup {
+    /// The tip that a session had, and its records up to there; none where the cache does not know.
+    pub fn of(&self, refs: &SessionRefs) -> Option<(ObjectId, Vec<LogEntry>)> {
+        let cache = self.cache.get_or_init(|| Cache::read(&self.file, &self.head).unwrap_or_default());
+        let kept = cache.sessions.get(&refs.log())?;
+        let rows = cache.text[kept.rows.clone()].split_terminator('\n');
+        let entries: Option<Vec<_>> = rows.map(|line| Row::read(line)?.entry().ok()).collect();
+        Some((kept.tip.clone(), entries?))
+    }
+}
+
 impl Store {
+    pub(super) fn lookup(&self, ends: &BTreeSet<gix::ObjectId>) -> Lookup {
+        Lookup { file: self.cache_file(), head: head(ends), cache: OnceCell::new() }
+    }
+
     /// The records of all sessions that `is_wanted`, by the names of their refs. What cannot be read goes to
     /// `unreadable`, with the reason.
     pub fn listing(
@@ -126,7 +150,7 @@ impl Store {
                 Some(kept) => (Some(kept.tip), kept.rows),
                 None => (None, 0..0),
             };
-            let chain = Chain { ends: &ends, known: known.as_ref() };
+            let chain = Chain { ends: &ends, known: known.as_ref(), lookup: None };
             match chain.read(&git, &refs, &tip) {
                 Ok((entries, is_joined)) => {
                     read += entries.len();

@@ -91,6 +91,15 @@ pub fn of_restoration(moment: &str, session: &SessionId, feature: &str) -> Strin
     )
 }
 
+/// Composes the message of a commit that says that the progress of a feature was cleared.
+pub fn of_clearing(feature: &str) -> String {
+    let name = printable(name_of(feature));
+    let feature = escape(feature);
+    format!(
+        "{name}: progress cleared\n\nRalph-Schema: {SCHEMA}\nRalph-Record: clear\nRalph-Feature: {feature}\n"
+    )
+}
+
 /// The session and the feature that a message names in its trailers.
 pub fn named_in(message: &str) -> Option<(SessionId, String)> {
     let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();

@@ -6,6 +6,7 @@
 
 mod append;
 mod bundle;
+mod clearing;
 mod control;
 mod disk;
 mod files;

@@ -9,6 +9,7 @@ use gix::objs::FindExt;
 use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionId, Status, Timestamp};
 
 use super::Store;
+use super::listing::Lookup;
 use super::message::{self, Envelope};
 use super::objects;
 use super::refs::{self, LOG_PREFIX, SessionRefs};
@@ -76,9 +77,11 @@ impl Store {
     ) -> Result<Vec<SessionLog>> {
         let git = self.open_git()?;
         let ends = shallow_ends(&git)?;
+        let lookup = self.lookup(&ends);
+        let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup) };
         let mut sessions = Vec::new();
         for (refs, tip) in tips(&git)? {
-            match read_log(&git, refs, (&tip, &ends), &is_wanted) {
+            match read_log(&git, refs, (&tip, chain), &is_wanted) {
                 Ok(log) => sessions.extend(log),
                 Err(error) => unreadable.push(error),
             }
@@ -95,14 +98,52 @@ impl Store {
     ) -> Result<Option<SessionLog>> {
         let git = self.open_git()?;
         let ends = shallow_ends(&git)?;
+        let lookup = self.lookup(&ends);
+        let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup) };
         for (refs, tip) in tips(&git)?.into_iter().rev() {
-            match read_log(&git, refs, (&tip, &ends), &is_wanted) {
+            match read_log(&git, refs, (&tip, chain), &is_wanted) {
                 Ok(Some(log)) => return Ok(Some(log)),
                 Ok(None) => {}
                 Err(error) => unreadable.push(error),
             }
         }
         Ok(None)
+    }
+
+    /// The iterations of a feature, over all sessions that can be read: at least `most` of the newest where there are so
+    /// many, oldest first.
+    pub fn iterations_of(&self, feature: &str, most: usize) -> Result<Vec<LogEntry>> {
+        let git = self.open_git()?;
+        let ends = shallow_ends(&git)?;
+        let lookup = self.lookup(&ends);
+        let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup) };
+        let mut logs = Vec::new();
+        let mut found = 0;
+        for (refs, tip) in tips(&git)?.into_iter().rev() {
+            if found >= most {
+                break;
+            }
+            // A ref that cannot be read is told of where sessions are listed.
+            if let Ok(Some(log)) = read_log(&git, refs, (&tip, chain), |entry| entry.feature == feature) {
+                found += log.iterations().count();
+                logs.push(log);
+            }
+        }
+        let entries = logs.into_iter().rev().flat_map(|log| log.entries);
+        Ok(entries.filter(|entry| entry.kind == RecordKind::Iteration).collect())
+    }
+
+    /// What the records of `entries` say, but for those that cannot be read.
+    pub fn read_iterations(&self, entries: &[LogEntry]) -> Result<Vec<Iteration>> {
+        let git = self.open_git()?;
+        let mut iterations = Vec::new();
+        for entry in entries {
+            let mut bytes = Vec::new();
+            let Some(chunks) = chunks(&git, &entry.commit, "iteration.json")? else { continue };
+            chunks.iter().try_for_each(|chunk| write_blob(&git, chunk, &mut bytes))?;
+            iterations.extend(serde_json::from_slice::<Iteration>(&bytes).ok());
+        }
+        Ok(iterations)
     }
 
     /// The id of the session that sorts last, whether or not it can be read.
@@ -136,7 +177,9 @@ impl Store {
     /// not all of them, for what is written after them must fit.
     pub(super) fn chain(&self, tip: &ObjectId) -> Result<Vec<LogEntry>> {
         let git = self.open_git()?;
-        let walked = Chain { ends: &BTreeSet::new(), known: None }.walk(&git, tip, |_| true);
+        // What is written after them must fit: here no cache is believed.
+        let chain = Chain { ends: &BTreeSet::new(), known: None, lookup: None };
+        let walked = chain.walk(&git, None, tip, |_| true);
         walked.map(|(entries, _)| entries).map_err(|error| match shallow_ends(&git) {
             Ok(ends) if !ends.is_empty() => error.context(SHALLOW),
             _ => error,
@@ -242,10 +285,10 @@ pub(super) fn shallow_ends(git: &gix::Repository) -> Result<BTreeSet<gix::Object
 fn read_log(
     git: &gix::Repository,
     refs: SessionRefs,
-    (tip, ends): (&ObjectId, &BTreeSet<gix::ObjectId>),
+    (tip, chain): (&ObjectId, Chain<'_>),
     is_wanted: impl Fn(&LogEntry) -> bool,
 ) -> Result<Option<SessionLog>> {
-    let walked = Chain { ends, known: None }.walk(git, tip, is_wanted);
+    let walked = chain.walk(git, Some(&refs), tip, is_wanted);
     let (entries, _) = walked.with_context(|| format!("read {}", refs.log()))?;
     Ok((!entries.is_empty()).then_some(SessionLog { refs, entries }))
 }
@@ -257,7 +300,12 @@ pub(super) struct Chain<'a> {
     pub ends: &'a BTreeSet<gix::ObjectId>,
     /// What is known from here on down.
     pub known: Option<&'a ObjectId>,
+    /// What may know the rest of a long chain.
+    pub lookup: Option<&'a Lookup>,
 }
+
+/// So many records are read from their commits before anything else is asked.
+const FEW: usize = 300;
 
 impl Chain<'_> {
     /// The entries up to `tip`, oldest first, and whether they begin behind the known one; none if the tip is not ours.
@@ -267,23 +315,36 @@ impl Chain<'_> {
         refs: &SessionRefs,
         tip: &ObjectId,
     ) -> Result<(Vec<LogEntry>, bool)> {
-        self.walk(git, tip, |_| true).with_context(|| format!("read {}", refs.log()))
+        self.walk(git, Some(refs), tip, |_| true).with_context(|| format!("read {}", refs.log()))
     }
 
     fn walk(
         &self,
         git: &gix::Repository,
+        refs: Option<&SessionRefs>,
         tip: &ObjectId,
         is_wanted: impl Fn(&LogEntry) -> bool,
     ) -> Result<(Vec<LogEntry>, bool)> {
-        let mut entries = Vec::new();
-        let known = self.known.map(objects::to_gix).transpose()?;
+        let mut entries: Vec<LogEntry> = Vec::new();
+        let mut below = None;
+        let mut known = self.known.map(objects::to_gix).transpose()?;
         let mut next = Some(objects::to_gix(tip)?);
         let mut buffer = Vec::new();
         while let Some(id) = next {
+            if entries.len() == FEW && below.is_none() {
+                let found = self.lookup.zip(refs).and_then(|(lookup, refs)| lookup.of(refs));
+                if let Some((tip, cached)) = found {
+                    if let Some(place) = entries.iter().position(|entry| entry.commit == tip) {
+                        entries.truncate(place);
+                        return Ok((joined(cached, entries), false));
+                    }
+                    known = Some(objects::to_gix(&tip)?);
+                    below = Some(cached);
+                }
+            }
             if Some(id) == known {
-                entries.reverse();
-                return Ok((entries, true));
+                let is_joined = below.is_none();
+                return Ok((joined(below.unwrap_or_default(), entries), is_joined));
             }
             let commit = git
                 .objects
@@ -306,9 +367,14 @@ impl Chain<'_> {
             }
             next = parent.filter(|_| !self.ends.contains(&id));
         }
-        entries.reverse();
-        Ok((entries, false))
+        Ok((joined(Vec::new(), entries), false))
     }
+}
+
+/// All of `below`, and behind it those `above`, which are still the newest first.
+fn joined(mut below: Vec<LogEntry>, above: Vec<LogEntry>) -> Vec<LogEntry> {
+    below.extend(above.into_iter().rev());
+    below
 }
 
 /// The time in a line `name <email> seconds offset` of a commit.

@@ -1,8 +1,8 @@
 //! Records to test with.
 
 use crate::record::{
-    Artifact, ArtifactStatus, Claims, Durations, Exits, Iteration, Outcome, SCHEMA, Session, SessionId,
-    Status, Timestamp, Tokens,
+    Artifact, ArtifactStatus, Claims, Durations, Exits, Facts, Iteration, Outcome, SCHEMA, Session,
+    SessionId, Status, Timestamp, Tokens,
 };
 
 pub fn session_id() -> SessionId {
@@ -74,6 +74,7 @@ pub fn iteration(number: u32) -> Iteration {
         learnings: Vec::new(),
         decisions: Vec::new(),
         approaches: Vec::new(),
+        facts: Facts::default(),
         fingerprint: None,
         head_before: Some("1".repeat(40).parse().unwrap()),
         head_after: None,

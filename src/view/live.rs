@@ -74,6 +74,20 @@ impl<W: Write> Live<W> {
                     writeln!(self.out, "  hint  {}", cut(&one_line(hint), WIDTH))?;
                 }
             }
+            Event::HistoryTold { mode, failures, scanned, tokens, .. } => {
+                let why = match failures {
+                    None => String::new(),
+                    Some(failures) => {
+                        format!(", turned on by {} in a row", Count(u64::from(*failures), "failure"))
+                    }
+                };
+                let told = format!(
+                    "  history  {mode}{why}: {} scanned, {}",
+                    Count(*scanned as u64, "iteration"),
+                    Count(*tokens as u64, "token")
+                );
+                writeln!(self.out, "{}", self.dim(&told))?;
+            }
             Event::AgentEvent { event, .. } => self.agent_event(event)?,
             Event::ValidationFinished { command, exit, duration_ms, .. } => {
                 let how = match exit.reason {

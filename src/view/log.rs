@@ -1,6 +1,7 @@
 //! The list of iterations, and the list of sessions.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -20,6 +21,8 @@ const STORY: usize = 60;
 pub struct Listed<'a> {
     pub head: SessionHead,
     pub rows: Vec<Row<'a>>,
+    /// For an iteration that failed like an earlier one of its session, the first of these.
+    pub repeats: HashMap<u32, u32>,
 }
 
 /// What is said of a session in one line, counted from its records.
@@ -72,7 +75,7 @@ pub fn write_iterations(out: &mut dyn Write, sessions: &[Listed<'_>], paint: Pai
         let width = listed.rows.iter().map(|row| story(row).chars().count()).max().unwrap_or(0);
         for row in &listed.rows {
             line.clear();
-            iteration_line(&mut line, row, width, paint);
+            iteration_line(&mut line, row, listed.repeats.get(&row.iteration).copied(), width, paint);
             out.write_all(line.as_bytes())?;
         }
     }
@@ -133,21 +136,22 @@ fn story<'a>(row: &Row<'a>) -> Cow<'a, str> {
     }
 }
 
-fn iteration_line(line: &mut String, row: &Row<'_>, width: usize, paint: Paint) {
+fn iteration_line(line: &mut String, row: &Row<'_>, repeated: Option<u32>, width: usize, paint: Paint) {
     let (hue, mark) = row.outcome.map_or((Hue::Dim, " "), sign);
     let time = row.duration_ms.agent.unwrap_or(0) + row.duration_ms.validation.unwrap_or(0);
     let (story, time) = (story(row), duration(time));
     let short = &row.commit[..row.commit.len().min(10)];
+    let repeated = repeated.map(|first| format!("  same failure as iteration {first}")).unwrap_or_default();
     // Thousands of lines: only those in colour are put together from parts.
     let _ = match paint {
         Paint::Plain => writeln!(
             line,
-            "  {:>3}  {mark} {story:width$}  {time:>12}  {}  {short}",
+            "  {:>3}  {mark} {story:width$}  {time:>12}  {}  {short}{repeated}",
             row.iteration, row.ended_at
         ),
         Paint::Colour => {
             let padding = width.saturating_sub(story.chars().count());
-            let (story, end) = (format!("{mark} {story}"), format!("{}  {short}", row.ended_at));
+            let (story, end) = (format!("{mark} {story}"), format!("{}  {short}{repeated}", row.ended_at));
             let (story, end) = (paint.paint(hue, &story), paint.paint(Hue::Dim, &end));
             writeln!(line, "  {:>3}  {story}{:padding$}  {time:>12}  {end}", row.iteration, "")
         }

@@ -1,9 +1,13 @@
 //! What people see: events and records in, text out. Runs nothing.
 
+pub mod changed_lines;
+pub mod history;
 pub mod live;
 pub mod log;
+pub mod replay;
 pub mod restore;
 pub mod show;
+pub mod stats;
 pub mod status;
 pub mod style;
 pub mod sync;

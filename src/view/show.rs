@@ -9,14 +9,20 @@ use super::style::{Count, Hue, Paint, cut, duration, grouped, inert, one_line, s
 /// How many tool calls are listed.
 const TOOL_CALLS: usize = 20;
 
+/// What is shown of an iteration.
+#[derive(Debug, Clone, Copy)]
+pub struct Found<'a> {
+    pub iteration: &'a Iteration,
+    pub commit: &'a str,
+    /// Its entry in progress.txt.
+    pub entry: &'a str,
+    /// The first iteration of the session that failed in the same way.
+    pub repeated: Option<u32>,
+}
+
 /// The facts, the entry of progress.txt, and how to see the rest.
-pub fn write(
-    out: &mut dyn Write,
-    iteration: &Iteration,
-    commit: &str,
-    entry: &str,
-    paint: Paint,
-) -> io::Result<()> {
+pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result<()> {
+    let Found { iteration, commit, entry, repeated } = *found;
     let (hue, mark) = sign(iteration.outcome);
     let head = format!("{mark} iteration {}: {}", iteration.iteration, one_line(&iteration.story()));
     writeln!(out, "{}", paint.paint(hue, &head))?;
@@ -41,6 +47,11 @@ pub fn write(
     if let Some(command) = &iteration.validation_command {
         let end = end(iteration.exit.validation, iteration.duration_ms.validation);
         fact("validation", format!("{}{end}", one_line(command)))?;
+    }
+    if let Some(fingerprint) = &iteration.fingerprint {
+        let repeated =
+            repeated.map(|first| format!(", same failure as iteration {first}")).unwrap_or_default();
+        fact("fingerprint", format!("{}{repeated}", one_line(fingerprint)))?;
     }
     if !iteration.tokens.is_unknown() {
         let number = |value: Option<u64>| value.map_or("?".to_owned(), grouped);

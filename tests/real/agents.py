@@ -29,6 +29,8 @@ class Agent:
     model_on_wire: str | None = None
     # The names by which its output calls the tools, where those are others.
     tool_names: dict[str, str] = dataclasses.field(default_factory=dict)
+    # What its tools do, where that is not what was wanted of them.
+    tool_kinds: dict[str, str] = dataclasses.field(default_factory=dict)
     # Tokens that it never tells.
     untold: tuple[str, ...] = ()
     tells_cost: bool = False
@@ -41,8 +43,8 @@ class Agent:
     tells_reset: bool = False
     # Seconds that it may be silent where all is well, also on a busy machine.
     silence: int = 15
-    # Scenes that it cannot play, and why.
-    cannot: dict[str, str] = dataclasses.field(default_factory=dict)
+    # Whether it asks again for ever where every answer ends too early.
+    never_gives_up: bool = False
 
     def call(self, what, *words):
         name, given = self.tools[what](*words)
@@ -194,7 +196,6 @@ AGENTS = [
         version="2.1.330",
         protocol=anthropic,
         model="claude-sonnet-4-5",
-        cannot={"error loop": "gives up by itself"},
         environment=lambda url: {
             "ANTHROPIC_BASE_URL": url,
             "ANTHROPIC_API_KEY": KEY,
@@ -214,7 +215,6 @@ AGENTS = [
         version="0.169.0",
         protocol=responses,
         model="gpt-5.5",
-        cannot={"error loop": "gives up by itself"},
         environment=lambda _: {"LOOPBACK_KEY": KEY},
         files=codex_files,
         quota=openai.plan_limit,
@@ -226,6 +226,7 @@ AGENTS = [
             "edit": "file_change",
             "shell": "command_execution",
         },
+        tool_kinds={"read": "shell", "write": "edit"},
     ),
     Agent(
         name="copilot",
@@ -233,7 +234,6 @@ AGENTS = [
         version="1.0.102",
         protocol=chat,
         model="scripted",
-        cannot={"error loop": "gives up by itself"},
         environment=copilot_environment,
         tools=copilot_tools(),
         quota=lambda _: openai.no_credit({"x-should-retry": "false"}),
@@ -244,7 +244,6 @@ AGENTS = [
         version="0.61.0",
         protocol=gemini,
         model="gemini-2.5-pro",
-        cannot={"error loop": "gives up by itself"},
         environment=lambda url: {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": KEY},
         files=gemini_files,
         tools=gemini_tools(),
@@ -269,7 +268,8 @@ AGENTS = [
         # It tries six times by itself, and each time waits as long as it is told.
         quota=lambda _: openai.no_credit({"retry-after": 1}),
         # It says nothing before its first answer is whole.
-        silence=40,
+        silence=30,
+        never_gives_up=True,
         tells_reset=True,
         tells_cost=True,
     ),
@@ -279,7 +279,6 @@ AGENTS = [
         version="0.24.4",
         protocol=chat,
         model="scripted",
-        cannot={"error loop": "gives up by itself"},
         environment=lambda url: {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{url}/v1", "QWEN_CODE_DISABLE_AUTOUPDATE": "1"},
         files=qwen_files,
         tools=qwen_tools(),

@@ -34,7 +34,7 @@ def version_of(agent):
     program = folder_of(agent) / agent.name
     try:
         said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
-    except OSError:
+    except (OSError, subprocess.TimeoutExpired):
         return None
     found = re.search(r"\d+\.\d+\.\d+", said.stdout)
     return found.group() if found and said.returncode == 0 else None
@@ -53,7 +53,8 @@ def install(agent):
     command = ["npm", "install", "--prefix", prefix, "--no-audit", "--no-fund", "--loglevel=error", what]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
-        raise NotHere(f"npm cannot install {what}: {done.stderr.strip()}")
+        reason = done.stderr.strip().partition("\n")[0]
+        raise NotHere(f"npm cannot install {what}: {reason}")
     script = folder_of(agent).parent / agent.package / "install.cjs"
     if version_of(agent) is None and script.exists():
         # A careful npm does not run the script that puts the program in its place.

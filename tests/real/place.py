@@ -176,13 +176,13 @@ class Loop:
         with self.news:
             return [event for event in self.events if event["type"] in kinds]
 
-    def wait_for(self, *kinds):
-        """The first event of these types."""
+    def wait_for(self, *kinds, number=1):
+        """The first event of these types, or one behind it."""
         with self.news:
             while True:
                 found = [event for event in self.events if event["type"] in kinds]
-                if found:
-                    return found[0]
+                if len(found) >= number:
+                    return found[number - 1]
                 check(not self.is_silent, f"the loop ended without {' or '.join(kinds)}")
                 rest = self.place.end - time.monotonic()
                 check(rest > 0, f"no {' or '.join(kinds)} in time")

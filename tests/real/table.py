@@ -9,11 +9,13 @@ BEGIN, END = "<!-- written by tests/real/run.py --write -->\n", "<!-- end of the
 
 def notes(agent):
     """What is particular to an agent in a scene."""
-    found = dict(agent.cannot)
+    found = {}
     if not agent.tells_exit_codes:
         found["happy"] = "does not tell that a command failed"
     if not agent.tells_reset:
         found["quota"] = "does not tell when the limit ends"
+    if agent.never_gives_up:
+        found["early end"] = "never gives up by itself, so the loop stops it"
     return found
 
 
@@ -25,7 +27,7 @@ def table(agents, scenes):
         row = [f"`{agent.name}` {agent.version}"]
         found = notes(agent)
         for scene in scenes:
-            mark = "–" if scene in agent.cannot else "✔"
+            mark = "✔"
             if scene in found:
                 if found[scene] not in below:
                     below.append(found[scene])

@@ -21,8 +21,15 @@ impl Untouched {
         let git_dir = sandbox.path(".git");
         let is_ours = |path: &Path| {
             let path = path.strip_prefix(&git_dir).unwrap();
-            let refs =
-                ["ralph", "ralph-snap", "ralph-restore", "ralph-meta", "ralph-incoming", "notes/ralph"];
+            let refs = [
+                "ralph",
+                "ralph-snap",
+                "ralph-restore",
+                "ralph-progress",
+                "ralph-meta",
+                "ralph-incoming",
+                "notes/ralph",
+            ];
             let is_ref = |name| {
                 path.starts_with(format!("refs/{name}")) || path.starts_with(format!("logs/refs/{name}"))
             };

@@ -1,5 +1,6 @@
 //! progress.txt: the journal of a feature, for people. A view of the records, so that it can be made again.
 
+mod proposals;
 mod rebuild;
 
 use std::fmt::Write;
@@ -9,6 +10,7 @@ use super::markdown::{code, fenced, one_line};
 use super::{clean, in_words};
 use crate::record::{ExitReason, Iteration, Outcome, SessionId, Timestamp};
 
+pub use proposals::{Proposals, proposals};
 pub use rebuild::{CatchUp, Difference, catch_up, difference, rebuild, rebuild_all};
 
 const PATTERNS: &str = "codebase patterns";

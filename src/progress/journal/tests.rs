@@ -1,9 +1,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::record::{Claims, Durations, Exits, Tokens};
+use crate::record::{Claims, Durations, Exits, Facts, Tokens};
 
-fn iteration(outcome: Outcome) -> Iteration {
+pub(super) fn iteration(outcome: Outcome) -> Iteration {
     let started_at: Timestamp = "2026-01-31T12:00:00Z".parse().unwrap();
     let session = SessionId::new(started_at, 1);
     Iteration {
@@ -40,6 +40,7 @@ fn iteration(outcome: Outcome) -> Iteration {
         learnings: vec!["The lexer keeps comments".to_owned()],
         decisions: Vec::new(),
         approaches: Vec::new(),
+        facts: Facts::default(),
         fingerprint: None,
         head_before: None,
         head_after: None,

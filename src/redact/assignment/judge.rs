@@ -63,6 +63,9 @@ const WORDS: &[&str] = &[
     "yes",
 ];
 
+/// How values begin that stand for real ones: `dummy-key`.
+const MADE_UP: &[&str] = &["dummy", "example", "fake", "mock", "placeholder", "sample"];
+
 /// Parts of words that name a secret and are none: `user_password`, `YOUR_API_KEY`.
 const NAMES: &[&str] =
     &["password", "passwd", "passphrase", "token", "secret", "apikey", "api_key", "api-key", "credential"];
@@ -167,7 +170,14 @@ pub(in crate::redact) fn is_placeholder(text: &[u8]) -> bool {
     let is_masked = text.iter().all(|byte| b"*xX.-_#?".contains(byte)) || contains(text, b"***");
     let is_cut = contains(text, b"...") || contains(text, "…".as_bytes());
     let is_word = WORDS.iter().any(|word| text.eq_ignore_ascii_case(word.as_bytes()));
-    is_masked || is_cut || is_word || text.iter().all(|&byte| byte == first)
+    is_masked || is_cut || is_word || is_made_up(text) || text.iter().all(|&byte| byte == first)
+}
+
+/// Whether a value is words, the first of which says that it is not meant.
+fn is_made_up(text: &[u8]) -> bool {
+    let first = text.split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default();
+    MADE_UP.iter().any(|word| first.eq_ignore_ascii_case(word.as_bytes()))
+        && text.iter().all(|&byte| byte.is_ascii_alphabetic() || b"-_. ".contains(&byte))
 }
 
 /// Whether a value says where the secret is.

@@ -1,0 +1,137 @@
+//! `specify ralph excerpt`: what the next prompt would get of an output, and the fingerprint of its failure.
+
+use std::io::{BufRead, BufReader, Write};
+
+use anyhow::{Context, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::progress::{Cut, Examined, Features, Neighbours, Output, examine};
+use crate::record::Refusal;
+use crate::session::Window;
+use crate::view::style::inert;
+
+use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::log::print_json;
+use super::output::stdout;
+use super::{ExcerptArgs, Json};
+
+pub fn run(args: &ExcerptArgs, caller: &Caller) -> Result<ExitCode> {
+    let mut out = stdout();
+    if let Some(inputs) = &args.batch {
+        batch(args, &caller.directory.join(inputs), &mut out)?;
+        out.flush()?;
+        return Ok(ExitCode::Done);
+    }
+    let read = |file: &Option<Utf8PathBuf>| match file {
+        Some(file) => stream(&caller.directory.join(file)),
+        None => Ok(Window::default()),
+    };
+    let stdout = match (&args.stdout, &args.stderr) {
+        (None, None) => Window::read(&mut std::io::stdin().lock()).context("read the output from stdin")?,
+        (file, _) => read(file)?,
+    };
+    let stderr = read(&args.stderr)?;
+    let cwd = args.cwd.as_deref().unwrap_or(&caller.directory);
+    let examined = examined(&stdout, &stderr, cwd, args.exit_code);
+    let excerpt = examined.excerpt(args.max_chars);
+    if let Json { json: true } = args.json {
+        let levels = examined.fingerprint();
+        let value = json!({
+            "command": args.command,
+            "exit_code": args.exit_code,
+            "excerpt": excerpt,
+            "fingerprint": levels.as_ref().map(|levels| &levels.strict),
+            "levels": levels.map(|levels| json!({
+                "strict": levels.strict,
+                "loose": levels.loose,
+                "tool": levels.tool,
+            })),
+            "troubles": examined.summaries(),
+        });
+        print_json(&mut out, &value)?;
+    } else {
+        writeln!(out, "{}", inert(&excerpt))?;
+        if let Some(levels) = examined.fingerprint() {
+            writeln!(out, "\nfingerprint {}", levels.strict)?;
+        }
+    }
+    out.flush()?;
+    Ok(ExitCode::Done)
+}
+
+fn examined(stdout: &Window, stderr: &Window, cwd: &Utf8Path, exit_code: Option<i32>) -> Examined {
+    examine(&Output {
+        stdout: &stdout.text,
+        stderr: &stderr.text,
+        cut: Cut::of(stdout.is_cut, stderr.is_cut),
+        exit_code,
+        cwd: Some(cwd.as_str()),
+    })
+}
+
+/// A stream that the user named.
+fn stream(path: &Utf8Path) -> Result<Window> {
+    let file =
+        std::fs::File::open(path).map_err(|error| Refusal::new(format!("cannot read {path}: {error}")))?;
+    Window::of_file(file).with_context(|| format!("read {path}"))
+}
+
+/// A line of the inputs of a batch. Whatever else it holds is not looked at.
+#[derive(Debug, Deserialize)]
+struct Input {
+    id: String,
+    stdout: Utf8PathBuf,
+    stderr: Utf8PathBuf,
+    #[serde(default)]
+    cwd: Option<String>,
+    #[serde(default)]
+    exit_code: Option<i32>,
+}
+
+#[derive(Debug, Serialize)]
+struct Answer<'a> {
+    id: &'a str,
+    excerpt: &'a str,
+    fingerprint: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    neighbours: Option<Vec<&'a str>>,
+}
+
+/// One line of JSON for each line of `inputs`.
+fn batch(args: &ExcerptArgs, inputs: &Utf8Path, out: &mut impl Write) -> Result<()> {
+    let file = std::fs::File::open(inputs)
+        .map_err(|error| Refusal::new(format!("cannot read {inputs}: {error}")))?;
+    let mut found = Vec::new();
+    let mut features = Vec::new();
+    for (number, line) in BufReader::new(file).lines().enumerate() {
+        let line = line.with_context(|| format!("read {inputs}"))?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let input: Input = serde_json::from_str(&line).map_err(|error| {
+            Refusal::new(format!("{inputs}:{}: {error}", number + 1)).hinted(
+                "each line is an object with `id`, `stdout` and `stderr`, the last two the paths of files",
+            )
+        })?;
+        let cwd = Utf8PathBuf::from(input.cwd.clone().unwrap_or_default());
+        let examined = examined(&stream(&input.stdout)?, &stream(&input.stderr)?, &cwd, input.exit_code);
+        let fingerprint = examined.fingerprint().map(|levels| levels.strict);
+        if args.neighbours {
+            features.push(Features::of(&examined));
+        }
+        found.push((input.id, examined.excerpt(args.max_chars), fingerprint));
+    }
+    let neighbours = Neighbours::new(&features);
+    for (index, (id, excerpt, fingerprint)) in found.iter().enumerate() {
+        let near = args.neighbours.then(|| {
+            neighbours.of(index).into_iter().map(|(other, _)| found[other].0.as_str()).collect::<Vec<_>>()
+        });
+        let answer = Answer { id, excerpt, fingerprint: fingerprint.as_deref(), neighbours: near };
+        serde_json::to_writer(&mut *out, &answer)?;
+        writeln!(out)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! `specify ralph history`: what the next prompt is told of older iterations, with scores and reasons.
+
+use std::io::{Write, stderr};
+
+use anyhow::{Result, bail};
+
+use crate::progress::historical::Mode;
+use crate::session::{Reason, Recalled};
+use crate::view::history::{Shown, write};
+use crate::view::style::Paint;
+
+use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::log::print_json;
+use super::output::{stdout, warn};
+use super::place::{self, refusal};
+use super::ready::{Settings, Wish};
+use super::sessions::{self, Choice};
+use super::{HistoryArgs, Json};
+
+pub fn run(args: &HistoryArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
+    let store = place::open(caller)?;
+    let feature = place::feature(caller, &store, args.feature.as_ref(), None)?;
+    let wish = Wish { only: args.task.clone(), resume: None, flags: args.settings.flags() };
+    let settings = Settings::read(&store, &feature, caller, &wish).map_err(refusal)?;
+    let Some(task) = settings.next_task(&feature, args.task.as_ref()).map_err(refusal)? else {
+        bail!("no open task can be picked: there is no next prompt\nhint: name a task with --task");
+    };
+    let telling = settings.telling();
+    let mut memory = settings.memory(&store, &feature)?;
+    let budget = telling.settings.budget;
+    let session = match &args.session {
+        Some(_) => {
+            let choice = Choice { session: args.session.clone(), feature: Some(feature.path.clone()) };
+            Some(sessions::latest(&store, &choice)?.id().clone())
+        }
+        None => None,
+    };
+    let recalled = memory.recall(&store, &task, session.as_ref(), &telling, budget)?;
+    let shown = match &recalled {
+        None => Shown { task: &task, mode: Mode::Off.as_str(), why: "history is off", budget, context: None },
+        Some(Recalled { context, mode, why }) => Shown {
+            task: &task,
+            mode: mode.as_str(),
+            why: match why {
+                Reason::Asked => "as set",
+                Reason::Failures(_) => "turned on by failures in a row",
+            },
+            budget,
+            context: Some(context),
+        },
+    };
+    if let Some(asked) = settings.condenser() {
+        let told = format!("in a loop, `{}` sums this up; it is not asked here", asked.command);
+        warn(&told, &mut stderr());
+    }
+    if recalled.is_none() {
+        warn("history is off for this task: see `--with-history`", &mut stderr());
+    }
+    let mut out = stdout();
+    match args.json {
+        Json { json: true } => print_json(&mut out, &shown)?,
+        Json { json: false } => write(&mut out, &shown, paint)?,
+    }
+    out.flush()?;
+    Ok(ExitCode::Done)
+}

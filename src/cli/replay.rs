@@ -1,0 +1,54 @@
+//! `specify ralph replay`: the prompts that other settings would have given, as a difference to those that were sent.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde_json::json;
+
+use crate::view::replay::{Compared, write};
+use crate::view::style::Paint;
+
+use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::log::print_json;
+use super::output::stdout;
+use super::place::{self, refusal};
+use super::ready::{Settings, Wish};
+use super::sessions::{self, Choice};
+use super::settings::Flags;
+use super::{Json, ReplayArgs};
+
+pub fn run(args: &ReplayArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
+    let store = place::open(caller)?;
+    let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+    let log = sessions::latest(&store, &choice)?;
+    let feature = place::recorded_feature(caller, &store, log.feature())?;
+    let begun = store.session_json(&log.entries[0])?;
+    let mut flags = args.settings.flags();
+    flags.settings.extend(args.strategy());
+    let flags = Flags { loop_type: Some(begun.loop_type.clone()), ..flags };
+    let wish = Wish { only: None, resume: None, flags };
+    let settings = Settings::read(&store, &feature, caller, &wish).map_err(refusal)?;
+    let replayed = settings.replay(&store, &feature, &log, begun.max_iterations).map_err(refusal)?;
+    let mut out = stdout();
+    match args.json {
+        Json { json: true } => {
+            print_json(&mut out, &json!({"session": log.id(), "iterations": replayed}))?;
+        }
+        Json { json: false } => {
+            for one in &replayed {
+                let compared = Compared {
+                    iteration: one.iteration,
+                    task: one.task.as_deref(),
+                    sent: &one.sent,
+                    text: &one.text,
+                    tokens_sent: one.tokens_sent,
+                    tokens: one.tokens,
+                };
+                write(&mut out, compared, paint)?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(ExitCode::Done)
+}

@@ -1,0 +1,255 @@
+//! What the records say in numbers: how often a task was tried, what came again, what it cost, how it goes.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde::Serialize;
+
+use crate::record::{Durations, LogEntry, Outcome, SessionId, TaskName, Timestamp, Tokens};
+
+/// The course of things is told in at most so many steps.
+const STEPS: usize = 40;
+/// Most causes of failures that are listed.
+const CAUSES: usize = 10;
+
+/// How often something ended how.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Iterations that count: neither skips nor what was cut short.
+    pub runs: usize,
+    pub success: usize,
+    pub failure: usize,
+    pub skipped: usize,
+    pub interrupted: usize,
+    /// Failures with a fingerprint that the feature had met before.
+    pub repeated: usize,
+}
+
+impl Counts {
+    fn add(&mut self, entry: &LogEntry, is_repeated: bool) {
+        self.runs += usize::from(entry.is_run());
+        self.repeated += usize::from(is_repeated);
+        match entry.outcome {
+            Some(Outcome::Success) => self.success += 1,
+            Some(Outcome::Failure) => self.failure += 1,
+            Some(Outcome::Skipped) => self.skipped += 1,
+            Some(Outcome::Interrupted) => self.interrupted += 1,
+            None => {}
+        }
+    }
+}
+
+/// A task, over all sessions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OfTask {
+    pub feature: String,
+    pub task: TaskName,
+    #[serde(flatten)]
+    pub counts: Counts,
+    pub is_done: bool,
+    pub tokens: Tokens,
+    pub duration_ms: Durations,
+}
+
+/// A cause of failures.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Cause {
+    pub fingerprint: String,
+    pub times: usize,
+    pub tasks: Vec<TaskName>,
+    pub last_at: Timestamp,
+}
+
+/// Some iterations in a row.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Step {
+    pub from: Timestamp,
+    pub to: Timestamp,
+    pub runs: usize,
+    pub success: usize,
+}
+
+/// All of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stats {
+    pub sessions: usize,
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// Of iterations that count; null where there is none.
+    pub success_rate: Option<f64>,
+    /// Of failures that have a fingerprint; null where there is none.
+    pub repeat_failure_rate: Option<f64>,
+    pub tokens: Tokens,
+    pub duration_ms: Durations,
+    pub tasks: Vec<OfTask>,
+    /// Causes that came more than once, the most frequent first.
+    pub causes: Vec<Cause>,
+    /// Oldest first.
+    pub over_time: Vec<Step>,
+}
+
+impl Stats {
+    /// The numbers of `entries`, which are iterations from the oldest to the newest.
+    pub fn of<'a>(entries: impl IntoIterator<Item = &'a LogEntry>) -> Self {
+        let mut counts = Counts::default();
+        let (mut tokens, mut duration_ms) = (Tokens::default(), Durations::default());
+        let mut sessions: HashSet<&SessionId> = HashSet::new();
+        let mut tasks: BTreeMap<(&str, &str), OfTask> = BTreeMap::new();
+        let mut causes: HashMap<(&str, &str), Cause> = HashMap::new();
+        let mut runs: Vec<&LogEntry> = Vec::new();
+        let mut fingerprinted = 0;
+        for entry in entries {
+            sessions.insert(&entry.session);
+            let mut is_repeated = false;
+            if entry.outcome == Some(Outcome::Failure)
+                && let Some(fingerprint) = &entry.fingerprint
+            {
+                fingerprinted += 1;
+                let cause = causes.entry((&entry.feature, fingerprint)).or_insert_with(|| Cause {
+                    fingerprint: fingerprint.clone(),
+                    times: 0,
+                    tasks: Vec::new(),
+                    last_at: entry.ended_at,
+                });
+                is_repeated = cause.times > 0;
+                cause.times += 1;
+                cause.last_at = entry.ended_at;
+                cause.tasks.extend(
+                    entry.task.iter().filter(|task| !cause.tasks.contains(task)).cloned().collect::<Vec<_>>(),
+                );
+            }
+            counts.add(entry, is_repeated);
+            tokens = tokens.plus(&entry.tokens);
+            duration_ms = duration_ms.plus(&entry.duration_ms);
+            if entry.is_run() {
+                runs.push(entry);
+            }
+            if let Some(task) = &entry.task {
+                let of_task = tasks.entry((&entry.feature, task)).or_insert_with(|| OfTask {
+                    feature: entry.feature.clone(),
+                    task: task.clone(),
+                    counts: Counts::default(),
+                    is_done: false,
+                    tokens: Tokens::default(),
+                    duration_ms: Durations::default(),
+                });
+                of_task.counts.add(entry, is_repeated);
+                of_task.is_done |= entry.closed.contains(task);
+                of_task.tokens = of_task.tokens.plus(&entry.tokens);
+                of_task.duration_ms = of_task.duration_ms.plus(&entry.duration_ms);
+            }
+        }
+        let mut causes: Vec<Cause> = causes.into_values().filter(|cause| cause.times > 1).collect();
+        causes.sort_by(|one, other| {
+            let by_times = other.times.cmp(&one.times).then(other.last_at.cmp(&one.last_at));
+            by_times.then_with(|| one.fingerprint.cmp(&other.fingerprint))
+        });
+        causes.truncate(CAUSES);
+        Self {
+            sessions: sessions.len(),
+            success_rate: rate(counts.success, counts.runs),
+            repeat_failure_rate: rate(counts.repeated, fingerprinted),
+            counts,
+            tokens,
+            duration_ms,
+            tasks: tasks.into_values().collect(),
+            causes,
+            over_time: steps(&runs),
+        }
+    }
+}
+
+/// The share of `part` in `all`.
+pub fn rate(part: usize, all: usize) -> Option<f64> {
+    let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+    (all > 0).then(|| number(part) / number(all))
+}
+
+fn steps(runs: &[&LogEntry]) -> Vec<Step> {
+    let size = runs.len().div_ceil(STEPS).max(1);
+    let step = |chunk: &[&LogEntry]| {
+        let (first, last) = (chunk.first()?, chunk.last()?);
+        let success = chunk.iter().filter(|entry| entry.outcome == Some(Outcome::Success)).count();
+        Some(Step { from: first.ended_at, to: last.ended_at, runs: chunk.len(), success })
+    };
+    runs.chunks(size).filter_map(step).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Exits, RecordKind, TrailerCounts};
+
+    /// `T1-a`: T1 failed with the fingerprint `a`; `T1+`: it succeeded; `T1!`: it was skipped.
+    fn entries(words: &str) -> Vec<LogEntry> {
+        let entry = |(place, word): (usize, &str)| {
+            let seconds = i64::try_from(place).unwrap();
+            let (task, rest) = word.split_at(2);
+            let (outcome, fingerprint) = match rest.split_at(1) {
+                ("+", _) => (Outcome::Success, None),
+                ("!", _) => (Outcome::Skipped, None),
+                (_, "") => (Outcome::Failure, None),
+                (_, fingerprint) => (Outcome::Failure, Some(fingerprint.to_owned())),
+            };
+            LogEntry {
+                commit: "0".repeat(40).parse().unwrap(),
+                parent: None,
+                kind: RecordKind::Iteration,
+                subject: String::new(),
+                session: "20260101-120000-00000001".parse().unwrap(),
+                feature: "specs/001-login".to_owned(),
+                iteration: Some(1),
+                task: Some(task.to_owned()),
+                phase: None,
+                outcome: Some(outcome),
+                failure_class: None,
+                started_at: Timestamp::from_seconds(seconds),
+                ended_at: Timestamp::from_seconds(seconds + 1),
+                exit: Exits::default(),
+                duration_ms: Durations { agent: Some(10), validation: None },
+                agent: None,
+                model: None,
+                tokens: Tokens { output: Some(5), ..Tokens::default() },
+                closed: if outcome == Outcome::Success { vec![task.to_owned()] } else { Vec::new() },
+                tasks: TrailerCounts::default(),
+                fingerprint,
+                head_before: None,
+                head_after: None,
+                snapshot: None,
+                status: None,
+                stop_reason: None,
+                limit: None,
+            }
+        };
+        words.split_whitespace().enumerate().map(entry).collect()
+    }
+
+    #[test]
+    fn failures_that_came_before_are_counted_as_repeated() {
+        let stats = Stats::of(&entries("T1-a T1-a T2-a T2-b T2-"));
+        assert_eq!((stats.counts.failure, stats.counts.repeated), (5, 2));
+        assert_eq!(stats.repeat_failure_rate, Some(0.5));
+        assert_eq!(stats.causes.len(), 1);
+        assert_eq!(
+            (stats.causes[0].times, &stats.causes[0].tasks[..]),
+            (3, &["T1".to_owned(), "T2".to_owned()][..])
+        );
+    }
+
+    #[test]
+    fn tasks_are_told_apart_and_a_skip_is_no_run() {
+        let stats = Stats::of(&entries("T1-a T1! T2+ T2+"));
+        let tasks: Vec<_> =
+            stats.tasks.iter().map(|task| (task.task.as_str(), task.counts.runs, task.is_done)).collect();
+        assert_eq!(tasks, [("T1", 1, false), ("T2", 2, true)]);
+        assert_eq!((stats.counts.runs, stats.success_rate), (3, Some(2.0 / 3.0)));
+        assert_eq!(stats.tokens.total(), Some(20));
+    }
+
+    #[test]
+    fn the_course_of_many_iterations_has_few_steps() {
+        let stats = Stats::of(&entries(&"T1+ T1- ".repeat(500)));
+        assert_eq!(stats.over_time.len(), 40);
+        assert_eq!(stats.over_time.iter().map(|step| step.runs).sum::<usize>(), 1000);
+        assert_eq!(Stats::of(&[]).success_rate, None);
+    }
+}

@@ -1,0 +1,277 @@
+//! What is noted down of an iteration for those that come after it.
+
+use std::collections::BTreeMap;
+
+use regex::{Regex, RegexBuilder};
+use serde::Serialize;
+
+use crate::record::{
+    CommandRun, FACTS_VERSION, Facts, Failing, Levels, Outcome, ToolCall, ToolKind, ToolUse,
+};
+
+use super::markdown::one_line;
+use super::{Choice, Examined, Fingerprint, IterationContext};
+
+/// Longest excerpt that is kept, in characters.
+const EXCERPT_CHARS: usize = 1000;
+/// Longest of all other texts.
+const TEXT_CHARS: usize = 300;
+/// Most bytes of all facts together, as JSON.
+const ROOM: usize = 16 * 1024;
+/// Most values that one rule of the user's yields.
+const MOST_OF_A_RULE: usize = 20;
+const MOST_WARNINGS: usize = 20;
+const MOST_ERRORS: usize = 20;
+const MOST_VALUES: usize = 6;
+
+/// The user's rules: what to pull out of outputs, by name.
+#[derive(Debug, Clone, Default)]
+pub struct Rules(Vec<(String, Regex)>);
+
+impl Rules {
+    /// Compiles patterns that are known to be sound; `^` and `$` are ends of lines.
+    pub fn new<'a>(rules: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, regex::Error> {
+        let compiled = rules.into_iter().map(|(name, pattern)| {
+            let regex = RegexBuilder::new(pattern).multi_line(true).build()?;
+            Ok((name.to_owned(), regex))
+        });
+        compiled.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// What each rule finds: its first group, or all that matches where it has none. Each value once.
+    fn captured(&self, texts: &[&str]) -> BTreeMap<String, Vec<String>> {
+        let mut captured = BTreeMap::new();
+        for (name, regex) in &self.0 {
+            let mut values: Vec<String> = Vec::new();
+            for found in texts.iter().flat_map(|text| regex.captures_iter(text)) {
+                let value = found.get(1).or_else(|| found.get(0)).map(|value| short(value.as_str()));
+                if let Some(value) = value.filter(|value| !value.is_empty() && !values.contains(value)) {
+                    values.push(value);
+                }
+                if values.len() == MOST_OF_A_RULE {
+                    break;
+                }
+            }
+            if !values.is_empty() {
+                captured.insert(name.clone(), values);
+            }
+        }
+        captured
+    }
+}
+
+/// What an iteration left to take facts from.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    pub outcome: Outcome,
+    pub tool_calls: &'a [ToolCall],
+    pub final_text: &'a str,
+    /// None where nothing ran to its end.
+    pub context: Option<&'a IterationContext>,
+    /// The output of a validation, read through.
+    pub examined: Option<&'a Examined>,
+}
+
+/// The facts of an iteration, within the limit; what has no room is counted.
+pub fn facts(evidence: Evidence<'_>, rules: &Rules) -> Facts {
+    let mut facts = Facts { version: FACTS_VERSION, ..Facts::default() };
+    let mut room = Room { left: ROOM, left_out: 0 };
+    let mut texts = vec![evidence.final_text];
+    if let Some(context) = evidence.context {
+        texts.extend([context.stdout.as_str(), context.stderr.as_str()]);
+        if evidence.outcome == Outcome::Failure {
+            facts.excerpt = context.told_of(evidence.examined, Choice::Excerpt, EXCERPT_CHARS).excerpt;
+            room.take(&facts.excerpt);
+            if let Some(examined) = evidence.examined.filter(|_| context.exit_code != 0) {
+                facts.levels = examined.fingerprint().map(levels);
+                facts.errors = room.keep(errors(examined));
+            }
+        }
+    }
+    for (name, values) in rules.captured(&texts) {
+        let values = room.keep(values);
+        if !values.is_empty() {
+            facts.captured.insert(name, values);
+        }
+    }
+    facts.commands = room.keep(commands(evidence.tool_calls));
+    facts.tools = room.keep(tools(evidence.tool_calls));
+    if let Some(context) = evidence.context.filter(|context| context.validation_command.is_some()) {
+        facts.warnings = room.keep(warnings(context));
+    }
+    facts.files_read = room.keep(files_read(evidence.tool_calls));
+    facts.left_out = room.left_out;
+    facts
+}
+
+/// Space that is used up by what is worth most first.
+struct Room {
+    left: usize,
+    left_out: usize,
+}
+
+impl Room {
+    fn take(&mut self, item: &impl Serialize) -> bool {
+        let size = serde_json::to_string(item).map_or(usize::MAX, |json| json.len() + 1);
+        let fits = size <= self.left;
+        self.left -= if fits { size } else { 0 };
+        fits
+    }
+
+    fn keep<T: Serialize>(&mut self, items: Vec<T>) -> Vec<T> {
+        let all = items.len();
+        let kept: Vec<T> = items.into_iter().filter(|item| self.take(item)).collect();
+        self.left_out += all - kept.len();
+        kept
+    }
+}
+
+fn levels(fingerprint: Fingerprint) -> Levels {
+    let Fingerprint { strict, loose, tool } = fingerprint;
+    Levels { strict, loose, tool }
+}
+
+/// The causes that a tool names, but for what only follows from others.
+fn errors(examined: &Examined) -> Vec<Failing> {
+    let troubles = examined.summaries().into_iter().filter(|trouble| trouble.stage != "echo");
+    troubles
+        .take(MOST_ERRORS)
+        .map(|trouble| Failing {
+            tool: trouble.tool.to_owned(),
+            id: short(trouble.id),
+            code: short(trouble.code),
+            message: short(trouble.message),
+            values: trouble.values.iter().take(MOST_VALUES).map(|value| short(value)).collect(),
+            file: short(trouble.file),
+        })
+        .collect()
+}
+
+fn commands(calls: &[ToolCall]) -> Vec<CommandRun> {
+    let mut runs: Vec<CommandRun> = Vec::new();
+    // The last run of a command tells whether it works.
+    for call in calls.iter().rev().filter(|call| call.kind == ToolKind::Shell) {
+        let command = short(&call.arguments_summary);
+        if !command.is_empty() && runs.iter().all(|run| run.command != command) {
+            runs.push(CommandRun { command, is_error: call.is_error });
+        }
+    }
+    runs.reverse();
+    runs
+}
+
+fn tools(calls: &[ToolCall]) -> Vec<ToolUse> {
+    let mut uses: Vec<ToolUse> = Vec::new();
+    for call in calls {
+        let place = uses.iter().position(|known| known.tool_name == call.tool_name).unwrap_or_else(|| {
+            uses.push(ToolUse { tool_name: call.tool_name.clone(), calls: 0, errors: 0 });
+            uses.len() - 1
+        });
+        uses[place].calls += 1;
+        uses[place].errors += usize::from(call.is_error);
+    }
+    uses
+}
+
+fn files_read(calls: &[ToolCall]) -> Vec<String> {
+    let mut files: Vec<String> = Vec::new();
+    for call in calls.iter().filter(|call| call.kind == ToolKind::Read && !call.is_error) {
+        let file = short(&call.arguments_summary);
+        if !file.is_empty() && !files.contains(&file) {
+            files.push(file);
+        }
+    }
+    files
+}
+
+/// Lines of an output that call themselves a warning, each once.
+fn warnings(context: &IterationContext) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for text in [&context.stdout, &context.stderr] {
+        for line in text.lines() {
+            let bare = line.trim_start();
+            let is_warning =
+                ["warning", "Warning", "WARNING", "WARN ", "warn: "].iter().any(|w| bare.starts_with(w));
+            if is_warning && found.len() < MOST_WARNINGS {
+                let line = short(bare);
+                if !found.contains(&line) {
+                    found.push(line);
+                }
+            }
+        }
+    }
+    found
+}
+
+fn short(text: &str) -> String {
+    one_line(text).chars().take(TEXT_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(kind: ToolKind, arguments: &str, is_error: bool) -> ToolCall {
+        ToolCall {
+            tool_name: format!("{kind:?}"),
+            kind,
+            arguments_summary: arguments.to_owned(),
+            result_summary: String::new(),
+            is_error,
+        }
+    }
+
+    fn of(calls: &[ToolCall]) -> Facts {
+        let evidence = Evidence {
+            outcome: Outcome::Success,
+            tool_calls: calls,
+            final_text: "",
+            context: None,
+            examined: None,
+        };
+        facts(evidence, &Rules::default())
+    }
+
+    #[test]
+    fn tool_calls_become_tools_files_and_commands_by_how_they_ended() {
+        let facts = of(&[
+            call(ToolKind::Read, "src/a.rs", false),
+            call(ToolKind::Read, "src/a.rs", false),
+            call(ToolKind::Read, "gone.rs", true),
+            call(ToolKind::Shell, "cargo test", true),
+            call(ToolKind::Shell, "ls", false),
+            call(ToolKind::Shell, "cargo test", false),
+        ]);
+        assert_eq!(facts.version, FACTS_VERSION);
+        assert_eq!(facts.files_read, ["src/a.rs"]);
+        let commands: Vec<_> =
+            facts.commands.iter().map(|run| (run.command.as_str(), run.is_error)).collect();
+        assert_eq!(commands, [("ls", false), ("cargo test", false)]);
+        let tools: Vec<_> =
+            facts.tools.iter().map(|tool| (tool.tool_name.as_str(), tool.calls, tool.errors)).collect();
+        assert_eq!(tools, [("Read", 3, 1), ("Shell", 3, 1)]);
+    }
+
+    #[test]
+    fn a_rule_yields_its_first_group_or_all_that_matches_and_each_value_once() {
+        let rules =
+            Rules::new([("port", r"port (\d+)"), ("version", r"^v\d+\.\d+$"), ("never", "zzz")]).unwrap();
+        let text = "port 80\nport 81, port 80\nv1.2\nnot v1.3\n";
+        let captured = rules.captured(&[text]);
+        let expected = BTreeMap::from([
+            ("port".to_owned(), vec!["80".to_owned(), "81".to_owned()]),
+            ("version".to_owned(), vec!["v1.2".to_owned()]),
+        ]);
+        assert_eq!(captured, expected);
+    }
+
+    #[test]
+    fn the_facts_of_the_longest_run_stay_within_their_limit_and_say_what_is_missing() {
+        let calls: Vec<_> =
+            (0..3000).map(|n| call(ToolKind::Shell, &format!("{n} {}", "x".repeat(400)), false)).collect();
+        let facts = of(&calls);
+        let size = serde_json::to_string(&facts).unwrap().len();
+        assert!((ROOM / 2..ROOM + 512).contains(&size), "{size}");
+        assert_eq!(facts.left_out + facts.commands.len(), 3000);
+    }
+}

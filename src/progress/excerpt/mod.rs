@@ -1,0 +1,170 @@
+//! The part of an output that goes into prompts and journals: what a developer would need of it.
+//!
+//! An output becomes a page of clean lines, the page a list of troubles by machines that know tools, the troubles an
+//! excerpt within a budget, and a fingerprint that is the same for the same cause. Nothing here panics or grows without bound,
+//! whatever the output holds.
+
+mod clean;
+mod fingerprint;
+mod glance;
+mod hang;
+mod mask;
+mod page;
+mod place;
+mod role;
+mod scan;
+mod score;
+mod similar;
+mod spend;
+mod tail;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod trouble;
+
+use serde::Serialize;
+
+use page::Page;
+use trouble::{Stage, Trouble};
+
+pub use clean::clean;
+pub use fingerprint::Fingerprint;
+pub use similar::{Features, Neighbours};
+pub use tail::{Cut, TRUNCATED, blind_tail};
+
+/// What a command left behind.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Output<'a> {
+    pub stdout: &'a str,
+    pub stderr: &'a str,
+    /// Which of the two lost its front before it came here.
+    pub cut: Cut,
+    pub exit_code: Option<i32>,
+    /// Paths below this folder are shown as seen from it.
+    pub cwd: Option<&'a str>,
+}
+
+/// An output that was read through: ready for excerpts of any length, and for comparison.
+#[derive(Debug)]
+pub struct Examined {
+    page: Page,
+    /// Worth most first.
+    troubles: Vec<Trouble>,
+}
+
+/// One trouble that a tool complains of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Summary<'a> {
+    /// `build`, `test`, `crash`, `hang`, `other`, or `echo` for what only follows from something else.
+    pub stage: &'static str,
+    pub tool: &'static str,
+    pub id: &'a str,
+    pub code: &'a str,
+    pub message: &'a str,
+    pub values: &'a [String],
+    pub file: &'a str,
+}
+
+impl<'a> Summary<'a> {
+    fn of(trouble: &'a Trouble) -> Self {
+        Self {
+            stage: trouble.stage.as_str(),
+            tool: trouble.tool,
+            id: &trouble.id,
+            code: &trouble.code,
+            message: &trouble.message,
+            values: &trouble.values,
+            file: &trouble.file,
+        }
+    }
+}
+
+/// Reads an output through.
+pub fn examine(output: &Output<'_>) -> Examined {
+    let page = Page::new(output.stdout, output.stderr, output.cwd);
+    let mut troubles = scan::scan(&page);
+    if let Some(started) = hang::unfinished(&page) {
+        add_started(&mut troubles, started, output.exit_code);
+    }
+    troubles.sort_by_key(|trouble| (rank(trouble), trouble.run));
+    Examined { page, troubles }
+}
+
+/// What comes first in a chain of checks is told first; a crash tells more than the tests that it took along.
+fn rank(trouble: &Trouble) -> (bool, u8) {
+    let stage = match trouble.stage {
+        Stage::Build => 0,
+        Stage::Test => 1,
+        Stage::Crash => 2,
+        Stage::Hang => 3,
+        Stage::Other => 4,
+        Stage::Echo => 5,
+    };
+    (!trouble.is_told() && trouble.id.is_empty(), stage)
+}
+
+/// A test that did not end is what a crash without a name crashed, or what hangs.
+fn add_started(troubles: &mut Vec<Trouble>, started: Trouble, exit_code: Option<i32>) {
+    if troubles.iter().any(|trouble| trouble.id == started.id) {
+        return;
+    }
+    let is_nameless = |trouble: &&mut Trouble| {
+        trouble.stage == Stage::Crash && trouble.id.is_empty() && trouble.file.is_empty()
+    };
+    if let Some(crash) = troubles.iter_mut().find(is_nameless) {
+        crash.id = started.id;
+        crash.parts.extend(started.parts);
+        return;
+    }
+    let is_cut_short = matches!(exit_code, Some(-1 | 124 | 137 | 143));
+    let has_cause = troubles.iter().any(|trouble| trouble.stage != Stage::Echo);
+    if is_cut_short || !has_cause {
+        troubles.push(started);
+    }
+}
+
+impl Examined {
+    /// What a developer would need of it, in at most `max_chars` characters.
+    pub fn excerpt(&self, max_chars: usize) -> String {
+        spend::spend(&self.page, &self.troubles, max_chars)
+    }
+
+    /// What went wrong, as far as tools are known, worth most first.
+    pub fn summaries(&self) -> Vec<Summary<'_>> {
+        self.troubles.iter().map(Summary::of).collect()
+    }
+
+    /// The fingerprint of its first cause; none of an output that says nothing.
+    pub fn fingerprint(&self) -> Option<Fingerprint> {
+        // Not the first of the page: tests run in any order, and compilers side by side.
+        let first = self.troubles.iter().min_by_key(|trouble| {
+            (
+                rank(trouble),
+                trouble.run,
+                !trouble.is_exception(),
+                scan::id_key(&trouble.id),
+                trouble.file.as_str(),
+            )
+        });
+        if let Some(trouble) =
+            first.filter(|trouble| trouble.stage != Stage::Echo || self.troubles.len() == 1)
+        {
+            Some(Fingerprint::of(trouble))
+        } else {
+            let lines = self.telling_lines();
+            (!lines.is_empty()).then(|| Fingerprint::of_text(&lines))
+        }
+    }
+
+    /// The lines that say most where no tool is known.
+    fn telling_lines(&self) -> Vec<&str> {
+        let scored = (0..self.page.len()).map(|index| (score::score(self.page.line(index)), index));
+        let mut best: Vec<(i32, usize)> = scored.filter(|(score, _)| *score >= 5).collect();
+        best.sort_by_key(|&(score, index)| (-score, index));
+        best.truncate(5);
+        if best.is_empty() {
+            best.extend(self.page.last_lines().into_iter().flatten().map(|index| (0, index)));
+        }
+        best.into_iter().map(|(_, index)| self.page.line(index)).collect()
+    }
+}

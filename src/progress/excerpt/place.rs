@@ -1,0 +1,208 @@
+//! Where a line points to: a file and a line in it, in the many ways in which tools write that.
+
+/// A place in a source file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place<'a> {
+    pub(super) file: &'a str,
+    /// The byte of the line at which the file begins.
+    pub(super) start: usize,
+    /// The byte behind the last number.
+    pub(super) end: usize,
+}
+
+/// File names that need no extension.
+const BARE: [&str; 8] = [
+    "Makefile",
+    "makefile",
+    "GNUmakefile",
+    "Dockerfile",
+    "Rakefile",
+    "Gemfile",
+    "Jenkinsfile",
+    "Containerfile",
+];
+
+/// What ends a host name rather than a file name.
+const DOMAINS: [&str; 8] = ["com", "org", "net", "io", "dev", "local", "internal", "localhost"];
+
+/// The first place in `line`: `f.c:3`, `f.ts(3,5)`, `f.py", line 3`, `F.java:[3,5]`, `f.t line 3`.
+pub(super) fn place(line: &str) -> Option<Place<'_>> {
+    let bytes = line.as_bytes();
+    let mut at = 0;
+    while let Some(found) = bytes[at..].iter().position(u8::is_ascii_digit) {
+        let digits = at + found;
+        let end = digits + bytes[digits..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        at = end;
+        if let Some(start_and_stop) = before(line, digits) {
+            let (start, stop) = start_and_stop;
+            let end = end + column(&line[end..]);
+            return Some(Place { file: &line[start..stop], start, end });
+        }
+    }
+    None
+}
+
+/// The file that ends in front of a line number at `digits`.
+fn before(line: &str, digits: usize) -> Option<(usize, usize)> {
+    let front = &line[..digits];
+    let stop = if let Some(front) = front.strip_suffix(':').or_else(|| front.strip_suffix(":[")) {
+        front.len()
+    } else if let Some(front) = front.strip_suffix('(') {
+        front.len()
+    } else {
+        if let Some(front) = front.strip_suffix(' ').filter(|front| extension(front) == "dart") {
+            return behind_blank(line, front.len());
+        }
+        let front = front.strip_suffix("line ").or_else(|| front.strip_suffix("lines "))?;
+        let front = front.strip_suffix(':').unwrap_or(front);
+        let front = front.trim_end_matches([' ', ',', ':']);
+        front
+            .strip_suffix(" on")
+            .or_else(|| front.strip_suffix(" at"))
+            .unwrap_or(front)
+            .trim_end_matches(['"', '\''])
+            .len()
+    };
+    let start = line[..stop]
+        .rfind(|c: char| {
+            c.is_whitespace()
+                || matches!(
+                    c,
+                    '"' | '\''
+                        | '`'
+                        | '('
+                        | ')'
+                        | '['
+                        | ']'
+                        | '<'
+                        | '>'
+                        | ','
+                        | ';'
+                        | '|'
+                        | '='
+                        | '{'
+                        | '}'
+                        | '│'
+                        | '─'
+                        | '@'
+                )
+        })
+        .map_or(0, |at| at + line[at..].chars().next().map_or(1, char::len_utf8));
+    let start = start + if line[start..stop].starts_with("file://") { 7 } else { 0 };
+    is_file(&line[start..stop]).then_some((start, stop))
+}
+
+/// Dart's `test/a_test.dart 12:5`.
+fn behind_blank(line: &str, stop: usize) -> Option<(usize, usize)> {
+    let start = line[..stop].rfind(char::is_whitespace).map_or(0, |at| at + 1);
+    is_file(&line[start..stop]).then_some((start, stop))
+}
+
+/// Whether `path` looks like the name of a source file.
+pub(super) fn is_file(path: &str) -> bool {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+    if BARE.contains(&name) {
+        return true;
+    }
+    if path.contains("://") || path.ends_with('.') || path.contains("...") {
+        return false;
+    }
+    let Some((stem, extension)) = name.rsplit_once('.') else { return false };
+    let is_extension = (1..=10).contains(&extension.len())
+        && extension.starts_with(|c: char| c.is_ascii_alphabetic())
+        && extension.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let has_name = !stem.is_empty() || path.contains('/');
+    let is_host = DOMAINS.contains(&extension) && !path.contains('/');
+    is_extension && has_name && !is_host
+}
+
+/// What stands behind the last dot of a name.
+pub(super) fn extension(file: &str) -> &str {
+    file.rsplit_once('.').map_or("", |(_, extension)| extension)
+}
+
+/// The length of a column, or of the end of a span, behind a line number.
+fn column(rest: &str) -> usize {
+    let bytes = rest.as_bytes();
+    let mut length = 0;
+    for _ in 0..3 {
+        let Some(b':' | b',' | b'-' | b'.') = bytes.get(length) else { break };
+        let digits = bytes[length + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if digits == 0 {
+            break;
+        }
+        length += 1 + digits;
+    }
+    length
+}
+
+/// Whether a file belongs to a library, a runtime or a tool rather than to the project.
+pub(super) fn is_foreign(file: &str) -> bool {
+    const PARTS: [&str; 24] = [
+        "node_modules/",
+        "site-packages/",
+        "dist-packages/",
+        "/lib/python",
+        ".cargo/registry",
+        "/rustc/",
+        "/rustlib/",
+        "/go/pkg/mod/",
+        "/usr/lib",
+        "/usr/local/lib",
+        "/usr/include",
+        "/usr/share",
+        "/gems/",
+        "/vendor/",
+        "/.m2/",
+        "/.gradle/",
+        "sysdeps/",
+        "libsanitizer/",
+        "csu/libc",
+        "/_pytest/",
+        "deps/phoenix",
+        ".pub-cache/",
+        "/dotnet/",
+        "/.deno/",
+    ];
+    file.starts_with("node:")
+        || file.starts_with("internal/")
+        || file.starts_with('<')
+        || file.starts_with("../../")
+        || file.starts_with("vendor/")
+        || file.starts_with("ext:")
+        || file.starts_with("/_/")
+        || file.starts_with("/checkout/")
+        || file.starts_with("_testmain")
+        || PARTS.iter().any(|part| file.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_found_as_tools_write_them() {
+        for (line, expected) in [
+            ("src/a.rs:12:5", Some(("src/a.rs", "src/a.rs:12:5"))),
+            ("  --> src/a.rs:12:5", Some(("src/a.rs", "src/a.rs:12:5"))),
+            ("src/a.ts(8,9): error TS1: x", Some(("src/a.ts", "src/a.ts(8,9"))),
+            ("  File \"b/c.py\", line 3, in f", Some(("b/c.py", "b/c.py\", line 3"))),
+            ("[ERROR] /w/A.java:[3,5] x", Some(("/w/A.java", "/w/A.java:[3,5"))),
+            ("#   at t/a.t line 12.", Some(("t/a.t", "t/a.t line 12"))),
+            ("# (in test file t/a.bats, line 18)", Some(("t/a.bats", "t/a.bats, line 18"))),
+            ("./run.sh: line 3: x: not found", Some(("./run.sh", "./run.sh: line 3"))),
+            ("at f (file:///p/a.js:3:4)", Some(("/p/a.js", "/p/a.js:3:4"))),
+            ("at X.f() in /p/A.cs:line 7", Some(("/p/A.cs", "/p/A.cs:line 7"))),
+            ("x in /p/a.php on line 7", Some(("/p/a.php", "/p/a.php on line 7"))),
+            ("make: *** [Makefile:6: test] Error 1", Some(("Makefile", "Makefile:6"))),
+            ("at http://127.0.0.1:80/x", None),
+            ("listening on example.com:443", None),
+            ("12:30:01 done in 3.5s", None),
+            ("version 1.2:3", None),
+            ("    at node:internal/x:12", None),
+        ] {
+            let found = place(line);
+            assert_eq!(found.map(|place| (place.file, &line[place.start..place.end])), expected, "{line}");
+        }
+    }
+}

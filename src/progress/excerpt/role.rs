@@ -1,0 +1,266 @@
+//! What a line is good for, told by its own shape.
+
+use super::place::{is_foreign, place};
+
+/// The part that a line has in telling of a trouble, most worth first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Role {
+    /// Names what failed.
+    Head,
+    /// Says why.
+    Message,
+    /// The first place in the project.
+    Place,
+    /// What was expected, and what came.
+    Value,
+    /// A further place in the project.
+    Frame,
+    /// A line of source, or what points into one.
+    Code,
+    /// Whatever else was said.
+    Note,
+    /// A place outside the project, or something said before.
+    Foreign,
+}
+
+/// The role of a line by its shape alone; none where it is empty. Text is a [`Role::Note`], a place in the project
+/// a [`Role::Frame`].
+pub(super) fn role(line: &str) -> Option<Role> {
+    let text = line.trim();
+    if text.is_empty()
+        || text
+            .bytes()
+            .all(|byte| matches!(byte, b'-' | b'=' | b'_' | b' ' | b'|' | b'~' | b'^' | b'*' | b'.'))
+    {
+        return (!text.is_empty() && text.contains('^')).then_some(Role::Code);
+    }
+    if is_value(text) {
+        return Some(Role::Value);
+    }
+    if is_code(text) {
+        return Some(Role::Code);
+    }
+    if is_frame(text) {
+        return Some(if is_foreign_frame(text) { Role::Foreign } else { Role::Frame });
+    }
+    Some(Role::Note)
+}
+
+/// Words that introduce what was expected and what came.
+const VALUE_WORDS: [&str; 47] = [
+    "expected",
+    "actual",
+    "received",
+    "got",
+    "left",
+    "right",
+    "want",
+    "wanted",
+    "have",
+    "but got",
+    "but was",
+    "but found",
+    "found",
+    "to equal",
+    "to be",
+    "to have",
+    "to match",
+    "to include",
+    "to contain",
+    "which is",
+    "with expansion",
+    "evaluated",
+    "value of",
+    "returned",
+    "diff",
+    "lhs",
+    "rhs",
+    "was",
+    "is",
+    "comparing",
+    "difference",
+    "should be",
+    "should",
+    "not to",
+    "expect",
+    "exp",
+    "act",
+    "required",
+    "given",
+    "passed in",
+    "reason",
+    "operator",
+    "first differing element",
+    "first has",
+    "second has",
+    "symbol",
+    "location",
+];
+
+/// Whether `text` gives an expected or an actual value.
+pub(super) fn is_value(text: &str) -> bool {
+    if let Some(rest) = text.strip_prefix(['+', '-']) {
+        // A line of a diff; but no list of options, and no rule across the page.
+        return !rest.is_empty() && !rest.starts_with(['-', '+', '>']) && text.len() < 300;
+    }
+    let text = text
+        .strip_prefix("E ")
+        .map_or(text, str::trim_start)
+        .trim_start_matches(['#', '>', '│', '|'])
+        .trim_start();
+    let head = text.find([':', '=', '<', '(']).map_or("", |at| text[..at].trim_end());
+    if !head.is_empty() && head.len() <= 24 && text.len() > head.len() + 1 {
+        let head = head.to_ascii_lowercase();
+        let head = head.trim_start_matches(['`', '\'', '"']).trim_end_matches(['`', '\'', '"']);
+        if VALUE_WORDS.contains(&head)
+            || head.ends_with(" expected")
+            || head.ends_with(" actual")
+            || (head.starts_with("expected") || head.starts_with("actual") || head.starts_with("received"))
+        {
+            return true;
+        }
+    }
+    if text.len() < 160 {
+        if [" !== ", " != ", " === ", " == ", " is not ", " but was", " but got", "> but ", " not equal to "]
+            .iter()
+            .any(|sign| text.contains(sign))
+        {
+            return true;
+        }
+        if text.starts_with("(number)")
+            || text.starts_with("(string)")
+            || text.starts_with("(table")
+            || text.starts_with("(boolean)")
+        {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether `text` shows source: `12 | x`, `> 14 | x`, `|   ^^^`, `^~~~`.
+pub(super) fn is_code(text: &str) -> bool {
+    let bare = text.trim_start_matches(['>', '→', ' ', '✖', '×', '*']);
+    let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = bare[digits..].trim_start();
+    if rest.starts_with(['|', '│', '┃']) {
+        return digits > 0
+            || rest.contains(['^', '~', '·', '─', '╰', '╵', '┬', '-', '+'])
+            || rest.chars().count() <= 2;
+    }
+    text.chars().all(|c| matches!(c, '^' | '~' | ' ' | '-' | '.' | '·' | '╷' | '╵' | '╭' | '╰' | '─' | '│'))
+        && !text.is_empty()
+}
+
+/// Whether `text` is a step of a stack trace.
+pub(super) fn is_frame(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    if text.starts_with("at ") || text.starts_with("File \"") || text.starts_with("in ") && text.contains(':')
+    {
+        return true;
+    }
+    if let Some(rest) = text.strip_prefix('#') {
+        let rest = rest.trim_start();
+        return rest.starts_with(|c: char| c.is_ascii_digit())
+            || place(rest).is_some_and(|place| place.start <= 6);
+    }
+    if bytes.first().is_some_and(u8::is_ascii_digit) {
+        let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if digits <= 3 && text[digits..].starts_with(": ") {
+            return true;
+        }
+    }
+    if text.starts_with("from ") || text.starts_with("created by ") || text.starts_with("stacktrace") {
+        return true;
+    }
+    // A place with nothing in front of it.
+    place(text).is_some_and(|place| place.start <= 2)
+}
+
+/// Whether a step of a stack trace is in a library or in the runtime.
+pub(super) fn is_foreign_frame(text: &str) -> bool {
+    const PACKAGES: [&str; 29] = [
+        "java.",
+        "javax.",
+        "jdk.",
+        "sun.",
+        "com.sun.",
+        "org.junit",
+        "junit.",
+        "org.apache.maven",
+        "org.gradle",
+        "kotlin.",
+        "kotlinx.",
+        "scala.",
+        "org.scalatest",
+        "sbt.",
+        "org.testng",
+        "org.hamcrest",
+        "org.assertj",
+        "org.mockito",
+        "groovy.",
+        "org.codehaus",
+        "org.spockframework",
+        "worker.org.gradle",
+        "System.",
+        "Xunit.",
+        "NUnit.",
+        "Microsoft.",
+        "async node:",
+        "org.opentest4j",
+        "java.base/",
+    ];
+    if let Some(rest) = text.strip_prefix("at ")
+        && PACKAGES.iter().any(|package| rest.starts_with(package))
+    {
+        return true;
+    }
+    if text.contains("node:internal")
+        || text.contains("(<anonymous>)")
+        || text.contains("(native)")
+        || text.contains("Native Method")
+    {
+        return true;
+    }
+    match place(text) {
+        Some(place) => is_foreign(place.file) || place.file.starts_with('/'),
+        None => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_tells_its_role_by_its_shape() {
+        for (line, expected) in [
+            ("", None),
+            ("------", None),
+            ("  left: 3", Some(Role::Value)),
+            ("       expected: 2", Some(Role::Value)),
+            ("            got: 1", Some(Role::Value)),
+            ("    Expected: \"a\"", Some(Role::Value)),
+            ("    + b", Some(Role::Value)),
+            ("    Which is: 3", Some(Role::Value)),
+            ("  3 !== 4", Some(Role::Value)),
+            ("   12 | let x;", Some(Role::Code)),
+            ("    > 14 | f()", Some(Role::Code)),
+            ("      |     ^^^ here", Some(Role::Code)),
+            ("     ^~~~", Some(Role::Code)),
+            ("    at f (src/a.js:1:2)", Some(Role::Frame)),
+            ("    at f (node:internal/x:1:2)", Some(Role::Foreign)),
+            ("\tat org.junit.Assert.fail(Assert.java:1)", Some(Role::Foreign)),
+            ("\tat demo.A.f(A.java:1)", Some(Role::Frame)),
+            ("  File \"a/b.py\", line 3, in f", Some(Role::Frame)),
+            ("  File \"/usr/lib/python3/b.py\", line 3, in f", Some(Role::Foreign)),
+            ("     # ./spec/a_spec.rb:5:in 'x'", Some(Role::Frame)),
+            ("    #1 0x55 in f src/a.c:3", Some(Role::Frame)),
+            ("    #0 0x55 in memcpy ../../../../src/libsanitizer/x.inc:3", Some(Role::Foreign)),
+            ("\tsrc/a.go:12 +0x1", Some(Role::Frame)),
+            ("the book must balance", Some(Role::Note)),
+        ] {
+            assert_eq!(role(line), expected, "{line}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! How much a line is worth that no tool explains.
+
+use super::glance::glance;
+use super::place::{is_foreign, place};
+use super::role::{Role, role};
+
+/// Starts of lines that say nothing of a failure.
+const NOISE: [&str; 30] = [
+    "npm warn",
+    "npm WARN",
+    "npm notice",
+    "[INFO]",
+    "INFO",
+    "DEBUG",
+    "debug:",
+    "info:",
+    "Downloading",
+    "Downloaded",
+    "Compiling",
+    "Checking",
+    "Finished",
+    "Running",
+    "Collecting",
+    "Installing",
+    "Using cached",
+    "Requirement already",
+    "ok ",
+    "PASS",
+    "✓",
+    "✔",
+    "[DEBUG]",
+    "[       OK",
+    "Fetching",
+    "Resolving",
+    "Updating",
+    "Blocking waiting",
+    "added ",
+    "remote: ",
+];
+
+/// The worth of a line by its own words; 0 and below means nothing.
+pub(super) fn score(line: &str) -> i32 {
+    let text = line.trim();
+    if text.is_empty() {
+        return -10;
+    }
+    if NOISE.iter().any(|start| text.starts_with(start)) || is_passing(text) {
+        return -6;
+    }
+    let glance = glance(line);
+    let can_hold_value =
+        text.len() < 400 && text.contains([':', '=', '<', '^', '|']) || text.starts_with(['+', '-', '(']);
+    if glance.worth == 0 && !glance.has_place && !can_hold_value {
+        return 0;
+    }
+    let text = &text[..text.char_indices().nth(400).map_or(text.len(), |(at, _)| at)];
+    let lower = text.to_ascii_lowercase();
+    let mut score = glance.worth.min(12);
+    if lower.starts_with("error")
+        || lower.starts_with("fatal")
+        || lower.starts_with("fail")
+        || text.starts_with("E ")
+    {
+        score += 4;
+    }
+    if lower.starts_with("warn") || lower.contains("warning:") || lower.contains("deprecat") {
+        score -= 6;
+    }
+    if lower.contains("0 errors")
+        || lower.contains("0 failed")
+        || lower.contains("no errors")
+        || lower.contains("0 failures")
+    {
+        score -= 6;
+    }
+    match if text.len() < 400 { role(line) } else { None } {
+        Some(Role::Value) => score += 3,
+        Some(Role::Code) => score += 1,
+        Some(Role::Foreign) => score -= 5,
+        _ => {}
+    }
+    if let Some(place) = place(text).filter(|_| glance.has_place) {
+        score += if is_foreign(place.file) || place.file.starts_with('/') { -2 } else { 4 };
+    }
+    // A table, or a bar.
+    if text.matches(" | ").count() > 2 || text.matches('%').count() > 2 {
+        score -= 6;
+    }
+    score
+}
+
+/// Lines that say that something went well.
+fn is_passing(text: &str) -> bool {
+    text.ends_with(" ok")
+        || text.ends_with(" PASSED")
+        || text.ends_with("... passed")
+        || text.contains(" PASSED  ")
+        || text.ends_with("[100%]") && !text.contains("FAIL")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_trouble_count_and_noise_does_not() {
+        let lines = [
+            "ERROR src/a.xyz:3 expected 4 but got 5",
+            "the build failed: no such widget",
+            "  3 | let x",
+            "loading widgets",
+            "[INFO] error handling is on",
+            "",
+        ];
+        let scores = lines.map(score);
+        assert!(scores.windows(2).all(|pair| pair[0] > pair[1]), "{scores:?}");
+    }
+}

@@ -1,0 +1,213 @@
+//! Spends a budget of characters on the lines that are worth most.
+
+use std::collections::{HashMap, HashSet};
+
+use super::glance::glance;
+use super::mask::mask;
+use super::page::Page;
+use super::role::Role;
+use super::score::score;
+use super::trouble::{Stage, Trouble};
+
+/// Stands for lines that were left out.
+const GAP: &str = "…";
+
+/// What a line costs in worth by its role: less is better.
+fn cost(role: Role) -> u32 {
+    match role {
+        Role::Head | Role::Message | Role::Place => 0,
+        Role::Value => 5,
+        Role::Frame => 12,
+        Role::Code => 22,
+        Role::Note => 28,
+        Role::Foreign => 60,
+    }
+}
+
+/// The excerpt of a page in `budget` characters.
+pub(super) fn spend(page: &Page, troubles: &[Trouble], budget: usize) -> String {
+    if let Some(whole) = whole(page, budget) {
+        return whole;
+    }
+    let (wanted, more) = wanted(page, troubles);
+    let mut chosen: Vec<usize> = Vec::new();
+    let mut texts: HashSet<&str> = HashSet::new();
+    let more =
+        more.map(|more| format!("\n{more}")).filter(|more| more.len() * 4 < budget).unwrap_or_default();
+    let mut room = budget.saturating_sub(more.chars().count());
+    // A single line never takes all.
+    let longest = (budget * 3 / 5).max(80);
+    let mut shortened: HashMap<usize, String> = HashMap::new();
+    for (_, index) in wanted {
+        let line = page.line(index);
+        let text = line.trim();
+        if text.is_empty() || shortened.contains_key(&index) || !texts.insert(text) {
+            continue;
+        }
+        let line = shorten(line, longest);
+        // Its line end, and the gap that it may leave in front.
+        let price = line.chars().count() + 1 + GAP.len().min(2);
+        if price > room {
+            if room < 24 {
+                break;
+            }
+            texts.remove(text);
+            continue;
+        }
+        room -= price;
+        shortened.insert(index, line);
+        chosen.push(index);
+    }
+    chosen.sort_unstable();
+    let mut out = String::new();
+    let mut last: Option<usize> = None;
+    for index in chosen {
+        if let Some(last) = last {
+            out.push('\n');
+            if (last + 1..index).any(|between| !page.line(between).is_empty()) {
+                out.push_str(GAP);
+                out.push('\n');
+            }
+        }
+        out.push_str(&shortened[&index]);
+        last = Some(index);
+    }
+    out.push_str(&more);
+    out
+}
+
+/// All of the page, where it fits.
+fn whole(page: &Page, budget: usize) -> Option<String> {
+    let mut out = String::new();
+    let mut length = 0;
+    let mut is_gap = false;
+    for index in 0..page.len() {
+        let line = page.line(index);
+        if line.is_empty() && (is_gap || out.is_empty()) {
+            continue;
+        }
+        is_gap = line.is_empty();
+        length += line.chars().count() + 1;
+        if length > budget + 1 {
+            return None;
+        }
+        out.push_str(line);
+        out.push('\n');
+    }
+    out.truncate(out.trim_end().len());
+    Some(out)
+}
+
+/// A line cut to `longest` characters, with less blank in front.
+fn shorten(line: &str, longest: usize) -> String {
+    let text = line.trim_start();
+    let indent = (line.len() - text.len()).min(4);
+    let length = text.chars().count();
+    let mut out = " ".repeat(indent);
+    if indent + length <= longest {
+        out.push_str(text);
+        return out;
+    }
+    let tail = longest / 4;
+    let head = longest.saturating_sub(indent + tail + 1);
+    out.extend(text.chars().take(head));
+    out.push('…');
+    out.extend(text.chars().skip(length - tail));
+    out
+}
+
+/// Lines with what each costs, best first; and what is to be said of those troubles that are only counted.
+fn wanted(page: &Page, troubles: &[Trouble]) -> (Vec<(u32, usize)>, Option<String>) {
+    let mut wanted: Vec<(u32, usize)> = Vec::new();
+    let mut groups: HashMap<String, u32> = HashMap::new();
+    let mut members: Vec<u32> = Vec::new();
+    let mut hidden = 0_u32;
+    let is_known = troubles.iter().any(|trouble| trouble.stage != Stage::Echo && trouble.is_told());
+    for trouble in troubles {
+        let key = format!("{}\0{}", trouble.code, group_of(&trouble.message));
+        let next = u32::try_from(groups.len()).unwrap_or(u32::MAX);
+        let group = *groups.entry(key).or_insert(next);
+        if group as usize == members.len() {
+            members.push(0);
+        }
+        let member = members[group as usize];
+        members[group as usize] += 1;
+        if trouble.stage == Stage::Echo {
+            wanted.extend(trouble.parts.iter().map(|part| (34, part.0)));
+            continue;
+        }
+        if member > 40 {
+            hidden += 1;
+            continue;
+        }
+        // The first groups in full, the others by their names first.
+        let base = group.min(12) * 4
+            + match member {
+                0 => 0,
+                1 => 6,
+                member => 14 + member.min(20),
+            };
+        for &(index, role) in &trouble.parts {
+            let cost = match (member, role) {
+                // The first trouble is told with its values before any other is named.
+                (0, Role::Value) if group == 0 => 1,
+                (0, Role::Frame) if group == 0 => 8,
+                (0 | 1, role) => cost(role),
+                (_, Role::Head) => 0,
+                (_, role) => cost(role) + 12,
+            };
+            wanted.push((base + cost, index));
+        }
+    }
+    let base = unexplained(page, &mut wanted, is_known);
+    let last = page.len();
+    // Of equals, the first of the page; what has no worth, from the end.
+    wanted.sort_by_key(|&(cost, index)| (cost, if cost >= base { last - index } else { index }));
+    let more = (hidden > 0).then(|| format!("+{hidden} more of the same kind"));
+    (wanted, more)
+}
+
+/// How many lines at the start and at the end of a page are looked at where tools have explained the rest.
+const BORDER: usize = 300;
+
+/// Adds what no tool explains, and gives the cost from which on a line has no worth: such lines come first where no tool
+/// explains anything.
+fn unexplained(page: &Page, wanted: &mut Vec<(u32, usize)>, is_known: bool) -> u32 {
+    let known: HashSet<usize> = wanted.iter().map(|(_, index)| *index).collect();
+    let base = if is_known { 26 } else { 2 };
+    let last = page.len();
+    let is_near_border = |index: usize| index < BORDER || last - index <= BORDER;
+    let worth_of = |index: usize| match page.line(index) {
+        _ if known.contains(&index) => 12,
+        line if is_near_border(index) => score(line),
+        line if is_known || glance(line).worth == 0 => -10,
+        line => score(line),
+    };
+    let scores: Vec<i32> = (0..last).map(worth_of).collect();
+    for index in 0..last {
+        let is_worthless = scores[index] <= -10 && !is_near_border(index);
+        if is_worthless || known.contains(&index) || page.line(index).trim().is_empty() {
+            continue;
+        }
+        let near = |at: Option<usize>| at.and_then(|at| scores.get(at)).copied().unwrap_or(0);
+        let beside = near(index.checked_sub(1)).max(near(Some(index + 1)));
+        let worth = if scores[index] < 0 { scores[index] } else { scores[index] + beside / 3 };
+        let late = i32::from(last - index < 40);
+        let price = match worth + late {
+            15.. => 0,
+            11..=14 => 3,
+            8..=10 => 6,
+            5..=7 => 12,
+            2..=4 => 20,
+            0..=1 => 40,
+            _ => 70,
+        };
+        wanted.push((base + price, index));
+    }
+    base + 40
+}
+
+/// Messages that differ in numbers alone are of one group.
+fn group_of(message: &str) -> String {
+    mask(message).chars().filter(|c| !c.is_ascii_digit()).collect()
+}

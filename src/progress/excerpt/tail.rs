@@ -1,0 +1,78 @@
+//! The end of an output, whatever it says.
+
+use super::clean;
+
+/// Stands where something in front was left out.
+pub const TRUNCATED: &str = "...[truncated]...";
+
+/// Which of two streams lost its front before it came here.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Cut {
+    #[default]
+    Nothing,
+    Stdout,
+    Stderr,
+    Both,
+}
+
+impl Cut {
+    pub fn of(is_stdout_cut: bool, is_stderr_cut: bool) -> Self {
+        match (is_stdout_cut, is_stderr_cut) {
+            (false, false) => Self::Nothing,
+            (true, false) => Self::Stdout,
+            (false, true) => Self::Stderr,
+            (true, true) => Self::Both,
+        }
+    }
+
+    fn stdout(self) -> Front {
+        if matches!(self, Self::Stdout | Self::Both) { Front::Lost } else { Front::Whole }
+    }
+
+    fn stderr(self) -> Front {
+        if matches!(self, Self::Stderr | Self::Both) { Front::Lost } else { Front::Whole }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Front {
+    Whole,
+    Lost,
+}
+
+/// The end of stdout, or of stderr where stdout is empty.
+pub fn blind_tail(stdout: &str, stderr: &str, cut: Cut, max_chars: usize) -> String {
+    let (text, front) = if stdout.is_empty() { (stderr, cut.stderr()) } else { (stdout, cut.stdout()) };
+    tail(clean(text).trim(), max_chars, front)
+}
+
+/// The last `max_chars` characters, marked where they are not all.
+fn tail(text: &str, max_chars: usize, front: Front) -> String {
+    if text.is_empty() || max_chars == 0 {
+        return String::new();
+    }
+    let start = text.char_indices().rev().nth(max_chars - 1).map_or(0, |(at, _)| at);
+    if start == 0 && front == Front::Whole {
+        return text.to_owned();
+    }
+    format!("{TRUNCATED}\n{}", text[start..].trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_blind_tail_looks_at_stderr_only_where_stdout_is_empty() {
+        assert_eq!(blind_tail("0123", "err", Cut::Nothing, 2), "...[truncated]...\n23");
+        assert_eq!(blind_tail("", "err", Cut::Nothing, 2), "...[truncated]...\nrr");
+        assert_eq!(blind_tail("äöü", "", Cut::Nothing, 2), "...[truncated]...\nöü");
+    }
+
+    #[test]
+    fn a_front_that_was_lost_earlier_is_marked_too() {
+        assert_eq!(blind_tail("end", "all", Cut::Stdout, 100), "...[truncated]...\nend");
+        assert_eq!(blind_tail("", "end", Cut::Both, 100), "...[truncated]...\nend");
+        assert_eq!(blind_tail("all", "end", Cut::Stderr, 100), "all");
+    }
+}

@@ -1,0 +1,203 @@
+//! Outputs of many tools, from `fixtures/outputs/`, and what holds for any output.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Lines of no interest, so that no excerpt can hold everything.
+fn padding() -> String {
+    (0..40).fold(String::new(), |mut text, number| {
+        writeln!(text, "loading part {number} of the long list of parts that nobody reads").unwrap();
+        text
+    })
+}
+
+fn examined(stdout: &str, stderr: &str) -> Examined {
+    examine(&Output { stdout, stderr, exit_code: Some(1), cwd: Some("/w/p"), ..Output::default() })
+}
+
+/// Name, expectations and output of each fixture.
+fn fixtures() -> Vec<(String, Vec<String>, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/outputs");
+    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let read = |path: &std::path::PathBuf| {
+        let text = fs::read_to_string(path).unwrap();
+        let (expected, output) = text.split_once("\n----\n").unwrap();
+        let expected = expected.lines().map(str::to_owned).collect();
+        (path.file_stem().unwrap().to_string_lossy().into_owned(), expected, output.to_owned())
+    };
+    paths.iter().map(read).collect()
+}
+
+#[test]
+fn what_matters_of_each_tool_is_in_a_small_excerpt() {
+    let mut lost = Vec::new();
+    for (name, expected, output) in fixtures() {
+        let examined = examined(&format!("{0}{output}{0}", padding()), "");
+        let excerpt = examined.excerpt(output.chars().count().clamp(250, 500));
+        let first = examined.summaries().into_iter().next();
+        for line in expected {
+            let (what, text) = line.split_once(' ').unwrap();
+            let is_there = match (what, &first) {
+                ("has", _) => excerpt.contains(text),
+                ("id", Some(first)) => first.id.contains(text),
+                ("file", Some(first)) => first.file == text,
+                ("stage", Some(first)) => first.stage == text,
+                _ => false,
+            };
+            if !is_there {
+                lost.push(format!("{name}: {line}"));
+            }
+        }
+    }
+    assert!(lost.is_empty(), "lost:\n{}", lost.join("\n"));
+}
+
+#[test]
+fn colours_folders_and_neighbours_change_no_fingerprint() {
+    for (name, _, output) in fixtures() {
+        let plain = examined(&output, "").fingerprint();
+        let coloured: String = output.lines().map(|line| format!("\u{1b}[31m{line}\u{1b}[0m\r\n")).collect();
+        assert_eq!(examined(&coloured, "").fingerprint(), plain, "{name}, coloured");
+        let moved = output.replace("/w/p", "/tmp/x-77/repo");
+        let moved = examine(&Output {
+            stdout: &moved,
+            exit_code: Some(1),
+            cwd: Some("/tmp/x-77/repo"),
+            ..Output::default()
+        });
+        assert_eq!(moved.fingerprint(), plain, "{name}, in another folder");
+        let on_stderr =
+            examine(&Output { stderr: &output, exit_code: Some(1), cwd: Some("/w/p"), ..Output::default() });
+        assert_eq!(on_stderr.fingerprint(), plain, "{name}, on stderr");
+    }
+}
+
+#[test]
+fn each_fixture_has_a_fingerprint_of_its_own() {
+    let mut seen = std::collections::HashMap::new();
+    for (name, _, output) in fixtures() {
+        let print = examined(&output, "").fingerprint().unwrap();
+        assert!(print.strict.len() == 8 && print.strict.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        if let Some(other) = seen.insert(print.strict, name.clone()) {
+            panic!("{name} and {other} have one fingerprint");
+        }
+    }
+}
+
+const PANIC: &str = "running 1 test\ntest a::b ... FAILED\n\nfailures:\n\n---- a::b stdout ----\n\nthread 'a::b' (77) panicked at src/a.rs:3:5:\nassertion `left == right` failed\n  left: 1\n right: 2\n\n\nfailures:\n    a::b\n\ntest result: FAILED. 0 passed; 1 failed; 0 ignored\n";
+
+#[test]
+fn what_tells_causes_apart_changes_the_fingerprint_and_the_rest_does_not() {
+    let print = |output: &str| examined(output, "").fingerprint().unwrap();
+    let plain = print(PANIC);
+    for same in ["src/a.rs:9:1", "src/a.rs:10:12"] {
+        assert_eq!(print(&PANIC.replace("src/a.rs:3:5", same)), plain, "{same}");
+    }
+    assert_eq!(print(&PANIC.replace("(77)", "(4711)")), plain);
+    for (from, to) in [("left: 1", "left: 3"), ("a::b", "a::c"), ("left == right", "left != right")] {
+        let other = print(&PANIC.replace(from, to));
+        assert_ne!(other.strict, plain.strict, "{from} to {to}");
+    }
+    let other_value = print(&PANIC.replace("left: 1", "left: 3"));
+    assert_eq!((other_value.loose, other_value.tool), (plain.loose, plain.tool));
+}
+
+#[test]
+fn a_hang_names_the_test_that_did_not_end() {
+    let output = "running 2 tests\ntest a::b ... ok\ntest a::c ... ";
+    let examined = examine(&Output { stdout: output, exit_code: Some(-1), ..Output::default() });
+    let first = &examined.summaries()[0];
+    assert_eq!((first.stage, first.id), ("hang", "a::c"));
+}
+
+#[test]
+fn a_short_output_is_kept_whole() {
+    assert_eq!(examined("one\n\n\n\ntwo\n", "three").excerpt(100), "one\n\ntwo\nthree");
+    assert_eq!(examined("", "").excerpt(100), "");
+    assert_eq!(examined("", "").fingerprint(), None);
+    assert_eq!(examined("some words", "").excerpt(0), "");
+}
+
+#[test]
+fn many_failures_of_one_kind_are_counted() {
+    let mut output = String::from("failures:\n\n");
+    for number in 0..500 {
+        writeln!(output, "---- case_{number} stdout ----\n\nthread 'case_{number}' (1) panicked at src/a.rs:3:5:\nno luck\n").unwrap();
+    }
+    let excerpt = examined(&output, "").excerpt(500);
+    assert!(
+        excerpt.contains("case_0")
+            && excerpt.contains("no luck")
+            && excerpt.contains("more of the same kind"),
+        "{excerpt}"
+    );
+}
+
+#[test]
+fn awkward_inputs_are_bounded() {
+    let mut awkward = vec![
+        "x".repeat(1 << 20),
+        "E\n".repeat(1 << 17),
+        "\r".repeat(1 << 17),
+        "\u{1b}[999A".repeat(6_000),
+        "a\n\u{1b}[1A".repeat(10_000),
+        "\u{1b}]8;;".repeat(4_000),
+        "\0".repeat(1 << 17),
+        "--- FAIL: TestX\n".repeat(6_000),
+        "  1) a\n".repeat(6_000),
+        "✖ a\n".repeat(6_000),
+        "● a\n".repeat(6_000),
+        "[  FAILED  ] a\n".repeat(6_000),
+        "a.py::b\n".repeat(6_000),
+        "Traceback (most recent call last):\n".repeat(4_000),
+        "1:1 a.c:1: error: x\n".repeat(6_000),
+        "error: x\n --> a.rs:1:1\n".repeat(4_000),
+        "   3:1  error  x  y\n".repeat(6_000),
+        "error: x\n\n".repeat(6_000),
+        "at a.b(C.java:1)\n".repeat(6_000),
+        "{'a', 'b'} ".repeat(6_000),
+    ];
+    awkward.push("🦀".repeat(1 << 16));
+    let begun = std::time::Instant::now();
+    for (number, text) in awkward.iter().enumerate() {
+        let examined = examined(text, text);
+        for budget in [0, 1, 30, 500] {
+            assert!(examined.excerpt(budget).chars().count() <= budget, "input {number}");
+        }
+        drop(examined.fingerprint());
+    }
+    // Minutes where something is not linear; a second or two otherwise, also without optimisation on a busy machine.
+    assert!(begun.elapsed().as_secs() < 90, "{:?}", begun.elapsed());
+}
+
+/// Pieces of the outputs of all tools, in any order.
+fn pieces() -> impl Strategy<Value = String> {
+    let lines: Vec<String> = fixtures()
+        .into_iter()
+        .flat_map(|(_, _, output)| output.lines().map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    let line = prop_oneof![
+        8 => proptest::sample::select(lines),
+        1 => ".{0,20}",
+        1 => "[\\[\\]:()0-9 ./#E>|^-]{0,12}",
+    ];
+    proptest::collection::vec(line, 0..40).prop_map(|lines| lines.join("\n"))
+}
+
+proptest! {
+    #[test]
+    fn no_output_breaks_an_excerpt(stdout in pieces(), stderr in pieces(), budget in 0_usize..800) {
+        let examined = examined(&stdout, &stderr);
+        let excerpt = examined.excerpt(budget);
+        prop_assert!(excerpt.chars().count() <= budget);
+        prop_assert!(!excerpt.contains(|c: char| c.is_control() && c != '\n' && c != '\t'));
+        prop_assert_eq!(examined.fingerprint().is_none(), stdout.trim().is_empty() && stderr.trim().is_empty());
+        drop(Features::of(&examined));
+    }
+}

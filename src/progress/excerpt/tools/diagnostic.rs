@@ -1,0 +1,335 @@
+//! Compilers and linters that give each problem a line: place, severity, words, rule.
+
+use super::super::page::Page;
+use super::super::place::{extension, is_foreign, place};
+use super::super::role::{Role, is_code, is_value};
+use super::super::scan::Above;
+use super::super::trouble::{Severity, Stage, Trouble};
+
+/// What may stand before the place.
+const FRONTS: [&str; 16] = [
+    "",
+    "[ERROR] ",
+    "[WARNING] ",
+    "[error] ",
+    "[warn] ",
+    "e: ",
+    "w: ",
+    "e: file://",
+    "w: file://",
+    "ERROR: ",
+    "error: ",
+    "ERROR in ",
+    "Error: ",
+    "vet: ",
+    "* ",
+    "##[error]",
+];
+
+/// `src/a.c:3:5: error: words [rule]`, in all its dialects.
+pub(super) fn line(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+    let line = page.line(at);
+    let indent = line.len() - line.trim_start().len();
+    let text = &line[indent..];
+    let found = place(text)?;
+    let front = &text[..found.start];
+    if !FRONTS.contains(&front.trim_start_matches("./")) {
+        return dashed(at, text);
+    }
+    let rest = text[found.end..].trim_start_matches([')', ']', ',']);
+    let said = rest
+        .strip_prefix(": ")
+        .or_else(|| rest.strip_prefix(" - "))
+        .or_else(|| rest.strip_prefix(" "))
+        .or_else(|| rest.strip_prefix(':'))?
+        .trim();
+    if said.is_empty() {
+        return None;
+    }
+    let (severity, code, message) = judged(said);
+    let severity = match severity {
+        Some(severity) => severity,
+        None if front.starts_with("[WARN") || front.starts_with("[warn") || front.starts_with("w:") => {
+            Severity::Warning
+        }
+        None if !front.is_empty() => Severity::Error,
+        // Without a word of blame it must look like a diagnostic: a rule, or a compiler that needs no word.
+        None if !code.is_empty() => Severity::Error,
+        None if indent == 0 && rest.starts_with(": ") && has_column(&text[found.start..found.end]) => {
+            Severity::Error
+        }
+        None => return None,
+    };
+    if message.starts_with("note:") || message.starts_with("runtime error") && indent > 0 {
+        return None;
+    }
+    let file = if is_foreign(found.file) { "" } else { found.file };
+    let mut trouble = Trouble::new(Stage::Build, "diagnostic")
+        .coded(code)
+        .saying(message)
+        .at(file.trim_start_matches("./"))
+        .with(at, Role::Head);
+    trouble.severity = severity;
+    if message.starts_with("runtime error: ") {
+        trouble.stage = Stage::Crash;
+    }
+    // Source, carets, notes and further words follow, indented or with the same place.
+    let stop = page.end_of_stream(at);
+    let mut end = at + 1;
+    while end < stop && end < at + 24 {
+        let next = page.line(end);
+        let trimmed = next.trim();
+        if trimmed.is_empty() {
+            // The pretty form of tsc has a blank line before the source.
+            if end == at + 1
+                && page.line(end + 1).trim_start().starts_with(|c: char| c.is_ascii_digit())
+                && place(page.line(end + 1)).is_none()
+            {
+                end += 1;
+                continue;
+            }
+            break;
+        }
+        if is_note(next) {
+            trouble.add(end, Role::Note);
+            end += 1;
+            continue;
+        }
+        let belongs = (next.starts_with([' ', '\t'])
+            && place(trimmed).is_none_or(|place| {
+                place.start > 0 || !next[next.len() - trimmed.len()..].contains(": error")
+            }))
+            || (is_code(trimmed) && !trimmed.is_empty());
+        let is_pointer = end <= at + 2 && trimmed.bytes().all(|byte| matches!(byte, b'^' | b'~' | b' '));
+        if !belongs && !is_pointer {
+            break;
+        }
+        let is_source = is_code(trimmed) || trimmed.starts_with(|c: char| c.is_ascii_digit());
+        if trouble.message.is_empty() {
+            trimmed.trim_start_matches("• ").clone_into(&mut trouble.message);
+            trouble.add(end, Role::Message);
+        } else if !is_source && end <= at + 8 {
+            if is_value(trimmed) && trouble.values.len() < 6 {
+                trouble.values.push(trimmed.to_owned());
+            }
+            trouble.add(end, Role::Value);
+        } else {
+            trouble.add(end, Role::Code);
+        }
+        end += 1;
+    }
+    Some((trouble, end))
+}
+
+/// `a.c:3:5: note: words`
+fn is_note(line: &str) -> bool {
+    place(line).is_some_and(|place| {
+        place.start < 2 && line[place.end..].trim_start_matches(':').trim_start().starts_with("note:")
+    }) || line.starts_with("In file included from") && line.contains(':')
+}
+
+/// A column behind the line: `a.go:3:5`, `a.ts(3,5`.
+fn has_column(text: &str) -> bool {
+    text.rsplit([':', ',', '('])
+        .take_while(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+        .count()
+        >= 2
+}
+
+/// Words that say how bad it is, in the languages that compilers speak.
+const BLAME: [(&str, Severity); 20] = [
+    ("fatal error", Severity::Error),
+    ("error", Severity::Error),
+    ("Error", Severity::Error),
+    ("ERROR", Severity::Error),
+    ("schwerwiegender Fehler", Severity::Error),
+    ("Fehler", Severity::Error),
+    ("erreur fatale", Severity::Error),
+    ("erreur", Severity::Error),
+    ("error fatal", Severity::Error),
+    ("errore", Severity::Error),
+    ("ошибка", Severity::Error),
+    ("エラー", Severity::Error),
+    ("错误", Severity::Error),
+    ("runtime error", Severity::Error),
+    ("warning", Severity::Warning),
+    ("Warning", Severity::Warning),
+    ("Warnung", Severity::Warning),
+    ("avertissement", Severity::Warning),
+    ("info", Severity::Warning),
+    ("note", Severity::Warning),
+];
+
+/// Severity where it is said, rule, and words.
+fn judged(said: &str) -> (Option<Severity>, &str, &str) {
+    let mut severity = None;
+    let mut rest = said;
+    for (word, found) in BLAME {
+        let Some(behind) = said.strip_prefix(word) else { continue };
+        if behind.starts_with([':', ' ', '[', '(']) || behind.starts_with(" :") {
+            severity = Some(found);
+            if word != "runtime error" {
+                rest = behind.trim_start();
+            }
+            break;
+        }
+    }
+    let words = rest.trim_start_matches(':').trim_start();
+    // `error TS2322: words`, `E501 words`, `C0114: words`, `error[E1]: words`, `[GHC-123]`
+    if let Some((code, behind)) = words.split_once([' ', ':']) {
+        let bare = code.trim_matches(['[', ']', ':']);
+        let has_digit = bare.bytes().any(|byte| byte.is_ascii_digit());
+        let is_code = has_digit
+            && bare.len() <= 16
+            && bare.starts_with(|c: char| c.is_ascii_uppercase())
+            && bare.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+        let is_word = bare.contains('/')
+            && bare.starts_with(|c: char| c.is_ascii_uppercase())
+            && behind.starts_with(' ');
+        if is_code || is_word || bare == "invalid-syntax" {
+            return (severity, bare, behind.trim_start_matches(':').trim_start().trim_start_matches("[*] "));
+        }
+    }
+    // `words [rule]`, `words (rule)`
+    let code = words
+        .strip_suffix(']')
+        .and_then(|words| words.rsplit_once(" ["))
+        .or_else(|| words.strip_suffix(')').and_then(|words| words.rsplit_once(" (")))
+        .map(|(_, code)| code)
+        .filter(|code| {
+            !code.is_empty()
+                && code.len() < 60
+                && !code.contains(' ')
+                && code.chars().any(|c| c.is_ascii_alphabetic())
+        })
+        .unwrap_or_default();
+    let is_rule = words.ends_with(']')
+        || code.contains('-')
+        || severity.is_some()
+        || code.chars().all(|c| c.is_ascii_lowercase());
+    if is_rule && !code.is_empty() {
+        return (severity, code, words[..words.len() - code.len() - 2].trim_end());
+    }
+    (severity, "", words)
+}
+
+/// dart's `error - lib/a.dart:3:5 - words - rule`, `words • lib/a.dart:3:5 • rule`, and `words in a.php on line 3`.
+fn dashed(at: usize, text: &str) -> Option<(Trouble, usize)> {
+    let found = place(text)?;
+    for sign in [" - ", " • "] {
+        let parts: Vec<&str> = text.split(sign).collect();
+        if parts.len() < 3 {
+            continue;
+        }
+        let severity = match parts[0].trim().to_ascii_lowercase().as_str() {
+            "error" => Severity::Error,
+            "warning" | "info" | "hint" => Severity::Warning,
+            _ => continue,
+        };
+        let message = parts[1..].iter().find(|part| place(part).is_none())?;
+        let code = if parts.len() > 3 { parts[parts.len() - 1].trim() } else { "" };
+        let mut trouble = Trouble::new(Stage::Build, "diagnostic")
+            .coded(code)
+            .saying(message)
+            .at(found.file)
+            .with(at, Role::Head);
+        trouble.severity = severity;
+        return Some((trouble, at + 1));
+    }
+    let is_php =
+        text.starts_with("PHP ") || text.starts_with("Parse error: ") || text.starts_with("Fatal error: ");
+    let is_perl = (text.contains(" at ") && matches!(extension(found.file), "pl" | "pm" | "t" | "PL"))
+        && text[..found.start].trim_end().ends_with(" at")
+        && !text.starts_with('#');
+    if is_php || is_perl {
+        let front = text[..found.start].trim_end();
+        let message = front.strip_suffix(" at").or_else(|| front.strip_suffix(" in")).unwrap_or(front);
+        let is_syntax = message.contains("syntax error")
+            || message.contains("Parse error")
+            || message.contains("Can't locate")
+            || message.contains("Global symbol");
+        let stage = if is_syntax { Stage::Build } else { Stage::Other };
+        let file = if found.file.starts_with('/') { "" } else { found.file };
+        return Some((Trouble::new(stage, "script").saying(message).at(file).with(at, Role::Head), at + 1));
+    }
+    None
+}
+
+/// eslint and its kin: the file above, then `  3:5  error  words  rule`.
+pub(super) fn stylish(page: &Page, at: usize, above: &mut Above) -> Option<(Trouble, usize)> {
+    let line = page.line(at);
+    if !line.starts_with(' ') {
+        return None;
+    }
+    let text = line.trim_start();
+    let (place, rest) = text.split_once(' ')?;
+    let is_place = place.split(':').count() <= 2
+        && !place.is_empty()
+        && place.split(':').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+    if !is_place || !line.contains("  ") {
+        return None;
+    }
+    let file = above.file?;
+    let rest = rest.trim_start();
+    let (severity, rest) = if let Some(rest) =
+        rest.strip_prefix("error ").or_else(|| rest.strip_prefix("✖ ")).or_else(|| rest.strip_prefix("× "))
+    {
+        (Severity::Error, rest)
+    } else if let Some(rest) = rest
+        .strip_prefix("warning ")
+        .or_else(|| rest.strip_prefix("⚠ "))
+        .or_else(|| rest.strip_prefix("info "))
+    {
+        (Severity::Warning, rest)
+    } else {
+        return None;
+    };
+    let rest = rest.trim();
+    let (message, code) =
+        rest.rsplit_once("  ").filter(|(_, code)| !code.contains(' ')).unwrap_or((rest, ""));
+    let message = message.trim();
+    let code = code.trim_matches(['(', ')']);
+    let name = page.line(file).trim();
+    let mut trouble =
+        Trouble::new(Stage::Build, "stylish").coded(code).saying(message).at(name).with(at, Role::Head);
+    trouble.severity = severity;
+    trouble.parts.insert(0, (file, Role::Head));
+    Some((trouble, at + 1))
+}
+
+/// `In bin/a.sh line 7:`, the source, and `^-- SC1073 (error): words`.
+pub(super) fn shellcheck(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+    let line = page.line(at);
+    let rest = line.strip_prefix("In ")?;
+    let found = place(rest)?;
+    if !rest.ends_with(':') || !line.contains(" line ") {
+        return None;
+    }
+    let mut trouble = Trouble::new(Stage::Build, "shellcheck").at(found.file).with(at, Role::Place);
+    let mut end = at + 1;
+    while end < page.end_of_stream(at) && end < at + 12 {
+        let line = page.line(end);
+        let text = line.trim();
+        if line.starts_with("In ")
+            || text.starts_with("Did you mean")
+            || text.starts_with("For more information")
+        {
+            break;
+        }
+        if let Some((_, said)) = text
+            .split_once("SC")
+            .filter(|(front, said)| front.contains('^') && said.starts_with(|c: char| c.is_ascii_digit()))
+        {
+            let (code, message) = said.split_once(' ').unwrap_or((said, ""));
+            if trouble.code.is_empty() {
+                trouble.code = format!("SC{code}");
+                message.split_once(": ").map_or(message, |(_, words)| words).clone_into(&mut trouble.message);
+            }
+            trouble.add(end, Role::Head);
+        } else if !text.is_empty() {
+            trouble.add(end, Role::Code);
+        }
+        end += 1;
+    }
+    (!trouble.code.is_empty()).then_some((trouble, end))
+}

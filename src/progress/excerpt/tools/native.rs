@@ -1,0 +1,245 @@
+//! What C and C++ programs, their test libraries and .NET print.
+
+use super::super::page::Page;
+use super::super::place::place;
+use super::super::role::{Role, is_foreign_frame, is_frame};
+use super::super::scan::Above;
+use super::super::trouble::{Stage, Trace, Trouble};
+use super::javascript::without_duration;
+use super::until;
+
+/// `AddressSanitizer` and its kin, and valgrind.
+pub(super) fn sanitizer(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+    const REPORTS: [&str; 6] = [
+        "ERROR: AddressSanitizer",
+        "ERROR: LeakSanitizer",
+        "WARNING: ThreadSanitizer",
+        "WARNING: MemorySanitizer",
+        "ERROR: ThreadSanitizer",
+        "ERROR: UndefinedBehaviorSanitizer",
+    ];
+    let line = page.line(at);
+    let is_report = line.contains("Sanitizer");
+    if let Some(start) = REPORTS.iter().filter(|_| is_report).find_map(|word| line.find(word)) {
+        let end = until(page, at + 1, |line| {
+            line.contains("ABORTING") || line.starts_with("SUMMARY: ") || line.starts_with("make")
+        });
+        // The address and the registers are others each time.
+        let message = line[start..]
+            .split(" on address ")
+            .next()
+            .unwrap_or_default()
+            .split(" on unknown address ")
+            .next()
+            .unwrap_or_default();
+        let mut trouble = Trouble::new(Stage::Crash, "sanitizer").saying(message).with(at, Role::Head);
+        let stack = (at + 1..end).find(|&at| page.line(at).trim_start().starts_with("#0")).unwrap_or(end);
+        for at in at + 1..stack {
+            trouble.add(at, Role::Message);
+        }
+        // The first stack is where it happened; those behind it are where the memory comes from.
+        let behind = until(page, stack, str::is_empty).min(end);
+        let frames: Vec<usize> = (stack..behind)
+            .filter(|&at| is_frame(page.line(at).trim()) && !is_foreign_frame(page.line(at).trim()))
+            .collect();
+        trouble.frames(page, &frames, Trace::NewestFirst);
+        for at in behind..end {
+            let text = page.line(at).trim();
+            if text.contains("is located") || (is_frame(text) && !is_foreign_frame(text)) {
+                trouble.add(at, Role::Note);
+            }
+        }
+        return Some((trouble, end));
+    }
+    let text = valgrind(line)?;
+    let is_error = [
+        "Invalid read",
+        "Invalid write",
+        "Invalid free",
+        "Conditional jump",
+        "Use of uninitialised",
+        "Process terminating",
+        "Mismatched free",
+        "Syscall param",
+    ]
+    .iter()
+    .any(|word| text.starts_with(word))
+        || text.contains("definitely lost in loss record");
+    if !is_error {
+        return None;
+    }
+    let end = until(page, at + 1, |line| valgrind(line).is_none_or(|text| text.trim().is_empty()));
+    let mut trouble = Trouble::new(Stage::Crash, "valgrind").saying(text).with(at, Role::Head);
+    let frames: Vec<usize> = (at + 1..end)
+        .filter(|&at| {
+            page.line(at).contains('(')
+                && place(page.line(at)).is_some_and(|place| {
+                    !place.file.starts_with("vg_") && !place.file.starts_with("vgpreload")
+                })
+        })
+        .collect();
+    trouble.frames(page, &frames, Trace::NewestFirst);
+    Some((trouble, end))
+}
+
+/// What valgrind says behind `==123== `.
+fn valgrind(line: &str) -> Option<&str> {
+    let (pid, text) = line.strip_prefix("==")?.split_once("==")?;
+    pid.bytes().all(|byte| byte.is_ascii_digit()).then_some(text.trim_start())
+}
+
+/// googletest: `[ RUN      ] A.B` ... `[  FAILED  ] A.B (0 ms)`. Others draw the same boxes.
+pub(super) fn gtest(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+    let line = page.line(at);
+    let (word, name) = boxed(line)?;
+    if !matches!(word, "FAILED" | "FAIL" | "TIMEOUT" | "KO")
+        || name.ends_with("listed below:")
+        || name.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
+    {
+        return None;
+    }
+    let name = without_duration(name.split(", where ").next().unwrap_or(name));
+    let mut trouble = Trouble::new(Stage::Test, "gtest").named(name).with(at, Role::Head);
+    let start = page.start_of_stream(at);
+    let run = (start..at).rev().take(400).find(|&above| {
+        boxed(page.line(above)).is_some_and(|(word, started)| word == "RUN" && started == name)
+    });
+    if let Some(run) = run {
+        trouble.body(page, run + 1, at, Trace::NewestFirst);
+    } else {
+        // The words may follow, indented.
+        let end = until(page, at + 1, |line| !line.starts_with(' '));
+        trouble.body(page, at + 1, end, Trace::NewestFirst);
+    }
+    Some((trouble, at + 1))
+}
+
+/// What a line in brackets says, and of what: `[ RUN      ] A.B`.
+pub(in super::super) fn boxed(line: &str) -> Option<(&str, &str)> {
+    let (word, name) = line.trim_start().strip_prefix('[')?.split_once(']')?;
+    let word = word.trim();
+    (word.len() <= 9
+        && !word.is_empty()
+        && word.bytes().all(|byte| byte.is_ascii_uppercase())
+        && name.starts_with(' '))
+    .then(|| (word, name.trim()))
+}
+
+/// Catch2 and doctest: `t.cpp:12: FAILED:`, `t.cpp:12: ERROR: CHECK( x ) is NOT correct!`; googletest without its boxes.
+pub(super) fn catch(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+    let line = page.line(at);
+    let found = place(line).filter(|place| place.start == 0)?;
+    let rest = line[found.end..].trim_start_matches([':', ')']).trim();
+    let is_catch = rest == "FAILED:"
+        || rest.starts_with("FAILED:")
+        || rest.starts_with("Failure")
+        || (rest.starts_with("ERROR: ") && rest.contains("CHECK") | rest.contains("REQUIRE"));
+    let is_boost = rest.starts_with("error: in \"") || rest.starts_with("fatal error: in \"");
+    let is_unity = rest.contains(":FAIL");
+    if !is_catch && !is_boost && !is_unity {
+        return None;
+    }
+    let (name, message) = if is_boost && let Some((_, quoted)) = rest.split_once('"') {
+        quoted.split_once("\": ").unwrap_or((quoted, ""))
+    } else if is_unity && let Some((test, said)) = rest.split_once(":FAIL") {
+        (test, said.trim_start_matches(':').trim())
+    } else if rest.starts_with("Failure") {
+        ("", "")
+    } else {
+        (title_above(page, at), "")
+    };
+    let end = until(page, at + 1, |line| {
+        line.is_empty() && !rest.starts_with("Failure")
+            || line.starts_with("----")
+            || line.starts_with("====")
+            || boxed(line).is_some()
+            || place(line).is_some_and(|place| place.start == 0)
+    });
+    let mut trouble =
+        Trouble::new(Stage::Test, "catch").named(name).saying(message).at(found.file).with(at, Role::Place);
+    if trouble.id.is_empty() {
+        trouble.id = running(page, at).unwrap_or_default();
+    }
+    trouble.body(page, at + 1, end.min(at + 30), Trace::NewestFirst);
+    Some((trouble, end.min(at + 30)))
+}
+
+/// The name of the test case that Catch2 puts above, between rules.
+fn title_above(page: &Page, at: usize) -> &str {
+    let start = page.start_of_stream(at);
+    let is_rule =
+        |above: &usize| page.line(*above).starts_with("---") || page.line(*above).starts_with("TEST CASE");
+    let is_title = |above: &usize| {
+        let line = page.line(*above);
+        !line.is_empty() && !line.starts_with(['-', '~', '.', '='])
+    };
+    let rule = (start..at).rev().take(12).find(is_rule);
+    let title = rule.and_then(|rule| (rule.saturating_sub(4)..rule).rev().find(is_title));
+    title.map_or("", |title| page.line(title).trim())
+}
+
+/// The test that was running at a line, where its runner draws boxes.
+fn running(page: &Page, at: usize) -> Option<String> {
+    let start = page.start_of_stream(at);
+    (start..at)
+        .rev()
+        .take(400)
+        .find_map(|above| boxed(page.line(above)))
+        .filter(|(word, _)| *word == "RUN")
+        .map(|(_, name)| name.to_owned())
+}
+
+/// `  Failed Shop.CartTests.Adds [5 ms]`
+pub(super) fn dotnet(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+    let line = page.line(at);
+    let text = line.trim_start();
+    let name = match text
+        .strip_prefix("Failed ")
+        .or_else(|| text.strip_prefix("X "))
+        .or_else(|| text.strip_prefix("failed "))
+    {
+        Some(rest) if rest.ends_with(']') || rest.ends_with(')') => without_duration(rest),
+        _ => text.strip_prefix("[xUnit.net ")?.split_once("] ")?.1.trim().strip_suffix(" [FAIL]")?,
+    };
+    if name == text || !line.starts_with([' ', '[', 'f', 'F']) || name.len() == text.len() {
+        return None;
+    }
+    let indent = line.len() - text.len();
+    let end = until(page, at + 1, |line| {
+        let text = line.trim_start();
+        text.starts_with("Failed ")
+            || text.starts_with("Passed ")
+            || text.starts_with("failed ")
+            || text.starts_with("[xUnit.net") && text.contains(" [") && indent == 0
+            || text.starts_with("Failed!")
+            || text.starts_with("Total tests")
+            || text.starts_with("Test Run Failed")
+            || text.starts_with("Standard Output")
+    });
+    let mut trouble = Trouble::new(Stage::Test, "dotnet").named(name).with(at, Role::Head);
+    trouble.body(page, at + 1, end.min(at + 60), Trace::NewestFirst);
+    Some((trouble, end))
+}
+
+/// `2/3 Test #2: wraps ....***Failed    0.01 sec`
+pub(super) fn ctest(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+    let line = page.line(at);
+    let (_, rest) = line.split_once("Test #")?;
+    let (_, rest) = rest.split_once(": ")?;
+    let (name, result) = rest.split_once("***").or_else(|| rest.split_once("   "))?;
+    let name = name.trim_end_matches(['.', ' ']);
+    if result.trim_start().starts_with("Passed") || name.is_empty() {
+        return None;
+    }
+    let word = result.trim().split("  ").next().unwrap_or_default();
+    let stage = if word.starts_with("Timeout") {
+        Stage::Hang
+    } else if word.starts_with("Exception") {
+        Stage::Crash
+    } else {
+        Stage::Test
+    };
+    let message = if stage == Stage::Test { "" } else { word };
+    let trouble = Trouble::new(stage, "ctest").named(name).saying(message).with(at, Role::Head);
+    Some((trouble, at + 1))
+}

@@ -1,0 +1,236 @@
+//! rustc, clippy, libtest, nextest, and whoever else points with an arrow: ruff, miette, Elm's kin.
+
+use super::super::page::Page;
+use super::super::place::place;
+use super::super::role::{Role, is_code};
+use super::super::scan::Above;
+use super::super::trouble::{Severity, Stage, Trace, Trouble};
+use super::until;
+
+/// `---- books::top stdout ----`, `test books::top ... FAILED`, `FAIL [ 0.01s] crate books::top`
+pub(super) fn test(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+    let line = page.line(at);
+    if let Some(rest) = line.strip_prefix("---- ") {
+        let name = rest.strip_suffix(" stdout ----").or_else(|| rest.strip_suffix(" stderr ----"))?;
+        let end = until(page, at + 1, |line| {
+            line.starts_with("---- ") || line == "failures:" || line.starts_with("test result:")
+        });
+        let mut trouble = Trouble::new(Stage::Test, "libtest").named(name).with(at, Role::Head);
+        let panic = (at + 1..end).find(|&at| panicked(page.line(at)).is_some());
+        match panic {
+            Some(panic) => said(page, &mut trouble, panic, end),
+            None => trouble.body(page, at + 1, end, Trace::NewestFirst),
+        }
+        return Some((trouble, end));
+    }
+    if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... FAILED")) {
+        return Some((Trouble::new(Stage::Test, "libtest").named(name.0).with(at, Role::Head), at + 1));
+    }
+    let text = line.trim_start();
+    let (_, rest) = ["FAIL [", "SIGSEGV [", "SIGABRT [", "TIMEOUT ["]
+        .iter()
+        .find_map(|head| text.strip_prefix(head))?
+        .split_once("] ")?;
+    let name = rest.rsplit(' ').next()?;
+    Some((Trouble::new(Stage::Test, "libtest").named(name).with(at, Role::Head), at + 1))
+}
+
+/// A panic outside the section of its test: output that is not captured, or a program.
+pub(super) fn panic(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+    let line = page.line(at);
+    if let Some(name) = overflowed(line) {
+        let mut trouble =
+            Trouble::new(Stage::Crash, "libtest").named(name).saying("stack overflow").with(at, Role::Head);
+        let end = until(page, at + 1, |line| line.is_empty() || line.starts_with("error:"));
+        for at in at + 1..end {
+            trouble.add(at, Role::Message);
+        }
+        return Some((trouble, end));
+    }
+    let name = panicked(line)?;
+    let is_test = name != "main";
+    let stage = if is_test { Stage::Test } else { Stage::Crash };
+    let mut trouble = Trouble::new(stage, "libtest").named(if is_test { name } else { "" });
+    trouble.add(at, Role::Head);
+    let end = until(page, at + 1, |line| {
+        line.is_empty()
+            || line.starts_with("test ")
+            || line.starts_with("error:")
+            || line.starts_with("thread '")
+    });
+    said(page, &mut trouble, at, end);
+    Some((trouble, end))
+}
+
+/// The thread that overflowed its stack.
+fn overflowed(line: &str) -> Option<&str> {
+    line.strip_prefix("thread '")?
+        .split_once('\'')
+        .filter(|(_, rest)| rest.contains("has overflowed its stack"))
+        .map(|(name, _)| name)
+}
+
+/// The thread that panicked.
+fn panicked(line: &str) -> Option<&str> {
+    let (name, rest) = line.trim_start().strip_prefix("thread '")?.split_once('\'')?;
+    rest.contains(" panicked at ").then_some(name)
+}
+
+/// What a panic at line `at` says.
+fn said(page: &Page, trouble: &mut Trouble, at: usize, end: usize) {
+    let line = page.line(at);
+    trouble.add(at, Role::Place);
+    if let Some(place) = place(line.split_once(" panicked at ").map_or(line, |(_, rest)| rest)) {
+        place.file.clone_into(&mut trouble.file);
+    }
+    // Older compilers put the message on the line.
+    if let Some((_, rest)) = line.split_once(" panicked at '") {
+        rest.rsplit_once("', ").map_or(rest, |(message, _)| message).clone_into(&mut trouble.message);
+    }
+    let stop = (at + 1..end).find(|&at| page.line(at).starts_with("stack backtrace:")).unwrap_or(end);
+    let mut is_first = trouble.message.is_empty();
+    for at in at + 1..stop {
+        let text = page.line(at).trim();
+        if text.is_empty() || text.starts_with("note: run with") || text.starts_with("note: Some details") {
+            continue;
+        }
+        if text.starts_with("thread '") {
+            break;
+        }
+        if is_first {
+            is_first = false;
+            text.clone_into(&mut trouble.message);
+            trouble.add(at, Role::Message);
+        } else {
+            if trouble.values.len() < 40 {
+                trouble.values.push(text.to_owned());
+            }
+            trouble.add(at, Role::Value);
+        }
+    }
+    let frames: Vec<usize> = (stop..end)
+        .filter(|&at| {
+            page.line(at).trim_start().starts_with("at ./")
+                || page.line(at).trim_start().starts_with("at src/")
+        })
+        .collect();
+    trouble.frames(page, &frames, Trace::NewestFirst);
+}
+
+/// A head line, an arrow that points to a place, and a frame of source below.
+pub(super) fn framed(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+    let head = page.line(at);
+    if head.starts_with(' ') && !head.trim_start().starts_with(['×', '⚠', '✖', 'x', '✘']) {
+        return None;
+    }
+    // The arrow follows within a few lines, all of which belong to the message.
+    let arrow = (at + 1..(at + 5).min(page.end_of_stream(at))).find(|&at| is_arrow(page.line(at)))?;
+    let is_of_head = |at: usize| match page.line(at) {
+        "" => page.line(arrow).trim_start().starts_with(['╭', '┌']),
+        line => line.starts_with(' '),
+    };
+    if !(at + 1..arrow).all(is_of_head) {
+        return None;
+    }
+
+    let place = place(page.line(arrow))?;
+    let (severity, code, message) = judged(head);
+    if message.is_empty() {
+        return None;
+    }
+    let mut trouble = Trouble::new(Stage::Build, "compiler")
+        .coded(code)
+        .saying(message)
+        .at(place.file)
+        .with(at, Role::Head);
+    trouble.severity = severity;
+    for at in at + 1..arrow {
+        trouble.add(at, Role::Message);
+    }
+    trouble.add(arrow, Role::Place);
+    let end = until(page, arrow + 1, str::is_empty);
+    let mut is_help = false;
+    for at in arrow + 1..end {
+        let text = page.line(at).trim();
+        is_help |= text.starts_with("help:")
+            || text.starts_with("note:")
+            || text.starts_with("= help")
+            || text.starts_with("= note");
+        let label = label(text).filter(|_| !is_help);
+        let lint = lint_name(text).filter(|_| !is_code(text) && !is_arrow(text));
+        if let Some(label) = label
+            && trouble.values.len() < 8
+        {
+            trouble.values.push(label.to_owned());
+        }
+        if let Some(lint) = lint
+            && trouble.code.is_empty()
+        {
+            lint.clone_into(&mut trouble.code);
+        }
+        let role = match (label.or(lint), is_help) {
+            (Some(_), _) => Role::Value,
+            (None, true) => Role::Note,
+            (None, false) => Role::Code,
+        };
+        trouble.add(at, role);
+    }
+    Some((trouble, end))
+}
+
+fn is_arrow(line: &str) -> bool {
+    let text = line.trim_start_matches([' ', '|', '│']);
+    (text.starts_with("--> ")
+        || text.starts_with("╭─[")
+        || text.starts_with("┌─ ")
+        || text.starts_with("╭▸ ")
+        || text.starts_with("╭───["))
+        && place(text).is_some()
+}
+
+/// What is said beside the carets that point into a line of source.
+fn label(text: &str) -> Option<&str> {
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ').strip_prefix(['|', '│'])?;
+    let at = rest.rfind("^ ").map(|at| at + 2)?;
+    Some(rest[at..].trim()).filter(|label| !label.is_empty())
+}
+
+/// The name of the rule in clippy's notes.
+fn lint_name(text: &str) -> Option<&str> {
+    if let Some((_, name)) = text.split_once("rust-clippy/").and_then(|(_, rest)| rest.split_once('#')) {
+        return Some(name);
+    }
+    let rest = text.split_once("= note: `")?.1;
+    let name = rest.split(['`', ')']).next()?;
+    let name = name.trim_start_matches("-D ").trim_start_matches("#[warn(").trim_start_matches("#[deny(");
+    (text.contains("on by default") || text.contains("implied by")).then_some(name)
+}
+
+/// Severity, code and message of a head line.
+fn judged(head: &str) -> (Severity, &str, &str) {
+    let text = head.trim().trim_start_matches(['×', '⚠', '✖', '✘', ' ']);
+    for (word, severity) in [
+        ("error", Severity::Error),
+        ("warning", Severity::Warning),
+        ("fatal error", Severity::Error),
+        ("Error", Severity::Error),
+    ] {
+        let Some(rest) = text.strip_prefix(word) else { continue };
+        if let Some((code, message)) = rest.strip_prefix('[').and_then(|rest| rest.split_once("]: ")) {
+            return (severity, code, message);
+        }
+        if let Some(message) = rest.strip_prefix(": ") {
+            return (severity, "", message);
+        }
+    }
+    // `F401 [*] unused`, `invalid-syntax: x`
+    let (code, message) = text.split_once([' ', ':']).unwrap_or((text, text));
+    let is_code = code.len() < 24
+        && (code.bytes().any(|byte| byte.is_ascii_digit()) || code.contains('-') || message.starts_with(' '));
+    let severity = if head.trim_start().starts_with('⚠') { Severity::Warning } else { Severity::Error };
+    if is_code {
+        (severity, code, message.trim_start_matches(':').trim().trim_start_matches("[*] "))
+    } else {
+        (severity, "", text)
+    }
+}

@@ -1,0 +1,298 @@
+//! Build tools, package managers, shells and formatters: what they say when something that they ran fails.
+
+use super::super::page::Page;
+use super::super::place::{is_file, place};
+use super::super::role::{Role, is_value};
+use super::super::scan::Above;
+use super::super::trouble::{Severity, Stage, Trace, Trouble};
+use super::until;
+
+/// Lines that only say that something before them failed.
+fn is_echo(text: &str) -> bool {
+    const STARTS: [&str; 25] = [
+        "error: could not compile",
+        "error: test failed, to rerun",
+        "error: aborting due to",
+        "error: build failed",
+        "error: test run failed",
+        "error: doctest failed",
+        "FAIL\t",
+        "ninja: build stopped",
+        "npm ERR! Lifecycle",
+        "npm error Lifecycle",
+        "npm ERR! Test failed",
+        "ELIFECYCLE",
+        " ELIFECYCLE",
+        "error Command failed with exit code",
+        "Command failed with exit code",
+        "Errors while running CTest",
+        "error: Recipe",
+        "task: Failed to run",
+        "BUILD FAILED",
+        "FAILURE: Build failed",
+        "exit status ",
+        "##[error]Process completed",
+        "mix test failed",
+        "Error: Process completed",
+        "error: process didn't exit successfully",
+    ];
+    if STARTS.iter().any(|start| text.starts_with(start))
+        || text.ends_with("[build failed]")
+        || text.ends_with("[setup failed]")
+    {
+        return true;
+    }
+    // `make: *** [Makefile:6: test] Error 1`, in any language
+    is_make(text) && text.contains("] ") && text.ends_with(|c: char| c.is_ascii_digit())
+}
+
+fn is_make(text: &str) -> bool {
+    let Some((program, _)) = text.split_once(": *** ") else { return false };
+    program.split('[').next().is_some_and(|program| program.ends_with("make"))
+}
+
+/// Words with which a process ends that was not asked to.
+const DEATHS: [&str; 16] = [
+    "Segmentation fault",
+    "core dumped",
+    "Killed",
+    "Aborted",
+    "Bus error",
+    "Illegal instruction",
+    "Floating point exception",
+    "out of memory",
+    "OutOfMemory",
+    "Out of memory",
+    "Cannot allocate memory",
+    "MemoryError",
+    "memory allocation of",
+    "stack overflow",
+    "SIGSEGV",
+    "SIGABRT",
+];
+
+/// Anything that calls itself an error, and what follows it.
+pub(super) fn line(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+    let line = page.line(at);
+    let text = line.trim_start_matches(['#', ' ', '\t', '>']).trim();
+    if is_echo(text) {
+        return Some((Trouble::new(Stage::Echo, "echo").saying(text).with(at, Role::Head), at + 1));
+    }
+    if is_make(text) {
+        let is_death = DEATHS.iter().any(|word| text.contains(word));
+        let stage = if is_death { Stage::Crash } else { Stage::Build };
+        let message = text.split_once(": *** ").map_or(text, |(_, said)| said);
+        return Some((Trouble::new(stage, "make").saying(message).with(at, Role::Head), at + 1));
+    }
+    if line.len() < 400 && !line.starts_with([' ', '\t']) {
+        if let Some(word) = DEATHS.iter().find(|word| text.contains(**word)) {
+            // What stands in front is the number of the process; an engine says in front how far it came.
+            let start = text.find(word).unwrap_or(0);
+            let start = text[..start].rfind(" - ").map_or(start, |at| at + 3);
+            let mut trouble =
+                Trouble::new(Stage::Crash, "process").coded(word).saying(&text[start..]).with(at, Role::Head);
+            let end = frames_below(page, &mut trouble, at);
+            return Some((trouble, end));
+        }
+        if let Some(message) = shell_error(text) {
+            let file = place(text).map(|place| place.file.to_owned()).unwrap_or_default();
+            return Some((
+                Trouble::new(Stage::Build, "shell").saying(message).at(&file).with(at, Role::Head),
+                at + 1,
+            ));
+        }
+    }
+    if let Some(message) = assertion(text) {
+        let file = place(text).map(|place| place.file.to_owned()).unwrap_or_default();
+        return Some((
+            Trouble::new(Stage::Crash, "assert").saying(message).at(&file).with(at, Role::Head),
+            at + 1,
+        ));
+    }
+    if text.contains("undefined reference to")
+        || text.contains("undefined symbol")
+        || text.starts_with("ld: ")
+        || text.contains("multiple definition of")
+    {
+        let file = place(text).map(|place| place.file.to_owned()).unwrap_or_default();
+        let message = text.rfind(": ").map_or(text, |at| &text[at + 2..]);
+        return Some((
+            Trouble::new(Stage::Build, "linker").saying(message).at(&file).with(at, Role::Head),
+            at + 1,
+        ));
+    }
+    error(page, at, line, text)
+}
+
+/// `run.sh: line 3: jq: command not found`, `sh: 1: jq: not found`
+fn shell_error(text: &str) -> Option<&str> {
+    const ENDS: [&str; 9] = [
+        ": command not found",
+        ": not found",
+        ": No such file or directory",
+        ": Permission denied",
+        ": unbound variable",
+        ": syntax error near unexpected token",
+        ": Is a directory",
+        ": Text file busy",
+        ": parameter not set",
+    ];
+    if !ENDS.iter().any(|end| text.contains(end)) {
+        return None;
+    }
+    let (front, said) = text.split_once(": ")?;
+    let is_program = !front.contains(' ') && front.len() < 80;
+    let said =
+        said.strip_prefix("line ").and_then(|rest| rest.split_once(": ")).map_or(said, |(_, said)| said);
+    let said = said.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(": ");
+    is_program.then_some(said)
+}
+
+/// What glibc says of an assertion: `prog: a.c:12: f: Assertion x failed.`
+fn assertion(text: &str) -> Option<&str> {
+    let start = text.find("Assertion ").filter(|_| text.contains("failed"))?;
+    place(&text[..start]).map(|_| &text[start..])
+}
+
+/// A line that begins with an error's name or word.
+fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Trouble, usize)> {
+    if line.len() > 2000 {
+        return None;
+    }
+    let (head, said) = text.split_once(':')?;
+    let head = head
+        .trim_start_matches("Uncaught ")
+        .trim_start_matches("Unhandled exception. ")
+        .trim_start_matches('[')
+        .trim();
+    let kind = head.split([' ', '[', '(']).next().unwrap_or_default().trim_end_matches(']');
+    let is_name = kind.len() > 5
+        && (kind.ends_with("Error") || kind.ends_with("Exception") || kind.ends_with("Failure"))
+        && kind.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | ':' | '$' | '\\' | '/'));
+    let is_word = matches!(
+        head,
+        "error"
+            | "Error"
+            | "ERROR"
+            | "fatal"
+            | "FATAL"
+            | "Fatal"
+            | "panic"
+            | "FATAL ERROR"
+            | "fatal error"
+            | "Fatal error"
+            | "CMake Error"
+            | "** (Mix) Error"
+            | "err"
+            | "ERR"
+            | "critical"
+            | "CRITICAL"
+            | "failure"
+            | "usage error"
+            | "npm ERR! code"
+            | "npm error code"
+            | "ERR!"
+    ) || head.starts_with("CMake Error at")
+        || head.starts_with("error[")
+        || head.starts_with("** (")
+        || head.starts_with("ERROR ") && head.len() < 24
+        || head.starts_with("npm ERR! ") && head.len() < 24;
+    if !(is_name || is_word)
+        || said.trim().is_empty() && !head.starts_with("CMake")
+        || line.starts_with("    ") && !line.starts_with("    Error")
+    {
+        return None;
+    }
+    // In logs an error is nothing unusual; at the start of a line, with words of its own, it counts.
+    let code = if is_name { kind.rsplit(['.', ':', '\\']).next().unwrap_or(kind) } else { "" };
+    let mut trouble = Trouble::new(Stage::Other, "error").coded(code).saying(text).with(at, Role::Head);
+    if matches!(code, "SyntaxError" | "ModuleNotFoundError" | "ImportError")
+        || head.starts_with("CMake")
+        || text.contains("does not provide an export")
+        || text.contains("Cannot find module")
+    {
+        trouble.stage = Stage::Build;
+    }
+    if let Some(place) = place(text) {
+        place.file.clone_into(&mut trouble.file);
+    }
+    // node shows the place and the source above.
+    let start = at.saturating_sub(6).max(page.start_of_stream(at));
+    let source = (start..at).rev().find(|&above| {
+        let text = page.line(above).trim_start_matches(['#', ' ']);
+        let text = text.strip_prefix("file://").unwrap_or(text);
+        place(text).is_some_and(|place| place.start == 0 && place.end == text.len())
+    });
+    if let Some(source) = source {
+        for above in source..at {
+            if !page.line(above).trim_matches(['#', ' ']).is_empty() {
+                trouble.add(above, if above == source { Role::Place } else { Role::Code });
+            }
+        }
+        trouble.file = place(page.line(source)).map(|place| place.file.to_owned()).unwrap_or_default();
+    }
+    let end = frames_below(page, &mut trouble, at);
+    Some((trouble, end))
+}
+
+/// Takes in the indented lines below an error.
+fn frames_below(page: &Page, trouble: &mut Trouble, at: usize) -> usize {
+    let is_comment = page.line(at).starts_with("# ");
+    let end = until(page, at + 1, |line| {
+        let line = if is_comment { line.strip_prefix("# ").unwrap_or(line) } else { line };
+        !(line.is_empty()
+            || line.starts_with([' ', '\t'])
+            || line.starts_with("Caused by")
+            || line.starts_with("at ")
+            || is_value(line))
+    });
+    // Not the blank lines at its end, and nothing behind two of them.
+    let end =
+        (at + 1..end).find(|&at| page.line(at).is_empty() && page.line(at + 1).is_empty()).unwrap_or(end);
+    let end = (at + 1..end).rev().find(|&at| !page.line(at).is_empty()).map_or(at + 1, |last| last + 1);
+    trouble.body(page, at + 1, end.min(at + 60), Trace::NewestFirst);
+    end
+}
+
+/// Formatters that would change a file: `would reformat a.py`, `Diff in a.rs:3:`, `[warn] a.js`.
+pub(super) fn format(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+    let line = page.line(at);
+    let trouble = |file: &str| {
+        let file = file.trim_start_matches("./").trim_end_matches([':', '.']).to_owned();
+        Trouble::new(Stage::Build, "format").coded("format").saying("would be reformatted").at(&file)
+    };
+    for front in [
+        "would reformat ",
+        "Would reformat: ",
+        "--- would reformat ",
+        "error: cannot format ",
+        "File would be reformatted: ",
+        "Would format ",
+        "ERROR: Not formatted: ",
+    ] {
+        if let Some(file) = line.strip_prefix(front) {
+            return Some((trouble(file).with(at, Role::Head), at + 1));
+        }
+    }
+    if let Some(rest) = line.strip_prefix("Diff in ") {
+        let file =
+            place(rest).map_or_else(|| rest.split(" at line").next().unwrap_or(rest), |place| place.file);
+        let end = until(page, at + 1, |line| line.starts_with("Diff in ") || line.is_empty());
+        let mut trouble = trouble(file).with(at, Role::Head);
+        for at in at + 1..end.min(at + 20) {
+            let is_change = page.line(at).starts_with(['-', '+']);
+            if is_change && trouble.values.len() < 8 {
+                trouble.values.push(page.line(at).to_owned());
+            }
+            trouble.add(at, if is_change { Role::Value } else { Role::Code });
+        }
+        return Some((trouble, end));
+    }
+    let file = line.strip_prefix("[warn] ")?;
+    if !is_file(file) || file.contains(' ') {
+        return None;
+    }
+    let mut trouble = trouble(file).with(at, Role::Head);
+    trouble.severity = Severity::Error;
+    Some((trouble, at + 1))
+}

@@ -1,0 +1,367 @@
+//! The words in which older iterations are told.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
+
+use crate::progress::markdown::{code, fenced, one_line};
+use crate::record::{Claim, Iteration, Outcome, SessionId, Task};
+
+use super::likeness::{Likeness, key};
+use super::{Chosen, HistorySettings, Mode, Piece, Repeats, Section};
+
+/// Longest line of somebody's words, in characters.
+const LINE: usize = 300;
+/// Longest text of a task in a heading.
+const TITLE: usize = 80;
+const MOST_FILES: usize = 8;
+const MOST_CLUSTERS: usize = 3;
+const MOST_LINES: usize = 12;
+
+pub(super) struct Writer<'a> {
+    pub past: &'a [Iteration],
+    pub task: &'a Task,
+    pub session: Option<&'a SessionId>,
+    pub settings: &'a HistorySettings,
+}
+
+impl Writer<'_> {
+    pub(super) fn heading(&self, section: Section) -> String {
+        match section {
+            Section::FailedApproaches => {
+                let title = cut(&self.task.text, TITLE);
+                let streak = self.streak();
+                let repeated = if streak.len() < 2 {
+                    String::new()
+                } else {
+                    format!(
+                        "The last {} tries failed in the same way ({}): what they have in common does not help.\n\n",
+                        streak.len(),
+                        self.names(&streak)
+                    )
+                };
+                format!("#### Failed Approaches for {} ({title})\n\n{repeated}", one_line(&self.task.name))
+            }
+            Section::SimilarFailures => "#### Similar Failures of Other Tasks\n\n".to_owned(),
+            Section::Clusters => "#### Failures That Came Again\n\n".to_owned(),
+            Section::SuccessfulPatterns => "#### Successful Patterns from Recent Iterations\n\n".to_owned(),
+            Section::KeyDecisions => "#### Key Decisions\n\n".to_owned(),
+            Section::Warnings => "#### Warnings\n\n".to_owned(),
+        }
+    }
+
+    /// Everything that could be told, most important first.
+    pub(super) fn pieces(&self, chosen: &Chosen) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        if self.settings.failures {
+            pieces.extend(self.failures_of_the_task(chosen));
+            pieces.extend(chosen.similar.iter().map(|(place, likeness)| self.failure(&[*place], likeness)));
+            pieces.extend(self.clusters());
+        }
+        for (place, likeness) in &chosen.successes {
+            pieces.extend(self.success(*place, likeness));
+        }
+        if self.settings.decisions {
+            pieces.extend(self.decisions(chosen));
+        }
+        pieces.extend(self.warnings(chosen));
+        for piece in &mut pieces {
+            if piece.section == Section::SimilarFailures {
+                piece.text = piece.text.replacen("(failed)", &self.of_which_task(piece.place), 1);
+                piece.short = piece
+                    .short
+                    .take()
+                    .map(|text| text.replacen("(failed)", &self.of_which_task(piece.place), 1));
+            }
+        }
+        pieces
+    }
+
+    fn of_which_task(&self, place: usize) -> String {
+        let iteration = &self.past[place];
+        let title = cut(iteration.task_text.as_deref().unwrap_or_default(), TITLE);
+        format!("({} - {title}, failed)", one_line(iteration.task.as_deref().unwrap_or("no task")))
+    }
+
+    /// The failures of the task, newest first; those of one cause as one piece.
+    fn failures_of_the_task(&self, chosen: &Chosen) -> Vec<Piece> {
+        let mut groups: Vec<(Option<u64>, Vec<usize>)> = Vec::new();
+        for &place in &chosen.own {
+            let key = key(&self.past[place]);
+            let is_merged = self.settings.repeats == Repeats::Merged && self.settings.mode == Mode::Smart;
+            match groups.iter_mut().find(|(known, _)| is_merged && key.is_some() && *known == key) {
+                Some((_, places)) => places.push(place),
+                None => groups.push((key, vec![place])),
+            }
+        }
+        let likeness = Likeness { score: 1.0, why: vec!["the same task".to_owned()] };
+        groups.into_iter().map(|(_, places)| self.failure(&places, &likeness)).collect()
+    }
+
+    /// Failures of one cause, the newest first, as one piece.
+    fn failure(&self, places: &[usize], likeness: &Likeness) -> Piece {
+        let newest = &self.past[places[0]];
+        let mut lines = format!("**{}** (failed):\n", self.name(newest));
+        if self.settings.approaches {
+            for &place in places {
+                let tried: Vec<String> =
+                    self.past[place].approaches.iter().map(|text| cut(text, LINE)).collect();
+                if !tried.is_empty() {
+                    let when =
+                        if place == places[0] { String::new() } else { format!(" in {}", self.lower(place)) };
+                    push(&mut lines, &format!("Tried{when}: {}", tried.join("; ")));
+                }
+            }
+        }
+        let mut short = lines.clone();
+        push(&mut lines, &format!("Failed because: {}", one_line(&newest.cause())));
+        let excerpt = newest.facts.excerpt.trim();
+        if !excerpt.is_empty() {
+            fenced(excerpt)
+                .lines()
+                .for_each(|line| writeln!(lines, "  {line}").expect("a string takes everything"));
+        }
+        push(&mut short, &format!("Failed because: {}", decisive(newest)));
+        if let [_, earlier @ ..] = places
+            && !earlier.is_empty()
+        {
+            let same = format!("The same failure came in {} too", self.names(earlier));
+            push(&mut lines, &same);
+            push(&mut short, &same);
+        }
+        if let Some(files) = files(newest) {
+            push(&mut lines, &format!("Files touched: {files}"));
+        }
+        for lesson in places.iter().flat_map(|&place| &self.past[place].learnings).take(MOST_LINES) {
+            push(&mut lines, &format!("Lesson: {}", cut(lesson, LINE)));
+        }
+        lines.push('\n');
+        short.push('\n');
+        let is_own = newest.task.as_ref() == Some(&self.task.name);
+        let section = if is_own { Section::FailedApproaches } else { Section::SimilarFailures };
+        Piece { short: Some(short), ..self.piece(section, places[0], likeness, lines) }
+    }
+
+    fn success(&self, place: usize, likeness: &Likeness) -> Option<Piece> {
+        let iteration = &self.past[place];
+        let title = cut(iteration.task_text.as_deref().unwrap_or_default(), TITLE);
+        let task = one_line(iteration.task.as_deref().unwrap_or("no task"));
+        let mut lines = format!("**{}** ({task} - {title}):\n", self.name(iteration));
+        let bare = lines.len();
+        if self.settings.approaches {
+            iteration
+                .approaches
+                .iter()
+                .for_each(|text| push(&mut lines, &format!("Pattern: {}", cut(text, LINE))));
+        }
+        if let Some(files) = files(iteration) {
+            push(&mut lines, &format!("Files: {files}"));
+        }
+        let useful = iteration.learnings.iter().filter(|text| !is_warning(text));
+        useful.take(MOST_LINES).for_each(|text| push(&mut lines, &format!("Reusable: {}", cut(text, LINE))));
+        if lines.len() == bare {
+            return None;
+        }
+        lines.push('\n');
+        Some(self.piece(Section::SuccessfulPatterns, place, likeness, lines))
+    }
+
+    /// Failures of other tasks that came more than once, the most frequent first.
+    fn clusters(&self) -> Vec<Piece> {
+        let mut clusters: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        for (place, iteration) in self.past.iter().enumerate() {
+            if iteration.outcome == Outcome::Failure
+                && let Some(key) = key(iteration)
+            {
+                clusters.entry(key).or_default().push(place);
+            }
+        }
+        let is_of_others = |places: &[usize]| {
+            places.iter().any(|&place| self.past[place].task.as_ref() != Some(&self.task.name))
+        };
+        let mut clusters: Vec<Vec<usize>> =
+            clusters.into_values().filter(|places| places.len() > 1 && is_of_others(places)).collect();
+        clusters.sort_by_key(|places| {
+            (std::cmp::Reverse(places.len()), std::cmp::Reverse(places.last().copied()))
+        });
+        clusters.truncate(MOST_CLUSTERS);
+        let tell = |places: Vec<usize>| {
+            let newest = places.last().copied().expect("a cluster has members");
+            let times = places.len();
+            let mut tasks: Vec<&str> =
+                places.iter().filter_map(|&place| self.past[place].task.as_deref()).collect();
+            tasks.dedup();
+            let tasks: Vec<String> = tasks.into_iter().map(one_line).collect();
+            let text = format!("- {times} times ({}): {}\n", tasks.join(", "), decisive(&self.past[newest]));
+            let likeness = Likeness { score: 0.7, why: vec![format!("the same failure {times} times")] };
+            self.piece(Section::Clusters, newest, &likeness, text)
+        };
+        clusters.into_iter().map(tell).collect()
+    }
+
+    fn decisions(&self, chosen: &Chosen) -> Vec<Piece> {
+        let mut seen = HashSet::new();
+        let mut pieces = Vec::new();
+        for place in chosen.all().into_iter().rev() {
+            for decision in &self.past[place].decisions {
+                if seen.insert(decision.to_lowercase()) && pieces.len() < MOST_LINES {
+                    let name = self.name(&self.past[place]);
+                    let text = format!("- {name}: \"{}\"\n", cut(decision, LINE));
+                    pieces.push(self.piece(
+                        Section::KeyDecisions,
+                        place,
+                        &self.likeness_in(chosen, place),
+                        text,
+                    ));
+                }
+            }
+        }
+        pieces
+    }
+
+    /// What iterations warn of that are not told already, and what the engine itself found out.
+    fn warnings(&self, chosen: &Chosen) -> Vec<Piece> {
+        let mut seen = HashSet::new();
+        let mut pieces: Vec<Piece> = Vec::new();
+        for place in chosen.all().into_iter().rev() {
+            let iteration = &self.past[place];
+            let is_told = |section: &[(usize, Likeness)]| section.iter().any(|(told, _)| *told == place);
+            let is_failure_told =
+                self.settings.failures && (chosen.own.contains(&place) || is_told(&chosen.similar));
+            let is_success_told = is_told(&chosen.successes);
+            let learnings = iteration
+                .learnings
+                .iter()
+                .filter(|text| !is_failure_told && (!is_success_told || is_warning(text)));
+            let mut texts: Vec<String> = learnings.map(|text| cut(text, LINE)).collect();
+            if iteration.false_claim.contains(&Claim::Ticked)
+                && iteration.task.as_ref() == Some(&self.task.name)
+            {
+                texts.push(format!(
+                    "In {} a box was ticked though the result was no success ({}): it was opened again",
+                    self.lower(place),
+                    one_line(&iteration.cause())
+                ));
+            }
+            for text in texts {
+                if seen.insert(text.to_lowercase()) && pieces.len() < MOST_LINES {
+                    let text = format!("- {text}\n");
+                    pieces.push(self.piece(Section::Warnings, place, &self.likeness_in(chosen, place), text));
+                }
+            }
+        }
+        pieces
+    }
+
+    fn likeness_in(&self, chosen: &Chosen, place: usize) -> Likeness {
+        let scored = chosen.similar.iter().chain(&chosen.successes).find(|(known, _)| *known == place);
+        match scored {
+            Some((_, likeness)) => likeness.clone(),
+            None if chosen.own.contains(&place) => {
+                Likeness { score: 1.0, why: vec!["the same task".to_owned()] }
+            }
+            None => Likeness { score: self.settings.threshold.min(0.7), why: vec!["recent".to_owned()] },
+        }
+    }
+
+    /// The newest failures of the task that are of one cause, oldest first.
+    fn streak(&self) -> Vec<usize> {
+        let own = |iteration: &Iteration| super::likeness::is_failure_of(iteration, &self.task.name);
+        let mut places = (0..self.past.len()).rev().filter(|&place| own(&self.past[place]));
+        let Some(newest) = places.next() else { return Vec::new() };
+        let cause = key(&self.past[newest]);
+        let mut streak: Vec<usize> =
+            places.take_while(|&place| cause.is_some() && key(&self.past[place]) == cause).collect();
+        streak.reverse();
+        streak.push(newest);
+        streak
+    }
+
+    fn piece(&self, section: Section, place: usize, likeness: &Likeness, text: String) -> Piece {
+        let iteration = &self.past[place];
+        Piece {
+            section,
+            session: iteration.session.clone(),
+            iteration: iteration.iteration,
+            task: iteration.task.clone(),
+            score: likeness.score,
+            why: likeness.why.clone(),
+            is_told: false,
+            place,
+            text,
+            short: None,
+        }
+    }
+
+    fn name(&self, iteration: &Iteration) -> String {
+        if self.session == Some(&iteration.session) {
+            format!("Iteration {}", iteration.iteration)
+        } else {
+            format!("Iteration {} of session {}", iteration.iteration, iteration.session)
+        }
+    }
+
+    fn lower(&self, place: usize) -> String {
+        self.name(&self.past[place]).replacen('I', "i", 1)
+    }
+
+    fn names(&self, places: &[usize]) -> String {
+        let mut places = places.to_vec();
+        places.sort_unstable();
+        let names: Vec<String> = places.into_iter().map(|place| self.lower(place)).collect();
+        match names.split_last() {
+            Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+            _ => names.join(""),
+        }
+    }
+}
+
+/// What a context begins with.
+pub(super) fn head(scanned: usize) -> String {
+    let plural = if scanned == 1 { "" } else { "s" };
+    format!("### Previous Iteration Insights ({scanned} iteration{plural} scanned)\n\n")
+}
+
+/// The line that says most of a failure.
+fn decisive(iteration: &Iteration) -> String {
+    let facts = &iteration.facts;
+    let error = facts.errors.first().map(|error| {
+        let parts = [&error.id, &error.code, &error.message].into_iter().chain(&error.values);
+        parts.filter(|part| !part.is_empty()).map(|part| one_line(part)).collect::<Vec<_>>().join(", ")
+    });
+    let line = || facts.excerpt.lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned);
+    match error.filter(|text| !text.is_empty()).or_else(line) {
+        Some(text) => code(&cut(&text, LINE)),
+        None => one_line(&iteration.cause()),
+    }
+}
+
+fn files(iteration: &Iteration) -> Option<String> {
+    let is_own = |file: &&String| !file.ends_with("tasks.md") && !file.ends_with("progress.txt");
+    let files: Vec<&String> = iteration.files_changed.iter().filter(is_own).collect();
+    let mut names: Vec<String> = files.iter().take(MOST_FILES).map(|file| code(file)).collect();
+    if files.len() > MOST_FILES {
+        names.push(format!("{} more", files.len() - MOST_FILES));
+    }
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// Whether somebody's words are to keep others from something.
+fn is_warning(text: &str) -> bool {
+    let text = text.to_lowercase();
+    ["avoid", "never ", "do not", "don't", "must not", "careful", "beware", "warning", "breaks", "fails"]
+        .iter()
+        .any(|word| text.contains(word))
+}
+
+fn push(lines: &mut String, text: &str) {
+    writeln!(lines, "- {text}").expect("a string takes everything");
+}
+
+/// On one line, and not longer than so many characters.
+fn cut(text: &str, most: usize) -> String {
+    let line = one_line(text);
+    match line.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}

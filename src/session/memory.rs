@@ -1,0 +1,211 @@
+//! What is remembered of the feature's earlier iterations, over all sessions.
+
+use anyhow::Result;
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::feature::Feature;
+use crate::history::History;
+use crate::progress::IterationContext;
+use crate::progress::capture::{self, Evidence, Rules};
+use crate::progress::historical::{self, HistoricalContext, HistorySettings, Mode};
+use crate::record::{Iteration, LogEntry, Outcome, SessionId, Task, Timestamp};
+use crate::store::{SessionLog, Store};
+
+use super::told;
+
+/// Older iterations are not looked at.
+const MOST: usize = 1000;
+
+/// Of so many older records the outputs are read again.
+const MOST_BARE: usize = 50;
+
+/// From so many failures in a row on, a task is told of its history without being asked.
+const FAILURES: u32 = 2;
+
+/// Whether the user has a say in the mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decided {
+    /// The mode is what somebody set.
+    ByUser,
+    /// Nobody set a mode: it is off until a task fails again and again.
+    Open,
+}
+
+/// How older iterations are told.
+#[derive(Debug, Clone)]
+pub struct Telling {
+    pub settings: HistorySettings,
+    pub decided: Decided,
+}
+
+/// The iterations of a feature.
+pub struct Memory {
+    entries: Vec<LogEntry>,
+    /// Filled when it is asked for: most sessions never need it.
+    past: Option<Vec<Iteration>>,
+    /// Iterations that were recorded since.
+    fresh: Vec<Iteration>,
+    over_sessions: History,
+    /// Iterations that were recorded since, and how many of them learned something.
+    pushed: usize,
+    learned: usize,
+    feature: String,
+    /// Up to then, nothing is told by a strategy.
+    cleared_at: Option<Timestamp>,
+    /// Where validations ran; paths in their outputs are shown as seen from there.
+    root: Utf8PathBuf,
+}
+
+/// Reason a prompt has a historical context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    Asked,
+    /// The task failed so often in a row.
+    Failures(u32),
+}
+
+/// What a prompt is told, and why.
+#[derive(Debug)]
+pub struct Recalled {
+    pub context: HistoricalContext,
+    pub mode: Mode,
+    pub why: Reason,
+}
+
+impl Memory {
+    /// What the records of all sessions say of a feature.
+    pub fn load(store: &Store, feature: &Feature, root: &Utf8Path) -> Result<Self> {
+        Self::of(store, &feature.path, root)
+    }
+
+    fn of(store: &Store, feature: &str, root: &Utf8Path) -> Result<Self> {
+        let entries = store.iterations_of(feature, MOST)?;
+        let mut over_sessions = History::default();
+        entries.iter().for_each(|entry| over_sessions.push_entry(entry));
+        let cleared_at = store.progress_cleared_at(feature)?;
+        Ok(Self {
+            feature: feature.to_owned(),
+            cleared_at,
+            entries,
+            past: None,
+            fresh: Vec::new(),
+            pushed: 0,
+            learned: 0,
+            over_sessions,
+            root: root.to_owned(),
+        })
+    }
+
+    /// Takes in an iteration that was just recorded, without secrets.
+    pub fn push(&mut self, iteration: Iteration) {
+        self.learned += usize::from(!iteration.learnings.is_empty());
+        self.pushed += 1;
+        self.over_sessions.push(&iteration);
+        self.fresh.push(iteration);
+    }
+
+    /// What the strategy should know of the newest iterations that ran, oldest first.
+    ///
+    /// Those of `session` come last: it is the one that goes on.
+    pub fn newest(
+        &self,
+        store: &Store,
+        session: Option<&SessionId>,
+        most: usize,
+    ) -> Result<Vec<IterationContext>> {
+        let mut contexts = Vec::new();
+        let is_own = |entry: &&LogEntry| Some(&entry.session) == session;
+        let is_kept = |entry: &&LogEntry| self.cleared_at.is_none_or(|cleared| entry.ended_at > cleared);
+        let newest = || self.entries.iter().rev().filter(is_kept);
+        for entry in newest().filter(is_own).chain(newest().filter(|entry| !is_own(entry))) {
+            if contexts.len() >= most {
+                break;
+            }
+            let iteration = store.iteration(entry)?;
+            let context = told::context_of(store, entry, &iteration, &self.root)?;
+            let of = Some(&entry.session).filter(|_| !is_own(&entry)).cloned();
+            contexts.extend(context.map(|context| IterationContext { session: of, ..context }));
+        }
+        contexts.reverse();
+        Ok(contexts)
+    }
+
+    /// The iterations before a session, to be followed by those of it.
+    pub fn before(store: &Store, log: &SessionLog, root: &Utf8Path) -> Result<Self> {
+        let mut memory = Self::of(store, log.feature(), root)?;
+        let is_before = |entry: &LogEntry| entry.session < *log.id();
+        memory.entries.retain(is_before);
+        memory.cleared_at = None;
+        memory.over_sessions = History::default();
+        memory.entries.iter().for_each(|entry| memory.over_sessions.push_entry(entry));
+        Ok(memory)
+    }
+
+    /// All iterations, and the last so many of them that were recorded since; none where nothing was learned in those.
+    pub fn learnings(&mut self, store: &Store) -> Result<Option<(&[Iteration], usize)>> {
+        let (pushed, learned) = (self.pushed, self.learned);
+        if learned == 0 { Ok(None) } else { Ok(Some((self.past(store)?, pushed))) }
+    }
+
+    /// Whether somebody cleared the progress since this was asked last.
+    pub fn is_cleared_since(&mut self, store: &Store) -> Result<bool> {
+        let cleared_at = store.progress_cleared_at(&self.feature)?;
+        let before = std::mem::replace(&mut self.cleared_at, cleared_at);
+        Ok(cleared_at > before)
+    }
+
+    /// What the next prompt for `task` is told; none where history is off.
+    pub fn recall(
+        &mut self,
+        store: &Store,
+        task: &Task,
+        session: Option<&SessionId>,
+        telling: &Telling,
+        budget: usize,
+    ) -> Result<Option<Recalled>> {
+        let failures = self.over_sessions.failures_over_sessions(&task.name);
+        let (mode, why) = match (telling.settings.mode, telling.decided) {
+            (Mode::Off, Decided::Open) if failures >= FAILURES => (Mode::Smart, Reason::Failures(failures)),
+            (Mode::Off, _) => return Ok(None),
+            (mode, _) => (mode, Reason::Asked),
+        };
+        let settings = HistorySettings { mode, budget, ..telling.settings.clone() };
+        let past = self.past(store)?;
+        let context = historical::context(past, task, session, &settings);
+        Ok(Some(Recalled { context, mode, why }))
+    }
+
+    /// All of them, oldest first.
+    pub fn past(&mut self, store: &Store) -> Result<&[Iteration]> {
+        let past = match self.past.take() {
+            Some(past) => past,
+            None => self.read(store)?,
+        };
+        let past = self.past.insert(past);
+        past.append(&mut self.fresh);
+        Ok(past)
+    }
+
+    fn read(&self, store: &Store) -> Result<Vec<Iteration>> {
+        let mut past = store.read_iterations(&self.entries)?;
+        // Records of before there were facts have the outputs that they are taken from.
+        let is_bare = |past: &&mut Iteration| past.outcome == Outcome::Failure && past.facts.version == 0;
+        for iteration in past.iter_mut().rev().filter(is_bare).take(MOST_BARE) {
+            let is_it = |entry: &&LogEntry| {
+                entry.session == iteration.session && entry.iteration == Some(iteration.iteration)
+            };
+            let Some(entry) = self.entries.iter().rev().find(is_it) else { continue };
+            let context = told::context_of(store, entry, iteration, &self.root)?;
+            let examined = context.as_ref().and_then(IterationContext::examined);
+            let evidence = Evidence {
+                outcome: iteration.outcome,
+                tool_calls: &iteration.tool_calls,
+                final_text: "",
+                context: context.as_ref(),
+                examined: examined.as_ref(),
+            };
+            iteration.facts = capture::facts(evidence, &Rules::default());
+        }
+        Ok(past)
+    }
+}

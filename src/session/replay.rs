@@ -1,0 +1,121 @@
+//! The prompts of a session made again, with other settings, from its record.
+
+use anyhow::Result;
+use camino::Utf8Path;
+use serde::Serialize;
+
+use crate::history::History;
+use crate::progress::ProgressStrategy;
+use crate::progress::historical::tokens;
+use crate::record::{Iteration, Outcome, RecordKind, Task};
+use crate::store::{SessionLog, Store};
+use crate::tasks::TaskList;
+
+use super::memory::Memory;
+use super::prompting::{Failures, Prompting, Turn};
+use super::told;
+
+/// A prompt that was sent, and the one that would have been.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Replayed {
+    pub iteration: u32,
+    pub task: Option<String>,
+    pub tokens_sent: usize,
+    pub tokens: usize,
+    pub is_same: bool,
+    #[serde(skip)]
+    pub sent: String,
+    #[serde(rename = "prompt")]
+    pub text: String,
+}
+
+/// What a replay goes by, beside the record.
+pub struct Replay<'a> {
+    pub store: &'a Store,
+    pub log: &'a SessionLog,
+    /// Where validations ran.
+    pub root: &'a Utf8Path,
+    /// Most earlier iterations that the strategy keeps.
+    pub progress_entries: usize,
+}
+
+impl Replay<'_> {
+    /// The prompts of all iterations that ran, in their order. Of `base` everything is taken that does not change from
+    /// iteration to iteration.
+    pub fn prompts(
+        &self,
+        strategy: &mut dyn ProgressStrategy,
+        base: &Prompting<'_>,
+    ) -> Result<Vec<Replayed>> {
+        let mut memory = Memory::before(self.store, self.log, self.root)?;
+        for context in memory.newest(self.store, None, self.progress_entries)? {
+            strategy.record(&context);
+        }
+        let mut history = History::default();
+        let mut tasks = TaskList::default();
+        let mut replayed = Vec::new();
+        for entry in &self.log.entries {
+            if entry.kind == RecordKind::End {
+                history = History::default();
+            }
+            if entry.kind == RecordKind::Iteration {
+                let iteration = self.store.iteration(entry)?;
+                if iteration.outcome != Outcome::Skipped {
+                    let task = task_of(&iteration, &tasks);
+                    let turn = Turn {
+                        tasks: &tasks,
+                        task: &task,
+                        iteration: iteration.iteration,
+                        failures: Failures {
+                            of_task: history.failures_in_a_row(&task.name),
+                            of_one_cause: history.same_failures_in_a_row(),
+                        },
+                        session: Some(&iteration.session),
+                    };
+                    let prompting = Prompting {
+                        progress: strategy,
+                        hints: iteration.hints.clone(),
+                        validation_command: iteration.validation_command.as_deref(),
+                        ..*base
+                    };
+                    let made = prompting.prompt(&turn, self.store, &mut memory, None)?;
+                    let sent = self.store.file(&entry.commit, "prompt.md")?.unwrap_or_default();
+                    let sent = String::from_utf8_lossy(&sent).into_owned();
+                    replayed.push(Replayed {
+                        iteration: iteration.iteration,
+                        task: iteration.task.clone(),
+                        tokens_sent: tokens::count(&sent),
+                        tokens: tokens::count(&made.text),
+                        is_same: sent == made.text,
+                        sent,
+                        text: made.text,
+                    });
+                }
+                if let Some(context) = told::context_of(self.store, entry, &iteration, self.root)? {
+                    strategy.record(&context);
+                }
+                history.push(&iteration);
+                memory.push(iteration);
+            }
+            if let Some(bytes) = self.store.file(&entry.commit, "tasks.md")? {
+                tasks = TaskList::parse(&bytes).unwrap_or_default();
+            }
+        }
+        Ok(replayed)
+    }
+}
+
+/// The task as the list had it, else as the record tells it.
+fn task_of(iteration: &Iteration, tasks: &TaskList) -> Task {
+    let name = iteration.task.clone().unwrap_or_default();
+    match tasks.find(&name) {
+        Some(item) => item.to_task(),
+        None => Task {
+            id: None,
+            text: iteration.task_text.clone().unwrap_or_default(),
+            phase: iteration.phase.clone(),
+            story: None,
+            name,
+        },
+    }
+}

@@ -1,0 +1,88 @@
+//! What the next prompt should know of an iteration: from the spool right after it, or from the record.
+
+use std::io::ErrorKind;
+
+use anyhow::{Context, Result};
+use camino::Utf8Path;
+
+use crate::progress::{Cut, IterationContext};
+use crate::record::{Iteration, LogEntry, Outcome};
+use crate::store::{Slot, Store, names};
+
+use super::window::Window;
+
+/// How much of the end of a recorded stream is read when a session is taken up again, in bytes.
+const TAIL: usize = 1 << 20;
+
+/// What the next prompt should know of an iteration: the end of the validation's streams, or of the agent's words.
+/// None where nothing ran to its end.
+fn context_from(
+    iteration: &Iteration,
+    directory: &Utf8Path,
+    read: &mut dyn FnMut(&str) -> Result<Window>,
+) -> Result<Option<IterationContext>> {
+    let is_validated = iteration.exit.validation.is_some();
+    let (exit_code, duration_ms) = if is_validated {
+        (iteration.exit.validation, iteration.duration_ms.validation)
+    } else {
+        (iteration.exit.agent, iteration.duration_ms.agent)
+    };
+    let (Some(exit_code), true) = (exit_code, iteration.outcome != Outcome::Interrupted) else {
+        return Ok(None);
+    };
+    let (stdout, stderr) = if is_validated {
+        (read("validation/stdout")?, read("validation/stderr")?)
+    } else {
+        (read("agent/stdout")?, read("agent/stderr")?)
+    };
+    Ok(Some(IterationContext {
+        session: None,
+        iteration: iteration.iteration,
+        validation_command: iteration.validation_command.clone().filter(|_| is_validated),
+        exit_code,
+        exit_reason: iteration.exit_reason,
+        cut: Cut::of(stdout.is_cut, stderr.is_cut),
+        directory: directory.to_string(),
+        stdout: stdout.text,
+        stderr: stderr.text,
+        duration_ms: duration_ms.unwrap_or_default(),
+        files_changed: iteration.files_changed.clone(),
+        summary: iteration.facts.summarized.clone(),
+    }))
+}
+
+/// From the spool, right after the iteration.
+pub fn live_context(
+    slot: &Slot,
+    iteration: &Iteration,
+    final_text: &str,
+    directory: &Utf8Path,
+) -> Result<Option<IterationContext>> {
+    context_from(iteration, directory, &mut |path| match path {
+        "validation/stdout" => window_of(&slot.path(names::VALIDATION_STDOUT)),
+        "validation/stderr" => window_of(&slot.path(names::VALIDATION_STDERR)),
+        "agent/stdout" => Ok(Window::whole(final_text.as_bytes())),
+        _ => Ok(Window::default()),
+    })
+}
+
+/// From the record, when a session is taken up again.
+pub fn context_of(
+    store: &Store,
+    entry: &LogEntry,
+    iteration: &Iteration,
+    directory: &Utf8Path,
+) -> Result<Option<IterationContext>> {
+    context_from(iteration, directory, &mut |path| {
+        let (bytes, is_cut) = store.tail(&entry.commit, path, TAIL)?;
+        Ok(Window::tail(&bytes, is_cut))
+    })
+}
+
+fn window_of(path: &Utf8Path) -> Result<Window> {
+    match std::fs::File::open(path) {
+        Ok(file) => Window::of_file(file).with_context(|| format!("read {path}")),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Window::default()),
+        Err(error) => Err(error).with_context(|| format!("read {path}")),
+    }
+}

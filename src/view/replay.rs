@@ -1,0 +1,38 @@
+//! Prompts that would have been sent, beside those that were.
+
+use std::io::{self, Write};
+
+use super::changed_lines::{Line, changed_lines};
+use super::style::{Count, Hue, Paint, inert, one_line};
+
+/// One prompt, as it was sent and as it would have been.
+#[derive(Debug, Clone, Copy)]
+pub struct Compared<'a> {
+    pub iteration: u32,
+    pub task: Option<&'a str>,
+    pub sent: &'a str,
+    pub text: &'a str,
+    pub tokens_sent: usize,
+    pub tokens: usize,
+}
+
+pub fn write(out: &mut impl Write, compared: Compared<'_>, paint: Paint) -> io::Result<()> {
+    let Compared { iteration, task, sent, text, tokens_sent, tokens } = compared;
+    let head = paint.paint(Hue::Bold, &format!("iteration {iteration}"));
+    let task = one_line(task.unwrap_or("no task"));
+    let lines = changed_lines(sent, text);
+    if lines.is_empty() {
+        return writeln!(out, "{head}  {task}  the same, {}", Count(tokens as u64, "token"));
+    }
+    writeln!(out, "{head}  {task}  {} instead of {tokens_sent}", Count(tokens as u64, "token"))?;
+    for line in lines {
+        let line = match line {
+            Line::Both(text) => format!("    {}", inert(text)),
+            Line::Old(text) => paint.paint(Hue::Red, &format!("  - {}", inert(text))),
+            Line::New(text) => paint.paint(Hue::Green, &format!("  + {}", inert(text))),
+            Line::Gap => paint.paint(Hue::Dim, "    ..."),
+        };
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    writeln!(out)
+}

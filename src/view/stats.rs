@@ -1,0 +1,129 @@
+//! Numbers of iterations, with small charts.
+
+use std::io::{self, Write};
+
+use crate::history::stats::{Counts, OfTask, Stats};
+
+use super::style::{Count, Hue, Paint, cut, duration, grouped, one_line};
+
+/// Longest bar, in characters.
+const BAR: usize = 24;
+const NAME: usize = 14;
+const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+pub fn write(out: &mut impl Write, stats: &Stats, paint: Paint) -> io::Result<()> {
+    let Stats { counts, tokens, duration_ms, .. } = stats;
+    let Counts { runs, success, failure, skipped, interrupted, repeated } = counts;
+    writeln!(
+        out,
+        "{} in {}: {success} succeeded, {failure} failed, {skipped} skipped, {interrupted} interrupted",
+        Count(*runs as u64, "iteration"),
+        Count(stats.sessions as u64, "session")
+    )?;
+    if let Some(rate) = stats.repeat_failure_rate {
+        writeln!(out, "repeated   {repeated} of the failures had come before ({})", percent(rate))?;
+    }
+    if let Some(total) = tokens.total() {
+        let each = if *runs == 0 { 0 } else { total / (*runs as u64) };
+        writeln!(out, "tokens     {} ({} an iteration)", grouped(total), grouped(each))?;
+    }
+    let (agent, validation) =
+        (duration_ms.agent.unwrap_or_default(), duration_ms.validation.unwrap_or_default());
+    writeln!(
+        out,
+        "time       {} (agent {}, validation {})",
+        duration(agent + validation),
+        duration(agent),
+        duration(validation)
+    )?;
+    if let Some(rate) = stats.success_rate {
+        let line: String = stats.over_time.iter().map(|step| level(step.success, step.runs)).collect();
+        writeln!(out, "success    {}  {}, the newest last", paint.paint(Hue::Green, &line), percent(rate))?;
+    }
+    tasks(out, stats, paint)?;
+    if !stats.causes.is_empty() {
+        writeln!(out, "\nfailures that came again")?;
+    }
+    for cause in &stats.causes {
+        let tasks: Vec<String> = cause.tasks.iter().map(|task| one_line(task)).collect();
+        writeln!(
+            out,
+            "  {}  {}  {}",
+            one_line(&cause.fingerprint),
+            Count(cause.times as u64, "time"),
+            tasks.join(", ")
+        )?;
+    }
+    Ok(())
+}
+
+fn tasks(out: &mut impl Write, stats: &Stats, paint: Paint) -> io::Result<()> {
+    let most = stats.tasks.iter().map(|task| task.counts.runs).max().unwrap_or(0);
+    let mut feature = None;
+    for task in &stats.tasks {
+        if feature != Some(&task.feature) {
+            writeln!(out, "\n{}", paint.paint(Hue::Bold, &one_line(&task.feature)))?;
+            feature = Some(&task.feature);
+        }
+        let OfTask { counts, tokens, duration_ms, is_done, .. } = task;
+        let scaled = |count: usize| if most <= BAR { count } else { (count * BAR).div_ceil(most) };
+        let bar = |hue, count: usize| paint.paint(hue, &"█".repeat(scaled(count)));
+        let other = counts.runs.saturating_sub(counts.success + counts.failure);
+        let blank = BAR.saturating_sub(scaled(counts.success) + scaled(counts.failure) + scaled(other));
+        let mut words = vec![Count(counts.runs as u64, "iteration").to_string()];
+        if counts.repeated > 0 {
+            words.push(format!("{} repeated", counts.repeated));
+        }
+        if let Some(total) = tokens.total() {
+            words.push(Count(total, "token").to_string());
+        }
+        words.push(duration(
+            duration_ms.agent.unwrap_or_default() + duration_ms.validation.unwrap_or_default(),
+        ));
+        if counts.skipped > 0 && !is_done {
+            words.push("skipped".to_owned());
+        }
+        writeln!(
+            out,
+            "  {} {:NAME$} {}{}{}{}  {}",
+            if *is_done { paint.paint(Hue::Green, "✔") } else { " ".to_owned() },
+            cut(&one_line(&task.task), NAME),
+            bar(Hue::Red, counts.failure),
+            bar(Hue::Yellow, other),
+            bar(Hue::Green, counts.success),
+            " ".repeat(blank.min(BAR)),
+            words.join(", ")
+        )?;
+    }
+    Ok(())
+}
+
+fn percent(rate: f64) -> String {
+    format!("{:.0} %", rate * 100.0)
+}
+
+/// A column as high as `part` is of `all`.
+fn level(part: usize, all: usize) -> char {
+    let step = (part * (LEVELS.len() - 1)).checked_div(all).unwrap_or(0);
+    LEVELS[step.min(LEVELS.len() - 1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_as_high_as_the_share_that_it_shows() {
+        let columns: String = (0..=7).map(|part| level(part, 7)).collect();
+        assert_eq!(columns, "▁▂▃▄▅▆▇█");
+        assert_eq!(level(0, 0), '▁');
+    }
+
+    #[test]
+    fn nothing_recorded_is_told_in_two_lines() {
+        let mut out = Vec::new();
+        write(&mut out, &Stats::of(&[]), Paint::Plain).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text.lines().count(), 2, "{text}");
+    }
+}

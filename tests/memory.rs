@@ -1,0 +1,252 @@
+//! What later iterations are told of earlier ones.
+
+use serde_json::{Value, json};
+
+use crate::sandbox::Sandbox;
+
+/// Does every task; T001 only where the prompt says what it needs.
+const READER: &str = r#"
+prompt=$(cat)
+case "$RALPH_TASK" in
+T001) case "$prompt" in *'needs the answer 42'*) echo 42 > answer ;; *) echo 41 > answer ;; esac ;;
+*) echo "$RALPH_TASK" >> other ;;
+esac
+echo "Tried:"
+echo "- guessing in try $RALPH_ATTEMPT"
+sed -i "s/- \[ \] $RALPH_TASK/- [x] $RALPH_TASK/" "$RALPH_TASKS"
+"#;
+
+/// Speaks of the answer only where T001 lacks it.
+const PICKY: &str = r#"
+test "$RALPH_TASK" != T001 || grep -q 42 answer || { echo 'FAILED t_answer: needs the answer 42'; exit 1; }
+"#;
+
+/// T001 failed once in a session of its own, and its failure is no longer among the entries of the progress text.
+fn forgetful() -> Sandbox {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 Find the answer\n- [ ] T002 Something else\n- [ ] T003 And more");
+    scene.write("check.sh", PICKY).agent_sh(READER).validate("sh check.sh");
+    scene.config("progress.max-entries = 1").commit("Three tasks");
+    scene.ralph("-n 1 --task T001").code(1);
+    scene.ralph("--task T002").code(0);
+    scene
+}
+
+#[test]
+fn an_agent_that_needs_the_line_of_an_earlier_failure_finishes_with_history_and_not_without() {
+    let without = forgetful();
+    without.ralph("-n 1 --task T001 --history-mode off").code(1);
+    let with = forgetful();
+    with.ralph("-n 1 --task T001 --history-mode smart").code(0).stdout_has("  history  smart: ");
+    let prompt = with.sessions().last().unwrap().text(1, "prompt.md");
+    assert!(prompt.contains("#### Failed Approaches for T001 (Find the answer)"), "{prompt}");
+    assert!(prompt.contains("- Tried: guessing in try 1\n"), "{prompt}");
+    assert!(prompt.contains("don't let it constrain creative solutions"), "{prompt}");
+}
+
+#[test]
+fn history_turns_itself_on_after_two_failures_in_a_row_over_sessions_unless_it_is_forbidden() {
+    for (flag, code, said) in [("", 0, true), ("--no-history", 1, false)] {
+        let scene = forgetful();
+        scene.ralph("-n 1 --task T001 --set progress.max-entries=0").code(1);
+        let run = scene.ralph(&format!("-n 1 --task T001 --set progress.max-entries=0 {flag}")).code(code);
+        let told = run.text().contains("history  smart, turned on by 2 failures in a row");
+        assert_eq!(told, said, "{}", run.text());
+    }
+}
+
+#[test]
+fn history_shows_what_the_next_prompt_is_told_and_why() {
+    let scene = forgetful();
+    scene.ralph("history --task T001").code(0).stdout("T001: history is off\n");
+    let shown = scene.ralph("history --task T001 --with-history --json").code(0).json();
+    assert_eq!(
+        (&shown["task"], &shown["mode"], &shown["why"]),
+        (&json!("T001"), &json!("smart"), &json!("as set"))
+    );
+    let first = &shown["pieces"][0];
+    assert_eq!((&first["section"], &first["iteration"]), (&json!("failed_approaches"), &json!(1)));
+    assert_eq!((&first["score"], &first["why"]), (&json!(1.0), &json!(["the same task"])));
+    let text = shown["historical_context"].as_str().unwrap();
+    let prompt = scene.ralph("--dry-run --task T001 --with-history").code(0).text();
+    assert!(prompt.contains(text.trim_end()), "{prompt}");
+    let small = scene.ralph("history --task T001 --with-history --history-budget 150 --json").code(0).json();
+    assert!(small["tokens"].as_u64().unwrap() <= 150, "{small}");
+    scene
+        .ralph("history --task T001 --history-mode full")
+        .code(0)
+        .stdout_has("1.00  told")
+        .stdout_has("T002");
+}
+
+#[test]
+fn a_feature_is_told_nothing_of_another() {
+    let scene = forgetful();
+    scene.write("specs/002-other/tasks.md", "# Tasks\n\n- [ ] T001 Find the answer\n");
+    let shown = scene.ralph("history --feature 002-other --history-mode full --json").code(0).json();
+    assert_eq!((&shown["iterations_scanned"], &shown["historical_context"]), (&json!(0), &json!("")));
+    let prompt = scene.ralph("--dry-run --feature 002-other").code(0).text();
+    assert!(!prompt.contains("## Previous iterations"), "{prompt}");
+}
+
+#[test]
+fn a_new_session_begins_with_the_last_entries_of_the_feature() {
+    let scene = forgetful();
+    let first = scene.sessions()[0].id().to_owned();
+    scene.ralph("-n 1 --task T001 --set progress.max-entries=2").code(0);
+    let prompt = scene.sessions().last().unwrap().text(1, "prompt.md");
+    assert!(prompt.contains(&format!("## Iteration 1 of session {first}\n**Command:** ")), "{prompt}");
+    assert!(prompt.contains("FAILED t_answer: needs the answer 42"), "{prompt}");
+}
+
+#[test]
+fn a_prompt_that_is_too_long_loses_history_and_progress_but_never_the_task() {
+    let scene = forgetful();
+    let call = "-n 1 --task T001 --history-mode full --set prompt-budget=300";
+    scene.ralph(call).code(1).stdout_has("more than the 300 of `prompt-budget`");
+    let prompt = scene.sessions().last().unwrap().text(1, "prompt.md");
+    assert!(prompt.contains("T001 Find the answer") && prompt.contains("## Rules"), "{prompt}");
+    assert!(!prompt.contains("needs the answer 42"), "{prompt}");
+}
+
+#[test]
+fn what_went_on_is_noted_down_in_the_record_with_what_the_rules_of_the_user_find() {
+    let scene = Sandbox::new();
+    scene.agent_sh("echo 'I listen on port 8080'; exit 0");
+    scene.validate("echo 'warning: old'; echo 'tests: 3 of 4'; exit 1");
+    scene.config("capture.port = 'port (\\d+)'\ncapture.tests = '^tests: .*$'");
+    scene.ralph("-n 1").code(1);
+    let facts = &scene.session().iteration(1)["facts"];
+    assert_eq!(facts["version"], json!(1));
+    assert_eq!(facts["captured"], json!({"port": ["8080"], "tests": ["tests: 3 of 4"]}));
+    assert_eq!(facts["warnings"], json!(["warning: old"]));
+    assert!(facts["excerpt"].as_str().unwrap().contains("tests: 3 of 4"), "{facts}");
+    assert_eq!(facts["summarized"], Value::Null);
+}
+
+#[test]
+fn progress_is_cleared_by_a_record_of_its_own_and_the_journal_keeps_everything() {
+    let scene = forgetful();
+    let journal = scene.progress();
+    assert!(scene.ralph("progress").code(0).text().contains("**Command:** `sh check.sh`"));
+    scene.ralph("progress clear").code(0).stdout_has("refs/ralph-progress/001-login");
+    scene.ralph("progress").code(0).stdout("");
+    scene.ralph("progress clear").code(0);
+    assert_eq!(
+        scene.git("log --format=%s refs/ralph-progress/001-login"),
+        "001-login: progress cleared\n001-login: progress cleared"
+    );
+    assert_eq!(scene.progress(), journal);
+    scene.ralph("--task T003").code(0);
+    assert!(!scene.sessions().last().unwrap().text(1, "prompt.md").contains("## Previous iterations"));
+    assert!(scene.ralph("progress").code(0).text().starts_with("## Iteration 1 of session "));
+}
+
+#[test]
+fn every_strategy_reaches_the_prompt_and_an_unknown_one_is_the_default() {
+    for (strategy, expected) in [
+        ("system-captured", "**Exit code:** 1\n"),
+        ("structured-log", "    \"error_summary\": \"FAILED t_answer: needs the answer 42\"\n"),
+        ("psychic", "**Exit code:** 1\n"),
+    ] {
+        let scene = forgetful();
+        scene.ralph("-n 1 --task T001").code(1);
+        let call = format!("-n 1 --task T001 --no-history --set progress.strategy={strategy}");
+        let run = scene.ralph(&call).code(0);
+        assert_eq!(run.talk().contains("unknown progress strategy `psychic`"), strategy == "psychic");
+        let prompt = scene.sessions().last().unwrap().text(1, "prompt.md");
+        assert!(prompt.contains(expected), "{strategy}: {prompt}");
+    }
+}
+
+#[test]
+fn a_command_sums_iterations_up_and_where_it_fails_the_output_stands_in_and_the_record_says_so() {
+    let scene = Sandbox::new();
+    scene.agent_sh("exit 0").validate("echo 'FAILED t_x: wrong'; exit 1");
+    scene.config("progress.strategy = 'llm-summarized'");
+    let asked = "progress.command=tee question >/dev/null; echo 'The test t_x failed.'";
+    scene.call(["-n", "2", "--set", asked]).run().code(1);
+    let question = scene.read("question");
+    assert!(
+        question
+            .starts_with("Summarize this iteration result in 1-2 sentences:\nExit code: 1\nOutput:\nFAILED"),
+        "{question}"
+    );
+    let session = scene.session();
+    assert_eq!(session.iteration(1)["facts"]["summarized"], json!({"text": "The test t_x failed."}));
+    assert!(session.text(2, "prompt.md").contains("## Iteration 1\n> The test t_x failed.\n"));
+    for (command, reason) in [("exit 3", "exited 3"), ("sleep 100", "timeout"), ("true", "said nothing")] {
+        let words = format!("progress.command={command}");
+        let run = scene.call(["-n", "1", "--set", &words, "--set", "progress.timeout=300ms"]).run().code(1);
+        assert!(run.text().contains("no summary of the iteration"), "{}", run.text());
+        let sessions = scene.sessions();
+        let record = sessions.last().unwrap().iteration(1);
+        let failed = record["facts"]["summarized"]["failed"].as_str().unwrap();
+        assert!(failed.contains(reason), "{failed}");
+        let told = scene.ralph("progress").code(0).text();
+        assert!(told.contains(&format!("(no summary: `{command}`")) && told.contains("FAILED t_x"), "{told}");
+    }
+}
+
+#[test]
+fn a_command_sums_older_iterations_up_within_the_budget() {
+    let scene = forgetful();
+    let command = "history.summarize=tee question >/dev/null; echo 'Write the number 42.'; seq 3000";
+    let words = ["-n", "1", "--task", "T001", "--with-history", "--history-budget", "200", "--set", command];
+    scene.call(words).run().code(1);
+    let prompt = scene.sessions().last().unwrap().text(1, "prompt.md");
+    assert!(prompt.contains("> Write the number 42.\n> 1\n") && !prompt.contains("\n> 300\n"), "{prompt}");
+    assert!(scene.read("question").contains("FAILED t_answer: needs the answer 42"));
+    let broken = ["-n", "1", "--task", "T001", "--with-history", "--set", "history.summarize=false"];
+    scene.call(broken).run().code(0).stdout_has("are not summed up, but told as they are");
+}
+
+#[test]
+fn a_replay_gives_the_prompts_that_were_sent_and_those_of_other_settings() {
+    let scene = forgetful();
+    scene.ralph("-n 2 --task T001 --history-mode off").code(0);
+    let id = scene.sessions().last().unwrap().id().to_owned();
+    let same = scene.ralph(&format!("replay {id} --history-mode off --json")).code(0).json();
+    let iterations = same["iterations"].as_array().unwrap();
+    let is_same: Vec<_> = iterations.iter().map(|one| one["is_same"].as_bool().unwrap()).collect();
+    assert_eq!(is_same, [true, true], "{same}");
+    let told = scene.ralph(&format!("replay {id} --history-mode smart")).code(0).text();
+    assert!(told.contains("  + #### Failed Approaches for T001 (Find the answer)\n"), "{told}");
+    assert!(told.contains("iteration 2  T001  "), "{told}");
+    let json =
+        scene.ralph(&format!("replay {id} --history-mode off --strategy structured-log")).code(0).text();
+    assert!(
+        json.contains("  +     \"exit_code\": 1,\n") && json.contains("  - **Exit code:** 1\n"),
+        "{json}"
+    );
+}
+
+#[test]
+fn stats_count_tasks_repeated_failures_and_the_course_of_things() {
+    let scene = forgetful();
+    scene.ralph("-n 2 --task T001 --no-history --set progress.max-entries=0").code(1);
+    let stats = scene.ralph("stats --json").code(0).json();
+    let number = |name: &str| stats[name].as_u64().unwrap();
+    assert_eq!([number("sessions"), number("runs"), number("success"), number("failure")], [3, 4, 1, 3]);
+    assert_eq!((number("repeated"), &stats["repeat_failure_rate"]), (2, &json!(2.0 / 3.0)));
+    assert_eq!(stats["causes"][0]["times"], json!(3));
+    assert_eq!((&stats["tasks"][0]["task"], &stats["tasks"][0]["runs"]), (&json!("T001"), &json!(3)));
+    let run = scene.ralph("stats").code(0);
+    run.stdout_has("4 iterations in 3 sessions").stdout_has("success    ▁█▁▁  25 %").stdout_has("2 repeated");
+}
+
+#[test]
+fn what_was_learned_twice_is_proposed_in_the_journal_and_the_record_knows() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two");
+    scene.agent_sh("echo 'Learnings:'; echo '- the tests need a port'; exit 0");
+    scene.ralph("-n 2").code(1);
+    let proposal =
+        "## Codebase Patterns\n\n- the tests need a port (proposed: 2 iterations learned it)\n\n---\n";
+    assert!(scene.progress().contains(proposal), "{}", scene.progress());
+    scene.ralph("rebuild --check").code(0);
+    let mine = scene.progress().replace("- the tests need", "- Mind: tests need");
+    scene.write("specs/001-login/progress.txt", &mine);
+    scene.ralph("-n 1").code(1);
+    assert!(scene.progress().starts_with(&mine), "{}", scene.progress());
+}

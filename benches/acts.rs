@@ -11,6 +11,7 @@ use specify_ralph::redact::Redactor;
 use specify_ralph::store::{Store, Syncing};
 use specify_ralph::worktree::{WorkTree, Workshop};
 
+use super::past::past;
 use super::synthetic::{self, Shape, Writer};
 
 /// What six files of an iteration come to: 38 KB.
@@ -43,7 +44,7 @@ pub fn run(words: &[String]) -> Result<()> {
 /// Builds the historical context for a task with a thousand iterations behind it, `count` times. The vocabulary is
 /// unpacked in any case, so that the difference between two counts is the building alone.
 fn context(count: u32) -> Result<()> {
-    let past = synthetic::past(1_000);
+    let past = past(1_000);
     let task = Task {
         name: "T001".into(),
         id: None,

@@ -267,7 +267,7 @@ pub fn iteration_json(session: &SessionId, number: u32, seconds: i64, random: &m
     let done = done_after(number);
     Iteration {
         schema: SCHEMA,
-        id: format!("{}-iter-{number}", session),
+        id: format!("{session}-iter-{number}"),
         session: session.clone(),
         feature: FEATURE.to_owned(),
         branch: Some("main".to_owned()),

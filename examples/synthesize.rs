@@ -4,7 +4,6 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that people call by hand")]
 
-#[allow(dead_code, reason = "the benchmarks need more of it")]
 #[path = "../benches/synthetic.rs"]
 mod synthetic;
 

@@ -10,6 +10,7 @@ pub mod clock;
 pub mod config;
 pub mod feature;
 pub mod history;
+pub mod hooks;
 pub mod process;
 pub mod progress;
 pub mod prompt;

@@ -171,7 +171,10 @@ fn what_is_not_there_is_an_error_that_says_where_to_look() {
         run.code(1).stderr_has(&format!("there is no session {unknown}")).stderr_has("hint: ");
     }
     let scene = Sandbox::new();
-    read(&scene, "show").code(1).stderr_has("no session is recorded here").stderr_has("git fetch origin");
+    read(&scene, "show")
+        .code(1)
+        .stderr_has("no session is recorded here")
+        .stderr_has("hint: start one with `specify ralph`");
     read(&scene, "log").code(0).stdout("").stderr_has("no session is recorded here");
     read(&scene, "log --json").code(0).stderr("");
     read(&scene, "status").code(0).stdout_has("no session yet");

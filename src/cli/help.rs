@@ -81,6 +81,50 @@ Examples:
   specify ralph rebuild                   Write progress.txt anew from the record
   specify ralph rebuild --check           Say whether progress.txt is what the record says";
 
+pub(super) const SYNC: &str = "\
+Examples:
+  specify ralph sync                      Fetch what is new there, push what is new here
+  specify ralph sync upstream --fetch-only
+  specify ralph sync --snapshots          With the work trees as they were
+  git config ralph.remote origin          Where there is more than one
+
+Refs only go forward, nothing is deleted, nobody is asked for a password. What comes in is checked before it
+gets its name. Look at what you share: prompts and outputs, and in snapshots all files but ignored ones.";
+
+pub(super) const FSCK: &str = "\
+Examples:
+  specify ralph fsck                      Everything that is here; exits 1 where something differs
+  specify ralph fsck --repair             progress.txt, deleted refs that are still known, notes, leftovers
+
+Looks at lengths and hashes of all files, trailers against JSON, the order of records, progress.txt and notes.
+`git fsck` looks at the objects themselves.";
+
+pub(super) const CLEAN: &str = "\
+Examples:
+  specify ralph clean --dry-run           Snapshots that are older than 30 days, and leftovers
+  specify ralph clean --keep-days 90      Records too, of sessions that were last written before that
+  specify ralph clean --keep-last 5       All but the newest 5 of each feature
+  specify ralph clean --session 20261121-2
+
+What is kept by any rule stays; so does a session that runs, and the one that progress.txt follows. What goes is
+not fetched again. Remotes are not touched.";
+
+pub(super) const HOOKS: &str = "\
+Examples:
+  specify ralph hooks install             Commits made in an iteration say so: Ralph-Made-In: SESSION:N TASK
+  specify ralph hooks install --pre-push  `git push` brings the records along, as `sync --push-only` does
+  specify ralph hooks uninstall
+
+A block costs nothing where no loop runs, and never fails a commit or a push.";
+
+pub(super) const PURGE: &str = "\
+Examples:
+  specify ralph purge 20261121-204512-3f9a0c1d
+  specify ralph purge 20261121-2 --local
+
+For a secret that got into a record. A tombstone on refs/ralph-meta/tombstones keeps the session from being
+pushed or fetched again by anybody who syncs.";
+
 pub(super) const REPLAY: &str = "\
 Examples:
   specify ralph replay                    The latest session, with the settings of today

@@ -17,8 +17,8 @@ use crate::view::style::Paint;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::filter::Filter;
-use super::output::stdout;
-use super::sessions::{self, Choice, NOTHING_HERE};
+use super::output::{stdout, warn};
+use super::sessions::{self, Choice};
 use super::{Json, LogArgs, place};
 
 pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
@@ -34,7 +34,8 @@ pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let found = || listing.sessions().filter(of_feature);
     let mut out = stdout();
     if matches!(args.json, Json { json: false }) && found().next().is_none() {
-        let _closed = writeln!(stderr(), "no session is recorded here\n{NOTHING_HERE}").is_err();
+        let _closed =
+            writeln!(stderr(), "no session is recorded here\n{}", sessions::nothing_here(&store)).is_err();
     }
     found().for_each(|session| tell_of_missing(&session));
     let mut filter = Filter::new(&args.filter, caller)?;
@@ -133,7 +134,11 @@ fn print_sessions(args: &LogArgs, store: &Store, choice: &Choice) -> Result<Exit
     let mut described = Vec::new();
     for log in sessions::chosen(store, choice)?.iter().rev().take(args.max_count.unwrap_or(usize::MAX)) {
         if log.is_whole() || log.tip().status.is_some() {
-            described.push(sessions::describe(store, log, &running)?);
+            match sessions::describe(store, log, &running) {
+                Ok(session) => described.push(session),
+                // It may have come from anybody, and must not hide the others.
+                Err(error) => warn(&format!("left out: session {}: {error:#}", log.id()), &mut stderr()),
+            }
         }
     }
     if !args.reverse {

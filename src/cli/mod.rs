@@ -4,6 +4,7 @@ mod agent_settings;
 mod agents;
 mod bisect;
 mod caller;
+mod clean;
 mod completions;
 mod config;
 mod demo;
@@ -12,13 +13,16 @@ mod excerpt;
 mod exit_code;
 mod filter;
 mod forward;
+mod fsck;
 mod help;
 mod help_topic;
 mod history;
+mod hooks;
 mod init;
 mod iterations;
 mod log;
 mod man;
+mod notes;
 mod on_finish;
 mod output;
 mod pack;
@@ -27,6 +31,7 @@ mod play_script;
 mod progress;
 mod ready;
 mod rebuild;
+mod remotes;
 mod replay;
 mod restore;
 mod run;
@@ -37,6 +42,7 @@ mod start;
 mod stats;
 mod status;
 mod steer;
+mod sync;
 mod tasks;
 
 use std::ffi::OsString;
@@ -138,6 +144,27 @@ enum Action {
     Rebuild(RebuildArgs),
     /// Put what is loose of the record into a git pack
     Pack(PackArgs),
+    /// Bring the records here and those of a remote together
+    #[command(after_help = help::SYNC)]
+    Sync(SyncArgs),
+    /// Write records into a file, for people without a remote
+    Bundle(BundleArgs),
+    /// Take in the records of a bundle
+    Unbundle(UnbundleArgs),
+    /// Hold every record against itself, and progress.txt against the record
+    #[command(after_help = help::FSCK)]
+    Fsck(FsckArgs),
+    /// Remove old snapshots, or old sessions
+    #[command(after_help = help::CLEAN)]
+    Clean(CleanArgs),
+    /// Take a session away for good, here and at the remote
+    #[command(after_help = help::PURGE)]
+    Purge(PurgeArgs),
+    /// Make the notes on commits again from the record
+    Notes(NotesArgs),
+    /// Put our part into the repository's git hooks, or take it out
+    #[command(after_help = help::HOOKS)]
+    Hooks(HooksArgs),
     /// Show every setting and where it comes from
     #[command(after_help = help::CONFIG)]
     Config(ConfigArgs),
@@ -316,7 +343,7 @@ pub struct SettingArgs {
 }
 
 /// What every reading command takes.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct ReadArgs {
     #[command(flatten)]
     pub json: Json,
@@ -635,6 +662,140 @@ pub struct ConfigArgs {
 pub struct PackArgs {
     #[command(flatten)]
     pub json: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct SyncArgs {
+    /// Remote, by name, address or path [default: the setting `remote`, else the only one]
+    #[arg(value_name = "REMOTE")]
+    pub remote: Option<String>,
+    /// The snapshots of work trees, too: code as it was, with untracked files
+    #[arg(long)]
+    pub snapshots: bool,
+    /// Fetch nothing
+    #[arg(long, conflicts_with = "fetch_only")]
+    pub push_only: bool,
+    /// Push nothing
+    #[arg(long)]
+    pub fetch_only: bool,
+    #[command(flatten)]
+    pub json: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct BundleArgs {
+    /// File to write
+    #[arg(value_name = "FILE")]
+    pub file: Utf8PathBuf,
+    /// The snapshots of work trees, too, with the history that they stand on
+    #[arg(long)]
+    pub snapshots: bool,
+    /// Only this session [default: all]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Only this feature, by path or by name [default: all]
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    #[command(flatten)]
+    pub json: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct UnbundleArgs {
+    /// File that `bundle` wrote
+    #[arg(value_name = "FILE")]
+    pub file: Utf8PathBuf,
+    #[command(flatten)]
+    pub json: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct FsckArgs {
+    /// Mend what can be mended from here
+    #[arg(long)]
+    pub repair: bool,
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct CleanArgs {
+    /// Keep what was last written in so many days [default: 30, where no other rule is given]
+    #[arg(long, value_name = "N")]
+    pub keep_days: Option<u32>,
+    /// Keep the newest N sessions of each feature
+    #[arg(long, value_name = "N")]
+    pub keep_last: Option<usize>,
+    /// Remove snapshots alone; the records stay
+    #[arg(long)]
+    pub snapshots_only: bool,
+    /// Remove this session
+    #[arg(long, value_name = "SESSION", conflicts_with_all = ["keep_days", "keep_last"])]
+    pub session: Option<SessionName>,
+    /// Only sessions of this feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    /// Print what would go, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub json: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct PurgeArgs {
+    /// Session to take away
+    #[arg(value_name = "SESSION")]
+    pub session: SessionName,
+    /// Remote, by name, address or path [default: the setting `remote`, else the only one]
+    #[arg(long, value_name = "REMOTE")]
+    pub remote: Option<String>,
+    /// Here alone
+    #[arg(long, conflicts_with = "remote")]
+    pub local: bool,
+    /// Print what would go, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub json: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct HooksArgs {
+    #[command(subcommand)]
+    pub action: HooksAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum HooksAction {
+    /// Put a block into `prepare-commit-msg`, beside what is there
+    Install {
+        /// One into `pre-push` too: it pushes the records along
+        #[arg(long)]
+        pre_push: bool,
+    },
+    /// Take the blocks out again, to the byte
+    Uninstall,
+    /// Say which hooks have a block
+    Status {
+        #[command(flatten)]
+        json: Json,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct NotesArgs {
+    #[command(subcommand)]
+    pub action: NotesAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum NotesAction {
+    /// Write what the records say into `refs/notes/ralph`; lines of people stay
+    Rebuild {
+        #[command(flatten)]
+        json: Json,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind, Write};
 use anyhow::Error;
 
 use crate::record::Refusal;
+use crate::view::style::inert;
 
 use super::exit_code::ExitCode;
 
@@ -58,13 +59,14 @@ pub fn report(error: &Error, stderr: &mut impl Write) -> ExitCode {
         return ExitCode::Done;
     }
     // Nothing can be said where stderr is closed, and the exit code still tells.
-    let _closed = writeln!(stderr, "error: {error:#}").is_err();
+    // What it quotes may come from anywhere.
+    let _closed = writeln!(stderr, "error: {}", inert(&format!("{error:#}"))).is_err();
     if error.downcast_ref::<Refusal>().is_some() { ExitCode::CannotStart } else { ExitCode::NotDone }
 }
 
 /// Something that the user should know and that stops nothing.
 pub fn warn(message: &str, stderr: &mut impl Write) {
-    let _closed = writeln!(stderr, "warning: {message}").is_err();
+    let _closed = writeln!(stderr, "warning: {}", inert(message)).is_err();
 }
 
 #[cfg(test)]

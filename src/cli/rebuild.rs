@@ -18,7 +18,7 @@ use super::exit_code::ExitCode;
 use super::log::print_json;
 use super::output::{stdout, warn};
 use super::sessions::{self, Choice};
-use super::{Json, RebuildArgs, place};
+use super::{Json, ReadArgs, RebuildArgs, place};
 
 /// progress.txt, and what the record says it should be.
 struct Journal {
@@ -32,6 +32,35 @@ struct Journal {
 }
 
 pub fn run(args: &RebuildArgs, caller: &Caller) -> Result<ExitCode> {
+    let journal = load(args, caller)?;
+    let report = if args.check { journal.check()? } else { journal.write()? };
+    let mut out = stdout();
+    match args.read.json {
+        Json { json: true } => print_json(&mut out, &report)?,
+        Json { json: false } => report.write(&mut out)?,
+    }
+    out.flush()?;
+    let is_right = !args.check || matches!(report.state, State::Equal | State::Added);
+    Ok(if is_right { ExitCode::Done } else { ExitCode::NotDone })
+}
+
+/// Says how progress.txt differs from the record, and writes it anew where that is wished.
+pub fn settle(read: &ReadArgs, caller: &Caller, is_repair: bool) -> Result<Option<String>> {
+    let args = RebuildArgs { check: !is_repair, all: false, read: read.clone() };
+    let journal = load(&args, caller)?;
+    let report = journal.report();
+    let told = match report.state {
+        State::Equal | State::Added => return Ok(None),
+        State::Missing => format!("{} is missing", journal.path),
+        State::Differs => format!("{} differs from the record of session {}", journal.path, journal.log.id()),
+    };
+    if is_repair {
+        journal.write()?;
+    }
+    Ok(Some(told))
+}
+
+fn load(args: &RebuildArgs, caller: &Caller) -> Result<Journal> {
     let store = place::open(caller)?;
     let log = picked(args, caller, &store)?;
     if !log.is_whole() {
@@ -48,16 +77,7 @@ pub fn run(args: &RebuildArgs, caller: &Caller) -> Result<ExitCode> {
     } else {
         session::expected_progress(&store, &log)?
     };
-    let journal = Journal { store, log, path, rebuilt, found, plain };
-    let report = if args.check { journal.check()? } else { journal.write()? };
-    let mut out = stdout();
-    match args.read.json {
-        Json { json: true } => print_json(&mut out, &report)?,
-        Json { json: false } => report.write(&mut out)?,
-    }
-    out.flush()?;
-    let is_right = !args.check || matches!(report.state, State::Equal | State::Added);
-    Ok(if is_right { ExitCode::Done } else { ExitCode::NotDone })
+    Ok(Journal { store, log, path, rebuilt, found, plain })
 }
 
 /// The session last written from this work tree, else the newest; of the feature that is asked for.

@@ -91,6 +91,12 @@ pub fn chosen(store: &Store, choice: &Choice) -> Result<Vec<SessionLog>> {
     Ok(sessions)
 }
 
+/// As [`chosen`], with what cannot be read handed over and not told.
+pub fn readable(store: &Store, choice: &Choice, unreadable: &mut Vec<Error>) -> Result<Vec<SessionLog>> {
+    let settled = choice.settle(store)?;
+    store.sessions_where(|tip| settled.takes(tip), unreadable)
+}
+
 /// Says which sessions are left out because they cannot be read.
 fn tell(unreadable: &[Error]) {
     for error in unreadable {
@@ -129,13 +135,19 @@ pub fn newest(store: &Store, choice: &Choice) -> Result<Option<SessionLog>> {
 pub fn latest(store: &Store, choice: &Choice) -> Result<SessionLog> {
     match newest(store, choice)? {
         Some(log) => Ok(log),
-        None => bail!("no session is recorded here\n{NOTHING_HERE}"),
+        None => bail!("no session is recorded here\n{}", nothing_here(store)),
     }
 }
 
 /// What to say where history is empty: a plain clone does not bring it.
-pub const NOTHING_HERE: &str = "hint: start one with `specify ralph`; a clone gets those of others with \
-                                `git fetch origin 'refs/ralph/*:refs/ralph/*'`";
+pub fn nothing_here(store: &Store) -> &'static str {
+    if store.remotes().is_ok_and(|remotes| !remotes.is_empty()) {
+        "hint: a clone does not bring the records of others: `specify ralph sync` fetches them; `specify ralph` \
+         starts a session"
+    } else {
+        "hint: start one with `specify ralph`, or take in those of others with `specify ralph unbundle FILE`"
+    }
+}
 
 /// Who runs now, in whichever work tree.
 pub fn running(store: &Store) -> Result<Vec<Holder>> {

@@ -30,9 +30,9 @@ pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> 
             let iteration = store.iteration(entry)?;
             let text = store.file(&entry.commit, "progress.md")?.unwrap_or_default();
             let text = String::from_utf8_lossy(&text);
-            let fingerprint = |entry: &LogEntry| entry.fingerprint.clone().map(Cow::Owned);
+            let of = |entry: &LogEntry| entry.fingerprint.clone().map(Cow::Owned);
             let numbers =
-                shown.log.iterations().map(|entry| (entry.iteration.unwrap_or_default(), fingerprint(entry)));
+                shown.log.iterations().map(|entry| (entry.iteration.unwrap_or_default(), of(entry)));
             let repeated = repeats(numbers).get(&iteration.iteration).copied();
             let found = view::show::Found {
                 iteration: &iteration,

@@ -13,7 +13,7 @@ use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::log::print_json;
 use super::output::stdout;
-use super::sessions::{self, Choice, NOTHING_HERE};
+use super::sessions::{self, Choice};
 use super::{Json, ReadArgs, place};
 
 pub fn run(args: &ReadArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
@@ -21,7 +21,8 @@ pub fn run(args: &ReadArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
     let logs = sessions::chosen(&store, &choice)?;
     if logs.is_empty() {
-        let _closed = writeln!(stderr(), "no session is recorded here\n{NOTHING_HERE}").is_err();
+        let _closed =
+            writeln!(stderr(), "no session is recorded here\n{}", sessions::nothing_here(&store)).is_err();
     }
     let stats = Stats::of(logs.iter().flat_map(SessionLog::iterations));
     let mut out = stdout();

@@ -173,6 +173,9 @@ pub const KEYS: &[Key] = &[
     Key::new("snapshot-max-file", Kind::Size, "5MiB", "Largest file in a snapshot")
         .or_none()
         .unset("no limit"),
+    Key::new("remote", Kind::Text, "none", "Remote that `sync` and `purge` go to")
+        .or_none()
+        .unset("the only one there is"),
     Key::new("redaction.rules", Kind::Patterns, "none", "Regular expressions of further secrets").or_none(),
     Key::new("redaction.allow", Kind::Patterns, "none", "Regular expressions of what is no secret").or_none(),
     Key::new("hooks.on-finish", Kind::Text, "none", "Command to run when a session has ended").or_none(),

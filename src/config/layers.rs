@@ -293,6 +293,7 @@ impl Layers {
                 enabled: settings.is_on("snapshots"),
                 max_file: settings.size("snapshot-max-file"),
             },
+            remote: settings.text("remote"),
             redaction: RedactionSettings {
                 rules: settings.list("redaction.rules"),
                 allow: settings.list("redaction.allow"),

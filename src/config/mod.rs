@@ -133,6 +133,8 @@ pub struct Config {
     /// What to note down of outputs: names, and regular expressions known to be sound.
     pub capture: BTreeMap<String, String>,
     pub snapshots: SnapshotSettings,
+    /// Where records go; none means the only remote there is.
+    pub remote: Option<String>,
     pub redaction: RedactionSettings,
     pub loops: BTreeMap<String, LoopSettings>,
     /// The type that is run.

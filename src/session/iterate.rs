@@ -36,6 +36,8 @@ struct Measured<'a> {
     validation: Option<&'a Validation>,
     verdict: Verdict,
     taken: Taken,
+    /// Where the refs of the project stood before.
+    known: &'a [u8],
 }
 
 impl Running<'_> {
@@ -54,6 +56,7 @@ impl Running<'_> {
         };
         slot.begin(&begin, prompt, &tasks_bytes)?;
         self.hints_are_taken();
+        slot.write(names::REFS_BEFORE, &self.plan.store.tips_of_others()?)?;
         (self.say)(&Event::IterationStarted {
             session: self.session.id.clone(),
             iteration: number,
@@ -106,9 +109,10 @@ impl Running<'_> {
 
         let ended_at = self.plan.clock.now();
         let taken = self.recorder.take(&slot, &format!("iteration {number}"), ended_at);
+        let known = slot.refs_before()?;
         let mut iteration = self.compose(
             begin,
-            Measured { run: &run, validation: validation.as_ref(), verdict, taken },
+            Measured { run: &run, validation: validation.as_ref(), verdict, taken, known: &known },
             ended_at,
         )?;
         let mut context = live_context(&slot, &iteration, &run.final_text, &self.plan.project_root)?;
@@ -137,6 +141,11 @@ impl Running<'_> {
         let commit = self.recorder.iteration(&slot, &iteration, &entry)?;
         self.recorded(&iteration, commit)?;
         self.hints_were_in(&iteration);
+        if let Err(error) = self.plan.store.note_commits(&iteration) {
+            self.warn(format!(
+                "its commits got no note: {error:#}\nhint: `specify ralph notes rebuild` writes it"
+            ));
+        }
         remember(self.plan.progress.as_mut(), context);
         Ok(iteration)
     }
@@ -371,7 +380,7 @@ impl Running<'_> {
     }
 
     fn compose(&mut self, begin: Begin, measured: Measured<'_>, ended_at: Timestamp) -> Result<Iteration> {
-        let Measured { run, validation, verdict, taken } = measured;
+        let Measured { run, validation, verdict, taken, known } = measured;
         let started_at = begin.started_at;
         let mut iteration = opened(begin, &self.session, ended_at, self.counts(), self.plan.store.head()?);
         iteration.outcome = verdict.outcome;
@@ -402,7 +411,8 @@ impl Running<'_> {
         iteration.decisions = findings.decisions;
         iteration.approaches = findings.approaches;
         let (before, after) = (iteration.head_before.as_ref(), iteration.head_after.as_ref());
-        let commits = self.recorder.work_tree().commits_between(before, after, started_at);
+        let span = (started_at, ended_at);
+        let commits = self.recorder.work_tree().commits_between((before, after), known, span);
         iteration.commits = commits.unwrap_or_else(|error| {
             self.warn(format!("the commits of this iteration cannot be listed: {error:#}"));
             Vec::new()

@@ -118,6 +118,11 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Ev
         // It may have died before it could say so itself.
         plan.store.note_last_written(&place.feature, &place.session)?;
         catch_up(&mut recorder, place, &progress_parts(plan.store, &log)?, say)?;
+        if let Some(last) = log.iterations().next_back().filter(|last| last.head_before != last.head_after)
+            && let Err(error) = plan.store.note_commits(&plan.store.iteration(last)?)
+        {
+            warn(say, format!("the commits of the last iteration got no note: {error:#}"));
+        }
         if log.tip().kind != RecordKind::End && !is_taken_up {
             let session = ended(plan, place, &log)?;
             recorder.end(&session, plan.clock.now())?;
@@ -170,9 +175,9 @@ fn interrupted(
     let taken = recorder.take(slot, &format!("iteration {}", begin.iteration), ended_at);
     let head_after = plan.store.head()?;
     let commits = recorder.work_tree().commits_between(
-        begin.head_before.as_ref(),
-        head_after.as_ref(),
-        begin.started_at,
+        (begin.head_before.as_ref(), head_after.as_ref()),
+        &slot.refs_before()?,
+        (begin.started_at, ended_at),
     );
     let commits = commits.unwrap_or_else(|error| {
         recorder.warnings.push(format!("the commits of this iteration cannot be listed: {error:#}"));

@@ -271,6 +271,11 @@ impl Store {
             commands.push_str(&format!("update {name} {new} {old}\n"));
         }
         commands.push_str("prepare\ncommit\n");
+        self.update_refs(commands, reason)
+    }
+
+    /// Has git carry out what `git update-ref --stdin` understands, all of it or nothing.
+    pub(super) fn update_refs(&self, commands: String, reason: Reason) -> Result<()> {
         Tool::git(&self.repository().common_dir)
             .args(["-c", "core.fsync=reference", "update-ref", "-m", &log_message(reason), "--stdin"])
             .env("GIT_COMMITTER_NAME", objects::COMMITTER)
@@ -295,7 +300,7 @@ impl Store {
     }
 
     /// Lets in whom the repository lets in.
-    fn share_ref(&self, name: &str) -> Result<()> {
+    pub(super) fn share_ref(&self, name: &str) -> Result<()> {
         let Repository { common_dir, sharing, .. } = self.repository();
         for path in [common_dir.join(name), common_dir.join("logs").join(name)] {
             for made in path.ancestors().take_while(|made| made.file_name() != Some("refs")) {
@@ -306,7 +311,7 @@ impl Store {
     }
 
     /// Syncs loose refs and every folder above them that may be new, each once.
-    fn sync_refs<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<()> {
+    pub(super) fn sync_refs<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<()> {
         let common = &self.repository().common_dir;
         let mut folders = Vec::new();
         for path in names.map(|name| common.join(name)) {

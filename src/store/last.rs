@@ -1,11 +1,12 @@
 //! Which session was last written from which work tree: whose text progress.txt is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
 
 use crate::record::SessionId;
+use crate::repository::Repository;
 
 use super::{Begin, SessionRefs, Spool, Store, disk};
 
@@ -67,4 +68,17 @@ impl Store {
             .join("last")
             .join(format!("{}.json", self.repository().work_tree_name()))
     }
+}
+
+/// The sessions that the journals of all work trees follow.
+pub(super) fn last_of_all(repository: &Repository) -> Result<BTreeSet<SessionId>> {
+    let mut last = BTreeSet::new();
+    for path in disk::children(&repository.ralph_dir().join("last"))? {
+        if let Some(bytes) = disk::read_if_there(&path)? {
+            let sessions: Sessions =
+                serde_json::from_slice(&bytes).with_context(|| format!("read {path}"))?;
+            last.extend(sessions.into_values());
+        }
+    }
+    Ok(last)
 }

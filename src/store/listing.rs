@@ -173,6 +173,11 @@ impl Store {
         Ok(listing)
     }
 
+    /// Throws the cache away, with what it holds of sessions that go.
+    pub(super) fn forget_listing(&self) -> Result<()> {
+        disk::remove_file_if_there(&self.cache_file()).map(drop)
+    }
+
     fn cache_file(&self) -> Utf8PathBuf {
         self.repository().ralph_dir().join("cache/log")
     }

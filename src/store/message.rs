@@ -46,10 +46,30 @@ pub fn compose(subject: Subject<'_>, entry: &str) -> String {
         // Without a blank line in front git sees no trailers at all.
         message.push_str("\n\n");
     }
-    for (name, value) in trailers(subject) {
-        let _ = writeln!(message, "Ralph-{name}: {}", escape(&value));
+    for line in trailer_lines(subject) {
+        message.push_str(&line);
+        message.push('\n');
     }
     message
+}
+
+/// The trailers of a record, each as its line.
+pub fn trailer_lines(subject: Subject<'_>) -> Vec<String> {
+    trailers(subject).into_iter().map(|(name, value)| format!("Ralph-{name}: {}", escape(&value))).collect()
+}
+
+/// The lines of ours in the last paragraph of a message.
+pub fn trailers_in(message: &str) -> Vec<String> {
+    let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    paragraph.lines().filter(|line| line.starts_with("Ralph-")).map(str::to_owned).collect()
+}
+
+/// What stands between the subject and the trailers.
+pub fn body_of(message: &str) -> &str {
+    let message = message.trim_end();
+    let end = message.rfind("\n\n").unwrap_or_default();
+    let start = message.find("\n\n").map_or(0, |start| start + 2);
+    message.get(start..end).unwrap_or_default()
 }
 
 /// Composes the message of a snapshot.
@@ -88,10 +108,22 @@ pub fn named_in(message: &str) -> Option<(SessionId, String)> {
     Some((find("Ralph-Session: ")?.parse().ok()?, feature))
 }
 
+/// Whether a message has our schema in its trailers, whichever it is.
+pub fn is_signed(message: &str) -> bool {
+    let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    paragraph.lines().any(|line| line.starts_with("Ralph-Schema: "))
+}
+
 /// Whether a message is that of a snapshot.
 pub fn is_of_snapshot(message: &str) -> bool {
+    is_of(message, "snapshot")
+}
+
+/// Whether a message is that of a record of this kind.
+pub fn is_of(message: &str, kind: &str) -> bool {
     let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
-    paragraph.starts_with("Ralph-Schema: ") && paragraph.lines().any(|line| line == "Ralph-Record: snapshot")
+    paragraph.starts_with("Ralph-Schema: ")
+        && paragraph.lines().any(|line| line.strip_prefix("Ralph-Record: ") == Some(kind))
 }
 
 fn headline(subject: Subject<'_>) -> String {
@@ -133,7 +165,7 @@ fn name_of(feature: &str) -> &str {
 
 /// A copy of `entry` that cannot be taken for anything else: no control bytes, no scissors line, no end in blank
 /// lines, bounded.
-fn readable(entry: &str) -> String {
+pub fn readable(entry: &str) -> String {
     let mut body = String::with_capacity(entry.len().min(BODY_LIMIT));
     for line in entry.trim_matches('\n').lines() {
         if body.len() + line.len() > BODY_LIMIT {

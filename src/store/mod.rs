@@ -5,49 +5,67 @@
 //! files.
 
 mod append;
+mod bundle;
 mod clearing;
 mod control;
 mod disk;
 mod files;
+mod incoming;
 mod last;
+mod ledger;
 mod listing;
 mod lock;
 mod message;
+mod notes;
 mod objects;
 mod pack;
+mod purge;
 mod put_back;
 mod read;
 mod refs;
+mod remote;
 mod restore_point;
+mod retention;
 mod row;
 #[cfg(test)]
 mod samples;
 mod scratch;
 mod search;
+mod shared;
 mod snapshots;
 mod spool;
+mod sync;
 #[cfg(test)]
 mod tests;
+mod tombstones;
+mod verify;
 
 pub use append::Conflict;
+pub use bundle::{Bundled, sessions_among};
 pub use control::{Control, Stop, Wishes};
 pub use files::{FileProof, Manifest};
 pub use listing::{Listing, SessionRows};
 pub use lock::{Holder, LoopLock};
 pub use message::Snapshot;
+pub use notes::Lines;
 // For fuzzing alone: nobody else needs a message apart from its commit.
 #[doc(hidden)]
 pub use message::{Envelope, Subject, compose as compose_message, parse as parse_message};
 pub use objects::{Quarantine, Signature};
 pub use pack::{MANY_LOOSE, Packed};
+pub use purge::Purged;
 pub use put_back::Standing;
 pub use read::SessionLog;
 pub use refs::{SessionRefs, slug};
+pub use remote::{Remote, Unreachable};
 pub use restore_point::{Restoration, RestorePoint};
+pub use retention::{Extent, Going, Plan, Rules, Staying};
 pub use row::Row;
 pub use scratch::Scratch;
 pub use search::Search;
 pub use spool::{Begin, Draft, Place, Slot, Spool, Tips, names};
+pub use sync::{Direction, Exchange, Kept, Snapshots, Synced, Wish};
+pub use verify::{Finding, Mend, Verified};
 
 use anyhow::{Result, anyhow};
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;

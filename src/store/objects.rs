@@ -76,6 +76,15 @@ impl Quarantine {
         self.objects.write(&gix::objs::Tree { entries }).map_err(|error| caused("write a tree", &error))
     }
 
+    /// Writes one tree of blobs (false) and trees (true).
+    pub fn write_folder(&self, children: &BTreeMap<String, (gix::ObjectId, bool)>) -> Result<gix::ObjectId> {
+        let kind = |is_tree| if is_tree { EntryKind::Tree } else { EntryKind::Blob };
+        let mut entries: Vec<_> =
+            children.iter().map(|(name, (id, is_tree))| entry(kind(*is_tree), name, *id)).collect();
+        entries.sort();
+        self.objects.write(&gix::objs::Tree { entries }).map_err(|error| caused("write a tree", &error))
+    }
+
     pub fn write_commit(
         &self,
         tree: &ObjectId,

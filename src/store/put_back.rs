@@ -67,7 +67,7 @@ impl Store {
     }
 
     /// Whether `lower` is one of the first parents of `upper`.
-    fn is_below(&self, lower: &ObjectId, upper: &ObjectId) -> Result<bool> {
+    pub(super) fn is_below(&self, lower: &ObjectId, upper: &ObjectId) -> Result<bool> {
         let git = self.open_git()?;
         let lower = objects::to_gix(lower)?;
         let mut next = objects::to_gix(upper)?;

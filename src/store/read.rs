@@ -15,7 +15,7 @@ use super::objects;
 use super::refs::{self, LOG_PREFIX, SessionRefs};
 
 /// A blob of ours is at most one chunk; what is bigger was not written by us.
-const BLOB_LIMIT: u64 = 64 * 1024 * 1024;
+pub(super) const BLOB_LIMIT: u64 = 64 * 1024 * 1024;
 
 /// One session: its ref, and its commits from the oldest to the newest.
 #[derive(Debug, Clone)]

@@ -8,6 +8,12 @@ use crate::record::SessionId;
 pub const LOG_PREFIX: &str = "refs/ralph/";
 /// The snapshots of work trees: one ref per session.
 pub const SNAPSHOT_PREFIX: &str = "refs/ralph-snap/";
+/// Which commits of the project were made in which iteration.
+pub const NOTES: &str = "refs/notes/ralph";
+/// The sessions that were purged.
+pub const TOMBSTONES: &str = "refs/ralph-meta/tombstones";
+/// What came from elsewhere and was not looked at yet.
+pub const INCOMING_PREFIX: &str = "refs/ralph-incoming/";
 
 /// A slug longer than this many bytes is cut, and told apart by a hash.
 const SLUG_LIMIT: usize = 120;
@@ -34,10 +40,15 @@ impl SessionRefs {
         is_slug(slug).then(|| Self { session, slug: slug.to_owned() })
     }
 
+    /// Reads the name of a log or of a chain of snapshots; none if it is no name that we make.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let log = name.strip_prefix(SNAPSHOT_PREFIX).map(|rest| format!("{LOG_PREFIX}{rest}"));
+        Self::from_log(log.as_deref().unwrap_or(name))
+    }
+
     /// Whether a ref of that name is a log or a chain of snapshots, if we made it.
     pub fn is_name_of_ours(name: &str) -> bool {
-        let log = name.strip_prefix(SNAPSHOT_PREFIX).map(|rest| format!("{LOG_PREFIX}{rest}"));
-        Self::from_log(log.as_deref().unwrap_or(name)).is_some()
+        Self::from_name(name).is_some()
     }
 
     pub fn log(&self) -> String {

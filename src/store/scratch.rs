@@ -23,12 +23,8 @@ const HELD: &str = "held";
 impl Scratch {
     /// Makes a folder, and removes those of processes that died before they could.
     pub fn create(repository: &Repository) -> Result<Self> {
+        Self::sweep(repository)?;
         let root = repository.ralph_dir().join("scratch");
-        for dir in disk::children(&root)? {
-            if lock::hold(&dir.join(HELD)).is_ok_and(|held| held.is_some()) {
-                disk::remove_dir_if_there(&dir)?;
-            }
-        }
         let process = std::process::id();
         let mut number = 0;
         loop {
@@ -39,6 +35,17 @@ impl Scratch {
             }
             number += 1;
         }
+    }
+
+    /// Removes the folders of processes that died before they could.
+    pub fn sweep(repository: &Repository) -> Result<()> {
+        for dir in disk::children(&repository.ralph_dir().join("scratch"))? {
+            if lock::hold(&dir.join(HELD)).is_ok_and(|held| held.is_some()) {
+                disk::remove_dir_if_there(&dir)?;
+            }
+        }
+        let _others_there = fs::remove_dir(repository.ralph_dir().join("scratch")).is_err();
+        Ok(())
     }
 
     pub fn dir(&self) -> &Utf8Path {

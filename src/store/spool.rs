@@ -103,6 +103,8 @@ pub mod names {
     pub const TASKS: &str = "tasks.md";
     pub const PROGRESS: &str = "progress.md";
     pub const PROGRESS_BASE: &str = "progress.base.md";
+    /// Where the refs of the project stood before the agent started, one id a line.
+    pub const REFS_BEFORE: &str = "refs.before";
     pub const OBJECTS: &str = "objects";
     pub const PLACE: &str = "session.json";
 }
@@ -282,6 +284,11 @@ impl Slot {
         disk::sync_dir_if_there(self.dir.parent().unwrap_or(&self.dir))
     }
 
+    /// Where the refs of the project stood before the agent started; nothing where that is not known.
+    pub fn refs_before(&self) -> Result<Vec<u8>> {
+        Ok(disk::read_if_there(&self.path(names::REFS_BEFORE))?.unwrap_or_default())
+    }
+
     /// tasks.md as the agent left it, if boxes in it may have been opened since.
     pub fn tasks_found(&self) -> Result<Option<Vec<u8>>> {
         disk::read_if_there(&self.path(names::TASKS_FOUND))
@@ -311,11 +318,10 @@ impl Slot {
     /// The commit point: from here on the record will be made, by us or by who comes after us.
     pub fn seal(&self, draft: &Draft) -> Result<()> {
         // With the objects of the snapshot, which nobody could make again. What was written before the agent
-        // started is on the disk since then, and this folder's name with it.
-        let is_synced = |path: &Utf8PathBuf| {
-            path.file_name()
-                .is_some_and(|name| [names::PROMPT, names::TASKS_BEFORE, names::BEGIN].contains(&name))
-        };
+        // started is on the disk since then, and this folder's name with it. The refs of before have done their
+        // work by now.
+        let done = [names::PROMPT, names::TASKS_BEFORE, names::BEGIN, names::REFS_BEFORE];
+        let is_synced = |path: &Utf8PathBuf| path.file_name().is_some_and(|name| done.contains(&name));
         let is_begun = self.path(names::BEGIN).exists();
         for path in disk::children(&self.dir)? {
             // An empty file that is lost is read as an empty one.

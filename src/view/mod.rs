@@ -10,4 +10,5 @@ pub mod show;
 pub mod stats;
 pub mod status;
 pub mod style;
+pub mod sync;
 pub mod tasks;

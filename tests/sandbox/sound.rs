@@ -21,7 +21,15 @@ impl Untouched {
         let git_dir = sandbox.path(".git");
         let is_ours = |path: &Path| {
             let path = path.strip_prefix(&git_dir).unwrap();
-            let refs = ["ralph", "ralph-snap", "ralph-restore", "ralph-progress"];
+            let refs = [
+                "ralph",
+                "ralph-snap",
+                "ralph-restore",
+                "ralph-progress",
+                "ralph-meta",
+                "ralph-incoming",
+                "notes/ralph",
+            ];
             let is_ref = |name| {
                 path.starts_with(format!("refs/{name}")) || path.starts_with(format!("logs/refs/{name}"))
             };
@@ -72,11 +80,12 @@ impl Sandbox {
         self.store_is_sound(self.repo());
         self.nothing_is_left();
         if !self.waived.get().journal && !self.sessions_in(self.repo()).is_empty() {
-            let check =
-                self.hermetic(env!("CARGO_BIN_EXE_specify")).args(["ralph", "rebuild", "--check"]).output();
+            // Every record against itself, and the journal against the record.
+            let check = self.hermetic(env!("CARGO_BIN_EXE_specify")).args(["ralph", "fsck"]).output();
             let check = check.unwrap();
-            let said = String::from_utf8_lossy(&check.stdout);
-            assert!(check.status.success(), "the journal is not what the record says: {said}");
+            let said = [check.stdout, check.stderr].concat();
+            let said = String::from_utf8_lossy(&said);
+            assert!(check.status.success(), "the record is not as it was written: {said}");
         }
     }
 

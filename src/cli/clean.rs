@@ -1,0 +1,197 @@
+//! `specify ralph clean` and `purge`: making room, and taking away what must not be there.
+
+use std::io::{Write, stderr};
+
+use anyhow::{Error, Result, bail};
+use serde_json::json;
+
+use crate::record::{SessionId, SessionName};
+use crate::store::{Extent, Plan, Purged, Remote, Rules, Store};
+use crate::view::style::{Count, grouped, one_line};
+
+use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::log::print_json;
+use super::output::{stdout, warn};
+use super::sessions::{self, Choice};
+use super::{CleanArgs, Json, PurgeArgs, place, remotes};
+
+/// Bare `clean` keeps the snapshots of so many days.
+const DAYS: u32 = 30;
+
+pub fn run(args: &CleanArgs, caller: &Caller) -> Result<ExitCode> {
+    let store = place::open(caller)?;
+    let now = place::clock(caller)?.now();
+    let is_bare = args.keep_days.is_none() && args.keep_last.is_none() && args.session.is_none();
+    let rules = Rules {
+        // Records go on an explicit rule alone.
+        extent: if args.snapshots_only || is_bare { Extent::Snapshots } else { Extent::All },
+        keep_days: if is_bare { Some(DAYS) } else { args.keep_days },
+        keep_last: args.keep_last,
+        is_named: args.session.is_some(),
+        now,
+    };
+    let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+    let logs = sessions::chosen(&store, &choice)?;
+    let plan = store.plan_clean(&logs, rules)?;
+    let plan = if args.dry_run { plan } else { store.clean(plan, now)? };
+    let mut out = stdout();
+    match args.json {
+        Json { json: true } => {
+            let mut report = serde_json::to_value(&plan)?;
+            report["is_dry_run"] = args.dry_run.into();
+            report["extent"] = match rules.extent {
+                Extent::Snapshots => "snapshots".into(),
+                Extent::All => "all".into(),
+            };
+            print_json(&mut out, &report)?;
+        }
+        Json { json: false } => write(&mut out, &plan, rules.extent, args.dry_run)?,
+    }
+    out.flush()?;
+    let is_refused = rules.is_named && plan.sessions.is_empty() && !plan.staying.is_empty();
+    Ok(if is_refused { ExitCode::NotDone } else { ExitCode::Done })
+}
+
+fn write(out: &mut impl Write, plan: &Plan, extent: Extent, is_dry_run: bool) -> Result<()> {
+    let what = match extent {
+        Extent::Snapshots => "snapshots of ",
+        Extent::All => "",
+    };
+    for going in &plan.sessions {
+        writeln!(
+            out,
+            "{what}{}  {}  {}, last written {}",
+            going.session,
+            one_line(&going.feature),
+            Count(going.iterations as u64, "iteration"),
+            going.ended_at
+        )?;
+    }
+    for staying in &plan.staying {
+        writeln!(out, "stays: {}: {}", staying.session, one_line(&staying.reason))?;
+    }
+    for name in
+        plan.restorations.iter().map(String::as_str).chain(plan.leftovers.iter().map(|path| path.as_str()))
+    {
+        writeln!(out, "{}", one_line(name))?;
+    }
+    let others = plan.restorations.len() + plan.leftovers.len();
+    if plan.sessions.is_empty() && others == 0 {
+        writeln!(out, "nothing is old enough to go")?;
+        return Ok(());
+    }
+    let verb = if is_dry_run { "would go" } else { "removed" };
+    let mut parts = Vec::new();
+    if !plan.sessions.is_empty() {
+        parts.push(format!("{what}{}", Count(plan.sessions.len() as u64, "session")));
+    }
+    if others > 0 {
+        parts.push(Count(others as u64, "leftover").to_string());
+    }
+    let size = plan.bytes.filter(|bytes| *bytes > 0);
+    let size = size.map_or(String::new(), |bytes| {
+        format!("; `git gc` frees {} KB in time, `git gc --prune=now` at once", grouped(bytes.div_ceil(1024)))
+    });
+    writeln!(out, "{verb}: {}{size}", parts.join(", "))?;
+    Ok(())
+}
+
+pub fn purge(args: &PurgeArgs, caller: &Caller) -> Result<ExitCode> {
+    let store = place::open(caller)?;
+    let at = place::clock(caller)?.now();
+    let remote =
+        if args.local { None } else { Some(remotes::chosen(caller, &store, args.remote.as_deref())?) };
+    let session = session(&store, &args.session)?;
+    if args.dry_run {
+        let mut out = stdout();
+        for name in store.refs_of_session(&session)? {
+            writeln!(out, "would remove {name}")?;
+        }
+        if let Some(remote) = &remote {
+            writeln!(out, "would look for the session at {}", one_line(&remote.name))?;
+        }
+        out.flush()?;
+        return Ok(ExitCode::Done);
+    }
+    let mut purged = store.purge_here(&session, at)?;
+    let there = remote.as_ref().map_or(Ok(()), |remote| store.purge_there(remote, &session, at, &mut purged));
+    let mut out = stdout();
+    match args.json {
+        Json { json: true } => {
+            let mut report = serde_json::to_value(&purged)?;
+            report["session"] = json!(session);
+            report["remote"] = json!(remote.as_ref().map(|remote| &remote.name));
+            report["error"] = json!(there.as_ref().err().map(|error| format!("{error:#}")));
+            print_json(&mut out, &report)?;
+        }
+        Json { json: false } => write_purged(&mut out, &purged, remote.as_ref())?,
+    }
+    out.flush()?;
+    for kept in &purged.left {
+        warn(&format!("left as it is: {}: {}", kept.name, kept.reason), &mut stderr());
+    }
+    advise(&session, remote.is_some());
+    there.map_err(|error| {
+        Error::msg(format!(
+            "{error:#}\nhint: here it is gone; `specify ralph purge {session}` tries the rest again"
+        ))
+    })?;
+    Ok(if purged.left.is_empty() { ExitCode::Done } else { ExitCode::NotDone })
+}
+
+fn write_purged(out: &mut impl Write, purged: &Purged, remote: Option<&Remote>) -> Result<()> {
+    for name in &purged.here {
+        writeln!(out, "removed {name}")?;
+    }
+    if purged.notes > 0 {
+        writeln!(out, "removed its lines from {}", Count(purged.notes as u64, "note"))?;
+    }
+    let place = remote.map_or(String::new(), |remote| one_line(&remote.name));
+    for name in &purged.there {
+        writeln!(out, "removed {} at {place}", one_line(name))?;
+    }
+    Ok(())
+}
+
+/// What a purge cannot do.
+fn advise(session: &SessionId, is_remote_done: bool) {
+    let remote = if is_remote_done {
+        "the host may keep the objects for a while: ask whoever runs it to collect them"
+    } else {
+        "remotes were not touched"
+    };
+    let advice = format!(
+        "what is left to do:\n\
+         - change the secret, if there was one: whoever fetched it has it\n\
+         - here its objects stay until git collects them: `git reflog expire --expire=now --all && git gc --prune=now`\n\
+         - {remote}\n\
+         - in every clone that has the session: `specify ralph sync`, then `specify ralph purge {session} --local`\n\
+         - progress.txt and the code itself are not looked at"
+    );
+    let _closed = writeln!(stderr(), "{advice}").is_err();
+}
+
+/// A session that is here, or a whole id: it may be at the remote alone.
+fn session(store: &Store, name: &SessionName) -> Result<SessionId> {
+    let mut found: Vec<SessionId> = store.session_names()?.into_iter().map(|refs| refs.session).collect();
+    found.extend(store.purged_sessions()?);
+    found.retain(|id| name.matches(id));
+    found.sort();
+    found.dedup();
+    match (found.as_slice(), name.to_string().parse()) {
+        ([one], _) => Ok(one.clone()),
+        ([], Ok(whole)) => Ok(whole),
+        ([], Err(_)) => {
+            bail!(
+                "there is no session {name} here\nhint: of one that is at the remote alone, write the whole id"
+            )
+        }
+        (several, _) => {
+            bail!(
+                "{} sessions begin with {name}\nhint: write as much of the id as no other has",
+                several.len()
+            )
+        }
+    }
+}

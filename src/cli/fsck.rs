@@ -1,0 +1,83 @@
+//! `specify ralph fsck`: every record held against itself, and progress.txt against the record.
+
+use std::io::Write;
+
+use anyhow::Result;
+
+use crate::store::{Mend, Verified};
+use crate::view::style::{Count, grouped, one_line};
+
+use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::log::print_json;
+use super::output::stdout;
+use super::sessions::{self, Choice};
+use super::{FsckArgs, Json, place, rebuild};
+
+pub fn run(args: &FsckArgs, caller: &Caller) -> Result<ExitCode> {
+    let store = place::open(caller)?;
+    let choice = Choice { session: args.read.session.clone(), feature: args.read.feature.clone() };
+    let mut unreadable = Vec::new();
+    let logs = sessions::readable(&store, &choice, &mut unreadable)?;
+    let mut verified = store.verify(&logs)?;
+    for error in unreadable {
+        verified.found_beside(None, format!("{error:#}"), Mend::None);
+    }
+    if args.read.session.is_none() && args.read.feature.is_none() {
+        let repair = args.repair.then(|| place::clock(caller).map(|clock| clock.now())).transpose()?;
+        store.verify_beside(repair, &mut verified)?;
+    }
+    if !logs.is_empty() && store.repository().top.is_some() {
+        look_at_journal(args, caller, &mut verified)?;
+    }
+    let mut out = stdout();
+    match args.read.json {
+        Json { json: true } => print_json(&mut out, &verified)?,
+        Json { json: false } => write(&mut out, &verified)?,
+    }
+    out.flush()?;
+    let is_sound = verified.findings.iter().all(|finding| finding.mend == Mend::Done);
+    Ok(if is_sound { ExitCode::Done } else { ExitCode::NotDone })
+}
+
+fn look_at_journal(args: &FsckArgs, caller: &Caller, verified: &mut Verified) -> Result<()> {
+    match rebuild::settle(&args.read, caller, args.repair) {
+        Ok(None) => {}
+        Ok(Some(told)) => {
+            let mend = if args.repair { Mend::Done } else { Mend::Possible };
+            verified.found_beside(None, told, mend);
+        }
+        Err(error) => verified.found_beside(None, format!("{error:#}"), Mend::None),
+    }
+    Ok(())
+}
+
+fn write(out: &mut impl Write, verified: &Verified) -> Result<()> {
+    for finding in &verified.findings {
+        let place = match (&finding.session, finding.iteration, &finding.commit) {
+            (Some(session), Some(number), _) => format!("{session}:{number}: "),
+            (Some(session), None, Some(commit)) => format!("{session} {}: ", commit.short()),
+            (Some(session), None, None) => format!("{session}: "),
+            (None, ..) => finding.name.as_ref().map_or(String::new(), |name| format!("{}: ", one_line(name))),
+        };
+        let mended = match finding.mend {
+            Mend::None => "",
+            Mend::Possible => " (`--repair` mends it)",
+            Mend::Done => " (mended)",
+        };
+        writeln!(out, "{place}{}{mended}", one_line(&finding.what))?;
+    }
+    let Verified { sessions, records, files, bytes, findings } = verified;
+    let looked_at = format!(
+        "{}, {}, {} of {} KB",
+        Count(*sessions as u64, "session"),
+        Count(*records as u64, "record"),
+        Count(*files as u64, "file"),
+        grouped(bytes.div_ceil(1024))
+    );
+    match findings.len() {
+        0 => writeln!(out, "{looked_at}: all is as it was written")?,
+        found => writeln!(out, "{looked_at}: {}", Count(found as u64, "difference"))?,
+    }
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! `specify ralph notes rebuild`: the notes on commits, made again from the records.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde_json::json;
+
+use crate::view::style::Count;
+
+use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::log::print_json;
+use super::output::stdout;
+use super::{Json, NotesAction, NotesArgs, place};
+
+pub fn run(args: &NotesArgs, caller: &Caller) -> Result<ExitCode> {
+    let store = place::open(caller)?;
+    let NotesAction::Rebuild { json } = args.action;
+    let changed = store.rebuild_notes(place::clock(caller)?.now())?;
+    let mut out = stdout();
+    match json {
+        Json { json: true } => print_json(&mut out, &json!({ "changed": changed }))?,
+        Json { json: false } if changed == 0 => writeln!(out, "the notes say what the record says")?,
+        Json { json: false } => writeln!(out, "{} written", Count(changed as u64, "note"))?,
+    }
+    out.flush()?;
+    Ok(ExitCode::Done)
+}

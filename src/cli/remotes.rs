@@ -1,0 +1,104 @@
+//! Which remote a command goes to: one, and only where it is clear which.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::process::Tool;
+use crate::record::Refusal;
+use crate::store::{Remote, Store};
+
+use super::caller::Caller;
+use super::settings::{self, Flags};
+
+/// What ssh must not do: ask, or wait for ever.
+const SSH_FLAGS: &str =
+    "-o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=30 -o ServerAliveCountMax=3";
+
+/// The remote that is named, or set, or the only one.
+pub fn chosen(caller: &Caller, store: &Store, named: Option<&str>) -> Result<Remote> {
+    let remotes = store.remotes()?;
+    let set = match named {
+        Some(_) => None,
+        None => settings::load(&caller.project_root(), caller, Flags::default())?.remote,
+    };
+    let name = match (named.map(str::to_owned).or(set), remotes.as_slice()) {
+        (Some(name), _) => name,
+        (None, [only]) => only.clone(),
+        (None, []) => {
+            return Err(Refusal::new("this repository has no remote")
+                .hinted("add one with `git remote add origin ADDRESS`, or pass a file on: `specify ralph bundle FILE`")
+                .into());
+        }
+        (None, several) => {
+            return Err(Refusal::new(format!("which remote? There are {}", several.join(", ")))
+                .hinted("records go to one remote alone: name it, or choose it with `git config ralph.remote NAME`")
+                .into());
+        }
+    };
+    if name.starts_with('-') || name.trim().is_empty() {
+        return Err(Refusal::new(format!("`{name}` is no remote")).into());
+    }
+    let ssh_command = ssh_command(caller);
+    if remotes.contains(&name) {
+        return Ok(Remote { url: Some(store.address(&name)?), name, ssh_command });
+    }
+    let path = caller.directory.join(&name);
+    let name = if path.exists() {
+        path.to_string()
+    } else if name.contains(':') || Path::new(&name).is_absolute() {
+        name
+    } else {
+        return Err(Refusal::new(format!("there is no remote `{name}`"))
+            .hinted("`git remote -v` lists those that are here; an address or a path will do, too")
+            .into());
+    };
+    Ok(Remote { url: Some(name.clone()), name, ssh_command })
+}
+
+/// The user's own ssh, told not to ask. None where we do not know how to tell it.
+fn ssh_command(caller: &Caller) -> Option<String> {
+    let variable = |name: &str| {
+        let value = caller.environment.value(name)?.to_str()?;
+        (!value.is_empty()).then(|| value.to_owned())
+    };
+    let setting =
+        |key: &str| Tool::git_as_called(&caller.directory).args(["config", "--get", key]).line().ok();
+    if variable("GIT_SSH_VARIANT").is_some() || setting("ssh.variant").is_some() {
+        return None;
+    }
+    let command = variable("GIT_SSH_COMMAND").or_else(|| setting("core.sshCommand"));
+    if command.is_none() && variable("GIT_SSH").is_some() {
+        return None;
+    }
+    let command = command.unwrap_or_else(|| "ssh".to_owned());
+    let program = command.split_whitespace().next().unwrap_or_default();
+    (Path::new(program).file_name()? == "ssh").then(|| format!("{command} {SSH_FLAGS}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use camino::Utf8PathBuf;
+
+    use super::super::caller::Environment;
+    use super::*;
+
+    #[track_caller]
+    fn case(variables: &[(&str, &str)], expected: Option<&str>) {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = Utf8PathBuf::from_path_buf(folder.path().to_owned()).unwrap();
+        let environment: Environment =
+            variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        assert_eq!(ssh_command(&Caller { directory, environment }).as_deref(), expected);
+    }
+
+    #[test]
+    fn ssh_never_asks_and_a_program_that_is_not_ssh_is_left_alone() {
+        let flags = SSH_FLAGS;
+        case(&[], Some(&format!("ssh {flags}")));
+        case(&[("GIT_SSH_COMMAND", "/usr/bin/ssh -i key")], Some(&format!("/usr/bin/ssh -i key {flags}")));
+        case(&[("GIT_SSH_COMMAND", "tortoiseplink -P 22")], None);
+        case(&[("GIT_SSH", "plink")], None);
+        case(&[("GIT_SSH_VARIANT", "simple")], None);
+    }
+}

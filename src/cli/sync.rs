@@ -1,0 +1,94 @@
+//! `specify ralph sync`, `bundle` and `unbundle`: records from here to others, and from others to here.
+
+use std::io::{Write, stderr};
+
+use anyhow::{Context, Error, Result, bail};
+use serde_json::json;
+
+use crate::store::{Direction, Exchange, Snapshots, Unreachable, Wish, sessions_among};
+use crate::view::style::{Count, grouped};
+use crate::view::sync::{warnings, write_exchange};
+
+use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::log::print_json;
+use super::output::{stdout, warn};
+use super::sessions::{self, Choice};
+use super::{BundleArgs, Json, SyncArgs, UnbundleArgs, place, remotes};
+
+pub fn run(args: &SyncArgs, caller: &Caller) -> Result<ExitCode> {
+    let store = place::open(caller)?;
+    let remote = remotes::chosen(caller, &store, args.remote.as_deref())?;
+    let wish = Wish {
+        direction: match (args.push_only, args.fetch_only) {
+            (true, _) => Direction::Push,
+            (false, true) => Direction::Fetch,
+            (false, false) => Direction::Both,
+        },
+        snapshots: if args.snapshots { Snapshots::Take } else { Snapshots::Leave },
+        at: place::clock(caller)?.now(),
+    };
+    let exchange = store.sync(&remote, wish).map_err(explained)?;
+    tell(&exchange, &remote.name, args.json)
+}
+
+pub fn bundle(args: &BundleArgs, caller: &Caller) -> Result<ExitCode> {
+    let store = place::open(caller)?;
+    let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+    let logs = sessions::chosen(&store, &choice)?;
+    if logs.is_empty() {
+        bail!("no session is recorded here\n{}", sessions::nothing_here(&store));
+    }
+    let file = caller.directory.join(&args.file);
+    let snapshots = if args.snapshots { Snapshots::Take } else { Snapshots::Leave };
+    let bundled = store.bundle(&file, &logs, snapshots)?;
+    let mut out = stdout();
+    match args.json {
+        Json { json: true } => {
+            let report = json!({"file": file, "sessions": bundled.sessions, "bytes": bundled.bytes});
+            print_json(&mut out, &report)?;
+        }
+        Json { json: false } => {
+            let sessions = Count(bundled.sessions as u64, "session");
+            writeln!(out, "wrote {sessions} to {file}, {} KB", grouped(bundled.bytes.div_ceil(1024)))?;
+        }
+    }
+    out.flush()?;
+    Ok(ExitCode::Done)
+}
+
+pub fn unbundle(args: &UnbundleArgs, caller: &Caller) -> Result<ExitCode> {
+    let store = place::open(caller)?;
+    let file = caller.directory.join(&args.file);
+    let exchange = store.unbundle(&file, place::clock(caller)?.now())?;
+    tell(&exchange, args.file.as_str(), args.json)
+}
+
+fn tell(exchange: &Exchange, place: &str, json: Json) -> Result<ExitCode> {
+    let mut out = stdout();
+    match json {
+        Json { json: true } => {
+            let mut report = serde_json::to_value(exchange).context("write what was synced")?;
+            let sessions = sessions_among(exchange.fetched.iter().map(|one| &one.name));
+            report["remote"] = place.into();
+            report["sessions_fetched"] = json!(sessions);
+            print_json(&mut out, &report)?;
+        }
+        Json { json: false } => write_exchange(&mut out, exchange, place)?,
+    }
+    out.flush()?;
+    for message in warnings(exchange, place) {
+        warn(&message, &mut stderr());
+    }
+    let is_whole = exchange.left_out.is_empty() && exchange.stopped.is_none();
+    Ok(if is_whole { ExitCode::Done } else { ExitCode::NotDone })
+}
+
+/// What to do where the other side gives no answer at all.
+fn explained(error: Error) -> Error {
+    if error.chain().any(<dyn std::error::Error>::is::<Unreachable>) {
+        let hint = "nothing was changed; `git ls-remote` must work there without asking for a password";
+        return Error::msg(format!("{error:#}\nhint: {hint}"));
+    }
+    error
+}

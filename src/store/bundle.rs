@@ -1,0 +1,78 @@
+//! Records in one file, for people without a remote between them.
+
+use std::io::ErrorKind;
+
+use anyhow::{Context, Result, bail};
+use camino::Utf8Path;
+
+use crate::process::Tool;
+use crate::record::{SessionId, Timestamp};
+
+use super::refs::{LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
+use super::remote::Remote;
+use super::sync::{Direction, Exchange, Snapshots, Wish};
+use super::{SessionLog, Store};
+
+/// What went into a bundle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bundled {
+    pub sessions: usize,
+    pub bytes: u64,
+}
+
+impl Store {
+    /// Writes sessions into a file that is not there yet.
+    pub fn bundle(&self, file: &Utf8Path, logs: &[SessionLog], snapshots: Snapshots) -> Result<Bundled> {
+        match file.symlink_metadata() {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error).with_context(|| format!("look at {file}")),
+            Ok(_) => bail!("{file} is there already\nhint: take another name, or remove it first"),
+        }
+        let mut names: Vec<String> = logs.iter().map(|log| log.refs.log()).collect();
+        if snapshots == Snapshots::Take {
+            let kept = self.refs_of_ours(SNAPSHOT_PREFIX)?;
+            names.extend(logs.iter().map(|log| log.refs.snapshot()).filter(|name| kept.contains_key(name)));
+        }
+        for shared in [NOTES, TOMBSTONES] {
+            if self.tip(shared)?.is_some() {
+                names.push(shared.to_owned());
+            }
+        }
+        let git = Tool::git(&self.repository().common_dir);
+        git.args(["bundle", "create", "--quiet", file.as_str(), "--stdin"])
+            .stdin(format!("{}\n", names.join("\n")))
+            .read()
+            .context("write the bundle")?;
+        let bytes = file.metadata().with_context(|| format!("look at {file}"))?.len();
+        Ok(Bundled { sessions: logs.len(), bytes })
+    }
+
+    /// Takes in what a bundle holds, as if it came from a remote.
+    pub fn unbundle(&self, file: &Utf8Path, at: Timestamp) -> Result<Exchange> {
+        if !file.is_file() {
+            bail!("there is no file {file}");
+        }
+        let git = Tool::git(&self.repository().common_dir);
+        let verified = git.args(["bundle", "verify", "--quiet", file.as_str()]).run()?;
+        if !verified.is_success() {
+            let words = verified.complaint();
+            let words = words.trim_start_matches("error: ");
+            bail!(
+                "{file} cannot be taken in: {words}\nhint: it must be a whole file that `specify ralph bundle` or `git bundle` wrote"
+            );
+        }
+        let bundle = Remote { name: file.to_string(), url: None, ssh_command: None };
+        self.sync(&bundle, Wish { direction: Direction::Fetch, snapshots: Snapshots::Take, at })
+    }
+}
+
+/// The sessions among refs.
+pub fn sessions_among<'a>(names: impl Iterator<Item = &'a String>) -> Vec<SessionId> {
+    let mut sessions: Vec<SessionId> = names
+        .filter(|name| name.starts_with(LOG_PREFIX))
+        .filter_map(|name| SessionRefs::from_name(name))
+        .map(|refs| refs.session)
+        .collect();
+    sessions.sort();
+    sessions
+}

@@ -1,0 +1,82 @@
+//! What we know of remotes between two syncs: which refs each had, and which of them are not wanted here any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, Result};
+use camino::Utf8PathBuf;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::record::{ObjectId, Timestamp};
+use crate::repository::Repository;
+
+use super::remote::Remote;
+use super::{Store, disk};
+
+/// What one remote had after the last sync.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Ledger {
+    pub synced_at: Option<Timestamp>,
+    pub refs: BTreeMap<String, ObjectId>,
+}
+
+/// The file of what was cleaned away.
+const CLEANED: &str = "cleaned";
+
+fn folder(repository: &Repository) -> Utf8PathBuf {
+    repository.ralph_dir().join("sync")
+}
+
+impl Store {
+    fn ledger_path(&self, remote: &Remote) -> Option<Utf8PathBuf> {
+        // The address may hold what is nobody's business, and is no name for a file.
+        let hash = Sha256::digest(remote.url.as_ref()?.as_bytes());
+        let hex: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        Some(folder(self.repository()).join(format!("{hex}.json")))
+    }
+
+    pub(super) fn ledger(&self, remote: &Remote) -> Result<Ledger> {
+        let Some(path) = self.ledger_path(remote) else { return Ok(Ledger::default()) };
+        match disk::read_if_there(&path)? {
+            None => Ok(Ledger::default()),
+            Some(bytes) => serde_json::from_slice(&bytes).with_context(|| format!("read {path}")),
+        }
+    }
+
+    pub(super) fn write_ledger(&self, remote: &Remote, ledger: &Ledger) -> Result<()> {
+        let Some(path) = self.ledger_path(remote) else { return Ok(()) };
+        disk::create_private_dir(&folder(self.repository()))?;
+        disk::write_durably(&path, &serde_json::to_vec_pretty(ledger)?)
+    }
+
+    fn forgotten_path(&self) -> Utf8PathBuf {
+        folder(self.repository()).join(format!("{CLEANED}.json"))
+    }
+
+    /// The refs that were cleaned away here, so that no sync brings them back.
+    pub fn forgotten(&self) -> Result<BTreeSet<String>> {
+        let path = self.forgotten_path();
+        match disk::read_if_there(&path)? {
+            None => Ok(BTreeSet::new()),
+            Some(bytes) => serde_json::from_slice(&bytes).with_context(|| format!("read {path}")),
+        }
+    }
+
+    pub(super) fn write_forgotten(&self, forgotten: &BTreeSet<String>) -> Result<()> {
+        disk::create_private_dir(&folder(self.repository()))?;
+        disk::write_durably(&self.forgotten_path(), &serde_json::to_vec_pretty(forgotten)?)
+    }
+}
+
+/// What the remotes had, all of them together.
+pub(super) fn all_refs(repository: &Repository) -> Result<BTreeMap<String, ObjectId>> {
+    let mut refs = BTreeMap::new();
+    for path in disk::children(&folder(repository))? {
+        let is_ledger = path.extension() == Some("json") && path.file_stem() != Some(CLEANED);
+        if let (true, Some(bytes)) = (is_ledger, disk::read_if_there(&path)?) {
+            let ledger: Ledger = serde_json::from_slice(&bytes).with_context(|| format!("read {path}"))?;
+            refs.extend(ledger.refs);
+        }
+    }
+    Ok(refs)
+}

@@ -1,0 +1,366 @@
+//! Notes on the commits that were made during iterations, on `refs/notes/ralph`: one line for each iteration.
+//!
+//! They say nothing that the records do not say, so they can be made again at any time, and two versions are merged
+//! by taking the lines of both.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Result, anyhow, bail};
+use gix::objs::FindExt;
+
+use crate::record::{Iteration, ObjectId, SCHEMA, SessionId, Timestamp};
+
+use super::objects::{self, Quarantine, Signature};
+use super::read::seconds_of;
+use super::refs::NOTES;
+use super::scratch::Scratch;
+use super::shared::Change;
+use super::{Store, incoming};
+
+/// How often a change is tried again when another process makes one at the same time.
+const ROUNDS: usize = 20;
+
+/// Bytes of a note, and of a line in it. What is longer was not written by us.
+const NOTE_LIMIT: u64 = 1024 * 1024;
+const LINE_LIMIT: usize = 1024;
+
+/// Notes, and bytes of a tree of them, at most.
+const MOST: usize = 2_000_000;
+const TREE_LIMIT: u64 = 128 * 1024 * 1024;
+
+/// The commits that have a note, in hexadecimal, and the blobs of the notes.
+type Blobs = BTreeMap<String, gix::ObjectId>;
+
+/// Lines to be in the notes of commits.
+pub type Lines = BTreeMap<ObjectId, BTreeSet<String>>;
+
+/// The line for the commits of an iteration: as it is named on the command line, its task, its outcome.
+fn line(iteration: &Iteration) -> String {
+    let task: String = iteration.task.as_deref().unwrap_or("-").chars().filter(|c| !c.is_control()).collect();
+    format!("{}:{} {task} {}", iteration.session, iteration.iteration, iteration.outcome)
+}
+
+/// The lines that an iteration leaves.
+fn lines_of(iteration: &Iteration) -> Lines {
+    let line = line(iteration);
+    iteration.commits.iter().map(|commit| (commit.clone(), [line.clone()].into())).collect()
+}
+
+/// Whether a line is of that session.
+fn is_of(line: &str, session: &SessionId) -> bool {
+    line.strip_prefix(session.as_str()).is_some_and(|rest| rest.starts_with(':'))
+}
+
+impl Store {
+    /// Adds lines to notes; those that are there stay. Gives how many notes were changed.
+    pub fn annotate(&self, lines: &Lines, at: Timestamp) -> Result<usize> {
+        self.change_notes(
+            "note",
+            at,
+            |commit, found| match lines.get(commit) {
+                None => found,
+                Some(more) => found.into_iter().chain(more.iter().cloned()).collect(),
+            },
+            lines.keys(),
+        )
+    }
+
+    /// Notes which iteration made its commits.
+    pub fn note_commits(&self, iteration: &Iteration) -> Result<()> {
+        if iteration.commits.is_empty() {
+            return Ok(());
+        }
+        self.annotate(&lines_of(iteration), iteration.ended_at).map(drop)
+    }
+
+    /// Where all refs point that are none of ours, one id a line.
+    pub fn tips_of_others(&self) -> Result<Vec<u8>> {
+        let others = self.refs_below("refs/")?.into_iter();
+        let others = others.filter(|(name, _)| !name.starts_with("refs/ralph") && name != NOTES);
+        let tips: BTreeSet<String> = others.map(|(_, tip)| format!("{tip}\n")).collect();
+        Ok(tips.into_iter().collect::<String>().into_bytes())
+    }
+
+    /// Takes the lines of a session out of all notes.
+    pub(super) fn forget_in_notes(&self, session: &SessionId, at: Timestamp) -> Result<usize> {
+        let all = self.annotated()?;
+        let keep = |_: &ObjectId, found: BTreeSet<String>| {
+            found.into_iter().filter(|line| !is_of(line, session)).collect()
+        };
+        self.change_notes("forget", at, keep, all.iter())
+    }
+
+    /// The commits that have a note.
+    fn annotated(&self) -> Result<Vec<ObjectId>> {
+        let Some(tip) = self.tip(NOTES)? else { return Ok(Vec::new()) };
+        let git = self.open_git()?;
+        Ok(blobs(&git, &tip)?.keys().filter_map(|id| id.parse().ok()).collect())
+    }
+
+    /// The lines that commits have in their notes.
+    pub(super) fn notes_of<'a>(&self, commits: impl Iterator<Item = &'a ObjectId>) -> Result<Lines> {
+        let Some(tip) = self.tip(NOTES)? else { return Ok(Lines::new()) };
+        let git = self.open_git()?;
+        let all = blobs(&git, &tip)?;
+        let mut found = Lines::new();
+        for commit in commits {
+            if let Some(blob) = all.get(commit.as_str()) {
+                found.insert(commit.clone(), lines(&git, *blob)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// What the notes of ours should say by the records that are here.
+    pub fn notes_by_the_record(&self) -> Result<Lines> {
+        let mut lines = Lines::new();
+        for log in self.sessions()? {
+            // Where HEAD did not move, no commit was made.
+            for entry in log.iterations().filter(|entry| entry.head_before != entry.head_after) {
+                for (commit, more) in lines_of(&self.iteration(entry)?) {
+                    lines.entry(commit).or_default().extend(more);
+                }
+            }
+        }
+        Ok(lines)
+    }
+
+    /// Makes the lines of ours anew from the records; lines of people stay. Gives how many notes were changed.
+    pub fn rebuild_notes(&self, at: Timestamp) -> Result<usize> {
+        let wanted = self.notes_by_the_record()?;
+        // A session that is not here may be noted all the same: its notes came by a sync.
+        let here: BTreeSet<SessionId> = self.session_names()?.into_iter().map(|refs| refs.session).collect();
+        let of_here = |line: &str| {
+            line.split_once(':').and_then(|(id, _)| id.parse().ok()).is_some_and(|id| here.contains(&id))
+        };
+        let mut commits: BTreeSet<ObjectId> = wanted.keys().cloned().collect();
+        commits.extend(self.annotated()?);
+        let change = |commit: &ObjectId, found: BTreeSet<String>| {
+            let kept = found.into_iter().filter(|line| !of_here(line));
+            kept.chain(wanted.get(commit).into_iter().flatten().cloned()).collect()
+        };
+        self.change_notes("rebuild", at, change, commits.iter())
+    }
+
+    /// Changes the notes of `commits` and moves the ref from what it was; tries again where somebody was faster.
+    fn change_notes<'a>(
+        &self,
+        why: &'static str,
+        at: Timestamp,
+        change: impl Fn(&ObjectId, BTreeSet<String>) -> BTreeSet<String>,
+        commits: impl Iterator<Item = &'a ObjectId> + Clone,
+    ) -> Result<usize> {
+        for round in 1.. {
+            let here = self.tip(NOTES)?;
+            let git = self.open_git()?;
+            let mut all = here.as_ref().map(|tip| blobs(&git, tip)).transpose()?.unwrap_or_default();
+            let scratch = Scratch::create(self.repository())?;
+            let quarantine = Quarantine::open(&scratch.path("objects"), self.repository().hash)?;
+            let mut changed = BTreeSet::new();
+            for commit in commits.clone() {
+                let found = all.get(commit.as_str()).map(|blob| lines(&git, *blob)).transpose()?;
+                let found = found.unwrap_or_default();
+                let wanted = change(commit, found.clone());
+                if wanted == found {
+                    continue;
+                }
+                changed.insert(commit.to_string());
+                if wanted.is_empty() {
+                    all.remove(commit.as_str());
+                } else {
+                    all.insert(commit.to_string(), quarantine.write_blob(text(&wanted).as_bytes())?);
+                }
+            }
+            if changed.is_empty() {
+                return Ok(0);
+            }
+            let new =
+                self.write_notes(&quarantine, (&all, &changed), (here.as_ref(), here.as_slice(), at))?;
+            let move_it = Change { name: NOTES.to_owned(), old: here, new: Some(new) };
+            match self.change_refs(&[move_it], why, at) {
+                Ok(()) => return Ok(changed.len()),
+                Err(error) if round == ROUNDS => return Err(error),
+                Err(_) => {}
+            }
+        }
+        Ok(0)
+    }
+
+    /// Brings the notes of another repository together with ours. Gives the commit that has both.
+    pub(super) fn merge_notes(
+        &self,
+        here: Option<&ObjectId>,
+        theirs: &ObjectId,
+        at: Timestamp,
+    ) -> Result<ObjectId> {
+        let git = self.open_git()?;
+        let their_notes = blobs(&git, theirs)?;
+        // Where ours cannot be read, the records say what they were.
+        let ours = here.map(|here| blobs(&git, here)).transpose().unwrap_or_default().unwrap_or_default();
+        let scratch = Scratch::create(self.repository())?;
+        let quarantine = Quarantine::open(&scratch.path("objects"), self.repository().hash)?;
+        let mut all = ours.clone();
+        let mut changed = BTreeSet::new();
+        for (commit, blob) in &their_notes {
+            if all.get(commit) == Some(blob) {
+                continue;
+            }
+            let mut union = lines(&git, *blob)?;
+            if let Some(ours) = all.get(commit) {
+                union.extend(lines(&git, *ours)?);
+            }
+            if !union.is_empty() {
+                changed.insert(commit.clone());
+                all.insert(commit.clone(), quarantine.write_blob(text(&union).as_bytes())?);
+            }
+        }
+        if let Some(kept) = self.fast_forward(here, theirs, (all == ours, all == their_notes))? {
+            return Ok(kept);
+        }
+        let parents: Vec<ObjectId> = here.into_iter().chain([theirs]).cloned().collect();
+        let ours_there = here.filter(|_| !ours.is_empty());
+        self.write_notes(&quarantine, (&all, &changed), (ours_there, &parents, at))
+    }
+
+    /// Which of two versions has all there is, and all the history of the other; none where neither has.
+    pub(super) fn fast_forward(
+        &self,
+        here: Option<&ObjectId>,
+        theirs: &ObjectId,
+        (is_all_ours, is_all_theirs): (bool, bool),
+    ) -> Result<Option<ObjectId>> {
+        let is_below = |lower: Option<&ObjectId>, upper: &ObjectId| match lower {
+            None => Ok(true),
+            Some(lower) => self.is_ancestor(lower, upper),
+        };
+        if is_all_theirs && is_below(here, theirs)? {
+            return Ok(Some(theirs.clone()));
+        }
+        match here {
+            Some(here) if is_all_ours && is_below(Some(theirs), here)? => Ok(Some(here.clone())),
+            _ => Ok(None),
+        }
+    }
+
+    /// Writes notes: a folder for the first two digits, as git does with many. Folders in which nothing changed
+    /// since `here` stay as they are.
+    fn write_notes(
+        &self,
+        quarantine: &Quarantine,
+        (all, changed): (&Blobs, &BTreeSet<String>),
+        (here, parents, at): (Option<&ObjectId>, &[ObjectId], Timestamp),
+    ) -> Result<ObjectId> {
+        let git = self.open_git()?;
+        let before = here.map(|here| folders(&git, here)).transpose()?.unwrap_or_default();
+        let mut groups: BTreeMap<&str, BTreeMap<String, gix::ObjectId>> = BTreeMap::new();
+        for (id, blob) in all {
+            groups.entry(&id[..2]).or_default().insert(id[2..].to_owned(), *blob);
+        }
+        let touched: BTreeSet<&str> = changed.iter().map(|id| &id[..2]).collect();
+        let mut root = BTreeMap::new();
+        for (name, files) in groups {
+            let tree = match before.get(name) {
+                Some(tree) if !touched.contains(name) => *tree,
+                _ => quarantine.write_tree(&files)?,
+            };
+            root.insert(name.to_owned(), (tree, true));
+        }
+        let tree = objects::from_gix(&quarantine.write_folder(&root)?)?;
+        let message = format!("Notes of iterations\n\nRalph-Schema: {SCHEMA}\nRalph-Record: notes\n");
+        let signature = Signature { author: None, authored_at: at, committed_at: at };
+        let commit = quarantine.write_commit(&tree, parents, &signature, &message)?;
+        let folder = self.repository().common_dir.join("objects");
+        quarantine.publish(&folder, self.repository().sharing, self.syncing)?;
+        Ok(commit)
+    }
+
+    /// The message of a commit.
+    pub(super) fn message(&self, commit: &ObjectId) -> Result<String> {
+        message_of(&self.open_git()?, commit)
+    }
+}
+
+impl Store {
+    /// When a commit was made, as it says itself.
+    pub(super) fn committed_at(&self, commit: &ObjectId) -> Result<Timestamp> {
+        let git = self.open_git()?;
+        let mut buffer = Vec::new();
+        let found = git.objects.find_commit(&objects::to_gix(commit)?, &mut buffer);
+        let found = found.map_err(|error| anyhow!("read {commit}: {error}"))?;
+        Ok(seconds_of(found.committer))
+    }
+}
+
+pub(super) fn message_of(git: &gix::Repository, commit: &ObjectId) -> Result<String> {
+    let mut buffer = Vec::new();
+    let found = git.objects.find_commit(&objects::to_gix(commit)?, &mut buffer);
+    let found = found.map_err(|error| anyhow!("read {commit}: {error}"))?;
+    Ok(String::from_utf8_lossy(found.message).into_owned())
+}
+
+/// The notes of a commit of notes, however deep its folders are.
+fn blobs(git: &gix::Repository, commit: &ObjectId) -> Result<Blobs> {
+    let mut buffer = Vec::new();
+    let id = objects::to_gix(commit)?;
+    let found = git.objects.find_commit(&id, &mut buffer);
+    let tree = found.map_err(|error| anyhow!("read {commit}: {error}"))?.tree();
+    let mut all = Blobs::new();
+    collect(git, tree, "", &mut all)?;
+    Ok(all)
+}
+
+/// The folders of a commit of notes, by the two digits they are called; none where it is not made like that.
+fn folders(git: &gix::Repository, commit: &ObjectId) -> Result<BTreeMap<String, gix::ObjectId>> {
+    let (mut buffer, mut tree_buffer) = (Vec::new(), Vec::new());
+    let found = git.objects.find_commit(&objects::to_gix(commit)?, &mut buffer);
+    let tree = found.map_err(|error| anyhow!("read {commit}: {error}"))?.tree();
+    let found = git.objects.find_tree(&tree, &mut tree_buffer);
+    let found = found.map_err(|error| anyhow!("read the notes {}: {error}", tree.to_hex()))?;
+    let entries = found.entries.iter();
+    let is_folder = |entry: &gix::objs::tree::EntryRef<'_>| entry.mode.is_tree() && entry.filename.len() == 2;
+    if !entries.clone().all(is_folder) {
+        return Ok(BTreeMap::new());
+    }
+    Ok(entries.map(|entry| (entry.filename.to_string(), entry.oid.to_owned())).collect())
+}
+
+fn collect(git: &gix::Repository, tree: gix::ObjectId, prefix: &str, all: &mut Blobs) -> Result<()> {
+    incoming::bounded(git, tree, TREE_LIMIT)?;
+    let mut buffer = Vec::new();
+    let found = git.objects.find_tree(&tree, &mut buffer);
+    let found = found.map_err(|error| anyhow!("read the notes {}: {error}", tree.to_hex()))?;
+    for entry in &found.entries {
+        let name = format!("{prefix}{}", entry.filename);
+        let is_hex = name.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+        if !is_hex {
+            // git keeps what is no note where it is; we leave it behind.
+            continue;
+        }
+        if entry.mode.is_tree() && entry.filename.len() == 2 && name.len() < 64 {
+            collect(git, entry.oid.to_owned(), &name, all)?;
+        } else if entry.mode.is_blob() && name.parse::<ObjectId>().is_ok() {
+            all.insert(name, entry.oid.to_owned());
+        }
+        if all.len() > MOST {
+            bail!("there are more than {MOST} notes");
+        }
+    }
+    Ok(())
+}
+
+/// The lines of a note that are fit to be shown.
+fn lines(git: &gix::Repository, blob: gix::ObjectId) -> Result<BTreeSet<String>> {
+    incoming::bounded(git, blob, NOTE_LIMIT)?;
+    let mut buffer = Vec::new();
+    let found = git.objects.find_blob(&blob, &mut buffer);
+    let found = found.map_err(|error| anyhow!("read the note {}: {error}", blob.to_hex()))?;
+    let text = String::from_utf8_lossy(found.data);
+    let is_fit = |line: &&str| {
+        !line.is_empty() && line.len() <= LINE_LIMIT && !line.chars().any(|c| c.is_control() && c != '\t')
+    };
+    Ok(text.lines().map(str::trim_end).filter(is_fit).map(str::to_owned).collect())
+}
+
+fn text(lines: &BTreeSet<String>) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}

@@ -1,0 +1,129 @@
+//! Taking a session away for good: here, and from a remote. What clones have, their owners must take away.
+
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+
+use crate::record::{ObjectId, Refusal, SessionId, Timestamp};
+
+use super::control::Control;
+use super::refs::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
+use super::remote::{Pushed, Remote, Strictness};
+use super::retention::{ASIDE, is_of};
+use super::spool::Spool;
+use super::sync::{Direction, Kept, Snapshots, Wish};
+use super::{Store, message};
+
+/// What was taken away.
+#[derive(Debug, Default, Serialize)]
+pub struct Purged {
+    /// Refs that are gone here.
+    pub here: Vec<String>,
+    /// Notes that lost a line.
+    pub notes: usize,
+    /// Refs that are gone at the remote.
+    pub there: Vec<String>,
+    /// Refs that stay at the remote, and why.
+    pub left: Vec<Kept>,
+}
+
+impl Store {
+    /// The refs of a session that are here and ours.
+    pub fn refs_of_session(&self, session: &SessionId) -> Result<Vec<String>> {
+        Ok(self.tips_of_session(session)?.into_iter().map(|(name, _)| name).collect())
+    }
+
+    fn tips_of_session(&self, session: &SessionId) -> Result<Vec<(String, ObjectId)>> {
+        let mut tips = Vec::new();
+        for prefix in [LOG_PREFIX, SNAPSHOT_PREFIX] {
+            tips.extend(self.refs_of_ours(prefix)?.into_iter().filter(|(name, _)| is_of(name, session)));
+        }
+        // Restorations hold its files, too, and what somebody put in its place may be of it.
+        for (name, tip) in
+            ASIDE.iter().map(|prefix| self.refs_below(prefix)).collect::<Result<Vec<_>>>()?.concat()
+        {
+            let named = self.message(&tip).ok().and_then(|message| message::named_in(&message));
+            if named.is_some_and(|(named, _)| named == *session) {
+                tips.push((name, tip));
+            }
+        }
+        Ok(tips)
+    }
+
+    /// The ids of the sessions that were purged.
+    pub fn purged_sessions(&self) -> Result<Vec<SessionId>> {
+        let buried = self.tombstones()?;
+        Ok(buried.keys().filter_map(|name| SessionRefs::from_log(name)).map(|refs| refs.session).collect())
+    }
+
+    /// Takes a session away here. The tombstone comes first, so that no sync brings it back meanwhile.
+    pub fn purge_here(&self, session: &SessionId, at: Timestamp) -> Result<Purged> {
+        if self.is_running(session)? {
+            let refusal = Refusal::new(format!("session {session} runs"));
+            return Err(refusal.hinted("stop it first: `specify ralph stop`").into());
+        }
+        let tips = self.tips_of_session(session)?;
+        let graves: Vec<SessionRefs> =
+            tips.iter().filter_map(|(name, _)| SessionRefs::from_name(name)).collect();
+        self.bury(&graves, at)?;
+        if !tips.is_empty() {
+            self.delete_refs(&tips, "purge", at)?;
+        }
+        self.forget_listing()?;
+        let notes = self.forget_in_notes(session, at)?;
+        Control::of(self.repository(), session).clear()?;
+        for spool in Spool::all(self.repository())? {
+            if spool.session().as_ref() == Some(session) {
+                spool.remove(self.repository())?;
+            }
+        }
+        Ok(Purged { here: tips.into_iter().map(|(name, _)| name).collect(), notes, ..Purged::default() })
+    }
+
+    /// Takes a session away at a remote, each ref only from where it was seen, and leaves the tombstone there.
+    pub fn purge_there(
+        &self,
+        remote: &Remote,
+        session: &SessionId,
+        at: Timestamp,
+        purged: &mut Purged,
+    ) -> Result<()> {
+        let listed = self.list_remote(remote).with_context(|| format!("reach {}", remote.name))?;
+        let mut graves = Vec::new();
+        for (name, tip) in listed.iter().filter(|(name, _)| is_of(name, session)) {
+            if !self.is_ours_there(remote, name, tip, at)? {
+                let reason = "it is not ours".to_owned();
+                purged.left.push(Kept { name: name.clone(), reason });
+                continue;
+            }
+            graves.extend(SessionRefs::from_name(name));
+            match self.delete_there(remote, name, tip)? {
+                Pushed::Done => purged.there.push(name.clone()),
+                Pushed::Behind => purged
+                    .left
+                    .push(Kept { name: name.clone(), reason: "it was moved there meanwhile".to_owned() }),
+                Pushed::Refused(words) => {
+                    let reason = format!("{} refuses it: {words}", remote.name);
+                    purged.left.push(Kept { name: name.clone(), reason });
+                }
+            }
+        }
+        self.bury(&graves, at)?;
+        if self.tombstones()?.is_empty() {
+            bail!("session {session} is neither here nor at {}", remote.name);
+        }
+        let wish = Wish { direction: Direction::Both, snapshots: Snapshots::Leave, at };
+        let left = self.sync_shared(remote, wish)?;
+        purged.left.extend(left);
+        Ok(())
+    }
+
+    /// Whether the tip of a ref at a remote is a commit of ours; it is fetched to be looked at where it must.
+    fn is_ours_there(&self, remote: &Remote, name: &str, tip: &ObjectId, at: Timestamp) -> Result<bool> {
+        if !self.has(tip)? {
+            let incoming = format!("{INCOMING_PREFIX}purge");
+            self.fetch(remote, &[(name, &incoming)], Strictness::AsSet)?;
+            self.clear_incoming(at)?;
+        }
+        Ok(message::is_signed(&self.message(tip)?))
+    }
+}

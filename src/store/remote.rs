@@ -1,0 +1,261 @@
+//! Another repository, or a bundle, as the git program talks to it: nothing forced, nobody asked, never for ever.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{Captured, Tool};
+use crate::record::ObjectId;
+
+use super::Store;
+use super::refs::{LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
+
+/// Longest wait for a list of refs.
+const LISTING: Duration = Duration::from_secs(90);
+
+/// Longest wait for one batch of refs with all that they lead to.
+const TRANSFER: Duration = Duration::from_secs(30 * 60);
+
+/// So many refs go in one transfer.
+pub(super) const BATCH: usize = 200;
+
+/// Most refs that a remote may list: more is no record of anybody's.
+const MOST_REFS: usize = 500_000;
+
+/// Where to sync with.
+#[derive(Debug, Clone)]
+pub struct Remote {
+    /// What git is told: the name of a remote, an address, or an absolute path.
+    pub name: String,
+    /// The address that stands behind it, by which we remember it; none where there is nothing to remember.
+    pub url: Option<String>,
+    /// The command that git shall run for ssh, where that is not left to the user's settings.
+    pub ssh_command: Option<String>,
+}
+
+/// The other side cannot be talked to, so there is no use in asking again.
+#[derive(Debug)]
+pub struct Unreachable(String);
+
+impl fmt::Display for Unreachable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unreachable {}
+
+/// What became of a ref that was pushed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Pushed {
+    Done,
+    /// The other side has something that we do not have, or not any more.
+    Behind,
+    /// The other side does not want it; in its words.
+    Refused(String),
+}
+
+/// How what comes in is looked at by git itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Strictness {
+    /// Every object must be sound: our own are.
+    Strict,
+    /// As the user's settings say: the project's own history may have old blemishes.
+    AsSet,
+}
+
+impl Store {
+    /// The remotes that git knows here, by name.
+    pub fn remotes(&self) -> Result<Vec<String>> {
+        let listed = Tool::git(&self.repository().common_dir).arg("remote").read().context("list remotes")?;
+        Ok(String::from_utf8_lossy(&listed).lines().map(str::to_owned).collect())
+    }
+
+    /// The address of a remote that git knows.
+    pub fn address(&self, remote: &str) -> Result<String> {
+        Tool::git(&self.repository().common_dir).args(["remote", "get-url", "--", remote]).line()
+    }
+
+    fn git_to(&self, remote: &Remote) -> Tool {
+        let repository = self.repository();
+        // Relative addresses count from the top, as for git itself.
+        let directory = repository.top.as_ref().unwrap_or(&repository.common_dir);
+        let git = Tool::git(directory)
+            .env("GIT_DIR", repository.git_dir.as_str())
+            // Nobody sits there to be asked.
+            .env("GIT_ASKPASS", "")
+            .env("SSH_ASKPASS_REQUIRE", "never")
+            .env("GCM_INTERACTIVE", "never")
+            .env("GIT_LFS_SKIP_PUSH", "1")
+            .args(["-c", "credential.interactive=false", "-c", "push.gpgSign=false"])
+            .args(["-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsync=all"])
+            .args(["-c", "core.fsyncMethod=batch", "-c", "pack.useSparse=false"])
+            // A line that is dead is given up before the whole transfer would be.
+            .args(["-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=90"])
+            // A mirror would push, and delete, everything. As a variable, for an address may hold a `=`.
+            .env("GIT_CONFIG_COUNT", "1")
+            .env("GIT_CONFIG_KEY_0", format!("remote.{}.mirror", remote.name))
+            .env("GIT_CONFIG_VALUE_0", "false");
+        match &remote.ssh_command {
+            Some(command) => git.env("GIT_SSH_COMMAND", command),
+            None => git,
+        }
+    }
+
+    /// The refs of ours, and the shared ones, that the other side has.
+    pub(super) fn list_remote(&self, remote: &Remote) -> Result<BTreeMap<String, ObjectId>> {
+        let [logs, snapshots] = [LOG_PREFIX, SNAPSHOT_PREFIX].map(|prefix| format!("{prefix}*"));
+        let git = self.git_to(remote).args(["ls-remote", "--quiet", "--refs", "--", &remote.name]);
+        let listed = reached(git.args([&logs, &snapshots, NOTES, TOMBSTONES]).limit(LISTING).run())?;
+        if !listed.is_success() {
+            return Err(Unreachable(said(&listed)).into());
+        }
+        let mut refs = BTreeMap::new();
+        for line in String::from_utf8_lossy(&listed.stdout).lines() {
+            let Some((id, name)) = line.split_once('\t') else { continue };
+            let is_ours = [NOTES, TOMBSTONES].contains(&name) || SessionRefs::is_name_of_ours(name);
+            if let (true, Ok(id)) = (is_ours, id.parse()) {
+                refs.insert(name.to_owned(), id);
+            }
+            if refs.len() > MOST_REFS {
+                bail!("{} lists more than {MOST_REFS} refs under refs/ralph/", remote.name);
+            }
+        }
+        Ok(refs)
+    }
+
+    /// Fetches refs under other names, which must be free or of ours to be written over.
+    pub(super) fn fetch(&self, remote: &Remote, refs: &[(&str, &str)], strictness: Strictness) -> Result<()> {
+        let mut specs = String::new();
+        for (from, to) in refs {
+            specs.push_str(&format!("+{from}:{to}\n"));
+        }
+        let mut git = self.git_to(remote);
+        if strictness == Strictness::Strict {
+            git = git.args(["-c", "fetch.fsckObjects=true"]);
+        }
+        let git = git
+            .args(["fetch", "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--refmap="])
+            .args(["--no-recurse-submodules", "--stdin", "--", &remote.name])
+            .stdin(specs);
+        let fetched = reached(git.limit(TRANSFER).run())?;
+        if fetched.is_success() {
+            return Ok(());
+        }
+        let words = said(&fetched);
+        if is_lost(&fetched) { Err(Unreachable(words).into()) } else { bail!("{words}") }
+    }
+
+    /// Pushes commits to refs, where that goes forward; a connection that breaks is an error.
+    pub(super) fn push(
+        &self,
+        remote: &Remote,
+        refs: &[(String, ObjectId)],
+    ) -> Result<BTreeMap<String, Pushed>> {
+        let specs: Vec<String> = refs.iter().map(|(name, id)| format!("{id}:{name}")).collect();
+        self.push_specs(remote, &[], &specs)
+    }
+
+    /// Deletes a ref there, if it still points where we think.
+    pub(super) fn delete_there(&self, remote: &Remote, name: &str, at: &ObjectId) -> Result<Pushed> {
+        let lease = format!("--force-with-lease={name}:{at}");
+        let mut pushed = self.push_specs(remote, &[lease], &[format!(":{name}")])?;
+        pushed.remove(name).context("read what git says of the deletion")
+    }
+
+    fn push_specs(
+        &self,
+        remote: &Remote,
+        flags: &[String],
+        specs: &[String],
+    ) -> Result<BTreeMap<String, Pushed>> {
+        let git = self
+            .git_to(remote)
+            .args(["push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"])
+            .args(flags)
+            .args(["--", &remote.name])
+            .args(specs);
+        let ended = reached(git.limit(TRANSFER).run())?;
+        let outcomes = outcomes(&String::from_utf8_lossy(&ended.stdout));
+        if outcomes.is_empty() || is_lost(&ended) {
+            return Err(Unreachable(said(&ended)).into());
+        }
+        Ok(outcomes)
+    }
+}
+
+/// Reads what `git push --porcelain` says of each ref.
+fn outcomes(text: &str) -> BTreeMap<String, Pushed> {
+    let mut found = BTreeMap::new();
+    for line in text.lines() {
+        let mut fields = line.split('\t');
+        let (Some(flag), Some(refs), Some(summary)) = (fields.next(), fields.next(), fields.next()) else {
+            continue;
+        };
+        let Some((_, name)) = refs.split_once(':') else { continue };
+        let is_behind = ["(non-fast-forward)", "(fetch first)", "(stale info)", "(needs force)"];
+        let is_behind = is_behind.iter().any(|words| summary.ends_with(words))
+            // Another push to the same ref was faster.
+            || summary.contains("cannot lock ref")
+            || summary.contains("failed to update ref");
+        let outcome = match flag {
+            "!" if is_behind => Pushed::Behind,
+            "!" => Pushed::Refused(summary.to_owned()),
+            _ => Pushed::Done,
+        };
+        found.insert(name.to_owned(), outcome);
+    }
+    found
+}
+
+/// A program that gives no answer in time stands for a remote that gives none.
+fn reached(ended: Result<Captured>) -> Result<Captured> {
+    ended.map_err(|error| Unreachable(error.root_cause().to_string()).into())
+}
+
+/// Whether the connection broke, or there was none.
+fn is_lost(ended: &Captured) -> bool {
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    let signs = [
+        "Could not read from remote repository",
+        "Could not resolve host",
+        "unable to access",
+        "unable to connect",
+        "does not appear to be a git repository",
+        "early EOF",
+        "hung up unexpectedly",
+        "unexpected disconnect",
+        "Connection reset",
+        "Connection timed out",
+        "Connection refused",
+        "terminal prompts disabled",
+    ];
+    signs.iter().any(|sign| stderr.contains(sign))
+}
+
+fn said(ended: &Captured) -> String {
+    ended.complaint()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_became_of_each_ref_is_read_from_what_git_says() {
+        let text = "To /remote.git\n \tabc:refs/ralph/a/1\t123..456\n*\tabc:refs/ralph/a/2\t[new reference]\n=\tabc:refs/ralph/a/3\t[up to date]\n!\tabc:refs/ralph/a/4\t[rejected] (fetch first)\n!\tabc:refs/ralph/a/5\t[remote rejected] (pre-receive hook declined)\n-\t:refs/ralph/a/6\t[deleted]\n!\tabc:refs/notes/ralph\t[remote rejected] (cannot lock ref 'refs/notes/ralph')\nDone\n";
+        let expected = [
+            ("refs/notes/ralph", Pushed::Behind),
+            ("refs/ralph/a/1", Pushed::Done),
+            ("refs/ralph/a/2", Pushed::Done),
+            ("refs/ralph/a/3", Pushed::Done),
+            ("refs/ralph/a/4", Pushed::Behind),
+            ("refs/ralph/a/5", Pushed::Refused("[remote rejected] (pre-receive hook declined)".to_owned())),
+            ("refs/ralph/a/6", Pushed::Done),
+        ];
+        let found: Vec<_> = outcomes(text).into_iter().collect();
+        assert_eq!(found, expected.map(|(name, outcome)| (name.to_owned(), outcome)));
+    }
+}

@@ -1,0 +1,296 @@
+//! What goes when room is made: sessions and snapshots by rules, and what our dead processes left in the git
+//! directory. A ref goes only from the value that was looked at; nothing of a session that runs is touched.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result};
+use camino::Utf8PathBuf;
+use serde::Serialize;
+
+use crate::process::Tool;
+use crate::record::{ObjectId, RecordKind, SessionId, Timestamp};
+
+use super::append::Reason;
+use super::control::Control;
+use super::last::last_of_all;
+use super::refs::{SNAPSHOT_PREFIX, SessionRefs};
+use super::scratch::Scratch;
+use super::shared::Change;
+use super::spool::Spool;
+use super::{LoopLock, SessionLog, Store, disk};
+
+/// Refs with what we found or made, and kept aside.
+pub(super) const ASIDE: [&str; 2] = ["refs/ralph-restore/", "refs/ralph-kept/"];
+
+/// What is to go of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    Snapshots,
+    /// Records, snapshots, notes.
+    All,
+}
+
+/// Which sessions are to go: those that no rule keeps.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules {
+    pub extent: Extent,
+    /// Keeps what is younger.
+    pub keep_days: Option<u32>,
+    /// Keeps so many of each feature, the newest.
+    pub keep_last: Option<usize>,
+    /// Whether the sessions were named one by one.
+    pub is_named: bool,
+    pub now: Timestamp,
+}
+
+/// A session of which something goes.
+#[derive(Debug, Clone, Serialize)]
+pub struct Going {
+    pub session: SessionId,
+    pub feature: String,
+    pub iterations: usize,
+    pub ended_at: Timestamp,
+    #[serde(skip)]
+    refs: Vec<(String, ObjectId)>,
+    #[serde(skip)]
+    extent: Option<Extent>,
+}
+
+/// A session that stays though no rule keeps it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Staying {
+    pub session: SessionId,
+    pub reason: String,
+}
+
+/// What would go.
+#[derive(Debug, Default, Serialize)]
+pub struct Plan {
+    pub sessions: Vec<Going>,
+    pub staying: Vec<Staying>,
+    /// Refs of restorations and of what we moved aside.
+    pub restorations: Vec<String>,
+    /// Files and folders of ours in the git directory that nobody needs any more.
+    pub leftovers: Vec<Utf8PathBuf>,
+    /// What git can free on its next collection, in bytes; none where git cannot tell.
+    pub bytes: Option<u64>,
+    #[serde(skip)]
+    aside: Vec<(String, ObjectId)>,
+}
+
+impl Store {
+    /// Works out what goes of the sessions in `logs` by the rules. Changes nothing.
+    pub fn plan_clean(&self, logs: &[SessionLog], rules: Rules) -> Result<Plan> {
+        let snapshots = self.refs_of_ours(SNAPSHOT_PREFIX)?;
+        let mut plan = Plan::default();
+        for log in unkept(logs, rules) {
+            let mut refs = Vec::new();
+            if let Some(tip) = snapshots.get(&log.refs.snapshot()) {
+                refs.push((log.refs.snapshot(), tip.clone()));
+            }
+            if rules.extent == Extent::All {
+                refs.push((log.refs.log(), log.tip().commit.clone()));
+            }
+            if refs.is_empty() {
+                continue;
+            }
+            match self.why_it_stays(log, rules)? {
+                Some(reason) => plan.staying.push(Staying { session: log.id().clone(), reason }),
+                None => plan.sessions.push(Going {
+                    session: log.id().clone(),
+                    feature: log.feature().to_owned(),
+                    iterations: log.iterations().count(),
+                    ended_at: log.tip().ended_at,
+                    refs,
+                    extent: Some(rules.extent),
+                }),
+            }
+        }
+        if let (Some(days), false) = (rules.keep_days, rules.is_named) {
+            plan.aside = self.aside_older_than(days, rules.now)?;
+            plan.restorations = plan.aside.iter().map(|(name, _)| name.clone()).collect();
+            plan.leftovers = self.leftovers(days, rules.now)?;
+        }
+        let going: Vec<&(String, ObjectId)> =
+            plan.sessions.iter().flat_map(|going| &going.refs).chain(&plan.aside).collect();
+        plan.bytes = if going.is_empty() { Some(0) } else { self.freed_by(&going).ok() };
+        Ok(plan)
+    }
+
+    /// Carries a plan out. What was changed since it was made stays, and is told.
+    pub fn clean(&self, plan: Plan, at: Timestamp) -> Result<Plan> {
+        let mut done = Plan { bytes: plan.bytes, staying: plan.staying, ..Plan::default() };
+        for going in plan.sessions {
+            if self.is_running(&going.session)? {
+                done.staying.push(Staying { session: going.session, reason: "it runs".to_owned() });
+                continue;
+            }
+            match self.remove_session(&going, at) {
+                Ok(()) => done.sessions.push(going),
+                Err(error) => {
+                    let reason = format!("it was changed meanwhile: {error:#}");
+                    done.staying.push(Staying { session: going.session, reason });
+                }
+            }
+        }
+        let aside = plan.aside.into_iter().map(|(name, tip)| Change { name, old: Some(tip), new: None });
+        let (gone, _) = self.change_each(aside.collect(), "clean", at);
+        done.restorations = gone.into_iter().map(|change| change.name).collect();
+        for path in plan.leftovers {
+            if path.is_dir() {
+                disk::remove_dir_if_there(&path)?;
+            } else {
+                disk::remove_file_if_there(&path)?;
+            }
+            done.leftovers.push(path);
+        }
+        Scratch::sweep(self.repository())?;
+        Ok(done)
+    }
+
+    fn remove_session(&self, going: &Going, at: Timestamp) -> Result<()> {
+        // First of all, so that no sync brings back what is half gone.
+        let mut forgotten = self.forgotten()?;
+        let before = forgotten.clone();
+        forgotten.extend(going.refs.iter().map(|(name, _)| name.clone()));
+        self.write_forgotten(&forgotten)?;
+        if let Err(error) = self.delete_refs(&going.refs, "clean", at) {
+            self.write_forgotten(&before)?;
+            return Err(error);
+        }
+        if going.extent == Some(Extent::All) {
+            self.forget_in_notes(&going.session, at)?;
+            self.forget_listing()?;
+            Control::of(self.repository(), &going.session).clear()?;
+        }
+        Ok(())
+    }
+
+    /// Deletes refs, all of them or none, each from where we saw it.
+    pub(super) fn delete_refs(
+        &self,
+        refs: &[(String, ObjectId)],
+        why: &'static str,
+        at: Timestamp,
+    ) -> Result<()> {
+        let commands: String = refs.iter().map(|(name, tip)| format!("delete {name} {tip}\n")).collect();
+        self.update_refs(format!("start\n{commands}prepare\ncommit\n"), Reason { why, at })
+    }
+
+    fn why_it_stays(&self, log: &SessionLog, rules: Rules) -> Result<Option<String>> {
+        let id = log.id();
+        if self.is_running(id)? {
+            return Ok(Some("it runs".to_owned()));
+        }
+        if rules.extent == Extent::Snapshots {
+            return Ok(None);
+        }
+        if Spool::all(self.repository())?.iter().any(|spool| spool.session().as_ref() == Some(id)) {
+            return Ok(Some(
+                "it was cut off, and is not recorded to its end: the next start does that".into(),
+            ));
+        }
+        let is_last = last_of_all(self.repository())?.contains(id);
+        Ok((is_last && !rules.is_named).then(|| "progress.txt follows it".to_owned()))
+    }
+
+    /// Whether a loop works on a session at this moment.
+    pub fn is_running(&self, session: &SessionId) -> Result<bool> {
+        Ok(LoopLock::holders(self.repository())?.iter().any(|holder| holder.session == *session))
+    }
+
+    /// The refs aside whose commits are older.
+    fn aside_older_than(&self, days: u32, now: Timestamp) -> Result<Vec<(String, ObjectId)>> {
+        let mut old = Vec::new();
+        for prefix in ASIDE {
+            for (name, tip) in self.refs_below(prefix)? {
+                // What is there and cannot be read is not ours to judge.
+                if self.committed_at(&tip).is_ok_and(|at| is_older(at, days, now)) {
+                    old.push((name, tip));
+                }
+            }
+        }
+        Ok(old)
+    }
+
+    /// What lies in our folder for nobody: texts kept aside, and what belongs to work trees that are gone.
+    fn leftovers(&self, days: u32, now: Timestamp) -> Result<Vec<Utf8PathBuf>> {
+        let repository = self.repository();
+        let dir = repository.ralph_dir();
+        let trees = repository.common_dir.join("worktrees");
+        let is_gone =
+            |name: &str| name.strip_prefix("linked-").is_some_and(|name| !trees.join(name).exists());
+        let mut left = Vec::new();
+        for path in disk::children(&dir.join("kept"))? {
+            let changed = path.symlink_metadata().and_then(|metadata| metadata.modified());
+            if changed.is_ok_and(|changed| is_older(moment(changed), days, now)) {
+                left.push(path);
+            }
+        }
+        for path in disk::children(&dir.join("last"))? {
+            if path.file_stem().is_some_and(is_gone) {
+                left.push(path);
+            }
+        }
+        for spool in Spool::all(repository)? {
+            let place = spool.place(repository)?;
+            if let Some(place) = place.filter(|place| is_gone(&place.work_tree))
+                && is_older(place.begun.started_at, days, now)
+            {
+                left.push(dir.join("spool").join(place.session.as_str()));
+            }
+        }
+        Ok(left)
+    }
+
+    /// Bytes that nothing else leads to.
+    fn freed_by(&self, going: &[&(String, ObjectId)]) -> Result<u64> {
+        let leaving: BTreeSet<&ObjectId> = going.iter().map(|(_, tip)| tip).collect();
+        let mut wanted: String = leaving.iter().map(|tip| format!("{tip}\n")).collect();
+        for (name, tip) in self.refs_below("refs/")? {
+            if !leaving.contains(&tip) && !going.iter().any(|(other, _)| *other == name) {
+                wanted.push_str(&format!("^{tip}\n"));
+            }
+        }
+        if let Some(head) = self.head()? {
+            wanted.push_str(&format!("^{head}\n"));
+        }
+        let git = Tool::git(&self.repository().common_dir);
+        let listed = git.args(["rev-list", "--objects", "--disk-usage", "--stdin"]).stdin(wanted).line()?;
+        listed.parse().context("read what git says of the size")
+    }
+}
+
+fn moment(time: SystemTime) -> Timestamp {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_seconds(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+}
+
+fn is_older(at: Timestamp, days: u32, now: Timestamp) -> bool {
+    at.plus(Duration::from_secs(u64::from(days) * 24 * 60 * 60)) < now
+}
+
+/// The sessions that no rule keeps, oldest first.
+fn unkept(logs: &[SessionLog], rules: Rules) -> Vec<&SessionLog> {
+    let mut newer: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut going = Vec::new();
+    for log in logs.iter().rev() {
+        let newer = newer.entry(log.feature()).or_default();
+        let is_young = rules.keep_days.is_some_and(|days| !is_older(log.tip().ended_at, days, rules.now));
+        let is_among_last = rules.keep_last.is_some_and(|last| *newer < last);
+        *newer += 1;
+        // Of what has no end here the age is not known.
+        let is_known = log.is_whole() || log.tip().kind == RecordKind::End;
+        if rules.is_named || (is_known && !is_young && !is_among_last) {
+            going.push(log);
+        }
+    }
+    going.reverse();
+    going
+}
+
+/// The refs of one session, by their names alone.
+pub(super) fn is_of(name: &str, session: &SessionId) -> bool {
+    SessionRefs::from_name(name).is_some_and(|refs| refs.session == *session)
+}

@@ -1,0 +1,59 @@
+//! Refs that have more than one writer, changed by the git program: each from the value that is expected, or not at
+//! all. No lock on them is ever taken for a dead one's.
+
+use anyhow::Result;
+
+use crate::record::{ObjectId, Timestamp};
+
+use super::append::Reason;
+use super::{Store, Syncing};
+
+/// A ref that is to go from one value to another.
+#[derive(Debug, Clone)]
+pub(super) struct Change {
+    pub name: String,
+    /// None where it must not be there.
+    pub old: Option<ObjectId>,
+    /// None deletes it.
+    pub new: Option<ObjectId>,
+}
+
+impl Store {
+    /// Makes all changes or none.
+    pub(super) fn change_refs(&self, changes: &[Change], why: &'static str, at: Timestamp) -> Result<()> {
+        let mut commands = String::from("start\n");
+        for Change { name, old, new } in changes {
+            commands.push_str(&match (new, old) {
+                (Some(new), Some(old)) => format!("update {name} {new} {old}\n"),
+                (Some(new), None) => format!("create {name} {new}\n"),
+                (None, Some(old)) => format!("delete {name} {old}\n"),
+                (None, None) => continue,
+            });
+        }
+        commands.push_str("prepare\ncommit\n");
+        self.update_refs(commands, Reason { why, at })?;
+        let made = || changes.iter().filter(|change| change.new.is_some()).map(|change| change.name.as_str());
+        made().try_for_each(|name| self.share_ref(name))?;
+        if self.syncing == Syncing::Always { self.sync_refs(made()) } else { Ok(()) }
+    }
+
+    /// Makes each change that can be made, and gives why the others cannot.
+    pub(super) fn change_each(
+        &self,
+        changes: Vec<Change>,
+        why: &'static str,
+        at: Timestamp,
+    ) -> (Vec<Change>, Vec<(Change, anyhow::Error)>) {
+        if changes.is_empty() || self.change_refs(&changes, why, at).is_ok() {
+            return (changes, Vec::new());
+        }
+        let (mut made, mut failed) = (Vec::new(), Vec::new());
+        for change in changes {
+            match self.change_refs(std::slice::from_ref(&change), why, at) {
+                Ok(()) => made.push(change),
+                Err(error) => failed.push((change, error)),
+            }
+        }
+        (made, failed)
+    }
+}

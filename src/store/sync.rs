@@ -1,0 +1,477 @@
+//! Bringing the records here and those of another repository together: a union of sessions, each with one writer.
+//!
+//! Refs only go forward, on both sides, and none is deleted. What comes in is looked at before it gets its name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use serde::Serialize;
+
+use crate::process::Tool;
+use crate::record::{ObjectId, Refusal, Timestamp};
+
+use super::incoming::{self, Arrival, Look};
+use super::ledger::Ledger;
+use super::lock::try_to_hold;
+use super::notes::message_of;
+use super::read::shallow_ends;
+use super::refs::{INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
+use super::remote::{BATCH, Pushed, Remote, Strictness, Unreachable};
+use super::shared::Change;
+use super::{Store, disk, message, objects};
+
+/// How often a ref with many writers is tried to be brought together with another repository's.
+const ROUNDS: u32 = 12;
+
+/// So many batches may fail before the rest is left for another day: each is halved to find what it fails by.
+const FAILURES: usize = 60;
+
+/// Which way records go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    Both,
+    Push,
+    Fetch,
+}
+
+/// Whether snapshots go with the records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Snapshots {
+    Leave,
+    Take,
+}
+
+/// What is to be synced.
+#[derive(Debug, Clone, Copy)]
+pub struct Wish {
+    pub direction: Direction,
+    pub snapshots: Snapshots,
+    pub at: Timestamp,
+}
+
+/// A ref that was moved, here or there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Synced {
+    #[serde(rename = "ref")]
+    pub name: String,
+    /// Where it points now.
+    pub commit: ObjectId,
+}
+
+/// A ref that stays as it is on both sides, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    #[serde(rename = "ref")]
+    pub name: String,
+    pub reason: String,
+}
+
+/// What a sync did.
+#[derive(Debug, Default, Serialize)]
+pub struct Exchange {
+    pub fetched: Vec<Synced>,
+    pub pushed: Vec<Synced>,
+    pub left_out: Vec<Kept>,
+    /// Refs that the other side had at the last sync and has no more, or only an older version of.
+    pub lost: Vec<String>,
+    /// Sessions that were purged and are still here, or there.
+    pub purged_but_here: Vec<String>,
+    pub purged_but_there: Vec<String>,
+    /// Why it came to an end before all was done.
+    pub stopped: Option<String>,
+}
+
+/// A ref that is to be fetched.
+#[derive(Debug, Clone)]
+struct Wanted {
+    name: String,
+    refs: SessionRefs,
+    here: Option<ObjectId>,
+}
+
+/// A sync that is under way.
+struct Sync<'a> {
+    store: &'a Store,
+    remote: &'a Remote,
+    wish: Wish,
+    exchange: Exchange,
+    failures: usize,
+}
+
+impl Store {
+    /// Syncs with another repository.
+    pub fn sync(&self, remote: &Remote, wish: Wish) -> Result<Exchange> {
+        let folder = self.repository().ralph_dir().join("sync");
+        disk::create_private_dir(&folder)?;
+        disk::share(&folder, self.repository().sharing)?;
+        let Some(_held) = try_to_hold(&folder.join("held"))? else {
+            return Err(Refusal::new("another sync is at work in this repository")
+                .hinted("try again when it is done")
+                .into());
+        };
+        self.clear_incoming(wish.at)?;
+        let mut sync = Sync { store: self, remote, wish, exchange: Exchange::default(), failures: 0 };
+        let done = sync.run();
+        self.clear_incoming(wish.at)?;
+        done?;
+        Ok(sync.exchange)
+    }
+
+    /// Brings the tombstones and the notes alone together. Gives what could not be.
+    pub(super) fn sync_shared(&self, remote: &Remote, wish: Wish) -> Result<Vec<Kept>> {
+        let listed = self.list_remote(remote)?;
+        let mut sync = Sync { store: self, remote, wish, exchange: Exchange::default(), failures: 0 };
+        let tombstones = sync.share(TOMBSTONES, listed.get(TOMBSTONES), Store::merge_tombstones);
+        let done = tombstones.and_then(|()| sync.share(NOTES, listed.get(NOTES), Store::merge_notes));
+        self.clear_incoming(wish.at)?;
+        done.map(|()| sync.exchange.left_out)
+    }
+
+    /// Removes the names of what came in; what was good has names of its own by now.
+    pub(super) fn clear_incoming(&self, at: Timestamp) -> Result<usize> {
+        let names = self.refs_below(INCOMING_PREFIX)?.into_iter();
+        let changes: Vec<Change> =
+            names.map(|(name, tip)| Change { name, old: Some(tip), new: None }).collect();
+        if !changes.is_empty() {
+            self.change_refs(&changes, "forget", at)?;
+        }
+        Ok(changes.len())
+    }
+
+    /// All refs below a prefix that point at something.
+    pub(super) fn refs_below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
+        let git = self.open_git()?;
+        let platform = git.references().map_err(|error| anyhow!("list refs: {error:#}"))?;
+        let found = platform.prefixed(prefix).map_err(|error| anyhow!("list {prefix}: {error:#}"))?;
+        let mut refs = Vec::new();
+        for reference in found.flatten() {
+            if let Some(id) = reference.try_id() {
+                refs.push((reference.name().as_bstr().to_string(), objects::from_gix(&id)?));
+            }
+        }
+        Ok(refs)
+    }
+
+    /// The logs here, and the snapshots, that are ours by their tips.
+    pub(super) fn refs_of_ours(&self, prefix: &str) -> Result<BTreeMap<String, ObjectId>> {
+        let git = self.open_git()?;
+        let is_signed = |message: String| match prefix {
+            SNAPSHOT_PREFIX => message::is_of_snapshot(&message),
+            _ => message::is_signed(&message),
+        };
+        let is_ours = |(name, tip): &(String, ObjectId)| {
+            SessionRefs::is_name_of_ours(name) && message_of(&git, tip).is_ok_and(is_signed)
+        };
+        Ok(self.refs_below(prefix)?.into_iter().filter(is_ours).collect())
+    }
+
+    /// Whether the history of `upper` holds `lower`.
+    pub(super) fn is_ancestor(&self, lower: &ObjectId, upper: &ObjectId) -> Result<bool> {
+        let git = Tool::git(&self.repository().common_dir);
+        let ended = git.args(["merge-base", "--is-ancestor", lower.as_str(), upper.as_str()]).run()?;
+        Ok(ended.is_success())
+    }
+}
+
+impl Sync<'_> {
+    fn run(&mut self) -> Result<()> {
+        let (store, remote) = (self.store, self.remote);
+        let listed = store.list_remote(remote).with_context(|| format!("reach {}", remote.name))?;
+        let before = store.ledger(remote)?;
+        // First of all: they say what must not come back.
+        let mut done = self.share(TOMBSTONES, listed.get(TOMBSTONES), Store::merge_tombstones);
+        let buried = store.tombstones()?;
+        let ours = self.ours()?;
+        self.notice_losses(&before, &listed, &buried)?;
+        self.tell_of_purged(&listed, &ours, &buried);
+        let mut now: BTreeMap<String, ObjectId> = listed
+            .iter()
+            .filter(|(name, _)| SessionRefs::is_name_of_ours(name))
+            .map(|(name, id)| (name.clone(), id.clone()))
+            .collect();
+        let is_alive =
+            |name: &str| SessionRefs::from_name(name).is_some_and(|refs| !buried.contains_key(&refs.log()));
+        let behind: Vec<Wanted> = self.behind(&listed, &is_alive)?;
+        if self.wish.direction != Direction::Push {
+            done = done.and_then(|()| self.fetch_all(behind.clone()));
+        }
+        if self.wish.direction != Direction::Fetch {
+            // What is behind has nothing that the other side lacks.
+            let behind: BTreeSet<&str> = behind.iter().map(|wanted| wanted.name.as_str()).collect();
+            let ahead = ours.iter().filter(|(name, id)| {
+                is_alive(name) && !behind.contains(name.as_str()) && listed.get(*name) != Some(id)
+            });
+            let ahead: Vec<_> = ahead.map(|(name, id)| (name.clone(), id.clone())).collect();
+            done = done.and_then(|()| self.push_all(&ahead));
+        }
+        done = done.and_then(|()| self.share(NOTES, listed.get(NOTES), Store::merge_notes));
+        now.extend(self.exchange.pushed.iter().map(|one| (one.name.clone(), one.commit.clone())));
+        for name in &self.exchange.lost {
+            // As long as it is here and not there, it is worth a word.
+            if let (true, Some(id)) = (ours.contains_key(name), before.refs.get(name)) {
+                now.entry(name.clone()).or_insert_with(|| id.clone());
+            }
+        }
+        store.write_ledger(remote, &Ledger { synced_at: Some(self.wish.at), refs: now })?;
+        match done {
+            Err(error) if error.chain().any(<dyn std::error::Error>::is::<Unreachable>) => {
+                self.exchange.stopped = Some(format!("{error:#}"));
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    fn ours(&self) -> Result<BTreeMap<String, ObjectId>> {
+        let mut ours = self.store.refs_of_ours(LOG_PREFIX)?;
+        if self.wish.snapshots == Snapshots::Take {
+            ours.extend(self.store.refs_of_ours(SNAPSHOT_PREFIX)?);
+        }
+        Ok(ours)
+    }
+
+    fn is_wanted_kind(&self, name: &str) -> bool {
+        name.starts_with(LOG_PREFIX) || self.wish.snapshots == Snapshots::Take
+    }
+
+    /// Says what the other side has lost since the last time.
+    fn notice_losses(
+        &mut self,
+        before: &Ledger,
+        listed: &BTreeMap<String, ObjectId>,
+        buried: &BTreeMap<String, String>,
+    ) -> Result<()> {
+        for (name, id) in &before.refs {
+            let is_buried = SessionRefs::from_name(name).is_none_or(|refs| buried.contains_key(&refs.log()));
+            let is_lost = match listed.get(name) {
+                None => true,
+                Some(there) if there == id => false,
+                Some(there) => {
+                    self.store.has(there)? && self.store.has(id)? && self.store.is_below(there, id)?
+                }
+            };
+            if is_lost && !is_buried {
+                self.exchange.lost.push(name.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn tell_of_purged(
+        &mut self,
+        listed: &BTreeMap<String, ObjectId>,
+        ours: &BTreeMap<String, ObjectId>,
+        buried: &BTreeMap<String, String>,
+    ) {
+        let purged = |names: &BTreeMap<String, ObjectId>| {
+            let of_purged = |name: &&String| {
+                SessionRefs::from_name(name).is_some_and(|refs| buried.contains_key(&refs.log()))
+            };
+            names.keys().filter(of_purged).cloned().collect()
+        };
+        self.exchange.purged_but_there = purged(listed);
+        self.exchange.purged_but_here = purged(ours);
+    }
+
+    /// The refs of which the other side has more than we do.
+    fn behind(
+        &self,
+        listed: &BTreeMap<String, ObjectId>,
+        is_alive: &impl Fn(&str) -> bool,
+    ) -> Result<Vec<Wanted>> {
+        let forgotten = self.store.forgotten()?;
+        // With those of others, which stand in the way of ours.
+        let mut all_here: BTreeMap<String, ObjectId> = BTreeMap::new();
+        for prefix in [LOG_PREFIX, SNAPSHOT_PREFIX] {
+            all_here.extend(self.store.refs_below(prefix)?);
+        }
+        let mut behind = Vec::new();
+        for (name, there) in listed {
+            let Some(refs) = SessionRefs::from_name(name) else { continue };
+            let is_wanted = self.is_wanted_kind(name) && is_alive(name) && !forgotten.contains(name);
+            let here = all_here.get(name).cloned();
+            if !is_wanted || here.as_ref() == Some(there) {
+                continue;
+            }
+            let is_ahead = match &here {
+                Some(here) => self.store.has(there)? && self.store.is_below(there, here)?,
+                None => false,
+            };
+            if !is_ahead {
+                behind.push(Wanted { name: name.clone(), refs, here });
+            }
+        }
+        Ok(behind)
+    }
+
+    fn fetch_all(&mut self, wanted: Vec<Wanted>) -> Result<()> {
+        let (logs, snapshots): (Vec<_>, Vec<_>) =
+            wanted.into_iter().partition(|wanted| wanted.name.starts_with(LOG_PREFIX));
+        for (all, strictness) in [(logs, Strictness::Strict), (snapshots, Strictness::AsSet)] {
+            for batch in all.chunks(BATCH) {
+                self.fetch_batch(batch, strictness)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn fetch_batch(&mut self, batch: &[Wanted], strictness: Strictness) -> Result<()> {
+        // The names from elsewhere stay on their side: here they are numbers.
+        let names: Vec<String> = (0..batch.len()).map(|i| format!("{INCOMING_PREFIX}{i}")).collect();
+        let specs: Vec<_> =
+            batch.iter().zip(&names).map(|(wanted, to)| (wanted.name.as_str(), to.as_str())).collect();
+        match self.store.fetch(self.remote, &specs, strictness) {
+            Ok(()) => self.take_in(batch, &names),
+            Err(error) if error.is::<Unreachable>() => Err(error.context("fetch records")),
+            Err(error) => {
+                self.failures += 1;
+                if batch.len() == 1 || self.failures > FAILURES {
+                    let reason = format!("{error:#}");
+                    let names = batch.iter().map(|wanted| wanted.name.clone());
+                    self.leave_out(names, &reason);
+                    return Ok(());
+                }
+                let (front, back) = batch.split_at(batch.len() / 2);
+                self.fetch_batch(front, strictness)?;
+                self.fetch_batch(back, strictness)
+            }
+        }
+    }
+
+    /// Looks at what came in and gives what is good its name.
+    fn take_in(&mut self, batch: &[Wanted], names: &[String]) -> Result<()> {
+        let git = self.store.open_git()?;
+        let ends = shallow_ends(&git)?;
+        let mut good = Vec::new();
+        let mut tips: BTreeMap<String, ObjectId> =
+            self.store.refs_below(INCOMING_PREFIX)?.into_iter().collect();
+        for (wanted, incoming) in batch.iter().zip(names) {
+            let Some(tip) = tips.remove(incoming) else { continue };
+            let Wanted { name, refs, here } = wanted;
+            let arrival = Arrival { refs, tip: &tip, here: here.as_ref(), ends: &ends };
+            let look = if name.starts_with(LOG_PREFIX) {
+                incoming::look_at_log(&git, &arrival)
+            } else {
+                incoming::look_at_snapshots(&git, &arrival)
+            };
+            match look {
+                Ok(Look::Ours(_)) => {
+                    good.push(Change { name: name.clone(), old: here.clone(), new: Some(tip) });
+                }
+                Ok(Look::Foreign) => {}
+                Err(error) => self.leave_out([name.clone()], &format!("{error:#}")),
+            }
+        }
+        let (made, failed) = self.store.change_each(good, "sync", self.wish.at);
+        for Change { name, new, .. } in made {
+            self.exchange.fetched.extend(new.map(|commit| Synced { name, commit }));
+        }
+        for (change, error) in failed {
+            self.leave_out([change.name], &format!("{error:#}"));
+        }
+        self.store.clear_incoming(self.wish.at).map(drop)
+    }
+
+    fn push_all(&mut self, ahead: &[(String, ObjectId)]) -> Result<()> {
+        ahead.chunks(BATCH).try_for_each(|batch| self.push_batch(batch).map(drop))
+    }
+
+    /// Gives whether anything of it was accepted.
+    fn push_batch(&mut self, batch: &[(String, ObjectId)]) -> Result<bool> {
+        let outcomes = self.store.push(self.remote, batch).context("push records")?;
+        let is_done = |(name, _): &&(String, ObjectId)| outcomes.get(name) == Some(&Pushed::Done);
+        let (done, left): (Vec<_>, Vec<_>) = batch.iter().partition(is_done);
+        let pushed = done.iter().map(|(name, id)| Synced { name: name.clone(), commit: id.clone() });
+        self.exchange.pushed.extend(pushed);
+        if done.is_empty() && batch.len() > 1 && self.failures < FAILURES {
+            // A hook there refuses all for one: find out which. Where a half is refused as a whole, too, the
+            // other side may want none of it, and a few tries tell.
+            self.failures += 1;
+            let (front, back) = batch.split_at(batch.len() / 2);
+            let is_front = self.push_batch(front)?;
+            let is_back = self.push_batch(back)?;
+            return Ok(is_front || is_back);
+        }
+        for (name, _) in left {
+            let reason = match outcomes.get(name) {
+                Some(Pushed::Behind) => "it went on there meanwhile; sync again".to_owned(),
+                Some(Pushed::Refused(words)) => format!("{} refuses it: {words}", self.remote.name),
+                Some(Pushed::Done) | None => "git says nothing of it".to_owned(),
+            };
+            self.leave_out([name.clone()], &reason);
+        }
+        Ok(!done.is_empty())
+    }
+
+    fn leave_out(&mut self, names: impl IntoIterator<Item = String>, reason: &str) {
+        let kept = names.into_iter().map(|name| Kept { name, reason: reason.to_owned() });
+        self.exchange.left_out.extend(kept);
+    }
+
+    /// Brings a ref together that many write: theirs is merged into ours, and ours is pushed, until both are one.
+    fn share(
+        &mut self,
+        name: &str,
+        there: Option<&ObjectId>,
+        merge: fn(&Store, Option<&ObjectId>, &ObjectId, Timestamp) -> Result<ObjectId>,
+    ) -> Result<()> {
+        let store = self.store;
+        let mut there = there.cloned();
+        for round in 1..=ROUNDS {
+            if self.wish.direction != Direction::Push && there.is_some() && there != store.tip(name)? {
+                let incoming = format!("{INCOMING_PREFIX}shared");
+                let fetched = store.fetch(self.remote, &[(name, &incoming)], Strictness::Strict);
+                let merged = fetched.and_then(|()| {
+                    let theirs = store.tip(&incoming)?.context("find what was fetched")?;
+                    let old = store.tip(name)?;
+                    let new = merge(store, old.as_ref(), &theirs, self.wish.at)?;
+                    there = Some(theirs);
+                    if old.as_ref() == Some(&new) {
+                        return Ok(());
+                    }
+                    let change = Change { name: name.to_owned(), old, new: Some(new) };
+                    store.change_refs(&[change], "sync", self.wish.at)
+                });
+                match merged {
+                    Ok(()) => {}
+                    Err(error) if error.is::<Unreachable>() => return Err(error),
+                    Err(_)
+                        if round < ROUNDS && store.tip(name)? != there && self.is_moved(name, &there)? => {}
+                    Err(error) => {
+                        self.leave_out([name.to_owned()], &format!("{error:#}"));
+                        return Ok(());
+                    }
+                }
+            }
+            let Some(here) = store.tip(name)? else { return Ok(()) };
+            if self.wish.direction == Direction::Fetch || there.as_ref() == Some(&here) {
+                return Ok(());
+            }
+            let pushed = store.push(self.remote, &[(name.to_owned(), here)])?;
+            match pushed.get(name) {
+                Some(Pushed::Done) => return Ok(()),
+                Some(Pushed::Refused(words)) => {
+                    let reason = format!("{} refuses it: {words}", self.remote.name);
+                    self.leave_out([name.to_owned()], &reason);
+                    return Ok(());
+                }
+                Some(Pushed::Behind) | None => {}
+            }
+            // Others do the same at this moment: not all at once again.
+            let step = u64::from(std::process::id() % 7 + 1) * u64::from(round);
+            std::thread::sleep(Duration::from_millis(10 * step));
+            there = store.list_remote(self.remote)?.get(name).cloned();
+        }
+        self.leave_out(
+            [name.to_owned()],
+            "others write it at the same time; the next sync brings it together",
+        );
+        Ok(())
+    }
+
+    /// Whether the other side has moved a ref since we looked.
+    fn is_moved(&self, name: &str, there: &Option<ObjectId>) -> Result<bool> {
+        Ok(self.store.list_remote(self.remote)?.get(name) != there.as_ref())
+    }
+}

@@ -1,0 +1,130 @@
+//! The sessions that were purged, on `refs/ralph-meta/tombstones`: so that no sync brings them back.
+//!
+//! The tree holds one file, with a line for each: the name of the log's ref, and when it was purged. Lines are only
+//! ever added, so two versions are merged by taking the lines of both.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+
+use crate::record::{ObjectId, SCHEMA, Timestamp};
+
+use super::objects::{self, Quarantine, Signature};
+use super::refs::{SessionRefs, TOMBSTONES};
+use super::scratch::Scratch;
+use super::shared::Change;
+use super::{Store, message};
+
+/// The file in the tree.
+const FILE: &str = "tombstones";
+
+/// How often a change is tried again when another process makes one at the same time.
+const ROUNDS: usize = 10;
+
+/// Names of log refs, and when they were purged as the line says it.
+pub(super) type Tombstones = BTreeMap<String, String>;
+
+impl Store {
+    /// The purged sessions that are known here.
+    pub(super) fn tombstones(&self) -> Result<Tombstones> {
+        match self.tip(TOMBSTONES)? {
+            Some(tip) => self.tombstones_of(&tip),
+            None => Ok(Tombstones::new()),
+        }
+    }
+
+    fn tombstones_of(&self, commit: &ObjectId) -> Result<Tombstones> {
+        let message = self.message(commit)?;
+        if !message::is_of(&message, "tombstones") {
+            bail!("{TOMBSTONES} is not ours: its tip {commit} has no trailer `Ralph-Record: tombstones`");
+        }
+        let bytes = self.file(commit, FILE)?.unwrap_or_default();
+        Ok(read(&String::from_utf8_lossy(&bytes)))
+    }
+
+    /// Adds sessions to those that were purged.
+    pub(super) fn bury(&self, sessions: &[SessionRefs], at: Timestamp) -> Result<()> {
+        for round in 1.. {
+            let here = self.tip(TOMBSTONES)?;
+            let mut all = match &here {
+                Some(here) => self.tombstones_of(here)?,
+                None => Tombstones::new(),
+            };
+            let before = all.len();
+            for refs in sessions {
+                all.entry(refs.log()).or_insert_with(|| at.to_string());
+            }
+            if all.len() == before {
+                break;
+            }
+            let new = Some(self.write_tombstones(&all, here.as_slice(), at)?);
+            match self.change_refs(&[Change { name: TOMBSTONES.into(), old: here, new }], "purge", at) {
+                Ok(()) => break,
+                Err(error) if round == ROUNDS => return Err(error),
+                Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings the tombstones of another repository together with ours. Gives the commit that has both.
+    pub(super) fn merge_tombstones(
+        &self,
+        here: Option<&ObjectId>,
+        theirs: &ObjectId,
+        at: Timestamp,
+    ) -> Result<ObjectId> {
+        let their_lines = self.tombstones_of(theirs)?;
+        let our_lines = here.map(|here| self.tombstones_of(here)).transpose()?.unwrap_or_default();
+        let mut all = their_lines.clone();
+        for (name, when) in &our_lines {
+            // The earlier date of two, so that all come to the same lines.
+            let kept = all.entry(name.clone()).or_insert_with(|| when.clone());
+            if when < kept {
+                kept.clone_from(when);
+            }
+        }
+        if let Some(kept) = self.fast_forward(here, theirs, (all == our_lines, all == their_lines))? {
+            return Ok(kept);
+        }
+        let parents: Vec<ObjectId> = here.into_iter().chain([theirs]).cloned().collect();
+        self.write_tombstones(&all, &parents, at)
+    }
+
+    fn write_tombstones(&self, all: &Tombstones, parents: &[ObjectId], at: Timestamp) -> Result<ObjectId> {
+        let scratch = Scratch::create(self.repository())?;
+        let quarantine = Quarantine::open(&scratch.path("objects"), self.repository().hash)?;
+        let text: String = all.iter().map(|(name, when)| format!("{name} {when}\n")).collect();
+        let blob = quarantine.write_blob(text.as_bytes())?;
+        let tree = quarantine.write_tree(&[(FILE.to_owned(), blob)].into())?;
+        let message = format!("Purged sessions\n\nRalph-Schema: {SCHEMA}\nRalph-Record: tombstones\n");
+        let signature = Signature { author: None, authored_at: at, committed_at: at };
+        let commit = quarantine.write_commit(&objects::from_gix(&tree)?, parents, &signature, &message)?;
+        let folder = self.repository().common_dir.join("objects");
+        quarantine.publish(&folder, self.repository().sharing, self.syncing)?;
+        Ok(commit)
+    }
+}
+
+/// What is no line of ours is left out.
+fn read(text: &str) -> Tombstones {
+    let line = |line: &str| {
+        let (name, when) = line.split_once(' ')?;
+        let when: Timestamp = when.parse().ok()?;
+        Some((SessionRefs::from_log(name)?.log(), when.to_string()))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_lines_of_ours_are_read() {
+        let text = "refs/ralph/001-login/20261121-204512-3f9a0c1d 2026-11-22T00:00:00Z\nrefs/heads/main 2026-11-22T00:00:00Z\n\x1b[31m\nrefs/ralph/001-login/20261121-204512-3f9a0c1e soon\n";
+        let found = read(text);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found["refs/ralph/001-login/20261121-204512-3f9a0c1d"], "2026-11-22T00:00:00Z");
+    }
+}

@@ -1,0 +1,300 @@
+//! Every record held against itself: its files against its manifest, its trailers against its JSON, its place in
+//! the chain against the records before it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+
+use anyhow::{Context, Result, anyhow};
+use gix::objs::FindExt;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionId, Timestamp};
+
+use super::files::Manifest;
+use super::message::{self, Subject};
+use super::notes::Lines;
+use super::read::{BLOB_LIMIT, shallow_ends};
+use super::refs::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
+use super::shared::Change;
+use super::{SessionLog, Store, incoming, ledger, objects};
+
+/// Something that is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    #[serde(rename = "ref")]
+    pub name: Option<String>,
+    pub session: Option<SessionId>,
+    pub iteration: Option<u32>,
+    pub commit: Option<ObjectId>,
+    pub what: String,
+    pub mend: Mend,
+}
+
+/// What can be done about a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mend {
+    /// Nothing from here.
+    None,
+    /// `--repair` does it.
+    Possible,
+    Done,
+}
+
+/// What was looked at, and found.
+#[derive(Debug, Default, Serialize)]
+pub struct Verified {
+    pub sessions: usize,
+    pub records: usize,
+    pub files: usize,
+    pub bytes: u64,
+    pub findings: Vec<Finding>,
+}
+
+impl Verified {
+    fn found(&mut self, log: &SessionLog, entry: Option<&LogEntry>, what: impl Into<String>) {
+        self.findings.push(Finding {
+            name: Some(log.refs.log()),
+            session: Some(log.id().clone()),
+            iteration: entry.and_then(|entry| entry.iteration),
+            commit: entry.map(|entry| entry.commit.clone()),
+            what: what.into(),
+            mend: Mend::None,
+        });
+    }
+
+    /// A finding that is of no record.
+    pub fn found_beside(&mut self, name: Option<String>, what: impl Into<String>, mend: Mend) {
+        let finding = Finding { name, session: None, iteration: None, commit: None, what: what.into(), mend };
+        self.findings.push(finding);
+    }
+}
+
+/// A sink that only measures.
+#[derive(Default)]
+struct Measure {
+    hash: Sha256,
+    length: u64,
+}
+
+impl Write for Measure {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.hash.update(bytes);
+        self.length += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Store {
+    /// Holds the records of sessions against themselves.
+    pub fn verify(&self, logs: &[SessionLog]) -> Result<Verified> {
+        let mut verified = Verified::default();
+        let ends = shallow_ends(&self.open_git()?)?;
+        let snapshots = self.refs_of_ours(SNAPSHOT_PREFIX)?;
+        for log in logs {
+            verified.sessions += 1;
+            self.verify_chain(log, ends.is_empty(), &mut verified);
+            let has_snapshots = ends.is_empty() && snapshots.contains_key(&log.refs.snapshot());
+            for entry in &log.entries {
+                verified.records += 1;
+                if let Err(error) = self.verify_record(log, entry, &mut verified) {
+                    verified.found(log, Some(entry), format!("{error:#}"));
+                }
+                let snapshot = entry.snapshot.as_ref().filter(|_| has_snapshots);
+                if let Some(snapshot) = snapshot
+                    && !self.has(snapshot)?
+                {
+                    verified.found(log, Some(entry), format!("its snapshot {snapshot} is not here"));
+                }
+            }
+        }
+        Ok(verified)
+    }
+
+    fn verify_chain(&self, log: &SessionLog, is_deep: bool, verified: &mut Verified) {
+        if is_deep && !log.is_whole() {
+            verified.found(log, None, "it does not begin with a start record");
+        }
+        let mut next = if log.is_whole() { Some(1) } else { None };
+        let mut before: Option<&LogEntry> = None;
+        for entry in &log.entries {
+            let refs = SessionRefs::new(&entry.feature, entry.session.clone());
+            if refs != log.refs {
+                verified.found(log, Some(entry), format!("it is a record of {}", refs.log()));
+            }
+            let kind = entry.kind;
+            let ended = before.is_some_and(|before| before.kind == RecordKind::End);
+            if before.is_some() && kind == RecordKind::Start {
+                verified.found(log, Some(entry), "a session starts once");
+            }
+            if ended && kind != RecordKind::Resume {
+                verified.found(log, Some(entry), "only a resumption can follow an end");
+            }
+            if before.is_some_and(|before| before.ended_at > entry.ended_at) {
+                verified.found(log, Some(entry), "it is older than the record before it");
+            }
+            if kind == RecordKind::Iteration {
+                if next.is_some_and(|next| entry.iteration != Some(next)) {
+                    verified.found(log, Some(entry), "its number does not follow the one before");
+                }
+                next = entry.iteration.map(|number| number.saturating_add(1));
+            }
+            before = Some(entry);
+        }
+    }
+
+    fn verify_record(&self, log: &SessionLog, entry: &LogEntry, verified: &mut Verified) -> Result<()> {
+        let manifest = self.file(&entry.commit, "manifest.json")?.context("find manifest.json")?;
+        let manifest: Manifest = serde_json::from_slice(&manifest).context("read manifest.json")?;
+        let mut expected: BTreeSet<String> = ["manifest.json".to_owned()].into();
+        for (path, proof) in &manifest.files {
+            verified.files += 1;
+            match proof.chunks {
+                None => drop(expected.insert(path.clone())),
+                Some(chunks) => expected.extend((0..chunks).map(|chunk| format!("{path}/{chunk:05}"))),
+            }
+            let mut measure = Measure::default();
+            if !self.copy_file(&entry.commit, path, &mut measure)? {
+                verified.found(log, Some(entry), format!("{path} is missing"));
+                continue;
+            }
+            verified.bytes += measure.length;
+            let hash: String = measure.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+            if measure.length != proof.length || hash != proof.sha256 {
+                verified.found(log, Some(entry), format!("{path} is not what manifest.json says"));
+            }
+        }
+        let found = self.blob_paths(&entry.commit)?;
+        for path in found.difference(&expected) {
+            verified.found(log, Some(entry), format!("{path} is not in manifest.json"));
+        }
+        for path in expected.difference(&found) {
+            verified.found(log, Some(entry), format!("{path} is missing"));
+        }
+        self.verify_message(log, entry, &manifest, verified)
+    }
+
+    /// The message must say what the files say.
+    fn verify_message(
+        &self,
+        log: &SessionLog,
+        entry: &LogEntry,
+        manifest: &Manifest,
+        verified: &mut Verified,
+    ) -> Result<()> {
+        let message = self.message(&entry.commit)?;
+        let (iteration, session): (Iteration, Session);
+        let subject = if entry.kind == RecordKind::Iteration {
+            iteration = self.iteration(entry)?;
+            if iteration.redactions != manifest.redactions {
+                verified.found(log, Some(entry), "iteration.json and manifest.json name other redactions");
+            }
+            Subject::Iteration(&iteration)
+        } else {
+            session = self.session_json(entry)?;
+            Subject::Session(entry.kind, &session)
+        };
+        let wanted = message::trailer_lines(subject);
+        let found = message::trailers_in(&message);
+        let of = |lines: &[String]| -> BTreeMap<String, String> {
+            let pair = |line: &String| {
+                line.split_once(": ").map(|(key, value)| (key.to_owned(), value.trim().to_owned()))
+            };
+            lines.iter().filter_map(pair).collect()
+        };
+        let (wanted, found) = (of(&wanted), of(&found));
+        for key in wanted.keys().chain(found.keys()).collect::<BTreeSet<_>>() {
+            if wanted.get(key) != found.get(key) {
+                verified.found(log, Some(entry), format!("the trailer {key} is not what the JSON says"));
+            }
+        }
+        let text = self.file(&entry.commit, "progress.md")?.unwrap_or_default();
+        let text = message::readable(&String::from_utf8_lossy(&text));
+        if message::body_of(&message) != text {
+            verified.found(log, Some(entry), "its message does not tell what progress.md holds");
+        }
+        Ok(())
+    }
+
+    /// The paths of all files in the tree of a record.
+    fn blob_paths(&self, commit: &ObjectId) -> Result<BTreeSet<String>> {
+        let git = self.open_git()?;
+        let mut buffer = Vec::new();
+        let found = git.objects.find_commit(&objects::to_gix(commit)?, &mut buffer);
+        let tree = found.map_err(|error| anyhow!("read {commit}: {error}"))?.tree();
+        let mut paths = BTreeSet::new();
+        let mut unread = vec![(String::new(), tree)];
+        while let Some((prefix, tree)) = unread.pop() {
+            incoming::bounded(&git, tree, BLOB_LIMIT)?;
+            let mut buffer = Vec::new();
+            let found = git.objects.find_tree(&tree, &mut buffer);
+            let found = found.map_err(|error| anyhow!("read {}: {error}", tree.to_hex()))?;
+            for entry in &found.entries {
+                let path = format!("{prefix}{}", entry.filename);
+                if entry.mode.is_tree() {
+                    unread.push((format!("{path}/"), entry.oid.to_owned()));
+                } else {
+                    paths.insert(path);
+                }
+            }
+        }
+        Ok(paths)
+    }
+
+    /// Looks at what stands beside the records: names left by a sync that was killed, refs that went though nobody
+    /// cleaned or purged them, notes that lack a line. Mends it where that is wished.
+    pub fn verify_beside(&self, repair: Option<Timestamp>, verified: &mut Verified) -> Result<()> {
+        let mend = if repair.is_some() { Mend::Done } else { Mend::Possible };
+        for (name, _) in self.refs_below(INCOMING_PREFIX)? {
+            verified.found_beside(Some(name), "a sync that was cut off left it", mend);
+        }
+        if let Some(at) = repair {
+            self.clear_incoming(at)?;
+        }
+        for change in self.lost_here()? {
+            let what = "it was deleted, and its records are still here";
+            verified.found_beside(Some(change.name.clone()), what, mend);
+            if let Some(at) = repair {
+                self.change_refs(&[change], "repair", at)?;
+            }
+        }
+        let wanted = self.notes_by_the_record()?;
+        let missing = self.missing_in_notes(&wanted)?;
+        if missing > 0 {
+            let what = format!("the notes of {missing} commits do not say in which iteration they were made");
+            verified.found_beside(Some(super::refs::NOTES.to_owned()), what, mend);
+            if let Some(at) = repair {
+                self.annotate(&wanted, at)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn missing_in_notes(&self, wanted: &Lines) -> Result<usize> {
+        let found = self.notes_of(wanted.keys())?;
+        let has = |(commit, lines): &(&ObjectId, &BTreeSet<String>)| {
+            found.get(commit).is_some_and(|found| found.is_superset(lines))
+        };
+        Ok(wanted.iter().filter(|pair| !has(pair)).count())
+    }
+
+    /// Logs that a remote had at the last sync, that are not here by name, and whose commits are.
+    fn lost_here(&self) -> Result<Vec<Change>> {
+        let (buried, forgotten) = (self.tombstones()?, self.forgotten()?);
+        let here: BTreeSet<String> = self.refs_below(LOG_PREFIX)?.into_iter().map(|(name, _)| name).collect();
+        let mut lost = BTreeMap::new();
+        for (name, tip) in ledger::all_refs(self.repository())? {
+            let is_known = here.contains(&name) || buried.contains_key(&name) || forgotten.contains(&name);
+            if name.starts_with(LOG_PREFIX) && !is_known && self.has(&tip)? {
+                lost.insert(name, tip);
+            }
+        }
+        let create = |(name, tip)| Change { name, old: None, new: Some(tip) };
+        Ok(lost.into_iter().map(create).collect())
+    }
+}

@@ -1,0 +1,111 @@
+//! What a sync did, in words.
+
+use std::io::{self, Write};
+
+use crate::store::{Exchange, Synced, sessions_among};
+
+use super::style::{Count, one_line};
+
+/// So many sessions are named; more are counted.
+const NAMED: usize = 20;
+
+pub fn write_exchange(out: &mut dyn Write, exchange: &Exchange, place: &str) -> io::Result<()> {
+    let Exchange { fetched, pushed, .. } = exchange;
+    for (verb, moved) in [("fetched", fetched), ("pushed", pushed)] {
+        for session in sessions(moved).iter().take(NAMED) {
+            writeln!(out, "{verb:<7}  {session}")?;
+        }
+    }
+    let place = one_line(place);
+    match (counted(fetched), counted(pushed)) {
+        (None, None) => writeln!(out, "nothing to bring together with {place}"),
+        (Some(fetched), None) => writeln!(out, "{fetched} fetched from {place}"),
+        (None, Some(pushed)) => writeln!(out, "{pushed} pushed to {place}"),
+        (Some(fetched), Some(pushed)) => {
+            writeln!(out, "{fetched} fetched from {place}, {pushed} pushed")
+        }
+    }
+}
+
+/// Sessions, and how many of them have come with snapshots alone.
+fn counted(moved: &[Synced]) -> Option<String> {
+    let sessions = sessions(moved).len();
+    let snapshots = moved.len() - sessions;
+    match (sessions, snapshots) {
+        (0, 0) => None,
+        (sessions, 0) => Some(Count(sessions as u64, "session").to_string()),
+        (0, snapshots) => Some(format!("snapshots of {}", Count(snapshots as u64, "session"))),
+        (sessions, snapshots) => Some(format!(
+            "{} and the snapshots of {}",
+            Count(sessions as u64, "session"),
+            Count(snapshots as u64, "session")
+        )),
+    }
+}
+
+fn sessions(moved: &[Synced]) -> Vec<crate::record::SessionId> {
+    sessions_among(moved.iter().map(|one| &one.name))
+}
+
+/// What the user should know beside it.
+pub fn warnings(exchange: &Exchange, place: &str) -> Vec<String> {
+    let Exchange { left_out, lost, purged_but_here, purged_but_there, stopped, .. } = exchange;
+    let mut warnings = Vec::new();
+    if let Some(reason) = stopped {
+        warnings.push(format!(
+            "stopped before all was done: {reason}\nhint: what was brought over stays; sync again for the rest"
+        ));
+    }
+    for kept in left_out.iter().take(NAMED) {
+        warnings.push(format!("left as it is: {}: {}", kept.name, kept.reason));
+    }
+    if left_out.len() > NAMED {
+        warnings.push(format!("and {} more", left_out.len() - NAMED));
+    }
+    if !lost.is_empty() {
+        let names: Vec<&str> = lost.iter().take(NAMED).map(String::as_str).collect();
+        warnings.push(format!(
+            "{place} has lost {} since the last sync: {}\nhint: what is here goes back with `specify ralph sync`; look who deletes refs there (`git push --mirror` does)",
+            Count(lost.len() as u64, "ref"),
+            names.join(", ")
+        ));
+    }
+    if !purged_but_here.is_empty() {
+        warnings.push(format!(
+            "purged by somebody, and still here: {}\nhint: `specify ralph purge SESSION` removes it here, too",
+            purged_but_here.join(", ")
+        ));
+    }
+    if !purged_but_there.is_empty() {
+        warnings.push(format!(
+            "purged, and still at {place}: {}\nhint: `specify ralph purge SESSION` tries again to remove it there",
+            purged_but_there.join(", ")
+        ));
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(exchange: &Exchange) -> String {
+        let mut out = Vec::new();
+        write_exchange(&mut out, exchange, "origin").unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn what_went_where_is_told_in_words() {
+        let one = |name: &str| Synced { name: name.to_owned(), commit: "0".repeat(40).parse().unwrap() };
+        let log = one("refs/ralph/001-login/20261121-204512-3f9a0c1d");
+        let snapshot = one("refs/ralph-snap/001-login/20261121-204512-3f9a0c1d");
+        assert_eq!(told(&Exchange::default()), "nothing to bring together with origin\n");
+        let exchange =
+            Exchange { fetched: vec![log.clone(), snapshot], pushed: vec![log], ..Exchange::default() };
+        assert_eq!(
+            told(&exchange),
+            "fetched  20261121-204512-3f9a0c1d\npushed   20261121-204512-3f9a0c1d\n1 session and the snapshots of 1 session fetched from origin, 1 session pushed\n"
+        );
+    }
+}

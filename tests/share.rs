@@ -1,0 +1,375 @@
+//! Records that travel: to a remote, to clones, in a file; and what else comes that way.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::sandbox::{Run, Sandbox};
+
+const AGENT: &str = "[[turn]]\ndo = [{ say = \"done\" }, { tick = \"current\" }]";
+
+/// A project with an agent that does what it is asked, all of it committed.
+fn project(tasks: usize) -> Sandbox {
+    let scene = Sandbox::new();
+    let list: Vec<String> = (1..=tasks).map(|number| format!("- [ ] T{number:03} Do it")).collect();
+    scene.tasks(&list.join("\n")).agent_script(AGENT).commit("An agent");
+    scene
+}
+
+/// A bare repository beside the project, and the project's remote.
+fn with_remote(scene: &Sandbox) -> PathBuf {
+    let bare = scene.outside("remote.git");
+    scene.git(["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
+    scene.git(["config", "remote.origin.url", bare.to_str().unwrap()]);
+    // Nothing of this may be heeded.
+    scene.git("config remote.origin.mirror true");
+    scene.git("config fetch.prune true");
+    bare
+}
+
+fn clone(scene: &Sandbox, name: &str) -> PathBuf {
+    let clone = scene.outside(name);
+    // By an address; from a path git would copy all objects, those of the records too.
+    let address = format!("file://{}", scene.outside("remote.git").display());
+    scene.git(["clone", "--quiet", &address, clone.to_str().unwrap()]);
+    clone
+}
+
+fn refs(scene: &Sandbox, repo: &Path, prefix: &str) -> Vec<String> {
+    let found = scene.git_in(repo, ["for-each-ref", "--format=%(refname) %(objectname)", prefix]);
+    found.lines().map(str::to_owned).collect()
+}
+
+/// No byte of what was said may do anything to a terminal.
+#[track_caller]
+fn is_inert(run: Run) -> Run {
+    let bytes = run.stdout.iter().chain(&run.stderr);
+    let wild: Vec<_> = bytes.filter(|byte| **byte < b' ' && !matches!(**byte, b'\n' | b'\t')).collect();
+    assert!(wild.is_empty(), "{wild:?} in {run}");
+    run
+}
+
+#[test]
+fn sessions_go_to_the_remote_and_from_there_to_clones() {
+    let scene = project(1);
+    let bare = with_remote(&scene);
+    scene.ralph("").code(0);
+    let id = scene.session().id().to_owned();
+    scene.ralph("sync").code(0).stdout(format!("pushed   {id}\n1 session pushed to origin\n")).stderr("");
+    assert_eq!(refs(&scene, &bare, "refs/ralph/"), refs(&scene, scene.repo(), "refs/ralph/"));
+    assert!(refs(&scene, &bare, "refs/ralph-snap/").is_empty(), "snapshots go where they are asked for");
+    scene.ralph("sync").code(0).stdout("nothing to bring together with origin\n");
+
+    let clone = clone(&scene, "clone");
+    scene.call("log").dir(&clone).run().code(0).stdout("").stderr_has("`specify ralph sync` fetches them");
+    let report = scene.call("sync --json").dir(&clone).run().code(0).json();
+    assert_eq!((&report["sessions_fetched"], &report["remote"]), (&Value::from(vec![id]), &"origin".into()));
+    let log = scene.ralph("log").code(0);
+    scene.call("log").dir(&clone).run().code(0).stdout(log.stdout);
+    assert!(refs(&scene, &clone, "refs/ralph-incoming/").is_empty());
+
+    scene.ralph("sync --snapshots").code(0).stdout("snapshots of 1 session pushed to origin\n");
+    scene.call("sync --snapshots").dir(&clone).run().code(0);
+    assert_eq!(refs(&scene, &clone, "refs/ralph-snap/"), refs(&scene, scene.repo(), "refs/ralph-snap/"));
+    scene.store_is_sound(&clone);
+}
+
+#[test]
+fn a_session_that_goes_on_goes_on_elsewhere_and_nowhere_backwards() {
+    let scene = project(2);
+    let bare = with_remote(&scene);
+    scene.ralph("-n 1").code(1);
+    scene.ralph("sync").code(0);
+    let clone = clone(&scene, "clone");
+    scene.call("sync").dir(&clone).run().code(0);
+    let before = refs(&scene, &bare, "refs/ralph/");
+    scene.ralph("resume").code(0);
+    scene.ralph("sync --fetch-only").code(0).stdout("nothing to bring together with origin\n");
+    assert_eq!(refs(&scene, &bare, "refs/ralph/"), before);
+    scene.ralph("sync --push-only").code(0);
+    // A clone that is behind has nothing to push.
+    scene.call("sync --push-only").dir(&clone).run().code(0);
+    let after = refs(&scene, &bare, "refs/ralph/");
+    assert_ne!(after, before);
+    scene.call("sync").dir(&clone).run().code(0).stdout_has("1 session fetched");
+    assert_eq!(refs(&scene, &clone, "refs/ralph/"), after);
+}
+
+#[test]
+fn eight_clones_that_sync_at_the_same_time_all_have_all_sessions() {
+    let (clones, sessions) = (8, 10);
+    let scene = Sandbox::new();
+    let list: Vec<String> = (1..=sessions).map(|number| format!("- [ ] T{number:03} Do it")).collect();
+    scene.tasks(&list.join("\n")).agent_script(AGENT).config("snapshots = false").commit("An agent");
+    let bare = with_remote(&scene);
+    let places: Vec<_> = (0..clones).map(|number| clone(&scene, &format!("clone-{number}"))).collect();
+    let nights: Vec<Vec<_>> = places
+        .iter()
+        .map(|place| {
+            let pair = |_| ["-n 1", "sync"].map(|words| scene.call(words).dir(place).command());
+            (0..sessions).flat_map(pair).collect()
+        })
+        .collect();
+    std::thread::scope(|scope| {
+        for (place, night) in places.iter().zip(nights) {
+            scope.spawn(move || {
+                for (number, mut command) in night.into_iter().enumerate() {
+                    let output = command.output().unwrap();
+                    let said = String::from_utf8_lossy(&output.stderr);
+                    // The last task completes a session, the others end at their limit.
+                    let expected = i32::from(number % 2 == 0 && number + 2 < 2 * sessions);
+                    assert_eq!(output.status.code(), Some(expected), "{number} in {place:?}: {said}");
+                }
+            });
+        }
+    });
+    for place in &places {
+        scene.call("sync").dir(place).run().code(0);
+    }
+    let all = refs(&scene, &bare, "refs/ralph/");
+    assert_eq!(all.len(), clones * sessions);
+    for place in &places {
+        assert_eq!(refs(&scene, place, "refs/ralph/"), all);
+        scene.call("rebuild --check").dir(place).run().code(0);
+    }
+    scene.store_is_sound(&bare);
+}
+
+#[test]
+fn without_one_clear_remote_nothing_is_sent_anywhere() {
+    let scene = project(1);
+    scene.ralph("").code(0);
+    scene.ralph("sync").code(3).stderr_has("this repository has no remote\nhint: ");
+    let bare = with_remote(&scene);
+    scene.git("config remote.upstream.url /nowhere");
+    scene.ralph("sync").code(3).stderr_has("which remote? There are origin, upstream\nhint: ");
+    scene.ralph("sync nobody").code(3).stderr_has("there is no remote `nobody`\nhint: ");
+    scene
+        .ralph("sync upstream")
+        .code(1)
+        .stderr_has("reach upstream")
+        .stderr_has("\nhint: nothing was changed");
+    assert!(refs(&scene, &bare, "refs/ralph/").is_empty());
+    scene.git("config ralph.remote origin");
+    scene.ralph("sync").code(0).stdout_has("1 session pushed to origin");
+    let other = scene.outside("other.git");
+    scene.git(["init", "--quiet", "--bare", other.to_str().unwrap()]);
+    scene.ralph(["sync", other.to_str().unwrap()]).code(0);
+    assert_eq!(refs(&scene, &other, "refs/"), refs(&scene, &bare, "refs/ralph/"));
+}
+
+#[test]
+fn what_the_remote_refuses_is_told_and_the_rest_goes_on() {
+    use std::os::unix::fs::PermissionsExt;
+    let scene = project(2);
+    let bare = with_remote(&scene);
+    scene.ralph("-n 1").code(1);
+    let first = scene.session().refname().to_owned();
+    scene.ralph("").code(0);
+    let hook = bare.join("hooks/update");
+    std::fs::write(&hook, format!("#!/bin/sh\ntest \"$1\" != {first}\n")).unwrap();
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let said = scene.ralph("sync").code(1).stdout_has("1 session pushed to origin");
+    said.stderr_has(&format!("left as it is: {first}: origin refuses it: [remote rejected] (hook declined)"));
+    std::fs::write(&hook, "#!/bin/sh\nprintf '\\033[31mno\\033[0m\\n' >&2\nexit 1\n").unwrap();
+    is_inert(scene.ralph("sync").code(1));
+    std::fs::remove_file(&hook).unwrap();
+    scene.ralph("sync").code(0).stdout_has("1 session pushed to origin").stderr("");
+}
+
+#[test]
+fn a_connection_that_breaks_leaves_what_was_there_and_the_next_sync_brings_the_rest() {
+    let scene = project(1);
+    with_remote(&scene);
+    scene.ralph("").code(0);
+    scene.ralph("sync").code(0);
+    let clone = clone(&scene, "clone");
+    // The list comes through, and in the middle of the pack the line goes dead.
+    let count = scene.outside("count");
+    let script = format!(
+        "echo >> {0}\nif [ $(wc -l < {0}) -eq 2 ]; then\nexec 3<&0\nmkfifo {0}.pipe\ngit upload-pack \"$@\" <&3 > {0}.pipe &\ndd bs=1 count=900 if={0}.pipe 2> /dev/null\nkill $!\nexit 1\nfi\nexec git upload-pack \"$@\"",
+        count.display()
+    );
+    scene.program("flaky-upload-pack", &script);
+    scene.git_in(&clone, "config remote.origin.uploadpack flaky-upload-pack");
+    let said = scene.call("sync").dir(&clone).run().code(1);
+    said.stderr_has("warning: stopped before all was done: fetch records");
+    assert!(refs(&scene, &clone, "refs/ralph/").is_empty());
+    assert!(refs(&scene, &clone, "refs/ralph-incoming/").is_empty());
+    scene.call("sync").dir(&clone).run().code(0).stdout_has("1 session fetched");
+}
+
+#[test]
+fn refs_that_a_remote_loses_are_noticed_and_brought_back() {
+    let scene = project(2);
+    let bare = with_remote(&scene);
+    scene.ralph("-n 1").code(1);
+    scene.ralph("sync").code(0);
+    let before = refs(&scene, &bare, "refs/ralph/");
+    let name = scene.session().refname().to_owned();
+    scene.git_in(&bare, ["update-ref", "-d", &name]);
+    let lost = format!("origin has lost 1 ref since the last sync: {name}");
+    scene.ralph("sync --fetch-only").code(0).stderr_has(&lost);
+    scene.ralph("sync").code(0).stdout_has("1 session pushed").stderr_has(&lost);
+    assert_eq!(refs(&scene, &bare, "refs/ralph/"), before);
+    scene.git_in(&bare, ["update-ref", &name, &format!("{name}~1")]);
+    scene.ralph("sync").code(0).stderr_has(&lost);
+    assert_eq!(refs(&scene, &bare, "refs/ralph/"), before);
+    scene.ralph("sync").code(0).stderr("");
+}
+
+#[test]
+fn refs_of_others_stay_where_they_are_on_both_sides() {
+    let scene = project(1);
+    let bare = with_remote(&scene);
+    scene.ralph("").code(0);
+    let tree = scene.git("rev-parse HEAD^{tree}");
+    let here = scene.git(["commit-tree", "-m", "theirs", &tree]);
+    let there = scene.git_in(&bare, ["commit-tree", "-m", "theirs too", &tree]);
+    scene.git(["update-ref", "refs/ralph/001-login/20260101-000000-ffffffff", &here]);
+    scene.git(["update-ref", "refs/ralph/queue/next", &here]);
+    scene.git(["update-ref", "refs/ralph/elsewhere", &here]);
+    scene.git_in(&bare, ["update-ref", "refs/ralph/001-login/20260101-000000-eeeeeeee", &there]);
+    scene.git_in(&bare, ["update-ref", "refs/ralph/queue/last", &there]);
+    let (mine, theirs) = (refs(&scene, scene.repo(), "refs/ralph/"), refs(&scene, &bare, "refs/ralph/"));
+    scene.ralph("sync").code(0).stdout_has("1 session pushed").stderr("");
+    assert_eq!(refs(&scene, scene.repo(), "refs/ralph/"), mine);
+    let is_own = |line: &&String| line.contains("/001-login/") && !line.contains("20260101-");
+    let mut expected: Vec<_> = theirs.iter().chain(mine.iter().filter(is_own)).cloned().collect();
+    expected.sort();
+    assert_eq!(refs(&scene, &bare, "refs/ralph/"), expected);
+    // One of others that stands where the folder of a feature would have to be.
+    let clone = clone(&scene, "clone");
+    scene.git_in(&clone, ["update-ref", "refs/ralph/001-login", "HEAD"]);
+    scene.call("sync").dir(&clone).run().code(1).stderr_has("left as it is: refs/ralph/001-login/");
+    assert_eq!(refs(&scene, &clone, "refs/ralph/").len(), 1);
+}
+
+/// A commit in the remote that says of itself what `trailers` say.
+fn forge(scene: &Sandbox, bare: &Path, name: &str, subject: &str, trailers: &str, tree: &str) {
+    let message = format!("{subject}\n\n{trailers}\n");
+    std::fs::write(scene.outside("message"), message).unwrap();
+    let path = scene.outside("message");
+    let commit = scene.git_in(bare, ["commit-tree", "-F", path.to_str().unwrap(), tree]);
+    scene.git_in(bare, ["update-ref", name, &commit]);
+}
+
+#[test]
+fn hostile_refs_get_no_name_here_and_do_nothing_to_the_terminal() {
+    let scene = project(1);
+    let bare = with_remote(&scene);
+    scene.ralph("").code(0);
+    scene.ralph("sync").code(0);
+    let clone = clone(&scene, "clone");
+    let empty = scene.git_in(&bare, "mktree --missing");
+    let name = |end: &str| format!("refs/ralph/001-login/20260101-000000-{end}");
+    let start = |id: &str| {
+        format!(
+            "Ralph-Schema: 1\nRalph-Record: start\nRalph-Session: 20260101-000000-{id}\nRalph-Feature: specs/001-login"
+        )
+    };
+    let forge = |end: &str, trailers: &str, tree: &str| {
+        forge(&scene, &bare, &name(end), "\u{1b}]0;owned\u{7}x", trailers, tree);
+    };
+    forge("00000001", "Ralph-Schema: 99\u{1b}[31m", &empty);
+    forge("00000002", &start("aaaaaaaa"), &empty);
+    forge("00000003", &start("00000003").replace("specs/001-login", "../../etc"), &empty);
+    forge("00000004", &start("00000004").replace(": start", ": \u{1b}[2Jstart"), &empty);
+    let blob = scene.git_in(&bare, ["rev-parse", "HEAD:agent.toml"]);
+    let tree = |line: &str| {
+        std::fs::write(scene.outside("tree"), format!("{line}\n")).unwrap();
+        let shell = format!("git mktree < {}", scene.outside("tree").display());
+        let made = scene.hermetic("sh").args(["-c", &shell]).current_dir(&bare).output().unwrap();
+        String::from_utf8(made.stdout).unwrap().trim().to_owned()
+    };
+    forge("00000005", &start("00000005"), &tree(&format!("120000 blob {blob}\tsession.json")));
+    forge("00000006", &start("00000006"), &tree(&format!("100644 blob {blob}\t..")));
+    forge("00000007", &start("00000007"), &tree(&format!("100644 blob {blob}\ta\u{1b}[31mb")));
+    let huge = format!("{}\nRalph-Task: {}", start("00000008"), "x".repeat(2_000_000));
+    forge("00000008", &huge, &empty);
+    forge("00000009", &start("00000009").replace("start", "iteration"), &empty);
+    let outside = scene.outside("etc");
+    let run = is_inert(scene.call("sync").dir(&clone).run().code(1));
+    for end in 1..=9 {
+        run.talk().find(&name(&format!("0000000{end}"))).unwrap_or_else(|| panic!("{end} in {run}"));
+    }
+    assert!(!outside.exists());
+    let good = refs(&scene, scene.repo(), "refs/ralph/");
+    assert_eq!(refs(&scene, &clone, "refs/ralph/"), good, "{run}");
+    assert_eq!(refs(&scene, &clone, "refs/ralph-incoming/"), Vec::<String>::new());
+    is_inert(scene.call("log").dir(&clone).run().code(0));
+    // Whoever brings them in by git alone is told, and sees the others.
+    scene.git_in(&clone, "fetch --quiet origin refs/ralph/*:refs/ralph/*");
+    is_inert(scene.call("log").dir(&clone).run().code(0).stderr_has("warning: left out: "));
+    is_inert(scene.call("log --sessions").dir(&clone).run());
+}
+
+#[test]
+fn a_shallow_clone_gets_whole_sessions() {
+    let scene = project(1);
+    let bare = with_remote(&scene);
+    scene.ralph("").code(0);
+    scene.ralph("sync").code(0);
+    let shallow = scene.outside("shallow");
+    let address = format!("file://{}", bare.display());
+    scene.git(["clone", "--quiet", "--depth", "1", &address, shallow.to_str().unwrap()]);
+    scene.call("sync").dir(&shallow).run().code(0).stdout_has("1 session fetched");
+    let log = scene.ralph("log").code(0);
+    scene.call("log").dir(&shallow).run().code(0).stdout(log.stdout).stderr("");
+    scene.call("-n 1 --task T001").dir(&shallow).run();
+    scene.call("sync").dir(&shallow).run().code(0);
+}
+
+#[test]
+fn two_that_took_up_the_same_session_keep_both_and_are_told() {
+    let scene = project(3);
+    let bare = with_remote(&scene);
+    scene.ralph("-n 1").code(1);
+    scene.ralph("sync").code(0);
+    let clone = clone(&scene, "clone");
+    scene.call("sync").dir(&clone).run().code(0);
+    scene.ralph("resume").code(0);
+    scene.ralph("sync").code(0);
+    let there = refs(&scene, &bare, "refs/ralph/");
+    scene.call("resume").dir(&clone).run().code(0);
+    let here = refs(&scene, &clone, "refs/ralph/");
+    let said = scene.call("sync").dir(&clone).run().code(1);
+    said.stderr_has("it went on here and there in different ways");
+    assert_eq!((refs(&scene, &clone, "refs/ralph/"), refs(&scene, &bare, "refs/ralph/")), (here, there));
+}
+
+#[test]
+fn records_travel_in_a_file() {
+    let scene = project(1);
+    scene.ralph("bundle night.bundle").code(1).stderr_has("no session is recorded here\nhint: ");
+    scene.ralph("").code(0);
+    let id = scene.session().id().to_owned();
+    let file = scene.outside("night.bundle");
+    let file = file.to_str().unwrap();
+    scene.ralph(["bundle", file, "--snapshots"]).code(0).stdout_has("wrote 1 session to ");
+    scene.ralph(["bundle", file]).code(1).stderr_has("is there already\nhint: ");
+    let colleague = Sandbox::new();
+    colleague.ralph(["unbundle", "nothing"]).code(1).stderr_has("there is no file");
+    colleague.ralph(["unbundle", "specs/001-login/plan.md"]).code(1).stderr_has("cannot be taken in");
+    let said = format!("fetched  {id}\n1 session and the snapshots of 1 session fetched from {file}\n");
+    colleague.ralph(["unbundle", file]).code(0).stdout(said).stderr("");
+    colleague.ralph(["unbundle", file]).code(0).stdout(format!("nothing to bring together with {file}\n"));
+    assert_eq!(
+        refs(&colleague, colleague.repo(), "refs/"),
+        [
+            refs(&colleague, colleague.repo(), "refs/heads"),
+            refs(&scene, scene.repo(), "refs/ralph-snap"),
+            refs(&scene, scene.repo(), "refs/ralph")
+        ]
+        .concat()
+    );
+    colleague.ralph("show 1 --patch").code(0);
+    let torn = std::fs::read(file).unwrap();
+    std::fs::write(colleague.outside("torn"), &torn[..torn.len() - 30]).unwrap();
+    let third = Sandbox::new();
+    third.ralph(["unbundle", colleague.outside("torn").to_str().unwrap()]).code(1);
+    assert!(refs(&third, third.repo(), "refs/ralph").is_empty());
+    // git leaves the draft of a pack behind, as it does with any fetch that breaks, and collects it some day.
+    third.unchecked();
+    colleague.journal_differs();
+}

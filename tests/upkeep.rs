@@ -1,0 +1,375 @@
+//! The record looked over, made smaller, and freed of what must not be in it; and the notes that point into it.
+
+use std::path::PathBuf;
+
+use crate::sandbox::Sandbox;
+
+const AGENT: &str = "[[turn]]\ndo = [{ say = \"done\" }, { tick = \"current\" }]";
+
+fn project(tasks: usize) -> Sandbox {
+    let scene = Sandbox::new();
+    let list: Vec<String> = (1..=tasks).map(|number| format!("- [ ] T{number:03} Do it")).collect();
+    scene.tasks(&list.join("\n")).agent_script(AGENT).commit("An agent");
+    scene
+}
+
+fn with_remote(scene: &Sandbox) -> PathBuf {
+    let bare = scene.outside("remote.git");
+    scene.git(["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
+    scene.git(["config", "remote.origin.url", bare.to_str().unwrap()]);
+    bare
+}
+
+fn names(scene: &Sandbox, repo: &std::path::Path, prefix: &str) -> Vec<String> {
+    let found = scene.git_in(repo, ["for-each-ref", "--format=%(refname)", prefix]);
+    found.lines().map(str::to_owned).collect()
+}
+
+/// A commit with the tree of another one, one file changed, and its message and parent.
+fn altered(scene: &Sandbox, commit: &str, path: &str, bytes: &str, message: Option<&str>) -> String {
+    std::fs::write(scene.outside("bytes"), bytes).unwrap();
+    let blob = scene.git(["hash-object", "-w", scene.outside("bytes").to_str().unwrap()]);
+    let index = scene.outside("index");
+    let shell = format!(
+        "export GIT_INDEX_FILE={0}; git read-tree {commit} && git update-index --add --cacheinfo 100644,{blob},{path} && git write-tree",
+        index.display()
+    );
+    let made = scene.hermetic("sh").args(["-c", &shell]).output().unwrap();
+    std::fs::remove_file(index).unwrap();
+    let tree = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+    let old = scene.git(["log", "-1", "--format=%B", commit]);
+    std::fs::write(scene.outside("message"), message.unwrap_or(&old)).unwrap();
+    let message = scene.outside("message");
+    scene.git(["commit-tree", "-F", message.to_str().unwrap(), "-p", &format!("{commit}~1"), &tree])
+}
+
+#[test]
+fn a_record_that_is_as_it_was_written_passes_and_every_change_is_found() {
+    let scene = project(2);
+    scene.validate("echo checked").ralph("").code(0);
+    let sound = scene.ralph("fsck").code(0).stderr("");
+    sound.stdout_has("1 session, 4 records, ").stdout_has(": all is as it was written\n");
+    let json = scene.ralph("fsck --json").code(0).json();
+    assert_eq!((json["records"].as_u64(), json["findings"].as_array().map(Vec::len)), (Some(4), Some(0)));
+    // Each of these is the tip of a session of its own making: the log up to the first iteration, altered.
+    let session = scene.session();
+    let (name, first) = (session.refname().to_owned(), session.iterations()[0].clone());
+    let tip = scene.git(["rev-parse", &name]);
+    let message = scene.git(["log", "-1", "--format=%B", &first]);
+    let json = scene.git(["show", &format!("{first}:iteration.json")]);
+    let told = |commit: &str, expected: &str| {
+        scene.git(["update-ref", &name, commit]);
+        let run = scene.ralph("fsck --session 20").code(1);
+        assert!(run.text().contains(expected), "`{expected}` expected of {run}");
+    };
+    let other = message.replace("Ralph-Outcome: success", "Ralph-Outcome: failure");
+    told(&altered(&scene, &first, "tasks.md", "x", None), "tasks.md is not what manifest.json says");
+    told(&altered(&scene, &first, "extra.txt", "x", None), "extra.txt is not in manifest.json");
+    told(&altered(&scene, &first, "manifest.json", "{}", None), "read manifest.json");
+    let same = String::from_utf8(session.file(1, "tasks.md")).unwrap();
+    told(
+        &altered(&scene, &first, "tasks.md", &same, Some(&other)),
+        "the trailer Ralph-Outcome is not what the JSON says",
+    );
+    let retold = message.replace("**Task**", "**Tusk**");
+    told(
+        &altered(&scene, &first, "tasks.md", &same, Some(&retold)),
+        "its message does not tell what progress.md holds",
+    );
+    let wrong = json.replace("\"success\"", "\"failure\"");
+    told(&altered(&scene, &first, "iteration.json", &wrong, None), "Ralph-Outcome");
+    let renumbered = message.replace("Ralph-Iteration: 1", "Ralph-Iteration: 7");
+    told(&altered(&scene, &first, "tasks.md", &same, Some(&renumbered)), "its number does not follow");
+    scene.git(["update-ref", &name, &tip]);
+    scene.ralph("fsck").code(0);
+}
+
+#[test]
+fn what_can_be_mended_is_mended_and_says_so() {
+    let scene = project(1);
+    with_remote(&scene);
+    scene.ralph("").code(0);
+    scene.ralph("sync").code(0);
+    let name = scene.session().refname().to_owned();
+    let tip = scene.git(["rev-parse", &name]);
+    scene.git(["update-ref", "-d", &name]);
+    scene.git(["update-ref", "refs/ralph-incoming/0", &tip]);
+    let said = scene.ralph("fsck").code(1);
+    let said = said
+        .stdout_has(&format!("{name}: it was deleted, and its records are still here (`--repair` mends it)"));
+    said.stdout_has("refs/ralph-incoming/0: a sync that was cut off left it (`--repair` mends it)");
+    scene.ralph("fsck --repair").code(0).stdout_has("(mended)");
+    assert_eq!(scene.git(["rev-parse", &name]), tip);
+    scene.ralph("fsck").code(0);
+    let journal = scene.progress();
+    scene.write("specs/001-login/progress.txt", "gone\n");
+    scene.ralph("fsck").code(1).stdout_has("progress.txt differs from the record of session ");
+    scene.ralph("fsck --repair").code(0).stdout_has("(mended)");
+    assert_eq!(scene.progress(), journal);
+    assert_eq!(std::fs::read(scene.path(".git/ralph/kept/1-progress.txt")).unwrap(), b"gone\n");
+}
+
+#[test]
+fn bare_clean_takes_old_snapshots_and_leaves_the_records() {
+    let scene = project(1);
+    scene.ralph("").code(0);
+    let logs = names(&scene, scene.repo(), "refs/ralph/");
+    let snapshots = names(&scene, scene.repo(), "refs/ralph-snap/");
+    assert_eq!(snapshots.len(), 1);
+    scene.ralph("clean").code(0).stdout("nothing is old enough to go\n");
+    let later = |words: &str| {
+        let id = scene.sessions()[0].id().to_owned();
+        let year: i32 = id[..4].parse().unwrap();
+        scene.call(words).env("RALPH_TEST_CLOCK", format!("{}-12-31T00:00:00Z", year + 1))
+    };
+    let said = later("clean --dry-run").run().code(0).stdout_has("would go: snapshots of 1 session");
+    said.stdout_has("`git gc` frees");
+    assert_eq!(names(&scene, scene.repo(), "refs/ralph-snap/"), snapshots);
+    later("clean").run().code(0).stdout_has("removed: snapshots of 1 session");
+    assert!(names(&scene, scene.repo(), "refs/ralph-snap/").is_empty());
+    assert_eq!(names(&scene, scene.repo(), "refs/ralph/"), logs);
+    scene.ralph("show 1").code(0);
+    scene.ralph("fsck").code(0);
+}
+
+#[test]
+fn records_go_by_an_explicit_rule_and_no_sync_brings_them_back() {
+    let scene = project(4);
+    let bare = with_remote(&scene);
+    for _ in 0..4 {
+        scene.ralph("-n 1");
+    }
+    scene.ralph("sync --snapshots").code(0);
+    let ids: Vec<_> = scene.sessions().iter().map(|session| session.id().to_owned()).collect();
+    let dry = scene.ralph("clean --keep-last 2 --dry-run --json").code(0).json();
+    assert_eq!(dry["sessions"].as_array().map(Vec::len), Some(2), "{dry}");
+    scene.ralph("clean --keep-last 2").code(0).stdout_has("removed: 2 sessions");
+    let left = |scene: &Sandbox| -> Vec<String> {
+        scene.sessions().iter().map(|session| session.id().to_owned()).collect()
+    };
+    assert_eq!(left(&scene), ids[2..]);
+    scene.ralph("sync --snapshots").code(0).stdout("nothing to bring together with origin\n").stderr("");
+    assert_eq!(left(&scene), ids[2..]);
+    assert_eq!(names(&scene, &bare, "refs/ralph/").len(), 4, "the remote is not touched");
+    // progress.txt follows the last one.
+    scene
+        .ralph("clean --keep-last 0")
+        .code(0)
+        .stdout_has(&format!("stays: {}: progress.txt follows it", ids[3]));
+    assert_eq!(left(&scene), ids[3..]);
+    scene.ralph("clean --session 1999").code(1).stderr_has("there is no session 1999");
+    scene.ralph(["clean", "--session", &ids[3]]).code(0).stdout_has("removed: 1 session");
+    assert!(left(&scene).is_empty());
+    scene.ralph("clean --keep-days x").code(2);
+}
+
+#[test]
+fn neither_a_running_session_nor_a_ref_of_others_is_cleaned_or_purged() {
+    let scene = project(1);
+    scene.agent_sh(
+        "touch started; while [ ! -e go ]; do sleep 0.02; done; sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"",
+    );
+    let tree = scene.git("rev-parse HEAD^{tree}");
+    let foreign = scene.git(["commit-tree", "-m", "theirs", &tree]);
+    let name = "refs/ralph/001-login/20260101-000000-ffffffff";
+    scene.git(["update-ref", name, &foreign]);
+    let mut running = scene.spawn("");
+    running.wait_for_file("started");
+    let id = scene.git("for-each-ref --format=%(refname) refs/ralph-snap/");
+    let id = id.rsplit('/').next().unwrap().to_owned();
+    scene.ralph(["clean", "--session", &id]).code(1).stdout_has("it runs");
+    scene.ralph("clean --keep-last 0").code(0).stdout_has("it runs");
+    scene.ralph(["purge", "--local", &id]).code(3).stderr_has("runs\nhint: stop it first");
+    scene.ralph(["purge", "--local", "20260101-000000-ffffffff"]).code(0);
+    scene.write("go", "");
+    running.wait().code(0);
+    assert_eq!(scene.git(["rev-parse", name]), foreign);
+    scene.git(["update-ref", "-d", name]);
+}
+
+#[test]
+fn a_purged_session_is_gone_here_and_there_and_does_not_come_back() {
+    let scene = project(2);
+    let bare = with_remote(&scene);
+    scene.ralph("-n 1").code(1);
+    let id = scene.session().id().to_owned();
+    scene.ralph("sync --snapshots").code(0);
+    let clone = scene.outside("clone");
+    scene.git(["clone", "--quiet", bare.to_str().unwrap(), clone.to_str().unwrap()]);
+    scene.call("sync --snapshots").dir(&clone).run().code(0);
+    scene.ralph("").code(0);
+    scene.ralph("sync --snapshots").code(0);
+
+    let log = format!("refs/ralph/001-login/{id}");
+    scene.ralph(["purge", &id, "--dry-run"]).code(0).stdout_has(&format!("would remove {log}"));
+    assert_eq!(names(&scene, &bare, "refs/ralph/").len(), 2);
+    let said = scene.ralph(["purge", &id]).code(0).stdout_has(&format!("removed {log}\n"));
+    said.stdout_has(&format!("removed {log} at origin\n")).stderr_has("what is left to do:");
+    for repo in [scene.repo(), bare.as_path()] {
+        assert!(!names(&scene, repo, "refs").iter().any(|name| name.ends_with(&id)));
+    }
+    let stone = scene.git_in(&bare, "show refs/ralph-meta/tombstones:tombstones");
+    assert!(stone.starts_with(&format!("{log} ")), "{stone}");
+    // The clone still has it: it is told, it gives nothing back, and can purge it as well.
+    let said = scene.call("sync --snapshots").dir(&clone).run().code(0);
+    said.stderr_has("purged by somebody, and still here: ");
+    assert!(!names(&scene, &bare, "refs").iter().any(|name| name.ends_with(&id)));
+    scene
+        .call(["purge", &id[..17], "--local"])
+        .dir(&clone)
+        .run()
+        .code(0)
+        .stdout_has(&format!("removed {log}"));
+    scene.call("sync").dir(&clone).run().code(0).stderr("");
+    assert_eq!(names(&scene, &clone, "refs/ralph/").len(), 1);
+    scene.ralph("sync").code(0).stderr("");
+    // Somebody pushes it back by git alone.
+    scene.git_in(&bare, ["update-ref", &log, &names(&scene, &bare, "refs/ralph/")[0]]);
+    scene.ralph("sync").code(0).stderr_has("purged, and still at origin");
+    scene.ralph(["purge", &id]).code(0).stdout_has(&format!("removed {log} at origin"));
+    scene.ralph("purge 2099 --local").code(1).stderr_has("there is no session 2099 here");
+}
+
+#[test]
+fn a_tombstone_from_elsewhere_takes_nothing_away_here() {
+    let scene = project(1);
+    let bare = with_remote(&scene);
+    scene.ralph("").code(0);
+    let name = scene.session().refname().to_owned();
+    std::fs::write(
+        scene.outside("stones"),
+        format!("{name} 2026-01-01T00:00:00Z\nrefs/heads/main 2026-01-01T00:00:00Z\n\u{1b}[31m x\n"),
+    )
+    .unwrap();
+    let blob = scene.git_in(&bare, ["hash-object", "-w", scene.outside("stones").to_str().unwrap()]);
+    std::fs::write(scene.outside("tree"), format!("100644 blob {blob}\ttombstones\n")).unwrap();
+    let shell = format!("git mktree < {}", scene.outside("tree").display());
+    let tree = scene.hermetic("sh").args(["-c", &shell]).current_dir(&bare).output().unwrap();
+    let tree = String::from_utf8(tree.stdout).unwrap().trim().to_owned();
+    let message = "Purged sessions\n\nRalph-Schema: 1\nRalph-Record: tombstones";
+    let commit = scene.git_in(&bare, ["commit-tree", "-m", message, &tree]);
+    scene.git_in(&bare, ["update-ref", "refs/ralph-meta/tombstones", &commit]);
+    let run = scene.ralph("sync").code(0).stderr_has(&format!("purged by somebody, and still here: {name}"));
+    assert!(!run.stderr.contains(&0x1b));
+    assert_eq!(names(&scene, scene.repo(), "refs/ralph/"), [name]);
+    assert_eq!(names(&scene, scene.repo(), "refs/heads"), ["refs/heads/main"]);
+    assert!(names(&scene, &bare, "refs/ralph/").is_empty());
+}
+
+#[test]
+fn commits_of_an_iteration_are_noted_and_the_notes_can_be_made_again() {
+    let scene = project(2);
+    with_remote(&scene);
+    // It commits at the time of the story; a commit of another day, as of a pull, is nobody's work here.
+    scene.agent_uses_git().agent_sh(
+        "n=$RALPH_ITERATION; echo $n > work-$n; git add work-$n\n\
+         sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n\
+         GIT_COMMITTER_DATE=$(cat when) git commit --quiet -m work-$n\n\
+         GIT_COMMITTER_DATE=2001-01-01T00:00:00Z git commit --quiet --allow-empty -m old-$n",
+    );
+    let mut call = scene.call("--json");
+    let start = "2026-03-04T05:00:00Z";
+    scene.write("when", "2026-03-04T05:00:05Z");
+    call = call.env("RALPH_TEST_CLOCK", start);
+    call.run().code(0);
+    let session = scene.session();
+    let notes = |subject: &str| {
+        let commit = scene.git(["log", "--format=%H", "--grep", &format!("^{subject}$"), "HEAD"]);
+        scene.git(["log", "-1", "--notes=ralph", "--format=%N", &commit])
+    };
+    let listed: Vec<_> = (1..=2).map(|number| session.iteration(number)["commits"].to_string()).collect();
+    let noted = [notes("work-1"), notes("work-2")];
+    assert!(noted.iter().any(|note| note.contains(&format!("{}:", session.id()))), "{noted:?} {listed:?}");
+    assert_eq!(notes("old-1"), "");
+    let tip = scene.git("rev-parse refs/notes/ralph^{tree}");
+    scene.ralph("notes rebuild").code(0).stdout("the notes say what the record says\n");
+    scene.git("update-ref -d refs/notes/ralph");
+    scene.ralph("fsck").code(1).stdout_has("do not say in which iteration they were made");
+    scene.ralph("notes rebuild").code(0).stdout_has("written\n");
+    assert_eq!(scene.git("rev-parse refs/notes/ralph^{tree}"), tip);
+    scene.git("notes --ref=ralph append -m mine HEAD~1");
+    scene.ralph("notes rebuild").code(0);
+    assert!(scene.git("notes --ref=ralph show HEAD~1").contains("mine"));
+    scene.ralph("fsck").code(0);
+    scene.ralph("notes").code(2);
+}
+
+#[test]
+fn notes_of_two_machines_become_one() {
+    let scene = project(1);
+    let bare = with_remote(&scene);
+    let clone = scene.outside("clone");
+    scene.git(["clone", "--quiet", bare.to_str().unwrap(), clone.to_str().unwrap()]);
+    scene.agent_uses_git();
+    let head = scene.git("rev-parse HEAD");
+    scene.git("notes --ref=ralph add -m one HEAD");
+    scene.git_in(&clone, "-c user.name=B -c user.email=b@c notes --ref=ralph add -m two HEAD");
+    scene.ralph("sync").code(0);
+    scene.call("sync").dir(&clone).run().code(0);
+    scene.ralph("sync").code(0);
+    for repo in [scene.repo(), bare.as_path(), clone.as_path()] {
+        assert_eq!(scene.git_in(repo, ["notes", "--ref=ralph", "show", &head]), "one\ntwo");
+    }
+    let tips = [scene.repo(), clone.as_path()].map(|repo| scene.git_in(repo, "rev-parse refs/notes/ralph"));
+    assert_eq!(tips[0], tips[1]);
+}
+
+#[test]
+fn hooks_live_beside_others_and_go_to_the_byte() {
+    use std::os::unix::fs::PermissionsExt;
+    let scene = project(1);
+    let bare = with_remote(&scene);
+    scene.agent_uses_git();
+    let theirs = "#!/bin/sh\nset -eu\necho theirs >> .git/theirs\nexec true";
+    let hook = scene.path(".git/hooks/prepare-commit-msg");
+    scene.write(".git/hooks/prepare-commit-msg", theirs);
+    let status = scene.ralph("hooks status --json").code(0).json();
+    assert_eq!(status["hooks"][0]["is_installed"], false);
+    scene.ralph("hooks install").code(3).stderr_has("is not executable, so git does not run it\nhint: ");
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    scene
+        .ralph("hooks install --pre-push")
+        .code(0)
+        .stdout_has("installed in ")
+        .stderr_has("notes.rewriteRef");
+    scene.ralph("hooks install").code(0).stdout_has("has it already");
+    scene
+        .ralph("hooks status")
+        .code(0)
+        .stdout("prepare-commit-msg  installed\npre-push            installed\n");
+
+    scene.agent_sh(
+        "echo 1 > work; git add work; git commit --quiet -m work; sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"",
+    );
+    scene.ralph("").code(0);
+    let id = scene.session().id().to_owned();
+    let trailer = scene.git("log -1 --format=%(trailers:key=Ralph-Made-In,valueonly)");
+    assert_eq!(trailer, format!("{id}:1 T001"));
+    scene.commit("By a person");
+    assert!(!scene.git("log -1 --format=%B").contains("Ralph"));
+    assert_eq!(scene.read(".git/theirs"), "theirs\ntheirs\n");
+    // `git ralph` is what the block calls.
+    let program = scene.outside("bin/git-ralph");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_git-ralph"), &program).unwrap();
+    scene.git("push --quiet origin main");
+    assert_eq!(names(&scene, &bare, "refs/ralph/").len(), 1);
+    std::fs::remove_file(&program).unwrap();
+    scene.commit("Another one").git("push --quiet origin main");
+
+    scene.git("worktree add --quiet --detach ../tree");
+    let tree = scene.outside("tree");
+    scene.call("hooks status").dir(&tree).run().code(0).stdout_has("prepare-commit-msg  installed");
+    scene.ralph("hooks uninstall").code(0).stdout_has("removed from ");
+    assert_eq!(std::fs::read_to_string(&hook).unwrap(), theirs);
+    assert!(!scene.path(".git/hooks/pre-push").exists());
+
+    std::fs::write(&hook, "#!/usr/bin/env python3\n").unwrap();
+    scene.ralph("hooks install").code(3).stderr_has("is no shell script");
+    let elsewhere = scene.outside("hooks");
+    scene.git(["config", "core.hooksPath", elsewhere.to_str().unwrap()]);
+    scene.ralph("hooks install").code(3).stderr_has("for other repositories too\nhint: ");
+    scene.git("config core.hooksPath .husky/_");
+    scene.ralph("hooks install").code(0).stdout_has("/.husky/prepare-commit-msg");
+    scene.ralph("hooks uninstall").code(0);
+    assert!(!scene.path(".husky/prepare-commit-msg").exists());
+}

@@ -36,8 +36,9 @@ pub(super) fn spend(page: &Page, troubles: &[Trouble], budget: usize) -> String 
         more.map(|more| format!("\n{more}")).filter(|more| more.len() * 4 < budget).unwrap_or_default();
     let mut room = budget.saturating_sub(more.chars().count());
     // A single line never takes all.
-    let longest = (budget * 3 / 5).max(80);
+    let longest = (budget * 3 / 5).max(80).min(budget);
     let mut shortened: HashMap<usize, String> = HashMap::new();
+    let first = wanted.first().map(|(_, index)| *index);
     for (_, index) in wanted {
         let line = page.line(index);
         let text = line.trim();
@@ -57,6 +58,10 @@ pub(super) fn spend(page: &Page, troubles: &[Trouble], budget: usize) -> String 
         room -= price;
         shortened.insert(index, line);
         chosen.push(index);
+    }
+    if chosen.is_empty() && budget > 0 {
+        // In very little room the end of the best line is still better than nothing.
+        return first.map_or_else(String::new, |index| shorten(page.line(index).trim_start(), budget));
     }
     chosen.sort_unstable();
     let mut out = String::new();

@@ -127,25 +127,27 @@ impl WorkTree {
         Ok(split(&output).map(lossy).collect())
     }
 
-    /// Commits that `after` has and `before` has not, nor any of `known`, committed within `span`, oldest first.
+    /// Commits that `after` has and `before` has not, nor any of `known`, committed no earlier than `since`, oldest
+    /// first.
     ///
-    /// So what an agent pulled is nobody's work of this iteration.
+    /// So what an agent pulled is nobody's work of this iteration. There is no latest date: an agent's clock may be
+    /// ahead of ours.
     pub fn commits_between(
         &self,
         (before, after): (Option<&ObjectId>, Option<&ObjectId>),
         known: &[u8],
-        (since, until): (Timestamp, Timestamp),
+        since: Timestamp,
     ) -> Result<Vec<ObjectId>> {
         let Some(after) = after.filter(|after| Some(*after) != before) else { return Ok(Vec::new()) };
         let mut wanted = format!("{after}\n");
         for id in String::from_utf8_lossy(known).lines().chain(before.map(ObjectId::as_str)) {
             wanted.push_str(&format!("^{id}\n"));
         }
-        let tool = self.git().args(["log", "--reverse", "--format=%H %ct", "--ignore-missing", "--stdin"]);
+        let tool = self.git().args(["log", "--reverse", "--format=%H %ct", "--stdin"]);
         let output = tool.stdin(wanted).read()?;
         let text = String::from_utf8_lossy(&output).into_owned();
-        let span = since.seconds()..=until.seconds();
-        let is_recent = |seconds: &str| seconds.parse::<i64>().is_ok_and(|seconds| span.contains(&seconds));
+        let is_recent =
+            |seconds: &str| seconds.parse::<i64>().is_ok_and(|seconds| seconds >= since.seconds());
         let commits = text.lines().filter_map(|line| line.split_once(' '));
         commits.filter(|(_, seconds)| is_recent(seconds)).map(|(id, _)| id.parse()).collect()
     }

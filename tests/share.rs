@@ -1,5 +1,7 @@
 //! Records that travel: to a remote, to clones, in a file; and what else comes that way.
 
+#![expect(clippy::unwrap_used, reason = "a scene that cannot be set has failed")]
+
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -245,9 +247,9 @@ fn refs_of_others_stay_where_they_are_on_both_sides() {
     assert_eq!(refs(&scene, &clone, "refs/ralph/").len(), 1);
 }
 
-/// A commit in the remote that says of itself what `trailers` say.
-fn forge(scene: &Sandbox, bare: &Path, name: &str, subject: &str, trailers: &str, tree: &str) {
-    let message = format!("{subject}\n\n{trailers}\n");
+/// A ref in the remote whose commit says of itself what `trailers` say.
+fn forge(scene: &Sandbox, bare: &Path, name: &str, (trailers, tree): (&str, &str)) {
+    let message = format!("\u{1b}]0;owned\u{7}x\n\n{trailers}\n");
     std::fs::write(scene.outside("message"), message).unwrap();
     let path = scene.outside("message");
     let commit = scene.git_in(bare, ["commit-tree", "-F", path.to_str().unwrap(), tree]);
@@ -269,7 +271,7 @@ fn hostile_refs_get_no_name_here_and_do_nothing_to_the_terminal() {
         )
     };
     let forge = |end: &str, trailers: &str, tree: &str| {
-        forge(&scene, &bare, &name(end), "\u{1b}]0;owned\u{7}x", trailers, tree);
+        forge(&scene, &bare, &name(end), (trailers, tree));
     };
     forge("00000001", "Ralph-Schema: 99\u{1b}[31m", &empty);
     forge("00000002", &start("aaaaaaaa"), &empty);

@@ -1,5 +1,7 @@
 //! The record looked over, made smaller, and freed of what must not be in it; and the notes that point into it.
 
+#![expect(clippy::unwrap_used, reason = "a scene that cannot be set has failed")]
+
 use std::path::PathBuf;
 
 use crate::sandbox::Sandbox;
@@ -278,8 +280,8 @@ fn commits_of_an_iteration_are_noted_and_the_notes_can_be_made_again() {
         scene.git(["log", "-1", "--notes=ralph", "--format=%N", &commit])
     };
     let listed: Vec<_> = (1..=2).map(|number| session.iteration(number)["commits"].to_string()).collect();
-    let noted = [notes("work-1"), notes("work-2")];
-    assert!(noted.iter().any(|note| note.contains(&format!("{}:", session.id()))), "{noted:?} {listed:?}");
+    let found = [notes("work-1"), notes("work-2")];
+    assert!(found.iter().any(|note| note.contains(&format!("{}:", session.id()))), "{found:?} {listed:?}");
     assert_eq!(notes("old-1"), "");
     let tip = scene.git("rev-parse refs/notes/ralph^{tree}");
     scene.ralph("notes rebuild").code(0).stdout("the notes say what the record says\n");

@@ -28,7 +28,7 @@ pub fn run(args: &FsckArgs, caller: &Caller) -> Result<ExitCode> {
         store.verify_beside(repair, &mut verified)?;
     }
     if !logs.is_empty() && store.repository().top.is_some() {
-        look_at_journal(args, caller, &mut verified)?;
+        look_at_journal(args, caller, &mut verified);
     }
     let mut out = stdout();
     match args.read.json {
@@ -40,7 +40,7 @@ pub fn run(args: &FsckArgs, caller: &Caller) -> Result<ExitCode> {
     Ok(if is_sound { ExitCode::Done } else { ExitCode::NotDone })
 }
 
-fn look_at_journal(args: &FsckArgs, caller: &Caller, verified: &mut Verified) -> Result<()> {
+fn look_at_journal(args: &FsckArgs, caller: &Caller, verified: &mut Verified) {
     match rebuild::settle(&args.read, caller, args.repair) {
         Ok(None) => {}
         Ok(Some(told)) => {
@@ -49,7 +49,6 @@ fn look_at_journal(args: &FsckArgs, caller: &Caller, verified: &mut Verified) ->
         }
         Err(error) => verified.found_beside(None, format!("{error:#}"), Mend::None),
     }
-    Ok(())
 }
 
 fn write(out: &mut impl Write, verified: &Verified) -> Result<()> {

@@ -43,15 +43,12 @@ pub fn bundle(args: &BundleArgs, caller: &Caller) -> Result<ExitCode> {
     let snapshots = if args.snapshots { Snapshots::Take } else { Snapshots::Leave };
     let bundled = store.bundle(&file, &logs, snapshots)?;
     let mut out = stdout();
-    match args.json {
-        Json { json: true } => {
-            let report = json!({"file": file, "sessions": bundled.sessions, "bytes": bundled.bytes});
-            print_json(&mut out, &report)?;
-        }
-        Json { json: false } => {
-            let sessions = Count(bundled.sessions as u64, "session");
-            writeln!(out, "wrote {sessions} to {file}, {} KB", grouped(bundled.bytes.div_ceil(1024)))?;
-        }
+    if args.json.json {
+        let report = json!({"file": file, "sessions": bundled.sessions, "bytes": bundled.bytes});
+        print_json(&mut out, &report)?;
+    } else {
+        let sessions = Count(bundled.sessions as u64, "session");
+        writeln!(out, "wrote {sessions} to {file}, {} KB", grouped(bundled.bytes.div_ceil(1024)))?;
     }
     out.flush()?;
     Ok(ExitCode::Done)

@@ -411,8 +411,7 @@ impl Running<'_> {
         iteration.decisions = findings.decisions;
         iteration.approaches = findings.approaches;
         let (before, after) = (iteration.head_before.as_ref(), iteration.head_after.as_ref());
-        let span = (started_at, ended_at);
-        let commits = self.recorder.work_tree().commits_between((before, after), known, span);
+        let commits = self.recorder.work_tree().commits_between((before, after), known, started_at);
         iteration.commits = commits.unwrap_or_else(|error| {
             self.warn(format!("the commits of this iteration cannot be listed: {error:#}"));
             Vec::new()

@@ -177,7 +177,7 @@ fn interrupted(
     let commits = recorder.work_tree().commits_between(
         (begin.head_before.as_ref(), head_after.as_ref()),
         &slot.refs_before()?,
-        (begin.started_at, ended_at),
+        begin.started_at,
     );
     let commits = commits.unwrap_or_else(|error| {
         recorder.warnings.push(format!("the commits of this iteration cannot be listed: {error:#}"));

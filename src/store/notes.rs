@@ -61,7 +61,7 @@ impl Store {
                 None => found,
                 Some(more) => found.into_iter().chain(more.iter().cloned()).collect(),
             },
-            lines.keys(),
+            &lines.keys(),
         )
     }
 
@@ -87,7 +87,7 @@ impl Store {
         let keep = |_: &ObjectId, found: BTreeSet<String>| {
             found.into_iter().filter(|line| !is_of(line, session)).collect()
         };
-        self.change_notes("forget", at, keep, all.iter())
+        self.change_notes("forget", at, keep, &all.iter())
     }
 
     /// The commits that have a note.
@@ -139,7 +139,7 @@ impl Store {
             let kept = found.into_iter().filter(|line| !of_here(line));
             kept.chain(wanted.get(commit).into_iter().flatten().cloned()).collect()
         };
-        self.change_notes("rebuild", at, change, commits.iter())
+        self.change_notes("rebuild", at, change, &commits.iter())
     }
 
     /// Changes the notes of `commits` and moves the ref from what it was; tries again where somebody was faster.
@@ -148,7 +148,7 @@ impl Store {
         why: &'static str,
         at: Timestamp,
         change: impl Fn(&ObjectId, BTreeSet<String>) -> BTreeSet<String>,
-        commits: impl Iterator<Item = &'a ObjectId> + Clone,
+        commits: &(impl Iterator<Item = &'a ObjectId> + Clone),
     ) -> Result<usize> {
         for round in 1.. {
             let here = self.tip(NOTES)?;

@@ -90,6 +90,9 @@ struct Wanted {
     here: Option<ObjectId>,
 }
 
+/// Makes one commit of what is here, if anything, and theirs.
+type Merge = fn(&Store, Option<&ObjectId>, &ObjectId, Timestamp) -> Result<ObjectId>;
+
 /// A sync that is under way.
 struct Sync<'a> {
     store: &'a Store,
@@ -410,34 +413,22 @@ impl Sync<'_> {
     }
 
     /// Brings a ref together that many write: theirs is merged into ours, and ours is pushed, until both are one.
-    fn share(
-        &mut self,
-        name: &str,
-        there: Option<&ObjectId>,
-        merge: fn(&Store, Option<&ObjectId>, &ObjectId, Timestamp) -> Result<ObjectId>,
-    ) -> Result<()> {
+    fn share(&mut self, name: &str, there: Option<&ObjectId>, merge: Merge) -> Result<()> {
         let store = self.store;
         let mut there = there.cloned();
         for round in 1..=ROUNDS {
             if self.wish.direction != Direction::Push && there.is_some() && there != store.tip(name)? {
-                let incoming = format!("{INCOMING_PREFIX}shared");
-                let fetched = store.fetch(self.remote, &[(name, &incoming)], Strictness::Strict);
-                let merged = fetched.and_then(|()| {
-                    let theirs = store.tip(&incoming)?.context("find what was fetched")?;
-                    let old = store.tip(name)?;
-                    let new = merge(store, old.as_ref(), &theirs, self.wish.at)?;
-                    there = Some(theirs);
-                    if old.as_ref() == Some(&new) {
-                        return Ok(());
+                let old = store.tip(name)?;
+                match self.merged(name, old.as_ref(), merge) {
+                    Ok((theirs, new)) => {
+                        there = Some(theirs);
+                        let change = Change { name: name.to_owned(), old: old.clone(), new: Some(new) };
+                        // Where another process was faster here, the next round has what it wrote.
+                        if old != change.new && store.change_refs(&[change], "sync", self.wish.at).is_err() {
+                            continue;
+                        }
                     }
-                    let change = Change { name: name.to_owned(), old, new: Some(new) };
-                    store.change_refs(&[change], "sync", self.wish.at)
-                });
-                match merged {
-                    Ok(()) => {}
                     Err(error) if error.is::<Unreachable>() => return Err(error),
-                    Err(_)
-                        if round < ROUNDS && store.tip(name)? != there && self.is_moved(name, &there)? => {}
                     Err(error) => {
                         self.leave_out([name.to_owned()], &format!("{error:#}"));
                         return Ok(());
@@ -470,8 +461,12 @@ impl Sync<'_> {
         Ok(())
     }
 
-    /// Whether the other side has moved a ref since we looked.
-    fn is_moved(&self, name: &str, there: &Option<ObjectId>) -> Result<bool> {
-        Ok(self.store.list_remote(self.remote)?.get(name) != there.as_ref())
+    /// Fetches a ref that many write. Gives what it is there, and what has all of theirs and of ours.
+    fn merged(&self, name: &str, old: Option<&ObjectId>, merge: Merge) -> Result<(ObjectId, ObjectId)> {
+        let incoming = format!("{INCOMING_PREFIX}shared");
+        self.store.fetch(self.remote, &[(name, &incoming)], Strictness::Strict)?;
+        let theirs = self.store.tip(&incoming)?.context("find what was fetched")?;
+        let new = merge(self.store, old, &theirs, self.wish.at)?;
+        Ok((theirs, new))
     }
 }

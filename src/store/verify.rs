@@ -98,7 +98,7 @@ impl Store {
         let snapshots = self.refs_of_ours(SNAPSHOT_PREFIX)?;
         for log in logs {
             verified.sessions += 1;
-            self.verify_chain(log, ends.is_empty(), &mut verified);
+            verify_chain(log, ends.is_empty(), &mut verified);
             let has_snapshots = ends.is_empty() && snapshots.contains_key(&log.refs.snapshot());
             for entry in &log.entries {
                 verified.records += 1;
@@ -114,38 +114,6 @@ impl Store {
             }
         }
         Ok(verified)
-    }
-
-    fn verify_chain(&self, log: &SessionLog, is_deep: bool, verified: &mut Verified) {
-        if is_deep && !log.is_whole() {
-            verified.found(log, None, "it does not begin with a start record");
-        }
-        let mut next = if log.is_whole() { Some(1) } else { None };
-        let mut before: Option<&LogEntry> = None;
-        for entry in &log.entries {
-            let refs = SessionRefs::new(&entry.feature, entry.session.clone());
-            if refs != log.refs {
-                verified.found(log, Some(entry), format!("it is a record of {}", refs.log()));
-            }
-            let kind = entry.kind;
-            let ended = before.is_some_and(|before| before.kind == RecordKind::End);
-            if before.is_some() && kind == RecordKind::Start {
-                verified.found(log, Some(entry), "a session starts once");
-            }
-            if ended && kind != RecordKind::Resume {
-                verified.found(log, Some(entry), "only a resumption can follow an end");
-            }
-            if before.is_some_and(|before| before.ended_at > entry.ended_at) {
-                verified.found(log, Some(entry), "it is older than the record before it");
-            }
-            if kind == RecordKind::Iteration {
-                if next.is_some_and(|next| entry.iteration != Some(next)) {
-                    verified.found(log, Some(entry), "its number does not follow the one before");
-                }
-                next = entry.iteration.map(|number| number.saturating_add(1));
-            }
-            before = Some(entry);
-        }
     }
 
     fn verify_record(&self, log: &SessionLog, entry: &LogEntry, verified: &mut Verified) -> Result<()> {
@@ -290,11 +258,45 @@ impl Store {
         let mut lost = BTreeMap::new();
         for (name, tip) in ledger::all_refs(self.repository())? {
             let is_known = here.contains(&name) || buried.contains_key(&name) || forgotten.contains(&name);
-            if name.starts_with(LOG_PREFIX) && !is_known && self.has(&tip)? {
+            let is_ours = || self.message(&tip).is_ok_and(|message| message::is_signed(&message));
+            if name.starts_with(LOG_PREFIX) && !is_known && self.has(&tip)? && is_ours() {
                 lost.insert(name, tip);
             }
         }
         let create = |(name, tip)| Change { name, old: None, new: Some(tip) };
         Ok(lost.into_iter().map(create).collect())
+    }
+}
+
+/// The records of a session must follow each other.
+fn verify_chain(log: &SessionLog, is_deep: bool, verified: &mut Verified) {
+    if is_deep && !log.is_whole() {
+        verified.found(log, None, "it does not begin with a start record");
+    }
+    let mut next = if log.is_whole() { Some(1) } else { None };
+    let mut before: Option<&LogEntry> = None;
+    for entry in &log.entries {
+        let refs = SessionRefs::new(&entry.feature, entry.session.clone());
+        if refs != log.refs {
+            verified.found(log, Some(entry), format!("it is a record of {}", refs.log()));
+        }
+        let kind = entry.kind;
+        let ended = before.is_some_and(|before| before.kind == RecordKind::End);
+        if before.is_some() && kind == RecordKind::Start {
+            verified.found(log, Some(entry), "a session starts once");
+        }
+        if ended && kind != RecordKind::Resume {
+            verified.found(log, Some(entry), "only a resumption can follow an end");
+        }
+        if before.is_some_and(|before| before.ended_at > entry.ended_at) {
+            verified.found(log, Some(entry), "it is older than the record before it");
+        }
+        if kind == RecordKind::Iteration {
+            if next.is_some_and(|next| entry.iteration != Some(next)) {
+                verified.found(log, Some(entry), "its number does not follow the one before");
+            }
+            next = entry.iteration.map(|number| number.saturating_add(1));
+        }
+        before = Some(entry);
     }
 }

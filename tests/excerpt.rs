@@ -80,7 +80,7 @@ fn three_of_a_kind_are_told_to_the_agent() {
     scene.write("value.txt", "31");
     scene.ralph("-n 4 --skip-after 0").code(1);
     let session = scene.session();
-    let says = |number: usize| session.text(number, "prompt.md").contains("failed in the same way");
+    let says = |number: usize| session.text(number, "prompt.md").contains("turns failed in the same way");
     assert_eq!([says(1), says(2), says(3), says(4)], [false, false, false, true]);
     assert!(session.text(4, "prompt.md").contains("The last 3 turns failed in the same way"));
 }

@@ -49,15 +49,15 @@ fn bash_completes_our_commands() {
     let scene = Sandbox::new();
     let script = scene.ralph("completions bash").code(0).stdout;
     std::fs::write(scene.outside("completions"), script).expect("the folder is there");
-    let ask = ". ./completions; __gitcomp() { echo \"$1\"; }; COMP_WORDS=(specify ralph stat); COMP_CWORD=2; \
-               _specify specify stat ralph; echo \"${COMPREPLY[@]}\"; _git_ralph";
+    let ask = ". ./completions; __gitcomp() { echo \"$1\"; }; COMP_WORDS=(specify ralph rebu); COMP_CWORD=2; \
+               _specify specify rebu ralph; echo \"${COMPREPLY[@]}\"; _git_ralph";
     let output = scene.hermetic("bash").args(["-ec", ask]).current_dir(scene.outside("")).output();
     let output = output.expect("bash is there");
     let answer = String::from_utf8_lossy(&output.stdout).into_owned();
     let mut lines = answer.lines();
-    assert_eq!(lines.next(), Some("status"), "{output:?}");
+    assert_eq!(lines.next(), Some("rebuild"), "{output:?}");
     assert!(
-        lines.next().is_some_and(|line| line.contains("rebuild") && !line.contains("play-script")),
+        lines.next().is_some_and(|line| line.contains("status") && !line.contains("play-script")),
         "{answer}"
     );
     for shell in ["zsh", "fish", "powershell"] {

@@ -199,6 +199,7 @@ pub fn redact(input: &[u8]) {
 /// Any file is read or refused with a place.
 pub fn config(input: &[u8]) {
     let read = Config::read(&Inputs {
+        loop_type: None,
         file: Some(FileInput { path: Utf8Path::new("ralph.toml"), bytes: input }),
         git: Vec::new(),
         environment: Vec::new(),
@@ -225,7 +226,8 @@ pub fn final_message(input: &[u8]) {
 pub fn excerpt(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let (stdout, stderr) = text.split_once('\u{1}').unwrap_or((&text, ""));
-    let examined = examine(&Output { stdout, stderr, exit_code: Some(1), cwd: Some("/w/p"), ..Output::default() });
+    let examined =
+        examine(&Output { stdout, stderr, exit_code: Some(1), cwd: Some("/w/p"), ..Output::default() });
     for budget in [0, 10, 200, 1000] {
         let excerpt = examined.excerpt(budget);
         assert!(excerpt.chars().count() <= budget, "{excerpt:?}");
@@ -239,7 +241,13 @@ pub fn excerpt(input: &[u8]) {
     if !text.contains(['\u{1b}', '\r', '\u{8}']) {
         let coloured = |text: &str| text.replace('\n', "\u{1b}[0m\r\n\u{1b}[31m");
         let (stdout, stderr) = (coloured(stdout), coloured(stderr));
-        let output = Output { stdout: &stdout, stderr: &stderr, exit_code: Some(1), cwd: Some("/w/p"), ..Output::default() };
+        let output = Output {
+            stdout: &stdout,
+            stderr: &stderr,
+            exit_code: Some(1),
+            cwd: Some("/w/p"),
+            ..Output::default()
+        };
         assert_eq!(examine(&output).fingerprint(), levels);
     }
     let both = [Features::of(&examined), Features::of(&examined)];

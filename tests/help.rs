@@ -86,3 +86,27 @@ fn init_writes_files_that_change_nothing_and_never_over_others() {
     scene.ralph("init").code(0).stdout(".specify/ralph.toml is there already, and stays as it is\n");
     assert_eq!(scene.read(".specify/ralph.toml"), "max-iterations = 3\n");
 }
+
+#[test]
+fn the_doctor_says_what_is_wrong_and_what_mends_it() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One").agent_script("[[turn]]\ndo = [{ tick = \"current\" }]").ralph("").code(0);
+    let fine = scene.ralph("doctor").code(0);
+    fine.stdout_has("set up here: scripted")
+        .stdout_has("full: the agent runs any command")
+        .stdout_lacks("WRONG");
+    scene.write(".specify/ralph.toml", "timeuot = \"5m\"\n");
+    scene.ralph("doctor").code(1).stdout_has("WRONG  settings").stdout_has("did you mean `timeout`?");
+    scene.write(".specify/ralph.toml", "permissions = \"read-only\"\n");
+    let findings = scene.ralph("doctor --json").code(1).json();
+    let about = |name: &str| {
+        let found = findings.as_array().and_then(|list| list.iter().find(|finding| finding["about"] == name));
+        found.cloned().unwrap_or_default()
+    };
+    assert_eq!(about("agents")["state"], "wrong");
+    assert_eq!((&about("permissions")["state"], &about("git")["state"]), (&"fine".into(), &"fine".into()));
+    scene.git("config extensions.partialClone origin");
+    scene.git("config core.repositoryFormatVersion 1");
+    scene.ralph("doctor").code(1).stdout_has("partial clone");
+    scene.unchecked();
+}

@@ -9,6 +9,7 @@ mod completions;
 mod config;
 mod demo;
 mod diff;
+mod doctor;
 mod excerpt;
 mod exit_code;
 mod filter;
@@ -175,6 +176,8 @@ enum Action {
     Excerpt(ExcerptArgs),
     /// Run the real loop on a throw-away project with a scripted agent
     Demo(DemoArgs),
+    /// Say whether a loop could run here, and what would mend it where not
+    Doctor(DoctorArgs),
     /// Write a file of settings for this project, with every key commented
     Init(InitArgs),
     /// Print a script that completes command lines
@@ -839,6 +842,12 @@ pub struct DemoArgs {
     /// Make the project in this folder, and keep it
     #[arg(long, value_name = "DIR")]
     pub dir: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    #[command(flatten)]
+    pub json: Json,
 }
 
 #[derive(Debug, Args)]

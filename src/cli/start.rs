@@ -80,6 +80,7 @@ fn run(ralph: Ralph, program: &'static str) -> Result<ExitCode> {
         Action::Pack(args) => super::pack::run(&args, &caller),
         Action::Excerpt(args) => super::excerpt::run(&args, &caller),
         Action::Demo(args) => super::demo::run(&args, &caller, paint),
+        Action::Doctor(args) => super::doctor::run(&args, &caller),
         Action::Init(args) => super::init::run(&args, &caller),
         Action::Completions(args) => super::completions::run(&args),
         Action::Man(args) => super::man::run(&args),

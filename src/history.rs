@@ -1,5 +1,6 @@
 //! What a session has done so far: values in, answers out.
 
+pub mod state;
 pub mod stats;
 
 use std::borrow::Cow;

@@ -250,3 +250,30 @@ fn what_was_learned_twice_is_proposed_in_the_journal_and_the_record_knows() {
     scene.ralph("-n 1").code(1);
     assert!(scene.progress().starts_with(&mine), "{}", scene.progress());
 }
+
+#[test]
+fn a_session_comes_to_known_failures_files_and_commands_that_work() {
+    let scene = Sandbox::new();
+    scene
+        .tasks("- [ ] T001 One")
+        .validate("test -f two.txt || { echo 'FAILED: two.txt is missing'; exit 1; }");
+    scene.agent_script(
+        "[[turn]]\nattempt = 1\ndo = [{ write = { path = \"one.txt\", text = \"1\" } }, { tick = \"current\" }]\n\
+         [[turn]]\ndo = [{ write = { path = \"two.txt\", text = \"2\" } }, { tick = \"current\" }]\n",
+    );
+    scene.ralph("").code(0);
+    let stats = scene.ralph("stats --json").code(0).json();
+    let known = &stats["state"]["known_failures"][0];
+    assert_eq!((&known["times"], &known["last_iteration"]), (&json!(1), &json!(1)), "{stats}");
+    assert_eq!(known["is_open"], json!(false), "{stats}");
+    assert!(
+        known["message"].as_str().is_some_and(|message| message.contains("two.txt is missing")),
+        "{stats}"
+    );
+    let touched = stats["state"]["files_touched"].as_array().cloned().unwrap_or_default();
+    assert!(touched.contains(&json!({"path": "one.txt", "times": 1})), "{stats}");
+    let works = &stats["state"]["commands_that_work"][0];
+    assert!(works.as_str().is_some_and(|command| command.starts_with("test -f two.txt")), "{stats}");
+    let run = scene.ralph("stats").code(0);
+    run.stdout_has("gone  1 time, last in iteration 1").stdout_has("commands that work\n  test -f two.txt");
+}

@@ -3,10 +3,13 @@
 use std::io::{Write, stderr};
 
 use anyhow::Result;
+use serde::Serialize;
 
+use crate::history::state::CumulativeState;
 use crate::history::stats::Stats;
+use crate::record::SessionId;
 use crate::store::SessionLog;
-use crate::view::stats::write;
+use crate::view::stats::{write, write_state};
 use crate::view::style::Paint;
 
 use super::caller::Caller;
@@ -14,7 +17,16 @@ use super::exit_code::ExitCode;
 use super::log::print_json;
 use super::output::stdout;
 use super::sessions::{self, Choice};
-use super::{Json, ReadArgs, place};
+use super::{ReadArgs, place};
+
+#[derive(Serialize)]
+struct Report {
+    #[serde(flatten)]
+    stats: Stats,
+    /// Whose state it is: the latest.
+    session: Option<SessionId>,
+    state: CumulativeState,
+}
 
 pub fn run(args: &ReadArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
@@ -25,10 +37,16 @@ pub fn run(args: &ReadArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
             writeln!(stderr(), "no session is recorded here\n{}", sessions::nothing_here(&store)).is_err();
     }
     let stats = Stats::of(logs.iter().flat_map(SessionLog::iterations));
+    let latest = logs.last();
+    let entries: Vec<_> = latest.into_iter().flat_map(SessionLog::iterations).cloned().collect();
+    let so_far = CumulativeState::of(&store.read_iterations(&entries)?);
     let mut out = stdout();
-    match args.json {
-        Json { json: true } => print_json(&mut out, &stats)?,
-        Json { json: false } => write(&mut out, &stats, paint)?,
+    if args.json.json {
+        let session = latest.map(|log| log.id().clone());
+        print_json(&mut out, &Report { stats, session, state: so_far })?;
+    } else {
+        write(&mut out, &stats, paint)?;
+        write_state(&mut out, &so_far)?;
     }
     out.flush()?;
     Ok(ExitCode::Done)

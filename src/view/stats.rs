@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use crate::history::state::CumulativeState;
 use crate::history::stats::{Counts, OfTask, Stats};
 
 use super::style::{Count, Hue, Paint, cut, duration, grouped, one_line};
@@ -55,6 +56,30 @@ pub fn write(out: &mut impl Write, stats: &Stats, paint: Paint) -> io::Result<()
         )?;
     }
     Ok(())
+}
+
+/// What the latest session comes to.
+pub fn write_state(out: &mut impl Write, state: &CumulativeState) -> io::Result<()> {
+    let CumulativeState { known_failures, files_touched, commands_that_work } = state;
+    if !known_failures.is_empty() {
+        writeln!(out, "\nknown failures of the latest session")?;
+    }
+    for known in known_failures {
+        let since = if known.is_open { "open" } else { "gone" };
+        let times = Count(known.times as u64, "time");
+        let message = one_line(&known.message);
+        writeln!(out, "  {since}  {times}, last in iteration {}  {message}", known.last_iteration)?;
+    }
+    if !files_touched.is_empty() {
+        writeln!(out, "\nfiles touched")?;
+    }
+    for file in files_touched {
+        writeln!(out, "  {}  {}", Count(file.times as u64, "iteration"), one_line(&file.path))?;
+    }
+    if !commands_that_work.is_empty() {
+        writeln!(out, "\ncommands that work")?;
+    }
+    commands_that_work.iter().try_for_each(|command| writeln!(out, "  {}", one_line(command)))
 }
 
 fn tasks(out: &mut impl Write, stats: &Stats, paint: Paint) -> io::Result<()> {

@@ -1,0 +1,100 @@
+//! What a session comes to so far: failures that are known, files that were touched, commands that work.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::record::{Iteration, Outcome};
+
+/// Most of each kind that are kept, the most frequent first.
+const MOST: usize = 20;
+
+/// Longest message of a failure, in characters.
+const MESSAGE: usize = 160;
+
+/// The state after the iterations that it was made of.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct CumulativeState {
+    pub known_failures: Vec<KnownFailure>,
+    pub files_touched: Vec<TouchedFile>,
+    /// Commands of the agent's, and validations, that ended well the last time that they were run.
+    pub commands_that_work: Vec<String>,
+}
+
+/// A cause of failures.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct KnownFailure {
+    pub fingerprint: String,
+    pub message: String,
+    pub times: usize,
+    pub last_iteration: u32,
+    /// Whether no validation passed since.
+    pub is_open: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TouchedFile {
+    pub path: String,
+    /// In how many iterations.
+    pub times: usize,
+}
+
+impl CumulativeState {
+    /// The state after `iterations` of one session, oldest first.
+    pub fn of<'a>(iterations: impl IntoIterator<Item = &'a Iteration>) -> Self {
+        let mut failures: BTreeMap<&str, KnownFailure> = BTreeMap::new();
+        let mut files: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut commands: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
+        for iteration in iterations {
+            for path in &iteration.files_changed {
+                *files.entry(path).or_default() += 1;
+            }
+            let ran = iteration.facts.commands.iter().map(|ran| (ran.command.as_str(), !ran.is_error));
+            let validation = iteration.validation_command.as_deref().zip(iteration.exit.validation);
+            for (command, works) in ran.chain(validation.map(|(command, code)| (command, code == 0))) {
+                let (times, worked) = commands.entry(command).or_default();
+                *times += 1;
+                *worked = works;
+            }
+            if iteration.exit.validation == Some(0) {
+                for known in failures.values_mut() {
+                    known.is_open = false;
+                }
+            }
+            if let (Outcome::Failure, Some(fingerprint)) = (iteration.outcome, &iteration.fingerprint) {
+                let known = failures.entry(fingerprint).or_insert_with(|| KnownFailure {
+                    fingerprint: fingerprint.clone(),
+                    message: message(iteration),
+                    times: 0,
+                    last_iteration: 0,
+                    is_open: true,
+                });
+                known.times += 1;
+                known.last_iteration = iteration.iteration;
+                known.is_open = true;
+            }
+        }
+        let mut known_failures: Vec<_> = failures.into_values().collect();
+        known_failures.sort_by_key(|known| (!known.is_open, std::cmp::Reverse(known.last_iteration)));
+        known_failures.truncate(MOST);
+        let mut files_touched: Vec<_> =
+            files.into_iter().map(|(path, times)| TouchedFile { path: path.to_owned(), times }).collect();
+        files_touched.sort_by_key(|file| std::cmp::Reverse(file.times));
+        files_touched.truncate(MOST);
+        let mut working: Vec<_> = commands.into_iter().filter(|(_, (_, works))| *works).collect();
+        working.sort_by_key(|(_, (times, _))| std::cmp::Reverse(*times));
+        working.truncate(MOST);
+        let commands_that_work = working.into_iter().map(|(command, _)| command.to_owned()).collect();
+        Self { known_failures, files_touched, commands_that_work }
+    }
+}
+
+/// The first cause in a line.
+fn message(iteration: &Iteration) -> String {
+    let first = iteration.facts.errors.first();
+    let words = first.map(|error| [error.id.as_str(), error.message.as_str()].join(" ").trim().to_owned());
+    let words = words.filter(|words| !words.is_empty());
+    let words =
+        words.or_else(|| iteration.facts.excerpt.lines().next().map(str::to_owned)).unwrap_or_default();
+    words.lines().next().unwrap_or_default().chars().take(MESSAGE).collect()
+}

@@ -39,7 +39,7 @@ Fields are those of the JSON (tokens.input is one in another), and name (for sho
 pub(super) const BISECT: &str = "\
 Examples:
   specify ralph bisect -- cargo test --lib parser
-  specify ralph bisect --session 20261121-2 -- 'test -f src/login.rs && ! grep -q TODO src/login.rs'
+  specify ralph bisect --session 20261121-2 -- 'test -f src/login.rs && ! grep -q panic src/login.rs'
 
 The command runs in a temporary checkout of each snapshot that is tried. Exit code 0 passes, 125 cannot tell, up
 to 124 fails, as for `git bisect run`; and as there it is taken for granted that what fails once goes on failing.";

@@ -15,7 +15,7 @@ pub(super) fn not_ok(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
     let rest = rest.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
     let name = rest.strip_prefix("- ").unwrap_or(rest);
     let (name, directive) = name.split_once(" # ").unwrap_or((name, ""));
-    if directive.to_ascii_uppercase().starts_with("TODO")
+    if directive.to_ascii_lowercase().starts_with("todo")
         || directive.to_ascii_uppercase().starts_with("SKIP")
     {
         return None;

@@ -16,7 +16,7 @@ pub(super) fn not_ok(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
     let name = rest.strip_prefix("- ").unwrap_or(rest);
     let (name, directive) = name.split_once(" # ").unwrap_or((name, ""));
     if directive.to_ascii_lowercase().starts_with("todo")
-        || directive.to_ascii_uppercase().starts_with("SKIP")
+        || directive.to_ascii_lowercase().starts_with("skip")
     {
         return None;
     }

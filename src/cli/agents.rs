@@ -3,8 +3,10 @@
 use std::io::Write;
 
 use anyhow::{Context, Result};
+use camino::Utf8Path;
 
 use crate::agent::{self, Listed, PromptVia, Surroundings};
+use crate::config::Config;
 
 use super::agent_settings::agent_settings;
 use super::caller::Caller;
@@ -17,9 +19,7 @@ use super::{AgentsArgs, Json};
 pub fn run(args: &AgentsArgs, caller: &Caller) -> Result<ExitCode> {
     let root = caller.project_root();
     let config = load(&root, caller, Flags::default())?;
-    let lookup = |name: &str| variable(caller, name);
-    let surroundings = Surroundings { directory: &root, lookup: &lookup };
-    let listed = agent::list(&|name| agent_settings(&config, name), &surroundings);
+    let listed = listed(&config, &root, caller);
     let mut out = stdout();
     match args.json {
         Json { json: true } => write_json(&listed, &mut out),
@@ -27,6 +27,13 @@ pub fn run(args: &AgentsArgs, caller: &Caller) -> Result<ExitCode> {
     }
     .context("write the agents")?;
     Ok(ExitCode::Done)
+}
+
+/// The known agents, as `config` sets them up.
+pub(super) fn listed(config: &Config, root: &Utf8Path, caller: &Caller) -> Vec<Listed> {
+    let lookup = |name: &str| variable(caller, name);
+    let surroundings = Surroundings { directory: root, lookup: &lookup };
+    agent::list(&|name| agent_settings(config, name), &surroundings)
 }
 
 fn write_json(listed: &[Listed], out: &mut impl Write) -> Result<()> {

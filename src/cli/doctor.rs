@@ -2,26 +2,24 @@
 
 use std::ffi::OsStr;
 use std::io::Write;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use anyhow::{Context, Error, Result};
 use camino::Utf8Path;
 use serde::Serialize;
 
-use crate::agent::{self, Surroundings};
 use crate::config::{Config, Permissions};
 use crate::process::{self, Tool};
 use crate::record::Refusal;
 use crate::store::{MANY_LOOSE, Spool, Store};
 use crate::view::style::{Count, one_line};
 
-use super::agent_settings::agent_settings;
+use super::agents::listed;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
+use super::forward::identity;
 use super::log::print_json;
 use super::output::stdout;
-use super::ready::variable;
 use super::settings::{Flags, load};
 use super::{DoctorArgs, Json, place, sessions};
 
@@ -128,7 +126,6 @@ fn parse(version: &str) -> Option<(u32, u32)> {
 
 /// Which `specify` comes first: where it is spec-kit's, `specify ralph` does not reach us.
 fn programs(caller: &Caller) -> Finding {
-    let identity = |path: &PathBuf| path.metadata().ok().map(|file| (file.dev(), file.ino()));
     let ourselves = std::env::current_exe().ok().and_then(|path| identity(&path));
     let path = caller.environment.value("PATH").unwrap_or(OsStr::new(""));
     let found: Vec<PathBuf> = std::env::split_paths(path)
@@ -159,9 +156,7 @@ fn programs(caller: &Caller) -> Finding {
 }
 
 fn agents(config: &Config, root: &Utf8Path, caller: &Caller) -> Finding {
-    let lookup = |name: &str| variable(caller, name);
-    let surroundings = Surroundings { directory: root, lookup: &lookup };
-    let listed = agent::list(&|name| agent_settings(config, name), &surroundings);
+    let listed = listed(config, root, caller);
     let usable: Vec<String> = listed
         .iter()
         .filter(|agent| agent.is_installed)

@@ -69,9 +69,9 @@ fn without_speckit(arguments: &[OsString]) -> Result<ExitCode> {
 }
 
 /// A file, whatever its names: device and inode.
-type Identity = (u64, u64);
+pub(super) type Identity = (u64, u64);
 
-fn identity(path: &Path) -> Option<Identity> {
+pub(super) fn identity(path: &Path) -> Option<Identity> {
     fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 

@@ -3,9 +3,8 @@
 //! The command is run by whoever records the iteration; here its words are only put down. Where there are none, the
 //! captured output stands in for them, and says why.
 
-use std::collections::VecDeque;
-
 use super::markdown::one_line;
+use super::newest::Newest;
 use super::{Choice, IterationContext, ProgressStrategy, SystemCapturedProgress, clean};
 use crate::record::Summarized;
 
@@ -24,8 +23,7 @@ pub fn question(context: &IterationContext) -> String {
 /// Summaries of the newest iterations, oldest first.
 #[derive(Debug, Clone)]
 pub struct LlmSummarizedProgress {
-    entries: VecDeque<String>,
-    max_entries: usize,
+    entries: Newest<String>,
     max_chars: usize,
     fallback: SystemCapturedProgress,
 }
@@ -33,8 +31,7 @@ pub struct LlmSummarizedProgress {
 impl LlmSummarizedProgress {
     pub fn with_limits(max_entries: usize, max_chars: usize, choice: Choice) -> Self {
         Self {
-            entries: VecDeque::new(),
-            max_entries,
+            entries: Newest::new(max_entries),
             max_chars,
             fallback: SystemCapturedProgress::with_limits(1, max_chars).with_choice(choice),
         }
@@ -63,15 +60,12 @@ impl LlmSummarizedProgress {
 impl ProgressStrategy for LlmSummarizedProgress {
     fn record(&mut self, context: &IterationContext) -> String {
         let entry = self.entry(context);
-        self.entries.push_back(entry.clone());
-        while self.entries.len() > self.max_entries {
-            self.entries.pop_front();
-        }
+        self.entries.push(entry.clone());
         entry
     }
 
     fn progress(&self) -> String {
-        self.entries.iter().map(String::as_str).collect()
+        self.entries.all().iter().map(String::as_str).collect()
     }
 
     fn clear(&mut self) {
@@ -79,6 +73,6 @@ impl ProgressStrategy for LlmSummarizedProgress {
     }
 
     fn len(&self) -> usize {
-        self.entries.len()
+        self.entries.all().len()
     }
 }

@@ -7,6 +7,7 @@ mod hybrid;
 pub mod journal;
 mod llm_summarized;
 mod markdown;
+mod newest;
 mod strategy;
 mod structured_log;
 mod system_captured;

@@ -1,23 +1,21 @@
 //! The strategy for machines: what happened as JSON, for templates that read it.
 
-use std::collections::VecDeque;
-
 use serde_json::{Map, Value, json};
 
+use super::newest::Newest;
 use super::{Choice, IterationContext, ProgressStrategy};
 
 /// Objects of the newest iterations, oldest first.
 #[derive(Debug, Clone)]
 pub struct StructuredLogProgress {
-    entries: VecDeque<Value>,
-    max_entries: usize,
+    entries: Newest<Value>,
     max_chars: usize,
     choice: Choice,
 }
 
 impl StructuredLogProgress {
     pub fn with_limits(max_entries: usize, max_chars: usize, choice: Choice) -> Self {
-        Self { entries: VecDeque::new(), max_entries, max_chars, choice }
+        Self { entries: Newest::new(max_entries), max_chars, choice }
     }
 
     fn entry(&self, context: &IterationContext) -> Value {
@@ -45,15 +43,12 @@ impl ProgressStrategy for StructuredLogProgress {
     fn record(&mut self, context: &IterationContext) -> String {
         let entry = self.entry(context);
         let text = pretty(&entry);
-        self.entries.push_back(entry);
-        while self.entries.len() > self.max_entries {
-            self.entries.pop_front();
-        }
+        self.entries.push(entry);
         text
     }
 
     fn progress(&self) -> String {
-        if self.entries.is_empty() { String::new() } else { pretty(&self.entries) }
+        if self.is_empty() { String::new() } else { pretty(self.entries.all()) }
     }
 
     fn clear(&mut self) {
@@ -61,6 +56,6 @@ impl ProgressStrategy for StructuredLogProgress {
     }
 
     fn len(&self) -> usize {
-        self.entries.len()
+        self.entries.all().len()
     }
 }

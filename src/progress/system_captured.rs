@@ -1,8 +1,7 @@
 //! The strategy that trusts nobody's words: what the validation wrote, for the last few iterations.
 
-use std::collections::VecDeque;
-
 use super::markdown::{code, fenced, one_line};
+use super::newest::Newest;
 use super::{Choice, IterationContext, ProgressStrategy, in_words};
 
 const MAX_ENTRIES: usize = 5;
@@ -11,8 +10,7 @@ const MAX_OUTPUT_CHARS: usize = 500;
 /// Captured output of the newest iterations, oldest first.
 #[derive(Debug, Clone)]
 pub struct SystemCapturedProgress {
-    entries: VecDeque<String>,
-    max_entries: usize,
+    entries: Newest<String>,
     max_output_chars: usize,
     choice: Choice,
 }
@@ -20,7 +18,7 @@ pub struct SystemCapturedProgress {
 impl SystemCapturedProgress {
     /// No entries at all for `max_entries` 0; head lines without output for `max_output_chars` 0.
     pub fn with_limits(max_entries: usize, max_output_chars: usize) -> Self {
-        Self { entries: VecDeque::new(), max_entries, max_output_chars, choice: Choice::default() }
+        Self { entries: Newest::new(max_entries), max_output_chars, choice: Choice::default() }
     }
 
     #[must_use]
@@ -60,15 +58,12 @@ impl Default for SystemCapturedProgress {
 impl ProgressStrategy for SystemCapturedProgress {
     fn record(&mut self, context: &IterationContext) -> String {
         let entry = self.entry(context);
-        self.entries.push_back(entry.clone());
-        while self.entries.len() > self.max_entries {
-            self.entries.pop_front();
-        }
+        self.entries.push(entry.clone());
         entry
     }
 
     fn progress(&self) -> String {
-        self.entries.iter().map(String::as_str).collect()
+        self.entries.all().iter().map(String::as_str).collect()
     }
 
     fn clear(&mut self) {
@@ -76,7 +71,7 @@ impl ProgressStrategy for SystemCapturedProgress {
     }
 
     fn len(&self) -> usize {
-        self.entries.len()
+        self.entries.all().len()
     }
 }
 

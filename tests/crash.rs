@@ -6,10 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::sandbox::random::{self, Random};
-use crate::sandbox::{Running, Sandbox, Session};
-
-/// An agent that ticks the box of its task.
-const TICKS: &str = "[[turn]]\ndo = [{ say = \"done\" }, { tick = \"current\" }]";
+use crate::sandbox::{Running, Sandbox, Session, WILLING_AGENT};
 
 /// An agent that ticks its box, starts something in the background, and goes on and on.
 const HANGS: &str = r#"
@@ -32,7 +29,7 @@ fn tasks(count: u32) -> String {
 #[test]
 fn forty_kills_at_random_moments_lose_nothing_that_was_acknowledged() {
     let scene = Sandbox::new();
-    scene.tasks(&tasks(3 * KILLS)).agent_script(TICKS).validate("true");
+    scene.tasks(&tasks(3 * KILLS)).agent_script(WILLING_AGENT).validate("true");
     let begun = Instant::now();
     let mut told = scene.ralph("run --json -n 2").code(1).acknowledged();
     let usual = begun.elapsed();
@@ -76,7 +73,7 @@ fn a_box_that_was_ticked_when_the_loop_was_killed_is_opened_and_the_streams_are_
     hanging(&scene).kill().code(137);
     assert!(!scene.processes_of_sessions().is_empty(), "the agent should have outlived the loop");
     assert!(scene.task_list().to_lowercase().contains("[x]"));
-    scene.agent_script(TICKS);
+    scene.agent_script(WILLING_AGENT);
     let next = scene.ralph("run").code(0);
     assert!(next.text().contains("as interrupted") || next.talk().contains("as interrupted"), "{next}");
     let sessions = scene.sessions();
@@ -98,12 +95,12 @@ fn a_crash_that_was_copied_with_its_repository_is_recovered_in_the_copy_alone() 
     let copy = scene.outside("copy");
     let copied = scene.hermetic("cp").arg("-R").args([scene.repo(), &copy]).status().unwrap();
     assert!(copied.success());
-    std::fs::write(copy.join("agent.toml"), TICKS).unwrap();
+    std::fs::write(copy.join("agent.toml"), WILLING_AGENT).unwrap();
     scene.call("run").dir(&copy).run().code(0);
     assert!(!scene.processes_of_sessions().is_empty(), "the original runs on");
     assert!(scene.task_list().to_lowercase().contains("[x]"), "and its box was not opened");
     drop(running);
-    scene.agent_script(TICKS);
+    scene.agent_script(WILLING_AGENT);
     scene.ralph("run").code(0);
 }
 
@@ -152,7 +149,7 @@ fn a_second_ctrl_c_does_not_wait_for_an_agent_that_ignores_the_first() {
 #[test]
 fn ctrl_c_while_the_validation_runs_records_both() {
     let scene = Sandbox::new();
-    scene.agent_script(TICKS).validate("echo half a test; touch validating; sleep 1000");
+    scene.agent_script(WILLING_AGENT).validate("echo half a test; touch validating; sleep 1000");
     let mut running = scene.spawn("run --json");
     running.wait_for_file("validating").signal(Signal::INT);
     running.wait().code(130);
@@ -167,13 +164,13 @@ fn ctrl_c_while_the_validation_runs_records_both() {
 fn a_session_is_taken_up_after_a_crash() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two");
-    scene.agent_script(&TICKS.replace("[[turn]]", "[[turn]]\ntask = \"T001\"")).validate("true");
+    scene.agent_script(&WILLING_AGENT.replace("[[turn]]", "[[turn]]\ntask = \"T001\"")).validate("true");
     let first = scene.read("agent.toml");
     scene.agent_script(&format!("{first}\n{HANGS}"));
     let mut running = scene.spawn("run --json");
     running.wait_for_file("ticked");
     let told = running.kill().code(137).acknowledged();
-    scene.agent_script(TICKS);
+    scene.agent_script(WILLING_AGENT);
     scene.ralph("resume --json").code(0);
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Outcome"), ["success", "interrupted", "success"]);
@@ -195,13 +192,13 @@ fn kinds(scene: &Sandbox) -> Vec<String> {
 #[test]
 fn a_session_is_taken_up_after_its_limit_and_after_an_interrupt() {
     let scene = Sandbox::new();
-    scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_script(TICKS).validate("true");
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_script(WILLING_AGENT).validate("true");
     scene.ralph("run -n 1").code(1);
     scene.agent_script(HANGS);
     let mut running = scene.spawn("resume --json -n 1");
     running.wait_for_file("ticked").signal(Signal::INT);
     running.wait().code(130);
-    scene.agent_script(TICKS);
+    scene.agent_script(WILLING_AGENT);
     scene.ralph("resume -n 1").code(0);
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Iteration"), ["1", "2", "3"]);
@@ -239,7 +236,7 @@ fn a_session_that_died_in_another_work_tree_is_not_taken_up_from_here() {
     running.wait_for_file(tree.join("ticked"));
     running.kill().code(137);
     scene.ralph("resume").code(3).stderr_has("was cut off in another work tree").stderr_has("hint: ");
-    std::fs::write(tree.join("agent.toml"), TICKS).unwrap();
+    std::fs::write(tree.join("agent.toml"), WILLING_AGENT).unwrap();
     scene.call("resume").dir(&tree).run().code(0);
     assert_eq!(scene.session().trailers("Ralph-Outcome"), ["interrupted", "success"]);
     scene.journal_differs();
@@ -256,7 +253,7 @@ fn a_second_loop_in_a_work_tree_is_refused_and_told_who_is_there() {
     second.stderr_has(&id).stderr_has(&process).stderr_has(", since 20").stderr_has("hint: ");
     first.wait_for_text("iteration_started");
     first.kill().code(137);
-    scene.agent_script(TICKS);
+    scene.agent_script(WILLING_AGENT);
     scene.ralph("run").code(0);
 }
 
@@ -301,7 +298,7 @@ fn locks_that_a_dead_writer_left_are_taken_away() {
 #[test]
 fn a_lock_on_the_packed_refs_is_left_alone_and_worked_around() {
     let scene = Sandbox::new();
-    scene.agent_script(TICKS).validate("true");
+    scene.agent_script(WILLING_AGENT).validate("true");
     scene.write(".git/packed-refs.lock", "somebody's");
     scene.ralph("run").code(0);
     assert_eq!(scene.read(".git/packed-refs.lock"), "somebody's");
@@ -312,7 +309,7 @@ fn a_lock_on_the_packed_refs_is_left_alone_and_worked_around() {
 #[test]
 fn a_torn_object_that_lies_in_the_way_is_replaced() {
     let scene = Sandbox::new();
-    scene.agent_script(TICKS).validate("true");
+    scene.agent_script(WILLING_AGENT).validate("true");
     scene.write("said", "done\n");
     let id = scene.git("hash-object said");
     scene.write(&format!(".git/objects/{}/{}", &id[..2], &id[2..]), "");

@@ -1,12 +1,12 @@
 //! What can be read beside the commands: topics, manual pages, completions.
 
-use crate::sandbox::{Program, Sandbox};
+use crate::sandbox::{Program, Sandbox, WILLING_AGENT};
 
 #[test]
 fn the_page_on_the_format_names_all_that_a_real_record_holds() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two");
-    scene.agent_script("[[turn]]\ndo = [{ say = \"done\" }, { tick = \"current\" }]");
+    scene.agent_script(WILLING_AGENT);
     scene.validate("true").ralph("").code(0);
     let page = scene.ralph("help format").code(0).text();
     let trailers = scene.git("log --format=%(trailers:only,unfold) --glob=refs/ralph*/*");

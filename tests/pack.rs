@@ -2,9 +2,7 @@
 
 use serde_json::json;
 
-use crate::sandbox::{Sandbox, wait_until};
-
-const AGENT: &str = "[[turn]]\ndo = [{ say = \"done\" }, { tick = \"current\" }]";
+use crate::sandbox::{Sandbox, WILLING_AGENT, wait_until};
 
 fn loose(scene: &Sandbox, range: &str) -> usize {
     let ids = scene.git(&format!("rev-list --objects {range}"));
@@ -15,7 +13,7 @@ fn loose(scene: &Sandbox, range: &str) -> usize {
 #[test]
 fn what_is_loose_of_the_record_is_packed_and_what_is_the_users_stays() {
     let scene = Sandbox::new();
-    scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_script(AGENT).ralph("").code(0);
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_script(WILLING_AGENT).ralph("").code(0);
     let users = loose(&scene, "--branches");
     let ours = loose(&scene, "--all --not --branches");
     assert!(users > 0 && ours > 20, "{users} {ours}");
@@ -32,7 +30,7 @@ fn what_is_loose_of_the_record_is_packed_and_what_is_the_users_stays() {
 #[test]
 fn refs_of_others_are_not_packed() {
     let scene = Sandbox::new();
-    scene.tasks("- [ ] T001 One").agent_script(AGENT).ralph("").code(0);
+    scene.tasks("- [ ] T001 One").agent_script(WILLING_AGENT).ralph("").code(0);
     let tree = scene.git("rev-parse HEAD^{tree}");
     let foreign = scene.git(["commit-tree", "-m", "not ours", &tree]);
     scene.git(&format!("update-ref refs/ralph/001-login/20260101-000000-ffffffff {foreign}"));

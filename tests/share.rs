@@ -6,23 +6,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::sandbox::{Run, Sandbox};
+use crate::sandbox::{Run, Sandbox, WILLING_AGENT};
 
-const AGENT: &str = "[[turn]]\ndo = [{ say = \"done\" }, { tick = \"current\" }]";
-
-/// A project with an agent that does what it is asked, all of it committed.
-fn project(tasks: usize) -> Sandbox {
-    let scene = Sandbox::new();
-    let list: Vec<String> = (1..=tasks).map(|number| format!("- [ ] T{number:03} Do it")).collect();
-    scene.tasks(&list.join("\n")).agent_script(AGENT).commit("An agent");
-    scene
-}
-
-/// A bare repository beside the project, and the project's remote.
+/// The remote of the project, with settings that must not be followed.
 fn with_remote(scene: &Sandbox) -> PathBuf {
-    let bare = scene.outside("remote.git");
-    scene.git(["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
-    scene.git(["config", "remote.origin.url", bare.to_str().unwrap()]);
+    let bare = scene.with_remote();
     // Nothing of this may be heeded.
     scene.git("config remote.origin.mirror true");
     scene.git("config fetch.prune true");
@@ -53,7 +41,7 @@ fn is_inert(run: Run) -> Run {
 
 #[test]
 fn sessions_go_to_the_remote_and_from_there_to_clones() {
-    let scene = project(1);
+    let scene = Sandbox::with_willing_agent(1);
     let bare = with_remote(&scene);
     scene.ralph("").code(0);
     let id = scene.session().id().to_owned();
@@ -78,7 +66,7 @@ fn sessions_go_to_the_remote_and_from_there_to_clones() {
 
 #[test]
 fn a_session_that_goes_on_goes_on_elsewhere_and_nowhere_backwards() {
-    let scene = project(2);
+    let scene = Sandbox::with_willing_agent(2);
     let bare = with_remote(&scene);
     scene.ralph("-n 1").code(1);
     scene.ralph("sync").code(0);
@@ -102,7 +90,7 @@ fn eight_clones_that_sync_at_the_same_time_all_have_all_sessions() {
     let (clones, sessions) = (8, 10);
     let scene = Sandbox::new();
     let list: Vec<String> = (1..=sessions).map(|number| format!("- [ ] T{number:03} Do it")).collect();
-    scene.tasks(&list.join("\n")).agent_script(AGENT).config("snapshots = false").commit("An agent");
+    scene.tasks(&list.join("\n")).agent_script(WILLING_AGENT).config("snapshots = false").commit("An agent");
     let bare = with_remote(&scene);
     let places: Vec<_> = (0..clones).map(|number| clone(&scene, &format!("clone-{number}"))).collect();
     let nights: Vec<Vec<_>> = places
@@ -139,7 +127,7 @@ fn eight_clones_that_sync_at_the_same_time_all_have_all_sessions() {
 
 #[test]
 fn without_one_clear_remote_nothing_is_sent_anywhere() {
-    let scene = project(1);
+    let scene = Sandbox::with_willing_agent(1);
     scene.ralph("").code(0);
     scene.ralph("sync").code(3).stderr_has("this repository has no remote\nhint: ");
     let bare = with_remote(&scene);
@@ -163,7 +151,7 @@ fn without_one_clear_remote_nothing_is_sent_anywhere() {
 #[test]
 fn what_the_remote_refuses_is_told_and_the_rest_goes_on() {
     use std::os::unix::fs::PermissionsExt;
-    let scene = project(2);
+    let scene = Sandbox::with_willing_agent(2);
     let bare = with_remote(&scene);
     scene.ralph("-n 1").code(1);
     let first = scene.session().refname().to_owned();
@@ -181,7 +169,7 @@ fn what_the_remote_refuses_is_told_and_the_rest_goes_on() {
 
 #[test]
 fn a_connection_that_breaks_leaves_what_was_there_and_the_next_sync_brings_the_rest() {
-    let scene = project(1);
+    let scene = Sandbox::with_willing_agent(1);
     with_remote(&scene);
     scene.ralph("").code(0);
     scene.ralph("sync").code(0);
@@ -203,7 +191,7 @@ fn a_connection_that_breaks_leaves_what_was_there_and_the_next_sync_brings_the_r
 
 #[test]
 fn refs_that_a_remote_loses_are_noticed_and_brought_back() {
-    let scene = project(2);
+    let scene = Sandbox::with_willing_agent(2);
     let bare = with_remote(&scene);
     scene.ralph("-n 1").code(1);
     scene.ralph("sync").code(0);
@@ -222,7 +210,7 @@ fn refs_that_a_remote_loses_are_noticed_and_brought_back() {
 
 #[test]
 fn refs_of_others_stay_where_they_are_on_both_sides() {
-    let scene = project(1);
+    let scene = Sandbox::with_willing_agent(1);
     let bare = with_remote(&scene);
     scene.ralph("").code(0);
     let tree = scene.git("rev-parse HEAD^{tree}");
@@ -258,7 +246,7 @@ fn forge(scene: &Sandbox, bare: &Path, name: &str, (trailers, tree): (&str, &str
 
 #[test]
 fn hostile_refs_get_no_name_here_and_do_nothing_to_the_terminal() {
-    let scene = project(1);
+    let scene = Sandbox::with_willing_agent(1);
     let bare = with_remote(&scene);
     scene.ralph("").code(0);
     scene.ralph("sync").code(0);
@@ -308,7 +296,7 @@ fn hostile_refs_get_no_name_here_and_do_nothing_to_the_terminal() {
 
 #[test]
 fn a_shallow_clone_gets_whole_sessions() {
-    let scene = project(1);
+    let scene = Sandbox::with_willing_agent(1);
     let bare = with_remote(&scene);
     scene.ralph("").code(0);
     scene.ralph("sync").code(0);
@@ -324,7 +312,7 @@ fn a_shallow_clone_gets_whole_sessions() {
 
 #[test]
 fn two_that_took_up_the_same_session_keep_both_and_are_told() {
-    let scene = project(3);
+    let scene = Sandbox::with_willing_agent(3);
     let bare = with_remote(&scene);
     scene.ralph("-n 1").code(1);
     scene.ralph("sync").code(0);
@@ -342,7 +330,7 @@ fn two_that_took_up_the_same_session_keep_both_and_are_told() {
 
 #[test]
 fn records_travel_in_a_file() {
-    let scene = project(1);
+    let scene = Sandbox::with_willing_agent(1);
     scene.ralph("bundle night.bundle").code(1).stderr_has("no session is recorded here\nhint: ");
     scene.ralph("").code(0);
     let id = scene.session().id().to_owned();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::sandbox::{Housekeeping, Sandbox};
+use crate::sandbox::{Housekeeping, Sandbox, WILLING_AGENT};
 
 /// Runs so many loops at once, each in a work tree of its own, while the repository is packed and collected in a
 /// circle. All that they do must be recorded.
@@ -10,7 +10,7 @@ pub fn all_is_recorded(loops: usize, iterations: usize) {
     let scene = Sandbox::new();
     let list: String = (1..=iterations).map(|number| format!("- [ ] T{number:03} Do it\n")).collect();
     scene.tasks(&list).validate("true").agent_uses_git();
-    scene.agent_script("[[turn]]\ndo = [{ say = \"done\" }, { tick = \"current\" }]").commit("An agent");
+    scene.agent_script(WILLING_AGENT).commit("An agent");
     for number in 0..loops {
         scene.git(&format!("worktree add --quiet --detach ../tree-{number}"));
     }

@@ -2,25 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a scene that cannot be set has failed")]
 
-use std::path::PathBuf;
-
 use crate::sandbox::Sandbox;
-
-const AGENT: &str = "[[turn]]\ndo = [{ say = \"done\" }, { tick = \"current\" }]";
-
-fn project(tasks: usize) -> Sandbox {
-    let scene = Sandbox::new();
-    let list: Vec<String> = (1..=tasks).map(|number| format!("- [ ] T{number:03} Do it")).collect();
-    scene.tasks(&list.join("\n")).agent_script(AGENT).commit("An agent");
-    scene
-}
-
-fn with_remote(scene: &Sandbox) -> PathBuf {
-    let bare = scene.outside("remote.git");
-    scene.git(["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
-    scene.git(["config", "remote.origin.url", bare.to_str().unwrap()]);
-    bare
-}
 
 fn names(scene: &Sandbox, repo: &std::path::Path, prefix: &str) -> Vec<String> {
     let found = scene.git_in(repo, ["for-each-ref", "--format=%(refname)", prefix]);
@@ -47,7 +29,7 @@ fn altered(scene: &Sandbox, commit: &str, path: &str, bytes: &str, message: Opti
 
 #[test]
 fn a_record_that_is_as_it_was_written_passes_and_every_change_is_found() {
-    let scene = project(2);
+    let scene = Sandbox::with_willing_agent(2);
     scene.validate("echo checked").ralph("").code(0);
     let sound = scene.ralph("fsck").code(0).stderr("");
     sound.stdout_has("1 session, 4 records, ").stdout_has(": all is as it was written\n");
@@ -88,8 +70,8 @@ fn a_record_that_is_as_it_was_written_passes_and_every_change_is_found() {
 
 #[test]
 fn what_can_be_mended_is_mended_and_says_so() {
-    let scene = project(1);
-    with_remote(&scene);
+    let scene = Sandbox::with_willing_agent(1);
+    scene.with_remote();
     scene.ralph("").code(0);
     scene.ralph("sync").code(0);
     let name = scene.session().refname().to_owned();
@@ -113,7 +95,7 @@ fn what_can_be_mended_is_mended_and_says_so() {
 
 #[test]
 fn bare_clean_takes_old_snapshots_and_leaves_the_records() {
-    let scene = project(1);
+    let scene = Sandbox::with_willing_agent(1);
     scene.ralph("").code(0);
     let logs = names(&scene, scene.repo(), "refs/ralph/");
     let snapshots = names(&scene, scene.repo(), "refs/ralph-snap/");
@@ -136,8 +118,8 @@ fn bare_clean_takes_old_snapshots_and_leaves_the_records() {
 
 #[test]
 fn records_go_by_an_explicit_rule_and_no_sync_brings_them_back() {
-    let scene = project(4);
-    let bare = with_remote(&scene);
+    let scene = Sandbox::with_willing_agent(4);
+    let bare = scene.with_remote();
     for _ in 0..4 {
         scene.ralph("-n 1");
     }
@@ -167,7 +149,7 @@ fn records_go_by_an_explicit_rule_and_no_sync_brings_them_back() {
 
 #[test]
 fn neither_a_running_session_nor_a_ref_of_others_is_cleaned_or_purged() {
-    let scene = project(1);
+    let scene = Sandbox::with_willing_agent(1);
     scene.agent_sh(
         "touch started; while [ ! -e go ]; do sleep 0.02; done; sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"",
     );
@@ -191,8 +173,8 @@ fn neither_a_running_session_nor_a_ref_of_others_is_cleaned_or_purged() {
 
 #[test]
 fn a_purged_session_is_gone_here_and_there_and_does_not_come_back() {
-    let scene = project(2);
-    let bare = with_remote(&scene);
+    let scene = Sandbox::with_willing_agent(2);
+    let bare = scene.with_remote();
     scene.ralph("-n 1").code(1);
     let id = scene.session().id().to_owned();
     scene.ralph("sync --snapshots").code(0);
@@ -234,8 +216,8 @@ fn a_purged_session_is_gone_here_and_there_and_does_not_come_back() {
 
 #[test]
 fn a_tombstone_from_elsewhere_takes_nothing_away_here() {
-    let scene = project(1);
-    let bare = with_remote(&scene);
+    let scene = Sandbox::with_willing_agent(1);
+    let bare = scene.with_remote();
     scene.ralph("").code(0);
     let name = scene.session().refname().to_owned();
     std::fs::write(
@@ -260,8 +242,8 @@ fn a_tombstone_from_elsewhere_takes_nothing_away_here() {
 
 #[test]
 fn commits_of_an_iteration_are_noted_and_the_notes_can_be_made_again() {
-    let scene = project(2);
-    with_remote(&scene);
+    let scene = Sandbox::with_willing_agent(2);
+    scene.with_remote();
     // It commits at the time of the story; a commit of another day, as of a pull, is nobody's work here.
     scene.agent_uses_git().agent_sh(
         "n=$RALPH_ITERATION; echo $n > work-$n; git add work-$n\n\
@@ -298,8 +280,8 @@ fn commits_of_an_iteration_are_noted_and_the_notes_can_be_made_again() {
 
 #[test]
 fn notes_of_two_machines_become_one() {
-    let scene = project(1);
-    let bare = with_remote(&scene);
+    let scene = Sandbox::with_willing_agent(1);
+    let bare = scene.with_remote();
     let clone = scene.outside("clone");
     scene.git(["clone", "--quiet", bare.to_str().unwrap(), clone.to_str().unwrap()]);
     scene.agent_uses_git();
@@ -319,8 +301,8 @@ fn notes_of_two_machines_become_one() {
 #[test]
 fn hooks_live_beside_others_and_go_to_the_byte() {
     use std::os::unix::fs::PermissionsExt;
-    let scene = project(1);
-    let bare = with_remote(&scene);
+    let scene = Sandbox::with_willing_agent(1);
+    let bare = scene.with_remote();
     scene.agent_uses_git();
     let theirs = "#!/bin/sh\nset -eu\necho theirs >> .git/theirs\nexec true";
     let hook = scene.path(".git/hooks/prepare-commit-msg");

@@ -26,6 +26,9 @@ pub use call::{Call, Program, Run, Words};
 pub use housekeeping::Housekeeping;
 pub use running::{PATIENCE, Running, wait_until};
 
+/// Does the task that it is given, and says so.
+pub const WILLING_AGENT: &str = "[[turn]]\ndo = [{ say = \"done\" }, { tick = \"current\" }]";
+
 /// A repository with one feature, and everything around it that programs would otherwise take from the machine.
 #[derive(Debug)]
 pub struct Sandbox {
@@ -105,6 +108,22 @@ impl Sandbox {
     /// The task list, under a heading.
     pub fn tasks(&self, list: &str) -> &Self {
         self.write("specs/001-login/tasks.md", format!("# Tasks: Login\n\n{list}\n"))
+    }
+
+    /// So many tasks, and an agent that does what it is asked, all of it committed.
+    pub fn with_willing_agent(tasks: usize) -> Self {
+        let scene = Self::new();
+        let list: Vec<String> = (1..=tasks).map(|number| format!("- [ ] T{number:03} Do it")).collect();
+        scene.tasks(&list.join("\n")).agent_script(WILLING_AGENT).commit("An agent");
+        scene
+    }
+
+    /// A bare repository beside the project, which becomes the project's remote.
+    pub fn with_remote(&self) -> PathBuf {
+        let bare = self.outside("remote.git");
+        self.git(["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
+        self.git(["config", "remote.origin.url", bare.to_str().unwrap()]);
+        bare
     }
 
     /// The agent plays this script (see `src/agent/script.rs`).

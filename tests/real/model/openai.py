@@ -35,3 +35,13 @@ def named_limit(resets_at):
     moment = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(resets_at))
     words = f"Hour allocated quota exceeded. It will reset at {moment}."
     return {"status": 429, "body": {"error": {"message": words, "type": "insufficient_quota", "code": "insufficient_quota"}}}
+
+
+def read(_, body):
+    return {
+        "body": body,
+        "model": body.get("model"),
+        "stream": bool(body.get("stream")),
+        "has_tools": bool(body.get("tools")),
+        "canned": None,
+    }

@@ -3,7 +3,7 @@
 import json
 import time
 
-from .openai import bad_key, error
+from .openai import bad_key, error, read
 from .wire import event, halves, new_id
 
 __all__ = ["HALF_THE_TEXT", "accepts", "bad_key", "document", "error", "events", "read"]
@@ -13,16 +13,6 @@ HALF_THE_TEXT = 5
 
 def accepts(path):
     return path.endswith("/responses")
-
-
-def read(_, body):
-    return {
-        "body": body,
-        "model": body.get("model"),
-        "stream": bool(body.get("stream")),
-        "has_tools": bool(body.get("tools")),
-        "canned": None,
-    }
 
 
 def items(turn):

@@ -7,9 +7,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::known::{Known, LEAKING};
 use super::launch::Launch;
-use super::{Agent, AgentSettings, Lookup, Permissions, Surroundings, Turn, on_path, remedy};
+use super::{Agent, AgentSettings, Lookup, Surroundings, Turn, on_path, remedy};
 use crate::process::{self, Interrupt, Tool};
-use crate::record::{AgentEvent, AgentRun, FailureClass};
+use crate::record::{AgentEvent, AgentRun, FailureClass, Permissions};
 
 /// What to do where Claude Code refuses to run as root.
 const ROOT: &str = "run as another user, or, in a container that you can lose, set IS_SANDBOX=1, or use permissions = \

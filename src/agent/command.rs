@@ -3,9 +3,9 @@
 use anyhow::{Result, bail};
 
 use super::launch::Launch;
-use super::{Agent, AgentSettings, PromptVia, Surroundings, Turn, check_program};
+use super::{Agent, AgentSettings, Surroundings, Turn, check_program};
 use crate::process::Interrupt;
-use crate::record::{AgentEvent, AgentRun};
+use crate::record::{AgentEvent, AgentRun, PromptVia};
 
 /// An agent that the user describes by its command.
 #[derive(Debug)]

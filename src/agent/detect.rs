@@ -8,9 +8,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::record::PromptVia;
+
 use super::adapter::Adapter;
 use super::known::{self, KNOWN, Known};
-use super::{Agent, AgentSettings, PromptVia, Surroundings};
+use super::{Agent, AgentSettings, Surroundings};
 
 /// What is known of an agent here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

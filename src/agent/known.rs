@@ -1,6 +1,6 @@
 //! The agents that need no command in the configuration, and what each of them wants.
 
-use super::{Parser, PromptVia};
+use crate::record::{Parser, PromptVia};
 
 /// How an agent is called, and what it has to be told.
 #[derive(Debug)]

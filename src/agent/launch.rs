@@ -8,9 +8,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::lines::{Lines, tail};
 use super::stream::{End, class_of, class_of_words, time_told, usage_file};
 use super::vitals::Vitals;
-use super::{Parser, PromptVia, Turn, rollout};
+use super::{Turn, rollout};
 use crate::process::{Child, Interrupt};
-use crate::record::{AgentEvent, AgentRun, ExitReason, FailureClass, summary};
+use crate::record::{AgentEvent, AgentRun, ExitReason, FailureClass, Parser, PromptVia, summary};
 
 /// How much of stderr's end may hold the reason for a failure.
 const LAST_WORDS: u64 = 8 << 10;

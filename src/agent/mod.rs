@@ -19,11 +19,10 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use rustix::fs::{Access, access};
-use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
 use crate::process::{Interrupt, Limits, Marker};
-use crate::record::{AgentEvent, AgentRun, FailureClass};
+use crate::record::{AgentEvent, AgentRun, FailureClass, Parser, Permissions, PromptVia};
 
 use adapter::Adapter;
 use command::Command;
@@ -96,50 +95,6 @@ pub struct AgentSettings {
     pub env: Vec<(String, String)>,
     pub model: Option<String>,
     pub permissions: Permissions,
-}
-
-/// The way of a prompt to an agent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PromptVia {
-    #[default]
-    Stdin,
-    /// The file's path, in place of `{prompt_file}`.
-    File,
-    /// The text, in place of `{prompt}`.
-    Arg,
-}
-
-/// How to read what an agent prints.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Parser {
-    /// Its end is the final message.
-    #[default]
-    Text,
-    /// The event stream of that agent.
-    Claude,
-    Qwen,
-    Codex,
-    Copilot,
-    Gemini,
-    Opencode,
-    Pi,
-    Droid,
-    Cline,
-    /// The lines of aider.
-    Aider,
-}
-
-/// What an agent may do without asking. Nobody is there to answer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Permissions {
-    #[default]
-    Full,
-    /// Whatever its own settings allow.
-    Default,
-    ReadOnly,
 }
 
 /// How long an agent may be silent whose stream tells when it waits for a tool.

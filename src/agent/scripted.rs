@@ -4,9 +4,9 @@ use anyhow::{Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::launch::Launch;
-use super::{Agent, AgentSettings, PromptVia, Surroundings, Turn, script};
+use super::{Agent, AgentSettings, Surroundings, Turn, script};
 use crate::process::Interrupt;
-use crate::record::{AgentEvent, AgentRun};
+use crate::record::{AgentEvent, AgentRun, PromptVia};
 
 /// Plays the script by our own hidden sub-command `play-script`.
 #[derive(Debug)]

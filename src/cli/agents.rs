@@ -5,8 +5,9 @@ use std::io::Write;
 use anyhow::{Context, Result};
 use camino::Utf8Path;
 
-use crate::agent::{self, Listed, PromptVia, Surroundings};
+use crate::agent::{self, Listed, Surroundings};
 use crate::config::Config;
+use crate::record::PromptVia;
 
 use super::agent_settings::agent_settings;
 use super::caller::Caller;

@@ -8,9 +8,9 @@ use anyhow::{Context, Error, Result};
 use camino::Utf8Path;
 use serde::Serialize;
 
-use crate::config::{Config, Permissions};
+use crate::config::Config;
 use crate::process::{self, Tool};
-use crate::record::Refusal;
+use crate::record::{Permissions, Refusal};
 use crate::store::{MANY_LOOSE, Spool, Store};
 use crate::view::style::{Count, one_line};
 

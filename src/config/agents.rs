@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::record::{Parser, PromptVia};
+
 use super::value::{Misfit, Raw, Value};
 
 /// A command as the user wrote it.
@@ -35,86 +37,11 @@ impl AgentCommand {
     }
 }
 
-/// How an agent gets its prompt.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum PromptMode {
-    #[default]
-    Stdin,
-    /// In a file whose path stands for `{prompt_file}` in the command.
-    File,
-    /// As the last argument.
-    Arg,
-}
-
-impl PromptMode {
-    pub(super) const ALL: &[(&str, Self)] =
-        &[("stdin", Self::Stdin), ("file", Self::File), ("arg", Self::Arg)];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Stdin => "stdin",
-            Self::File => "file",
-            Self::Arg => "arg",
-        }
-    }
-}
-
-/// How the output of an agent is understood.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Parser {
-    /// All of stdout is its final message.
-    #[default]
-    Text,
-    /// What that agent prints.
-    Claude,
-    Qwen,
-    Codex,
-    Copilot,
-    Gemini,
-    Opencode,
-    Pi,
-    Droid,
-    Cline,
-    Aider,
-}
-
-impl Parser {
-    pub(super) const ALL: &[(&str, Self)] = &[
-        ("text", Self::Text),
-        ("claude", Self::Claude),
-        ("qwen", Self::Qwen),
-        ("codex", Self::Codex),
-        ("copilot", Self::Copilot),
-        ("gemini", Self::Gemini),
-        ("opencode", Self::Opencode),
-        ("pi", Self::Pi),
-        ("droid", Self::Droid),
-        ("cline", Self::Cline),
-        ("aider", Self::Aider),
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Claude => "claude",
-            Self::Qwen => "qwen",
-            Self::Codex => "codex",
-            Self::Copilot => "copilot",
-            Self::Gemini => "gemini",
-            Self::Opencode => "opencode",
-            Self::Pi => "pi",
-            Self::Droid => "droid",
-            Self::Cline => "cline",
-            Self::Aider => "aider",
-        }
-    }
-}
-
 /// One `[agents.<name>]`. What is absent is the agent's own, or the default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentSettings {
     pub command: Option<AgentCommand>,
-    pub prompt: Option<PromptMode>,
+    pub prompt: Option<PromptVia>,
     pub parser: Option<Parser>,
     /// Model that this agent is asked to use, whatever `model` says.
     pub model: Option<String>,

@@ -8,9 +8,9 @@ use camino::Utf8Path;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use crate::record::{Refusal, nearest};
+use crate::record::{Parser, PromptVia, Refusal, nearest};
 
-use super::agents::{AgentCommand, AgentSettings, Parser, PromptMode};
+use super::agents::{AgentCommand, AgentSettings};
 use super::key::{self, KEYS};
 use super::loops::{LoopSettings, Until};
 use super::mistake;
@@ -122,7 +122,7 @@ impl Source<'_> {
                         agent.command.insert(command).to_value()
                     }
                     "prompt" => {
-                        let mode = word(&raw, PromptMode::ALL).map_err(wrong)?;
+                        let mode = word(&raw, PromptVia::ALL).map_err(wrong)?;
                         Value::Text(agent.prompt.insert(mode).as_str().to_owned())
                     }
                     "parser" => {

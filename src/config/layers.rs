@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, anyhow};
 use camino::Utf8Path;
 
-use crate::record::nearest;
+use crate::record::{Permissions, nearest};
 
 use super::agents::{AgentCommand, AgentSettings};
 use super::file::{self, Contents};
@@ -17,8 +17,8 @@ use super::setting::{Setting, Settings};
 use super::spelling::{GIT_PREFIX, VARIABLE_PREFIX, from_git, from_variable};
 use super::value::{Raw, Value};
 use super::{
-    Completion, Config, HistorySettings, Limits, LoopSettings, Permissions, ProgressSettings,
-    RedactionSettings, SnapshotSettings, ValidationSettings,
+    Completion, Config, HistorySettings, Limits, LoopSettings, ProgressSettings, RedactionSettings,
+    SnapshotSettings, ValidationSettings,
 };
 
 /// `.specify/ralph.toml` as it was read.

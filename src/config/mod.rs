@@ -1,5 +1,7 @@
 //! Every effective setting, and where each came from. Pure: the layers are handed in as text.
 
+use crate::record::Permissions;
+
 mod agents;
 mod duration;
 mod file;
@@ -20,7 +22,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value as Json, json};
 
-pub use agents::{AgentCommand, AgentSettings, Parser, PromptMode};
+pub use agents::{AgentCommand, AgentSettings};
 pub use duration::{display_duration, display_size, parse_duration, parse_size};
 pub use key::{Effect, KEYS, Key, Kind, STRATEGIES};
 pub use layers::{FileInput, FlagInput, GitInput, Inputs, check};
@@ -38,15 +40,6 @@ pub enum Completion {
     Verified,
     /// The agent's promise is enough.
     Promise,
-}
-
-/// What the agent may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Permissions {
-    Full,
-    /// What the agent's own configuration says.
-    Default,
-    ReadOnly,
 }
 
 /// When to stop, apart from being done. None means no such limit.

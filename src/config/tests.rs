@@ -4,6 +4,8 @@ use camino::Utf8Path;
 use proptest::prelude::*;
 use serde_json::json;
 
+use crate::record::PromptVia;
+
 use super::*;
 
 const PATH: &str = ".specify/ralph.toml";
@@ -154,7 +156,7 @@ fn an_agent_of_the_users_is_read_and_its_environment_stays_hidden() {
     assert_eq!(config.agent, ["fake"]);
     let agent = &config.agents["fake"];
     assert_eq!(agent.command, Some(AgentCommand::Words(vec!["sh".into(), "agent.sh".into()])));
-    assert_eq!((agent.prompt, agent.parser), (Some(PromptMode::File), None));
+    assert_eq!((agent.prompt, agent.parser), (Some(PromptVia::File), None));
     assert_eq!(agent.env["API_KEY"], "hunter2");
     assert_eq!(config.to_json()["agents.fake.env.API_KEY"], json!("***"));
     assert_eq!(config.to_json()["agents.fake.command"], json!(["sh", "agent.sh"]));

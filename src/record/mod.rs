@@ -1,5 +1,6 @@
 //! The vocabulary: what every other room speaks of. Plain data that imports nothing of ours.
 
+mod agent_setup;
 mod event;
 mod facts;
 mod ids;
@@ -14,6 +15,7 @@ mod task;
 mod timestamp;
 mod waiting;
 
+pub use agent_setup::{Parser, Permissions, PromptVia};
 pub use event::{AgentEvent, Event};
 pub use facts::{CommandRun, FACTS_VERSION, Facts, Failing, Levels, Summarized, ToolUse};
 pub use ids::{ObjectId, SessionId};

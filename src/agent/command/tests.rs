@@ -3,10 +3,9 @@ use std::time::Duration;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::*;
-use crate::agent::Parser;
 use crate::clock::Clock;
 use crate::process::{Limits, Marker};
-use crate::record::{Exit, ExitReason, FailureClass, SessionId, Timestamp};
+use crate::record::{Exit, ExitReason, FailureClass, Parser, SessionId, Timestamp};
 
 struct Room {
     folder: tempfile::TempDir,

@@ -20,8 +20,7 @@ use anyhow::Result;
 use camino::Utf8Path;
 use serde_json::Value;
 
-use super::Parser;
-use crate::record::{AgentEvent, FailureClass, Timestamp, Tokens, ToolCall};
+use crate::record::{AgentEvent, FailureClass, Parser, Timestamp, Tokens, ToolCall};
 
 pub(super) use copilot::usage_file;
 pub(super) use failure::{class_of, class_of_words, time_told};

@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::record::{ObjectId, Refusal, SessionId};
 use crate::repository::Repository;
 use crate::store::{LoopLock, Restoration, RestorePoint, Scratch, Store};
-use crate::worktree::{Change, Paths, WorkTree, Workshop};
+use crate::worktree::{Change, Paths, WorkTree, Workshop, under_way};
 
 use super::recover;
 
@@ -263,14 +263,7 @@ fn places(scratch: &Scratch) -> (Utf8PathBuf, Utf8PathBuf) {
 
 /// Refuses to change files under the hands of git or of a record that is not finished.
 fn refuse_unfinished(repository: &Repository) -> Result<()> {
-    let under_way = [
-        ("MERGE_HEAD", "a merge"),
-        ("rebase-merge", "a rebase"),
-        ("rebase-apply", "a rebase"),
-        ("CHERRY_PICK_HEAD", "a cherry-pick"),
-        ("REVERT_HEAD", "a revert"),
-    ];
-    if let Some((_, what)) = under_way.iter().find(|(name, _)| repository.git_dir.join(name).exists()) {
+    if let Some(what) = under_way(repository) {
         return Err(Refusal::new(format!("{what} is under way in this work tree"))
             .hinted("finish or abort it first; --force goes on all the same")
             .into());

@@ -872,6 +872,9 @@ pub struct DemoArgs {
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
+    /// Ask the remote that `sync` goes to, or this one, whether it lets us in
+    #[arg(long, value_name = "REMOTE", num_args = 0..=1, default_missing_value = "")]
+    pub remote: Option<String>,
     #[command(flatten)]
     pub json: Json,
 }

@@ -27,6 +27,7 @@ mod share;
 mod size;
 mod steer;
 mod stop;
+mod talk;
 mod together;
 mod travel;
 mod upkeep;

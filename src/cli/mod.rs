@@ -205,14 +205,24 @@ pub struct RunArgs {
     /// Print the prompt that would be sent, and do nothing
     #[arg(long)]
     pub dry_run: bool,
+    #[command(flatten)]
+    pub talk: TalkArgs,
+    #[command(flatten)]
+    pub settings: SettingArgs,
+}
+
+/// How a running loop speaks.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct TalkArgs {
     /// Say more of what the agent does
     #[arg(short, long)]
     pub verbose: bool,
+    /// Say only what is wrong: warnings, and how it ended where not all is done
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
     /// Print events as JSON, one object a line
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["verbose", "quiet"])]
     pub json: bool,
-    #[command(flatten)]
-    pub settings: SettingArgs,
 }
 
 #[derive(Debug, Args)]
@@ -223,12 +233,8 @@ pub struct ResumeArgs {
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
-    /// Say more of what the agent does
-    #[arg(short, long)]
-    pub verbose: bool,
-    /// Print events as JSON, one object a line
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub talk: TalkArgs,
     #[command(flatten)]
     pub settings: SettingArgs,
 }

@@ -191,6 +191,7 @@ impl Teller {
     fn tell(&mut self, event: &Event) {
         let told = match self.voice {
             Voice::People(..) => self.live.show(event),
+            Voice::Json if matches!(event, Event::PhaseStarted { .. }) => Ok(()),
             Voice::Json => serde_json::to_string(event).map_err(std::io::Error::other).and_then(|line| {
                 let mut out = stdout();
                 writeln!(out, "{line}").and_then(|()| out.flush())

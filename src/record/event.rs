@@ -43,12 +43,9 @@ pub enum Event {
         scanned: usize,
         tokens: usize,
     },
-    /// The loop is at this now.
-    PhaseStarted {
-        iteration: u32,
-        #[serde(flatten)]
-        phase: Phase,
-    },
+    /// The loop is at this now. For people who look on: in NDJSON the other events say it.
+    #[serde(skip)]
+    PhaseStarted { iteration: u32, phase: Phase },
     AgentEvent {
         iteration: u32,
         #[serde(flatten)]
@@ -105,8 +102,7 @@ pub enum Event {
 }
 
 /// What an iteration goes through, one after the other.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "phase", rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Phase {
     /// The prompt is written.
     Prompt,

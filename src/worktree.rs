@@ -36,6 +36,9 @@ const LISTING: Duration = Duration::from_secs(60);
 /// So many paths that git refuses are each found by halving; when more are bad, what is left goes unread.
 const REFUSALS: usize = 100;
 
+/// git would write files from this size on straight into a pack, and only loose objects are moved into the repository.
+const ALL_LOOSE: &str = "core.bigFileThreshold=1048576g";
+
 /// The checkout of one work tree.
 #[derive(Debug, Clone)]
 pub struct WorkTree {
@@ -424,7 +427,7 @@ impl WorkTree {
             stdin.extend_from_slice(path);
             stdin.push(0);
         }
-        let update = self.git_private(workshop).arg("update-index").args(options);
+        let update = self.git_private(workshop).args(["-c", ALL_LOOSE]).arg("update-index").args(options);
         let captured = update.args(["-z", "--stdin"]).stdin(stdin).run()?;
         if captured.is_success() {
             return Ok(());

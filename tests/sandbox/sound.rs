@@ -34,10 +34,19 @@ impl Untouched {
             let is_ref = |name| {
                 path.starts_with(format!("refs/{name}")) || path.starts_with(format!("logs/refs/{name}"))
             };
-            path.starts_with("objects") || path.starts_with("ralph") || refs.into_iter().any(is_ref)
+            // One for all refs, which are looked at by their names.
+            let is_table = path.components().any(|part| part.as_os_str() == "reftable");
+            let is_ours = path.starts_with("objects") || path.starts_with("ralph");
+            is_ours || is_table || refs.into_iter().any(is_ref)
         };
         let files = files(&git_dir).into_iter().filter(|path| !is_ours(path));
-        Self(files.map(|path| (path.clone(), fs::read(path).unwrap_or_default())).collect())
+        let mut found: BTreeMap<_, _> =
+            files.map(|path| (path.clone(), fs::read(path).unwrap_or_default())).collect();
+        let tables = git_dir.join("reftable");
+        if tables.exists() {
+            found.insert(tables, in_tables(sandbox));
+        }
+        Self(found)
     }
 
     /// Compares with what is there now.
@@ -52,6 +61,17 @@ impl Untouched {
             assert!(self.0.get(path) == path_now, "`{line}` changed {}", path.display());
         }
     }
+}
+
+/// HEAD and the refs that are not ours, where they are kept in tables.
+fn in_tables(sandbox: &Sandbox) -> Vec<u8> {
+    let said = |words: &[&str]| sandbox.hermetic("git").args(words).output().unwrap().stdout;
+    let listed = said(&["for-each-ref", "--format=%(refname) %(objectname) %(symref)"]);
+    let is_ours = |line: &&str| line.starts_with("refs/ralph") || line.starts_with("refs/notes/ralph ");
+    let listed = String::from_utf8(listed).unwrap();
+    let others: String = listed.lines().filter(|line| !is_ours(line)).collect();
+    let head = [&["symbolic-ref", "--quiet", "HEAD"][..], &["rev-parse", "--verify", "--quiet", "HEAD"]];
+    [others.into_bytes(), head.map(said).concat()].concat()
 }
 
 /// All files below a folder.

@@ -133,6 +133,18 @@ Examples:
 
 No agent and no command runs: of summaries those are taken that the record has. The template is that of today.";
 
+pub(super) const REPORT: &str = "\
+Examples:
+  specify ralph report --open             The latest session in the browser
+  specify ralph report -o night.html      A file to send: it needs no network and nothing installed
+  specify ralph report --session 20261121-2 --max-size 20MiB --max-part 1MiB
+  specify ralph report --markdown | gh pr comment --body-file -
+  specify ralph report --json | jq '.clusters[] | select(.is_open)'
+
+The page holds prompts, answers, outputs and code as recorded: look at it before you send it. It loads nothing, and
+shows what agents and programs wrote as text. What it leaves out to stay small it names, with the command that
+shows it.";
+
 pub(super) const PROGRESS: &str = "\
 Examples:
   specify ralph progress

@@ -15,6 +15,7 @@ Examples:
 Environment variables:
   SPECKIT_RALPH_<KEY>           Any setting: SPECKIT_RALPH_MAX_ITERATIONS for max-iterations
   SPECIFY_FEATURE_DIRECTORY     Feature directory, where --feature is not given
+  SPECIFY_INIT_DIR              Folder of the project, wherever the command is called
   NO_COLOR                      No colours, where --color is not given
   Children get RALPH_SESSION, RALPH_ITERATION, RALPH_TASK, RALPH_ATTEMPT, RALPH_FEATURE, RALPH_TASKS,
   RALPH_PROGRESS

@@ -45,6 +45,7 @@ mod status;
 mod steer;
 mod sync;
 mod tasks;
+mod tui;
 
 use std::ffi::OsString;
 
@@ -120,6 +121,9 @@ enum Action {
     /// Show one iteration
     #[command(after_help = help::SHOW)]
     Show(ShowArgs),
+    /// Browse sessions on a screen, and watch the one that runs
+    #[command(after_help = help::TUI)]
+    Tui(TuiArgs),
     /// Show what the next prompt is told of older iterations, and why
     #[command(after_help = help::HISTORY)]
     History(Box<HistoryArgs>),
@@ -211,6 +215,9 @@ pub struct RunArgs {
     /// Print events as JSON, one object a line
     #[arg(long)]
     pub json: bool,
+    /// Show it on the screen of `tui`, which may be left without stopping the loop
+    #[arg(long, conflicts_with_all = ["dry_run", "verbose", "json"])]
+    pub tui: bool,
     #[command(flatten)]
     pub settings: SettingArgs,
 }
@@ -636,6 +643,16 @@ pub struct ProgressArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ProgressAction {
     Clear,
+}
+
+#[derive(Debug, Args)]
+pub struct TuiArgs {
+    /// Only this session [default: all]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Only this feature, by path or by name [default: all]
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -12,3 +12,4 @@ pub mod status;
 pub mod style;
 pub mod sync;
 pub mod tasks;
+pub mod tui;

@@ -48,6 +48,7 @@ mod status;
 mod steer;
 mod sync;
 mod tasks;
+mod tui;
 
 use std::ffi::OsString;
 
@@ -123,6 +124,9 @@ enum Action {
     /// Show one iteration
     #[command(after_help = help::SHOW)]
     Show(ShowArgs),
+    /// Browse sessions on a screen, and watch the one that runs
+    #[command(after_help = help::TUI)]
+    Tui(TuiArgs),
     /// Show what the next prompt is told of older iterations, and why
     #[command(after_help = help::HISTORY)]
     History(Box<HistoryArgs>),
@@ -213,6 +217,9 @@ pub struct RunArgs {
     pub dry_run: bool,
     #[command(flatten)]
     pub talk: TalkArgs,
+    /// Show it on the screen of `tui`, which may be left without stopping the loop
+    #[arg(long, conflicts_with_all = ["dry_run", "verbose", "quiet", "json"])]
+    pub tui: bool,
     #[command(flatten)]
     pub settings: SettingArgs,
 }
@@ -680,6 +687,16 @@ pub struct ProgressArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ProgressAction {
     Clear,
+}
+
+#[derive(Debug, Args)]
+pub struct TuiArgs {
+    /// Only this session [default: all]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Only this feature, by path or by name [default: all]
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
 }
 
 #[derive(Debug, Args)]

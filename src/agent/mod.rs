@@ -1,6 +1,7 @@
 //! Agents: the outside programs that get a prompt and may change the work tree.
 
 mod adapter;
+pub mod answer;
 mod command;
 mod detect;
 pub mod final_message;
@@ -130,6 +131,17 @@ impl AgentSettings {
         let tells_of_tools = !matches!(parser, Parser::Opencode | Parser::Aider);
         (!is_command).then_some(if tells_of_tools { IDLE } else { IDLE_PERHAPS_BUSY })
     }
+}
+
+/// What an agent did, by what it printed; none where that is text for people already. It may begin and end anywhere.
+pub fn retell(agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
+    let parser = known::find(agent).map(|known| known.parser).filter(|parser| *parser != Parser::Text)?;
+    let mut stream = parser.stream();
+    let mut events = Vec::new();
+    for line in output.split(|&byte| byte == b'\n') {
+        stream.line(line, &mut |event| events.push(event));
+    }
+    Some(events)
 }
 
 /// Reads a whole output in every form that we know, for fuzzing alone.

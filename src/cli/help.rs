@@ -67,6 +67,20 @@ Examples:
 What is there is kept first, under refs/ralph-restore/. Index, branch and HEAD stay as they are. Files that no
 snapshot of the session has stay; so does progress.txt, and tasks.md unless --tasks is given.";
 
+pub(super) const TUI: &str = "\
+Examples:
+  specify ralph tui                       All sessions; follows what runs, also from another terminal
+  specify ralph --tui -n 20               Run the loop and show it; q asks what shall become of it
+
+Keys (the mouse works too; more of them behind ?):
+  j k g G, arrows    Move              o  Output      ] [  Next failure, the one before
+  Tab, Enter, Esc    List and view     L  Logs        F    Follow what runs
+  / f                Filter, failed    d  Describe    y Y  Copy the name, the commit
+  Space z            Fold, all of it   D  Diff        v e  Open in the pager, in the editor
+  w                  Wrap long lines   p  Prompt      ?    Help
+                                       t  Tasks       q    Quit
+                                       h  History";
+
 pub(super) const DIFF: &str = "\
 Examples:
   specify ralph diff 3 5                  From the end of iteration 3 to the end of iteration 5
@@ -133,6 +147,18 @@ Examples:
   specify ralph replay --history-mode full --json
 
 No agent and no command runs: of summaries those are taken that the record has. The template is that of today.";
+
+pub(super) const REPORT: &str = "\
+Examples:
+  specify ralph report --open             The latest session in the browser
+  specify ralph report -o night.html      A file to send: it needs no network and nothing installed
+  specify ralph report --session 20261121-2 --max-size 20MiB --max-part 1MiB
+  specify ralph report --markdown | gh pr comment --body-file -
+  specify ralph report --json | jq '.clusters[] | select(.is_open)'
+
+The page holds prompts, answers, outputs and code as recorded: look at it before you send it. It loads nothing, and
+shows what agents and programs wrote as text. What it leaves out to stay small it names, with the command that
+shows it.";
 
 pub(super) const PROGRESS: &str = "\
 Examples:

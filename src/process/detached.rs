@@ -4,10 +4,15 @@ use std::fs::File;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use camino::Utf8Path;
 
 use super::Marker;
+
+/// Between two looks at a program that may end at once.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// A program that goes on when we end.
 #[derive(Debug)]
@@ -16,14 +21,48 @@ pub struct Detached(Child);
 impl Detached {
     /// Starts `argv` in `directory`, in a group of its own, with both its outputs in `said`.
     pub fn start(argv: &[String], directory: &Utf8Path, said: File) -> io::Result<Self> {
+        // A mark that is no session's: a loop must not take it for a stray of its agent's.
+        Self::spawn(argv, directory, said, Some("detached"))
+    }
+
+    /// The same for a loop, which runs in nobody's iteration.
+    pub fn start_loop(argv: &[String], directory: &Utf8Path, said: File) -> io::Result<Self> {
+        Self::spawn(argv, directory, said, None)
+    }
+
+    fn spawn(argv: &[String], directory: &Utf8Path, said: File, mark: Option<&str>) -> io::Result<Self> {
         let (program, arguments) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         #[expect(clippy::disallowed_methods, reason = "this is the room that starts programs")]
         let mut command = std::process::Command::new(program);
         command.args(arguments).current_dir(directory).process_group(0);
-        // A mark that is no session's: a loop must not take it for a stray of its agent's.
-        command.env(Marker::VARIABLE, "detached");
+        if let Some(mark) = mark {
+            command.env(Marker::VARIABLE, mark);
+        }
         command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
         command.spawn().map(Self)
+    }
+
+    /// Its exit code, or 128+n for signal n, where it ends within that time.
+    pub fn ended_within(&mut self, limit: Duration) -> Option<i32> {
+        let until = Instant::now() + limit;
+        loop {
+            if let Ok(Some(status)) = self.0.try_wait() {
+                return Some(super::code_of(status));
+            }
+            if Instant::now() >= until {
+                return None;
+            }
+            thread::sleep(LOOK);
+        }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Its exit code, or 128+n for signal n, once it has ended.
+    pub fn code(&mut self) -> Option<i32> {
+        self.0.try_wait().ok().flatten().map(super::code_of)
     }
 
     /// Whether it has ended. Nobody else clears it away while we live.
@@ -56,7 +95,8 @@ mod tests {
         said.read_to_string(&mut text).unwrap();
         let numbers: Vec<_> = text.split_whitespace().collect();
         assert_eq!((numbers.len(), numbers[0]), (2, numbers[1]), "{text}");
-        detached.0.wait().unwrap();
+        assert_eq!(detached.ended_within(Duration::from_secs(60)), Some(0));
         assert!(detached.is_over());
+        assert_eq!(detached.code(), Some(0));
     }
 }

@@ -10,9 +10,10 @@ use crate::process::{Child, Pulse};
 use crate::record::{Iteration, ObjectId, Outcome, Refusal, Task, TaskName};
 use crate::store::Store;
 use crate::tasks::TaskList;
-use crate::worktree::{RawPath, Staged, WorkTree, under_way};
+use crate::worktree::{RawPath, Staged, WorkTree};
 
 use super::recorder::Taken;
+use super::under_way::under_way;
 use super::{Commits, Plan, Running};
 
 /// So many paths are named in a warning.
@@ -44,7 +45,7 @@ pub(super) struct Done<'a> {
 pub fn check_commits(store: &Store) -> Result<()> {
     let work_tree = WorkTree::new(store.repository())?;
     let refuse = |message: String, hint: &str| Err(Refusal::new(message).hinted(hint).into());
-    if let Some(what) = under_way(store.repository()) {
+    if let Some(what) = under_way(store)? {
         return refuse(
             format!("`commit = \"task\"` is set, and {what} is under way in this work tree"),
             "finish or abort it first, or set commit = \"off\"",
@@ -124,7 +125,7 @@ impl Running<'_> {
         done: &Done<'_>,
     ) -> Result<Option<ObjectId>> {
         let store = self.plan.store;
-        if let Some(what) = under_way(store.repository()) {
+        if let Some(what) = under_way(store)? {
             bail!("{what} is under way");
         }
         if store.branch()?.is_none() {

@@ -19,6 +19,7 @@ mod restore;
 mod roster;
 mod steering;
 mod told;
+mod under_way;
 mod waiting;
 mod window;
 

@@ -9,7 +9,6 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::process::Tool;
 use crate::record::ObjectId;
-use crate::repository::Repository;
 
 use super::{RawPath, WorkTree, split, users_index};
 
@@ -31,18 +30,6 @@ pub struct Prepared {
     /// The commit that it is built on.
     pub head: Option<ObjectId>,
     pub has_changes: bool,
-}
-
-/// What is under way in a work tree, where a commit would be part of it.
-pub fn under_way(repository: &Repository) -> Option<&'static str> {
-    let signs = [
-        ("MERGE_HEAD", "a merge"),
-        ("rebase-merge", "a rebase"),
-        ("rebase-apply", "a rebase"),
-        ("CHERRY_PICK_HEAD", "a cherry-pick"),
-        ("REVERT_HEAD", "a revert"),
-    ];
-    signs.iter().find(|(name, _)| repository.git_dir.join(name).exists()).map(|(_, what)| *what)
 }
 
 impl WorkTree {

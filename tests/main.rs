@@ -28,6 +28,7 @@ mod share;
 mod size;
 mod steer;
 mod stop;
+mod talk;
 mod tables;
 mod together;
 mod travel;

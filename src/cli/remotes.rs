@@ -20,7 +20,7 @@ pub fn chosen(caller: &Caller, store: &Store, named: Option<&str>) -> Result<Rem
     let remotes = store.remotes()?;
     let set = match named {
         Some(_) => None,
-        None => settings::load(&caller.project_root(), caller, Flags::default())?.remote,
+        None => settings::load(&caller.project_root()?, caller, Flags::default())?.remote,
     };
     let name = match (named.map(str::to_owned).or(set), remotes.as_slice()) {
         (Some(name), _) => name,

@@ -66,6 +66,7 @@ fn run(ralph: Ralph, program: &'static str) -> Result<ExitCode> {
         Action::Agents(args) => super::agents::run(&args, &caller),
         Action::Replay(args) => super::replay::run(&args, &caller, paint),
         Action::Stats(args) => super::stats::run(&args, &caller, paint),
+        Action::Report(args) => super::report::run(&args, &caller),
         Action::Progress(args) => super::progress::run(&args, &caller),
         Action::History(args) => super::history::run(&args, &caller, paint),
         Action::Config(args) => super::config::run(&args, &caller),

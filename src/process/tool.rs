@@ -1,6 +1,7 @@
 //! Short-lived tools whose whole output we read: mostly the git program.
 
 use std::ffi::OsString;
+use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::time::Duration;
 
@@ -9,6 +10,9 @@ use camino::Utf8Path;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::family::Started;
+
+/// Bytes that are handed on at once.
+const PIECE: usize = 64 << 10;
 
 /// The variables that tie a git command to one repository, as `git rev-parse --local-env-vars` lists them.
 ///
@@ -180,6 +184,39 @@ impl Tool {
         Ok(Captured { code: super::code_of(output.status), stdout: output.stdout, stderr: output.stderr })
     }
 
+    /// Runs it to its end and hands on its stdout as it comes, so that no more than a piece of it is in memory. A
+    /// failing exit code is an error that quotes the tool's complaint.
+    pub fn stream(self, each: &mut dyn FnMut(&[u8])) -> Result<()> {
+        let words = self.to_string();
+        let mut expression = duct::cmd(self.program, self.arguments)
+            .dir(self.directory)
+            .stdin_bytes(self.stdin)
+            .stderr_capture()
+            .unchecked();
+        for (name, value) in self.environment.into_iter().rev() {
+            expression = match value {
+                Some(value) => expression.env(name, value),
+                None => expression.env_remove(name),
+            };
+        }
+        let mut reader = expression.reader().with_context(|| format!("run `{words}`"))?;
+        let mut piece = vec![0; PIECE];
+        loop {
+            match reader.read(&mut piece).with_context(|| format!("read what `{words}` prints"))? {
+                0 => break,
+                length => each(&piece[..length]),
+            }
+        }
+        if let Some(output) = reader.try_wait().with_context(|| format!("run `{words}`"))? {
+            let code = super::code_of(output.status);
+            let captured = Captured { code, stdout: Vec::new(), stderr: output.stderr.clone() };
+            if !captured.is_success() {
+                bail!("`{words}`: {}", captured.complaint());
+            }
+        }
+        Ok(())
+    }
+
     /// Runs it with our own terminal and streams, and gives its exit code, or 128+n for signal n.
     pub fn hand_over(self) -> Result<i32> {
         let words = self.to_string();
@@ -295,5 +332,12 @@ mod tests {
         let big = vec![b'x'; 300_000];
         let captured = Tool::new("cat", Utf8Path::new("/")).stdin(big.clone()).run().unwrap();
         assert_eq!(captured.stdout, big);
+        let mut came = Vec::new();
+        let streamed = Tool::new("cat", Utf8Path::new("/")).stdin(big.clone());
+        streamed.stream(&mut |piece| came.extend_from_slice(piece)).unwrap();
+        assert_eq!(came, big);
+        let failing = Tool::git(Utf8Path::new("/")).args(["rev-parse", "--verify", "nothing"]);
+        let error = failing.stream(&mut |_| {}).unwrap_err();
+        assert!(error.to_string().contains("fatal: "), "{error}");
     }
 }

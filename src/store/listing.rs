@@ -173,8 +173,9 @@ impl Store {
         Ok(listing)
     }
 
-    /// Throws the cache away, with what it holds of sessions that go.
+    /// Throws the cache and the reports away, with what they hold of sessions that go.
     pub(super) fn forget_listing(&self) -> Result<()> {
+        self.forget_reports()?;
         disk::remove_file_if_there(&self.cache_file()).map(drop)
     }
 

@@ -103,7 +103,9 @@ impl Sandbox {
             waived: Cell::default(),
         };
         sandbox.gitconfig(
-            "[init]\ndefaultBranch = main\n[user]\nname = Ada Lovelace\nemail = ada@example.org\n",
+            // No housekeeping of git's goes on behind a scene's back.
+            "[init]\ndefaultBranch = main\n[user]\nname = Ada Lovelace\nemail = ada@example.org\n\
+             [gc]\nautoDetach = false\n[maintenance]\nautoDetach = false\n",
         );
         sandbox
     }

@@ -126,7 +126,8 @@ fn what_dead_processes_and_gone_work_trees_left_goes_and_what_lives_stays() {
     // A loop is killed in a work tree that is removed then.
     let linked = scene.outside("linked");
     scene.git(["worktree", "add", "--quiet", "-b", "side", linked.to_str().unwrap()]);
-    std::fs::write(linked.join("wait.sh"), "touch started; while [ -e started ]; do sleep 0.02; done").unwrap();
+    std::fs::write(linked.join("wait.sh"), "touch started; while [ -e started ]; do sleep 0.02; done")
+        .unwrap();
     let toml = "agent = \"fake\"\n[agents.fake]\ncommand = [\"sh\", \"wait.sh\"]\n";
     std::fs::write(linked.join(".specify/ralph.toml"), toml).unwrap();
     let mut dying = scene.call("-n 1").dir(&linked).spawn();

@@ -144,10 +144,10 @@
   let unfolded = [];
   addEventListener("beforeprint", () => {
     const list = visible();
-    if (list.length <= 40) {
-      unfolded = list.flatMap((turn) => [turn, ...turn.querySelectorAll("details")]).filter((fold) => !fold.open);
-      for (const fold of unfolded) fold.open = true;
-    }
+    unfolded = [...document.querySelectorAll(".phase")];
+    if (list.length <= 40) unfolded.push(...list.flatMap((turn) => [turn, ...turn.querySelectorAll("details")]));
+    unfolded = unfolded.filter((fold) => !fold.open);
+    for (const fold of unfolded) fold.open = true;
     $("paper").classList.toggle("says", list.some((turn) => !turn.open) || list.length < turns.length);
   });
   addEventListener("afterprint", () => { for (const fold of unfolded) fold.open = false; unfolded = []; });

@@ -24,6 +24,8 @@ const SCRIPT: &str = include_str!("../../../templates/report.js");
 /// What every page of ours has near its begin, and no file of anybody else's.
 pub const GENERATOR: &str = "<meta name=\"generator\" content=\"specify-ralph ";
 
+/// With more iterations than these, only those that are on the screen are laid out.
+const MANY: usize = 150;
 /// How often a page that came out too big is made again.
 const ATTEMPTS: usize = 8;
 
@@ -52,14 +54,15 @@ pub fn page(report: &Report, limits: Limits) -> Result<String> {
         left.iterations += 1;
     }
     let turns = &report.iterations[left.iterations..];
-    let sizes = turns.iter().flat_map(turn_view::sizes).map(|size| size.min(limits.max_part)).collect();
-    let mut most = fit::level(sizes, room.saturating_sub(taken)).min(limits.max_part);
+    let sizes: Vec<usize> = turns.iter().flat_map(turn_view::sizes).collect();
+    let wanted = sizes.iter().map(|size| (*size).min(limits.max_part)).collect();
+    let mut most = fit::level(wanted, room.saturating_sub(taken)).min(limits.max_part);
     for _ in 0..ATTEMPTS {
         let mut iterations = String::new();
         for turn in turns {
             iterations.push_str(&pages.iteration(turn, Most { text: most })?);
         }
-        left.cut = turns.iter().flat_map(turn_view::sizes).filter(|size| *size > most).count();
+        left.cut = sizes.iter().filter(|size| **size > most).count();
         left.cut_at = most;
         left.is_for_size = most < limits.max_part;
         let page = pages.frame(report, left, iterations)?;
@@ -121,6 +124,7 @@ impl Pages {
         let numbers: Vec<u32> = report.iterations.iter().map(|turn| turn.record.iteration).collect();
         let (tasks, tasks_left_out) = (phases(&report.tasks), report.tasks.len().saturating_sub(TASKS));
         let values = context! {
+            classes => classes(report),
             version => report.tool_version,
             style_hash => hash(style),
             script_hash => hash(script),
@@ -157,6 +161,18 @@ impl Pages {
         let template = self.environment.get_template("page").context("find the template")?;
         template.render(values).context("write the page")
     }
+}
+
+/// What the style must know.
+fn classes(report: &Report) -> String {
+    let is_bare = report.totals.tokens.is_unknown();
+    let is_long = report.iterations.len() > MANY;
+    [(is_bare, "bare"), (is_long, "many")]
+        .into_iter()
+        .filter(|(is, _)| *is)
+        .map(|(_, class)| class)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// As a policy names the only script and the only style that are ours.

@@ -12,7 +12,11 @@ use super::page::{Left, moment};
 use super::{Diff, Report, State, TaskRow};
 
 /// Links to iterations behind one thing.
-const LINKS: usize = 12;
+const LINKS: usize = 5;
+/// Names in a row.
+const NAMES: usize = 12;
+/// So few tasks are shown whole; of more, phases that are done are folded.
+const FEW_TASKS: usize = 20;
 /// Rows of the table of tasks.
 pub(super) const TASKS: usize = 500;
 /// Tries that are shown as signs.
@@ -31,12 +35,12 @@ pub(super) struct Figure {
 }
 
 pub(super) fn figures(report: &Report) -> Vec<Figure> {
-    let Report { session, counts, .. } = report;
+    let Report { session, counts, totals, .. } = report;
     let figure = |label, value, note| Figure { label, value, note, bar: Value::from("") };
     let mut figures = Vec::new();
     let all = session.tasks_done + session.tasks_remaining;
     if all > 0 {
-        let before = session.tasks_done.saturating_sub(session.tasks_completed);
+        let before = session.tasks_done.saturating_sub(totals.closed);
         let now = session.tasks_done - before;
         let bar = format!(
             "<svg viewBox=\"0 0 {all} 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\" focusable=\"false\"><rect \
@@ -44,24 +48,24 @@ pub(super) fn figures(report: &Report) -> Vec<Figure> {
              height=\"1\"/></svg>"
         );
         let done = format!("{} of {}", grouped(session.tasks_done as u64), grouped(all as u64));
-        let note = format!("{} in this session", grouped(session.tasks_completed as u64));
+        let note = format!("{} in this session", grouped(totals.closed as u64));
         figures.push(Figure { bar: Value::from_safe_string(bar), ..figure("Tasks done", done, Some(note)) });
     }
     let mut ended = vec![format!("{} succeeded", counts.success), format!("{} failed", counts.failure)];
     ended.extend((counts.skipped > 0).then(|| Count(counts.skipped as u64, "skip").to_string()));
     ended.extend((counts.interrupted > 0).then(|| format!("{} cut short", counts.interrupted)));
     figures.push(figure("Iterations", grouped(u64::from(session.iterations_run)), Some(ended.join(", "))));
-    let agent = session.duration_ms.agent.unwrap_or_default();
-    let validation = session.duration_ms.validation.unwrap_or_default();
+    let agent = totals.duration_ms.agent.unwrap_or_default();
+    let validation = totals.duration_ms.validation.unwrap_or_default();
     figures.push(figure(
         "Time",
         duration(report.headline.span_ms.max(agent + validation)),
         Some(format!("agent {}, validation {}", duration(agent), duration(validation))),
     ));
-    let cost = session.cost_usd.map(|cost| format!("{cost:.2} USD"));
-    match (session.tokens.total(), cost) {
+    let cost = totals.cost_usd.map(|cost| format!("{cost:.2} USD"));
+    match (totals.tokens.total(), cost) {
         (Some(total), cost) => {
-            let cached = session.tokens.cache_read.map(|read| format!("{} from the cache", short(read)));
+            let cached = totals.tokens.cache_read.map(|read| format!("{} from the cache", short(read)));
             let note: Vec<String> = cost.into_iter().chain(cached).collect();
             figures.push(figure(
                 "Tokens",
@@ -191,6 +195,7 @@ pub(super) struct ChartsView {
     most_tokens: String,
     has_cut: bool,
     has_skip: bool,
+    a_column: &'static str,
     first: u32,
     last: u32,
     step: usize,
@@ -210,6 +215,7 @@ pub(super) fn charts(report: &Report) -> Option<ChartsView> {
         most_tokens: short(charts.most_tokens),
         has_cut: report.counts.interrupted > 0,
         has_skip: report.counts.skipped > 0,
+        a_column: if charts.step > 1 { "of a column " } else { "" },
         first: first.record.iteration,
         last: last.record.iteration,
         step: charts.step,
@@ -222,6 +228,7 @@ pub(super) struct PhaseView<'a> {
     name: &'a str,
     done: usize,
     all: usize,
+    is_open: bool,
     tasks: Vec<TaskView<'a>>,
 }
 
@@ -244,13 +251,16 @@ pub(super) fn phases(tasks: &[TaskRow]) -> Vec<PhaseView<'_>> {
     for task in tasks.iter().take(TASKS) {
         let name = task.phase.as_deref().unwrap_or("Tasks");
         if phases.last().is_none_or(|phase| phase.name != name) {
-            phases.push(PhaseView { name, done: 0, all: 0, tasks: Vec::new() });
+            phases.push(PhaseView { name, done: 0, all: 0, is_open: false, tasks: Vec::new() });
         }
         if let Some(phase) = phases.last_mut() {
             phase.all += 1;
             phase.done += usize::from(matches!(task.state, State::Done | State::DoneBefore));
             phase.tasks.push(task_view(task));
         }
+    }
+    for phase in &mut phases {
+        phase.is_open = tasks.len() <= FEW_TASKS || phase.done < phase.all;
     }
     phases
 }
@@ -312,7 +322,7 @@ pub(super) fn clusters(report: &Report) -> Vec<ClusterView<'_>> {
                 times: cluster.times,
                 said: Count(cluster.times as u64, "time").to_string(),
                 message: quote(&cluster.message),
-                tasks: cluster.tasks.iter().take(LINKS).map(String::as_str).collect::<Vec<_>>().join(", "),
+                tasks: cluster.tasks.iter().take(NAMES).map(String::as_str).collect::<Vec<_>>().join(", "),
                 is: if cluster.is_open { "still open" } else { "solved" },
                 links,
                 more,
@@ -370,7 +380,7 @@ pub(super) fn facts(report: &Report) -> Vec<Fact> {
     for names in [&mut agents, &mut models] {
         names.sort_unstable();
         names.dedup();
-        names.truncate(LINKS);
+        names.truncate(NAMES);
     }
     let version = session.agent_version.as_deref().filter(|_| agents.len() == 1).unwrap_or_default();
     let status = session.stop_reason.map_or(session.status.as_str(), |reason| reason.as_str());

@@ -70,7 +70,7 @@ fn is_closed(turns: &[Turn], task: &str) -> bool {
 }
 
 /// The first cause of a failure on one line: what failed, and what was said.
-fn message(record: &Iteration) -> String {
+pub(super) fn message(record: &Iteration) -> String {
     let first = record.facts.errors.first();
     let words = first.map(|error| format!("{} {}", error.id, error.message)).unwrap_or_default();
     // The last line of an excerpt mostly has the verdict.

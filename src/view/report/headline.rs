@@ -168,7 +168,13 @@ pub fn attention(
     }
     for cluster in clusters.iter().filter(|cluster| cluster.is_open) {
         let is_skipped = |task: &&TaskRow| task.state == State::Skipped && cluster.tasks.contains(&task.name);
-        let skipped = tasks.iter().find(is_skipped).map_or("", |_| ", and was skipped");
+        let skipped: Vec<&str> = tasks.iter().filter(is_skipped).map(|task| task.name.as_str()).collect();
+        let skipped = match (skipped.as_slice(), cluster.tasks.len()) {
+            ([], _) => String::new(),
+            (_, 1) => ", and was skipped".to_owned(),
+            ([one], _) => format!("; {one} was skipped"),
+            (several, _) => format!("; {} were skipped", several.join(", ")),
+        };
         let times = match cluster.times {
             1 => "failed once".to_owned(),
             2 => "failed twice in the same way".to_owned(),

@@ -147,7 +147,7 @@ impl Pages {
             charts => Value::from(Serde((!numbers.is_empty()).then(|| charts(report)))),
             phases => Value::from(Serde(tasks)),
             tasks_left_out => (tasks_left_out > 0).then(|| {
-                format!("{} more are left out: `specify ralph tasks` lists all.", grouped(tasks_left_out as u64))
+                format!("{} more tasks are left out. specify ralph tasks lists all.", grouped(tasks_left_out as u64))
             }),
             clusters => Value::from(Serde(clusters(report))),
             has_iterations => !numbers.is_empty(),

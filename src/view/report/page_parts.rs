@@ -7,7 +7,7 @@ use crate::record::{Outcome, Status};
 use crate::view::style::{Count, duration, grouped, sign};
 
 use super::chart;
-use super::harmless::one_line;
+use super::harmless::{escape, one_line};
 use super::page::{Left, moment};
 use super::{Diff, Report, State, TaskRow};
 
@@ -91,7 +91,7 @@ pub(super) fn short(number: u64) -> String {
 }
 
 /// What the reader must know to judge the page.
-pub(super) fn notes(report: &Report, left: Left) -> Vec<String> {
+pub(super) fn notes(report: &Report, left: Left) -> Vec<Value> {
     let mut notes = Vec::new();
     if let Some(at) = &report.in_flight {
         let since = moment(at.started_at);
@@ -120,12 +120,22 @@ pub(super) fn notes(report: &Report, left: Left) -> Vec<String> {
         ));
     }
     notes.extend(report.unreadable.iter().take(10).map(|why| format!("Left out: {}", one_line(why))));
-    notes
+    notes.iter().map(|note| with_code(note)).collect()
 }
 
-pub(super) fn footer(left: Left) -> String {
+/// A text with what stands in backticks as code.
+fn with_code(text: &str) -> Value {
+    let mut html = String::new();
+    for (place, part) in text.split('`').enumerate() {
+        let part = escape(part);
+        html.push_str(&if place % 2 == 0 { part } else { format!("<code>{part}</code>") });
+    }
+    Value::from_safe_string(html)
+}
+
+pub(super) fn footer(left: Left) -> Value {
     let size = super::turn_view::size(left.cut_at as u64);
-    match left.cut {
+    let said = match left.cut {
         0 => "Every prompt, answer, output and difference is here as it was recorded.".to_owned(),
         cut if left.is_for_size => format!(
             "{} cut at {size} to keep the page small; each says so and how to see the rest. `specify ralph report \
@@ -136,7 +146,8 @@ pub(super) fn footer(left: Left) -> String {
             "{} cut at {size}; each says so and how to see the rest. `--max-part` moves the cut.",
             were(cut)
         ),
-    }
+    };
+    with_code(&said)
 }
 
 fn were(texts: usize) -> String {

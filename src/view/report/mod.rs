@@ -11,6 +11,8 @@ mod page_parts;
 mod part;
 mod patch;
 mod rich;
+#[cfg(test)]
+mod samples;
 mod task_rows;
 mod turn_view;
 

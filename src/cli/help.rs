@@ -15,6 +15,7 @@ Examples:
 Environment variables:
   SPECKIT_RALPH_<KEY>           Any setting: SPECKIT_RALPH_MAX_ITERATIONS for max-iterations
   SPECIFY_FEATURE_DIRECTORY     Feature directory, where --feature is not given
+  SPECIFY_INIT_DIR              Folder of the project, wherever the command is called
   NO_COLOR                      No colours, where --color is not given
   Children get RALPH_SESSION, RALPH_ITERATION, RALPH_TASK, RALPH_ATTEMPT, RALPH_FEATURE, RALPH_TASKS,
   RALPH_PROGRESS
@@ -65,6 +66,20 @@ Examples:
 
 What is there is kept first, under refs/ralph-restore/. Index, branch and HEAD stay as they are. Files that no
 snapshot of the session has stay; so does progress.txt, and tasks.md unless --tasks is given.";
+
+pub(super) const TUI: &str = "\
+Examples:
+  specify ralph tui                       All sessions; follows what runs, also from another terminal
+  specify ralph --tui -n 20               Run the loop and show it; q asks what shall become of it
+
+Keys (the mouse works too; more of them behind ?):
+  j k g G, arrows    Move              o  Output      ] [  Next failure, the one before
+  Tab, Enter, Esc    List and view     L  Logs        F    Follow what runs
+  / f                Filter, failed    d  Describe    y Y  Copy the name, the commit
+  Space z            Fold, all of it   D  Diff        v e  Open in the pager, in the editor
+  w                  Wrap long lines   p  Prompt      ?    Help
+                                       t  Tasks       q    Quit
+                                       h  History";
 
 pub(super) const DIFF: &str = "\
 Examples:

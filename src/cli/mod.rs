@@ -48,6 +48,7 @@ mod status;
 mod steer;
 mod sync;
 mod tasks;
+mod tui;
 
 use std::ffi::OsString;
 
@@ -123,6 +124,9 @@ enum Action {
     /// Show one iteration
     #[command(after_help = help::SHOW)]
     Show(ShowArgs),
+    /// Browse sessions on a screen, and watch the one that runs
+    #[command(after_help = help::TUI)]
+    Tui(TuiArgs),
     /// Show what the next prompt is told of older iterations, and why
     #[command(after_help = help::HISTORY)]
     History(Box<HistoryArgs>),
@@ -211,14 +215,27 @@ pub struct RunArgs {
     /// Print the prompt that would be sent, and do nothing
     #[arg(long)]
     pub dry_run: bool,
+    #[command(flatten)]
+    pub talk: TalkArgs,
+    /// Show it on the screen of `tui`, which may be left without stopping the loop
+    #[arg(long, conflicts_with_all = ["dry_run", "verbose", "quiet", "json"])]
+    pub tui: bool,
+    #[command(flatten)]
+    pub settings: SettingArgs,
+}
+
+/// How a running loop speaks.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct TalkArgs {
     /// Say more of what the agent does
     #[arg(short, long)]
     pub verbose: bool,
+    /// Say only what is wrong: warnings, and how it ended where not all is done
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
     /// Print events as JSON, one object a line
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["verbose", "quiet"])]
     pub json: bool,
-    #[command(flatten)]
-    pub settings: SettingArgs,
 }
 
 #[derive(Debug, Args)]
@@ -229,12 +246,8 @@ pub struct ResumeArgs {
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
-    /// Say more of what the agent does
-    #[arg(short, long)]
-    pub verbose: bool,
-    /// Print events as JSON, one object a line
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub talk: TalkArgs,
     #[command(flatten)]
     pub settings: SettingArgs,
 }
@@ -674,6 +687,16 @@ pub struct ProgressArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ProgressAction {
     Clear,
+}
+
+#[derive(Debug, Args)]
+pub struct TuiArgs {
+    /// Only this session [default: all]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Only this feature, by path or by name [default: all]
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -21,12 +21,23 @@ pub struct Detached(Child);
 impl Detached {
     /// Starts `argv` in `directory`, in a group of its own, with both its outputs in `said`.
     pub fn start(argv: &[String], directory: &Utf8Path, said: File) -> io::Result<Self> {
+        // A mark that is no session's: a loop must not take it for a stray of its agent's.
+        Self::spawn(argv, directory, said, Some("detached"))
+    }
+
+    /// The same for a loop, which runs in nobody's iteration.
+    pub fn start_loop(argv: &[String], directory: &Utf8Path, said: File) -> io::Result<Self> {
+        Self::spawn(argv, directory, said, None)
+    }
+
+    fn spawn(argv: &[String], directory: &Utf8Path, said: File, mark: Option<&str>) -> io::Result<Self> {
         let (program, arguments) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         #[expect(clippy::disallowed_methods, reason = "this is the room that starts programs")]
         let mut command = std::process::Command::new(program);
         command.args(arguments).current_dir(directory).process_group(0);
-        // A mark that is no session's: a loop must not take it for a stray of its agent's.
-        command.env(Marker::VARIABLE, "detached");
+        if let Some(mark) = mark {
+            command.env(Marker::VARIABLE, mark);
+        }
         command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
         command.spawn().map(Self)
     }
@@ -43,6 +54,15 @@ impl Detached {
             }
             thread::sleep(LOOK);
         }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Its exit code, or 128+n for signal n, once it has ended.
+    pub fn code(&mut self) -> Option<i32> {
+        self.0.try_wait().ok().flatten().map(super::code_of)
     }
 
     /// Whether it has ended. Nobody else clears it away while we live.
@@ -77,5 +97,6 @@ mod tests {
         assert_eq!((numbers.len(), numbers[0]), (2, numbers[1]), "{text}");
         assert_eq!(detached.ended_within(Duration::from_secs(60)), Some(0));
         assert!(detached.is_over());
+        assert_eq!(detached.code(), Some(0));
     }
 }

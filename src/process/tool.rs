@@ -36,6 +36,9 @@ pub const LOCAL_GIT_VARIABLES: &[&str] = &[
     "GIT_INTERNAL_SUPER_PREFIX",
 ];
 
+/// Keeps git from fetching by itself what a partial clone has not got.
+pub const NO_LAZY_FETCH: &str = "GIT_NO_LAZY_FETCH";
+
 /// A tool to run to its end, with its output in memory.
 #[derive(Debug)]
 pub struct Tool {
@@ -86,13 +89,14 @@ impl Tool {
         }
     }
 
-    /// The git program, finding its repository by `directory` alone; no hook, monitor or lock of the user's.
+    /// The git program, finding its repository by `directory` alone; no hook, monitor or lock of the user's, and no
+    /// call of the network that it was not told to make.
     pub fn git(directory: &Utf8Path) -> Self {
         let mut tool = Self::new("git", directory);
         for variable in LOCAL_GIT_VARIABLES {
             tool.environment.push(((*variable).into(), None));
         }
-        tool.args([
+        tool.env(NO_LAZY_FETCH, "1").args([
             "-c",
             "core.hooksPath=/dev/null",
             "-c",

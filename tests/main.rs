@@ -21,6 +21,7 @@ mod read;
 mod reader;
 mod redact;
 mod refuse;
+mod report;
 mod run;
 mod sandbox;
 mod settings;

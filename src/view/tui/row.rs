@@ -102,28 +102,34 @@ impl Row {
         clipped
     }
 
-    /// The row in as many rows of `width` columns as it takes.
+    /// The row in as many rows of `width` columns as it takes, cut between words where there are any.
     pub fn wrapped(&self, width: usize) -> Vec<Self> {
         let width = width.max(2);
-        let mut rows = vec![Self::new()];
-        let mut column = 0;
-        for (look, text) in &self.pieces {
-            let mut part = String::new();
-            for c in text.chars() {
-                let wide = char_columns(c);
-                if column + wide > width {
-                    if let Some(row) = rows.last_mut() {
-                        row.pieces.push((*look, std::mem::take(&mut part)));
-                    }
-                    rows.push(Self::new());
-                    column = 0;
+        let letters: Vec<(Look, char)> =
+            self.pieces.iter().flat_map(|(look, text)| text.chars().map(|c| (*look, c))).collect();
+        let (mut rows, mut start) = (Vec::new(), 0);
+        while start < letters.len() || rows.is_empty() {
+            let mut column = 0;
+            let fits = |(_, c): &&(Look, char)| {
+                column += char_columns(*c);
+                column <= width
+            };
+            let mut end = start + letters[start..].iter().take_while(fits).count();
+            if end < letters.len() {
+                let is_gap = |(_, c): &(Look, char)| *c == ' ';
+                // A word that takes up most of a row is cut all the same.
+                let gap = letters[start..end].iter().rposition(is_gap).map(|at| start + at + 1);
+                end = gap.filter(|gap| gap - start > width / 3).unwrap_or(end);
+            }
+            let mut row = Self::new();
+            for (look, c) in &letters[start..end] {
+                match row.pieces.last_mut() {
+                    Some((last, text)) if last == look => text.push(*c),
+                    _ => row.pieces.push((*look, c.to_string())),
                 }
-                part.push(c);
-                column += wide;
             }
-            if let Some(row) = rows.last_mut().filter(|_| !part.is_empty()) {
-                row.pieces.push((*look, part));
-            }
+            rows.push(row);
+            start = end;
         }
         rows
     }
@@ -266,6 +272,9 @@ mod tests {
         let wrapped: Vec<String> = row.wrapped(3).iter().map(Row::text).collect();
         assert_eq!(wrapped, ["你", "好a", "b"]);
         assert_eq!(Row::new().wrapped(3).len(), 1);
+        let words: Vec<String> =
+            Row::of(Look::Plain, "one two-three four").wrapped(9).iter().map(Row::text).collect();
+        assert_eq!(words, ["one ", "two-three", " four"]);
     }
 
     proptest! {

@@ -7,7 +7,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::record::Status;
-use crate::view::style::{Paint, cut, duration, one_line};
+use crate::view::style::{Paint, cut, one_line};
 
 use super::app::{App, Mode, OwnLoop, Pane};
 use super::contents::{bar, sign, status_sign, status_words};
@@ -271,7 +271,7 @@ impl Pen<'_> {
                 let left = Row::of(Look::Dim, format!("{:>4} ", row.number))
                     .and(look, format!("{mark} "))
                     .and(Look::Plain, shown(&row.story));
-                (left, Row::of(Look::Dim, duration(row.time_ms())))
+                (left, Row::of(Look::Dim, row.time().unwrap_or_default()))
             }
         }
     }

@@ -110,7 +110,9 @@ impl List {
         let number = |item: &Item| self.chosen(overview, *item).and_then(|chosen| chosen.number());
         let (mut best, mut distance) = (start, u32::MAX);
         for (place, item) in (start..).zip(inside) {
-            if let Some(far) = number(item).map(|number| number.abs_diff(wanted)).filter(|far| *far <= distance) {
+            if let Some(far) =
+                number(item).map(|number| number.abs_diff(wanted)).filter(|far| *far <= distance)
+            {
                 (best, distance) = (place, far);
             }
         }

@@ -20,6 +20,8 @@ pub enum Look {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Row {
     pub pieces: Vec<(Look, String)>,
+    /// Columns that stay blank in front of what is wrapped.
+    indent: usize,
 }
 
 /// Columns between two stops of the tabulator.
@@ -49,7 +51,13 @@ impl Row {
 
     /// A dim word in a column, and what it stands for.
     pub fn fact(name: &str, value: impl AsRef<str>) -> Self {
-        Self::of(Look::Dim, format!("{name:<12}")).and(Look::Plain, shown(value.as_ref()))
+        Self::of(Look::Dim, format!("{name:<12}")).and(Look::Plain, shown(value.as_ref())).indented(12)
+    }
+
+    /// The same with a margin where it is wrapped.
+    #[must_use]
+    pub fn indented(self, indent: usize) -> Self {
+        Self { indent, ..self }
     }
 
     /// The rows of a text from outside.
@@ -64,7 +72,7 @@ impl Row {
     /// The rows of one line from outside; more than one where it is long.
     pub fn line(line: &str, look: Look, to: &mut Vec<Self>) {
         for part in parts(&shown(line)) {
-            to.push(Self { pieces: with_escapes_dimmed(part, look) });
+            to.push(Self { pieces: with_escapes_dimmed(part, look), indent: 0 });
         }
     }
 
@@ -107,9 +115,11 @@ impl Row {
         let width = width.max(2);
         let letters: Vec<(Look, char)> =
             self.pieces.iter().flat_map(|(look, text)| text.chars().map(|c| (*look, c))).collect();
+        let indent = if self.indent < width / 2 { self.indent } else { 0 };
         let (mut rows, mut start) = (Vec::new(), 0);
         while start < letters.len() || rows.is_empty() {
-            let mut column = 0;
+            let margin = if rows.is_empty() { 0 } else { indent };
+            let mut column = margin;
             let fits = |(_, c): &&(Look, char)| {
                 column += char_columns(*c);
                 column <= width
@@ -122,6 +132,9 @@ impl Row {
                 end = gap.filter(|gap| gap - start > width / 3).unwrap_or(end);
             }
             let mut row = Self::new();
+            if margin > 0 {
+                row = row.and(Look::Plain, " ".repeat(margin));
+            }
             for (look, c) in &letters[start..end] {
                 match row.pieces.last_mut() {
                     Some((last, text)) if last == look => text.push(*c),

@@ -30,6 +30,11 @@ test-agents *args:
     cargo build --release --locked
     python3 -B tests/real/run.py {{args}}
 
+# Play whole stories with spec-kit from PyPI and our extension in it: `just test-spec-kit --version 1.2.3 --integration codex`
+test-spec-kit *args:
+    cargo build --release --locked
+    python3 -B tests/spec-kit/run.py {{args}}
+
 # Measure what we promise: `just bench --large`, `just bench log`
 bench *args:
     cargo bench --bench numbers -- {{args}}

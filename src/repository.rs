@@ -16,6 +16,9 @@ pub struct Repository {
     /// The git directory that all work trees of the repository share.
     pub common_dir: Utf8PathBuf,
     pub hash: HashKind,
+    pub refs: RefFormat,
+    /// The remotes that hold what a partial clone (`--filter`) has not got. None in any other repository.
+    pub promisors: Vec<String>,
     /// `core.sharedRepository`; none where only the umask counts.
     pub sharing: Option<Sharing>,
     /// What git would write as the author of a commit, where it knows a name and an address.
@@ -27,6 +30,15 @@ pub struct Repository {
 pub enum HashKind {
     Sha1,
     Sha256,
+}
+
+/// How refs are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefFormat {
+    /// A file for each, or one for many.
+    Files,
+    /// reftable, which the git program alone can read.
+    Tables,
 }
 
 /// For whom files in the git directory are made.
@@ -117,10 +129,11 @@ impl Repository {
             git_dir: git_dir.into(),
             common_dir: common_dir.into(),
             hash: if hash == "sha256" { HashKind::Sha256 } else { HashKind::Sha1 },
+            refs: ref_format(&settings)?,
+            promisors: promisors(&settings),
             sharing: last(&settings, "core.sharedrepository").and_then(Sharing::parse),
             author: known_author(&settings, author),
         };
-        refuse_what_is_not_supported(&settings)?;
         Ok(repository)
     }
 
@@ -131,6 +144,11 @@ impl Repository {
                 .hinted("make one with `git worktree add` and run the loop there")
                 .into()
         })
+    }
+
+    /// Whether files that were committed may be at a remote alone.
+    pub fn is_partial(&self) -> bool {
+        !self.promisors.is_empty()
     }
 
     /// The folder of everything of ours that is no git object or ref.
@@ -186,24 +204,34 @@ fn known_author(settings: &[Setting], variables: &AuthorVariables) -> Option<Per
     (!person.name.is_empty()).then_some(person)
 }
 
-fn refuse_what_is_not_supported(settings: &[Setting]) -> Result<()> {
-    if last(settings, "extensions.refstorage").is_some_and(|format| !format.eq_ignore_ascii_case("files")) {
-        return Err(Refusal::new("this repository keeps its refs as reftable, which is not supported yet")
-            .hinted("git refs migrate --ref-format=files")
-            .into());
+fn ref_format(settings: &[Setting]) -> Result<RefFormat> {
+    match last(settings, "extensions.refstorage") {
+        None => Ok(RefFormat::Files),
+        Some(format) if format.eq_ignore_ascii_case("files") => Ok(RefFormat::Files),
+        Some(format) if format.eq_ignore_ascii_case("reftable") => Ok(RefFormat::Tables),
+        Some(other) => {
+            Err(Refusal::new(format!("this repository keeps its refs as {other}, which is not known here"))
+                .hinted("git refs migrate --ref-format=files")
+                .into())
+        }
     }
-    let is_promisor = |setting: &Setting| {
-        setting.key == "extensions.partialclone"
-            || (setting.key.starts_with("remote.")
-                && setting.key.ends_with(".promisor")
-                && setting.value == "true")
-    };
-    if settings.iter().any(is_promisor) {
-        return Err(Refusal::new("this repository is a partial clone, which is not supported yet")
-            .hinted("use a full clone: git clone without --filter")
-            .into());
+}
+
+fn promisors(settings: &[Setting]) -> Vec<String> {
+    let is_false =
+        |value: &str| ["", "false", "no", "off", "0"].iter().any(|no| value.eq_ignore_ascii_case(no));
+    let mut found = Vec::new();
+    for Setting { key, value } in settings {
+        let name = match key.strip_prefix("remote.").and_then(|rest| rest.strip_suffix(".promisor")) {
+            Some(name) if !is_false(value) => name,
+            _ if key == "extensions.partialclone" => value,
+            _ => continue,
+        };
+        if !found.iter().any(|known| known == name) {
+            found.push(name.to_owned());
+        }
     }
-    Ok(())
+    found
 }
 
 #[cfg(test)]
@@ -215,16 +243,28 @@ mod tests {
     }
 
     #[test]
-    fn reftable_and_partial_clones_are_refused_with_a_hint() {
-        for settings in [
-            vec![setting("extensions.refstorage", "reftable")],
-            vec![setting("extensions.partialclone", "origin")],
-            vec![setting("remote.origin.promisor", "true")],
+    fn how_refs_are_kept_is_read_and_what_is_not_known_is_refused() {
+        let format = |value: &str| ref_format(&[setting("extensions.refstorage", value)]);
+        assert_eq!(ref_format(&[]).unwrap(), RefFormat::Files);
+        assert_eq!(format("files").unwrap(), RefFormat::Files);
+        assert_eq!(format("RefTable").unwrap(), RefFormat::Tables);
+        let refused = format("sqlite").unwrap_err().to_string();
+        assert!(refused.contains("keeps its refs as sqlite") && refused.contains("\nhint: "), "{refused}");
+    }
+
+    #[test]
+    fn a_partial_clone_is_told_by_its_settings() {
+        for (key, value, expected) in [
+            ("extensions.partialclone", "origin", &["origin"][..]),
+            ("remote.my.fork.promisor", "true", &["my.fork"]),
+            ("remote.origin.promisor", "yes", &["origin"]),
+            ("remote.origin.promisor", "False", &[]),
+            ("remote.origin.url", "true", &[]),
         ] {
-            let error = refuse_what_is_not_supported(&settings).unwrap_err();
-            assert!(error.to_string().contains("\nhint: "), "{error}");
+            assert_eq!(promisors(&[setting(key, value)]), expected, "{key}={value}");
         }
-        refuse_what_is_not_supported(&[setting("extensions.refstorage", "files")]).unwrap();
+        let both = [setting("extensions.partialclone", "origin"), setting("remote.origin.promisor", "true")];
+        assert_eq!(promisors(&both), ["origin"]);
     }
 
     #[test]

@@ -36,6 +36,9 @@ const LISTING: Duration = Duration::from_secs(60);
 /// So many paths that git refuses are each found by halving; when more are bad, what is left goes unread.
 const REFUSALS: usize = 100;
 
+/// git would write files from this size on straight into a pack, and only loose objects are moved into the repository.
+const ALL_LOOSE: &str = "core.bigFileThreshold=1048576g";
+
 /// The checkout of one work tree.
 #[derive(Debug, Clone)]
 pub struct WorkTree {
@@ -45,6 +48,8 @@ pub struct WorkTree {
     /// How the user's index was when the private one was made from it.
     seen: Option<Stamp>,
     has_gitlinks: bool,
+    /// Whether some of the files that the index names may be at a remote alone.
+    is_partial: bool,
     budget: Budget,
     /// Carried by every git that we start, so that it is found and stopped should we die before it.
     marker: Option<Marker>,
@@ -79,6 +84,7 @@ impl WorkTree {
             common_dir: repository.common_dir.clone(),
             seen: None,
             has_gitlinks: false,
+            is_partial: repository.is_partial(),
             budget: Budget::default(),
             marker: None,
         })
@@ -224,7 +230,10 @@ impl WorkTree {
             let dirty = self.dirty_submodules(workshop);
             left_out.extend(dirty.iter().map(|path| leave(path, LeftOut::SUBMODULE_CHANGES)));
         }
-        let tree = self.git_private(workshop).arg("write-tree").line()?.parse()?;
+        // What is not here was committed by somebody and is at their remote. git would fetch it to look at it.
+        let options: &[&str] = if self.is_partial { &["--missing-ok"] } else { &[] };
+        let tree = self.git_private(workshop).arg("write-tree").args(options.iter().copied()).line()?;
+        let tree = tree.parse()?;
         left_out.sort();
         left_out.dedup();
         Ok(Contents { tree, left_out })
@@ -418,7 +427,7 @@ impl WorkTree {
             stdin.extend_from_slice(path);
             stdin.push(0);
         }
-        let update = self.git_private(workshop).arg("update-index").args(options);
+        let update = self.git_private(workshop).args(["-c", ALL_LOOSE]).arg("update-index").args(options);
         let captured = update.args(["-z", "--stdin"]).stdin(stdin).run()?;
         if captured.is_success() {
             return Ok(());

@@ -497,14 +497,36 @@ fn variables_of_git_in_our_environment_lead_nowhere() {
 }
 
 #[test]
+fn files_that_git_would_put_straight_into_a_pack_are_in_the_snapshot() {
+    for threshold in ["1", "1m"] {
+        let scene = Sandbox::new();
+        // What does not shrink: the size on the disk must not matter.
+        acts(&scene, "head -c 3000000 /dev/urandom > new", "head -c 2000000 /dev/urandom > known; rm new");
+        scene.write("known", "small").commit("A file").git(["config", "core.bigFileThreshold", threshold]);
+        plays(&scene);
+        let session = scene.session();
+        let [first, second] =
+            [1, 2].map(|number| session.iteration(number)["snapshot"].as_str().unwrap().to_owned());
+        assert_eq!(scene.git(["cat-file", "-s", &format!("{first}:new")]), "3000000");
+        assert_eq!(scene.git_bytes(["cat-file", "blob", &format!("{second}:known")]), scene.bytes("known"));
+        scene.ralph("restore 1").code(0);
+        assert_eq!(scene.git("hash-object new"), scene.git(["rev-parse", &format!("{first}:new")]));
+        scene.ralph("restore --undo").code(0);
+        scene.ralph("pack").code(0);
+        scene.store_is_sound(scene.repo());
+    }
+}
+
+#[test]
 fn what_a_group_shares_stays_shared() {
     let scene = Sandbox::with_git_init("init --quiet --shared=group .");
     acts(&scene, "echo 1 > a", "mkdir b; echo 2 > b/c");
     plays(&scene);
     let unshared = sh(
         &scene,
-        "find .git/objects .git/refs/ralph .git/refs/ralph-snap .git/ralph \\( -type d ! -perm -2770 -o -type f ! -perm -0440 \\) -print
-        find .git/refs/ralph .git/refs/ralph-snap .git/ralph -type f ! -perm -0660 -print",
+        "refs=$(ls -d .git/refs/ralph .git/refs/ralph-snap .git/reftable 2> /dev/null || :)
+        find .git/objects $refs .git/ralph \\( -type d ! -perm -2770 -o -type f ! -perm -0440 \\) -print
+        find $refs .git/ralph -type f ! -perm -0660 -print",
     );
     assert_eq!(String::from_utf8_lossy(&unshared), "");
 }

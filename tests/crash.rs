@@ -281,7 +281,7 @@ do = [
 
 #[test]
 fn locks_that_a_dead_writer_left_are_taken_away() {
-    let scene = Sandbox::new();
+    let scene = Sandbox::with_refs_in_files();
     scene.agent_script(WAITS).validate("true");
     let mut running = scene.spawn("run");
     running.wait_for_file("waiting");
@@ -297,7 +297,7 @@ fn locks_that_a_dead_writer_left_are_taken_away() {
 
 #[test]
 fn a_lock_on_the_packed_refs_is_left_alone_and_worked_around() {
-    let scene = Sandbox::new();
+    let scene = Sandbox::with_refs_in_files();
     scene.agent_script(WILLING_AGENT).validate("true");
     scene.write(".git/packed-refs.lock", "somebody's");
     scene.ralph("run").code(0);

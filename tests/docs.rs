@@ -140,9 +140,27 @@ fn every_setting_is_in_the_readme_and_none_promises_too_much() {
     }
 }
 
+#[test]
+fn the_commands_of_the_extension_name_flags_that_there_are() {
+    let flag = Regex::new(r"`(--?[a-z][a-z-]*)").unwrap();
+    for command in ["run", "status", "log"] {
+        let text = read(format!("extension/commands/{command}.md"));
+        let own: BTreeSet<String> = flags(&help(Some(command))).into_iter().flatten().collect();
+        let named: Vec<&str> = flag.captures_iter(&text).map(|found| found.extract::<1>().1[0]).collect();
+        assert!(named.len() >= 3, "{command}: {named:?}");
+        for name in named {
+            assert!(own.contains(name), "{command} has no flag {name}");
+        }
+        let line = format!("sh .specify/extensions/ralph-git/scripts/bash/ralph.sh {command}\n");
+        assert!(text.contains(&line), "{command}");
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(read("extension/extension.yml").contains(&format!("\n  version: \"{version}\"\n")));
+}
+
 fn documents() -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for folder in ["", "docs"] {
+    for folder in ["", "docs", "extension"] {
         for entry in std::fs::read_dir(root().join(folder)).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|extension| extension == "md") {

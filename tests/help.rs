@@ -105,8 +105,5 @@ fn the_doctor_says_what_is_wrong_and_what_mends_it() {
     };
     assert_eq!(about("agents")["state"], "wrong");
     assert_eq!((&about("permissions")["state"], &about("git")["state"]), (&"fine".into(), &"fine".into()));
-    scene.git("config extensions.partialClone origin");
-    scene.git("config core.repositoryFormatVersion 1");
-    scene.ralph("doctor").code(1).stdout_has("partial clone");
     scene.unchecked();
 }

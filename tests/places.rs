@@ -275,6 +275,22 @@ fn a_branch_whose_number_is_that_of_a_feature_names_it() {
 }
 
 #[test]
+fn the_project_is_the_one_that_spec_kits_variable_names() {
+    let scene = ready();
+    let (project, elsewhere) = (scene.repo().to_str().unwrap().to_owned(), scene.outside("home"));
+    let call = |words: &str| scene.call(words).dir(&elsewhere);
+    call("").env("SPECIFY_INIT_DIR", "../project").run().code(0);
+    assert_eq!(scene.session().trailers("Ralph-Outcome"), ["success"]);
+    call("log").env("SPECIFY_INIT_DIR", &project).run().code(0).stdout_has("T001 done");
+    call("config").env("SPECIFY_INIT_DIR", "").run().code(0);
+    for wrong in [elsewhere.to_str().unwrap(), "nowhere"] {
+        let run = scene.call("status").env("SPECIFY_INIT_DIR", wrong).run().code(3);
+        run.stderr_has("SPECIFY_INIT_DIR names ").stderr_has("which is no project of spec-kit's\nhint: ");
+    }
+    scene.call("excerpt --exit-code 1").env("SPECIFY_INIT_DIR", "nowhere").stdin("x\n").run().code(0);
+}
+
+#[test]
 fn a_nested_repository_and_a_submodule_are_taken_as_git_takes_them() {
     let scene = ready();
     let inner = scene.path("vendor/inner");

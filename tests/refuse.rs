@@ -211,18 +211,6 @@ fn where_a_ref_of_another_tool_is_in_the_way() {
 }
 
 #[test]
-fn in_repositories_that_are_not_supported() {
-    let scene = ready();
-    scene.git("config extensions.partialClone origin");
-    scene.git("config core.repositoryFormatVersion 1");
-    case(&scene, "", "is a partial clone", "git clone without --filter");
-
-    let scene = Sandbox::with_git_init("init --quiet --ref-format=reftable .");
-    scene.agent_script(TICK).commit("Ready").unchecked();
-    case(&scene, "", "keeps its refs as reftable", "git refs migrate");
-}
-
-#[test]
 fn in_a_repository_of_somebody_else() {
     let scene = ready();
     let before = scene.everything();

@@ -9,7 +9,7 @@ use crate::sandbox::Sandbox;
 
 /// Three open tasks, and an agent that does `evil` in the second iteration only.
 fn scene(evil: &str) -> Sandbox {
-    let scene = Sandbox::new();
+    let scene = Sandbox::with_refs_in_files();
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three").agent_uses_git();
     scene.agent_sh(&format!(
         "set -e\necho before-$RALPH_TASK; echo $RALPH_TASK > work-$RALPH_ITERATION\n\

@@ -1,6 +1,7 @@
 //! Agents: the outside programs that get a prompt and may change the work tree.
 
 mod adapter;
+pub mod answer;
 mod command;
 mod detect;
 pub mod final_message;

@@ -18,7 +18,7 @@ use super::settings::{Flags, load};
 use super::{AgentsArgs, Json};
 
 pub fn run(args: &AgentsArgs, caller: &Caller) -> Result<ExitCode> {
-    let root = caller.project_root();
+    let root = caller.project_root()?;
     let config = load(&root, caller, Flags::default())?;
     let listed = listed(&config, &root, caller);
     let mut out = stdout();

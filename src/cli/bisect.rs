@@ -167,8 +167,9 @@ impl<'a> Trial<'a> {
         let temporary = caller.environment.value("TMPDIR").and_then(|dir| dir.to_str()).unwrap_or("/tmp");
         let temporary = caller.directory.join(temporary);
         let checkout = Checkout::create(repository, temporary.join(format!("ralph-bisect-{id}")))?;
+        let start = caller.start()?;
         let project = repository.top.as_ref().and_then(|top| {
-            let root = feature::project_root(&caller.directory, top);
+            let root = feature::project_root(&start, top);
             root.strip_prefix(top).ok().map(Utf8Path::to_owned)
         });
         let marker = Marker::new(&id).in_work_tree(checkout.dir());

@@ -13,7 +13,7 @@ use super::settings::{Flags, load};
 use super::{ConfigArgs, Json};
 
 pub fn run(args: &ConfigArgs, caller: &Caller) -> Result<ExitCode> {
-    let config = load(&caller.project_root(), caller, Flags::default())?;
+    let config = load(&caller.project_root()?, caller, Flags::default())?;
     for warning in &config.warnings {
         warn(warning, &mut std::io::stderr());
     }

@@ -60,7 +60,8 @@ pub fn run(args: &DemoArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     writeln!(out, "  says that it is done and is not, and one task it cannot do at all\n")?;
     out.flush()?;
 
-    let inside = Caller { directory: project.dir.clone(), environment: caller.environment.clone() };
+    let inside =
+        Caller { directory: project.dir.clone(), environment: caller.environment.for_another_project() };
     let store = place::open(&inside)?;
     let feature = place::feature(&inside, &store, Some(&"001-greeting".to_owned()), None)?;
     let wish = Wish { only: None, resume: None, flags: Flags::default() };

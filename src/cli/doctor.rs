@@ -2,7 +2,8 @@
 
 use std::ffi::OsStr;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Error, Result};
 use camino::Utf8Path;
@@ -25,6 +26,9 @@ use super::{DoctorArgs, Json, place, sessions};
 
 /// The oldest git that knows how to sync what it writes: `core.fsync`.
 const OLDEST_GIT: (u32, u32) = (2, 36);
+
+/// Longest wait for a program that is asked who it is.
+const ANSWER: Duration = Duration::from_secs(10);
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -67,9 +71,9 @@ impl Finding {
 
 pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
     let mut findings = vec![git(&caller.directory), programs(caller)];
-    let root = caller.project_root();
-    match load(&root, caller, Flags::default()) {
-        Ok(config) => {
+    let read = caller.project_root().and_then(|root| Ok((load(&root, caller, Flags::default())?, root)));
+    match read {
+        Ok((config, root)) => {
             findings.push(Finding::new("settings", State::Fine, "can be read"));
             findings.push(agents(&config, &root, caller));
             findings.push(permissions(&config));
@@ -132,11 +136,16 @@ fn programs(caller: &Caller) -> Finding {
         .map(|folder| folder.join("specify"))
         .filter(|program| program.is_file())
         .collect();
+    // Called as `git ralph`, we are another file than our `specify`.
+    let is_ours = |program: &Path| {
+        let said = || Tool::new(program, &caller.directory).args(["ralph", "--version"]).limit(ANSWER).line();
+        identity(program) == ourselves || said().is_ok_and(|version| version.starts_with("specify-ralph "))
+    };
     match found.first() {
         None => Finding::new("programs", State::Note, "there is no `specify` on the PATH")
             .hinted("put the folder of this program on it: `cargo install --path .` does"),
-        Some(first) if identity(first) == ourselves => {
-            let other = found.iter().find(|program| identity(program) != ourselves);
+        Some(first) if is_ours(first) => {
+            let other = found.iter().find(|program| !is_ours(program));
             let behind = other.map_or_else(
                 || "spec-kit's is not installed".to_owned(),
                 |program| format!("spec-kit's is behind it: {}", program.display()),

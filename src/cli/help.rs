@@ -15,6 +15,7 @@ Examples:
 Environment variables:
   SPECKIT_RALPH_<KEY>           Any setting: SPECKIT_RALPH_MAX_ITERATIONS for max-iterations
   SPECIFY_FEATURE_DIRECTORY     Feature directory, where --feature is not given
+  SPECIFY_INIT_DIR              Folder of the project, wherever the command is called
   NO_COLOR                      No colours, where --color is not given
   Children get RALPH_SESSION, RALPH_ITERATION, RALPH_TASK, RALPH_ATTEMPT, RALPH_FEATURE, RALPH_TASKS,
   RALPH_PROGRESS
@@ -146,6 +147,18 @@ Examples:
   specify ralph replay --history-mode full --json
 
 No agent and no command runs: of summaries those are taken that the record has. The template is that of today.";
+
+pub(super) const REPORT: &str = "\
+Examples:
+  specify ralph report --open             The latest session in the browser
+  specify ralph report -o night.html      A file to send: it needs no network and nothing installed
+  specify ralph report --session 20261121-2 --max-size 20MiB --max-part 1MiB
+  specify ralph report --markdown | gh pr comment --body-file -
+  specify ralph report --json | jq '.clusters[] | select(.is_open)'
+
+The page holds prompts, answers, outputs and code as recorded: look at it before you send it. It loads nothing, and
+shows what agents and programs wrote as text. What it leaves out to stay small it names, with the command that
+shows it.";
 
 pub(super) const PROGRESS: &str = "\
 Examples:

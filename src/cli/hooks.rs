@@ -41,7 +41,7 @@ pub fn run(args: &HooksArgs, caller: &Caller) -> Result<ExitCode> {
 
 /// The folder in which git looks for hooks here.
 fn folder(caller: &Caller, store: &Store) -> Result<Utf8PathBuf> {
-    let git = Tool::git_as_called(&caller.directory);
+    let git = Tool::git_as_called(&caller.start()?);
     let folder = git.args(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]).line()?;
     let folder = Utf8PathBuf::from(folder);
     // husky makes the hooks in `_` anew at each install; people's own are in the folder above.

@@ -15,7 +15,7 @@ use super::exit_code::ExitCode;
 use super::output::stdout;
 
 pub fn run(args: &InitArgs, caller: &Caller) -> Result<ExitCode> {
-    let root = caller.project_root();
+    let root = caller.project_root()?;
     let mut files = vec![(".specify/ralph.toml", config::sample())];
     if args.template {
         files.push((PROJECT_TEMPLATE, Template::built_in().source));

@@ -63,16 +63,7 @@ impl Point {
 
     /// The two files of the feature that the loop itself writes.
     pub fn files(&self, store: &Store) -> FeatureFiles {
-        let feature = self.log.feature();
-        let artifact = self.log.entries.first().and_then(|start| store.session_json(start).ok());
-        // A feature is a folder, or a task list that `--tasks` named.
-        let is_file = artifact.is_some_and(|session| session.artifact.path == feature);
-        let feature = Utf8Path::new(feature);
-        let folder = if is_file { feature.parent().unwrap_or(Utf8Path::new("")) } else { feature };
-        FeatureFiles {
-            tasks: if is_file { feature.to_string() } else { folder.join("tasks.md").into_string() },
-            progress: folder.join("progress.txt").into_string(),
-        }
+        files(store, &self.log)
     }
 
     fn present(&self, store: &Store, snapshot: Option<ObjectId>) -> Result<ObjectId> {
@@ -101,6 +92,20 @@ impl fmt::Display for Point {
             Some(number) => write!(f, "iteration {number} of session {}", self.log.id()),
             None => write!(f, "the start of session {}", self.log.id()),
         }
+    }
+}
+
+/// The two files of a session's feature that the loop itself writes.
+pub fn files(store: &Store, log: &SessionLog) -> FeatureFiles {
+    let feature = log.feature();
+    let artifact = log.entries.first().and_then(|start| store.session_json(start).ok());
+    // A feature is a folder, or a task list that `--tasks` named.
+    let is_file = artifact.is_some_and(|session| session.artifact.path == feature);
+    let feature = Utf8Path::new(feature);
+    let folder = if is_file { feature.parent().unwrap_or(Utf8Path::new("")) } else { feature };
+    FeatureFiles {
+        tasks: if is_file { feature.to_string() } else { folder.join("tasks.md").into_string() },
+        progress: folder.join("progress.txt").into_string(),
     }
 }
 

@@ -27,6 +27,7 @@ mod notes;
 mod on_finish;
 mod output;
 mod pack;
+mod patches;
 mod place;
 mod play_script;
 mod progress;
@@ -34,6 +35,8 @@ mod ready;
 mod rebuild;
 mod remotes;
 mod replay;
+mod report;
+mod report_file;
 mod restore;
 mod run;
 mod sessions;
@@ -141,6 +144,9 @@ enum Action {
     Replay(Box<ReplayArgs>),
     /// Count iterations, repeated failures, tokens and time
     Stats(ReadArgs),
+    /// Make a page of a session that can be sent to anybody, or a summary for a pull request
+    #[command(after_help = help::REPORT)]
+    Report(ReportArgs),
     /// Print what the next prompt is told of the newest iterations
     #[command(after_help = help::PROGRESS)]
     Progress(Box<ProgressArgs>),
@@ -209,17 +215,27 @@ pub struct RunArgs {
     /// Print the prompt that would be sent, and do nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Say more of what the agent does
-    #[arg(short, long)]
-    pub verbose: bool,
-    /// Print events as JSON, one object a line
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub talk: TalkArgs,
     /// Show it on the screen of `tui`, which may be left without stopping the loop
-    #[arg(long, conflicts_with_all = ["dry_run", "verbose", "json"])]
+    #[arg(long, conflicts_with_all = ["dry_run", "verbose", "quiet", "json"])]
     pub tui: bool,
     #[command(flatten)]
     pub settings: SettingArgs,
+}
+
+/// How a running loop speaks.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct TalkArgs {
+    /// Say more of what the agent does
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Say only what is wrong: warnings, and how it ended where not all is done
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Print events as JSON, one object a line
+    #[arg(long, conflicts_with_all = ["verbose", "quiet"])]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -230,12 +246,8 @@ pub struct ResumeArgs {
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
-    /// Say more of what the agent does
-    #[arg(short, long)]
-    pub verbose: bool,
-    /// Print events as JSON, one object a line
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub talk: TalkArgs,
     #[command(flatten)]
     pub settings: SettingArgs,
 }
@@ -357,6 +369,38 @@ pub struct SettingArgs {
 pub struct ReadArgs {
     #[command(flatten)]
     pub json: Json,
+    /// Session [default: the latest]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("text").args(["markdown", "json"]))]
+pub struct ReportArgs {
+    /// File to write; - for stdout [default: a file in the git directory whose path is printed; for --markdown and
+    /// --json stdout]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<Utf8PathBuf>,
+    /// Show the page in the browser: $BROWSER, else the system's
+    #[arg(long, conflicts_with = "text")]
+    pub open: bool,
+    /// Write a summary for a pull request instead
+    #[arg(long)]
+    pub markdown: bool,
+    #[command(flatten)]
+    pub json: Json,
+    /// Most bytes of the page
+    #[arg(long, value_name = "SIZE", default_value = "5MB", value_parser = report_file::size, conflicts_with = "text")]
+    pub max_size: u64,
+    /// Most bytes of one text in it: a prompt, an answer, an output, a patch
+    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = report_file::size, conflicts_with = "markdown")]
+    pub max_part: u64,
+    /// Write over a file that is no report
+    #[arg(long, requires = "output")]
+    pub force: bool,
     /// Session [default: the latest]
     #[arg(long, value_name = "SESSION")]
     pub session: Option<SessionName>,

@@ -78,6 +78,7 @@ impl<'a> Packer<'a> {
             Event::SessionStarted { .. }
             | Event::IterationStarted { .. }
             | Event::HistoryTold { .. }
+            | Event::PhaseStarted { .. }
             | Event::AgentEvent { .. }
             | Event::ValidationFinished { .. }
             | Event::Paused { .. }

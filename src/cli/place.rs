@@ -17,7 +17,7 @@ pub fn open(caller: &Caller) -> Result<Store> {
     let text =
         |name: &str| caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned);
     let author = AuthorVariables { name: text("GIT_AUTHOR_NAME"), email: text("GIT_AUTHOR_EMAIL") };
-    Ok(Store::new(Repository::discover(&caller.directory, &author)?))
+    Ok(Store::new(Repository::discover(&caller.start()?, &author)?))
 }
 
 /// The clock that the caller goes by.
@@ -43,7 +43,7 @@ pub fn feature(
         specify_feature: text("SPECIFY_FEATURE"),
     };
     let top = store.repository().work_tree()?;
-    let root = feature::project_root(&caller.directory, top);
+    let root = feature::project_root(&caller.start()?, top);
     feature::find(&query, &root, top, &caller.directory, TaskList::may_have_open_tasks).map_err(refusal)
 }
 

@@ -53,7 +53,7 @@ pub struct Settings {
 impl Settings {
     /// Reads the settings, and refuses a task list that a loop can do nothing with.
     pub fn read(store: &Store, feature: &Feature, caller: &Caller, wish: &Wish) -> Result<Self> {
-        let root = feature::project_root(&caller.directory, store.repository().work_tree()?);
+        let root = feature::project_root(&caller.start()?, store.repository().work_tree()?);
         let config = load(&root, caller, wish.flags.clone())?;
         match config.loop_type.until {
             Until::Tasks => check_tasks(feature, wish.only.as_deref())?,

@@ -114,7 +114,7 @@ fn journal_path(store: &Store, log: &SessionLog) -> Result<Utf8PathBuf> {
 
 fn redactor(caller: &Caller, store: &Store) -> Result<Redactor> {
     let top = store.repository().work_tree()?;
-    let root = crate::feature::project_root(&caller.directory, top);
+    let root = crate::feature::project_root(&caller.start()?, top);
     let config = super::settings::load(&root, caller, super::settings::Flags::default())?;
     Redactor::new(&config.redaction.rules, &config.redaction.allow)
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::process::Tool;
 use crate::record::Refusal;
@@ -20,7 +20,7 @@ pub fn chosen(caller: &Caller, store: &Store, named: Option<&str>) -> Result<Rem
     let remotes = store.remotes()?;
     let set = match named {
         Some(_) => None,
-        None => settings::load(&caller.project_root(), caller, Flags::default())?.remote,
+        None => settings::load(&caller.project_root()?, caller, Flags::default())?.remote,
     };
     let name = match (named.map(str::to_owned).or(set), remotes.as_slice()) {
         (Some(name), _) => name,
@@ -54,6 +54,12 @@ pub fn chosen(caller: &Caller, store: &Store, named: Option<&str>) -> Result<Rem
             .into());
     };
     Ok(Remote { url: Some(name.clone()), name, ssh_command })
+}
+
+/// The remote that has what a partial clone has not got.
+pub fn promisor(caller: &Caller, store: &Store) -> Result<Remote> {
+    let name = store.repository().promisors.first().context("find the remote of this partial clone")?;
+    Ok(Remote { name: name.clone(), url: None, ssh_command: ssh_command(caller) })
 }
 
 /// The user's own ssh, told not to ask. None where we do not know how to tell it.

@@ -2,13 +2,13 @@
 
 use std::io::{Write, stderr};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::record::ObjectId;
 use crate::session::{Force, Intent, Planned, Restore, Target, Why};
 use crate::store::{RestorePoint, Store};
 use crate::view::restore::{self, Deed, Told};
-use crate::view::style::Paint;
+use crate::view::style::{Count, Paint, one_line};
 use crate::worktree::Change;
 
 use super::caller::Caller;
@@ -16,7 +16,7 @@ use super::exit_code::ExitCode;
 use super::iterations::{self, Point};
 use super::output::stdout;
 use super::sessions::Choice;
-use super::{RestoreArgs, diff, place};
+use super::{RestoreArgs, diff, place, remotes};
 
 pub fn run(args: &RestoreArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
@@ -41,7 +41,25 @@ pub fn run(args: &RestoreArgs, caller: &Caller, paint: Paint) -> Result<ExitCode
             (format!("the moment before restoration {}", undone.number), restore.plan_undo(&undone, intent)?)
         }
     };
+    if intent == Intent::Write {
+        bring(&planned, &store, caller)?;
+    }
     show(planned, name, (intent, paint))
+}
+
+/// Fetches what a partial clone has not got of the files that are to be written.
+fn bring(planned: &Planned<'_>, store: &Store, caller: &Caller) -> Result<()> {
+    let missing = planned.missing()?;
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let remote = remotes::promisor(caller, store)?;
+    let what = Count(missing.len() as u64, "file");
+    let name = one_line(&remote.name);
+    let _closed =
+        writeln!(stderr(), "fetching {what} from {name} that this partial clone has not got").is_err();
+    let brought = store.bring(&remote, &missing);
+    brought.with_context(|| format!("fetch {what} from {name}; nothing was changed"))
 }
 
 fn to_point<'a>(

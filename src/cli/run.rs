@@ -1,6 +1,6 @@
 //! `specify ralph run` and `resume`: from settings to a plan, and from the end of a session to an exit code.
 
-use std::io::{Write, stderr, stdout};
+use std::io::{IsTerminal, Write, stderr, stdout};
 
 use anyhow::{Context, Result};
 
@@ -9,17 +9,17 @@ use crate::process::{Interrupt, Marker};
 use crate::record::{Event, Refusal, SessionId, Status, StopReason};
 use crate::session::{self, Finish};
 use crate::store::{SessionLog, SessionRefs, Store};
-use crate::view::live::{Detail, Live};
+use crate::view::live::{Detail, Live, Moving};
 use crate::view::style::{Count, Paint};
 
-use super::caller::Caller;
+use super::caller::{Caller, Environment};
 use super::exit_code::ExitCode;
 use super::output::warn;
 use super::pack::Packer;
 use super::place::{self, refusal};
 use super::ready::{Ready, Settings, Wish};
 use super::settings::Flags;
-use super::{ResumeArgs, RunArgs, sessions};
+use super::{ResumeArgs, RunArgs, TalkArgs, sessions};
 
 /// How a run speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub fn run(args: &RunArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let feature = place::feature(caller, &store, args.place.feature.as_ref(), args.place.tasks.as_ref())?;
     let flags = Flags { loop_type: args.loop_type.clone(), ..args.settings.flags() };
     let wish = Wish { only: args.task.clone(), resume: None, flags };
-    let voice = voice(args.json, args.verbose, paint);
+    let voice = voice(args.talk, paint);
     if args.dry_run {
         return dry_run(&store, &feature, &wish, caller);
     }
@@ -49,7 +49,7 @@ pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCo
     let feature = place::recorded_feature(caller, &store, &path)?;
     let flags = Flags { loop_type: begun.map(|begun| begun.loop_type), ..args.settings.flags() };
     let wish = Wish { only: None, resume: Some(refs), flags };
-    start(&store, &feature, wish, caller, voice(args.json, args.verbose, paint))
+    start(&store, &feature, wish, caller, voice(args.talk, paint))
 }
 
 /// The session to take up again: the one that is named, or the latest that did not complete.
@@ -74,11 +74,12 @@ fn to_take_up(store: &Store, args: &ResumeArgs) -> Result<SessionRefs> {
     }
 }
 
-fn voice(json: bool, verbose: bool, paint: Paint) -> Voice {
-    match (json, verbose) {
-        (true, _) => Voice::Json,
-        (false, true) => Voice::People(paint, Detail::Verbose),
-        (false, false) => Voice::People(paint, Detail::Normal),
+fn voice(talk: TalkArgs, paint: Paint) -> Voice {
+    match talk {
+        TalkArgs { json: true, .. } => Voice::Json,
+        TalkArgs { verbose: true, .. } => Voice::People(paint, Detail::Verbose),
+        TalkArgs { quiet: true, .. } => Voice::People(paint, Detail::Quiet),
+        TalkArgs { .. } => Voice::People(paint, Detail::Normal),
     }
 }
 
@@ -103,11 +104,12 @@ pub fn start(
     {
         return all_done(feature, counts.done, voice);
     }
+    let moving = moving(voice, &caller.environment);
     let mut ready = Ready::new(settings, caller).map_err(refusal)?;
     ready.check(caller).map_err(refusal)?;
     let interrupt = Interrupt::install()?;
     let plan = ready.plan(store, feature, wish, &interrupt)?;
-    let mut teller = Teller::new(voice);
+    let mut teller = Teller::new(voice, moving);
     let mut packer = Packer::new(store, caller);
     let mut listener = |event: &Event| {
         teller.tell(event);
@@ -152,12 +154,23 @@ fn all_done(feature: &Feature, done: usize, voice: Voice) -> Result<ExitCode> {
     let mut out = super::output::stdout();
     let line = format!("{}: all done ({}), nothing to do", feature.path, Count(done as u64, "task"));
     let said = match voice {
+        Voice::People(_, Detail::Quiet) => Ok(()),
         Voice::People(..) => writeln!(out, "{line}"),
         // Nothing began, so there is no event; the words go where talk goes.
         Voice::Json => writeln!(stderr(), "{line}"),
     };
     said.and_then(|()| out.flush()).context("say that all is done")?;
     Ok(ExitCode::Done)
+}
+
+/// A line that moves is for people who look on, at a terminal that can take it back.
+fn moving(voice: Voice, environment: &Environment) -> Moving {
+    let is_dumb = environment.value("TERM").is_none_or(|term| term == "dumb");
+    match voice {
+        Voice::Json | Voice::People(_, Detail::Quiet) => Moving::Nowhere,
+        Voice::People(..) if is_dumb || !stderr().is_terminal() => Moving::Nowhere,
+        Voice::People(..) => Moving::Stderr,
+    }
 }
 
 /// Passes events on to whoever listens. One who no longer listens stops nothing.
@@ -167,17 +180,18 @@ struct Teller {
 }
 
 impl Teller {
-    fn new(voice: Voice) -> Self {
+    fn new(voice: Voice, moving: Moving) -> Self {
         let (paint, detail) = match voice {
             Voice::People(paint, detail) => (paint, detail),
             Voice::Json => (Paint::Plain, Detail::Normal),
         };
-        Self { voice, live: Live::new(stdout(), paint, detail) }
+        Self { voice, live: Live::new(stdout(), paint, detail, moving) }
     }
 
     fn tell(&mut self, event: &Event) {
         let told = match self.voice {
             Voice::People(..) => self.live.show(event),
+            Voice::Json if matches!(event, Event::PhaseStarted { .. }) => Ok(()),
             Voice::Json => serde_json::to_string(event).map_err(std::io::Error::other).and_then(|line| {
                 let mut out = stdout();
                 writeln!(out, "{line}").and_then(|()| out.flush())

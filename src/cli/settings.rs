@@ -43,7 +43,7 @@ pub fn load(root: &Utf8Path, caller: &Caller, flags: Flags) -> Result<Config> {
 }
 
 fn git(caller: &Caller) -> Result<Vec<GitInput>> {
-    let tool = Tool::git_as_called(&caller.directory).args(["config", "--list", "-z", "--show-scope"]);
+    let tool = Tool::git_as_called(&caller.start()?).args(["config", "--list", "-z", "--show-scope"]);
     let listed = tool.run().context("read git's configuration")?;
     if !listed.is_success() {
         return Err(Refusal::new(format!("read git's configuration: {}", listed.complaint())).into());

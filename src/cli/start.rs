@@ -67,6 +67,7 @@ fn run(ralph: Ralph, program: &'static str, arguments: &[OsString]) -> Result<Ex
         Action::Agents(args) => super::agents::run(&args, &caller),
         Action::Replay(args) => super::replay::run(&args, &caller, paint),
         Action::Stats(args) => super::stats::run(&args, &caller, paint),
+        Action::Report(args) => super::report::run(&args, &caller),
         Action::Progress(args) => super::progress::run(&args, &caller),
         Action::History(args) => super::history::run(&args, &caller, paint),
         Action::Tui(args) => super::tui::run(&args, &caller, paint),

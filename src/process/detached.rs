@@ -4,10 +4,15 @@ use std::fs::File;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use camino::Utf8Path;
 
 use super::Marker;
+
+/// Between two looks at a program that may end at once.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// A program that goes on when we end.
 #[derive(Debug)]
@@ -35,6 +40,20 @@ impl Detached {
         }
         command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
         command.spawn().map(Self)
+    }
+
+    /// Its exit code, or 128+n for signal n, where it ends within that time.
+    pub fn ended_within(&mut self, limit: Duration) -> Option<i32> {
+        let until = Instant::now() + limit;
+        loop {
+            if let Ok(Some(status)) = self.0.try_wait() {
+                return Some(super::code_of(status));
+            }
+            if Instant::now() >= until {
+                return None;
+            }
+            thread::sleep(LOOK);
+        }
     }
 
     pub fn pid(&self) -> u32 {
@@ -76,7 +95,7 @@ mod tests {
         said.read_to_string(&mut text).unwrap();
         let numbers: Vec<_> = text.split_whitespace().collect();
         assert_eq!((numbers.len(), numbers[0]), (2, numbers[1]), "{text}");
-        detached.0.wait().unwrap();
+        assert_eq!(detached.ended_within(Duration::from_secs(60)), Some(0));
         assert!(detached.is_over());
         assert_eq!(detached.code(), Some(0));
     }

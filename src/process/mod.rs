@@ -23,7 +23,7 @@ pub use family::{Marker, sweep};
 pub use farewell::Farewell;
 pub use interrupt::Interrupt;
 pub use replace::replace;
-pub use tool::{Captured, LOCAL_GIT_VARIABLES, Tool};
+pub use tool::{Captured, LOCAL_GIT_VARIABLES, NO_LAZY_FETCH, Tool};
 
 /// A process as the system lists it.
 #[derive(Debug, Clone)]

@@ -1,6 +1,7 @@
 //! Short-lived tools whose whole output we read: mostly the git program.
 
 use std::ffi::OsString;
+use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::time::Duration;
 
@@ -9,6 +10,9 @@ use camino::Utf8Path;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::family::Started;
+
+/// Bytes that are handed on at once.
+const PIECE: usize = 64 << 10;
 
 /// The variables that tie a git command to one repository, as `git rev-parse --local-env-vars` lists them.
 ///
@@ -31,6 +35,9 @@ pub const LOCAL_GIT_VARIABLES: &[&str] = &[
     "GIT_COMMON_DIR",
     "GIT_INTERNAL_SUPER_PREFIX",
 ];
+
+/// Keeps git from fetching by itself what a partial clone has not got.
+pub const NO_LAZY_FETCH: &str = "GIT_NO_LAZY_FETCH";
 
 /// A tool to run to its end, with its output in memory.
 #[derive(Debug)]
@@ -82,13 +89,14 @@ impl Tool {
         }
     }
 
-    /// The git program, finding its repository by `directory` alone; no hook, monitor or lock of the user's.
+    /// The git program, finding its repository by `directory` alone; no hook, monitor or lock of the user's, and no
+    /// call of the network that it was not told to make.
     pub fn git(directory: &Utf8Path) -> Self {
         let mut tool = Self::new("git", directory);
         for variable in LOCAL_GIT_VARIABLES {
             tool.environment.push(((*variable).into(), None));
         }
-        tool.args([
+        tool.env(NO_LAZY_FETCH, "1").args([
             "-c",
             "core.hooksPath=/dev/null",
             "-c",
@@ -174,6 +182,39 @@ impl Tool {
         }
         .with_context(|| format!("run `{words}`"))?;
         Ok(Captured { code: super::code_of(output.status), stdout: output.stdout, stderr: output.stderr })
+    }
+
+    /// Runs it to its end and hands on its stdout as it comes, so that no more than a piece of it is in memory. A
+    /// failing exit code is an error that quotes the tool's complaint.
+    pub fn stream(self, each: &mut dyn FnMut(&[u8])) -> Result<()> {
+        let words = self.to_string();
+        let mut expression = duct::cmd(self.program, self.arguments)
+            .dir(self.directory)
+            .stdin_bytes(self.stdin)
+            .stderr_capture()
+            .unchecked();
+        for (name, value) in self.environment.into_iter().rev() {
+            expression = match value {
+                Some(value) => expression.env(name, value),
+                None => expression.env_remove(name),
+            };
+        }
+        let mut reader = expression.reader().with_context(|| format!("run `{words}`"))?;
+        let mut piece = vec![0; PIECE];
+        loop {
+            match reader.read(&mut piece).with_context(|| format!("read what `{words}` prints"))? {
+                0 => break,
+                length => each(&piece[..length]),
+            }
+        }
+        if let Some(output) = reader.try_wait().with_context(|| format!("run `{words}`"))? {
+            let code = super::code_of(output.status);
+            let captured = Captured { code, stdout: Vec::new(), stderr: output.stderr.clone() };
+            if !captured.is_success() {
+                bail!("`{words}`: {}", captured.complaint());
+            }
+        }
+        Ok(())
     }
 
     /// Runs it with our own terminal and streams, and gives its exit code, or 128+n for signal n.
@@ -291,5 +332,12 @@ mod tests {
         let big = vec![b'x'; 300_000];
         let captured = Tool::new("cat", Utf8Path::new("/")).stdin(big.clone()).run().unwrap();
         assert_eq!(captured.stdout, big);
+        let mut came = Vec::new();
+        let streamed = Tool::new("cat", Utf8Path::new("/")).stdin(big.clone());
+        streamed.stream(&mut |piece| came.extend_from_slice(piece)).unwrap();
+        assert_eq!(came, big);
+        let failing = Tool::git(Utf8Path::new("/")).args(["rev-parse", "--verify", "nothing"]);
+        let error = failing.stream(&mut |_| {}).unwrap_err();
+        assert!(error.to_string().contains("fatal: "), "{error}");
     }
 }

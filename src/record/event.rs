@@ -43,6 +43,9 @@ pub enum Event {
         scanned: usize,
         tokens: usize,
     },
+    /// The loop is at this now. For people who look on: in NDJSON the other events say it.
+    #[serde(skip)]
+    PhaseStarted { iteration: u32, phase: Phase },
     AgentEvent {
         iteration: u32,
         #[serde(flatten)]
@@ -96,6 +99,19 @@ pub enum Event {
         /// Boxes that Markdown does not know, which nobody will tick.
         unrecognised: Vec<String>,
     },
+}
+
+/// What an iteration goes through, one after the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    /// The prompt is written.
+    Prompt,
+    /// The agent works.
+    Agent { agent: String },
+    /// The project's own checks run.
+    Validation { command: String },
+    /// What came of it goes into the repository.
+    Recording,
 }
 
 /// What an agent does right now, as far as its stream tells.

@@ -16,7 +16,7 @@ mod timestamp;
 mod waiting;
 
 pub use agent_setup::{Parser, Permissions, PromptVia};
-pub use event::{AgentEvent, Event};
+pub use event::{AgentEvent, Event, Phase};
 pub use facts::{CommandRun, FACTS_VERSION, Facts, Failing, Levels, Summarized, ToolUse};
 pub use ids::{ObjectId, SessionId};
 pub use iteration::{

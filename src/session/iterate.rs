@@ -10,7 +10,7 @@ use crate::progress::historical;
 use crate::progress::{IterationContext, journal, question};
 use crate::record::{
     AgentRun, Claims, Durations, Event, ExitReason, Exits, Facts, FailureClass, Iteration, ObjectId, Outcome,
-    SCHEMA, Session, Summarized, Task, TaskCounts, Timestamp, Tokens, Validation,
+    Phase, SCHEMA, Session, Summarized, Task, TaskCounts, Timestamp, Tokens, Validation,
 };
 use crate::store::{Begin, Slot, names};
 use crate::tasks::{Item, Mark, TaskList, set_marks};
@@ -46,6 +46,7 @@ impl Running<'_> {
         let number = self.next;
         let slot = self.spool.slot(&number.to_string());
         let begin = Begin { hints: self.hints(), ..self.begin_iteration(task, number)? };
+        self.begins(number, Phase::Prompt);
         let made = self.prompt(tasks, task, &begin)?;
         let prompt = &made.text;
         let tasks_bytes = match std::fs::read(&self.plan.feature.tasks_path) {
@@ -79,12 +80,8 @@ impl Running<'_> {
         let validation = if is_worth_it { self.validate(&slot, number, &environment)? } else { None };
         self.mend_spool(&slot, &begin, prompt, &tasks_bytes)?;
 
-        let leftovers =
-            run.leftovers.iter().chain(validation.iter().flat_map(|validation| &validation.leftovers));
-        let leftovers: Vec<&str> = leftovers.map(String::as_str).collect();
-        if !leftovers.is_empty() {
-            self.warn(format!("stopped what was left running in the background: {}", leftovers.join(", ")));
-        }
+        self.begins(number, Phase::Recording);
+        self.warn_of_leftovers(&run, validation.as_ref());
 
         let before = TaskList::parse(&tasks_bytes)?;
         let after = match self.plan.job.read_tasks(self.plan.feature) {
@@ -260,6 +257,10 @@ impl Running<'_> {
         }
     }
 
+    fn begins(&mut self, iteration: u32, phase: Phase) {
+        (self.say)(&Event::PhaseStarted { iteration, phase });
+    }
+
     /// Says what the prompt tells of older iterations, and what it has no room for.
     fn tell_of_prompt(&mut self, iteration: u32, prompt: &Prompt) {
         let told = prompt.recalled.as_ref().filter(|recalled| !recalled.context.text.is_empty());
@@ -313,6 +314,7 @@ impl Running<'_> {
         };
         let agent = self.plan.agents[self.current].agent;
         let say = &mut *self.say;
+        say(&Event::PhaseStarted { iteration, phase: Phase::Agent { agent: agent.name().to_owned() } });
         agent
             .run(&turn, self.plan.interrupt, &mut |event| say(&Event::AgentEvent { iteration, event }))
             .with_context(|| format!("run the agent {}", agent.name()))
@@ -325,6 +327,7 @@ impl Running<'_> {
         environment: &[(String, String)],
     ) -> Result<Option<Validation>> {
         let Some(command) = self.plan.validation_command.clone() else { return Ok(None) };
+        self.begins(iteration, Phase::Validation { command: command.clone() });
         let bench = Bench {
             directory: self.plan.project_root.clone(),
             environment: environment.to_vec(),
@@ -342,6 +345,15 @@ impl Running<'_> {
             duration_ms: validation.duration_ms,
         });
         Ok(Some(validation))
+    }
+
+    fn warn_of_leftovers(&mut self, run: &AgentRun, validation: Option<&Validation>) {
+        let leftovers =
+            run.leftovers.iter().chain(validation.iter().flat_map(|validation| &validation.leftovers));
+        let leftovers: Vec<&str> = leftovers.map(String::as_str).collect();
+        if !leftovers.is_empty() {
+            self.warn(format!("stopped what was left running in the background: {}", leftovers.join(", ")));
+        }
     }
 
     /// Makes the spool whole again where the child that just ended deleted it.

@@ -10,7 +10,6 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::clock::Clock;
 use crate::record::{ObjectId, Refusal, SessionId};
-use crate::repository::Repository;
 use crate::store::{LoopLock, Restoration, RestorePoint, Scratch, Store};
 use crate::worktree::{Change, Paths, WorkTree, Workshop};
 
@@ -186,7 +185,7 @@ impl<'a> Restore<'a> {
             Intent::Write => Some(LoopLock::take(repository)?),
         };
         if intent == Intent::Write && self.force == Force::No {
-            refuse_unfinished(repository)?;
+            refuse_unfinished(self.store)?;
         }
         let scratch = Scratch::create(repository)?;
         let (index, objects) = places(&scratch);
@@ -216,6 +215,13 @@ struct Begun {
 }
 
 impl Planned<'_> {
+    /// The files that it needs and that a partial clone has not got.
+    pub fn missing(&self) -> Result<Vec<ObjectId>> {
+        let wanted = self.changes.iter().filter_map(|change| Some(change.after.as_ref()?.id().clone()));
+        let store = self.restore.store;
+        if store.repository().is_partial() { store.missing(wanted) } else { Ok(Vec::new()) }
+    }
+
     /// Keeps what is there, and then changes it. `on_kept` hears where it is kept before any file changes.
     pub fn carry_out(self, on_kept: &mut dyn FnMut(&RestorePoint)) -> Result<Done> {
         let (index, objects) = places(&self.scratch);
@@ -262,7 +268,7 @@ fn places(scratch: &Scratch) -> (Utf8PathBuf, Utf8PathBuf) {
 }
 
 /// Refuses to change files under the hands of git or of a record that is not finished.
-fn refuse_unfinished(repository: &Repository) -> Result<()> {
+fn refuse_unfinished(store: &Store) -> Result<()> {
     let under_way = [
         ("MERGE_HEAD", "a merge"),
         ("rebase-merge", "a rebase"),
@@ -270,12 +276,13 @@ fn refuse_unfinished(repository: &Repository) -> Result<()> {
         ("CHERRY_PICK_HEAD", "a cherry-pick"),
         ("REVERT_HEAD", "a revert"),
     ];
-    if let Some((_, what)) = under_way.iter().find(|(name, _)| repository.git_dir.join(name).exists()) {
+    if let Some(found) = store.marked_by_git(under_way.map(|(mark, _)| mark))? {
+        let what = under_way.iter().find(|(mark, _)| *mark == found).map_or(found, |(_, what)| *what);
         return Err(Refusal::new(format!("{what} is under way in this work tree"))
             .hinted("finish or abort it first; --force goes on all the same")
             .into());
     }
-    if !recover::nothing_is_left(repository)? {
+    if !recover::nothing_is_left(store.repository())? {
         return Err(Refusal::new("a session died in this work tree, and its record is not finished")
             .hinted("`specify ralph resume` finishes it first; --force goes on all the same")
             .into());

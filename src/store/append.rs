@@ -5,52 +5,22 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
-use camino::{Utf8Path, Utf8PathBuf};
-use gix::lock::acquire::Fail;
-use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
+use anyhow::{Result, bail};
 
-use crate::process::Tool;
-use crate::record::{LogEntry, ObjectId, Timestamp};
+use crate::record::{LogEntry, ObjectId};
 use crate::redact::Redactor;
 use crate::repository::Repository;
 
 use super::files::{FileWriter, pretty_json};
 use super::message::{self, Snapshot, Subject};
 use super::objects::{self, Quarantine, Signature};
+use super::ref_database::{Move, Reason};
 use super::refs::SessionRefs;
 use super::spool::{Draft, Slot, names};
-use super::{Store, Syncing, caused, disk};
+use super::{Store, disk};
 
-/// How long a lock on one of our own refs may stand before we take it for a dead writer's: we hold the session's
-/// flock, so no living one of ours can own it, and `git pack-refs` holds it for milliseconds.
-const STALE_LOCK: Duration = Duration::from_secs(1);
-
-/// How long the library waits for a lock: as long as git does where nothing is set.
-const LOOSE_REF_WAIT: Fail = Fail::AfterDurationWithBackoff(Duration::from_millis(100));
-const PACKED_REFS_WAIT: Fail = Fail::AfterDurationWithBackoff(Duration::from_secs(1));
-
-/// A ref that is to go from one value to another.
-#[derive(Debug)]
-pub(super) struct Move {
-    pub name: String,
-    pub old: Option<ObjectId>,
-    /// None where it stays.
-    pub new: Option<ObjectId>,
-}
-
-/// What a reflog says of a move, where the user wants one of every ref.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Reason {
-    pub why: &'static str,
-    pub at: Timestamp,
-}
-
-impl Reason {
-    fn of(draft: &Draft) -> Self {
-        Self { why: draft.kind.as_str(), at: draft.committed_at }
-    }
-}
+/// Between two tries to move refs that somebody else has locked.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Somebody else moved a ref of the session: nothing was written over.
 #[derive(Debug)]
@@ -179,31 +149,27 @@ impl Store {
 
     /// Moves refs in one transaction, each from its expected value, and makes that durable.
     pub(super) fn move_refs(&self, moves: &[Move], reason: Reason) -> Result<()> {
-        let deadline = Instant::now() + STALE_LOCK;
+        let refs = self.refs();
+        let deadline = Instant::now() + refs.patience();
         let mut is_reclaimed = false;
         loop {
             let left = self.unmoved(moves)?;
             if left.is_empty() {
                 break;
             }
-            let Err(error) = self.transact(&left, reason) else { break };
+            let Err(error) = refs.move_all(&left, reason) else { break };
             if Instant::now() < deadline {
                 // Another git holds a lock for a moment: pack-refs, a fetch.
-                std::thread::sleep(Duration::from_millis(20));
-            } else if !is_reclaimed && self.remove_stale_locks(&left)? {
+                std::thread::sleep(PAUSE);
+            } else if !is_reclaimed && refs.reclaim(&left)? {
                 is_reclaimed = true;
             } else {
-                self.transact_by_git(&left, reason).with_context(|| error.to_string())?;
+                refs.insist(&left, reason, error)?;
                 break;
             }
         }
         let made = || moves.iter().filter(|one| one.new.is_some());
-        for one in made() {
-            self.share_ref(&one.name)?;
-        }
-        if self.syncing == Syncing::Always {
-            self.sync_refs(made().map(|one| one.name.as_str()))?;
-        }
+        refs.settle(&made().map(|one| one.name.as_str()).collect::<Vec<_>>())?;
         for Move { name, new, .. } in made() {
             let found = self.tip(name)?;
             if found != *new {
@@ -226,124 +192,4 @@ impl Store {
         }
         Ok(left)
     }
-
-    fn transact(&self, moves: &[&Move], reason: Reason) -> Result<()> {
-        let packed = self.repository().common_dir.join("packed-refs");
-        if packed.is_file() || packed.with_extension("lock").is_file() {
-            // Where refs are packed, the library locks all of them to move one. Nobody takes that lock away when we
-            // are killed then, and the user could neither pack refs nor delete branches. git locks only what moves.
-            return self.transact_by_git(moves, reason);
-        }
-        let edits = moves.iter().map(|one| edit(one, reason)).collect::<Result<Vec<RefEdit>>>()?;
-        let git = self.open_git()?;
-        // Asked for only where the user wants a reflog of every ref.
-        let time = format!("{} +0000", reason.at.seconds());
-        let committer = gix::actor::SignatureRef {
-            name: objects::COMMITTER.into(),
-            email: objects::COMMITTER_EMAIL.into(),
-            time: &time,
-        };
-        let names: Vec<String> = edits.iter().map(|edit| edit.name.as_bstr().to_string()).collect();
-        let locking = git.refs.transaction().prepare(edits, LOOSE_REF_WAIT, PACKED_REFS_WAIT);
-        let locked = locking.map_err(|error| caused("move refs", &error))?;
-        if self.syncing == Syncing::Always {
-            // The new values stand in the locks. A ref whose name is on the disk before its value would be empty after
-            // a power cut, and the value before it gone.
-            for name in &names {
-                disk::sync_file_if_there(&self.lock_of(name))?;
-            }
-        }
-        locked.commit(Some(committer)).map_err(|error| caused("move refs", &error))?;
-        Ok(())
-    }
-
-    fn lock_of(&self, name: &str) -> Utf8PathBuf {
-        self.repository().common_dir.join(format!("{name}.lock"))
-    }
-
-    /// git's own program knows ways around locks of packed refs that the library waits for in vain.
-    fn transact_by_git(&self, moves: &[&Move], reason: Reason) -> Result<()> {
-        let length = moves.iter().find_map(|one| one.new.as_ref()).map_or(40, |id| id.as_str().len());
-        let zero = "0".repeat(length);
-        let mut commands = String::from("start\n");
-        for Move { name, old, new } in moves {
-            let [old, new] = [old, new].map(|id| id.as_ref().map_or(zero.as_str(), ObjectId::as_str));
-            commands.push_str(&format!("update {name} {new} {old}\n"));
-        }
-        commands.push_str("prepare\ncommit\n");
-        self.update_refs(commands, reason)
-    }
-
-    /// Has git carry out what `git update-ref --stdin` understands, all of it or nothing.
-    pub(super) fn update_refs(&self, commands: String, reason: Reason) -> Result<()> {
-        Tool::git(&self.repository().common_dir)
-            .args(["-c", "core.fsync=reference", "update-ref", "-m", &log_message(reason), "--stdin"])
-            .env("GIT_COMMITTER_NAME", objects::COMMITTER)
-            .env("GIT_COMMITTER_EMAIL", objects::COMMITTER_EMAIL)
-            .env("GIT_COMMITTER_DATE", format!("@{} +0000", reason.at.seconds()))
-            .stdin(commands)
-            .read()?;
-        Ok(())
-    }
-
-    fn remove_stale_locks(&self, moves: &[&Move]) -> Result<bool> {
-        let mut is_any = false;
-        for Move { name, .. } in moves {
-            let lock = self.lock_of(name);
-            match std::fs::remove_file(&lock) {
-                Ok(()) => is_any = true,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error).with_context(|| format!("remove the stale lock {lock}")),
-            }
-        }
-        Ok(is_any)
-    }
-
-    /// Lets in whom the repository lets in.
-    pub(super) fn share_ref(&self, name: &str) -> Result<()> {
-        let Repository { common_dir, sharing, .. } = self.repository();
-        for path in [common_dir.join(name), common_dir.join("logs").join(name)] {
-            for made in path.ancestors().take_while(|made| made.file_name() != Some("refs")) {
-                disk::share(made, *sharing)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Syncs loose refs and every folder above them that may be new, each once.
-    pub(super) fn sync_refs<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<()> {
-        let common = &self.repository().common_dir;
-        let mut folders = Vec::new();
-        for path in names.map(|name| common.join(name)) {
-            // It may be packed by now: then it is git's to keep.
-            disk::sync_file_if_there(&path)?;
-            let above = path.ancestors().skip(1).take_while(|folder| *folder != common);
-            folders.extend(above.map(Utf8Path::to_owned));
-        }
-        // The deepest first: a name must be there before the folder that leads to it counts.
-        folders.sort_by(|one, other| other.cmp(one));
-        folders.dedup();
-        folders.iter().try_for_each(|folder| disk::sync_dir_if_there(folder))
-    }
-}
-
-fn log_message(reason: Reason) -> String {
-    format!("ralph: {}", reason.why)
-}
-
-fn edit(one: &Move, reason: Reason) -> Result<RefEdit> {
-    // With `Any`, or with the library's own guard on the first parent alone, a ref that was moved or deleted
-    // meanwhile would be written over without a word.
-    let expected = match &one.old {
-        None => PreviousValue::MustNotExist,
-        Some(old) => PreviousValue::MustExistAndMatch(gix::refs::Target::Object(objects::to_gix(old)?)),
-    };
-    let name: gix::refs::FullName = one
-        .name
-        .as_str()
-        .try_into()
-        .map_err(|error| anyhow!("`{}` is no name for a ref: {error}", one.name))?;
-    let new = objects::to_gix(one.new.as_ref().context("a move has somewhere to go")?)?;
-    let log = LogChange { message: log_message(reason).into(), ..LogChange::default() };
-    Ok(RefEdit::update_with_log(name, new, expected, log))
 }

@@ -38,6 +38,11 @@ impl Store {
                 names.push(shared.to_owned());
             }
         }
+        if snapshots == Snapshots::Take && self.repository().is_partial() {
+            bail!(
+                "this clone is partial, and has not all that the snapshots lead to\nhint: bundle the records without --snapshots, or bundle in a full clone"
+            );
+        }
         let git = Tool::git(&self.repository().common_dir);
         git.args(["bundle", "create", "--quiet", file.as_str(), "--stdin"])
             .stdin(format!("{}\n", names.join("\n")))

@@ -9,8 +9,8 @@ use gix::objs::FindExt;
 
 use crate::record::Timestamp;
 
-use super::append::{Move, Reason};
 use super::objects::{Quarantine, Signature};
+use super::ref_database::{Move, Reason};
 use super::refs::slug;
 use super::{Scratch, Store, message, objects};
 

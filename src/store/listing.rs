@@ -14,7 +14,7 @@ use camino::Utf8PathBuf;
 use crate::record::{LogEntry, ObjectId, SCHEMA};
 
 use super::message::{escape, unescape};
-use super::read::{Chain, shallow_ends, tips};
+use super::read::{Chain, shallow_ends};
 use super::row::{self, Row};
 use super::{Scratch, SessionRefs, Store, disk};
 
@@ -135,7 +135,7 @@ impl Store {
         let mut cache = Cache::read(&self.cache_file(), &head).unwrap_or_default();
         let mut sessions = Vec::new();
         let (mut read, mut is_whole) = (0, true);
-        for (refs, tip) in tips(&git)? {
+        for (refs, tip) in self.log_tips()? {
             if !is_wanted(&refs) {
                 is_whole = false;
                 continue;
@@ -173,8 +173,9 @@ impl Store {
         Ok(listing)
     }
 
-    /// Throws the cache away, with what it holds of sessions that go.
+    /// Throws the cache and the reports away, with what they hold of sessions that go.
     pub(super) fn forget_listing(&self) -> Result<()> {
+        self.forget_reports()?;
         disk::remove_file_if_there(&self.cache_file()).map(drop)
     }
 

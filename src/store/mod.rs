@@ -20,11 +20,17 @@ mod notes;
 mod objects;
 mod pack;
 mod part;
+mod partial;
 mod purge;
 mod put_back;
 mod read;
+mod reader;
+mod ref_database;
+mod ref_files;
+mod ref_tables;
 mod refs;
 mod remote;
+mod reports;
 mod restore_point;
 mod retention;
 mod row;
@@ -59,6 +65,7 @@ pub use part::{Ask, FilePart};
 pub use purge::Purged;
 pub use put_back::Standing;
 pub use read::SessionLog;
+pub use reader::{End, Piece, Reader};
 pub use refs::{SessionRefs, slug};
 pub use remote::{Remote, Unreachable};
 pub use restore_point::{Restoration, RestorePoint};
@@ -73,7 +80,6 @@ pub use verify::{Finding, Mend, Verified};
 use anyhow::{Result, anyhow};
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 
-use crate::record::ObjectId;
 use crate::repository::Repository;
 
 /// Bytes of unpacked objects that are kept to make others from.
@@ -118,47 +124,6 @@ impl Store {
         // order would make every one anew from the start of its chain.
         git.objects.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(PACK_CACHE)));
         Ok(git)
-    }
-
-    /// What a ref points at, if it is there.
-    pub fn tip(&self, name: &str) -> Result<Option<ObjectId>> {
-        let mut found = self.look_up(name)?;
-        // The library looks into the packed refs first: what is packed right after that look has left its own
-        // file when the library gets there, and is missing, or as old as the pack. So such an answer counts
-        // when it comes twice.
-        while !self.repository.common_dir.join(name).is_file() {
-            let again = self.look_up(name)?;
-            if again == found {
-                break;
-            }
-            found = again;
-        }
-        Ok(found)
-    }
-
-    fn look_up(&self, name: &str) -> Result<Option<ObjectId>> {
-        let git = self.open_git()?;
-        let found = git.try_find_reference(name).map_err(|error| anyhow!("read {name}: {error:#}"))?;
-        match found.as_ref().map(gix::Reference::try_id) {
-            Some(Some(id)) => objects::from_gix(&id).map(Some),
-            _ => Ok(None),
-        }
-    }
-
-    /// The commit that is checked out; none on an unborn branch.
-    pub fn head(&self) -> Result<Option<ObjectId>> {
-        let git = self.open_git()?;
-        match git.head_id() {
-            Ok(id) => objects::from_gix(&id).map(Some),
-            Err(_) => Ok(None),
-        }
-    }
-
-    /// The branch that is checked out; none for a detached HEAD.
-    pub fn branch(&self) -> Result<Option<String>> {
-        let git = self.open_git()?;
-        let name = git.head_name().map_err(|error| anyhow!("read HEAD: {error:#}"))?;
-        Ok(name.map(|name| name.shorten().to_string()))
     }
 }
 

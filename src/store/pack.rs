@@ -15,8 +15,9 @@ use crate::record::ObjectId;
 use crate::repository::{HashKind, as_alternate};
 
 use super::lock::try_to_hold;
+use super::notes::message_of;
 use super::refs::SessionRefs;
-use super::{Store, disk};
+use super::{Store, disk, message};
 
 /// So many loose objects are worth a pack. Git collects a repository at 6,700.
 pub const MANY_LOOSE: usize = 1000;
@@ -100,23 +101,26 @@ impl Store {
                 "--unpacked",
                 "--incremental",
             ])
-            .args(["--delta-base-offset", "--non-empty", "--quiet", packs.join("pack").as_str()]);
-        git.stdin(wanted).read().context("pack our records")?;
+            .args(["--delta-base-offset", "--non-empty", "--quiet"]);
+        // What a partial clone has not got was committed by others: it is in no pack of ours anyway.
+        let options: &[&str] = if repository.is_partial() { &["--missing=allow-promisor"] } else { &[] };
+        git.args(options.iter().copied())
+            .arg(packs.join("pack").as_str())
+            .stdin(wanted)
+            .read()
+            .context("pack our records")?;
         Ok(())
     }
 
     /// Where all refs point, and whether they are ours.
     fn tips_of_all(&self) -> Result<Vec<(ObjectId, bool)>> {
-        let format = "--format=%(objecttype) %(objectname) %(refname) %(trailers:key=Ralph-Schema,valueonly,separator=)";
-        let listed = Tool::git(&self.repository().git_dir).args(["for-each-ref", format]).read()?;
+        let git = self.open_git()?;
+        let is_signed =
+            |tip: &ObjectId| message_of(&git, tip).is_ok_and(|message| message::is_signed(&message));
         let mut tips = Vec::new();
-        for line in String::from_utf8_lossy(&listed).lines() {
-            let mut words = line.split(' ');
-            let (Some("commit"), Some(id), Some(name)) = (words.next(), words.next(), words.next()) else {
-                continue;
-            };
-            let is_signed = words.next().is_some_and(|schema| !schema.is_empty());
-            tips.push((id.parse()?, is_signed && SessionRefs::is_name_of_ours(name)));
+        for (name, tip) in self.refs_below("refs/")? {
+            let is_ours = SessionRefs::is_name_of_ours(&name) && is_signed(&tip);
+            tips.push((tip, is_ours));
         }
         if let Some(head) = self.head()? {
             tips.push((head, false));

@@ -10,7 +10,7 @@ use camino::Utf8PathBuf;
 use crate::record::{ObjectId, SessionId};
 
 use super::read::{self, write_blob};
-use super::{SessionRefs, Spool, Store};
+use super::{Spool, Store};
 
 /// Which part of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,11 +96,6 @@ fn whole_characters(bytes: &[u8]) -> usize {
 }
 
 impl Store {
-    /// The refs of ours and where they stand: what tells whether anything was recorded since.
-    pub fn log_tips(&self) -> Result<Vec<(SessionRefs, ObjectId)>> {
-        read::tips(&self.open_git()?)
-    }
-
     /// At most `most` bytes of a file of a record. Only the chunks that they are in are read.
     pub fn part(&self, commit: &ObjectId, path: &str, (ask, most): (Ask, u64)) -> Result<FilePart> {
         let git = self.open_git()?;

@@ -8,7 +8,7 @@ use gix::objs::FindExt;
 
 use crate::record::{ObjectId, Timestamp};
 
-use super::append::{Move, Reason};
+use super::ref_database::{Move, Reason};
 use super::{Store, objects};
 
 /// Where refs stand that we moved away from names of ours.

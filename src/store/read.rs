@@ -80,7 +80,7 @@ impl Store {
         let lookup = self.lookup(&ends);
         let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup) };
         let mut sessions = Vec::new();
-        for (refs, tip) in tips(&git)? {
+        for (refs, tip) in self.log_tips()? {
             match read_log(&git, refs, (&tip, chain), &is_wanted) {
                 Ok(log) => sessions.extend(log),
                 Err(error) => unreadable.push(error),
@@ -100,7 +100,7 @@ impl Store {
         let ends = shallow_ends(&git)?;
         let lookup = self.lookup(&ends);
         let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup) };
-        for (refs, tip) in tips(&git)?.into_iter().rev() {
+        for (refs, tip) in self.log_tips()?.into_iter().rev() {
             match read_log(&git, refs, (&tip, chain), &is_wanted) {
                 Ok(Some(log)) => return Ok(Some(log)),
                 Ok(None) => {}
@@ -119,7 +119,7 @@ impl Store {
         let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup) };
         let mut logs = Vec::new();
         let mut found = 0;
-        for (refs, tip) in tips(&git)?.into_iter().rev() {
+        for (refs, tip) in self.log_tips()?.into_iter().rev() {
             if found >= most {
                 break;
             }
@@ -139,8 +139,10 @@ impl Store {
         let mut iterations = Vec::new();
         for entry in entries {
             let mut bytes = Vec::new();
-            let Some(chunks) = chunks(&git, &entry.commit, "iteration.json")? else { continue };
-            chunks.iter().try_for_each(|chunk| write_blob(&git, chunk, &mut bytes))?;
+            let Ok(Some(chunks)) = chunks(&git, &entry.commit, "iteration.json") else { continue };
+            if chunks.iter().try_for_each(|chunk| write_blob(&git, chunk, &mut bytes)).is_err() {
+                continue;
+            }
             iterations.extend(serde_json::from_slice::<Iteration>(&bytes).ok());
         }
         Ok(iterations)
@@ -148,12 +150,22 @@ impl Store {
 
     /// The id of the session that sorts last, whether or not it can be read.
     pub fn newest_session(&self) -> Result<Option<SessionId>> {
-        Ok(tips(&self.open_git()?)?.pop().map(|(refs, _)| refs.session))
+        Ok(self.log_tips()?.pop().map(|(refs, _)| refs.session))
     }
 
     /// The names of all refs that are like ours, in the order of their sessions' ids. Nothing of them is read.
     pub fn session_names(&self) -> Result<Vec<SessionRefs>> {
-        Ok(tips(&self.open_git()?)?.into_iter().map(|(refs, _)| refs).collect())
+        Ok(self.log_tips()?.into_iter().map(|(refs, _)| refs).collect())
+    }
+
+    /// The refs of ours and what they point at, in the order of the sessions' ids: what tells whether anything was
+    /// recorded since.
+    pub fn log_tips(&self) -> Result<Vec<(SessionRefs, ObjectId)>> {
+        let refs = self.refs_below(LOG_PREFIX)?.into_iter();
+        let mut tips: Vec<_> =
+            refs.filter_map(|(name, tip)| Some((SessionRefs::from_log(&name)?, tip))).collect();
+        tips.sort_by(|(one, _), (other, _)| one.session.cmp(&other.session).then_with(|| one.cmp(other)));
+        Ok(tips)
     }
 
     /// One session by its refs; none where its log is not there or not ours.
@@ -205,22 +217,23 @@ impl Store {
     /// Copies a file of a record chunk by chunk; false where the record has no such file.
     pub fn copy_file(&self, commit: &ObjectId, path: &str, to: &mut dyn Write) -> Result<bool> {
         let git = self.open_git()?;
-        let Some(chunks) = chunks(&git, commit, path)? else { return Ok(false) };
-        chunks.iter().try_for_each(|chunk| write_blob(&git, chunk, to))?;
-        Ok(true)
+        let found = chunks(&git, commit, path).map_err(|error| self.explained(error))?;
+        let Some(chunks) = found else { return Ok(false) };
+        let written = chunks.iter().try_for_each(|chunk| write_blob(&git, chunk, to));
+        written.map(|()| true).map_err(|error| self.explained(error))
     }
 
     /// The last `most` bytes of a file of a record, and whether there is more in front of them. Nothing where the
     /// record has no such file.
     pub fn tail(&self, commit: &ObjectId, path: &str, most: usize) -> Result<(Vec<u8>, bool)> {
         let git = self.open_git()?;
-        let chunks = chunks(&git, commit, path)?.unwrap_or_default();
+        let chunks = chunks(&git, commit, path).map_err(|error| self.explained(error))?.unwrap_or_default();
         let mut unread = chunks.len();
         let mut tail = Vec::new();
         while tail.len() < most && unread > 0 {
             unread -= 1;
             let mut bytes = Vec::new();
-            write_blob(&git, &chunks[unread], &mut bytes)?;
+            write_blob(&git, &chunks[unread], &mut bytes).map_err(|error| self.explained(error))?;
             bytes.append(&mut tail);
             tail = bytes;
         }
@@ -254,23 +267,6 @@ pub(super) fn chunks(
         }
     }
     Ok(None)
-}
-
-/// The refs of ours and what they point at, in the order of the sessions' ids.
-pub(super) fn tips(git: &gix::Repository) -> Result<Vec<(SessionRefs, ObjectId)>> {
-    let mut tips = Vec::new();
-    let platform = git.references().map_err(|error| anyhow!("list refs: {error:#}"))?;
-    let found = platform.prefixed(LOG_PREFIX).map_err(|error| anyhow!("list {LOG_PREFIX}: {error:#}"))?;
-    for reference in found {
-        // A ref that cannot be read, or that points at no object, is not one that we can list.
-        let Ok(reference) = reference else { continue };
-        let name = reference.name().as_bstr().to_string();
-        if let (Some(refs), Some(id)) = (SessionRefs::from_log(&name), reference.try_id()) {
-            tips.push((refs, objects::from_gix(&id)?));
-        }
-    }
-    tips.sort_by(|(one, _), (other, _)| one.session.cmp(&other.session).then_with(|| one.cmp(other)));
-    Ok(tips)
 }
 
 /// Said in front of what is missing in a shallow clone.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::process::{Captured, Tool};
+use crate::process::{Captured, NO_LAZY_FETCH, Tool};
 use crate::record::ObjectId;
 
 use super::Store;
@@ -89,6 +89,8 @@ impl Store {
             .env("SSH_ASKPASS_REQUIRE", "never")
             .env("GCM_INTERACTIVE", "never")
             .env("GIT_LFS_SKIP_PUSH", "1")
+            // Who asked for the network may have what a partial clone must fetch to send it on.
+            .env(NO_LAZY_FETCH, "0")
             .args(["-c", "credential.interactive=false", "-c", "push.gpgSign=false"])
             .args(["-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsync=all"])
             .args(["-c", "core.fsyncMethod=batch", "-c", "pack.useSparse=false"])
@@ -132,13 +134,29 @@ impl Store {
         for (from, to) in refs {
             specs.push_str(&format!("+{from}:{to}\n"));
         }
-        let mut git = self.git_to(remote);
-        if strictness == Strictness::Strict {
-            git = git.args(["-c", "fetch.fsckObjects=true"]);
-        }
+        let flags: &[&str] = match strictness {
+            Strictness::Strict => &["-c", "fetch.fsckObjects=true"],
+            Strictness::AsSet => &[],
+        };
+        // The clone may be partial for the project's files. A record without its own is none.
+        let options: &[&str] = if self.repository().is_partial() { &["--no-filter"] } else { &[] };
+        self.fetch_with(remote, flags, options, specs)
+    }
+
+    /// Fetches what `specs` say, one a line.
+    pub(super) fn fetch_with(
+        &self,
+        remote: &Remote,
+        flags: &[&str],
+        options: &[&str],
+        specs: String,
+    ) -> Result<()> {
+        let git = self.git_to(remote).args(flags.iter().copied());
         let git = git
             .args(["fetch", "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--refmap="])
-            .args(["--no-recurse-submodules", "--stdin", "--", &remote.name])
+            .args(["--no-recurse-submodules", "--stdin"])
+            .args(options.iter().copied())
+            .args(["--", &remote.name])
             .stdin(specs);
         let fetched = reached(git.limit(TRANSFER).run())?;
         if fetched.is_success() {

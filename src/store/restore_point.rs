@@ -9,8 +9,8 @@ use gix::objs::FindExt;
 
 use crate::record::{ObjectId, SessionId, Timestamp};
 
-use super::append::{Move, Reason};
 use super::objects::{Quarantine, Signature};
+use super::ref_database::{Move, Reason};
 use super::refs::slug;
 use super::{Store, message, objects};
 
@@ -70,17 +70,13 @@ impl Store {
         let git = self.open_git()?;
         let folder = self.restore_folder();
         let mut points = Vec::new();
-        let platform = git.references().map_err(|error| anyhow!("list refs: {error:#}"))?;
-        let found =
-            platform.prefixed(folder.as_str()).map_err(|error| anyhow!("list {folder}: {error:#}"))?;
-        for reference in found.flatten() {
-            let refname = reference.name().as_bstr().to_string();
+        for (refname, made) in self.refs_below(&folder)? {
             let number = refname.strip_prefix(&folder).and_then(|number| number.parse().ok());
-            let (Some(number), Some(id)) = (number, reference.try_id()) else { continue };
+            let Some(number) = number else { continue };
             let mut buffer = Vec::new();
-            let Ok(commit) = git.objects.find_commit(&id, &mut buffer) else { continue };
+            let Ok(commit) = git.objects.find_commit(&objects::to_gix(&made)?, &mut buffer) else { continue };
             let Some(parent) = commit.parents().next() else { continue };
-            let (found, made) = (objects::from_gix(&parent)?, objects::from_gix(&id)?);
+            let found = objects::from_gix(&parent)?;
             points.push(RestorePoint { number, refname, found, made });
         }
         points.sort_by_key(|point| point.number);

@@ -11,9 +11,9 @@ use serde::Serialize;
 use crate::process::Tool;
 use crate::record::{ObjectId, RecordKind, SessionId, Timestamp};
 
-use super::append::Reason;
 use super::control::Control;
 use super::last::last_of_all;
+use super::ref_database::{Reason, all_or_nothing};
 use super::refs::{SNAPSHOT_PREFIX, SessionRefs};
 use super::scratch::Scratch;
 use super::shared::Change;
@@ -175,7 +175,7 @@ impl Store {
         at: Timestamp,
     ) -> Result<()> {
         let commands: String = refs.iter().map(|(name, tip)| format!("delete {name} {tip}\n")).collect();
-        self.update_refs(format!("start\n{commands}prepare\ncommit\n"), Reason { why, at })
+        self.refs().update(&all_or_nothing(&commands), Reason { why, at })
     }
 
     fn why_it_stays(&self, log: &SessionLog, rules: Rules) -> Result<Option<String>> {

@@ -5,8 +5,8 @@ use anyhow::Result;
 
 use crate::record::{ObjectId, Timestamp};
 
-use super::append::Reason;
-use super::{Store, Syncing};
+use super::Store;
+use super::ref_database::{Reason, all_or_nothing};
 
 /// A ref that is to go from one value to another.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub(super) struct Change {
 impl Store {
     /// Makes all changes or none.
     pub(super) fn change_refs(&self, changes: &[Change], why: &'static str, at: Timestamp) -> Result<()> {
-        let mut commands = String::from("start\n");
+        let mut commands = String::new();
         for Change { name, old, new } in changes {
             commands.push_str(&match (new, old) {
                 (Some(new), Some(old)) => format!("update {name} {new} {old}\n"),
@@ -30,11 +30,10 @@ impl Store {
                 (None, None) => continue,
             });
         }
-        commands.push_str("prepare\ncommit\n");
-        self.update_refs(commands, Reason { why, at })?;
-        let made = || changes.iter().filter(|change| change.new.is_some()).map(|change| change.name.as_str());
-        made().try_for_each(|name| self.share_ref(name))?;
-        if self.syncing == Syncing::Always { self.sync_refs(made()) } else { Ok(()) }
+        let refs = self.refs();
+        refs.update(&all_or_nothing(&commands), Reason { why, at })?;
+        let made = changes.iter().filter(|change| change.new.is_some());
+        refs.settle(&made.map(|change| change.name.as_str()).collect::<Vec<_>>())
     }
 
     /// Makes each change that can be made, and gives why the others cannot.

@@ -42,7 +42,7 @@ impl Store {
     }
 }
 
-fn snapshot_before(git: &gix::Repository, id: &ObjectId) -> Result<Option<ObjectId>> {
+pub(super) fn snapshot_before(git: &gix::Repository, id: &ObjectId) -> Result<Option<ObjectId>> {
     let (mut buffer, mut below_buffer) = (Vec::new(), Vec::new());
     let Ok(commit) = git.objects.find_commit(&objects::to_gix(id)?, &mut buffer) else { return Ok(None) };
     let Some(parent) = commit.parents().next() else { return Ok(None) };

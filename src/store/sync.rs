@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use serde::Serialize;
 
 use crate::process::Tool;
@@ -19,7 +19,7 @@ use super::read::shallow_ends;
 use super::refs::{INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
 use super::remote::{BATCH, Pushed, Remote, Strictness, Unreachable};
 use super::shared::Change;
-use super::{Store, disk, message, objects};
+use super::{Store, disk, message};
 
 /// How often a ref with many writers is tried to be brought together with another repository's.
 const ROUNDS: u32 = 12;
@@ -140,20 +140,6 @@ impl Store {
             self.change_refs(&changes, "forget", at)?;
         }
         Ok(changes.len())
-    }
-
-    /// All refs below a prefix that point at something.
-    pub(super) fn refs_below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
-        let git = self.open_git()?;
-        let platform = git.references().map_err(|error| anyhow!("list refs: {error:#}"))?;
-        let found = platform.prefixed(prefix).map_err(|error| anyhow!("list {prefix}: {error:#}"))?;
-        let mut refs = Vec::new();
-        for reference in found.flatten() {
-            if let Some(id) = reference.try_id() {
-                refs.push((reference.name().as_bstr().to_string(), objects::from_gix(&id)?));
-            }
-        }
-        Ok(refs)
     }
 
     /// The logs here, and the snapshots, that are ours by their tips.

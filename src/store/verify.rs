@@ -103,7 +103,9 @@ impl Store {
             for entry in &log.entries {
                 verified.records += 1;
                 if let Err(error) = self.verify_record(log, entry, &mut verified) {
-                    verified.found(log, Some(entry), format!("{error:#}"));
+                    // What to do about it is not told for each record.
+                    let words = format!("{error:#}");
+                    verified.found(log, Some(entry), words.lines().next().unwrap_or_default());
                 }
                 let snapshot = entry.snapshot.as_ref().filter(|_| has_snapshots);
                 if let Some(snapshot) = snapshot

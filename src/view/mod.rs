@@ -5,6 +5,7 @@ pub mod history;
 pub mod live;
 pub mod log;
 pub mod replay;
+pub mod report;
 pub mod restore;
 pub mod show;
 pub mod stats;

@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::process::Tool;
+use crate::process::{NO_LAZY_FETCH, Tool};
 use crate::record::ObjectId;
 use crate::repository::{HashKind, Repository};
 
@@ -41,7 +41,8 @@ impl Checkout {
     }
 
     fn git(&self) -> Tool {
-        Tool::git(&self.dir)
+        // Whoever asks for the files of an old snapshot gets those that a partial clone must fetch.
+        Tool::git(&self.dir).env(NO_LAZY_FETCH, "0")
     }
 
     fn borrow(&self, repository: &Repository) -> Result<()> {

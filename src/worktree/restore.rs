@@ -29,6 +29,10 @@ pub struct TreeEntry {
 }
 
 impl TreeEntry {
+    pub fn id(&self) -> &ObjectId {
+        &self.id
+    }
+
     /// Whether it is a commit of another repository, of which this one has no files.
     pub fn is_repository(&self) -> bool {
         self.mode == "160000"

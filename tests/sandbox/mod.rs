@@ -77,6 +77,15 @@ impl Sandbox {
         sandbox
     }
 
+    /// The same, where the scene looks at files of refs, whatever [`ref_format`] says.
+    pub fn with_refs_in_files() -> Self {
+        Self::with_git_init(if ref_format().is_some() {
+            "init --quiet --ref-format=files ."
+        } else {
+            "init --quiet ."
+        })
+    }
+
     /// An empty folder called `name` to work in.
     pub fn without_repository(name: &str) -> Self {
         let folder = tempfile::Builder::new().prefix("ralph-scene-").tempdir().unwrap();
@@ -94,14 +103,17 @@ impl Sandbox {
             waived: Cell::default(),
         };
         sandbox.gitconfig(
-            "[init]\ndefaultBranch = main\n[user]\nname = Ada Lovelace\nemail = ada@example.org\n",
+            // No housekeeping of git's goes on behind a scene's back.
+            "[init]\ndefaultBranch = main\n[user]\nname = Ada Lovelace\nemail = ada@example.org\n\
+             [gc]\nautoDetach = false\n[maintenance]\nautoDetach = false\n",
         );
         sandbox
     }
 
     /// Replaces the user's own git settings.
     pub fn gitconfig(&self, text: &str) -> &Self {
-        fs::write(self.outside("gitconfig"), text).unwrap();
+        let format = ref_format().map(|format| format!("[init]\ndefaultRefFormat = {format}\n"));
+        fs::write(self.outside("gitconfig"), format!("{text}{}", format.unwrap_or_default())).unwrap();
         self
     }
 
@@ -359,6 +371,11 @@ impl Sandbox {
         self.waived.set(waived);
         self
     }
+}
+
+/// How repositories of scenes keep their refs; as git does by itself, where nothing is said.
+fn ref_format() -> Option<String> {
+    std::env::var("RALPH_TEST_REF_FORMAT").ok()
 }
 
 /// A time at which no other scene begins, also none of another run of the tests on this machine: the processes of

@@ -11,6 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Sandbox;
+use super::running::wait_until;
 
 /// Everything in the git directory that is not ours to change, by path.
 #[derive(Debug)]
@@ -33,10 +34,19 @@ impl Untouched {
             let is_ref = |name| {
                 path.starts_with(format!("refs/{name}")) || path.starts_with(format!("logs/refs/{name}"))
             };
-            path.starts_with("objects") || path.starts_with("ralph") || refs.into_iter().any(is_ref)
+            // One for all refs, which are looked at by their names.
+            let is_table = path.components().any(|part| part.as_os_str() == "reftable");
+            let is_ours = path.starts_with("objects") || path.starts_with("ralph");
+            is_ours || is_table || refs.into_iter().any(is_ref)
         };
         let files = files(&git_dir).into_iter().filter(|path| !is_ours(path));
-        Self(files.map(|path| (path.clone(), fs::read(path).unwrap_or_default())).collect())
+        let mut found: BTreeMap<_, _> =
+            files.map(|path| (path.clone(), fs::read(path).unwrap_or_default())).collect();
+        let tables = git_dir.join("reftable");
+        if tables.exists() {
+            found.insert(tables, in_tables(sandbox));
+        }
+        Self(found)
     }
 
     /// Compares with what is there now.
@@ -51,6 +61,17 @@ impl Untouched {
             assert!(self.0.get(path) == path_now, "`{line}` changed {}", path.display());
         }
     }
+}
+
+/// HEAD and the refs that are not ours, where they are kept in tables.
+fn in_tables(sandbox: &Sandbox) -> Vec<u8> {
+    let said = |words: &[&str]| sandbox.hermetic("git").args(words).output().unwrap().stdout;
+    let listed = said(&["for-each-ref", "--format=%(refname) %(objectname) %(symref)"]);
+    let is_ours = |line: &&str| line.starts_with("refs/ralph") || line.starts_with("refs/notes/ralph ");
+    let listed = String::from_utf8(listed).unwrap();
+    let others: String = listed.lines().filter(|line| !is_ours(line)).collect();
+    let head = [&["symbolic-ref", "--quiet", "HEAD"][..], &["rev-parse", "--verify", "--quiet", "HEAD"]];
+    [others.into_bytes(), head.map(said).concat()].concat()
 }
 
 /// All files below a folder.
@@ -92,6 +113,7 @@ impl Sandbox {
     /// Looks over the objects and refs of a repository.
     #[track_caller]
     pub fn store_is_sound(&self, repo: &Path) {
+        self.packing_is_over(repo);
         let fsck =
             self.hermetic("git").current_dir(repo).args(["fsck", "--strict", "--no-dangling"]).output();
         let fsck = fsck.unwrap();
@@ -102,6 +124,16 @@ impl Sandbox {
         for name in self.sessions_in(repo) {
             self.chain_is_sound(repo, &name);
         }
+    }
+
+    /// What packs beside a loop that has ended takes loose files away while git looks at them: its last deed is to say
+    /// what it did.
+    fn packing_is_over(&self, repo: &Path) {
+        let git_dir = self.git_in(repo, ["rev-parse", "--path-format=absolute", "--git-common-dir"]);
+        let said = Path::new(git_dir.trim()).join("ralph/packing.log");
+        wait_until("the packing has said what it did", || {
+            fs::metadata(&said).map_or(true, |said| said.len() > 0).then_some(())
+        });
     }
 
     /// The refs of ours in a repository: those whose tip says so.

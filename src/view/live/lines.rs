@@ -1,40 +1,64 @@
-//! A session as it runs: events in, lines out.
+//! What stays on the screen: events in, lines out.
 
 use std::io::{self, Write};
 
-use crate::record::{AgentEvent, Event, Iteration, Session, StopReason, Tokens, Waiting};
+use crate::record::{
+    AgentEvent, Event, Iteration, Outcome, Session, Status, StopReason, TaskName, Tokens, Waiting,
+};
 
-use super::style::{Count, Hue, Paint, cut, duration, grouped, one_line, sign};
+use crate::view::style::{Count, Hue, Paint, cut, duration, grouped, one_line, sign};
 
-/// How much of a running agent is shown.
+/// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
+    /// Warnings, and how it ended where not all is done.
+    Quiet,
     Normal,
     /// Also what the agent says and which tools it uses.
     Verbose,
 }
 
-/// Longest piece of an agent's words on one line, in characters.
+/// Longest piece of anybody's words on one line, in characters.
 const WIDTH: usize = 100;
+
+/// What is on a line beside them.
+const BESIDE: usize = 14;
+
+/// Below this, words say nothing.
+const LEAST: usize = 20;
 
 /// The type of loop that goes without saying.
 const USUAL: &str = "implement";
 
 /// Writes a line or two for each event.
-pub struct Live<W> {
-    out: W,
+#[derive(Debug)]
+pub struct Lines<W> {
+    pub out: W,
     paint: Paint,
     detail: Detail,
-    max_iterations: u32,
-    runs: u32,
+    width: usize,
+    /// The last iteration that failed, where its task is still open, and that task.
+    failed: Option<(u32, Option<TaskName>)>,
 }
 
-impl<W: Write> Live<W> {
+impl<W: Write> Lines<W> {
     pub fn new(out: W, paint: Paint, detail: Detail) -> Self {
-        Self { out, paint, detail, max_iterations: 0, runs: 0 }
+        Self { out, paint, detail, width: WIDTH, failed: None }
+    }
+
+    /// Words are cut to what fits into a window of so many columns.
+    pub fn fit(&mut self, columns: Option<u16>) {
+        self.width =
+            columns.map_or(WIDTH, |columns| usize::from(columns).saturating_sub(BESIDE).clamp(LEAST, WIDTH));
     }
 
     pub fn show(&mut self, event: &Event) -> io::Result<()> {
+        if let Event::IterationRecorded { iteration, record, .. } = event {
+            self.remember(*iteration, record);
+        }
+        if self.detail == Detail::Quiet && !is_trouble(event) {
+            return Ok(());
+        }
         match event {
             Event::SessionStarted {
                 session,
@@ -46,7 +70,6 @@ impl<W: Write> Live<W> {
                 tasks,
                 is_resumed,
             } => {
-                self.max_iterations = *max_iterations;
                 let verb = if *is_resumed { "resumes" } else { "starts" };
                 let head = self.paint.paint(Hue::Bold, &format!("ralph {verb} on {}", one_line(feature)));
                 writeln!(self.out, "{head}")?;
@@ -65,13 +88,12 @@ impl<W: Write> Live<W> {
                 writeln!(self.out, "{}", self.dim(&format!("  session {session}")))?;
             }
             Event::IterationStarted { iteration, task, attempt, hints, .. } => {
-                self.runs += 1;
                 let again = if *attempt > 1 { format!(" (try {attempt})") } else { String::new() };
-                let title = cut(&one_line(&task.text), WIDTH);
+                let title = self.words(&task.text);
                 let head = self.paint.paint(Hue::Bold, &format!("iteration {iteration}"));
                 writeln!(self.out, "\n{head}  {}{again}  {title}", one_line(&task.name))?;
                 for hint in hints {
-                    writeln!(self.out, "  hint  {}", cut(&one_line(hint), WIDTH))?;
+                    writeln!(self.out, "  hint  {}", self.words(hint))?;
                 }
             }
             Event::HistoryTold { mode, failures, scanned, tokens, .. } => {
@@ -88,6 +110,7 @@ impl<W: Write> Live<W> {
                 );
                 writeln!(self.out, "{}", self.dim(&told))?;
             }
+            Event::PhaseStarted { .. } => {}
             Event::AgentEvent { event, .. } => self.agent_event(event)?,
             Event::ValidationFinished { command, exit, duration_ms, .. } => {
                 let how = match exit.reason {
@@ -96,7 +119,7 @@ impl<W: Write> Live<W> {
                 };
                 let hue = if exit.is_success() { Hue::Green } else { Hue::Red };
                 let how = self.paint.paint(hue, &how);
-                let command = cut(&one_line(command), WIDTH);
+                let command = self.words(command);
                 writeln!(self.out, "  validation  {command} {how} in {}", duration(*duration_ms))?;
             }
             Event::IterationRecorded { record, commit, .. } => {
@@ -130,20 +153,20 @@ impl<W: Write> Live<W> {
     }
 
     fn agent_event(&mut self, event: &AgentEvent) -> io::Result<()> {
-        if self.detail == Detail::Normal
+        if self.detail != Detail::Verbose
             && !matches!(event, AgentEvent::Error { .. } | AgentEvent::Retry { .. })
         {
             return Ok(());
         }
         let line = match event {
-            AgentEvent::Text { text } => cut(&one_line(text.trim()), WIDTH),
+            AgentEvent::Text { text } => self.words(text.trim()),
             AgentEvent::ToolStarted { tool_name, arguments_summary } => {
-                cut(&format!("{} {}", one_line(tool_name), one_line(arguments_summary)), WIDTH)
+                self.words(&format!("{tool_name} {arguments_summary}"))
             }
             AgentEvent::ToolEnded { tool_name, is_error: true } => format!("{} failed", one_line(tool_name)),
             AgentEvent::ToolEnded { .. } | AgentEvent::Usage { .. } => return Ok(()),
-            AgentEvent::Retry { message } => format!("tries again: {}", cut(&one_line(message), WIDTH)),
-            AgentEvent::Error { message } => format!("error: {}", cut(&one_line(message), WIDTH)),
+            AgentEvent::Retry { message } => format!("tries again: {}", self.words(message)),
+            AgentEvent::Error { message } => format!("error: {}", self.words(message)),
         };
         if line.is_empty() {
             Ok(())
@@ -155,8 +178,7 @@ impl<W: Write> Live<W> {
     fn waiting(&mut self, waiting: &Waiting, seconds: u64) -> io::Result<()> {
         let Waiting { agent, class, until, message } = waiting;
         let line = format!("waits {} until {until}", duration(seconds.saturating_mul(1000)));
-        let words =
-            message.as_ref().map_or(String::new(), |words| format!(": {}", cut(&one_line(words), WIDTH)));
+        let words = message.as_ref().map_or(String::new(), |words| format!(": {}", self.words(words)));
         let why = format!("{} cannot be used ({class}){words}", one_line(agent));
         writeln!(self.out, "\n  {}  {why}", self.paint.paint(Hue::Yellow, &line))
     }
@@ -175,7 +197,10 @@ impl<W: Write> Live<W> {
         }
         let status = session.status.as_str();
         let head = if words == status { words } else { format!("{status}: {words}") };
-        writeln!(self.out, "\n{}", self.paint.paint(hue, &head))?;
+        if self.detail != Detail::Quiet {
+            writeln!(self.out)?;
+        }
+        writeln!(self.out, "{}", self.paint.paint(hue, &head))?;
         if let Some(why) = why {
             writeln!(self.out, "  {}", one_line(why))?;
         }
@@ -198,16 +223,56 @@ impl<W: Write> Live<W> {
         if !unrecognised.is_empty() {
             writeln!(self.out, "  boxes that Markdown does not know, which nobody will tick:")?;
             for line in unrecognised {
-                writeln!(self.out, "    {}", cut(&one_line(line), WIDTH))?;
+                writeln!(self.out, "    {}", cut(&one_line(line), self.width))?;
             }
         }
+        self.look_next(session)
+    }
+
+    /// The commands that answer what somebody asks in the morning.
+    fn look_next(&mut self, session: &Session) -> io::Result<()> {
         let id = &session.id;
-        writeln!(self.out, "{}", self.dim(&format!("  look: specify ralph log --session {id}")))
+        let mut next = Vec::new();
+        if let Some((failed, _)) = &self.failed {
+            next.push((format!("specify ralph show {id}:{failed}"), "why it failed"));
+        }
+        next.push((format!("specify ralph log --session {id}"), "every iteration"));
+        if session.status != Status::Completed {
+            next.push((format!("specify ralph resume {id}"), "go on from here"));
+        }
+        writeln!(self.out, "  look:")?;
+        let longest = next.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
+        for (command, does) in next {
+            writeln!(self.out, "    {command:<longest$}  {}", self.dim(does))?;
+        }
+        Ok(())
+    }
+
+    fn remember(&mut self, iteration: u32, record: &Iteration) {
+        match record.outcome {
+            Outcome::Failure => self.failed = Some((iteration, record.task.clone())),
+            Outcome::Success if self.failed.as_ref().is_some_and(|(_, task)| *task == record.task) => {
+                self.failed = None;
+            }
+            Outcome::Success | Outcome::Skipped | Outcome::Interrupted => {}
+        }
+    }
+
+    /// Somebody's words on one line, safe on a terminal.
+    fn words(&self, words: &str) -> String {
+        cut(&one_line(words), self.width)
     }
 
     fn dim(&self, text: &str) -> String {
         self.paint.paint(Hue::Dim, text)
     }
+}
+
+/// What even those hear who want to hear nothing.
+fn is_trouble(event: &Event) -> bool {
+    let is_bad_end = |session: &Session| session.status != Status::Completed;
+    matches!(event, Event::Warning { .. })
+        || matches!(event, Event::SessionEnded { session, .. } if is_bad_end(session))
 }
 
 /// What the agent claimed and the engine found untrue.

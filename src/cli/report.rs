@@ -1,0 +1,249 @@
+//! `specify ralph report`: a session as a page, as a summary for a pull request, or as data.
+
+use std::io::{Write, stderr};
+
+use anyhow::{Context, Result};
+
+use crate::agent::answer::{answer, parser_of};
+use crate::record::{IterationName, Outcome, Parser, RecordKind, Session, TaskCounts, Which};
+use crate::store::{End, Piece, Reader, SessionLog, Store};
+use crate::tasks::TaskList;
+use crate::view::report::{Diff, Found, Limits, Report, Text, Turn, page, write_markdown};
+use crate::view::status::InFlight;
+
+use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::iterations;
+use super::log::print_json;
+use super::output::{stdout, warn};
+use super::report_file::{self, Place};
+use super::sessions::{self, Choice};
+use super::{ReportArgs, patches, place};
+
+/// Bytes of the transcripts of all iterations that are looked through for the agent's last words.
+const TRANSCRIPTS: usize = 64 << 20;
+/// Most of one transcript.
+const TRANSCRIPT: usize = 512 << 10;
+/// The end of an output that nothing is wrong with.
+const GOOD_OUTPUT: usize = 1500;
+/// The least that is read of a text, whatever the size of the page.
+const LEAST: usize = 2 << 10;
+
+pub fn run(args: &ReportArgs, caller: &Caller) -> Result<ExitCode> {
+    let store = place::open(caller)?;
+    let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+    let log = sessions::latest(&store, &choice)?;
+    let place = report_file::place(args, caller, &store, &log)?;
+    let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+    let limits = Limits { max_size: size(args.max_size), max_part: size(args.max_part) };
+    let report = Report::new(found(&store, &log, caller, args, limits)?);
+    let mut bytes = Vec::new();
+    if args.json.json {
+        print_json(&mut bytes, &report)?;
+    } else if args.markdown {
+        write_markdown(&mut bytes, &report)?;
+    } else {
+        bytes = page(&report, limits)?.into_bytes();
+        if bytes.len() > limits.max_size {
+            let least = bytes.len().div_ceil(1024);
+            warn(&format!("the page takes {least} KiB without any text of an iteration"), &mut stderr());
+        }
+    }
+    let mut out = stdout();
+    match &place {
+        Place::Stdout => out.write_all(&bytes)?,
+        Place::File(file) => {
+            report_file::write(file, &bytes)?;
+            writeln!(out, "{file}")?;
+        }
+    }
+    out.flush()?;
+    if let (true, Place::File(file)) = (args.open, &place) {
+        report_file::open(file, caller)?;
+    }
+    Ok(ExitCode::Done)
+}
+
+fn found(
+    store: &Store,
+    log: &SessionLog,
+    caller: &Caller,
+    args: &ReportArgs,
+    limits: Limits,
+) -> Result<Found> {
+    let running = sessions::running(store)?;
+    let is_running = running.iter().any(|holder| holder.session == *log.id());
+    let session = sessions::describe(store, log, &running).with_context(|| match log.is_whole() {
+        true => "read the session".to_owned(),
+        false => format!("this clone has neither the start nor the end of session {}", log.id()),
+    })?;
+    let in_flight = store.in_flight(log.id()).filter(|_| is_running && log.tip().kind != RecordKind::End);
+    let reader = store.reader()?;
+    let count = log.iterations().count().max(1);
+    // What no page of that size can hold need not be read.
+    let most = if args.json.json {
+        limits.max_part
+    } else {
+        (limits.max_size / count).saturating_mul(4).clamp(LEAST, limits.max_part.max(LEAST))
+    };
+    let reading = Reading {
+        reader: &reader,
+        session: &session,
+        most,
+        transcript: (TRANSCRIPTS / count).min(TRANSCRIPT),
+    };
+    let mut turns = Vec::new();
+    let mut unreadable = Vec::new();
+    if args.markdown {
+        turns = reading.records(log, &mut unreadable);
+    } else {
+        for turn in reading.records(log, &mut unreadable) {
+            turns.push(reading.texts(turn)?);
+        }
+        reading.differences(store, log, &mut turns)?;
+    }
+    let first = &log.entries[0];
+    Ok(Found {
+        is_whole: log.is_whole(),
+        in_flight: in_flight.map(|begin| InFlight {
+            iteration: begin.iteration,
+            agent: begin.agent,
+            started_at: begin.started_at,
+        }),
+        tasks_before: TaskCounts {
+            done: first.tasks.tasks_done.saturating_sub(first.closed.len()),
+            open: first.tasks.tasks_open + first.closed.len(),
+        },
+        tasks: reading.task_list(log)?,
+        session,
+        turns,
+        unreadable,
+        made_at: place::clock(caller)?.now(),
+    })
+}
+
+/// Reads iterations, so much of each text.
+struct Reading<'a> {
+    reader: &'a Reader,
+    session: &'a Session,
+    most: usize,
+    transcript: usize,
+}
+
+impl Reading<'_> {
+    /// What was measured, without texts. One that cannot be read must not hide the others.
+    fn records(&self, log: &SessionLog, unreadable: &mut Vec<String>) -> Vec<Turn> {
+        let mut turns = Vec::new();
+        for entry in log.iterations() {
+            let number = entry.iteration.unwrap_or_default();
+            match self.reader.iteration(entry) {
+                Ok(record) => {
+                    let which = Which::Number(record.iteration);
+                    let session = Some(log.id().clone().into());
+                    turns.push(Turn {
+                        name: IterationName { session, which }.to_string(),
+                        commit: entry.commit.clone(),
+                        attempt: 0,
+                        repeated: None,
+                        story: record.story(),
+                        record,
+                        prompt: None,
+                        answer: None,
+                        validation: None,
+                        diff: Diff::Nothing,
+                    });
+                }
+                Err(error) => unreadable.push(format!("iteration {number}: {error:#}")),
+            }
+        }
+        turns
+    }
+
+    fn piece(&self, turn: &Turn, path: &str, end: End, most: usize) -> Result<Option<Piece>> {
+        let piece = self.reader.piece(&turn.commit, path, (end, most));
+        Ok(piece?.filter(|piece| piece.length > 0))
+    }
+
+    fn texts(&self, turn: Turn) -> Result<Turn> {
+        let prompt = self.piece(&turn, "prompt.md", End::Head, self.most)?;
+        Ok(Turn {
+            prompt: prompt.map(|piece| Text::of(&piece.bytes, piece.length)),
+            answer: self.answer(&turn)?,
+            validation: self.validation(&turn)?,
+            ..turn
+        })
+    }
+
+    fn answer(&self, turn: &Turn) -> Result<Option<Text>> {
+        let parser = self.parser(&turn.record.agent);
+        let most = if parser == Parser::Text { self.most } else { self.transcript };
+        let Some(piece) = self.piece(turn, "agent/stdout", End::Tail, most)? else { return Ok(None) };
+        if parser == Parser::Text {
+            return Ok(Some(Text::of(&piece.bytes, piece.length)));
+        }
+        let words = answer(parser, &piece.bytes);
+        Ok((!words.trim().is_empty()).then(|| Text::whole(words)))
+    }
+
+    /// How to read what an agent of that name printed in this session.
+    fn parser(&self, agent: &str) -> Parser {
+        let set = self.session.configuration.get(format!("agents.{agent}.parser"));
+        let set = set.and_then(|name| name.as_str());
+        let named = Parser::ALL.iter().find(|(name, _)| Some(*name) == set).map(|(_, parser)| *parser);
+        named.or_else(|| parser_of(agent)).unwrap_or_default()
+    }
+
+    /// The decisive lines of a validation that failed, the last of one that passed.
+    fn validation(&self, turn: &Turn) -> Result<Option<Text>> {
+        let record = &turn.record;
+        let Some(code) = record.exit.validation else { return Ok(None) };
+        let most = if code == 0 { GOOD_OUTPUT.min(self.most) } else { self.most };
+        let stdout = self.piece(turn, "validation/stdout", End::Tail, most)?;
+        let stderr = self.piece(turn, "validation/stderr", End::Tail, most)?;
+        let length = |piece: &Option<Piece>| piece.as_ref().map_or(0, |piece| piece.length);
+        let bytes = length(&stdout) + length(&stderr);
+        if code != 0 && !record.facts.excerpt.trim().is_empty() {
+            let text = record.facts.excerpt.clone();
+            return Ok(Some(Text { is_cut: (text.trim().len() as u64) < bytes, text, bytes }));
+        }
+        let shown = if length(&stdout) == 0 { stderr } else { stdout };
+        Ok(shown.map(|piece| Text {
+            bytes,
+            is_cut: (piece.bytes.len() as u64) < bytes,
+            ..Text::of(&piece.bytes, piece.length)
+        }))
+    }
+
+    fn differences(&self, store: &Store, log: &SessionLog, turns: &mut [Turn]) -> Result<()> {
+        let mut pairs = Vec::new();
+        for turn in turns.iter_mut() {
+            let Some(after) = turn.record.snapshot.clone() else {
+                let is_told = turn.record.outcome != Outcome::Skipped;
+                turn.diff = if is_told { Diff::Missing(Diff::NONE_KEPT) } else { Diff::Nothing };
+                continue;
+            };
+            match self.reader.snapshot_before(&after)? {
+                Some(before) if self.reader.has(&after)? => pairs.push((before, after)),
+                _ => turn.diff = Diff::Missing(Diff::NOT_HERE),
+            }
+        }
+        let journal = iterations::files(store, log).progress;
+        let mut patches = patches::between(&pairs, store.repository().work_tree()?, &journal, self.most)?;
+        for turn in turns {
+            if let Some(patch) = turn.record.snapshot.as_ref().and_then(|after| patches.remove(after)) {
+                turn.diff = Diff::Patch(patch);
+            }
+        }
+        Ok(())
+    }
+
+    /// As it stood at the end.
+    fn task_list(&self, log: &SessionLog) -> Result<TaskList> {
+        for entry in log.entries.iter().rev() {
+            if let Some(piece) = self.reader.piece(&entry.commit, "tasks.md", (End::Head, usize::MAX))? {
+                return Ok(TaskList::parse(&piece.bytes).unwrap_or_default());
+            }
+        }
+        Ok(TaskList::default())
+    }
+}

@@ -1,0 +1,174 @@
+//! Where a report goes, and showing it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::config::parse_size;
+use crate::process::Detached;
+use crate::store::{SessionLog, Store, slug};
+use crate::view::report::{GENERATOR, MARKDOWN};
+
+use super::ReportArgs;
+use super::caller::Caller;
+
+/// In the begin of the JSON.
+const JSON: &str = "\"made_by\": \"specify ralph report\"";
+
+/// So much of a file tells whether it is ours.
+const BEGIN: u64 = 2048;
+
+/// A browser that cannot start says so within that time.
+const START: Duration = Duration::from_secs(2);
+
+/// Where a report goes.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Place {
+    Stdout,
+    File(Utf8PathBuf),
+}
+
+/// The place that is asked for; an error where somebody's file is in it.
+pub fn place(args: &ReportArgs, caller: &Caller, store: &Store, log: &SessionLog) -> Result<Place> {
+    let is_page = !args.markdown && !args.json.json;
+    let Some(output) = &args.output else {
+        if !is_page {
+            return Ok(Place::Stdout);
+        }
+        let name = format!("{}-{}.html", slug(log.feature()), log.id());
+        return Ok(Place::File(store.reports()?.join(name)));
+    };
+    if output == "-" {
+        if args.open {
+            bail!("there is no file to open\nhint: leave out --open, or -o -");
+        }
+        return Ok(Place::Stdout);
+    }
+    let file = caller.directory.join(output);
+    check(&file, args.force)?;
+    Ok(Place::File(file))
+}
+
+/// The parser for sizes.
+pub fn size(text: &str) -> Result<u64> {
+    match parse_size(text).filter(|bytes| *bytes > 0) {
+        Some(bytes) => Ok(bytes),
+        None => bail!("`{text}` is no size such as 500KiB, 5MiB or a number of bytes"),
+    }
+}
+
+fn check(file: &Utf8Path, is_forced: bool) -> Result<()> {
+    let metadata = match fs::metadata(file) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error).with_context(|| format!("look at {file}")),
+    };
+    if metadata.is_dir() {
+        bail!("{file} is a folder\nhint: name a file in it: -o {}", file.join("report.html"));
+    }
+    if !metadata.is_file() || is_forced {
+        return Ok(());
+    }
+    let mut begin = Vec::new();
+    let opened = File::open(file).with_context(|| format!("read {file}"))?;
+    opened.take(BEGIN).read_to_end(&mut begin).with_context(|| format!("read {file}"))?;
+    let begin = String::from_utf8_lossy(&begin);
+    if begin.trim().is_empty() || [GENERATOR, MARKDOWN, JSON].iter().any(|mark| begin.contains(mark)) {
+        return Ok(());
+    }
+    bail!("{file} exists and is no report\nhint: choose another name, or write over it with --force")
+}
+
+/// Puts it into its place at once, so that nobody meets half of it.
+pub fn write(file: &Utf8Path, bytes: &[u8]) -> Result<()> {
+    // What a link leads to is written, not the link.
+    let file = file.canonicalize_utf8().unwrap_or_else(|_| file.to_owned());
+    if fs::metadata(&file).is_ok_and(|metadata| !metadata.is_file()) {
+        return OpenOptions::new()
+            .write(true)
+            .open(&file)
+            .and_then(|mut opened| opened.write_all(bytes))
+            .with_context(|| format!("write {file}"));
+    }
+    let draft = Utf8PathBuf::from(format!("{file}.{}", std::process::id()));
+    let written = fs::write(&draft, bytes).and_then(|()| fs::rename(&draft, &file));
+    written.with_context(|| format!("write {file}")).inspect_err(|_| {
+        // It may not have been made at all.
+        let _gone = fs::remove_file(&draft).is_ok();
+    })
+}
+
+/// Shows a page in the user's browser, and does not wait until it is closed.
+pub fn open(file: &Utf8Path, caller: &Caller) -> Result<()> {
+    let set = caller.environment.value("BROWSER").map(|value| value.to_string_lossy().into_owned());
+    let set = set.filter(|browsers| !browsers.trim().is_empty());
+    let usual = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut why = Vec::new();
+    for browser in set.as_deref().unwrap_or(usual).split(':').filter(|words| !words.trim().is_empty()) {
+        match start(&command(browser, file), caller) {
+            Ok(()) => return Ok(()),
+            Err(error) => why.push(format!("{}: {error:#}", browser.trim())),
+        }
+    }
+    bail!("no browser could be started: {}\nhint: open {file} yourself, or set BROWSER", why.join("; "))
+}
+
+/// The words of a browser in `$BROWSER`, with the file where it wants it.
+fn command(browser: &str, file: &Utf8Path) -> Vec<String> {
+    let mut words: Vec<String> =
+        browser.split_whitespace().map(|word| word.replace("%s", file.as_str())).collect();
+    if !browser.contains("%s") {
+        words.push(file.to_string());
+    }
+    words
+}
+
+fn start(words: &[String], caller: &Caller) -> Result<()> {
+    let nowhere = OpenOptions::new().write(true).open("/dev/null").context("open /dev/null")?;
+    let mut browser = Detached::start(words, &caller.directory, nowhere)?;
+    match browser.ended_within(START) {
+        Some(code) if code != 0 => bail!("exit code {code}"),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_browser_gets_the_file_where_it_wants_it() {
+        let file = Utf8Path::new("/tmp/a b.html");
+        for (browser, words) in [
+            ("firefox", &["firefox", "/tmp/a b.html"][..]),
+            (" chromium --app=%s ", &["chromium", "--app=/tmp/a b.html"]),
+            ("w3m -o x", &["w3m", "-o", "x", "/tmp/a b.html"]),
+        ] {
+            assert_eq!(command(browser, file), words);
+        }
+    }
+
+    #[test]
+    fn only_our_own_files_are_written_over_unasked() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = Utf8Path::from_path(folder.path()).unwrap();
+        let file = folder.join("x.html");
+        check(&file, false).unwrap();
+        for (text, is_ours) in [
+            ("", true),
+            ("<!doctype html>\n<meta name=\"generator\" content=\"specify-ralph 0.1.0\">", true),
+            ("<!doctype html>\n<meta name=\"generator\" content=\"other\">", false),
+            ("{\n  \"schema\": 1,\n  \"made_by\": \"specify ralph report\",", true),
+            ("# Mine\n", false),
+        ] {
+            write(&file, text.as_bytes()).unwrap();
+            assert_eq!(check(&file, false).is_ok(), is_ours, "{text}");
+            check(&file, true).unwrap();
+        }
+        assert!(check(folder, true).unwrap_err().to_string().contains("is a folder"));
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 1);
+    }
+}

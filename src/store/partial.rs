@@ -1,0 +1,47 @@
+//! What a partial clone has not got: files that were committed, and are at a remote alone.
+//!
+//! No git that we start fetches them by itself, for that would be a network call that nobody asked for; where one is
+//! needed, it is fetched in so many words, or named.
+
+use anyhow::{Error, Result, anyhow};
+
+use crate::record::ObjectId;
+
+use super::Store;
+use super::remote::Remote;
+
+/// How the library says that an object is not here.
+const ABSENT: &str = "could not be found";
+
+impl Store {
+    /// Those of `ids` that are not here.
+    pub fn missing(&self, ids: impl IntoIterator<Item = ObjectId>) -> Result<Vec<ObjectId>> {
+        let mut missing = Vec::new();
+        for id in ids {
+            if !self.has(&id)? {
+                missing.push(id);
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Fetches files by their ids, all at once.
+    pub fn bring(&self, remote: &Remote, ids: &[ObjectId]) -> Result<()> {
+        let specs: String = ids.iter().map(|id| format!("{id}\n")).collect();
+        // As git itself does it: what is here tells the other side nothing.
+        let flags = ["-c", "fetch.negotiationAlgorithm=noop"];
+        self.fetch_with(remote, &flags, &["--filter=blob:none"], specs)
+    }
+
+    /// An error of a reader, with what to do about it where the record is not all here.
+    pub(super) fn explained(&self, error: Error) -> Error {
+        let words = format!("{error:#}");
+        if !self.repository().is_partial() || !words.contains(ABSENT) {
+            return error;
+        }
+        let remote = &self.repository().promisors[0];
+        anyhow!(
+            "{words}\nthis clone is partial, and has not all of the record\nhint: `git fetch --no-filter --refetch {remote} 'refs/ralph/*:refs/ralph/*'` brings the rest"
+        )
+    }
+}

@@ -1,0 +1,199 @@
+//! Refs that are files: read and moved through the library, and by the git program where they are packed.
+
+use std::time::Duration;
+
+use anyhow::{Context, Error, Result, anyhow};
+use camino::{Utf8Path, Utf8PathBuf};
+use gix::lock::acquire::Fail;
+use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
+
+use crate::record::ObjectId;
+use crate::repository::Repository;
+
+use super::ref_database::{Move, Reason, RefDatabase, commands, update_ref};
+use super::{Store, Syncing, caused, disk, objects};
+
+/// How long a lock on one of our own refs may stand before we take it for a dead writer's: we hold the session's
+/// flock, so no living one of ours can own it, and `git pack-refs` holds it for milliseconds.
+const STALE_LOCK: Duration = Duration::from_secs(1);
+
+/// How long the library waits for a lock: as long as git does where nothing is set.
+const LOOSE_REF_WAIT: Fail = Fail::AfterDurationWithBackoff(Duration::from_millis(100));
+const PACKED_REFS_WAIT: Fail = Fail::AfterDurationWithBackoff(Duration::from_secs(1));
+
+pub(super) struct RefFiles<'a> {
+    store: &'a Store,
+}
+
+impl<'a> RefFiles<'a> {
+    pub fn new(store: &'a Store) -> Self {
+        Self { store }
+    }
+
+    fn common_dir(&self) -> &Utf8Path {
+        &self.store.repository().common_dir
+    }
+
+    fn look_up(&self, name: &str) -> Result<Option<ObjectId>> {
+        let git = self.store.open_git()?;
+        let found = git.try_find_reference(name).map_err(|error| anyhow!("read {name}: {error:#}"))?;
+        match found.as_ref().map(gix::Reference::try_id) {
+            Some(Some(id)) => objects::from_gix(&id).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn lock_of(&self, name: &str) -> Utf8PathBuf {
+        self.common_dir().join(format!("{name}.lock"))
+    }
+
+    /// git's own program knows ways around locks of packed refs that the library waits for in vain.
+    fn move_by_git(&self, moves: &[&Move], reason: Reason) -> Result<()> {
+        self.update(&commands(moves), reason)
+    }
+
+    /// Syncs loose refs and every folder above them that may be new, each once.
+    fn sync(&self, names: &[&str]) -> Result<()> {
+        let common = self.common_dir();
+        let mut folders = Vec::new();
+        for path in names.iter().map(|name| common.join(name)) {
+            // It may be packed by now: then it is git's to keep.
+            disk::sync_file_if_there(&path)?;
+            let above = path.ancestors().skip(1).take_while(|folder| *folder != common);
+            folders.extend(above.map(Utf8Path::to_owned));
+        }
+        // The deepest first: a name must be there before the folder that leads to it counts.
+        folders.sort_by(|one, other| other.cmp(one));
+        folders.dedup();
+        folders.iter().try_for_each(|folder| disk::sync_dir_if_there(folder))
+    }
+}
+
+impl RefDatabase for RefFiles<'_> {
+    fn tip(&self, name: &str) -> Result<Option<ObjectId>> {
+        let mut found = self.look_up(name)?;
+        // The library looks into the packed refs first: what is packed right after that look has left its own
+        // file when the library gets there, and is missing, or as old as the pack. So such an answer counts
+        // when it comes twice.
+        while !self.common_dir().join(name).is_file() {
+            let again = self.look_up(name)?;
+            if again == found {
+                break;
+            }
+            found = again;
+        }
+        Ok(found)
+    }
+
+    fn below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
+        let git = self.store.open_git()?;
+        let platform = git.references().map_err(|error| anyhow!("list refs: {error:#}"))?;
+        let found = platform.prefixed(prefix).map_err(|error| anyhow!("list {prefix}: {error:#}"))?;
+        let mut refs = Vec::new();
+        // A ref that cannot be read, or that points at no object, is not one that we can list.
+        for reference in found.flatten() {
+            if let Some(id) = reference.try_id() {
+                refs.push((reference.name().as_bstr().to_string(), objects::from_gix(&id)?));
+            }
+        }
+        Ok(refs)
+    }
+
+    fn head(&self) -> Result<Option<ObjectId>> {
+        let git = self.store.open_git()?;
+        match git.head_id() {
+            Ok(id) => objects::from_gix(&id).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn branch(&self) -> Result<Option<String>> {
+        let git = self.store.open_git()?;
+        let name = git.head_name().map_err(|error| anyhow!("read HEAD: {error:#}"))?;
+        Ok(name.map(|name| name.shorten().to_string()))
+    }
+
+    fn is_marked(&self, mark: &str) -> Result<bool> {
+        Ok(self.store.repository().git_dir.join(mark).exists())
+    }
+
+    fn move_all(&self, moves: &[&Move], reason: Reason) -> Result<()> {
+        let packed = self.common_dir().join("packed-refs");
+        if packed.is_file() || packed.with_extension("lock").is_file() {
+            // Where refs are packed, the library locks all of them to move one. Nobody takes that lock away when we
+            // are killed then, and the user could neither pack refs nor delete branches. git locks only what moves.
+            return self.move_by_git(moves, reason);
+        }
+        let edits = moves.iter().map(|one| edit(one, reason)).collect::<Result<Vec<RefEdit>>>()?;
+        let git = self.store.open_git()?;
+        // Asked for only where the user wants a reflog of every ref.
+        let time = format!("{} +0000", reason.at.seconds());
+        let committer = gix::actor::SignatureRef {
+            name: objects::COMMITTER.into(),
+            email: objects::COMMITTER_EMAIL.into(),
+            time: &time,
+        };
+        let names: Vec<String> = edits.iter().map(|edit| edit.name.as_bstr().to_string()).collect();
+        let locking = git.refs.transaction().prepare(edits, LOOSE_REF_WAIT, PACKED_REFS_WAIT);
+        let locked = locking.map_err(|error| caused("move refs", &error))?;
+        if self.store.syncing == Syncing::Always {
+            // The new values stand in the locks. A ref whose name is on the disk before its value would be empty after
+            // a power cut, and the value before it gone.
+            for name in &names {
+                disk::sync_file_if_there(&self.lock_of(name))?;
+            }
+        }
+        locked.commit(Some(committer)).map_err(|error| caused("move refs", &error))?;
+        Ok(())
+    }
+
+    fn patience(&self) -> Duration {
+        STALE_LOCK
+    }
+
+    fn reclaim(&self, moves: &[&Move]) -> Result<bool> {
+        let mut is_any = false;
+        for Move { name, .. } in moves {
+            let lock = self.lock_of(name);
+            is_any |= disk::remove_file_if_there(&lock).context("reclaim a stale lock")?;
+        }
+        Ok(is_any)
+    }
+
+    fn insist(&self, moves: &[&Move], reason: Reason, error: Error) -> Result<()> {
+        self.move_by_git(moves, reason).with_context(|| error.to_string())
+    }
+
+    fn update(&self, commands: &str, reason: Reason) -> Result<()> {
+        update_ref(self.store, commands, reason).read().map(drop)
+    }
+
+    fn settle(&self, names: &[&str]) -> Result<()> {
+        let Repository { common_dir, sharing, .. } = self.store.repository();
+        for name in names {
+            for path in [common_dir.join(name), common_dir.join("logs").join(name)] {
+                for made in path.ancestors().take_while(|made| made.file_name() != Some("refs")) {
+                    disk::share(made, *sharing)?;
+                }
+            }
+        }
+        if self.store.syncing == Syncing::Always { self.sync(names) } else { Ok(()) }
+    }
+}
+
+fn edit(one: &Move, reason: Reason) -> Result<RefEdit> {
+    // With `Any`, or with the library's own guard on the first parent alone, a ref that was moved or deleted
+    // meanwhile would be written over without a word.
+    let expected = match &one.old {
+        None => PreviousValue::MustNotExist,
+        Some(old) => PreviousValue::MustExistAndMatch(gix::refs::Target::Object(objects::to_gix(old)?)),
+    };
+    let name: gix::refs::FullName = one
+        .name
+        .as_str()
+        .try_into()
+        .map_err(|error| anyhow!("`{}` is no name for a ref: {error}", one.name))?;
+    let new = objects::to_gix(one.new.as_ref().context("a move has somewhere to go")?)?;
+    let log = LogChange { message: reason.line().into(), ..LogChange::default() };
+    Ok(RefEdit::update_with_log(name, new, expected, log))
+}

@@ -1,0 +1,139 @@
+//! Refs in tables (reftable), which the git program alone can read and write. The library would take such a
+//! repository for one without refs, and write files that nobody looks at.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Error, Result, bail};
+use camino::Utf8PathBuf;
+
+use crate::process::{Captured, Tool};
+use crate::record::ObjectId;
+
+use super::ref_database::{Move, Reason, RefDatabase, commands, update_ref};
+use super::{Store, Syncing, disk};
+
+/// How long the lock of the tables may be held by others. It is one for all refs of the repository, and git takes it
+/// for milliseconds, but for a collection of many tables.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// Between two tries to get the lock.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// What git says where somebody else has the lock.
+const LOCKED: &str = "cannot lock references";
+
+pub(super) struct RefTables<'a> {
+    store: &'a Store,
+}
+
+impl<'a> RefTables<'a> {
+    pub fn new(store: &'a Store) -> Self {
+        Self { store }
+    }
+
+    /// Each work tree has a HEAD of its own.
+    fn git(&self) -> Tool {
+        let git_dir = &self.store.repository().git_dir;
+        Tool::git(git_dir).env("GIT_DIR", git_dir.as_str())
+    }
+
+    fn folder(&self) -> Utf8PathBuf {
+        self.store.repository().common_dir.join("reftable")
+    }
+
+    /// Refs by a name, or by a prefix that ends in `/`.
+    fn list(&self, pattern: &str) -> Result<Vec<(String, ObjectId)>> {
+        let format = "--format=%(symref) %(objectname) %(refname)";
+        let listed = self.git().args(["for-each-ref", format, pattern]).read()?;
+        let mut refs = Vec::new();
+        for line in String::from_utf8_lossy(&listed).lines() {
+            if let ["", id, name] = line.splitn(3, ' ').collect::<Vec<_>>()[..] {
+                refs.push((name.to_owned(), id.parse()?));
+            }
+        }
+        Ok(refs)
+    }
+}
+
+impl RefDatabase for RefTables<'_> {
+    fn tip(&self, name: &str) -> Result<Option<ObjectId>> {
+        let found = self.list(name)?.into_iter().find(|(found, _)| found == name);
+        Ok(found.map(|(_, tip)| tip))
+    }
+
+    fn below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
+        self.list(prefix)
+    }
+
+    fn head(&self) -> Result<Option<ObjectId>> {
+        let asked = self.git().args(["rev-parse", "--verify", "--quiet", "HEAD"]).run()?;
+        said(&asked, "read HEAD")?.map(|id| id.parse()).transpose()
+    }
+
+    fn branch(&self) -> Result<Option<String>> {
+        let asked = self.git().args(["symbolic-ref", "--quiet", "HEAD"]).run()?;
+        let name = said(&asked, "read HEAD")?;
+        Ok(name.map(|name| name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned()))
+    }
+
+    fn is_marked(&self, mark: &str) -> Result<bool> {
+        // Some are files here as well, and folders are no refs anywhere.
+        let is_file = self.store.repository().git_dir.join(mark).exists();
+        Ok(is_file || self.git().args(["rev-parse", "--verify", "--quiet", mark]).run()?.is_success())
+    }
+
+    fn move_all(&self, moves: &[&Move], reason: Reason) -> Result<()> {
+        self.update(&commands(moves), reason)
+    }
+
+    fn patience(&self) -> Duration {
+        // Whoever has the lock was waited for.
+        Duration::ZERO
+    }
+
+    fn reclaim(&self, _moves: &[&Move]) -> Result<bool> {
+        // Whose the lock is cannot be told: it is one for all who write refs here, the user's own git first of all.
+        Ok(false)
+    }
+
+    fn insist(&self, _moves: &[&Move], _reason: Reason, error: Error) -> Result<()> {
+        Err(error)
+    }
+
+    fn update(&self, commands: &str, reason: Reason) -> Result<()> {
+        let asked = Instant::now();
+        loop {
+            let ended = update_ref(self.store, commands, reason).run()?;
+            if ended.is_success() {
+                return Ok(());
+            }
+            let complaint = ended.complaint();
+            let is_locked = complaint.contains(LOCKED);
+            if is_locked && asked.elapsed() < BUSY {
+                std::thread::sleep(PAUSE);
+                continue;
+            }
+            let lock = self.folder().join("tables.list.lock");
+            if is_locked && lock.exists() {
+                bail!(
+                    "the refs are locked by {lock}: another git writes them for long, or was killed while it did\nhint: when no git is at work in this repository, remove that file, and run the command again"
+                );
+            }
+            bail!("`git update-ref`: {complaint}");
+        }
+    }
+
+    fn settle(&self, _names: &[&str]) -> Result<()> {
+        // git shares and syncs the tables, but not the names of the files that they are.
+        if self.store.syncing == Syncing::Always { disk::sync_dir_if_there(&self.folder()) } else { Ok(()) }
+    }
+}
+
+/// The line that git answers with; none where it says with exit code 1 that there is nothing.
+fn said(ended: &Captured, doing: &str) -> Result<Option<String>> {
+    match ended.code {
+        0 => Ok(Some(String::from_utf8_lossy(&ended.stdout).trim_end().to_owned())),
+        1 => Ok(None),
+        _ => bail!("{doing}: {}", ended.complaint()),
+    }
+}

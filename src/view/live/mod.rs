@@ -1,0 +1,79 @@
+//! A session as it runs: lines that stay, and below them one that moves.
+
+mod lines;
+mod now;
+mod spinner;
+
+use std::io::{self, Write};
+
+use crate::record::Event;
+
+use self::lines::Lines;
+use self::now::{Change, Now};
+use self::spinner::Spinner;
+use crate::view::style::Paint;
+
+pub use self::lines::Detail;
+
+/// Where the moving line goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moving {
+    /// Nobody would see it, or nobody wants to.
+    Nowhere,
+    /// To stderr, which is a terminal that can take a line back.
+    Stderr,
+}
+
+/// Shows each event on `out`, and what goes on between them where [`Moving`] says.
+#[derive(Debug)]
+pub struct Live<W> {
+    out: W,
+    lines: Lines<Vec<u8>>,
+    now: Now,
+    moving: Moving,
+    paint: Paint,
+    spinner: Option<Spinner>,
+}
+
+impl<W: Write> Live<W> {
+    pub fn new(out: W, paint: Paint, detail: Detail, moving: Moving) -> Self {
+        let lines = Lines::new(Vec::new(), paint, detail);
+        Self { out, lines, now: Now::default(), moving, paint, spinner: None }
+    }
+
+    pub fn show(&mut self, event: &Event) -> io::Result<()> {
+        let change = self.now.take(event);
+        if matches!(change, Change::Begun | Change::Over) {
+            self.spinner = None;
+        }
+        self.lines.fit(columns());
+        self.lines.show(event)?;
+        self.write_lines()?;
+        match (change, &self.spinner) {
+            (Change::Begun, _) if self.moving == Moving::Stderr => {
+                self.spinner = Some(Spinner::start(&self.now, self.paint));
+            }
+            (Change::Words, Some(spinner)) => spinner.say(&self.now),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What is written goes above the line that moves.
+    fn write_lines(&mut self) -> io::Result<()> {
+        let lines = std::mem::take(&mut self.lines.out);
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let mut write = || self.out.write_all(&lines).and_then(|()| self.out.flush());
+        match &self.spinner {
+            Some(spinner) => spinner.suspend(write),
+            None => write(),
+        }
+    }
+}
+
+/// How wide the window of stdout is, where it is one. It may change any time.
+fn columns() -> Option<u16> {
+    rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col).filter(|columns| *columns > 0)
+}

@@ -1,0 +1,181 @@
+//! What goes on right now, in a few words: the events since the last one that began something.
+
+use std::time::Duration;
+
+use crate::record::{AgentEvent, Event, Phase, Tokens};
+use crate::view::style::{cut, duration, grouped, one_line};
+
+/// Longest piece of somebody's words; the window cuts what does not fit.
+const WIDTH: usize = 200;
+
+/// What an event changes in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    None,
+    /// Something begins, and its time with it.
+    Begun,
+    /// The same thing goes on, and there is more to say.
+    Words,
+    /// Nothing goes on.
+    Over,
+}
+
+/// What the loop is at.
+#[derive(Debug, Default)]
+pub struct Now {
+    phase: &'static str,
+    task: String,
+    tokens: Tokens,
+    doing: String,
+}
+
+impl Now {
+    /// In one word.
+    pub fn phase(&self) -> &str {
+        self.phase
+    }
+
+    /// `T004  4,600 tokens in, 166 out  Edit src/lib.rs`
+    pub fn words(&self) -> String {
+        let tokens = tokens(&self.tokens);
+        let parts = [self.task.as_str(), &tokens, &self.doing];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
+    }
+
+    pub fn take(&mut self, event: &Event) -> Change {
+        match event {
+            Event::IterationStarted { task, .. } => {
+                self.task = one_line(&task.name);
+                self.tokens = Tokens::default();
+                Change::None
+            }
+            Event::PhaseStarted { phase, .. } => match phase {
+                Phase::Prompt => {
+                    self.task.clear();
+                    self.tokens = Tokens::default();
+                    self.begin("prompt", "")
+                }
+                Phase::Agent { agent } => self.begin("agent", agent),
+                Phase::Validation { command } => self.begin("validation", command),
+                Phase::Recording => self.begin("recording", ""),
+            },
+            Event::AgentEvent { event, .. } => self.agent_event(event),
+            Event::Waiting { waiting, seconds, .. } => {
+                self.task.clear();
+                self.tokens = Tokens::default();
+                let until = duration(seconds.saturating_mul(1000));
+                self.begin("waiting", &format!("of {until}, for {}", waiting.agent))
+            }
+            Event::Paused { .. } => self.begin("paused", ""),
+            Event::Continued { .. } | Event::IterationRecorded { .. } | Event::SessionEnded { .. } => {
+                Change::Over
+            }
+            Event::SessionStarted { .. }
+            | Event::HistoryTold { .. }
+            | Event::ValidationFinished { .. }
+            | Event::AgentChanged { .. }
+            | Event::Warning { .. } => Change::None,
+        }
+    }
+
+    fn begin(&mut self, phase: &'static str, doing: &str) -> Change {
+        self.phase = phase;
+        self.doing = one_line(doing);
+        Change::Begun
+    }
+
+    fn agent_event(&mut self, event: &AgentEvent) -> Change {
+        let doing = match event {
+            AgentEvent::Usage { tokens } => {
+                self.tokens = *tokens;
+                return Change::Words;
+            }
+            AgentEvent::ToolEnded { .. } => return Change::None,
+            AgentEvent::Text { text } => match text.lines().map(str::trim).rfind(|line| !line.is_empty()) {
+                Some(line) => line.to_owned(),
+                None => return Change::None,
+            },
+            AgentEvent::ToolStarted { tool_name, arguments_summary } => {
+                format!("{tool_name} {arguments_summary}")
+            }
+            AgentEvent::Retry { message } => format!("tries again: {message}"),
+            AgentEvent::Error { message } => format!("error: {message}"),
+        };
+        self.doing = cut(&one_line(&doing), WIDTH);
+        Change::Words
+    }
+}
+
+/// `4,600 tokens in, 166 out`; what is not known is not said.
+fn tokens(tokens: &Tokens) -> String {
+    let cached = tokens.cache_read.unwrap_or(0).saturating_add(tokens.cache_write.unwrap_or(0));
+    let read = tokens.input.map(|input| format!("{} tokens in", grouped(input.saturating_add(cached))));
+    let written = tokens.output.map(|output| format!("{} out", grouped(output)));
+    [read, written].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// `6 s`, `2 min 3 s`: in whole seconds, for it is read while it counts.
+pub fn elapsed(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds => duration(seconds.saturating_mul(1000)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(event: AgentEvent) -> Event {
+        Event::AgentEvent { iteration: 1, event }
+    }
+
+    fn phase(phase: Phase) -> Event {
+        Event::PhaseStarted { iteration: 1, phase }
+    }
+
+    #[test]
+    fn the_line_says_the_phase_the_tokens_and_what_the_agent_does() {
+        let mut now = Now::default();
+        let tokens =
+            Tokens { input: Some(600), cache_read: Some(4_000), output: Some(166), ..Tokens::default() };
+        let tool = |name: &str, arguments: &str| AgentEvent::ToolStarted {
+            tool_name: name.to_owned(),
+            arguments_summary: arguments.to_owned(),
+        };
+        let text = |text: &str| AgentEvent::Text { text: text.to_owned() };
+        for (event, change, phase, words) in [
+            (phase(Phase::Prompt), Change::Begun, "prompt", ""),
+            (phase(Phase::Agent { agent: "claude".to_owned() }), Change::Begun, "agent", "claude"),
+            (agent(text("First.\n\nThen \x1b[31mthat\n")), Change::Words, "agent", "Then  [31mthat"),
+            (agent(text("\n ")), Change::None, "agent", "Then  [31mthat"),
+            (
+                agent(AgentEvent::Usage { tokens }),
+                Change::Words,
+                "agent",
+                "4,600 tokens in, 166 out  Then  [31mthat",
+            ),
+            (agent(tool("Edit", "a.rs")), Change::Words, "agent", "4,600 tokens in, 166 out  Edit a.rs"),
+            (
+                phase(Phase::Validation { command: "cargo test".to_owned() }),
+                Change::Begun,
+                "validation",
+                "4,600 tokens in, 166 out  cargo test",
+            ),
+            (phase(Phase::Recording), Change::Begun, "recording", "4,600 tokens in, 166 out"),
+            (phase(Phase::Prompt), Change::Begun, "prompt", ""),
+        ] {
+            assert_eq!(now.take(&event), change, "{event:?}");
+            assert_eq!((now.phase(), now.words().as_str()), (phase, words), "{event:?}");
+        }
+    }
+
+    #[test]
+    fn time_that_is_watched_counts_in_seconds() {
+        for (milliseconds, text) in
+            [(0, "0 s"), (6_940, "6 s"), (63_500, "1 min 3 s"), (3_600_000, "1 h 0 min")]
+        {
+            assert_eq!(elapsed(Duration::from_millis(milliseconds)), text);
+        }
+    }
+}

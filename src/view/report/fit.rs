@@ -1,0 +1,96 @@
+//! How much of each text fits into a page of bounded size.
+
+use super::harmless::width;
+
+/// The most bytes that each of `sizes` may have so that all of them come to `budget`: what is smaller stays whole.
+pub fn level(mut sizes: Vec<usize>, budget: usize) -> usize {
+    sizes.sort_unstable();
+    let mut left = budget;
+    for (place, size) in sizes.iter().enumerate() {
+        let share = left / (sizes.len() - place);
+        if *size > share {
+            return share;
+        }
+        left -= size;
+    }
+    usize::MAX
+}
+
+/// The first part of `text` that takes at most `most` bytes in a page, up to the end of a line where one is near.
+pub fn head(text: &str, most: usize) -> &str {
+    let mut taken = 0;
+    for (at, c) in text.char_indices() {
+        taken += width(c);
+        if taken > most {
+            let cut = &text[..at];
+            let line_end = cut.rfind('\n').map_or(0, |end| end + 1);
+            // A line that is long itself is cut anywhere.
+            return if line_end > at / 2 { &text[..line_end] } else { cut };
+        }
+    }
+    text
+}
+
+/// The same for the last part.
+pub fn tail(text: &str, most: usize) -> &str {
+    let mut taken = 0;
+    for (at, c) in text.char_indices().rev() {
+        taken += width(c);
+        if taken > most {
+            let start = at + c.len_utf8();
+            let cut = &text[start..];
+            let line = cut.find('\n').map_or(cut.len(), |end| end + 1);
+            return if line < cut.len() / 2 { &cut[line..] } else { cut };
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn small_texts_stay_whole_and_the_others_share_what_is_left() {
+        for (sizes, budget, expected) in [
+            (vec![], 10, usize::MAX),
+            (vec![1, 2, 3], 6, usize::MAX),
+            (vec![1, 100, 200], 101, 50),
+            (vec![10, 10], 5, 2),
+            (vec![5, 5, 90], 100, usize::MAX),
+        ] {
+            assert_eq!(level(sizes.clone(), budget), expected, "{sizes:?}");
+        }
+    }
+
+    #[test]
+    fn texts_are_cut_at_lines_where_these_are_short() {
+        for (text, most, start, end) in [
+            ("one\ntwo\nthree", 9, "one\ntwo\n", "three"),
+            ("abcdefgh", 3, "abc", "fgh"),
+            ("<<", 4, "<", "<"),
+            ("äöü", 3, "ä", "ü"),
+            ("abc", 0, "", ""),
+            ("abc", 3, "abc", "abc"),
+        ] {
+            assert_eq!((head(text, most), tail(text, most)), (start, end), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_cut_fits(text in "(?s).{0,100}", most in 0_usize..60) {
+            let escaped = super::super::harmless::escaped_len;
+            prop_assert!(escaped(head(&text, most)) <= most);
+            prop_assert!(escaped(tail(&text, most)) <= most);
+        }
+
+        #[test]
+        fn the_level_keeps_to_the_budget(sizes in proptest::collection::vec(0_usize..1000, 0..20), budget in 0_usize..5000) {
+            let level = level(sizes.clone(), budget);
+            prop_assert!(sizes.iter().map(|size| (*size).min(level)).sum::<usize>() <= budget);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Text from outside as it may stand in a page: no markup, and nothing that is obeyed instead of shown.
+
+/// What a character that would be obeyed is shown as; none for those that are only shown.
+fn shown(c: char) -> Option<String> {
+    match c {
+        '\n' | '\t' => None,
+        '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(c)).map(String::from),
+        '\x7f' => Some('\u{2421}'.to_string()),
+        // The rest of the control characters, line separators, whatever turns the direction of a text around, what
+        // has no width, and tags.
+        '\u{80}'..='\u{9f}'
+        | '\u{61c}'
+        | '\u{180e}'
+        | '\u{200b}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e0fff}' => Some(format!("\u{27e8}U+{:04X}\u{27e9}", u32::from(c))),
+        _ => None,
+    }
+}
+
+/// The entity that stands for a character; none where it stands for itself.
+fn entity(c: char) -> Option<&'static str> {
+    match c {
+        '&' => Some("&amp;"),
+        '<' => Some("&lt;"),
+        '>' => Some("&gt;"),
+        '"' => Some("&quot;"),
+        '\'' => Some("&#39;"),
+        _ => None,
+    }
+}
+
+/// `text` with everything visible that would be obeyed. Line ends of Windows become plain ones.
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match shown(c) {
+            Some(_) if c == '\r' && rest.peek() == Some(&'\n') => {}
+            Some(sign) => out.push_str(&sign),
+            None => out.push(c),
+        }
+    }
+    out
+}
+
+/// `text` as it may stand in an element, or in an attribute with quotes around it.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + text.len() / 16);
+    for c in visible(text).chars() {
+        match entity(c) {
+            Some(entity) => out.push_str(entity),
+            None => out.push(c),
+        }
+    }
+    out
+}
+
+/// How many bytes a character takes in a page.
+pub fn width(c: char) -> usize {
+    entity(c).map(str::len).or_else(|| shown(c).map(|sign| sign.len())).unwrap_or(c.len_utf8())
+}
+
+/// How many bytes a text takes in a page.
+pub fn escaped_len(text: &str) -> usize {
+    text.chars().map(width).sum()
+}
+
+/// On one line.
+pub fn one_line(text: &str) -> String {
+    visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn nothing_is_markup_and_nothing_is_obeyed() {
+        for (text, expected) in [
+            ("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
+            ("a\" onload='x' & b", "a&quot; onload=&#39;x&#39; &amp; b"),
+            ("a\r\nb\rc\td", "a\nb\u{240d}c\td"),
+            ("\x1b[31mred\x07\x7f\0", "\u{241b}[31mred\u{2407}\u{2421}\u{2400}"),
+            ("user\u{202e}txt.exe\u{2066}", "user\u{27e8}U+202E\u{27e9}txt.exe\u{27e8}U+2066\u{27e9}"),
+            ("\u{9b}31m\u{2028}", "\u{27e8}U+009B\u{27e9}31m\u{27e8}U+2028\u{27e9}"),
+            ("schön 日本 שלום 👩‍💻", "schön 日本 שלום 👩‍💻"),
+        ] {
+            assert_eq!(escape(text), expected);
+        }
+        assert_eq!(one_line(" a\n\tb \u{202e}"), "a b \u{27e8}U+202E\u{27e9}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_at_all_leaves_its_place(text in "(?s).{0,200}") {
+            let escaped = escape(&text);
+            prop_assert!(!escaped.contains(['<', '>', '"', '\'']));
+            prop_assert!(!escaped.chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
+            prop_assert!(escaped.len() <= escaped_len(&text));
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! What a reader wants to know first: how it ended, whether it gets anywhere, and what to look at.
+
+use serde::Serialize;
+
+use crate::record::{Outcome, Session, Status, StopReason, TaskName, Timestamp};
+use crate::view::status::InFlight;
+use crate::view::style::{Count, duration, grouped};
+
+use super::{Cluster, State, TaskRow, Turn};
+
+/// Most things to look at.
+const MOST: usize = 8;
+/// An iteration that took so large a share of the time is worth a look, in percent.
+const LONG: u64 = 25;
+/// Where there are fewer iterations one of them always takes a large share.
+const FEW: usize = 8;
+
+/// The first sentences.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Headline {
+    /// How it ended.
+    pub verdict: String,
+    pub level: Level,
+    /// Whether it gets anywhere.
+    pub course: String,
+    /// From the start to the end, or to now, in milliseconds.
+    pub span_ms: u64,
+}
+
+/// How grave something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    Good,
+    Note,
+    Warning,
+    Bad,
+}
+
+impl Level {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Bad => "bad",
+        }
+    }
+}
+
+/// Something to look at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Attention {
+    pub level: Level,
+    /// What it is about, where it is about a task.
+    pub task: Option<TaskName>,
+    pub what: String,
+    /// In the words of whoever said it; may hold anything.
+    pub quote: Option<String>,
+    pub iterations: Vec<u32>,
+}
+
+pub fn of(session: &Session, turns: &[Turn], in_flight: Option<&InFlight>, now: Timestamp) -> Headline {
+    let all = session.tasks_done + session.tasks_remaining;
+    let done = match (session.tasks_done, all) {
+        (_, 0) => "no tasks".to_owned(),
+        (done, all) if done == all => format!("all {} done", Count(all as u64, "task")),
+        (done, all) => format!("{done} of {all} tasks done"),
+    };
+    let limit = || {
+        session.limit.map_or("a limit".to_owned(), |limit| format!("the limit of {}", noun(limit.as_str())))
+    };
+    let (level, verdict) = match (session.status, session.stop_reason) {
+        (Status::Running, _) => {
+            let at = in_flight.map_or(String::new(), |at| format!(" at iteration {}", at.iteration));
+            (Level::Note, format!("Running{at}, {done}"))
+        }
+        (Status::Completed, _) if session.tasks_remaining == 0 && all > 0 => (Level::Good, capital(&done)),
+        (Status::Completed, _) => (Level::Good, format!("Completed, {done}")),
+        (_, Some(StopReason::Stuck)) => (Level::Bad, format!("Stuck, {done}")),
+        (_, Some(StopReason::LimitReached)) => (Level::Warning, format!("Stopped at {}, {done}", limit())),
+        (_, Some(StopReason::AgentUnusable)) => (Level::Bad, format!("The agent could not be used, {done}")),
+        (Status::Interrupted, _) | (_, Some(StopReason::Interrupted)) => {
+            (Level::Warning, format!("Interrupted, {done}"))
+        }
+        (Status::Failed, _) => (Level::Bad, format!("Failed, {done}")),
+    };
+    let end = session.ended_at.or_else(|| {
+        let last = turns.last().map(|turn| turn.record.ended_at);
+        if session.status == Status::Running { Some(now) } else { last }
+    });
+    let seconds = end.map_or(0, |end| end.seconds().saturating_sub(session.started_at.seconds()));
+    let span_ms = u64::try_from(seconds).unwrap_or(0).saturating_mul(1000);
+    Headline { verdict, level, course: course(turns), span_ms }
+}
+
+/// `iterations` of a limit as one says it.
+fn noun(limit: &str) -> &str {
+    match limit {
+        "duration" => "time",
+        "wait" => "waiting",
+        other => other,
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// What was closed, at which pace, and what happened since.
+fn course(turns: &[Turn]) -> String {
+    let runs: Vec<&Turn> = turns.iter().filter(|turn| turn.record.is_run()).collect();
+    if runs.is_empty() {
+        return "No iteration has run to its end.".to_owned();
+    }
+    let closed: usize = turns.iter().map(|turn| turn.record.closed.len()).sum();
+    let total = runs.len();
+    let successes = runs.iter().filter(|turn| turn.record.outcome == Outcome::Success).count();
+    let since = runs.iter().rev().take_while(|turn| turn.record.outcome != Outcome::Success).count();
+    let runs_told = Count(total as u64, "iteration");
+    if successes == 0 {
+        return match total {
+            1 => "Its one iteration closed no task.".to_owned(),
+            _ => format!("None of its {runs_told} closed a task."),
+        };
+    }
+    let time: u64 = turns.iter().map(time).sum();
+    let pace = time.checked_div(closed as u64).unwrap_or(0);
+    let closed_told = Count(closed as u64, "task");
+    let first = match closed {
+        0 => format!("{} of {runs_told} succeeded.", grouped(successes as u64)),
+        1 => format!("It closed 1 task in {runs_told}, which took {}.", duration(pace)),
+        _ => format!("It closed {closed_told} in {runs_told}, {} a task.", duration(pace)),
+    };
+    match since {
+        0 => first,
+        1 => format!("{first} The last iteration failed."),
+        _ => format!("{first} The last {since} iterations closed none."),
+    }
+}
+
+/// What agent and validation of an iteration took, in milliseconds.
+pub fn time(turn: &Turn) -> u64 {
+    let spent = turn.record.duration_ms;
+    spent.agent.unwrap_or_default().saturating_add(spent.validation.unwrap_or_default())
+}
+
+/// What to look at, gravest first.
+pub fn attention(
+    session: &Session,
+    turns: &[Turn],
+    clusters: &[Cluster],
+    tasks: &[TaskRow],
+) -> Vec<Attention> {
+    let mut found = Vec::new();
+    if session.stop_reason == Some(StopReason::AgentUnusable)
+        && let Some(turn) = turns.last()
+    {
+        let class = turn.record.failure_class.map_or("unknown", |class| class.as_str()).replace('_', " ");
+        found.push(Attention {
+            level: Level::Bad,
+            task: None,
+            what: format!("The agent could not go on ({class})."),
+            quote: turn.record.error.clone(),
+            iterations: vec![turn.record.iteration],
+        });
+    }
+    for cluster in clusters.iter().filter(|cluster| cluster.is_open) {
+        let is_skipped = |task: &&TaskRow| task.state == State::Skipped && cluster.tasks.contains(&task.name);
+        let skipped = tasks.iter().find(is_skipped).map_or("", |_| ", and was skipped");
+        let times = match cluster.times {
+            1 => "failed once".to_owned(),
+            2 => "failed twice in the same way".to_owned(),
+            times => format!("failed {times} times in the same way"),
+        };
+        found.push(Attention {
+            level: Level::Bad,
+            task: Some(cluster.tasks.join(", ")).filter(|tasks| !tasks.is_empty()),
+            what: format!("{times}{skipped}."),
+            quote: Some(cluster.message.clone()),
+            iterations: cluster.iterations.clone(),
+        });
+    }
+    found.truncate(MOST - 4);
+    let told: Vec<&str> = clusters.iter().flat_map(|cluster| &cluster.tasks).map(String::as_str).collect();
+    for task in
+        tasks.iter().filter(|task| task.state == State::Skipped && !told.contains(&task.name.as_str()))
+    {
+        found.push(Attention {
+            level: Level::Bad,
+            task: Some(task.name.clone()),
+            what: "was skipped.".to_owned(),
+            quote: None,
+            iterations: task.iterations.clone(),
+        });
+    }
+    let numbers = |is_meant: &dyn Fn(&Turn) -> bool| -> Vec<u32> {
+        turns.iter().filter(|turn| is_meant(turn)).map(|turn| turn.record.iteration).collect()
+    };
+    let mut kind = |level, iterations: Vec<u32>, one: &str, several: &str| {
+        if !iterations.is_empty() {
+            let what = match iterations.len() {
+                1 => one.to_owned(),
+                count => format!("{} {several}", grouped(count as u64)),
+            };
+            found.push(Attention { level, task: None, what, quote: None, iterations });
+        }
+    };
+    let false_claims = numbers(&|turn| !turn.record.false_claim.is_empty());
+    kind(
+        Level::Warning,
+        false_claims,
+        "One iteration claimed to be done and was not.",
+        "iterations claimed to be done and were not.",
+    );
+    let cut = numbers(&|turn| turn.record.outcome == Outcome::Interrupted);
+    kind(Level::Warning, cut, "One iteration was cut short.", "iterations were cut short.");
+    let redacted = numbers(&|turn| !turn.record.redactions.is_empty());
+    kind(
+        Level::Note,
+        redacted,
+        "Secrets were taken out of the record of one iteration.",
+        "iterations had secrets, which were taken out of the record.",
+    );
+    let all: u64 = turns.iter().map(time).sum();
+    let longest = turns.iter().max_by_key(|turn| time(turn)).filter(|_| turns.len() >= FEW);
+    if let Some(turn) = longest
+        .filter(|turn| time(turn) > 60_000 && time(turn).saturating_mul(100) > all.saturating_mul(LONG))
+    {
+        let share = time(turn).saturating_mul(100) / all.max(1);
+        found.push(Attention {
+            level: Level::Note,
+            task: turn.record.task.clone(),
+            what: format!("took {} in one iteration, {share} % of the time.", duration(time(turn))),
+            quote: None,
+            iterations: vec![turn.record.iteration],
+        });
+    }
+    if !session.hints.is_empty() {
+        found.push(Attention {
+            level: Level::Note,
+            task: None,
+            what: format!("No prompt took {} of yours.", Count(session.hints.len() as u64, "hint")),
+            quote: session.hints.first().cloned(),
+            iterations: Vec::new(),
+        });
+    }
+    found.truncate(MOST);
+    found
+}

@@ -1,0 +1,159 @@
+//! A session as one page to send to somebody, as a summary for a pull request, and as data.
+
+mod chart;
+mod clusters;
+mod fit;
+mod harmless;
+mod headline;
+mod markdown;
+mod page;
+mod page_parts;
+mod part;
+mod patch;
+mod rich;
+mod task_rows;
+mod turn_view;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::history::repeats;
+use crate::record::{Iteration, ObjectId, Outcome, Session, TaskCounts, Timestamp};
+use crate::tasks::TaskList;
+
+use super::status::InFlight;
+
+pub use clusters::Cluster;
+pub use headline::{Attention, Headline, Level};
+pub use markdown::{MARKDOWN, write_markdown};
+pub use page::{GENERATOR, Limits, page};
+pub use part::{Diff, Text};
+pub use task_rows::{State, TaskRow};
+
+/// The shape of the JSON.
+const REPORT_SCHEMA: u32 = 1;
+
+/// All that is told of a session.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    pub schema: u32,
+    /// Tells the file from those of others.
+    pub made_by: &'static str,
+    pub made_at: Timestamp,
+    pub tool_version: &'static str,
+    pub session: Session,
+    /// False where a shallow clone has its end alone.
+    pub is_whole: bool,
+    /// What a running session is at.
+    pub in_flight: Option<InFlight>,
+    pub headline: Headline,
+    pub attention: Vec<Attention>,
+    pub counts: Outcomes,
+    /// Tasks that were open before the first iteration.
+    pub open_before: usize,
+    pub tasks: Vec<TaskRow>,
+    pub clusters: Vec<Cluster>,
+    /// Oldest first.
+    pub iterations: Vec<Turn>,
+    /// What could not be read, and why.
+    pub unreadable: Vec<String>,
+}
+
+/// How iterations ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Outcomes {
+    pub success: usize,
+    pub failure: usize,
+    pub skipped: usize,
+    pub interrupted: usize,
+}
+
+/// An iteration.
+#[derive(Debug, Clone, Serialize)]
+pub struct Turn {
+    /// As `show` and `diff` take it.
+    pub name: String,
+    pub commit: ObjectId,
+    /// Which try of its task this is in the session, from 1.
+    pub attempt: u32,
+    /// The first iteration that failed in the same way.
+    pub repeated: Option<u32>,
+    /// What happened, in a few words.
+    pub story: String,
+    pub record: Iteration,
+    pub prompt: Option<Text>,
+    pub answer: Option<Text>,
+    pub validation: Option<Text>,
+    pub diff: Diff,
+}
+
+/// What was found of a session.
+pub struct Found {
+    pub session: Session,
+    pub is_whole: bool,
+    pub in_flight: Option<InFlight>,
+    /// As they stood at the start.
+    pub tasks_before: TaskCounts,
+    /// As it stood at the end.
+    pub tasks: TaskList,
+    pub turns: Vec<Turn>,
+    pub unreadable: Vec<String>,
+    pub made_at: Timestamp,
+}
+
+impl Report {
+    pub fn new(found: Found) -> Self {
+        let Found { session, is_whole, in_flight, tasks_before, tasks, mut turns, unreadable, made_at } =
+            found;
+        number_tries(&mut turns);
+        let mut counts = Outcomes::default();
+        for turn in &turns {
+            match turn.record.outcome {
+                Outcome::Success => counts.success += 1,
+                Outcome::Failure => counts.failure += 1,
+                Outcome::Skipped => counts.skipped += 1,
+                Outcome::Interrupted => counts.interrupted += 1,
+            }
+        }
+        let clusters = clusters::of(&turns);
+        let tasks = task_rows::of(&tasks, &turns);
+        let headline = headline::of(&session, &turns, in_flight.as_ref(), made_at);
+        let attention = headline::attention(&session, &turns, &clusters, &tasks);
+        Self {
+            schema: REPORT_SCHEMA,
+            made_by: "specify ralph report",
+            made_at,
+            tool_version: env!("CARGO_PKG_VERSION"),
+            session,
+            is_whole,
+            in_flight,
+            headline,
+            attention,
+            counts,
+            open_before: tasks_before.open,
+            tasks,
+            clusters,
+            iterations: turns,
+            unreadable,
+        }
+    }
+}
+
+fn number_tries(turns: &mut [Turn]) {
+    let prints = turns.iter().map(|turn| {
+        let print = turn.record.fingerprint.as_deref().filter(|_| turn.record.outcome == Outcome::Failure);
+        (turn.record.iteration, print.map(|print| Cow::Owned(print.to_owned())))
+    });
+    let repeated = repeats(prints);
+    let mut tries: HashMap<String, u32> = HashMap::new();
+    for turn in turns {
+        let tried = tries.entry(turn.record.task.clone().unwrap_or_default()).or_default();
+        if turn.record.is_run() {
+            *tried += 1;
+        }
+        turn.attempt = (*tried).max(1);
+        turn.repeated = repeated.get(&turn.record.iteration).copied();
+    }
+}

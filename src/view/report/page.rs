@@ -1,0 +1,204 @@
+//! The page: one file that loads nothing, in which whatever comes from outside is text.
+
+use anyhow::{Context, Result};
+use minijinja::value::Serde;
+use minijinja::{Environment, UndefinedBehavior, Value, context};
+use sha2::{Digest, Sha256};
+
+use crate::record::{Status, Timestamp};
+use crate::view::style::grouped;
+
+use super::Report;
+use super::fit;
+use super::harmless::escape;
+use super::page_parts::{
+    TASKS, attention, charts, chips, clusters, facts, figures, footer, notes, phases, picks, settings,
+};
+use super::turn_view::{self, Most};
+
+const PAGE: &str = include_str!("../../../templates/report.html");
+const ITERATION: &str = include_str!("../../../templates/report-iteration.html");
+const STYLE: &str = include_str!("../../../templates/report.css");
+const SCRIPT: &str = include_str!("../../../templates/report.js");
+
+/// What every page of ours has near its begin, and no file of anybody else's.
+pub const GENERATOR: &str = "<meta name=\"generator\" content=\"specify-ralph ";
+
+/// How often a page that came out too big is made again.
+const ATTEMPTS: usize = 8;
+
+/// How big a page may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of all of it.
+    pub max_size: usize,
+    /// Bytes of one text of an iteration.
+    pub max_part: usize,
+}
+
+/// The whole page.
+pub fn page(report: &Report, limits: Limits) -> Result<String> {
+    let pages = Pages::new()?;
+    let frame = pages.frame(report, Left::default(), String::new())?.len();
+    // What the note on what was left out takes.
+    let room = limits.max_size.saturating_sub(frame + 1000);
+    let bare = |turn| pages.iteration(turn, Most { text: 0 }).map(|html| html.len());
+    let frames: Vec<usize> = report.iterations.iter().map(bare).collect::<Result<_>>()?;
+    let mut left = Left::default();
+    let mut taken: usize = frames.iter().sum();
+    // Where the lines alone are too many, the oldest iterations go.
+    while taken > room - room / 10 && left.iterations < frames.len() {
+        taken -= frames[left.iterations];
+        left.iterations += 1;
+    }
+    let turns = &report.iterations[left.iterations..];
+    let sizes = turns.iter().flat_map(turn_view::sizes).map(|size| size.min(limits.max_part)).collect();
+    let mut most = fit::level(sizes, room.saturating_sub(taken)).min(limits.max_part);
+    for _ in 0..ATTEMPTS {
+        let mut iterations = String::new();
+        for turn in turns {
+            iterations.push_str(&pages.iteration(turn, Most { text: most })?);
+        }
+        left.cut = turns.iter().flat_map(turn_view::sizes).filter(|size| *size > most).count();
+        left.cut_at = most;
+        left.is_for_size = most < limits.max_part;
+        let page = pages.frame(report, left, iterations)?;
+        if page.len() <= limits.max_size || most == 0 {
+            return Ok(page);
+        }
+        // Markup came on top, as in long lists of short lines.
+        most = if most < 64 { 0 } else { most * 3 / 4 };
+    }
+    let bare: Result<String> = turns.iter().map(|turn| pages.iteration(turn, Most { text: 0 })).collect();
+    pages.frame(report, left, bare?)
+}
+
+/// What does not stand in a page.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Left {
+    /// The oldest.
+    pub iterations: usize,
+    /// Texts.
+    pub cut: usize,
+    pub cut_at: usize,
+    /// Whether the size of the page is why.
+    pub is_for_size: bool,
+}
+
+struct Pages {
+    environment: Environment<'static>,
+}
+
+impl Pages {
+    fn new() -> Result<Self> {
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        // The one gate: whatever is not markup of ours is made harmless on its way into the page.
+        environment.set_formatter(|out, _, value| {
+            if value.is_none() || value.is_undefined() {
+                return Ok(());
+            }
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let written = if value.is_safe() { out.write_str(&text) } else { out.write_str(&escape(&text)) };
+            Ok(written?)
+        });
+        environment.add_template("page", PAGE).context("read the template of the page")?;
+        environment.add_template("iteration", ITERATION).context("read the template of an iteration")?;
+        Ok(Self { environment })
+    }
+
+    fn iteration(&self, turn: &super::Turn, most: Most) -> Result<String> {
+        let view = turn_view::of(turn, most);
+        let template = self.environment.get_template("iteration").context("find the template")?;
+        template.render(Value::from(Serde(&view))).context("write an iteration of the page")
+    }
+
+    fn frame(&self, report: &Report, left: Left, iterations: String) -> Result<String> {
+        let style = STYLE.trim();
+        let script = SCRIPT.trim();
+        let session = &report.session;
+        let ended = session.ended_at;
+        let numbers: Vec<u32> = report.iterations.iter().map(|turn| turn.record.iteration).collect();
+        let (tasks, tasks_left_out) = (phases(&report.tasks), report.tasks.len().saturating_sub(TASKS));
+        let values = context! {
+            version => report.tool_version,
+            style_hash => hash(style),
+            script_hash => hash(script),
+            style => Value::from_safe_string(style.to_owned()),
+            script => Value::from_safe_string(script.to_owned()),
+            feature => session.feature.as_str(),
+            session => session.id.as_str(),
+            verdict => report.headline.verdict.as_str(),
+            level => report.headline.level.as_str(),
+            course => report.headline.course.as_str(),
+            started_at => session.started_at.to_string(),
+            started => moment(session.started_at),
+            ended_at => ended.map(|at| at.to_string()),
+            ended => ended.map(moment),
+            made_while => session.status == Status::Running,
+            made => moment(report.made_at),
+            figures => Value::from(Serde(figures(report))),
+            notes => Value::from(Serde(notes(report, left))),
+            attention => Value::from(Serde(attention(report))),
+            charts => Value::from(Serde((!numbers.is_empty()).then(|| charts(report)))),
+            phases => Value::from(Serde(tasks)),
+            tasks_left_out => (tasks_left_out > 0).then(|| {
+                format!("{} more are left out: `specify ralph tasks` lists all.", grouped(tasks_left_out as u64))
+            }),
+            clusters => Value::from(Serde(clusters(report))),
+            has_iterations => !numbers.is_empty(),
+            chips => Value::from(Serde(chips(report))),
+            picks => Value::from(Serde(picks(report))),
+            iterations => Value::from_safe_string(iterations),
+            facts => Value::from(Serde(facts(report))),
+            settings => Value::from(Serde(settings(report))),
+            footer => footer(left),
+        };
+        let template = self.environment.get_template("page").context("find the template")?;
+        template.render(values).context("write the page")
+    }
+}
+
+/// As a policy names the only script and the only style that are ours.
+fn hash(text: &str) -> String {
+    format!("sha256-{}", base64(&Sha256::digest(text.as_bytes())))
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for three in bytes.chunks(3) {
+        let byte = |place: usize| u32::from(three.get(place).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for digit in 0..4 {
+            let value = (bits >> (18 - 6 * digit)) as usize & 63;
+            text.push(if digit > three.len() { '=' } else { char::from(DIGITS[value]) });
+        }
+    }
+    text
+}
+
+/// `2026-11-22 03:45`
+pub(super) fn moment(at: Timestamp) -> String {
+    at.to_string().chars().take(16).map(|c| if c == 'T' { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_are_spelled_as_policies_want_them() {
+        for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")]
+        {
+            assert_eq!(base64(bytes.as_bytes()), text);
+        }
+        assert_eq!(hash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+    }
+
+    #[test]
+    fn style_and_script_end_where_their_elements_end() {
+        assert!(!STYLE.contains("</") && !SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
+        assert!(!STYLE.contains("url(") && !STYLE.contains("@import"));
+    }
+}

@@ -1,0 +1,406 @@
+//! What stands around the iterations of a page, as its template wants it.
+
+use minijinja::Value;
+use serde::Serialize;
+
+use crate::record::{Outcome, Status};
+use crate::view::style::{Count, duration, grouped, sign};
+
+use super::chart;
+use super::harmless::one_line;
+use super::page::{Left, moment};
+use super::{Diff, Report, State, TaskRow};
+
+/// Links to iterations behind one thing.
+const LINKS: usize = 12;
+/// Rows of the table of tasks.
+pub(super) const TASKS: usize = 500;
+/// Tries that are shown as signs.
+const TRIES: usize = 12;
+/// Tasks that can be picked from a list.
+const PICKS: usize = 1000;
+/// Longest quote, in characters.
+const QUOTE: usize = 300;
+
+#[derive(Serialize)]
+pub(super) struct Figure {
+    label: &'static str,
+    value: String,
+    note: Option<String>,
+    bar: Value,
+}
+
+pub(super) fn figures(report: &Report) -> Vec<Figure> {
+    let Report { session, counts, .. } = report;
+    let figure = |label, value, note| Figure { label, value, note, bar: Value::from("") };
+    let mut figures = Vec::new();
+    let all = session.tasks_done + session.tasks_remaining;
+    if all > 0 {
+        let before = session.tasks_done.saturating_sub(session.tasks_completed);
+        let now = session.tasks_done - before;
+        let bar = format!(
+            "<svg viewBox=\"0 0 {all} 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\" focusable=\"false\"><rect \
+             class=\"before\" width=\"{before}\" height=\"1\"/><rect class=\"now\" x=\"{before}\" width=\"{now}\" \
+             height=\"1\"/></svg>"
+        );
+        let done = format!("{} of {}", grouped(session.tasks_done as u64), grouped(all as u64));
+        let note = format!("{} in this session", grouped(session.tasks_completed as u64));
+        figures.push(Figure { bar: Value::from_safe_string(bar), ..figure("Tasks done", done, Some(note)) });
+    }
+    let mut ended = vec![format!("{} succeeded", counts.success), format!("{} failed", counts.failure)];
+    ended.extend((counts.skipped > 0).then(|| Count(counts.skipped as u64, "skip").to_string()));
+    ended.extend((counts.interrupted > 0).then(|| format!("{} cut short", counts.interrupted)));
+    figures.push(figure("Iterations", grouped(u64::from(session.iterations_run)), Some(ended.join(", "))));
+    let agent = session.duration_ms.agent.unwrap_or_default();
+    let validation = session.duration_ms.validation.unwrap_or_default();
+    figures.push(figure(
+        "Time",
+        duration(report.headline.span_ms.max(agent + validation)),
+        Some(format!("agent {}, validation {}", duration(agent), duration(validation))),
+    ));
+    let cost = session.cost_usd.map(|cost| format!("{cost:.2} USD"));
+    match (session.tokens.total(), cost) {
+        (Some(total), cost) => {
+            let cached = session.tokens.cache_read.map(|read| format!("{} from the cache", short(read)));
+            let note: Vec<String> = cost.into_iter().chain(cached).collect();
+            figures.push(figure(
+                "Tokens",
+                short(total),
+                Some(note.join(", ")).filter(|note| !note.is_empty()),
+            ));
+        }
+        (None, Some(cost)) => figures.push(figure("Cost", cost, None)),
+        (None, None) => {}
+    }
+    figures
+}
+
+/// `12.3 M`
+pub(super) fn short(number: u64) -> String {
+    let tenth = |unit: u64| format!("{}.{}", number / unit, number % unit * 10 / unit);
+    match number {
+        0..10_000 => grouped(number),
+        10_000..1_000_000 => format!("{} k", number / 1000),
+        1_000_000..1_000_000_000 => format!("{} M", tenth(1_000_000)),
+        _ => format!("{} G", tenth(1_000_000_000)),
+    }
+}
+
+/// What the reader must know to judge the page.
+pub(super) fn notes(report: &Report, left: Left) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(at) = &report.in_flight {
+        let since = moment(at.started_at);
+        notes.push(format!("Iteration {} runs since {since} UTC, and is not on this page.", at.iteration));
+    }
+    if !report.is_whole {
+        notes.push(
+            "This clone is shallow and has only the end of the session. `git fetch --unshallow origin \
+             'refs/ralph/*:refs/ralph/*'` brings the rest."
+                .to_owned(),
+        );
+    }
+    if report.iterations.iter().any(|turn| turn.diff == Diff::Missing(Diff::NOT_HERE)) {
+        notes.push(
+            "Some snapshots are not here, so what those iterations changed cannot be shown. `specify ralph sync \
+             --snapshots` fetches them where somebody has them."
+                .to_owned(),
+        );
+    }
+    if left.iterations > 0 {
+        notes.push(format!(
+            "The oldest {} are left out to keep the page small. `--max-size` makes room for them; `specify ralph log \
+             --session {}` lists all.",
+            Count(left.iterations as u64, "iteration"),
+            report.session.id
+        ));
+    }
+    notes.extend(report.unreadable.iter().take(10).map(|why| format!("Left out: {}", one_line(why))));
+    notes
+}
+
+pub(super) fn footer(left: Left) -> String {
+    let size = super::turn_view::size(left.cut_at as u64);
+    match left.cut {
+        0 => "Every prompt, answer, output and difference is here as it was recorded.".to_owned(),
+        cut if left.is_for_size => format!(
+            "{} cut at {size} to keep the page small; each says so and how to see the rest. `specify ralph report \
+             --max-size 50MiB` makes a bigger page.",
+            were(cut)
+        ),
+        cut => format!(
+            "{} cut at {size}; each says so and how to see the rest. `--max-part` moves the cut.",
+            were(cut)
+        ),
+    }
+}
+
+fn were(texts: usize) -> String {
+    format!("{} {}", Count(texts as u64, "text"), if texts == 1 { "is" } else { "are" })
+}
+
+#[derive(Serialize)]
+pub(super) struct Noticed<'a> {
+    level: &'static str,
+    task: Option<&'a str>,
+    what: &'a str,
+    quote: Option<String>,
+    links: &'a [u32],
+    more: Option<usize>,
+}
+
+pub(super) fn attention(report: &Report) -> Vec<Noticed<'_>> {
+    let found = report.attention.iter();
+    found
+        .map(|found| {
+            let (links, more) = links(&found.iterations);
+            Noticed {
+                level: found.level.as_str(),
+                task: found.task.as_deref(),
+                what: &found.what,
+                quote: found.quote.as_deref().map(quote),
+                links,
+                more,
+            }
+        })
+        .collect()
+}
+
+/// The newest, and how many more there are.
+fn links(iterations: &[u32]) -> (&[u32], Option<usize>) {
+    let older = iterations.len().saturating_sub(LINKS);
+    (&iterations[older..], (older > 0).then_some(older))
+}
+
+fn quote(text: &str) -> String {
+    let line = one_line(text);
+    match line.char_indices().nth(QUOTE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct ChartsView {
+    burn_down: Value,
+    times: Value,
+    tokens: Option<Value>,
+    open_from: usize,
+    open_to: usize,
+    longest: String,
+    most_tokens: String,
+    has_cut: bool,
+    has_skip: bool,
+    first: u32,
+    last: u32,
+    step: usize,
+    columns: usize,
+}
+
+pub(super) fn charts(report: &Report) -> Option<ChartsView> {
+    let (first, last) = (report.iterations.first()?, report.iterations.last()?);
+    let charts = chart::of(&report.iterations, report.open_before);
+    Some(ChartsView {
+        burn_down: Value::from_safe_string(charts.burn_down),
+        times: Value::from_safe_string(charts.times),
+        tokens: charts.tokens.map(Value::from_safe_string),
+        open_from: report.open_before,
+        open_to: last.record.tasks_open,
+        longest: duration(charts.longest_ms),
+        most_tokens: short(charts.most_tokens),
+        has_cut: report.counts.interrupted > 0,
+        has_skip: report.counts.skipped > 0,
+        first: first.record.iteration,
+        last: last.record.iteration,
+        step: charts.step,
+        columns: charts.columns,
+    })
+}
+
+#[derive(Serialize)]
+pub(super) struct PhaseView<'a> {
+    name: &'a str,
+    done: usize,
+    all: usize,
+    tasks: Vec<TaskView<'a>>,
+}
+
+#[derive(Serialize)]
+struct TaskView<'a> {
+    state: &'static str,
+    mark: &'static str,
+    said: &'static str,
+    name: &'a str,
+    text: &'a str,
+    tries: String,
+    tries_said: String,
+    link: Option<u32>,
+    time: String,
+    tokens: String,
+}
+
+pub(super) fn phases(tasks: &[TaskRow]) -> Vec<PhaseView<'_>> {
+    let mut phases: Vec<PhaseView<'_>> = Vec::new();
+    for task in tasks.iter().take(TASKS) {
+        let name = task.phase.as_deref().unwrap_or("Tasks");
+        if phases.last().is_none_or(|phase| phase.name != name) {
+            phases.push(PhaseView { name, done: 0, all: 0, tasks: Vec::new() });
+        }
+        if let Some(phase) = phases.last_mut() {
+            phase.all += 1;
+            phase.done += usize::from(matches!(task.state, State::Done | State::DoneBefore));
+            phase.tasks.push(task_view(task));
+        }
+    }
+    phases
+}
+
+fn task_view(task: &TaskRow) -> TaskView<'_> {
+    let (state, mark, said) = match task.state {
+        State::Done => ("done", "✔", "done"),
+        State::DoneBefore => ("done_before", "✔", "done before"),
+        State::Skipped => ("skipped", "»", "skipped"),
+        State::Failing => ("failing", "✘", "tried and open"),
+        State::Open => ("open", "○", "open"),
+    };
+    let older = task.tries.len().saturating_sub(TRIES);
+    let more = if older > 0 { "…" } else { "" };
+    let signs: String = task.tries[older..].iter().map(|outcome| sign(*outcome).1).collect();
+    let said_of = |outcome: Outcome, word: &str| {
+        let count = task.tries.iter().filter(|one| **one == outcome).count();
+        (count > 0).then(|| format!("{count} {word}"))
+    };
+    let tries_said = [
+        said_of(Outcome::Failure, "failed"),
+        said_of(Outcome::Success, "succeeded"),
+        said_of(Outcome::Interrupted, "cut short"),
+        said_of(Outcome::Skipped, "skipped"),
+    ];
+    TaskView {
+        state,
+        mark,
+        said,
+        name: &task.name,
+        text: &task.text,
+        tries: format!("{more}{signs}"),
+        tries_said: tries_said.into_iter().flatten().collect::<Vec<_>>().join(", "),
+        link: task.iterations.last().copied(),
+        time: if task.duration_ms > 0 { duration(task.duration_ms) } else { String::new() },
+        tokens: task.tokens.map(short).unwrap_or_default(),
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct ClusterView<'a> {
+    state: &'static str,
+    times: usize,
+    said: String,
+    message: String,
+    tasks: String,
+    is: &'static str,
+    links: &'a [u32],
+    more: Option<usize>,
+}
+
+pub(super) fn clusters(report: &Report) -> Vec<ClusterView<'_>> {
+    let found = report.clusters.iter();
+    found
+        .map(|cluster| {
+            let (links, more) = links(&cluster.iterations);
+            ClusterView {
+                state: if cluster.is_open { "open" } else { "gone" },
+                times: cluster.times,
+                said: Count(cluster.times as u64, "time").to_string(),
+                message: quote(&cluster.message),
+                tasks: cluster.tasks.iter().take(LINKS).map(String::as_str).collect::<Vec<_>>().join(", "),
+                is: if cluster.is_open { "still open" } else { "solved" },
+                links,
+                more,
+            }
+        })
+        .collect()
+}
+
+#[derive(Serialize)]
+pub(super) struct Chip {
+    outcome: &'static str,
+    mark: &'static str,
+    label: &'static str,
+    count: usize,
+}
+
+/// One for each outcome that there is.
+pub(super) fn chips(report: &Report) -> Vec<Chip> {
+    let counts = &report.counts;
+    let all = [
+        (Outcome::Failure, "failed", counts.failure),
+        (Outcome::Success, "succeeded", counts.success),
+        (Outcome::Skipped, "skipped", counts.skipped),
+        (Outcome::Interrupted, "cut short", counts.interrupted),
+    ];
+    let there = all.into_iter().filter(|(_, _, count)| *count > 0);
+    there
+        .map(|(outcome, label, count)| Chip {
+            outcome: outcome.as_str(),
+            mark: sign(outcome).1,
+            label,
+            count,
+        })
+        .collect()
+}
+
+/// The tasks that were worked on.
+pub(super) fn picks(report: &Report) -> Vec<&str> {
+    let worked = report.tasks.iter().filter(|task| !task.iterations.is_empty());
+    worked.map(|task| task.name.as_str()).take(PICKS).collect()
+}
+
+#[derive(Serialize)]
+pub(super) struct Fact {
+    label: String,
+    value: String,
+}
+
+pub(super) fn facts(report: &Report) -> Vec<Fact> {
+    let session = &report.session;
+    let mut agents: Vec<&str> = vec![&session.agent];
+    agents.extend(report.iterations.iter().map(|turn| turn.record.agent.as_str()));
+    let mut models: Vec<&str> =
+        report.iterations.iter().filter_map(|turn| turn.record.model.as_deref()).collect();
+    for names in [&mut agents, &mut models] {
+        names.sort_unstable();
+        names.dedup();
+        names.truncate(LINKS);
+    }
+    let version = session.agent_version.as_deref().filter(|_| agents.len() == 1).unwrap_or_default();
+    let status = session.stop_reason.map_or(session.status.as_str(), |reason| reason.as_str());
+    let status =
+        if session.status == Status::Running { "running".to_owned() } else { status.replace('_', " ") };
+    [
+        ("Session", session.id.to_string()),
+        ("Ended", status),
+        ("Branch", session.branch.clone().unwrap_or_else(|| "detached HEAD".to_owned())),
+        ("Loop", session.loop_type.clone()),
+        ("Agent", format!("{} {version}", agents.join(", ")).trim().to_owned()),
+        ("Model", models.join(", ")),
+        ("Most iterations", grouped(u64::from(session.max_iterations))),
+        ("Machine", session.host.clone()),
+        ("Recorded by", format!("specify ralph {}", session.tool_version)),
+    ]
+    .into_iter()
+    .filter(|(_, value)| !value.is_empty())
+    .map(|(label, value)| Fact { label: label.to_owned(), value })
+    .collect()
+}
+
+/// The settings that say something.
+pub(super) fn settings(report: &Report) -> Vec<Fact> {
+    let settings = report.session.configuration.as_object().into_iter().flatten();
+    settings
+        .filter(|(_, value)| !value.is_null())
+        .map(|(key, value)| Fact {
+            label: quote(key),
+            value: quote(&value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
+        })
+        .collect()
+}

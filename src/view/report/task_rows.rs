@@ -1,0 +1,87 @@
+//! The tasks of a session: where they stand, and what they took.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::record::{Outcome, TaskName};
+use crate::tasks::TaskList;
+
+use super::Turn;
+
+/// Where a task stands at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Brought to done in this session.
+    Done,
+    /// Done, but not by this session.
+    DoneBefore,
+    Skipped,
+    /// Open, and it was tried.
+    Failing,
+    /// Open, and nobody has tried it.
+    Open,
+}
+
+/// A task.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TaskRow {
+    pub name: TaskName,
+    pub text: String,
+    pub phase: Option<String>,
+    pub state: State,
+    /// The outcomes of its iterations, oldest first.
+    pub tries: Vec<Outcome>,
+    pub iterations: Vec<u32>,
+    pub duration_ms: u64,
+    pub tokens: Option<u64>,
+}
+
+/// The tasks of the list in its order, and behind them what was worked on and is not in it.
+pub fn of(list: &TaskList, turns: &[Turn]) -> Vec<TaskRow> {
+    let row = |name: &str, text: &str, phase: &Option<String>, is_done: bool| TaskRow {
+        name: name.to_owned(),
+        text: text.to_owned(),
+        phase: phase.clone(),
+        state: if is_done { State::DoneBefore } else { State::Open },
+        tries: Vec::new(),
+        iterations: Vec::new(),
+        duration_ms: 0,
+        tokens: None,
+    };
+    let items = list.items.iter().filter(|item| item.is_task());
+    let mut rows: Vec<TaskRow> =
+        items.map(|item| row(&item.name, &item.text, &item.phase, item.done)).collect();
+    let mut places: HashMap<String, usize> =
+        rows.iter().enumerate().map(|(place, row)| (row.name.clone(), place)).collect();
+    for Turn { record, .. } in turns {
+        let Some(task) = &record.task else { continue };
+        let place = *places.entry(task.clone()).or_insert_with(|| {
+            rows.push(row(task, record.task_text.as_deref().unwrap_or_default(), &record.phase, false));
+            rows.len() - 1
+        });
+        let row = &mut rows[place];
+        row.tries.push(record.outcome);
+        row.iterations.push(record.iteration);
+        row.duration_ms +=
+            record.duration_ms.agent.unwrap_or_default() + record.duration_ms.validation.unwrap_or_default();
+        row.tokens = match (row.tokens, record.tokens.total()) {
+            (one, None) => one,
+            (one, Some(more)) => Some(one.unwrap_or_default().saturating_add(more)),
+        };
+        if row.state != State::DoneBefore && row.state != State::Done {
+            row.state = match record.outcome {
+                Outcome::Skipped => State::Skipped,
+                _ if row.state == State::Skipped => State::Skipped,
+                _ => State::Failing,
+            };
+        }
+        for closed in &record.closed {
+            if let Some(place) = places.get(closed) {
+                rows[*place].state = State::Done;
+            }
+        }
+    }
+    rows
+}

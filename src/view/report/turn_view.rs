@@ -1,0 +1,353 @@
+//! An iteration as the template of the page wants it.
+
+use minijinja::Value;
+use serde::Serialize;
+
+use crate::record::{Claim, FailureClass, Outcome, ToolCall};
+use crate::view::style::{Count, cut, duration, grouped, sign};
+
+use super::harmless::{escape, escaped_len, one_line};
+use super::headline::time;
+use super::page_parts::short;
+use super::patch;
+use super::rich::rich;
+use super::{Diff, Text, Turn, fit};
+
+/// Longest text of a task in a list, in characters.
+const TASK: usize = 160;
+/// Items of a list of an agent's words.
+const ITEMS: usize = 20;
+/// Longest of them, in characters.
+const ITEM: usize = 400;
+/// What a tool call takes beside its words.
+const CALL: usize = 40;
+
+/// How much is shown.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Most {
+    /// Bytes of a text in the page.
+    pub text: usize,
+}
+
+#[derive(Serialize)]
+pub(super) struct TurnView<'a> {
+    n: u32,
+    outcome: &'static str,
+    mark: &'static str,
+    task: &'a str,
+    text: String,
+    r#try: Option<String>,
+    why: String,
+    time: String,
+    tokens: String,
+    facts: String,
+    warnings: Vec<String>,
+    lists: Vec<List<'a>>,
+    parts: Vec<Part>,
+    commit: &'a str,
+    name: &'a str,
+}
+
+#[derive(Serialize)]
+struct List<'a> {
+    title: &'static str,
+    lines: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Part {
+    title: &'static str,
+    note: String,
+    html: Value,
+    is_open: bool,
+    cut: Option<String>,
+    command: String,
+}
+
+/// How many bytes the texts of an iteration take in a page, each of them.
+pub(super) fn sizes(turn: &Turn) -> Vec<usize> {
+    let texts = [&turn.prompt, &turn.answer, &turn.validation];
+    let mut sizes: Vec<usize> = texts.into_iter().flatten().map(|text| escaped_len(&text.text)).collect();
+    if let Diff::Patch(text) = &turn.diff {
+        sizes.push(escaped_len(&text.text));
+    }
+    if !turn.record.tool_calls.is_empty() {
+        sizes.push(turn.record.tool_calls.iter().map(call_size).sum());
+    }
+    sizes
+}
+
+pub(super) fn of(turn: &Turn, most: Most) -> TurnView<'_> {
+    let record = &turn.record;
+    let total = time(turn);
+    TurnView {
+        n: record.iteration,
+        outcome: record.outcome.as_str(),
+        mark: sign(record.outcome).1,
+        task: record.task.as_deref().unwrap_or("no task"),
+        text: cut(&one_line(record.task_text.as_deref().unwrap_or_default()), TASK),
+        r#try: (turn.attempt > 1 && record.outcome != Outcome::Skipped)
+            .then(|| format!("try {}", turn.attempt)),
+        why: why(turn),
+        time: if record.outcome == Outcome::Skipped { String::new() } else { duration(total) },
+        tokens: record.tokens.total().map(short).unwrap_or_default(),
+        facts: facts(turn),
+        warnings: warnings(turn),
+        lists: lists(turn),
+        parts: parts(turn, most),
+        commit: turn.commit.short(),
+        name: &turn.name,
+    }
+}
+
+/// Why it is no success, or what else there is to say of it.
+fn why(turn: &Turn) -> String {
+    let record = &turn.record;
+    let words = match record.outcome {
+        Outcome::Success if record.task.as_ref().is_some_and(|task| record.closed == [task.clone()]) => {
+            return String::new();
+        }
+        Outcome::Success if record.closed.is_empty() => return String::new(),
+        Outcome::Success => format!("closed {}", record.closed.join(", ")),
+        Outcome::Failure => record.cause(),
+        Outcome::Skipped => "skipped".to_owned(),
+        Outcome::Interrupted => match record.failure_class.filter(|class| class.is_passing()) {
+            Some(class) => format!("cut short ({})", words_of(class)),
+            None => "interrupted".to_owned(),
+        },
+    };
+    let again = turn.repeated.map(|first| format!(", as in {first}")).unwrap_or_default();
+    format!("{}{again}", one_line(&words))
+}
+
+fn words_of(class: FailureClass) -> String {
+    class.as_str().replace('_', " ")
+}
+
+fn facts(turn: &Turn) -> String {
+    let record = &turn.record;
+    let mut facts = vec![format!("{} UTC", super::page::moment(record.started_at))];
+    let ended = |who: String, code: Option<i32>, time: Option<u64>| {
+        let code = code.map_or(String::new(), |code| format!(" exited {code}"));
+        let time = time.map_or(String::new(), |time| format!(" after {}", duration(time)));
+        format!("{who}{code}{time}")
+    };
+    if record.duration_ms.agent.is_some() || record.exit.agent.is_some() {
+        let model = record.model.as_deref().map_or(String::new(), |model| format!(" ({})", one_line(model)));
+        let who = format!("{}{model}", one_line(&record.agent));
+        facts.push(ended(who, record.exit.agent, record.duration_ms.agent));
+    }
+    if record.duration_ms.validation.is_some() {
+        facts.push(ended("validation".to_owned(), record.exit.validation, record.duration_ms.validation));
+    }
+    if let Some(reason) = record.exit_reason {
+        facts.push(reason.as_str().replace('_', " "));
+    }
+    let tokens = [
+        ("input", record.tokens.input),
+        ("from the cache", record.tokens.cache_read),
+        ("to the cache", record.tokens.cache_write),
+        ("output", record.tokens.output),
+    ];
+    let told: Vec<String> = tokens
+        .into_iter()
+        .filter_map(|(name, count)| {
+            count.filter(|count| *count > 0).map(|count| format!("{} {name}", grouped(count)))
+        })
+        .collect();
+    if !told.is_empty() {
+        facts.push(format!("tokens: {}", told.join(", ")));
+    }
+    facts.extend(record.cost_usd.map(|cost| format!("{cost:.2} USD")));
+    facts.push(format!("{} of {} tasks done", record.tasks_done, record.tasks_done + record.tasks_open));
+    facts.join(" · ")
+}
+
+fn warnings(turn: &Turn) -> Vec<String> {
+    let record = &turn.record;
+    let mut warnings = Vec::new();
+    if record.false_claim.contains(&Claim::Ticked) {
+        warnings.push(format!("Ticked {}, which was not true.", one_line(&record.claims.ticked.join(", "))));
+    }
+    if record.false_claim.contains(&Claim::Promise) {
+        warnings.push("Promised that all is done, which was not true.".to_owned());
+    }
+    warnings.extend(
+        record.error.as_deref().map(|words| format!("The agent reported: {}", cut(&one_line(words), ITEM))),
+    );
+    let redacted: u64 = record.redactions.iter().map(|one| one.count).sum();
+    if redacted > 0 {
+        warnings.push(format!("{} were taken out of what is shown here.", Count(redacted, "secret")));
+    }
+    warnings
+}
+
+fn lists(turn: &Turn) -> Vec<List<'_>> {
+    let record = &turn.record;
+    let all = [
+        ("Hints of yours", &record.hints),
+        ("Learned", &record.learnings),
+        ("Decided", &record.decisions),
+        ("Tried", &record.approaches),
+    ];
+    let there = all.into_iter().filter(|(_, items)| !items.is_empty());
+    there
+        .map(|(title, items)| List {
+            title,
+            lines: items.iter().take(ITEMS).map(|item| item_of(item)).collect(),
+        })
+        .collect()
+}
+
+fn item_of(item: &str) -> &str {
+    item.char_indices().nth(ITEM).map_or(item, |(end, _)| &item[..end])
+}
+
+fn parts(turn: &Turn, most: Most) -> Vec<Part> {
+    let record = &turn.record;
+    let is_failure = record.outcome == Outcome::Failure;
+    let show = |flag: &str| format!("specify ralph show {} {flag}", turn.name);
+    let mut parts = Vec::new();
+    if let Some(text) = &turn.answer {
+        let (shown, cut) = shown(text, fit::head(&text.text, most.text));
+        parts.push(Part {
+            title: "Answer",
+            note: size(text.bytes),
+            html: Value::from_safe_string(format!("<div class=\"md\">{}</div>", rich(shown))),
+            is_open: true,
+            cut,
+            command: show("--agent"),
+        });
+    }
+    if let Some(text) = &turn.validation {
+        let (shown, cut) = shown(text, fit::tail(&text.text, most.text));
+        let command = record.validation_command.as_deref().map(one_line).unwrap_or_default();
+        let exit = record.exit.validation.map_or(String::new(), |code| format!(" exited {code}"));
+        parts.push(Part {
+            title: "Validation",
+            note: format!("{}{exit}", self::cut(&command, 120)),
+            html: pre("", &escape(shown)),
+            is_open: is_failure,
+            cut,
+            command: show("--stdout"),
+        });
+    }
+    parts.push(diff(turn, most, show("--patch")));
+    if !record.tool_calls.is_empty() {
+        parts.push(calls(&record.tool_calls, most, show("--json")));
+    }
+    if let Some(text) = &turn.prompt {
+        let (shown, cut) = shown(text, fit::head(&text.text, most.text));
+        parts.push(Part {
+            title: "Prompt",
+            note: size(text.bytes),
+            html: pre("", &escape(shown)),
+            is_open: false,
+            cut,
+            command: show("--prompt"),
+        });
+    }
+    parts.retain(|part| !part.title.is_empty());
+    parts
+}
+
+/// What stands in the page of a text, and what to say where that is not all.
+fn shown<'a>(text: &Text, shown: &'a str) -> (&'a str, Option<String>) {
+    let is_cut = text.is_cut || shown.len() < text.text.len();
+    let cut =
+        is_cut.then(|| format!("{} of {} shown. All of it:", size(shown.len() as u64), size(text.bytes)));
+    (shown, cut)
+}
+
+fn diff(turn: &Turn, most: Most, command: String) -> Part {
+    let none = Part {
+        title: "Changes",
+        note: "none".to_owned(),
+        html: Value::from_safe_string("<p class=\"plain\">No file was changed.</p>".to_owned()),
+        is_open: false,
+        cut: None,
+        command,
+    };
+    match &turn.diff {
+        Diff::Patch(text) => {
+            let (shown, cut) = shown(text, fit::head(&text.text, most.text));
+            let (added, removed) = patch::counts(&text.text);
+            let more = if text.is_cut { " at least" } else { "" };
+            let files = Count(turn.record.files_changed.len() as u64, "file");
+            Part {
+                note: format!("{files},{more} +{} −{}", grouped(added), grouped(removed)),
+                html: pre("diff", &patch::patch(shown)),
+                cut,
+                ..none
+            }
+        }
+        Diff::Nothing if turn.record.outcome == Outcome::Skipped => Part { title: "", ..none },
+        Diff::Nothing => none,
+        Diff::Missing(why) => {
+            let files = &turn.record.files_changed;
+            let listed: Vec<&str> = files.iter().take(50).map(String::as_str).collect();
+            let text = format!("{why}. Files: {}", listed.join(", "));
+            Part {
+                note: Count(files.len() as u64, "file").to_string(),
+                html: Value::from_safe_string(format!(
+                    "<p class=\"plain\">{}</p>",
+                    escape(fit::head(&text, most.text.max(400)))
+                )),
+                ..none
+            }
+        }
+    }
+}
+
+fn calls(calls: &[ToolCall], most: Most, command: String) -> Part {
+    let mut items = String::new();
+    let mut left = most.text;
+    let mut count = 0;
+    for call in calls {
+        let Some(rest) = left.checked_sub(call_size(call)) else { break };
+        left = rest;
+        count += 1;
+        items.push_str(&format!(
+            "<li{}><b>{}</b>{}<span>{}</span></li>",
+            if call.is_error { " class=\"err\"" } else { "" },
+            escape(&call.tool_name),
+            escape(&call.arguments_summary),
+            escape(&call.result_summary)
+        ));
+    }
+    let errors = calls.iter().filter(|call| call.is_error).count();
+    let failed = if errors > 0 { format!(", {errors} failed") } else { String::new() };
+    Part {
+        title: "Tool calls",
+        note: format!("{}{failed}", grouped(calls.len() as u64)),
+        html: if items.is_empty() {
+            Value::from("")
+        } else {
+            Value::from_safe_string(format!("<ol class=\"calls\">{items}</ol>"))
+        },
+        is_open: false,
+        cut: (count < calls.len()).then(|| format!("{count} of {} shown. All of them:", calls.len())),
+        command,
+    }
+}
+
+fn call_size(call: &ToolCall) -> usize {
+    let words = [&call.tool_name, &call.arguments_summary, &call.result_summary];
+    words.into_iter().map(|words| escaped_len(words)).sum::<usize>() + CALL
+}
+
+/// Markup that is ours already, with its line ends and blanks kept.
+fn pre(class: &str, html: &str) -> Value {
+    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+    // A line end right behind the tag would be dropped.
+    Value::from_safe_string(format!("<pre{class}>\n{html}</pre>"))
+}
+
+/// `12 KB`
+pub(super) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => Count(bytes, "byte").to_string(),
+        1_000..1_000_000 => format!("{}.{} KB", bytes / 1000, bytes % 1000 / 100),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+    }
+}

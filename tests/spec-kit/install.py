@@ -1,0 +1,45 @@
+"""Installs spec-kit from PyPI, each version into an environment of its own, once."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# The oldest and the newest of what our README names (0.8 to 1.2) that PyPI has. Before 0.10 a feature was found by its branch.
+VERSIONS = ["0.9.4", "1.2.3"]
+
+
+class NotHere(Exception):
+    """Why a version cannot be installed."""
+
+
+def folder_of(version):
+    """The folder with the program `specify` in it."""
+    cache = pathlib.Path(os.environ.get("RALPH_CI_CACHE") or ROOT / "target/agents").absolute()
+    return cache / f"spec-kit-{version}" / "bin"
+
+
+def runs(version):
+    try:
+        said = subprocess.run([folder_of(version) / "specify", "--version"], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return said.returncode == 0 and version in said.stdout
+
+
+def install(version):
+    """Sees to it that the version is there."""
+    if runs(version):
+        return
+    environment = folder_of(version).parent
+    shutil.rmtree(environment, ignore_errors=True)
+    environment.parent.mkdir(parents=True, exist_ok=True)
+    for command in [[sys.executable, "-m", "venv", environment], [folder_of(version) / "pip", "install", "--quiet", f"specify-cli=={version}"]]:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
+        if done.returncode != 0:
+            raise NotHere(f"specify-cli {version} cannot be installed: {(done.stderr or done.stdout).strip().splitlines()[-1]}")
+    if not runs(version):
+        raise NotHere(f"specify-cli {version} was installed and does not run")

@@ -1,0 +1,106 @@
+//! What a run says on a terminal, into a pipe, and to those who want to hear nothing.
+
+use std::fs;
+use std::process::Stdio;
+
+use crate::sandbox::{Sandbox, wait_until};
+
+/// Says that it has begun, and works when it is let.
+const WAITS: &str = r#"
+[[turn]]
+do = [
+  { run = "while ! [ -e go ]; do sleep 0.02; done" },
+  { tick = "current" },
+]
+"#;
+
+/// What a call of `specify ralph` writes to a terminal of its own, and its exit code. `meanwhile` sees what is there so far.
+fn on_terminal(
+    scene: &Sandbox,
+    words: &str,
+    term: &str,
+    mut meanwhile: impl FnMut(&str),
+) -> (String, Option<i32>) {
+    let typescript = scene.outside("typescript");
+    let specify = env!("CARGO_BIN_EXE_specify");
+    let mut child = scene
+        .hermetic("script")
+        .args(["-qefc", &format!("stty cols 60 rows 24; '{specify}' ralph {words}")])
+        .arg(&typescript)
+        .env("TERM", term)
+        .env("SHELL", "/bin/sh")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("script is part of every system");
+    let read = || String::from_utf8_lossy(&fs::read(&typescript).unwrap_or_default()).into_owned();
+    let ended = wait_until("the run on a terminal to end", || {
+        meanwhile(&read());
+        child.try_wait().expect("it is our child")
+    });
+    let said = read();
+    let (_, said) = said.split_once('\n').expect("script says first that it began");
+    let said = said.split_once("\nScript done").map_or(said, |(said, _)| said);
+    (said.to_owned(), ended.code())
+}
+
+#[test]
+fn a_line_moves_on_a_terminal_while_the_agent_works_and_is_gone_at_the_end() {
+    let scene = Sandbox::new();
+    let long = "A title that is by far too long for a window of so few columns";
+    scene.tasks(&format!("- [ ] T001 {long}")).agent_script(WAITS);
+    let (said, code) = on_terminal(&scene, "", "xterm", |so_far| {
+        if so_far.contains("agent\u{1b}[0m") && so_far.contains("T001  scripted") {
+            scene.write("go", "");
+        }
+    });
+    assert_eq!(code, Some(0), "{said}");
+    // What is before it on a line was taken back.
+    let stays: Vec<_> = said.lines().filter_map(|line| line.rsplit("\u{1b}[2K").next()).collect();
+    assert!(stays.iter().any(|line| line.contains("✔ ")), "{said}");
+    assert!(!stays.iter().any(|line| line.contains(" 0 s")), "{said}");
+    assert!(!said.contains(long), "{said}");
+    let last = said.trim_end().lines().last().unwrap();
+    assert!(last.contains("specify ralph log --session"), "{said}");
+}
+
+#[test]
+fn a_terminal_that_cannot_take_a_line_back_gets_none_that_moves() {
+    let scene = Sandbox::with_willing_agent(1);
+    let (said, code) = on_terminal(&scene, "--color never", "dumb", |_| ());
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("✔ ") && !said.contains('\u{1b}'), "{said}");
+}
+
+#[test]
+fn a_pipe_gets_lines_alone() {
+    let scene = Sandbox::with_willing_agent(1);
+    let run = scene.ralph("").code(0).stderr("");
+    run.stdout_has("✔ ").stdout_lacks("\u{1b}").stdout_lacks("\r").stdout_has("specify ralph log --session");
+}
+
+#[test]
+fn the_end_names_the_commands_that_answer_what_one_asks_next() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_sh("true").validate("false");
+    let run = scene.ralph("-n 4 --skip-after 3").code(1);
+    let id = scene.session().id().to_owned();
+    let failed = format!("specify ralph show {id}:5");
+    run.stdout_has(&failed).stdout_has(&format!("specify ralph resume {id}"));
+    scene.ralph(&failed["specify ralph ".len()..]).code(0);
+}
+
+#[test]
+fn who_wants_quiet_hears_only_what_is_wrong() {
+    let scene = Sandbox::with_willing_agent(1);
+    scene.ralph("-q").code(0).stdout("").stderr("");
+    scene.ralph("-q").code(0).stdout("").stderr("");
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One").agent_sh("true").validate("false");
+    let run = scene.ralph("--quiet -n 1").code(1);
+    run.stdout_has("failed: limit reached")
+        .stdout_lacks("iteration 1  T001")
+        .stdout_has("specify ralph show ");
+    scene.ralph("-q -v").code(2).stderr_has("cannot be used with");
+    scene.ralph("-q --json").code(2).stderr_has("cannot be used with");
+}

@@ -69,7 +69,7 @@ pub use put_back::Standing;
 pub use read::SessionLog;
 pub use reader::{End, Piece, Reader};
 pub use refs::{SessionRefs, slug};
-pub use remote::{Remote, Unreachable};
+pub use remote::{Probe, Remote, Unreachable};
 pub use restore_point::{Restoration, RestorePoint};
 pub use retention::{Extent, Going, Plan, Rules, Staying};
 pub use row::Row;

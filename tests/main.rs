@@ -22,6 +22,7 @@ mod read;
 mod reader;
 mod redact;
 mod refuse;
+mod report;
 mod run;
 mod sandbox;
 mod settings;

@@ -117,6 +117,85 @@ fn bare_clean_takes_old_snapshots_and_leaves_the_records() {
 }
 
 #[test]
+fn what_dead_processes_and_gone_work_trees_left_goes_and_what_lives_stays() {
+    let scene = Sandbox::with_willing_agent(2);
+    scene.ralph("-n 1").code(1);
+    let over = scene.session().id().to_owned();
+    scene.write("hello", "mine").ralph("restore 1 --force").code(0);
+    scene.write("specs/001-login/progress.txt", "mine\n").ralph("rebuild").code(0);
+    // A loop is killed in a work tree that is removed then.
+    let linked = scene.outside("linked");
+    scene.git(["worktree", "add", "--quiet", "-b", "side", linked.to_str().unwrap()]);
+    std::fs::write(linked.join("wait.sh"), "touch started; while [ -e started ]; do sleep 0.02; done")
+        .unwrap();
+    let toml = "agent = \"fake\"\n[agents.fake]\ncommand = [\"sh\", \"wait.sh\"]\n";
+    std::fs::write(linked.join(".specify/ralph.toml"), toml).unwrap();
+    let mut dying = scene.call("-n 1").dir(&linked).spawn();
+    dying.wait_for_file(linked.join("started"));
+    let cut_off = scene.sessions().pop().unwrap().id().to_owned();
+    dying.kill();
+    scene.git(["worktree", "remove", "--force", linked.to_str().unwrap()]);
+    let ours = |path: &str| scene.path(".git/ralph").join(path);
+    for folder in
+        ["sync", "spool/linked-linked.new", "scratch/1-0", "packing/objects/pack", &format!("control/{over}")]
+    {
+        std::fs::create_dir_all(ours(folder)).unwrap();
+    }
+    for file in
+        ["scratch/1-0/held", "packing/held", "packing/objects/pack/tmp_pack_x", "sync/cleaned.json.new"]
+    {
+        std::fs::write(ours(file), "x").unwrap();
+    }
+    scene.git(["update-ref", "refs/ralph-incoming/0", "HEAD"]);
+    // And a session runs.
+    scene.agent_sh(
+        "touch started; while [ ! -e go ]; do sleep 0.02; done; sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"",
+    );
+    let mut running = scene.spawn("");
+    running.wait_for_file("started");
+    let alive = scene.sessions().pop().unwrap().id().to_owned();
+    scene.ralph(["hint", "be quick"]).code(0);
+    let year: i32 = alive[..4].parse().unwrap();
+    let later = format!("{}-12-31T00:00:00Z", year.max(2030) + 1);
+    let clean = |words: &str| scene.call(words).env("RALPH_TEST_CLOCK", later.clone()).run().code(0);
+    let before = crate::sandbox::sound::files(&ours(""));
+    let plan = clean("clean --dry-run --json").json();
+    assert_eq!(crate::sandbox::sound::files(&ours("")), before);
+    let leftovers = plan["leftovers"].as_array().unwrap();
+    let named: Vec<_> = leftovers.iter().map(|one| one["path"].as_str().unwrap()).collect();
+    let dead = [
+        "kept/1-progress.txt",
+        "last/linked-linked.json",
+        "loops/linked-linked",
+        &format!("spool/{cut_off}"),
+        "spool/linked-linked.new",
+        &format!("control/{over}"),
+        "sync/cleaned.json.new",
+        "scratch/1-0",
+        "packing/objects",
+    ];
+    for path in dead {
+        assert!(named.iter().any(|name| name.ends_with(path)), "{path} is not in {named:#?}");
+    }
+    assert_eq!(plan["restorations"].as_array().map(Vec::len), Some(2), "{plan:#}");
+    assert!(leftovers.iter().all(|one| one["what"].is_string() && one["bytes"].is_u64()));
+    assert!(!named.iter().any(|name| name.contains(&alive)), "{named:#?}");
+    let said = clean("clean").stdout_has("spool/linked-linked.new  half made or half removed");
+    said.stdout_has("leftovers of ").stdout_has("stays: ").stdout_has("it runs");
+    for path in dead {
+        assert!(!ours(path).exists(), "{path}");
+    }
+    assert!(ours("loops/main").exists() && ours("last/main.json").exists());
+    assert!(ours(&format!("spool/{alive}")).exists() && ours(&format!("control/{alive}")).exists());
+    scene.write("go", "");
+    running.wait().code(0);
+    assert!(names(&scene, scene.repo(), "refs/ralph-restore").is_empty());
+    assert!(names(&scene, scene.repo(), "refs/ralph-incoming").is_empty());
+    clean("clean").stdout_lacks("leftover");
+    scene.journal_differs();
+}
+
+#[test]
 fn records_go_by_an_explicit_rule_and_no_sync_brings_them_back() {
     let scene = Sandbox::with_willing_agent(4);
     let bare = scene.with_remote();

@@ -13,7 +13,6 @@ use crate::tasks::TaskList;
 use crate::worktree::{RawPath, Staged, WorkTree};
 
 use super::recorder::Taken;
-use super::under_way::under_way;
 use super::{Commits, Plan, Running};
 
 /// So many paths are named in a warning.
@@ -45,7 +44,7 @@ pub(super) struct Done<'a> {
 pub fn check_commits(store: &Store) -> Result<()> {
     let work_tree = WorkTree::new(store.repository())?;
     let refuse = |message: String, hint: &str| Err(Refusal::new(message).hinted(hint).into());
-    if let Some(what) = under_way(store)? {
+    if let Some(what) = store.under_way()? {
         return refuse(
             format!("`commit = \"task\"` is set, and {what} is under way in this work tree"),
             "finish or abort it first, or set commit = \"off\"",
@@ -125,7 +124,7 @@ impl Running<'_> {
         done: &Done<'_>,
     ) -> Result<Option<ObjectId>> {
         let store = self.plan.store;
-        if let Some(what) = under_way(store)? {
+        if let Some(what) = store.under_way()? {
             bail!("{what} is under way");
         }
         if store.branch()?.is_none() {

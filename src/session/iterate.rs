@@ -82,8 +82,7 @@ impl Running<'_> {
         self.mend_spool(&slot, &begin, prompt, &tasks_bytes)?;
 
         self.begins(number, Phase::Recording);
-        self.warn_of_leftovers(&run, validation.as_ref());
-
+        self.tell_leftovers(&run, validation.as_ref());
         let before = TaskList::parse(&tasks_bytes)?;
         let after = match self.plan.job.read_tasks(self.plan.feature) {
             Ok(after) => after,
@@ -152,6 +151,15 @@ impl Running<'_> {
         self.note_commits(&iteration);
         remember(self.plan.progress.as_mut(), context);
         Ok(iteration)
+    }
+
+    fn tell_leftovers(&mut self, run: &AgentRun, validation: Option<&Validation>) {
+        let leftovers =
+            run.leftovers.iter().chain(validation.iter().flat_map(|validation| &validation.leftovers));
+        let leftovers: Vec<&str> = leftovers.map(String::as_str).collect();
+        if !leftovers.is_empty() {
+            self.warn(format!("stopped what was left running in the background: {}", leftovers.join(", ")));
+        }
     }
 
     fn note_commits(&mut self, iteration: &Iteration) {
@@ -360,15 +368,6 @@ impl Running<'_> {
             duration_ms: validation.duration_ms,
         });
         Ok(Some(validation))
-    }
-
-    fn warn_of_leftovers(&mut self, run: &AgentRun, validation: Option<&Validation>) {
-        let leftovers =
-            run.leftovers.iter().chain(validation.iter().flat_map(|validation| &validation.leftovers));
-        let leftovers: Vec<&str> = leftovers.map(String::as_str).collect();
-        if !leftovers.is_empty() {
-            self.warn(format!("stopped what was left running in the background: {}", leftovers.join(", ")));
-        }
     }
 
     /// Makes the spool whole again where the child that just ended deleted it.

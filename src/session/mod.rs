@@ -19,7 +19,6 @@ mod restore;
 mod roster;
 mod steering;
 mod told;
-mod under_way;
 mod waiting;
 mod window;
 

@@ -14,7 +14,6 @@ use crate::store::{LoopLock, Restoration, RestorePoint, Scratch, Store};
 use crate::worktree::{Change, Paths, WorkTree, Workshop};
 
 use super::recover;
-use super::under_way::under_way;
 
 /// Most files that an error names.
 const NAMED: usize = 5;
@@ -270,7 +269,7 @@ fn places(scratch: &Scratch) -> (Utf8PathBuf, Utf8PathBuf) {
 
 /// Refuses to change files under the hands of git or of a record that is not finished.
 fn refuse_unfinished(store: &Store) -> Result<()> {
-    if let Some(what) = under_way(store)? {
+    if let Some(what) = store.under_way()? {
         return Err(Refusal::new(format!("{what} is under way in this work tree"))
             .hinted("finish or abort it first; --force goes on all the same")
             .into());

@@ -39,8 +39,11 @@ pub fn tail(text: &str, most: usize) -> &str {
         if taken > most {
             let start = at + c.len_utf8();
             let cut = &text[start..];
+            if text[..start].ends_with('\n') {
+                return cut;
+            }
             let line = cut.find('\n').map_or(cut.len(), |end| end + 1);
-            return if line < cut.len() / 2 { &cut[line..] } else { cut };
+            return if line <= cut.len() / 2 { &cut[line..] } else { cut };
         }
     }
     text
@@ -68,7 +71,8 @@ mod tests {
     #[test]
     fn texts_are_cut_at_lines_where_these_are_short() {
         for (text, most, start, end) in [
-            ("one\ntwo\nthree", 9, "one\ntwo\n", "three"),
+            ("one\ntwo\nthree", 9, "one\ntwo\n", "two\nthree"),
+            ("one\ntwo\nthree", 8, "one\ntwo\n", "three"),
             ("abcdefgh", 3, "abc", "fgh"),
             ("<<", 4, "<", "<"),
             ("äöü", 3, "ä", "ü"),

@@ -173,6 +173,19 @@ fn the_data_has_what_the_page_is_made_of() {
     assert!(second["diff"]["patch"]["text"].as_str().unwrap().contains("+hello\n"), "{second}");
     assert!(second["prompt"]["text"].as_str().unwrap().contains("T001"));
     assert_eq!(second["answer"]["text"], "Done.\n");
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/report.md")).unwrap();
+    for part in [
+        &report,
+        second,
+        &report["tasks"][0],
+        &report["clusters"][0],
+        &report["attention"][0],
+        &report["headline"],
+    ] {
+        for key in part.as_object().unwrap().keys() {
+            assert!(page.contains(&format!("`{key}`")), "docs/report.md does not tell of {key}");
+        }
+    }
     let cut = scene.ralph("report --json --max-part 100").code(0).json();
     assert_eq!(cut["iterations"][1]["prompt"]["is_cut"], true);
 }

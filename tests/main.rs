@@ -3,6 +3,7 @@
 mod agents;
 mod architecture;
 mod awkward;
+mod commits;
 mod crash;
 mod docs;
 mod excerpt;

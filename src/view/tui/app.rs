@@ -93,6 +93,7 @@ pub enum OwnLoop {
 struct Shown {
     view: View,
     chosen: Chosen,
+    is_live: bool,
     /// Changes where the page must be made anew though the same is chosen.
     version: String,
 }
@@ -212,8 +213,9 @@ impl App {
             self.freshen_head(&session);
             return;
         }
-        let is_same =
-            self.shown.as_ref().is_some_and(|old| (old.view, &old.chosen) == (shown.view, &shown.chosen));
+        let is_same = self.shown.as_ref().is_some_and(|old| {
+            (old.view, &old.chosen, old.is_live) == (shown.view, &shown.chosen, shown.is_live)
+        });
         match made {
             Made::Page(mut page) => {
                 if is_same {
@@ -300,15 +302,21 @@ impl App {
             }
             View::History => (tip.to_string(), Made::Ordered(Ordered::History(session.feature.clone()))),
         };
+        let is_live = self.view == View::Output && in_flight.is_some();
         // These are of the whole session, wherever in it somebody stands.
         let chosen = match self.view {
             View::Logs | View::History => Chosen::Session(session.id.clone()),
             View::Output | View::Describe | View::Diff | View::Prompt | View::Tasks => chosen.clone(),
         };
-        (Shown { view: self.view, chosen, version }, made)
+        (Shown { view: self.view, chosen, is_live, version }, made)
     }
 
-    pub fn seconds_of(&self, running: &InFlight) -> u64 {
+    /// For how long it has run, in words.
+    pub fn age(&self, running: &InFlight) -> String {
+        contents::age(self.seconds_of(running))
+    }
+
+    fn seconds_of(&self, running: &InFlight) -> u64 {
         u64::try_from(self.now.seconds() - running.started_at.seconds()).unwrap_or(0)
     }
 

@@ -153,7 +153,7 @@ pub fn output(row: &IterationRow) -> Page {
             .and(Look::Plain, ", ")
             .and(if exit == 0 { Look::Good } else { Look::Bad }, format!("exit {exit}"));
     }
-    let head = head.and(Look::Plain, format!(", {}", duration(row.time_ms())));
+    let head = head.and(Look::Plain, row.time().map_or(String::new(), |time| format!(", {time}")));
     let story = Row::of(look, format!("{mark} {}", shown(&row.story)));
     let mut rows = vec![head, story];
     if let Some(first) = row.repeats {
@@ -178,7 +178,7 @@ pub fn live_output(session: &SessionId, in_flight: &InFlight, seconds: u64) -> P
     let head = Row::of(Look::Bold, format!("Iteration {}", in_flight.number))
         .and(Look::Plain, ", ")
         .and(Look::Accent, "running")
-        .and(Look::Plain, format!(" for {}", duration(seconds * 1000)));
+        .and(Look::Plain, format!(" for {}", age(seconds)));
     let again = if in_flight.attempt > 1 { format!(" (try {})", in_flight.attempt) } else { String::new() };
     let task = Row::of(Look::Accent, shown(&in_flight.task.name))
         .and(Look::Plain, format!("{again}  {}", shown(&one_line(&in_flight.task.text))));
@@ -194,6 +194,11 @@ pub fn live_output(session: &SessionId, in_flight: &InFlight, seconds: u64) -> P
     let mut page = Page::new(sections);
     page.sticks = true;
     page
+}
+
+/// `12 s`, and longer times as everywhere.
+pub fn age(seconds: u64) -> String {
+    if seconds < 60 { format!("{seconds} s") } else { duration(seconds * 1000) }
 }
 
 /// A file of a running iteration.
@@ -237,8 +242,9 @@ pub fn logs(session: &SessionRow) -> Page {
 fn log_line(row: &IterationRow) -> Section {
     let (look, mark) = sign(row.outcome);
     let mut title = Row::of(Look::Dim, format!("{:>4} ", row.number))
-        .and(look, format!("{mark} {}", shown(&cut(&row.story, 60))))
-        .and(Look::Dim, format!("  {}", duration(row.time_ms())));
+        .and(look, mark)
+        .and(Look::Dim, format!(" {:>11}  ", row.time().unwrap_or_default()))
+        .and(look, shown(&cut(&row.story, 60)));
     if let Some(tokens) = row.tokens {
         title = title.and(Look::Dim, format!("  {}", Count(tokens, "token")));
     }
@@ -461,7 +467,8 @@ fn configuration(prefix: &str, value: &Value, to: &mut Vec<Row>) {
             let text = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
             to.push(
                 Row::of(Look::Dim, format!("{:<26} ", shown(prefix)))
-                    .and(Look::Plain, shown(&one_line(&text))),
+                    .and(Look::Plain, shown(&one_line(&text)))
+                    .indented(2),
             );
         }
     }
@@ -635,6 +642,7 @@ fn history(told: &Told) -> Vec<Section> {
             Row::of(look, format!("{:.2} {mark:<9}", piece.score))
                 .and(Look::Plain, format!("{section}, iteration {}", piece.iteration))
                 .and(Look::Dim, format!("  {}", shown(&one_line(&piece.why.join(", ")))))
+                .indented(15)
         });
         let scores: Vec<Row> = scores.collect();
         if !scores.is_empty() {

@@ -7,7 +7,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::record::Status;
-use crate::view::style::{Paint, cut, duration, one_line};
+use crate::view::style::{Paint, cut, one_line};
 
 use super::app::{App, Mode, OwnLoop, Pane};
 use super::contents::{bar, sign, status_sign, status_words};
@@ -128,7 +128,7 @@ impl Pen<'_> {
             Some(running) => row
                 .and(Look::Plain, format!("  iteration {}", running.number))
                 .and(Look::Accent, format!("  {}", cut(&shown(&running.task.name), 16)))
-                .and(Look::Dim, format!("  {}", duration(self.app.seconds_of(running) * 1000))),
+                .and(Look::Dim, format!("  {}", self.app.age(running))),
         };
         match (live.is_stopping, live.is_paused && live.in_flight.is_some()) {
             (true, _) => row.and(Look::Warn, "  stops after this"),
@@ -216,12 +216,14 @@ impl Pen<'_> {
         }
         let right_width = u16::try_from(right.width()).unwrap_or(0);
         let room = area.width.saturating_sub(right_width + 3);
+        let row = &fitting(row, usize::from(room));
         let text = row.clipped(0, usize::from(room));
         let is_cut = row.width() > usize::from(room);
         self.put(buffer, (area.x + 1, area.y), &text, room);
         if is_cut && room > 1 {
             buffer.set_string(area.x + room, area.y, "…", self.style(Look::Dim));
         }
+        let right_width = right_width.min(area.width - 1);
         self.put(buffer, (area.right() - right_width - 1, area.y), right, right_width);
         if is_selected {
             let style = if self.app.pane == Pane::List {
@@ -261,7 +263,7 @@ impl Pen<'_> {
                 let row = Row::of(Look::Dim, format!("{:>4} ", running.number))
                     .and(Look::Accent, format!("{spinner} {}{again}", shown(&running.task.name)))
                     .and(Look::Plain, format!(" {}", shown(&one_line(&running.task.text))));
-                (row, Row::of(Look::Dim, duration(self.app.seconds_of(running) * 1000)))
+                (row, Row::of(Look::Dim, self.app.age(running)))
             }
             Item::Iteration(place, number) => {
                 let row = &overview.sessions[place].iterations[number];
@@ -269,7 +271,7 @@ impl Pen<'_> {
                 let left = Row::of(Look::Dim, format!("{:>4} ", row.number))
                     .and(look, format!("{mark} "))
                     .and(Look::Plain, shown(&row.story));
-                (left, Row::of(Look::Dim, duration(row.time_ms())))
+                (left, Row::of(Look::Dim, row.time().unwrap_or_default()))
             }
         }
     }
@@ -392,22 +394,24 @@ impl Pen<'_> {
 
     fn help(&self, buffer: &mut Buffer, areas: Areas) {
         let top = areas.header.y + 2;
-        let height = usize::from(areas.keys.y.saturating_sub(top));
+        let height = areas.keys.y.saturating_sub(top);
         let width = areas.header.width;
-        let columns_count = if TOLD.len() > height || width >= 120 { 2 } else { 1 };
-        let per_column = TOLD.len().div_ceil(columns_count);
-        let column_width = width / u16::try_from(columns_count).unwrap_or(1);
-        for (place, (keys, does)) in TOLD.iter().enumerate() {
-            let (column, line) = (place / per_column, place % per_column);
-            let x = u16::try_from(column).unwrap_or(0) * column_width + 2;
-            let y = top + u16::try_from(line).unwrap_or(0);
-            if y >= areas.keys.y {
-                continue;
+        // One column below the other where they do not fit beside each other.
+        let is_wide = width >= 76;
+        let mut y = top;
+        for (column, keys) in TOLD.iter().enumerate() {
+            let x = if is_wide { u16::try_from(column).unwrap_or(0) * (width / 2) } else { 0 } + 2;
+            if is_wide {
+                y = top;
             }
-            let padding = " ".repeat(17_usize.saturating_sub(columns(keys)));
-            let row = Row::of(Look::Accent, format!("{keys}{padding}")).and(Look::Plain, *does);
-            let room = usize::from(column_width).saturating_sub(3);
-            self.put(buffer, (x, y), &row.clipped(0, room), column_width - 3);
+            for (key, does) in *keys {
+                if y < top + height {
+                    let padding = " ".repeat(9_usize.saturating_sub(columns(key)));
+                    let row = Row::of(Look::Accent, format!("{key}{padding}")).and(Look::Plain, *does);
+                    self.put(buffer, (x, y), &row, width.saturating_sub(x));
+                }
+                y += 1;
+            }
         }
     }
 
@@ -483,6 +487,21 @@ impl App {
             At::Gap => Row::new(),
         }
     }
+}
+
+/// The row without what it says in parentheses, where that makes it fit.
+fn fitting(row: &Row, room: usize) -> Row {
+    let mut short = row.clone();
+    if row.width() > room
+        && let Some((_, last)) = short.pieces.last_mut()
+        && let Some(at) = last.rfind(" (")
+    {
+        last.truncate(at);
+        if short.width() <= room {
+            return short;
+        }
+    }
+    row.clone()
 }
 
 /// The part of a row that is on the screen, with a sign where there is more of it.

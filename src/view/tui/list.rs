@@ -98,12 +98,25 @@ impl List {
         }
     }
 
-    /// Where it is; an iteration that is no more is looked for at its session.
-    pub fn place_of(&self, overview: &Overview, chosen: &Chosen) -> Option<usize> {
-        let is_it = |item: &Item| self.chosen(overview, *item).as_ref() == Some(chosen);
-        let is_its_session =
-            |item: &Item| matches!(item, Item::Session(at) if overview.sessions[*at].id == *chosen.session());
-        self.items.iter().position(is_it).or_else(|| self.items.iter().position(is_its_session))
+    /// Where it is; where it is not listed, what is next to it.
+    fn place_of(&self, overview: &Overview, chosen: &Chosen) -> Option<usize> {
+        let of_session = |item: &Item| {
+            let (Item::Session(at) | Item::InFlight(at) | Item::Iteration(at, _)) = item;
+            overview.sessions.get(*at).is_some_and(|session| session.id == *chosen.session())
+        };
+        let start = self.items.iter().position(of_session)?;
+        let inside = self.items[start..].iter().take_while(|item| of_session(item));
+        let Some(wanted) = chosen.number() else { return Some(start) };
+        let number = |item: &Item| self.chosen(overview, *item).and_then(|chosen| chosen.number());
+        let (mut best, mut distance) = (start, u32::MAX);
+        for (place, item) in (start..).zip(inside) {
+            if let Some(far) =
+                number(item).map(|number| number.abs_diff(wanted)).filter(|far| *far <= distance)
+            {
+                (best, distance) = (place, far);
+            }
+        }
+        Some(best)
     }
 
     pub fn chosen(&self, overview: &Overview, item: Item) -> Option<Chosen> {

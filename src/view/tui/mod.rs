@@ -12,8 +12,12 @@ mod list;
 mod page;
 mod records;
 mod row;
+#[cfg(test)]
+mod samples;
 mod source;
 mod terminal;
+#[cfg(test)]
+mod tests;
 
 pub use app::{Opened, OwnLoop, Program};
 pub use draw::Palette;

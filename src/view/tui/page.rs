@@ -131,6 +131,11 @@ impl Window {
     /// Takes in what was asked for. Gives by how many rows those that stay have moved down.
     fn take(&mut self, ask: Ask, part: Part) -> isize {
         let Part { start, end, total, rows } = part;
+        if total < self.end {
+            // It has just become a record: what was read of it stays until that is shown.
+            self.jump = None;
+            return 0;
+        }
         self.total = Some(total);
         let count = rows.len();
         if self.jump == Some(ask) {
@@ -143,10 +148,15 @@ impl Window {
         let mut moved = 0;
         if ask == Ask::From(self.end) {
             self.rows.extend(rows);
-            if end > start {
-                self.parts.push_back((end - start, count));
+            match self.parts.back_mut() {
+                // What grows comes in crumbs.
+                Some((bytes, rows)) if *bytes + (end - start) <= PART => {
+                    *bytes += end - start;
+                    *rows += count;
+                }
+                _ => self.parts.push_back((end - start, count)),
             }
-            self.end = end.max(self.end);
+            self.end = end;
             while self.parts.len() > MOST_PARTS {
                 let (bytes, count) = self.parts.pop_front().unwrap_or_default();
                 self.rows.drain(..count);
@@ -171,9 +181,6 @@ impl Window {
 
     /// What it needs where the rows from `first` to `last` are on the screen.
     fn wish(&self, first: usize, last: usize) -> Option<Ask> {
-        if self.jump.is_some() {
-            return self.jump;
-        }
         if !self.is_at_end() && last + AHEAD >= self.rows.len() {
             return Some(Ask::From(self.end));
         }
@@ -393,9 +400,12 @@ impl Page {
         self.cursor = self.len().saturating_sub(1);
     }
 
-    /// Folds or unfolds the section at the cursor.
+    /// Folds or unfolds the section at the cursor, or the next one that can be.
     pub fn toggle(&mut self) {
         let Some(place) = self.section_at(self.cursor) else { return };
+        let can_fold = |section: &Section| section.fold != Fold::Never && section.len() > 0;
+        let Some(further) = self.sections[place..].iter().position(can_fold) else { return };
+        let place = place + further;
         let start = self.start_of(place);
         let section = &mut self.sections[place];
         section.fold = match section.fold {
@@ -436,6 +446,14 @@ impl Page {
 
     /// What the files on the screen need, the first that needs something.
     pub fn wish(&self, height: usize) -> Option<Wish> {
+        // What is not there at all comes before what there might be more of.
+        let jump = self.sections.iter().find_map(|section| match &section.body {
+            Body::Window(window) => window.jump.map(|ask| Wish { file: window.file.clone(), ask }),
+            Body::Rows(_) | Body::Unread => None,
+        });
+        if jump.is_some() {
+            return jump;
+        }
         let mut start = 0;
         for section in &self.sections {
             let length = section.len() + section.gap();
@@ -445,12 +463,10 @@ impl Page {
                 let first = self.top.saturating_sub(title);
                 let last = (self.top + height).saturating_sub(title);
                 let is_open = !matches!(section.fold, Fold::Closed(_));
-                let ask = if window.jump.is_some() || (is_near && is_open) {
-                    window.wish(first, last)
-                } else {
-                    None
-                };
-                if let Some(ask) = ask {
+                if is_near
+                    && is_open
+                    && let Some(ask) = window.wish(first, last)
+                {
                     return Some(Wish { file: window.file.clone(), ask });
                 }
             }
@@ -522,8 +538,7 @@ impl Page {
         for section in &mut self.sections {
             if let Body::Window(window) = &mut section.body
                 && window.file == *file
-                && window.total.is_some()
-                && window.total != Some(length)
+                && window.total.is_some_and(|total| total < length)
             {
                 window.total = Some(length);
                 // Far behind: only the end is worth reading.

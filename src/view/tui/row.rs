@@ -20,6 +20,8 @@ pub enum Look {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Row {
     pub pieces: Vec<(Look, String)>,
+    /// Columns that stay blank in front of what is wrapped.
+    indent: usize,
 }
 
 /// Columns between two stops of the tabulator.
@@ -49,7 +51,13 @@ impl Row {
 
     /// A dim word in a column, and what it stands for.
     pub fn fact(name: &str, value: impl AsRef<str>) -> Self {
-        Self::of(Look::Dim, format!("{name:<12}")).and(Look::Plain, shown(value.as_ref()))
+        Self::of(Look::Dim, format!("{name:<12}")).and(Look::Plain, shown(value.as_ref())).indented(12)
+    }
+
+    /// The same with a margin where it is wrapped.
+    #[must_use]
+    pub fn indented(self, indent: usize) -> Self {
+        Self { indent, ..self }
     }
 
     /// The rows of a text from outside.
@@ -64,7 +72,7 @@ impl Row {
     /// The rows of one line from outside; more than one where it is long.
     pub fn line(line: &str, look: Look, to: &mut Vec<Self>) {
         for part in parts(&shown(line)) {
-            to.push(Self { pieces: with_escapes_dimmed(part, look) });
+            to.push(Self { pieces: with_escapes_dimmed(part, look), indent: 0 });
         }
     }
 
@@ -102,28 +110,39 @@ impl Row {
         clipped
     }
 
-    /// The row in as many rows of `width` columns as it takes.
+    /// The row in as many rows of `width` columns as it takes, cut between words where there are any.
     pub fn wrapped(&self, width: usize) -> Vec<Self> {
         let width = width.max(2);
-        let mut rows = vec![Self::new()];
-        let mut column = 0;
-        for (look, text) in &self.pieces {
-            let mut part = String::new();
-            for c in text.chars() {
-                let wide = char_columns(c);
-                if column + wide > width {
-                    if let Some(row) = rows.last_mut() {
-                        row.pieces.push((*look, std::mem::take(&mut part)));
-                    }
-                    rows.push(Self::new());
-                    column = 0;
+        let letters: Vec<(Look, char)> =
+            self.pieces.iter().flat_map(|(look, text)| text.chars().map(|c| (*look, c))).collect();
+        let indent = if self.indent < width / 2 { self.indent } else { 0 };
+        let (mut rows, mut start) = (Vec::new(), 0);
+        while start < letters.len() || rows.is_empty() {
+            let margin = if rows.is_empty() { 0 } else { indent };
+            let mut column = margin;
+            let fits = |(_, c): &&(Look, char)| {
+                column += char_columns(*c);
+                column <= width
+            };
+            let mut end = start + letters[start..].iter().take_while(fits).count();
+            if end < letters.len() {
+                let is_gap = |(_, c): &(Look, char)| *c == ' ';
+                // A word that takes up most of a row is cut all the same.
+                let gap = letters[start..end].iter().rposition(is_gap).map(|at| start + at + 1);
+                end = gap.filter(|gap| gap - start > width / 3).unwrap_or(end);
+            }
+            let mut row = Self::new();
+            if margin > 0 {
+                row = row.and(Look::Plain, " ".repeat(margin));
+            }
+            for (look, c) in &letters[start..end] {
+                match row.pieces.last_mut() {
+                    Some((last, text)) if last == look => text.push(*c),
+                    _ => row.pieces.push((*look, c.to_string())),
                 }
-                part.push(c);
-                column += wide;
             }
-            if let Some(row) = rows.last_mut().filter(|_| !part.is_empty()) {
-                row.pieces.push((*look, part));
-            }
+            rows.push(row);
+            start = end;
         }
         rows
     }
@@ -266,6 +285,9 @@ mod tests {
         let wrapped: Vec<String> = row.wrapped(3).iter().map(Row::text).collect();
         assert_eq!(wrapped, ["你", "好a", "b"]);
         assert_eq!(Row::new().wrapped(3).len(), 1);
+        let words: Vec<String> =
+            Row::of(Look::Plain, "one two-three four").wrapped(9).iter().map(Row::text).collect();
+        assert_eq!(words, ["one ", "two-three", " four"]);
     }
 
     proptest! {

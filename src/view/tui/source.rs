@@ -11,6 +11,7 @@ use crate::record::{
     Waiting,
 };
 use crate::store::{Ask, FilePart};
+use crate::view::style::duration;
 
 /// All that the screen can ask for. Every question may take its time: none is asked where keys are read.
 pub trait Source: Send + Sync {
@@ -179,6 +180,11 @@ pub struct IterationRow {
 impl IterationRow {
     pub fn time_ms(&self) -> u64 {
         self.agent_ms.unwrap_or_default().saturating_add(self.validation_ms.unwrap_or_default())
+    }
+
+    /// How long it took, in words; none where nothing ran.
+    pub fn time(&self) -> Option<String> {
+        (self.agent_ms.is_some() || self.validation_ms.is_some()).then(|| duration(self.time_ms()))
     }
 
     pub fn is_failed(&self) -> bool {

@@ -215,6 +215,7 @@ pub fn run(source: &Arc<dyn Source>, desk: &mut dyn Desk, palette: Palette) -> R
         app.own_loop = match desk.own_loop() {
             OwnLoop::Ended { code } if app.own_loop != (OwnLoop::Ended { code }) => {
                 is_stale = true;
+                app.message = None;
                 OwnLoop::Ended { code }
             }
             same => same,

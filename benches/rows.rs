@@ -53,6 +53,7 @@ pub fn measure(wish: &Wish, print: &mut dyn FnMut(&Row)) -> Result<()> {
     }
     bench.excerpt()?;
     bench.travel(5_000)?;
+    bench.report(1_000)?;
     bench.packed(1_000)
 }
 
@@ -395,6 +396,39 @@ impl Bench<'_> {
             let work = "restore, 250 changes; git add -A, commit-tree, update-ref, read-tree -m -u";
             self.pair(work, Goal::None, |_| ours(), |_| git())?;
         }
+        Ok(())
+    }
+
+    /// The page of a long session, and how big it is.
+    fn report(&mut self, count: u32) -> Result<()> {
+        let work = format!("report on {} iterations with snapshots", thousands(count as usize));
+        if !self.is_wanted(&work) {
+            return Ok(());
+        }
+        let dir = self.folder("report");
+        synthetic::project(&dir, 200)?;
+        let store = synthetic::store(&dir, Syncing::Never)?;
+        let mut writer = Writer::start(&store, Shape { snapshots: true, ..Shape::REAL }, 0)?;
+        (0..count).try_for_each(|_| writer.iterate())?;
+        writer.end()?;
+        let page = self.folder("report.html");
+        let ours = Task::ralph(&dir, &["report", "-o", page.as_str()]);
+        let costs: Vec<Cost> = (0..RUNS).map(|_| ours.cost()).collect::<Result<_>>()?;
+        let of = |part: fn(&Cost) -> f64| median(costs.iter().map(part).collect());
+        let row = |work: &str, unit, ours, goal, wall| Row {
+            work: work.to_owned(),
+            unit,
+            ours,
+            git: None,
+            ratio: None,
+            goal,
+            wall,
+        };
+        let wall = Some((of(|cost| cost.wall), None));
+        (self.print)(&row(&work, "ms", of(|cost| cost.cpu), Goal::AtMost(2000.0), wall));
+        let bytes = fs::metadata(&page).context("look at the page")?.len();
+        (self.print)(&row(&format!("{work}: the page"), "MB", bytes as f64 / 1e6, Goal::AtMost(5.0), None));
+        (self.print)(&row(&format!("{work}: memory"), "MiB", of(|cost| cost.memory), Goal::None, None));
         Ok(())
     }
 

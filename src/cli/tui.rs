@@ -53,6 +53,7 @@ pub fn run(args: &TuiArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     Ok(match left {
         Left::Quit | Left::NothingBegun(_) => ExitCode::Done,
         Left::Signal(signal) => by_signal(signal),
+        Left::Gone => ExitCode::HungUp,
     })
 }
 
@@ -82,6 +83,7 @@ pub fn with_loop(arguments: &[OsString], caller: &Caller, paint: Paint) -> Resul
         repeat(talk, code)?;
         return Ok(match left {
             Left::Signal(signal) => by_signal(signal),
+            Left::Gone => ExitCode::HungUp,
             Left::Quit | Left::NothingBegun(_) => ExitCode::OfLoop(code),
         });
     }
@@ -93,6 +95,7 @@ pub fn with_loop(arguments: &[OsString], caller: &Caller, paint: Paint) -> Resul
     .is_err();
     Ok(match left {
         Left::Signal(signal) => by_signal(signal),
+        Left::Gone => ExitCode::HungUp,
         Left::Quit | Left::NothingBegun(_) => ExitCode::Done,
     })
 }

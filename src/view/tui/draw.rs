@@ -231,6 +231,11 @@ impl Pen<'_> {
             } else {
                 Style::new().add_modifier(Modifier::BOLD)
             };
+            if self.app.pane == Pane::List {
+                // One bar in one colour, whatever stands in it.
+                let plain = Style::new().fg(Color::Reset).remove_modifier(Modifier::DIM);
+                buffer.set_style(area, plain);
+            }
             buffer.set_style(area, style);
             if self.app.pane == Pane::View {
                 buffer.set_string(area.x, area.y, "▌", self.style(Look::Accent));

@@ -1,6 +1,6 @@
 //! The terminal: taken over, drawn on, listened to, and given back however we end.
 
-use std::io::{self, BufWriter, Stdout, Write, stdout};
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write, stdin, stdout};
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
@@ -55,6 +55,8 @@ pub trait Desk {
 pub enum Left {
     Quit,
     Signal(i32),
+    /// There is no terminal any more.
+    Gone,
     /// The loop that was started with it ended before it had begun a session.
     NothingBegun(i32),
 }
@@ -246,6 +248,10 @@ pub fn run(source: &Arc<dyn Source>, desk: &mut dyn Desk, palette: Palette) -> R
         }
         if turned.elapsed() >= TURN {
             turned = Instant::now();
+            // Its window was closed, and nobody said so.
+            if !stdin().is_terminal() {
+                return Ok(Left::Gone);
+            }
             app.tick(desk.now());
             is_stale |= app.is_moving();
         }

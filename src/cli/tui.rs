@@ -247,8 +247,8 @@ impl Desk for Table {
             }
             Opened::Diff(change) => {
                 let path = scratch.path("changes.diff");
-                let patch = diff(&self.store, &self.caller, change, u64::MAX)?;
-                std::fs::write(&path, patch.text).with_context(|| format!("write {path}"))?;
+                let changes = diff(&self.store, &self.caller, change, u64::MAX)?;
+                std::fs::write(&path, changes.text).with_context(|| format!("write {path}"))?;
                 path
             }
             Opened::Text(text) => {
@@ -287,7 +287,7 @@ impl Elsewhere for Library {
         let telling = settings.telling();
         let budget = telling.settings.budget;
         let Some(task) = settings.next_task(&feature, None)? else {
-            return Ok(Told { clusters, budget, ..Told::default() });
+            return Ok(Told { budget, clusters, ..Told::default() });
         };
         let mut memory = settings.memory(store, &feature)?;
         let recalled = memory.recall(store, Sought { task: &task, session: None, budget }, &telling)?;

@@ -201,7 +201,7 @@ impl App {
 
     /// Makes the page that belongs to what is selected.
     fn choose(&mut self) {
-        self.chosen = self.list.selected().and_then(|item| self.list.chosen(&self.overview, item));
+        self.chosen = self.list.selected().and_then(|item| List::chosen(&self.overview, item));
         let Some(chosen) = self.chosen.clone() else {
             (self.page, self.shown, self.ordered) = (Page::default(), None, None);
             return;
@@ -501,14 +501,16 @@ impl App {
 
     fn leave(&mut self, key: KeyEvent) -> Option<Effect> {
         self.mode = Mode::Browse;
-        match key.code {
-            KeyCode::Char('l') => Some(Effect::Quit),
-            KeyCode::Char('s') => Some(Effect::Stop(Stop::AfterIteration)),
-            KeyCode::Char('n') => Some(Effect::Stop(Stop::Now)),
+        let KeyCode::Char(letter) = key.code else { return None };
+        match letter {
+            'l' => Some(Effect::Quit),
+            's' => Some(Effect::Stop(Stop::AfterIteration)),
+            'n' => Some(Effect::Stop(Stop::Now)),
             _ => None,
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most keys are no letters of a filter")]
     fn type_filter(&mut self, key: KeyEvent, before: String) {
         match key.code {
             KeyCode::Enter => self.mode = Mode::Browse,
@@ -537,8 +539,8 @@ impl App {
             Act::HalfUp => self.move_by(-(height / 2).max(1)),
             Act::PageDown => self.move_by(height),
             Act::PageUp => self.move_by(-height),
-            Act::Start => self.to_start(),
-            Act::End => self.to_end(),
+            Act::Start => self.go_to_start(),
+            Act::End => self.go_to_end(),
             Act::Left if self.pane == Pane::View && self.page.left > 0 => {
                 self.page.left = self.page.left.saturating_sub(SIDEWAYS);
             }
@@ -572,11 +574,11 @@ impl App {
                 self.follows = !self.follows;
                 if self.follows {
                     self.select_newest();
-                    self.page.to_end();
+                    self.page.go_to_end();
                 }
             }
-            Act::NextFailure => self.to_failure(Direction::Down),
-            Act::PreviousFailure => self.to_failure(Direction::Up),
+            Act::NextFailure => self.go_to_failure(Direction::Down),
+            Act::PreviousFailure => self.go_to_failure(Direction::Up),
             Act::Fold => self.fold(),
             Act::FoldAll => self.page.toggle_all(),
             Act::Wrap => {
@@ -584,10 +586,10 @@ impl App {
                 *wrapped = !*wrapped;
                 self.page.left = 0;
             }
-            Act::CopyName => return self.copy(self.name()?),
-            Act::CopyCommit => return self.copy(self.commit()?),
-            Act::Pager => return Some(Effect::Open(Program::Pager, self.opened()?)),
-            Act::Editor => return Some(Effect::Open(Program::Editor, self.opened()?)),
+            Act::CopyName => return Some(self.copy(self.name()?)),
+            Act::CopyCommit => return Some(self.copy(self.commit()?)),
+            Act::Pager => return Some(Effect::Open(Program::Pager, self.opened())),
+            Act::Editor => return Some(Effect::Open(Program::Editor, self.opened())),
             Act::Redraw => return Some(Effect::Redraw),
             Act::Help => self.mode = Mode::Help,
             Act::Quit => {
@@ -621,26 +623,26 @@ impl App {
         }
     }
 
-    fn to_start(&mut self) {
+    fn go_to_start(&mut self) {
         match self.pane {
             Pane::List => {
                 self.list.selected = 0;
                 self.follows = false;
             }
             Pane::View => {
-                self.page.to_start();
+                self.page.go_to_start();
                 self.follows = false;
             }
         }
     }
 
-    fn to_end(&mut self) {
+    fn go_to_end(&mut self) {
         match self.pane {
             Pane::List => {
                 self.list.selected = self.list.items.len().saturating_sub(1);
                 self.follows = false;
             }
-            Pane::View => self.page.to_end(),
+            Pane::View => self.page.go_to_end(),
         }
     }
 
@@ -680,16 +682,13 @@ impl App {
         }
     }
 
-    fn to_failure(&mut self, direction: Direction) {
-        match self.list.failure(&self.overview, direction) {
-            Some(place) => {
-                self.list.selected = place;
-                self.follows = false;
-            }
-            None => {
-                let where_to = if direction == Direction::Down { "below" } else { "above" };
-                self.message = Some(Row::of(Look::Dim, format!("no failure {where_to}")));
-            }
+    fn go_to_failure(&mut self, direction: Direction) {
+        if let Some(place) = self.list.failure(&self.overview, direction) {
+            self.list.selected = place;
+            self.follows = false;
+        } else {
+            let where_to = if direction == Direction::Down { "below" } else { "above" };
+            self.message = Some(Row::of(Look::Dim, format!("no failure {where_to}")));
         }
     }
 
@@ -709,13 +708,13 @@ impl App {
         }
     }
 
-    fn copy(&mut self, text: String) -> Option<Effect> {
+    fn copy(&mut self, text: String) -> Effect {
         self.message = Some(Row::of(Look::Dim, "copied ").and(Look::Accent, text.clone()));
-        Some(Effect::Copy(text))
+        Effect::Copy(text)
     }
 
     /// What a pager or an editor would show: the file at the cursor, the patch, or the text of the view.
-    fn opened(&self) -> Option<Opened> {
+    fn opened(&self) -> Opened {
         let files = || {
             self.page.sections.iter().filter_map(|section| match &section.body {
                 Body::Window(window) if window.total != Some(0) => Some(&window.file),
@@ -728,17 +727,18 @@ impl App {
                 Body::Rows(_) | Body::Unread => None,
             });
         if let Some(file) = at_cursor.or_else(|| files().next()) {
-            return Some(Opened::File(file.clone()));
+            return Opened::File(file.clone());
         }
         if let Some(Shown { view: View::Diff, chosen, .. }) = &self.shown {
             let change = Change { session: chosen.session().clone(), iteration: chosen.number() };
-            return Some(Opened::Diff(change));
+            return Opened::Diff(change);
         }
         let lines = self.page.lines(0, self.page.len());
         let text = |at: &At| self.page.row(*at).map_or(String::new(), Row::text);
-        Some(Opened::Text(lines.iter().map(|at| text(at) + "\n").collect()))
+        Opened::Text(lines.iter().map(|at| text(at) + "\n").collect())
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a mouse does more than is of use here")]
     fn mouse(&mut self, mouse: MouseEvent) {
         if self.mode != Mode::Browse {
             if matches!(mouse.kind, MouseEventKind::Down(_)) && self.mode == Mode::Help {

@@ -281,10 +281,10 @@ fn retold(events: &[AgentEvent]) -> Vec<Row> {
                 rows.push(Row::of(Look::Bad, format!("✘ {} failed", shown(tool_name))));
             }
             AgentEvent::Retry { message } => {
-                rows.push(Row::of(Look::Warn, format!("tries again: {}", shown(message))))
+                rows.push(Row::of(Look::Warn, format!("tries again: {}", shown(message))));
             }
             AgentEvent::Error { message } => {
-                rows.push(Row::of(Look::Bad, format!("error: {}", shown(message))))
+                rows.push(Row::of(Look::Bad, format!("error: {}", shown(message))));
             }
             AgentEvent::ToolEnded { .. } | AgentEvent::Usage { .. } => {}
         }
@@ -463,7 +463,7 @@ fn configuration(prefix: &str, value: &Value, to: &mut Vec<Row>) {
             }
         }
         Value::Null => {}
-        other => {
+        other @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
             let text = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
             to.push(
                 Row::of(Look::Dim, format!("{:<26} ", shown(prefix)))
@@ -561,7 +561,7 @@ fn tasks(session: &SessionRow, list: Option<&[u8]>) -> Vec<Section> {
     for item in &list.items {
         let phase = item.phase.as_deref();
         match phases.last_mut() {
-            Some((last, items)) if *last == phase => items.push(item),
+            Some((current, items)) if *current == phase => items.push(item),
             _ => phases.push((phase, vec![item])),
         }
     }

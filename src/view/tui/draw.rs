@@ -334,7 +334,7 @@ impl Pen<'_> {
         match self.app.own_loop {
             OwnLoop::Ended { code: 0 } => right = right.and(Look::Good, "the loop has ended  "),
             OwnLoop::Ended { code } => {
-                right = right.and(Look::Warn, format!("the loop has ended, exit {code}  "))
+                right = right.and(Look::Warn, format!("the loop has ended, exit {code}  "));
             }
             OwnLoop::None | OwnLoop::Runs { .. } => {}
         }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::record::{Outcome, SessionId};
 
-use super::source::{Overview, SessionRow};
+use super::source::{IterationRow, Overview, SessionRow};
 
 /// A line of the list, by the places of what it stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl List {
         let start = self.items.iter().position(of_session)?;
         let inside = self.items[start..].iter().take_while(|item| of_session(item));
         let Some(wanted) = chosen.number() else { return Some(start) };
-        let number = |item: &Item| self.chosen(overview, *item).and_then(|chosen| chosen.number());
+        let number = |item: &Item| Self::chosen(overview, *item).and_then(|chosen| chosen.number());
         let (mut best, mut distance) = (start, u32::MAX);
         for (place, item) in (start..).zip(inside) {
             if let Some(far) =
@@ -119,7 +119,8 @@ impl List {
         Some(best)
     }
 
-    pub fn chosen(&self, overview: &Overview, item: Item) -> Option<Chosen> {
+    /// What a line stands for.
+    pub fn chosen(overview: &Overview, item: Item) -> Option<Chosen> {
         let session = |place: usize| overview.sessions.get(place);
         match item {
             Item::Session(place) => Some(Chosen::Session(session(place)?.id.clone())),
@@ -150,7 +151,7 @@ impl List {
                 .sessions
                 .get(session)
                 .and_then(|found| found.iterations.get(row))
-                .is_some_and(|row| row.is_failed()),
+                .is_some_and(IterationRow::is_failed),
             Item::Session(_) | Item::InFlight(_) => false,
         };
         match direction {

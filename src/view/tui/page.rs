@@ -377,7 +377,7 @@ impl Page {
         self.sticks = false;
     }
 
-    pub fn to_start(&mut self) {
+    pub fn go_to_start(&mut self) {
         self.sticks = false;
         for section in &mut self.sections {
             if let Body::Window(window) = &mut section.body
@@ -389,7 +389,7 @@ impl Page {
         self.cursor = 0;
     }
 
-    pub fn to_end(&mut self) {
+    pub fn go_to_end(&mut self) {
         self.sticks = true;
         let last = self.sections.iter_mut().rev().find(|section| section.len() > 0);
         if let Some(Section { fold: Fold::Open, body: Body::Window(window), .. }) = last

@@ -37,6 +37,9 @@ const TURN: Duration = Duration::from_millis(100);
 const AWAITING: Duration = Duration::from_millis(5);
 const IDLE: Duration = Duration::from_millis(50);
 
+/// For a key that is there already.
+const NEXT: Duration = Duration::from_millis(1);
+
 /// What the screen needs of the world beside its source.
 pub trait Desk {
     fn now(&self) -> Timestamp;
@@ -214,14 +217,11 @@ pub fn run(source: &Arc<dyn Source>, desk: &mut dyn Desk, palette: Palette) -> R
         if let Some(signal) = desk.signal() {
             return Ok(Left::Signal(signal));
         }
-        app.own_loop = match desk.own_loop() {
-            OwnLoop::Ended { code } if app.own_loop != (OwnLoop::Ended { code }) => {
-                is_stale = true;
-                app.message = None;
-                OwnLoop::Ended { code }
-            }
-            same => same,
-        };
+        let own_loop = desk.own_loop();
+        if app.own_loop != own_loop {
+            (app.own_loop, app.message) = (own_loop, None);
+            is_stale = true;
+        }
         match looks.try_recv() {
             Ok(Ok(overview)) => {
                 app.looked(overview);
@@ -265,7 +265,7 @@ pub fn run(source: &Arc<dyn Source>, desk: &mut dyn Desk, palette: Palette) -> R
         let is_awaiting = !app.is_known || readers.iter().any(|reader| reader.at.is_some());
         let mut wait = if is_awaiting { AWAITING } else { IDLE };
         while event::poll(wait).context("wait for a key")? {
-            wait = Duration::ZERO;
+            wait = NEXT;
             is_stale = true;
             let effect = app.event(&event::read().context("read a key")?);
             match effect {

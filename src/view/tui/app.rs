@@ -160,6 +160,12 @@ impl App {
     pub fn looked(&mut self, overview: Overview) {
         let is_first = !self.is_known;
         self.is_known = true;
+        if let Some(warning) =
+            overview.warnings.first().filter(|_| overview.warnings != self.overview.warnings)
+        {
+            let words = shown(&warning.replace('\n', "; "));
+            self.message = Some(Row::of(Look::Warn, format!("left out: {words}")));
+        }
         self.overview = overview;
         if is_first {
             // Without anything that runs there is nothing to follow, until somebody wishes.
@@ -207,8 +213,9 @@ impl App {
             return;
         };
         let Some(session) = self.overview.session(chosen.session()).cloned() else { return };
-        let (shown, made) = self.wanted(&session, &chosen);
+        let (shown, plan) = self.wanted(&session, &chosen);
         if self.shown.as_ref() == Some(&shown) {
+            self.ordered = None;
             self.tell_growth(&session);
             self.freshen_head(&session);
             return;
@@ -216,16 +223,8 @@ impl App {
         let is_same = self.shown.as_ref().is_some_and(|old| {
             (old.view, &old.chosen, old.is_live) == (shown.view, &shown.chosen, shown.is_live)
         });
-        match made {
-            Made::Page(mut page) => {
-                if is_same {
-                    page.adopt(std::mem::take(&mut self.page));
-                }
-                (self.page, self.ordered) = (page, None);
-                self.shown = Some(shown);
-                self.tell_growth(&session);
-            }
-            Made::Ordered(ordered) => {
+        let mut page = match plan {
+            Plan::Ordered(ordered) => {
                 if !is_same {
                     self.page = Page::default();
                     self.shown = None;
@@ -233,12 +232,24 @@ impl App {
                 if self.ordered.as_ref().is_none_or(|(other, _)| *other != shown) {
                     self.ordered = Some((shown, ordered));
                 }
+                return;
             }
+            Plan::Live(running) => contents::live_output(&session.id, running, self.seconds_of(running)),
+            Plan::Output(row) => contents::output(row),
+            Plan::Logs => contents::logs(&session),
+            Plan::Prompt(place) => contents::prompt(place),
+            Plan::Nothing(words) => Page::new(vec![Section::plain(vec![Row::of(Look::Dim, words)])]),
+        };
+        if is_same {
+            page.adopt(std::mem::take(&mut self.page));
         }
+        (self.page, self.ordered) = (page, None);
+        self.shown = Some(shown);
+        self.tell_growth(&session);
     }
 
-    /// What shall be on the right, as far as it can be made of what is here.
-    fn wanted(&self, session: &SessionRow, chosen: &Chosen) -> (Shown, Made) {
+    /// What shall be on the right, and how it is made.
+    fn wanted<'a>(&self, session: &'a SessionRow, chosen: &Chosen) -> (Shown, Plan<'a>) {
         let newest = session.iterations.last();
         let row = match chosen.number() {
             Some(number) => session.iteration(number),
@@ -249,45 +260,42 @@ impl App {
             None => true,
         });
         let commit = |row: Option<&IterationRow>| row.map_or(String::new(), |row| row.commit.to_string());
-        let nothing =
-            |words: &str| Made::Page(Page::new(vec![Section::plain(vec![Row::of(Look::Dim, words)])]));
         let [_, tip] = &session.ends;
-        let (version, made) = match self.view {
+        let (version, plan) = match self.view {
             View::Output => match (in_flight, row) {
                 (Some(running), _) => {
                     let streams: Vec<bool> = running.lengths.iter().map(Option::is_some).collect();
-                    let page = contents::live_output(&session.id, running, self.seconds_of(running));
-                    (format!("{} {streams:?}", running.number), Made::Page(page))
+                    (format!("{} {streams:?}", running.number), Plan::Live(running))
                 }
-                (None, Some(row)) => (commit(Some(row)), Made::Page(contents::output(row))),
-                (None, None) => (String::new(), nothing("no iteration is recorded yet")),
+                (None, Some(row)) => (commit(Some(row)), Plan::Output(row)),
+                (None, None) => (String::new(), Plan::Nothing("no iteration is recorded yet")),
             },
-            View::Logs => (tip.to_string(), Made::Page(contents::logs(session))),
+            View::Logs => (tip.to_string(), Plan::Logs),
             View::Describe => {
                 let live = session.live.as_ref().map(|live| (live.pid, live.waiting.clone()));
                 let version = format!("{tip} {:?} {live:?} {}", session.status, in_flight.is_some());
-                (version, Made::Ordered(Ordered::Describe(session.id.clone(), chosen.number())))
+                (version, Plan::Ordered(Ordered::Describe(session.id.clone(), chosen.number())))
             }
             View::Diff => match (chosen.number(), row) {
                 (None, _) => (
                     tip.to_string(),
-                    Made::Ordered(Ordered::Diff(Change { session: session.id.clone(), iteration: None })),
+                    Plan::Ordered(Ordered::Diff(Change { session: session.id.clone(), iteration: None })),
                 ),
                 (Some(_), Some(row)) => {
                     let change = Change { session: session.id.clone(), iteration: Some(row.number) };
-                    (commit(Some(row)), Made::Ordered(Ordered::Diff(change)))
+                    (commit(Some(row)), Plan::Ordered(Ordered::Diff(change)))
                 }
-                (Some(_), None) => (String::new(), nothing("what it changes is known when it is recorded")),
+                (Some(_), None) => {
+                    (String::new(), Plan::Nothing("what it changes is known when it is recorded"))
+                }
             },
             View::Prompt => match (in_flight, row) {
                 (Some(running), _) => {
                     let place = Place::Spool(session.id.clone(), running.number);
-                    (format!("{place:?}"), Made::Page(contents::prompt(place)))
+                    (format!("{place:?}"), Plan::Prompt(place))
                 }
-                (None, Some(row)) => {
-                    (commit(Some(row)), Made::Page(contents::prompt(Place::Record(row.commit.clone()))))
-                }
-                (None, None) => (String::new(), nothing("no iteration is recorded yet")),
+                (None, Some(row)) => (commit(Some(row)), Plan::Prompt(Place::Record(row.commit.clone()))),
+                (None, None) => (String::new(), Plan::Nothing("no iteration is recorded yet")),
             },
             View::Tasks => {
                 let at = match chosen.number() {
@@ -297,10 +305,10 @@ impl App {
                 let running = session.in_flight().map(|running| running.number);
                 (
                     format!("{at} {tip} {running:?}"),
-                    Made::Ordered(Ordered::Tasks(session.id.clone(), at.clone())),
+                    Plan::Ordered(Ordered::Tasks(session.id.clone(), at.clone())),
                 )
             }
-            View::History => (tip.to_string(), Made::Ordered(Ordered::History(session.feature.clone()))),
+            View::History => (tip.to_string(), Plan::Ordered(Ordered::History(session.feature.clone()))),
         };
         let is_live = self.view == View::Output && in_flight.is_some();
         // These are of the whole session, wherever in it somebody stands.
@@ -308,7 +316,7 @@ impl App {
             View::Logs | View::History => Chosen::Session(session.id.clone()),
             View::Output | View::Describe | View::Diff | View::Prompt | View::Tasks => chosen.clone(),
         };
-        (Shown { view: self.view, chosen, is_live, version }, made)
+        (Shown { view: self.view, chosen, is_live, version }, plan)
     }
 
     /// For how long it has run, in words.
@@ -683,7 +691,15 @@ impl App {
     }
 
     fn go_to_failure(&mut self, direction: Direction) {
-        if let Some(place) = self.list.failure(&self.overview, direction) {
+        let mut found = self.list.failure(&self.overview, direction);
+        if found.is_none()
+            && let Some(session) = self.list.folded_with_failure(&self.overview, direction)
+        {
+            self.list.toggle(&session);
+            self.list.renew(&self.overview, self.chosen.as_ref());
+            found = self.list.failure(&self.overview, direction);
+        }
+        if let Some(place) = found {
             self.list.selected = place;
             self.follows = false;
         } else {
@@ -802,9 +818,14 @@ impl App {
     }
 }
 
-/// A page that can be made at once, or what it needs.
-enum Made {
-    Page(Page),
+/// How a page is made.
+enum Plan<'a> {
+    Live(&'a InFlight),
+    Output(&'a IterationRow),
+    Logs,
+    Prompt(Place),
+    Nothing(&'static str),
+    /// Of what must be read first.
     Ordered(Ordered),
 }
 

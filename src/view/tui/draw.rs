@@ -7,7 +7,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::record::Status;
-use crate::view::style::{Paint, cut, one_line};
+use crate::view::style::{Paint, cut};
 
 use super::app::{App, Mode, OwnLoop, Pane};
 use super::contents::{bar, sign, status_sign, status_words};
@@ -262,12 +262,10 @@ impl Pen<'_> {
             Item::InFlight(place) => {
                 let session = &overview.sessions[place];
                 let Some(running) = session.in_flight() else { return (Row::new(), Row::new()) };
-                let again =
-                    if running.attempt > 1 { format!(" (try {})", running.attempt) } else { String::new() };
                 let spinner = SPINNER[self.app.turn % SPINNER.len()];
                 let row = Row::of(Look::Dim, format!("{:>4} ", running.number))
-                    .and(Look::Accent, format!("{spinner} {}{again}", shown(&running.task.name)))
-                    .and(Look::Plain, format!(" {}", shown(&one_line(&running.task.text))));
+                    .and(Look::Accent, format!("{spinner} {}", shown(&running.task.name)))
+                    .and(Look::Plain, format!(" {}", shown(&cut(&running.task.text, 200))));
                 (row, Row::of(Look::Dim, self.app.age(running)))
             }
             Item::Iteration(place, number) => {
@@ -295,7 +293,13 @@ impl Pen<'_> {
             }
             return;
         }
-        for (y, (line, row)) in (area.y..).zip(app.screen()) {
+        let rows = app.screen();
+        let below = area.y + u16::try_from(rows.len()).unwrap_or(0) + 1;
+        if app.page.is_silent() && below < area.bottom() {
+            let words = if app.page.sticks { "nothing is printed yet" } else { "nothing was printed" };
+            self.put(buffer, (area.x + 1, below), &Row::of(Look::Dim, words), area.width - 2);
+        }
+        for (y, (line, row)) in (area.y..).zip(rows) {
             let is_at_cursor = app.pane == Pane::View && line == app.page.cursor;
             self.put(buffer, (area.x + 1, y), &row, area.width - 2);
             if is_at_cursor {

@@ -1,6 +1,7 @@
 //! The list on the left: sessions, and the iterations in them, newest first.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::record::{Outcome, SessionId};
 
@@ -158,6 +159,20 @@ impl List {
             Direction::Down => (self.selected + 1..self.items.len()).find(is_failed),
             Direction::Up => (0..self.selected.min(self.items.len())).rev().find(is_failed),
         }
+    }
+
+    /// The next session below, or above, that is folded and has a failure in it.
+    pub fn folded_with_failure(&self, overview: &Overview, direction: Direction) -> Option<SessionId> {
+        let (Item::Session(here) | Item::InFlight(here) | Item::Iteration(here, _)) = self.selected()?;
+        let is_it = |(place, session): &(usize, &Arc<SessionRow>)| {
+            !self.is_open(*place, session) && session.iterations.iter().any(IterationRow::is_failed)
+        };
+        let mut sessions = overview.sessions.iter().enumerate();
+        let found = match direction {
+            Direction::Down => sessions.skip(here).find(is_it),
+            Direction::Up => sessions.by_ref().take(here).rev().find(is_it),
+        };
+        found.map(|(_, session)| session.id.clone())
     }
 
     /// Puts what is chosen on the screen of so many lines.

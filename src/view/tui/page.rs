@@ -533,6 +533,13 @@ impl Page {
         }
     }
 
+    /// Whether it has windows, and all of their files hold nothing.
+    pub fn is_silent(&self) -> bool {
+        let mut windows =
+            self.sections.iter().filter(|section| matches!(section.body, Body::Window(_))).peekable();
+        windows.peek().is_some() && windows.all(Section::is_hidden)
+    }
+
     /// Lets the windows on files that grow know how long they are by now.
     pub fn grown(&mut self, file: &File, length: u64) {
         for section in &mut self.sections {

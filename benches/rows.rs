@@ -10,6 +10,7 @@ use specify_ralph::process::Tool;
 use specify_ralph::store::Syncing;
 
 use super::Wish;
+use super::frame;
 use super::measure::{Cost, Task, median};
 use super::synthetic::{self, Shape, Writer};
 use super::table::{Goal, Row};
@@ -51,9 +52,11 @@ pub fn measure(wish: &Wish, print: &mut dyn FnMut(&Row)) -> Result<()> {
     if wish.is_large {
         bench.listing(100_000)?;
     }
+    bench.first_frame(1_000)?;
     bench.excerpt()?;
     bench.travel(5_000)?;
     bench.hooks()?;
+    bench.report(1_000)?;
     bench.packed(1_000)
 }
 
@@ -359,6 +362,40 @@ impl Bench<'_> {
         Ok(())
     }
 
+    /// What somebody waits for who opens the screen, beyond what git takes for the newest record.
+    fn first_frame(&mut self, count: u32) -> Result<()> {
+        if !self.is_wanted("first frame") {
+            return Ok(());
+        }
+        let dir = self.folder("frame");
+        synthetic::project(&dir, 60)?;
+        let store = synthetic::store(&dir, Syncing::Never)?;
+        let mut writer = Writer::start(&store, Shape::REAL, 0)?;
+        (0..count).try_for_each(|_| writer.iterate())?;
+        let refs = writer.end()?;
+        pack(&dir)?;
+        let git = Task::git(&dir, &["log", "-1", &refs.log()]);
+        let text = format!("Iteration {count}");
+        let mut pairs = Vec::new();
+        for _ in 0..RUNS {
+            pairs.push((frame::first(&dir, &text)?, git.cost()?.wall));
+        }
+        let of = |part: fn(&(f64, f64)) -> f64| median(pairs.iter().map(part).collect());
+        (self.print)(&Row {
+            work: format!(
+                "first frame of `tui` over {} iterations, beyond git log -1",
+                thousands(count as usize)
+            ),
+            unit: "ms",
+            ours: of(|(ours, git)| ours - git),
+            git: None,
+            ratio: None,
+            goal: Goal::AtMost(100.0),
+            wall: Some((of(|(ours, _)| *ours), Some(of(|(_, git)| *git)))),
+        });
+        Ok(())
+    }
+
     /// Back and forth between snapshots of a project with so many files, five changed in each iteration.
     fn travel(&mut self, files: usize) -> Result<()> {
         if !["diff", "restore"].into_iter().any(|name| self.is_wanted(name)) {
@@ -468,6 +505,36 @@ impl Bench<'_> {
             goal: Goal::AtMost(20.0),
             wall: Some((of(|(added, _)| added.wall), Some(of(|(_, git)| git.wall)))),
         });
+    /// The page of a long session, and how big it is.
+    fn report(&mut self, count: u32) -> Result<()> {
+        let work = format!("report on {} iterations with snapshots", thousands(count as usize));
+        if !self.is_wanted(&work) {
+            return Ok(());
+        }
+        let dir = self.folder("report");
+        synthetic::project(&dir, 200)?;
+        let store = synthetic::store(&dir, Syncing::Never)?;
+        let mut writer = Writer::start(&store, Shape { snapshots: true, ..Shape::REAL }, 0)?;
+        (0..count).try_for_each(|_| writer.iterate())?;
+        writer.end()?;
+        let page = self.folder("report.html");
+        let ours = Task::ralph(&dir, &["report", "-o", page.as_str()]);
+        let costs: Vec<Cost> = (0..RUNS).map(|_| ours.cost()).collect::<Result<_>>()?;
+        let of = |part: fn(&Cost) -> f64| median(costs.iter().map(part).collect());
+        let row = |work: &str, unit, ours, goal, wall| Row {
+            work: work.to_owned(),
+            unit,
+            ours,
+            git: None,
+            ratio: None,
+            goal,
+            wall,
+        };
+        let wall = Some((of(|cost| cost.wall), None));
+        (self.print)(&row(&work, "ms", of(|cost| cost.cpu), Goal::AtMost(2000.0), wall));
+        let bytes = fs::metadata(&page).context("look at the page")?.len();
+        (self.print)(&row(&format!("{work}: the page"), "MB", bytes as f64 / 1e6, Goal::AtMost(5.0), None));
+        (self.print)(&row(&format!("{work}: memory"), "MiB", of(|cost| cost.memory), Goal::None, None));
         Ok(())
     }
 

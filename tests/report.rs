@@ -50,7 +50,7 @@ fn the_page_tells_the_session_and_what_comes_from_outside_is_text() {
         "T002</bdi></b> failed 3 times in the same way, and was skipped.",
         "its box is still open",
         "Say &lt;b&gt;hello&lt;/b&gt;",
-        "<p>Not yet &lt;script&gt;alert(1)&lt;/script&gt;.\n</p>",
+        "<p>Not yet &lt;script&gt;alert(1)&lt;/script&gt;.",
         "<ins>+&lt;/pre&gt;</ins>",
         "checked &lt;i&gt;",
         "default-src &#39;none&#39;",
@@ -173,6 +173,19 @@ fn the_data_has_what_the_page_is_made_of() {
     assert!(second["diff"]["patch"]["text"].as_str().unwrap().contains("+hello\n"), "{second}");
     assert!(second["prompt"]["text"].as_str().unwrap().contains("T001"));
     assert_eq!(second["answer"]["text"], "Done.\n");
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/report.md")).unwrap();
+    for part in [
+        &report,
+        second,
+        &report["tasks"][0],
+        &report["clusters"][0],
+        &report["attention"][0],
+        &report["headline"],
+    ] {
+        for key in part.as_object().unwrap().keys() {
+            assert!(page.contains(&format!("`{key}`")), "docs/report.md does not tell of {key}");
+        }
+    }
     let cut = scene.ralph("report --json --max-part 100").code(0).json();
     assert_eq!(cut["iterations"][1]["prompt"]["is_cut"], true);
 }
@@ -201,13 +214,14 @@ fn a_clone_without_snapshots_says_so_and_a_shallow_one_too() {
     let scene = told();
     let clone = scene.outside("clone");
     let clone_path = clone.to_str().unwrap().to_owned();
-    scene.git(["clone", "--quiet", ".", &clone_path]);
+    // By an address, or git would link all objects that are here.
+    let url = format!("file://{}", scene.repo().display());
+    scene.git(["clone", "--quiet", &url, &clone_path]);
     scene.git(["-C", &clone_path, "fetch", "--quiet", "origin", "refs/ralph/*:refs/ralph/*"]);
     let from = |dir: &str| scene.call("report -o -").dir(dir).run().code(0);
     from(&clone_path).stdout_has("Some snapshots are not here").stdout_has("Files: hello.txt");
     let shallow = scene.outside("shallow");
     let shallow_path = shallow.to_str().unwrap().to_owned();
-    let url = format!("file://{}", scene.repo().display());
     scene.git(["clone", "--quiet", "--depth", "1", &url, &shallow_path]);
     scene.git([
         "-C",

@@ -74,9 +74,12 @@ fn found(
 ) -> Result<Found> {
     let running = sessions::running(store)?;
     let is_running = running.iter().any(|holder| holder.session == *log.id());
-    let session = sessions::describe(store, log, &running).with_context(|| match log.is_whole() {
-        true => "read the session".to_owned(),
-        false => format!("this clone has neither the start nor the end of session {}", log.id()),
+    let session = sessions::describe(store, log, &running).with_context(|| {
+        if log.is_whole() {
+            "read the session".to_owned()
+        } else {
+            format!("this clone has neither the start nor the end of session {}", log.id())
+        }
     })?;
     let in_flight = store.in_flight(log.id()).filter(|_| is_running && log.tip().kind != RecordKind::End);
     let reader = store.reader()?;

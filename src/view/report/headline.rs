@@ -146,6 +146,30 @@ pub fn time(turn: &Turn) -> u64 {
     spent.agent.unwrap_or_default().saturating_add(spent.validation.unwrap_or_default())
 }
 
+/// A cause of failures that a task is still open for.
+fn still_failing(cluster: &Cluster, tasks: &[TaskRow]) -> Attention {
+    let is_skipped = |task: &&TaskRow| task.state == State::Skipped && cluster.tasks.contains(&task.name);
+    // Names come from outside, and stand apart from words of ours.
+    let skipped = match (tasks.iter().filter(is_skipped).count(), cluster.tasks.len()) {
+        (0, _) => String::new(),
+        (_, 1) => ", and was skipped".to_owned(),
+        (1, _) => "; 1 of them was skipped".to_owned(),
+        (count, _) => format!("; {count} of them were skipped"),
+    };
+    let times = match cluster.times {
+        1 => "failed once".to_owned(),
+        2 => "failed twice in the same way".to_owned(),
+        times => format!("failed {times} times in the same way"),
+    };
+    Attention {
+        level: Level::Bad,
+        task: Some(cluster.tasks.join(", ")).filter(|tasks| !tasks.is_empty()),
+        what: format!("{times}{skipped}."),
+        quote: Some(cluster.message.clone()),
+        iterations: cluster.iterations.clone(),
+    }
+}
+
 /// What to look at, gravest first.
 pub fn attention(
     session: &Session,
@@ -166,28 +190,9 @@ pub fn attention(
             iterations: vec![turn.record.iteration],
         });
     }
-    for cluster in clusters.iter().filter(|cluster| cluster.is_open) {
-        let is_skipped = |task: &&TaskRow| task.state == State::Skipped && cluster.tasks.contains(&task.name);
-        let skipped: Vec<&str> = tasks.iter().filter(is_skipped).map(|task| task.name.as_str()).collect();
-        let skipped = match (skipped.as_slice(), cluster.tasks.len()) {
-            ([], _) => String::new(),
-            (_, 1) => ", and was skipped".to_owned(),
-            ([one], _) => format!("; {one} was skipped"),
-            (several, _) => format!("; {} were skipped", several.join(", ")),
-        };
-        let times = match cluster.times {
-            1 => "failed once".to_owned(),
-            2 => "failed twice in the same way".to_owned(),
-            times => format!("failed {times} times in the same way"),
-        };
-        found.push(Attention {
-            level: Level::Bad,
-            task: Some(cluster.tasks.join(", ")).filter(|tasks| !tasks.is_empty()),
-            what: format!("{times}{skipped}."),
-            quote: Some(cluster.message.clone()),
-            iterations: cluster.iterations.clone(),
-        });
-    }
+    found.extend(
+        clusters.iter().filter(|cluster| cluster.is_open).map(|cluster| still_failing(cluster, tasks)),
+    );
     found.truncate(MOST - 4);
     let told: Vec<&str> = clusters.iter().flat_map(|cluster| &cluster.tasks).map(String::as_str).collect();
     for task in
@@ -312,7 +317,7 @@ mod tests {
         for (words, expected) in [
             ("T1+ T2+", ""),
             ("T1-a T1+", ""),
-            ("T1-a T1-a T1! T2-a", "T1, T2 failed 3 times in the same way; T1 was skipped."),
+            ("T1-a T1-a T1! T2-a", "T1, T2 failed 3 times in the same way; 1 of them was skipped."),
             ("T1- T1- T1!", "T1 failed twice in the same way, and was skipped."),
             ("T1-a", "T1 failed once."),
             ("T1! T2? T2?", "T1 was skipped.|2 iterations were cut short."),

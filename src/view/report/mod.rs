@@ -170,11 +170,11 @@ fn number_tries(turns: &mut [Turn]) {
     let repeated = repeats(prints);
     let mut tries: HashMap<String, u32> = HashMap::new();
     for turn in turns {
-        let tried = tries.entry(turn.record.task.clone().unwrap_or_default()).or_default();
+        let count = tries.entry(turn.record.task.clone().unwrap_or_default()).or_default();
         if turn.record.is_run() {
-            *tried += 1;
+            *count += 1;
         }
-        turn.attempt = (*tried).max(1);
+        turn.attempt = (*count).max(1);
         turn.repeated = repeated.get(&turn.record.iteration).copied();
     }
 }

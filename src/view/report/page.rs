@@ -138,7 +138,7 @@ impl Pages {
             started_at => session.started_at.to_string(),
             started => moment(session.started_at),
             ended_at => ended.map(|at| at.to_string()),
-            ended => ended.map(moment),
+            ended => ended.map(|at| ended_at(session.started_at, at)),
             made_while => session.status == Status::Running,
             made => moment(report.made_at),
             figures => Value::from(Serde(figures(report))),
@@ -197,6 +197,15 @@ fn base64(bytes: &[u8]) -> String {
 /// `2026-11-22 03:45`
 pub(super) fn moment(at: Timestamp) -> String {
     at.to_string().chars().take(16).map(|c| if c == 'T' { ' ' } else { c }).collect()
+}
+
+/// The time alone where the day is the same.
+fn ended_at(started: Timestamp, ended: Timestamp) -> String {
+    let (from, to) = (moment(started), moment(ended));
+    match to.split_once(' ') {
+        Some((day, time)) if from.starts_with(day) => time.to_owned(),
+        _ => to,
+    }
 }
 
 #[cfg(test)]

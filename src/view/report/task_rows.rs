@@ -71,11 +71,8 @@ pub fn of(list: &TaskList, turns: &[Turn]) -> Vec<TaskRow> {
             (one, Some(more)) => Some(one.unwrap_or_default().saturating_add(more)),
         };
         if row.state != State::DoneBefore && row.state != State::Done {
-            row.state = match record.outcome {
-                Outcome::Skipped => State::Skipped,
-                _ if row.state == State::Skipped => State::Skipped,
-                _ => State::Failing,
-            };
+            let is_skipped = record.outcome == Outcome::Skipped || row.state == State::Skipped;
+            row.state = if is_skipped { State::Skipped } else { State::Failing };
         }
         for closed in &record.closed {
             if let Some(place) = places.get(closed) {

@@ -25,6 +25,8 @@ const ITEM: usize = 400;
 /// What a tool call takes beside its words.
 const CALL: usize = 40;
 
+const HINTS: &str = "Hints of yours";
+
 /// How much is shown.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Most {
@@ -189,12 +191,14 @@ fn warnings(turn: &Turn) -> Vec<String> {
 fn lists(turn: &Turn) -> Vec<List<'_>> {
     let record = &turn.record;
     let all = [
-        ("Hints of yours", &record.hints),
+        (HINTS, &record.hints),
         ("Learned", &record.learnings),
         ("Decided", &record.decisions),
         ("Tried", &record.approaches),
     ];
-    let there = all.into_iter().filter(|(_, items)| !items.is_empty());
+    // The agent's own words are in its answer, where there is one.
+    let is_told = |title: &str| title == HINTS || turn.answer.is_none();
+    let there = all.into_iter().filter(|(title, items)| !items.is_empty() && is_told(title));
     there
         .map(|(title, items)| List {
             title,
@@ -225,7 +229,8 @@ fn parts(turn: &Turn, most: Most) -> Vec<Part> {
         });
     }
     if let Some(text) = &turn.validation {
-        let (shown, cut) = shown(text, fit::tail(&text.text, most.text));
+        let narrow = fit::narrow(&text.text);
+        let (shown, cut) = shown(text, fit::tail(narrow.as_ref().unwrap_or(&text.text), most.text));
         let command = record.validation_command.as_deref().map(one_line).unwrap_or_default();
         let exit = record.exit.validation.map_or(String::new(), |code| format!(" exited {code}"));
         parts.push(Part {
@@ -278,7 +283,8 @@ fn diff(turn: &Turn, most: Most, command: String) -> Part {
     };
     match &turn.diff {
         Diff::Patch(text) => {
-            let (shown, cut) = shown(text, fit::head(&text.text, most.text));
+            let narrow = fit::narrow(&text.text);
+            let (shown, cut) = shown(text, fit::head(narrow.as_ref().unwrap_or(&text.text), most.text));
             let (added, removed) = patch::counts(&text.text);
             let more = if text.is_cut { " at least" } else { "" };
             let files = Count(turn.record.files_changed.len() as u64, "file");

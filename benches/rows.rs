@@ -505,6 +505,9 @@ impl Bench<'_> {
             goal: Goal::AtMost(20.0),
             wall: Some((of(|(added, _)| added.wall), Some(of(|(_, git)| git.wall)))),
         });
+        Ok(())
+    }
+
     /// The page of a long session, and how big it is.
     fn report(&mut self, count: u32) -> Result<()> {
         let work = format!("report on {} iterations with snapshots", thousands(count as usize));

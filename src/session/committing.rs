@@ -159,9 +159,9 @@ impl Running<'_> {
                     "it is committed, but the index could not be brought along: {error:#}\nhint: `git reset` does that"
                 ));
             }
+            self.tell_taken_along(work, &paths);
             made = Some(commit);
         }
-        self.tell_taken_along(work, &paths);
         work.pending.retain(|path| held.contains_key(path));
         Ok(made)
     }

@@ -10,6 +10,7 @@ use specify_ralph::process::Tool;
 use specify_ralph::store::Syncing;
 
 use super::Wish;
+use super::frame;
 use super::measure::{Cost, Task, median};
 use super::synthetic::{self, Shape, Writer};
 use super::table::{Goal, Row};
@@ -51,6 +52,7 @@ pub fn measure(wish: &Wish, print: &mut dyn FnMut(&Row)) -> Result<()> {
     if wish.is_large {
         bench.listing(100_000)?;
     }
+    bench.first_frame(1_000)?;
     bench.excerpt()?;
     bench.travel(5_000)?;
     bench.report(1_000)?;
@@ -356,6 +358,40 @@ impl Bench<'_> {
             let work = format!("show one of {name} iterations; git log -1 --grep");
             self.pair(&work, Goal::None, |_| ours.cost(), |_| git.cost())?;
         }
+        Ok(())
+    }
+
+    /// What somebody waits for who opens the screen, beyond what git takes for the newest record.
+    fn first_frame(&mut self, count: u32) -> Result<()> {
+        if !self.is_wanted("first frame") {
+            return Ok(());
+        }
+        let dir = self.folder("frame");
+        synthetic::project(&dir, 60)?;
+        let store = synthetic::store(&dir, Syncing::Never)?;
+        let mut writer = Writer::start(&store, Shape::REAL, 0)?;
+        (0..count).try_for_each(|_| writer.iterate())?;
+        let refs = writer.end()?;
+        pack(&dir)?;
+        let git = Task::git(&dir, &["log", "-1", &refs.log()]);
+        let text = format!("Iteration {count}");
+        let mut pairs = Vec::new();
+        for _ in 0..RUNS {
+            pairs.push((frame::first(&dir, &text)?, git.cost()?.wall));
+        }
+        let of = |part: fn(&(f64, f64)) -> f64| median(pairs.iter().map(part).collect());
+        (self.print)(&Row {
+            work: format!(
+                "first frame of `tui` over {} iterations, beyond git log -1",
+                thousands(count as usize)
+            ),
+            unit: "ms",
+            ours: of(|(ours, git)| ours - git),
+            git: None,
+            ratio: None,
+            goal: Goal::AtMost(100.0),
+            wall: Some((of(|(ours, _)| *ours), Some(of(|(_, git)| *git)))),
+        });
         Ok(())
     }
 

@@ -299,24 +299,59 @@ fn a_tombstone_from_elsewhere_takes_nothing_away_here() {
     let bare = scene.with_remote();
     scene.ralph("").code(0);
     let name = scene.session().refname().to_owned();
-    std::fs::write(
-        scene.outside("stones"),
-        format!("{name} 2026-01-01T00:00:00Z\nrefs/heads/main 2026-01-01T00:00:00Z\n\u{1b}[31m x\n"),
-    )
-    .unwrap();
-    let blob = scene.git_in(&bare, ["hash-object", "-w", scene.outside("stones").to_str().unwrap()]);
-    std::fs::write(scene.outside("tree"), format!("100644 blob {blob}\ttombstones\n")).unwrap();
-    let shell = format!("git mktree < {}", scene.outside("tree").display());
-    let tree = scene.hermetic("sh").args(["-c", &shell]).current_dir(&bare).output().unwrap();
-    let tree = String::from_utf8(tree.stdout).unwrap().trim().to_owned();
-    let message = "Purged sessions\n\nRalph-Schema: 1\nRalph-Record: tombstones";
-    let commit = scene.git_in(&bare, ["commit-tree", "-m", message, &tree]);
-    scene.git_in(&bare, ["update-ref", "refs/ralph-meta/tombstones", &commit]);
+    bury_by_hand(&scene, &bare, &name);
     let run = scene.ralph("sync").code(0).stderr_has(&format!("purged by somebody, and still here: {name}"));
     assert!(!run.stderr.contains(&0x1b));
     assert_eq!(names(&scene, scene.repo(), "refs/ralph/"), [name]);
     assert_eq!(names(&scene, scene.repo(), "refs/heads"), ["refs/heads/main"]);
     assert!(names(&scene, &bare, "refs/ralph/").is_empty());
+}
+
+/// Puts a tombstone for a log into a bare repository, with lines that are none.
+fn bury_by_hand(scene: &Sandbox, bare: &std::path::Path, name: &str) {
+    std::fs::write(
+        scene.outside("stones"),
+        format!("{name} 2026-01-01T00:00:00Z\nrefs/heads/main 2026-01-01T00:00:00Z\n\u{1b}[31m x\n"),
+    )
+    .unwrap();
+    let blob = scene.git_in(bare, ["hash-object", "-w", scene.outside("stones").to_str().unwrap()]);
+    std::fs::write(scene.outside("tree"), format!("100644 blob {blob}\ttombstones\n")).unwrap();
+    let shell = format!("git mktree < {}", scene.outside("tree").display());
+    let tree = scene.hermetic("sh").args(["-c", &shell]).current_dir(bare).output().unwrap();
+    let tree = String::from_utf8(tree.stdout).unwrap().trim().to_owned();
+    let message = "Purged sessions\n\nRalph-Schema: 1\nRalph-Record: tombstones";
+    let commit = scene.git_in(bare, ["commit-tree", "-m", message, &tree]);
+    scene.git_in(bare, ["update-ref", "refs/ralph-meta/tombstones", &commit]);
+}
+
+#[test]
+fn a_tombstone_for_a_session_that_runs_neither_stops_nor_hides_it() {
+    let scene = Sandbox::with_willing_agent(2);
+    let bare = scene.with_remote();
+    scene.agent_sh(
+        "touch started; while [ ! -e go ]; do sleep 0.02; done; sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"",
+    );
+    let mut running = scene.spawn("");
+    running.wait_for_file("started");
+    let name = scene.session().refname().to_owned();
+    bury_by_hand(&scene, &bare, &name);
+    let snapshots = name.replace("refs/ralph/", "refs/ralph-snap/");
+    let told = format!("purged by somebody, and still here: {snapshots}, {name}");
+    scene.ralph("sync --snapshots").code(0).stderr_has(&told);
+    scene.ralph("status").code(0).stdout_has(scene.session().id());
+    scene.ralph("log --sessions").code(0).stdout_has(scene.session().id());
+    scene.ralph("clean --keep-last 0 --keep-days 0").code(0).stdout_has("it runs");
+    scene.write("go", "");
+    running.wait().code(0);
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Outcome"), ["success", "success"]);
+    scene.ralph("log").code(0).stdout_has("T002 done");
+    scene.ralph("show 2").code(0);
+    scene.ralph("rebuild --check").code(0);
+    // It goes nowhere, though: who purged it meant that.
+    scene.ralph("sync --snapshots").code(0).stderr_has(&told);
+    assert!(names(&scene, &bare, "refs/ralph").iter().all(|name| name.starts_with("refs/ralph-meta/")));
+    scene.ralph("fsck").code(0);
 }
 
 #[test]

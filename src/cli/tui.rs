@@ -53,6 +53,7 @@ pub fn run(args: &TuiArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     Ok(match left {
         Left::Quit | Left::NothingBegun(_) => ExitCode::Done,
         Left::Signal(signal) => by_signal(signal),
+        Left::Gone => ExitCode::HungUp,
     })
 }
 
@@ -82,6 +83,7 @@ pub fn with_loop(arguments: &[OsString], caller: &Caller, paint: Paint) -> Resul
         repeat(talk, code)?;
         return Ok(match left {
             Left::Signal(signal) => by_signal(signal),
+            Left::Gone => ExitCode::HungUp,
             Left::Quit | Left::NothingBegun(_) => ExitCode::OfLoop(code),
         });
     }
@@ -93,6 +95,7 @@ pub fn with_loop(arguments: &[OsString], caller: &Caller, paint: Paint) -> Resul
     .is_err();
     Ok(match left {
         Left::Signal(signal) => by_signal(signal),
+        Left::Gone => ExitCode::HungUp,
         Left::Quit | Left::NothingBegun(_) => ExitCode::Done,
     })
 }
@@ -244,8 +247,8 @@ impl Desk for Table {
             }
             Opened::Diff(change) => {
                 let path = scratch.path("changes.diff");
-                let patch = diff(&self.store, &self.caller, change, u64::MAX)?;
-                std::fs::write(&path, patch.text).with_context(|| format!("write {path}"))?;
+                let changes = diff(&self.store, &self.caller, change, u64::MAX)?;
+                std::fs::write(&path, changes.text).with_context(|| format!("write {path}"))?;
                 path
             }
             Opened::Text(text) => {
@@ -284,7 +287,7 @@ impl Elsewhere for Library {
         let telling = settings.telling();
         let budget = telling.settings.budget;
         let Some(task) = settings.next_task(&feature, None)? else {
-            return Ok(Told { clusters, budget, ..Told::default() });
+            return Ok(Told { budget, clusters, ..Told::default() });
         };
         let mut memory = settings.memory(store, &feature)?;
         let recalled = memory.recall(store, Sought { task: &task, session: None, budget }, &telling)?;

@@ -53,6 +53,7 @@ pub use append::Conflict;
 pub use bundle::{Bundled, sessions_among};
 pub use control::{Control, Stop, Wishes};
 pub use files::{FileProof, Manifest};
+pub use incoming::stays_inside;
 pub use leftovers::Leftover;
 pub use listing::{Listing, SessionRows};
 pub use lock::{Holder, LoopLock};

@@ -69,7 +69,9 @@ fn a_sync_a_cleaning_a_purge_and_a_restoration_can_be_killed_while_git_works_for
             std::thread::sleep(usual.mul_f64(f64::from(moment) / f64::from(MOMENTS)));
             let run = running.kill();
             assert!([0, 137].contains(&run.code), "{run}");
-            sandbox.wait_for_all_processes();
+            sandbox::wait_until("the git that outlives us", || {
+                sandbox.processes_with("HOME=").is_empty().then_some(())
+            });
             let struck = points::Struck::killed(&run);
             (scene.aftermath)(&sandbox, expectation, &struck, Injection::Kill);
         }

@@ -195,19 +195,13 @@ impl Sandbox {
         assert!(processes.is_empty(), "still running: {processes:?}");
     }
 
-    /// Waits until nothing runs any more that was started in this sandbox, though its parents were killed.
-    #[track_caller]
-    pub fn wait_for_all_processes(&self) {
-        wait_until("the processes of the scene", || self.processes_with("HOME=").is_empty().then_some(()));
-    }
-
     /// The processes that carry the mark of a session of this sandbox.
     pub fn processes_of_sessions(&self) -> Vec<String> {
         self.processes_with("RALPH_SESSION=")
     }
 
     /// The processes of this sandbox that have a variable.
-    fn processes_with(&self, beginning: &str) -> Vec<String> {
+    pub fn processes_with(&self, beginning: &str) -> Vec<String> {
         let home = format!("HOME={}", self.outside("home").display());
         let is_of_a_session = |folder: &Path| {
             let environment = fs::read(folder.join("environ")).unwrap_or_default();

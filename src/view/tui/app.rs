@@ -160,6 +160,12 @@ impl App {
     pub fn looked(&mut self, overview: Overview) {
         let is_first = !self.is_known;
         self.is_known = true;
+        if let Some(warning) =
+            overview.warnings.first().filter(|_| overview.warnings != self.overview.warnings)
+        {
+            let words = shown(&warning.replace('\n', "; "));
+            self.message = Some(Row::of(Look::Warn, format!("left out: {words}")));
+        }
         self.overview = overview;
         if is_first {
             // Without anything that runs there is nothing to follow, until somebody wishes.
@@ -201,14 +207,15 @@ impl App {
 
     /// Makes the page that belongs to what is selected.
     fn choose(&mut self) {
-        self.chosen = self.list.selected().and_then(|item| self.list.chosen(&self.overview, item));
+        self.chosen = self.list.selected().and_then(|item| List::chosen(&self.overview, item));
         let Some(chosen) = self.chosen.clone() else {
             (self.page, self.shown, self.ordered) = (Page::default(), None, None);
             return;
         };
         let Some(session) = self.overview.session(chosen.session()).cloned() else { return };
-        let (shown, made) = self.wanted(&session, &chosen);
+        let (shown, plan) = self.wanted(&session, &chosen);
         if self.shown.as_ref() == Some(&shown) {
+            self.ordered = None;
             self.tell_growth(&session);
             self.freshen_head(&session);
             return;
@@ -216,16 +223,8 @@ impl App {
         let is_same = self.shown.as_ref().is_some_and(|old| {
             (old.view, &old.chosen, old.is_live) == (shown.view, &shown.chosen, shown.is_live)
         });
-        match made {
-            Made::Page(mut page) => {
-                if is_same {
-                    page.adopt(std::mem::take(&mut self.page));
-                }
-                (self.page, self.ordered) = (page, None);
-                self.shown = Some(shown);
-                self.tell_growth(&session);
-            }
-            Made::Ordered(ordered) => {
+        let mut page = match plan {
+            Plan::Ordered(ordered) => {
                 if !is_same {
                     self.page = Page::default();
                     self.shown = None;
@@ -233,12 +232,24 @@ impl App {
                 if self.ordered.as_ref().is_none_or(|(other, _)| *other != shown) {
                     self.ordered = Some((shown, ordered));
                 }
+                return;
             }
+            Plan::Live(running) => contents::live_output(&session.id, running, self.seconds_of(running)),
+            Plan::Output(row) => contents::output(row),
+            Plan::Logs => contents::logs(&session),
+            Plan::Prompt(place) => contents::prompt(place),
+            Plan::Nothing(words) => Page::new(vec![Section::plain(vec![Row::of(Look::Dim, words)])]),
+        };
+        if is_same {
+            page.adopt(std::mem::take(&mut self.page));
         }
+        (self.page, self.ordered) = (page, None);
+        self.shown = Some(shown);
+        self.tell_growth(&session);
     }
 
-    /// What shall be on the right, as far as it can be made of what is here.
-    fn wanted(&self, session: &SessionRow, chosen: &Chosen) -> (Shown, Made) {
+    /// What shall be on the right, and how it is made.
+    fn wanted<'a>(&self, session: &'a SessionRow, chosen: &Chosen) -> (Shown, Plan<'a>) {
         let newest = session.iterations.last();
         let row = match chosen.number() {
             Some(number) => session.iteration(number),
@@ -249,45 +260,42 @@ impl App {
             None => true,
         });
         let commit = |row: Option<&IterationRow>| row.map_or(String::new(), |row| row.commit.to_string());
-        let nothing =
-            |words: &str| Made::Page(Page::new(vec![Section::plain(vec![Row::of(Look::Dim, words)])]));
         let [_, tip] = &session.ends;
-        let (version, made) = match self.view {
+        let (version, plan) = match self.view {
             View::Output => match (in_flight, row) {
                 (Some(running), _) => {
                     let streams: Vec<bool> = running.lengths.iter().map(Option::is_some).collect();
-                    let page = contents::live_output(&session.id, running, self.seconds_of(running));
-                    (format!("{} {streams:?}", running.number), Made::Page(page))
+                    (format!("{} {streams:?}", running.number), Plan::Live(running))
                 }
-                (None, Some(row)) => (commit(Some(row)), Made::Page(contents::output(row))),
-                (None, None) => (String::new(), nothing("no iteration is recorded yet")),
+                (None, Some(row)) => (commit(Some(row)), Plan::Output(row)),
+                (None, None) => (String::new(), Plan::Nothing("no iteration is recorded yet")),
             },
-            View::Logs => (tip.to_string(), Made::Page(contents::logs(session))),
+            View::Logs => (tip.to_string(), Plan::Logs),
             View::Describe => {
                 let live = session.live.as_ref().map(|live| (live.pid, live.waiting.clone()));
                 let version = format!("{tip} {:?} {live:?} {}", session.status, in_flight.is_some());
-                (version, Made::Ordered(Ordered::Describe(session.id.clone(), chosen.number())))
+                (version, Plan::Ordered(Ordered::Describe(session.id.clone(), chosen.number())))
             }
             View::Diff => match (chosen.number(), row) {
                 (None, _) => (
                     tip.to_string(),
-                    Made::Ordered(Ordered::Diff(Change { session: session.id.clone(), iteration: None })),
+                    Plan::Ordered(Ordered::Diff(Change { session: session.id.clone(), iteration: None })),
                 ),
                 (Some(_), Some(row)) => {
                     let change = Change { session: session.id.clone(), iteration: Some(row.number) };
-                    (commit(Some(row)), Made::Ordered(Ordered::Diff(change)))
+                    (commit(Some(row)), Plan::Ordered(Ordered::Diff(change)))
                 }
-                (Some(_), None) => (String::new(), nothing("what it changes is known when it is recorded")),
+                (Some(_), None) => {
+                    (String::new(), Plan::Nothing("what it changes is known when it is recorded"))
+                }
             },
             View::Prompt => match (in_flight, row) {
                 (Some(running), _) => {
                     let place = Place::Spool(session.id.clone(), running.number);
-                    (format!("{place:?}"), Made::Page(contents::prompt(place)))
+                    (format!("{place:?}"), Plan::Prompt(place))
                 }
-                (None, Some(row)) => {
-                    (commit(Some(row)), Made::Page(contents::prompt(Place::Record(row.commit.clone()))))
-                }
-                (None, None) => (String::new(), nothing("no iteration is recorded yet")),
+                (None, Some(row)) => (commit(Some(row)), Plan::Prompt(Place::Record(row.commit.clone()))),
+                (None, None) => (String::new(), Plan::Nothing("no iteration is recorded yet")),
             },
             View::Tasks => {
                 let at = match chosen.number() {
@@ -297,10 +305,10 @@ impl App {
                 let running = session.in_flight().map(|running| running.number);
                 (
                     format!("{at} {tip} {running:?}"),
-                    Made::Ordered(Ordered::Tasks(session.id.clone(), at.clone())),
+                    Plan::Ordered(Ordered::Tasks(session.id.clone(), at.clone())),
                 )
             }
-            View::History => (tip.to_string(), Made::Ordered(Ordered::History(session.feature.clone()))),
+            View::History => (tip.to_string(), Plan::Ordered(Ordered::History(session.feature.clone()))),
         };
         let is_live = self.view == View::Output && in_flight.is_some();
         // These are of the whole session, wherever in it somebody stands.
@@ -308,7 +316,7 @@ impl App {
             View::Logs | View::History => Chosen::Session(session.id.clone()),
             View::Output | View::Describe | View::Diff | View::Prompt | View::Tasks => chosen.clone(),
         };
-        (Shown { view: self.view, chosen, is_live, version }, made)
+        (Shown { view: self.view, chosen, is_live, version }, plan)
     }
 
     /// For how long it has run, in words.
@@ -501,14 +509,16 @@ impl App {
 
     fn leave(&mut self, key: KeyEvent) -> Option<Effect> {
         self.mode = Mode::Browse;
-        match key.code {
-            KeyCode::Char('l') => Some(Effect::Quit),
-            KeyCode::Char('s') => Some(Effect::Stop(Stop::AfterIteration)),
-            KeyCode::Char('n') => Some(Effect::Stop(Stop::Now)),
+        let KeyCode::Char(letter) = key.code else { return None };
+        match letter {
+            'l' => Some(Effect::Quit),
+            's' => Some(Effect::Stop(Stop::AfterIteration)),
+            'n' => Some(Effect::Stop(Stop::Now)),
             _ => None,
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most keys are no letters of a filter")]
     fn type_filter(&mut self, key: KeyEvent, before: String) {
         match key.code {
             KeyCode::Enter => self.mode = Mode::Browse,
@@ -537,8 +547,8 @@ impl App {
             Act::HalfUp => self.move_by(-(height / 2).max(1)),
             Act::PageDown => self.move_by(height),
             Act::PageUp => self.move_by(-height),
-            Act::Start => self.to_start(),
-            Act::End => self.to_end(),
+            Act::Start => self.go_to_start(),
+            Act::End => self.go_to_end(),
             Act::Left if self.pane == Pane::View && self.page.left > 0 => {
                 self.page.left = self.page.left.saturating_sub(SIDEWAYS);
             }
@@ -572,11 +582,11 @@ impl App {
                 self.follows = !self.follows;
                 if self.follows {
                     self.select_newest();
-                    self.page.to_end();
+                    self.page.go_to_end();
                 }
             }
-            Act::NextFailure => self.to_failure(Direction::Down),
-            Act::PreviousFailure => self.to_failure(Direction::Up),
+            Act::NextFailure => self.go_to_failure(Direction::Down),
+            Act::PreviousFailure => self.go_to_failure(Direction::Up),
             Act::Fold => self.fold(),
             Act::FoldAll => self.page.toggle_all(),
             Act::Wrap => {
@@ -584,10 +594,10 @@ impl App {
                 *wrapped = !*wrapped;
                 self.page.left = 0;
             }
-            Act::CopyName => return self.copy(self.name()?),
-            Act::CopyCommit => return self.copy(self.commit()?),
-            Act::Pager => return Some(Effect::Open(Program::Pager, self.opened()?)),
-            Act::Editor => return Some(Effect::Open(Program::Editor, self.opened()?)),
+            Act::CopyName => return Some(self.copy(self.name()?)),
+            Act::CopyCommit => return Some(self.copy(self.commit()?)),
+            Act::Pager => return Some(Effect::Open(Program::Pager, self.opened())),
+            Act::Editor => return Some(Effect::Open(Program::Editor, self.opened())),
             Act::Redraw => return Some(Effect::Redraw),
             Act::Help => self.mode = Mode::Help,
             Act::Quit => {
@@ -621,26 +631,26 @@ impl App {
         }
     }
 
-    fn to_start(&mut self) {
+    fn go_to_start(&mut self) {
         match self.pane {
             Pane::List => {
                 self.list.selected = 0;
                 self.follows = false;
             }
             Pane::View => {
-                self.page.to_start();
+                self.page.go_to_start();
                 self.follows = false;
             }
         }
     }
 
-    fn to_end(&mut self) {
+    fn go_to_end(&mut self) {
         match self.pane {
             Pane::List => {
                 self.list.selected = self.list.items.len().saturating_sub(1);
                 self.follows = false;
             }
-            Pane::View => self.page.to_end(),
+            Pane::View => self.page.go_to_end(),
         }
     }
 
@@ -680,16 +690,21 @@ impl App {
         }
     }
 
-    fn to_failure(&mut self, direction: Direction) {
-        match self.list.failure(&self.overview, direction) {
-            Some(place) => {
-                self.list.selected = place;
-                self.follows = false;
-            }
-            None => {
-                let where_to = if direction == Direction::Down { "below" } else { "above" };
-                self.message = Some(Row::of(Look::Dim, format!("no failure {where_to}")));
-            }
+    fn go_to_failure(&mut self, direction: Direction) {
+        let mut found = self.list.failure(&self.overview, direction);
+        if found.is_none()
+            && let Some(session) = self.list.folded_with_failure(&self.overview, direction)
+        {
+            self.list.toggle(&session);
+            self.list.renew(&self.overview, self.chosen.as_ref());
+            found = self.list.failure(&self.overview, direction);
+        }
+        if let Some(place) = found {
+            self.list.selected = place;
+            self.follows = false;
+        } else {
+            let where_to = if direction == Direction::Down { "below" } else { "above" };
+            self.message = Some(Row::of(Look::Dim, format!("no failure {where_to}")));
         }
     }
 
@@ -709,13 +724,13 @@ impl App {
         }
     }
 
-    fn copy(&mut self, text: String) -> Option<Effect> {
+    fn copy(&mut self, text: String) -> Effect {
         self.message = Some(Row::of(Look::Dim, "copied ").and(Look::Accent, text.clone()));
-        Some(Effect::Copy(text))
+        Effect::Copy(text)
     }
 
     /// What a pager or an editor would show: the file at the cursor, the patch, or the text of the view.
-    fn opened(&self) -> Option<Opened> {
+    fn opened(&self) -> Opened {
         let files = || {
             self.page.sections.iter().filter_map(|section| match &section.body {
                 Body::Window(window) if window.total != Some(0) => Some(&window.file),
@@ -728,17 +743,18 @@ impl App {
                 Body::Rows(_) | Body::Unread => None,
             });
         if let Some(file) = at_cursor.or_else(|| files().next()) {
-            return Some(Opened::File(file.clone()));
+            return Opened::File(file.clone());
         }
         if let Some(Shown { view: View::Diff, chosen, .. }) = &self.shown {
             let change = Change { session: chosen.session().clone(), iteration: chosen.number() };
-            return Some(Opened::Diff(change));
+            return Opened::Diff(change);
         }
         let lines = self.page.lines(0, self.page.len());
         let text = |at: &At| self.page.row(*at).map_or(String::new(), Row::text);
-        Some(Opened::Text(lines.iter().map(|at| text(at) + "\n").collect()))
+        Opened::Text(lines.iter().map(|at| text(at) + "\n").collect())
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a mouse does more than is of use here")]
     fn mouse(&mut self, mouse: MouseEvent) {
         if self.mode != Mode::Browse {
             if matches!(mouse.kind, MouseEventKind::Down(_)) && self.mode == Mode::Help {
@@ -802,9 +818,14 @@ impl App {
     }
 }
 
-/// A page that can be made at once, or what it needs.
-enum Made {
-    Page(Page),
+/// How a page is made.
+enum Plan<'a> {
+    Live(&'a InFlight),
+    Output(&'a IterationRow),
+    Logs,
+    Prompt(Place),
+    Nothing(&'static str),
+    /// Of what must be read first.
     Ordered(Ordered),
 }
 

@@ -10,7 +10,7 @@ use crate::record::{
 };
 use crate::store::Ask;
 use crate::tasks::{Item, TaskList};
-use crate::view::style::{Count, cut, duration, grouped, one_line};
+use crate::view::style::{Count, cut, duration, grouped};
 
 use super::page::{Body, Fold, PREVIEW, Page, Part, Section, Window};
 use super::row::{Look, Row, shown};
@@ -181,7 +181,7 @@ pub fn live_output(session: &SessionId, in_flight: &InFlight, seconds: u64) -> P
         .and(Look::Plain, format!(" for {}", age(seconds)));
     let again = if in_flight.attempt > 1 { format!(" (try {})", in_flight.attempt) } else { String::new() };
     let task = Row::of(Look::Accent, shown(&in_flight.task.name))
-        .and(Look::Plain, format!("{again}  {}", shown(&one_line(&in_flight.task.text))));
+        .and(Look::Plain, format!("{again}  {}", brief(&in_flight.task.text)));
     let mut sections = vec![Section::plain(vec![head, task])];
     let streams =
         [Stream::AgentStdout, Stream::AgentStderr, Stream::ValidationStdout, Stream::ValidationStderr];
@@ -216,7 +216,7 @@ fn file_section(file: File, fold: Fold, ask: Ask) -> Section {
         Stream::Prompt => "prompt".to_owned(),
         Stream::ValidationStdout => "validation, stdout".to_owned(),
         Stream::ValidationStderr => "validation, stderr".to_owned(),
-        Stream::AgentStdout => format!("{}, stdout", shown(agent)),
+        Stream::AgentStdout => format!("{}, transcript", shown(agent)),
         Stream::AgentStderr => format!("{}, stderr", shown(agent)),
     };
     let title = Some(Row::of(Look::Accent, title));
@@ -258,9 +258,9 @@ fn calls(calls: &[ToolCall]) -> Vec<Row> {
     let one = |call: &ToolCall| {
         let look = if call.is_error { Look::Bad } else { Look::Accent };
         let mut row = Row::of(look, format!("       {}", shown(&call.tool_name)))
-            .and(Look::Plain, format!("  {}", shown(&one_line(&call.arguments_summary))));
+            .and(Look::Plain, format!("  {}", brief(&call.arguments_summary)));
         if !call.result_summary.is_empty() {
-            row = row.and(Look::Dim, format!("  → {}", shown(&one_line(&call.result_summary))));
+            row = row.and(Look::Dim, format!("  → {}", brief(&call.result_summary)));
         }
         row
     };
@@ -275,16 +275,16 @@ fn retold(events: &[AgentEvent]) -> Vec<Row> {
             AgentEvent::Text { text } => rows.extend(Row::lines(text.trim_end(), Look::Plain)),
             AgentEvent::ToolStarted { tool_name, arguments_summary } => rows.push(
                 Row::of(Look::Accent, format!("→ {}", shown(tool_name)))
-                    .and(Look::Dim, format!("  {}", shown(&one_line(arguments_summary)))),
+                    .and(Look::Dim, format!("  {}", brief(arguments_summary))),
             ),
             AgentEvent::ToolEnded { tool_name, is_error: true } => {
                 rows.push(Row::of(Look::Bad, format!("✘ {} failed", shown(tool_name))));
             }
             AgentEvent::Retry { message } => {
-                rows.push(Row::of(Look::Warn, format!("tries again: {}", shown(message))))
+                rows.push(Row::of(Look::Warn, format!("tries again: {}", brief(message))));
             }
             AgentEvent::Error { message } => {
-                rows.push(Row::of(Look::Bad, format!("error: {}", shown(message))))
+                rows.push(Row::of(Look::Bad, format!("error: {}", brief(message))));
             }
             AgentEvent::ToolEnded { .. } | AgentEvent::Usage { .. } => {}
         }
@@ -307,6 +307,11 @@ fn markdown(text: &str) -> Vec<Row> {
         Row::line(line, look, &mut rows);
     }
     rows
+}
+
+/// A text from outside that is one line of a page, and may be of any length.
+fn brief(text: &str) -> String {
+    shown(&cut(text, 500))
 }
 
 fn title(text: impl Into<String>) -> Row {
@@ -335,7 +340,7 @@ fn describe_iteration(row: &IterationRow, iteration: &Iteration) -> Vec<Section>
     if let Some(command) = &iteration.validation_command {
         rows.push(Row::fact(
             "validation",
-            format!("{}{}{}", one_line(command), exit(row.validation_exit), time(row.validation_ms)),
+            format!("{}{}{}", command, exit(row.validation_exit), time(row.validation_ms)),
         ));
     }
     if let Some(class) = iteration.failure_class {
@@ -370,7 +375,7 @@ fn describe_iteration(row: &IterationRow, iteration: &Iteration) -> Vec<Section>
     ];
     for (name, items) in lists {
         if !items.is_empty() {
-            let rows = items.iter().map(|item| Row::of(Look::Plain, format!("- {}", shown(&one_line(item)))));
+            let rows = items.iter().map(|item| Row::of(Look::Plain, format!("- {}", brief(item))));
             sections.push(Section::titled(title(name), rows.collect()));
         }
     }
@@ -463,11 +468,11 @@ fn configuration(prefix: &str, value: &Value, to: &mut Vec<Row>) {
             }
         }
         Value::Null => {}
-        other => {
+        other @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
             let text = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
             to.push(
                 Row::of(Look::Dim, format!("{:<26} ", shown(prefix)))
-                    .and(Look::Plain, shown(&one_line(&text)))
+                    .and(Look::Plain, brief(&text))
                     .indented(2),
             );
         }
@@ -478,7 +483,7 @@ fn configuration(prefix: &str, value: &Value, to: &mut Vec<Row>) {
 fn diff(patch: &Patch) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     let mut head = Vec::new();
-    head.extend(patch.left_out.iter().map(|why| Row::of(Look::Warn, shown(why))));
+    head.extend(patch.left_out.iter().map(|why| Row::of(Look::Warn, brief(why))));
     let mut file: Option<(Row, Vec<Row>, [usize; 2])> = None;
     let mut is_in_hunk = false;
     let close = |file: Option<(Row, Vec<Row>, [usize; 2])>, sections: &mut Vec<Section>| {
@@ -544,7 +549,7 @@ fn tasks(session: &SessionRow, list: Option<&[u8]>) -> Vec<Section> {
     };
     let list = match TaskList::parse(bytes) {
         Ok(list) => list,
-        Err(error) => return vec![Section::plain(vec![Row::of(Look::Bad, shown(&format!("{error:#}")))])],
+        Err(error) => return vec![Section::plain(vec![Row::of(Look::Bad, brief(&format!("{error:#}")))])],
     };
     let mut failures: BTreeMap<&str, usize> = BTreeMap::new();
     let mut skipped: BTreeSet<&str> = BTreeSet::new();
@@ -561,7 +566,7 @@ fn tasks(session: &SessionRow, list: Option<&[u8]>) -> Vec<Section> {
     for item in &list.items {
         let phase = item.phase.as_deref();
         match phases.last_mut() {
-            Some((last, items)) if *last == phase => items.push(item),
+            Some((current, items)) if *current == phase => items.push(item),
             _ => phases.push((phase, vec![item])),
         }
     }
@@ -588,13 +593,13 @@ fn tasks(session: &SessionRow, list: Option<&[u8]>) -> Vec<Section> {
             };
             let name = if item.is_task() { item.name.as_str() } else { "" };
             let mut row = Row::of(look, format!("{indent}{mark} {} ", shown(name)))
-                .and(if item.done { Look::Dim } else { Look::Plain }, shown(&one_line(&item.text)));
+                .and(if item.done { Look::Dim } else { Look::Plain }, brief(&item.text));
             if let Some(times) = failures.get(item.name.as_str()).filter(|_| item.is_task()) {
                 row = row.and(Look::Bad, format!("  {}", Count(*times as u64, "failure")));
             }
             row
         });
-        let name = title(shown(phase.unwrap_or("(no heading)")));
+        let name = title(brief(phase.unwrap_or("(no heading)")));
         sections.push(Section::titled(progress(name, items), rows.collect()));
     }
     if list.items.is_empty() {
@@ -615,7 +620,7 @@ fn history(told: &Told) -> Vec<Section> {
     match task {
         None => head.push(Row::of(Look::Dim, "no open task can be picked: there is no next prompt")),
         Some(task) => {
-            let text = shown(&one_line(&task.text));
+            let text = brief(&task.text);
             head.push(
                 Row::of(Look::Dim, "next  ")
                     .and(Look::Accent, shown(&task.name))
@@ -641,7 +646,7 @@ fn history(told: &Told) -> Vec<Section> {
             let (look, mark) = if piece.is_told { (Look::Good, "told") } else { (Look::Dim, "left out") };
             Row::of(look, format!("{:.2} {mark:<9}", piece.score))
                 .and(Look::Plain, format!("{section}, iteration {}", piece.iteration))
-                .and(Look::Dim, format!("  {}", shown(&one_line(&piece.why.join(", ")))))
+                .and(Look::Dim, format!("  {}", brief(&piece.why.join(", "))))
                 .indented(15)
         });
         let scores: Vec<Row> = scores.collect();

@@ -7,7 +7,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::record::Status;
-use crate::view::style::{Paint, cut, one_line};
+use crate::view::style::{Paint, cut};
 
 use super::app::{App, Mode, OwnLoop, Pane};
 use super::contents::{bar, sign, status_sign, status_words};
@@ -231,6 +231,11 @@ impl Pen<'_> {
             } else {
                 Style::new().add_modifier(Modifier::BOLD)
             };
+            if self.app.pane == Pane::List {
+                // One bar in one colour, whatever stands in it.
+                let plain = Style::new().fg(Color::Reset).remove_modifier(Modifier::DIM);
+                buffer.set_style(area, plain);
+            }
             buffer.set_style(area, style);
             if self.app.pane == Pane::View {
                 buffer.set_string(area.x, area.y, "▌", self.style(Look::Accent));
@@ -257,12 +262,10 @@ impl Pen<'_> {
             Item::InFlight(place) => {
                 let session = &overview.sessions[place];
                 let Some(running) = session.in_flight() else { return (Row::new(), Row::new()) };
-                let again =
-                    if running.attempt > 1 { format!(" (try {})", running.attempt) } else { String::new() };
                 let spinner = SPINNER[self.app.turn % SPINNER.len()];
                 let row = Row::of(Look::Dim, format!("{:>4} ", running.number))
-                    .and(Look::Accent, format!("{spinner} {}{again}", shown(&running.task.name)))
-                    .and(Look::Plain, format!(" {}", shown(&one_line(&running.task.text))));
+                    .and(Look::Accent, format!("{spinner} {}", shown(&running.task.name)))
+                    .and(Look::Plain, format!(" {}", shown(&cut(&running.task.text, 200))));
                 (row, Row::of(Look::Dim, self.app.age(running)))
             }
             Item::Iteration(place, number) => {
@@ -290,7 +293,13 @@ impl Pen<'_> {
             }
             return;
         }
-        for (y, (line, row)) in (area.y..).zip(app.screen()) {
+        let rows = app.screen();
+        let below = area.y + u16::try_from(rows.len()).unwrap_or(0) + 1;
+        if app.page.is_silent() && below < area.bottom() {
+            let words = if app.page.sticks { "nothing is printed yet" } else { "nothing was printed" };
+            self.put(buffer, (area.x + 1, below), &Row::of(Look::Dim, words), area.width - 2);
+        }
+        for (y, (line, row)) in (area.y..).zip(rows) {
             let is_at_cursor = app.pane == Pane::View && line == app.page.cursor;
             self.put(buffer, (area.x + 1, y), &row, area.width - 2);
             if is_at_cursor {
@@ -329,7 +338,7 @@ impl Pen<'_> {
         match self.app.own_loop {
             OwnLoop::Ended { code: 0 } => right = right.and(Look::Good, "the loop has ended  "),
             OwnLoop::Ended { code } => {
-                right = right.and(Look::Warn, format!("the loop has ended, exit {code}  "))
+                right = right.and(Look::Warn, format!("the loop has ended, exit {code}  "));
             }
             OwnLoop::None | OwnLoop::Runs { .. } => {}
         }

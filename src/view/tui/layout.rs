@@ -31,11 +31,12 @@ impl Areas {
         let body = |x: u16, width: u16| Rect { x, y: 3, width, height: height.saturating_sub(4) };
         if width < NARROW {
             let none = Rect::default();
-            let (title, list, tabs, page) = match pane {
-                Pane::List => (row(0, width), body(0, width), none, none),
-                Pane::View => (none, none, row(0, width), body(0, width)),
+            let (list, view) = match pane {
+                Pane::List => ((row(0, width), body(0, width)), (none, none)),
+                Pane::View => ((none, none), (row(0, width), body(0, width))),
             };
-            return Self { header, list_title: title, list, rule: None, tabs, page, keys };
+            let areas = Self { header, list_title: list.0, list: list.1, keys, ..Self::default() };
+            return Self { tabs: view.0, page: view.1, ..areas };
         }
         let left = (width * 3 / 8).clamp(26, 56);
         let right = width - left - 1;

@@ -1,10 +1,11 @@
 //! The list on the left: sessions, and the iterations in them, newest first.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::record::{Outcome, SessionId};
 
-use super::source::{Overview, SessionRow};
+use super::source::{IterationRow, Overview, SessionRow};
 
 /// A line of the list, by the places of what it stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +108,7 @@ impl List {
         let start = self.items.iter().position(of_session)?;
         let inside = self.items[start..].iter().take_while(|item| of_session(item));
         let Some(wanted) = chosen.number() else { return Some(start) };
-        let number = |item: &Item| self.chosen(overview, *item).and_then(|chosen| chosen.number());
+        let number = |item: &Item| Self::chosen(overview, *item).and_then(|chosen| chosen.number());
         let (mut best, mut distance) = (start, u32::MAX);
         for (place, item) in (start..).zip(inside) {
             if let Some(far) =
@@ -119,7 +120,8 @@ impl List {
         Some(best)
     }
 
-    pub fn chosen(&self, overview: &Overview, item: Item) -> Option<Chosen> {
+    /// What a line stands for.
+    pub fn chosen(overview: &Overview, item: Item) -> Option<Chosen> {
         let session = |place: usize| overview.sessions.get(place);
         match item {
             Item::Session(place) => Some(Chosen::Session(session(place)?.id.clone())),
@@ -150,13 +152,27 @@ impl List {
                 .sessions
                 .get(session)
                 .and_then(|found| found.iterations.get(row))
-                .is_some_and(|row| row.is_failed()),
+                .is_some_and(IterationRow::is_failed),
             Item::Session(_) | Item::InFlight(_) => false,
         };
         match direction {
             Direction::Down => (self.selected + 1..self.items.len()).find(is_failed),
             Direction::Up => (0..self.selected.min(self.items.len())).rev().find(is_failed),
         }
+    }
+
+    /// The next session below, or above, that is folded and has a failure in it.
+    pub fn folded_with_failure(&self, overview: &Overview, direction: Direction) -> Option<SessionId> {
+        let (Item::Session(here) | Item::InFlight(here) | Item::Iteration(here, _)) = self.selected()?;
+        let is_it = |(place, session): &(usize, &Arc<SessionRow>)| {
+            !self.is_open(*place, session) && session.iterations.iter().any(IterationRow::is_failed)
+        };
+        let mut sessions = overview.sessions.iter().enumerate();
+        let found = match direction {
+            Direction::Down => sessions.skip(here).find(is_it),
+            Direction::Up => sessions.by_ref().take(here).rev().find(is_it),
+        };
+        found.map(|(_, session)| session.id.clone())
     }
 
     /// Puts what is chosen on the screen of so many lines.

@@ -377,7 +377,7 @@ impl Page {
         self.sticks = false;
     }
 
-    pub fn to_start(&mut self) {
+    pub fn go_to_start(&mut self) {
         self.sticks = false;
         for section in &mut self.sections {
             if let Body::Window(window) = &mut section.body
@@ -389,7 +389,7 @@ impl Page {
         self.cursor = 0;
     }
 
-    pub fn to_end(&mut self) {
+    pub fn go_to_end(&mut self) {
         self.sticks = true;
         let last = self.sections.iter_mut().rev().find(|section| section.len() > 0);
         if let Some(Section { fold: Fold::Open, body: Body::Window(window), .. }) = last
@@ -531,6 +531,13 @@ impl Page {
             self.top = (self.top + cursor).saturating_sub(self.cursor);
             self.cursor = cursor;
         }
+    }
+
+    /// Whether it has windows, and all of their files hold nothing.
+    pub fn is_silent(&self) -> bool {
+        let mut windows =
+            self.sections.iter().filter(|section| matches!(section.body, Body::Window(_))).peekable();
+        windows.peek().is_some() && windows.all(Section::is_hidden)
     }
 
     /// Lets the windows on files that grow know how long they are by now.

@@ -2,6 +2,8 @@
 
 use unicode_width::UnicodeWidthChar;
 
+use crate::view::style::cut;
+
 /// What a piece of text is; the palette says which colours that is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Look {
@@ -51,7 +53,9 @@ impl Row {
 
     /// A dim word in a column, and what it stands for.
     pub fn fact(name: &str, value: impl AsRef<str>) -> Self {
-        Self::of(Look::Dim, format!("{name:<12}")).and(Look::Plain, shown(value.as_ref())).indented(12)
+        Self::of(Look::Dim, format!("{name:<12}"))
+            .and(Look::Plain, shown(&cut(value.as_ref(), LONGEST)))
+            .indented(12)
     }
 
     /// The same with a margin where it is wrapped.

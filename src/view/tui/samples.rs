@@ -185,18 +185,18 @@ impl Source for Sample {
     }
 
     fn part(&self, file: &File, ask: Ask) -> Result<FilePart> {
-        let part = match (self.huge, file.stream) {
-            (Some(total), Stream::ValidationStdout) => Self::huge_part(total, ask),
-            _ => {
-                let bytes = self.bytes(file);
-                let total = bytes.len() as u64;
-                let place = |at: u64| usize::try_from(at.min(total)).unwrap();
-                let range = match ask {
-                    Ask::From(start) => start.min(total)..total,
-                    Ask::Before(end) => 0..end.min(total),
-                };
-                FilePart { bytes: bytes[place(range.start)..place(range.end)].to_vec(), range, total }
-            }
+        let huge = self.huge.filter(|_| file.stream == Stream::ValidationStdout);
+        let part = if let Some(total) = huge {
+            Self::huge_part(total, ask)
+        } else {
+            let bytes = self.bytes(file);
+            let total = bytes.len() as u64;
+            let place = |at: u64| usize::try_from(at.min(total)).unwrap();
+            let range = match ask {
+                Ask::From(start) => start.min(total)..total,
+                Ask::Before(end) => 0..end.min(total),
+            };
+            FilePart { bytes: bytes[place(range.start)..place(range.end)].to_vec(), range, total }
         };
         self.read.fetch_add(part.bytes.len() as u64, Ordering::Relaxed);
         Ok(part)

@@ -1,6 +1,6 @@
 //! The terminal: taken over, drawn on, listened to, and given back however we end.
 
-use std::io::{self, BufWriter, Stdout, Write, stdout};
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write, stdin, stdout};
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
@@ -37,6 +37,9 @@ const TURN: Duration = Duration::from_millis(100);
 const AWAITING: Duration = Duration::from_millis(5);
 const IDLE: Duration = Duration::from_millis(50);
 
+/// For a key that is there already.
+const NEXT: Duration = Duration::from_millis(1);
+
 /// What the screen needs of the world beside its source.
 pub trait Desk {
     fn now(&self) -> Timestamp;
@@ -55,6 +58,8 @@ pub trait Desk {
 pub enum Left {
     Quit,
     Signal(i32),
+    /// There is no terminal any more.
+    Gone,
     /// The loop that was started with it ended before it had begun a session.
     NothingBegun(i32),
 }
@@ -212,14 +217,11 @@ pub fn run(source: &Arc<dyn Source>, desk: &mut dyn Desk, palette: Palette) -> R
         if let Some(signal) = desk.signal() {
             return Ok(Left::Signal(signal));
         }
-        app.own_loop = match desk.own_loop() {
-            OwnLoop::Ended { code } if app.own_loop != (OwnLoop::Ended { code }) => {
-                is_stale = true;
-                app.message = None;
-                OwnLoop::Ended { code }
-            }
-            same => same,
-        };
+        let own_loop = desk.own_loop();
+        if app.own_loop != own_loop {
+            (app.own_loop, app.message) = (own_loop, None);
+            is_stale = true;
+        }
         match looks.try_recv() {
             Ok(Ok(overview)) => {
                 app.looked(overview);
@@ -246,6 +248,10 @@ pub fn run(source: &Arc<dyn Source>, desk: &mut dyn Desk, palette: Palette) -> R
         }
         if turned.elapsed() >= TURN {
             turned = Instant::now();
+            // Its window was closed, and nobody said so.
+            if !stdin().is_terminal() {
+                return Ok(Left::Gone);
+            }
             app.tick(desk.now());
             is_stale |= app.is_moving();
         }
@@ -259,7 +265,7 @@ pub fn run(source: &Arc<dyn Source>, desk: &mut dyn Desk, palette: Palette) -> R
         let is_awaiting = !app.is_known || readers.iter().any(|reader| reader.at.is_some());
         let mut wait = if is_awaiting { AWAITING } else { IDLE };
         while event::poll(wait).context("wait for a key")? {
-            wait = Duration::ZERO;
+            wait = NEXT;
             is_stale = true;
             let effect = app.event(&event::read().context("read a key")?);
             match effect {
@@ -298,4 +304,72 @@ fn obey(effect: Effect, app: &mut App, desk: &dyn Desk, screen: &mut Screen) -> 
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "the test starts itself, on a terminal of its own")]
+
+    use std::fs::File;
+    use std::io::Read;
+    use std::process::{Command, Stdio};
+
+    use nix::pty::{Winsize, openpty};
+    use nix::sys::termios::tcgetattr;
+
+    use super::*;
+    use crate::view::style::Paint;
+
+    /// What stands on a terminal behind a program that took it and ended in this way, and whether its settings are
+    /// as they were.
+    fn ending(how: &str) -> (String, bool) {
+        let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+        let terminal = openpty(&size, None).unwrap();
+        let before = tcgetattr(&terminal.slave).unwrap();
+        let own = || Stdio::from(terminal.slave.try_clone().unwrap());
+        let name = "view::tui::terminal::tests::the_terminal_is_given_back_also_by_a_panic";
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name, "--nocapture"])
+            .env("RALPH_TEST_ENDING", how)
+            .env("TERM", "xterm")
+            .stdin(own())
+            .stdout(own())
+            .stderr(own())
+            .spawn()
+            .unwrap();
+        let mut master = File::from(terminal.master.try_clone().unwrap());
+        let reader = thread::spawn(move || {
+            let (mut drawn, mut buffer) = (Vec::new(), [0; 4096]);
+            // It ends in an error when the last program lets go of the terminal.
+            while let Ok(count @ 1..) = master.read(&mut buffer) {
+                drawn.extend_from_slice(&buffer[..count]);
+            }
+            String::from_utf8_lossy(&drawn).into_owned()
+        });
+        child.wait().unwrap();
+        let is_as_before = tcgetattr(&terminal.slave).unwrap() == before;
+        drop(terminal.slave);
+        (reader.join().unwrap(), is_as_before)
+    }
+
+    #[test]
+    fn the_terminal_is_given_back_also_by_a_panic() {
+        if let Some((_, how)) = std::env::vars().find(|(name, _)| name == "RALPH_TEST_ENDING") {
+            let mut screen = Screen::take().unwrap();
+            let app = App::new(Rect::new(0, 0, 80, 24), Timestamp::from_seconds(0), OwnLoop::None);
+            screen.draw(&app, Palette(Paint::Colour)).unwrap();
+            assert!(how == "quit", "on purpose");
+            return;
+        }
+        for how in ["quit", "panic"] {
+            let (drawn, is_as_before) = ending(how);
+            assert!(is_as_before, "{how}: {drawn:?}");
+            let last = |sequence: &str| drawn.rfind(sequence).unwrap_or_else(|| panic!("{how}: {drawn:?}"));
+            assert!(last("\x1b[?1049l") > last("\x1b[?1049h"), "{how}: the normal screen: {drawn:?}");
+            assert!(last("\x1b[?1000l") > last("\x1b[?1000h"), "{how}: no mouse: {drawn:?}");
+            assert!(last("\x1b[?25h") > last("\x1b[?25l"), "{how}: a cursor: {drawn:?}");
+            let said = if how == "panic" { "on purpose" } else { "1 passed" };
+            assert!(last(said) > last("\x1b[?1049l"), "{how}: what is said is read: {drawn:?}");
+        }
+    }
 }

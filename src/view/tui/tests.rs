@@ -17,6 +17,7 @@ use ratatui::style::{Color, Modifier};
 use super::app::{App, Effect, Mode, Opened, OwnLoop, Pane, Program};
 use super::contents::View;
 use super::draw::{Palette, draw};
+use super::list::List;
 use super::row::columns;
 use super::samples::{START, Sample, running, session, session_id};
 use super::source::{Change, SessionRow, Source};
@@ -355,8 +356,7 @@ fn keys_lead_to_states() {
     ] {
         let mut scene = Scene::new(many(), (80, 24));
         scene.keys(keys);
-        let chosen =
-            scene.app.list.selected().and_then(|item| scene.app.list.chosen(&scene.app.overview, item));
+        let chosen = scene.app.list.selected().and_then(|item| List::chosen(&scene.app.overview, item));
         let state = (scene.app.pane, scene.app.view, chosen.and_then(|chosen| chosen.number()));
         assert_eq!(state, (pane, view, number), "{keys}");
     }
@@ -414,7 +414,7 @@ fn the_loop_beside_the_screen_is_never_stopped_without_asking() {
 fn what_runs_is_followed_until_somebody_looks_elsewhere() {
     let number = |scene: &Scene| {
         let item = scene.app.list.selected().unwrap();
-        scene.app.list.chosen(&scene.app.overview, item).unwrap().number()
+        List::chosen(&scene.app.overview, item).unwrap().number()
     };
     let next = || Sample::of(vec![running(session(2, "specs/001-login", "T001+ T002+ T003- T003-"))]);
     let mut scene = Scene::new(at_work(), (80, 24));

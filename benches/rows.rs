@@ -55,8 +55,8 @@ pub fn measure(wish: &Wish, print: &mut dyn FnMut(&Row)) -> Result<()> {
     bench.first_frame(1_000)?;
     bench.excerpt()?;
     bench.travel(5_000)?;
-    bench.hooks()?;
     bench.report(1_000)?;
+    bench.hooks()?;
     bench.packed(1_000)
 }
 
@@ -436,6 +436,39 @@ impl Bench<'_> {
         Ok(())
     }
 
+    /// The page of a long session, and how big it is.
+    fn report(&mut self, count: u32) -> Result<()> {
+        let work = format!("report on {} iterations with snapshots", thousands(count as usize));
+        if !self.is_wanted(&work) {
+            return Ok(());
+        }
+        let dir = self.folder("report");
+        synthetic::project(&dir, 200)?;
+        let store = synthetic::store(&dir, Syncing::Never)?;
+        let mut writer = Writer::start(&store, Shape { snapshots: true, ..Shape::REAL }, 0)?;
+        (0..count).try_for_each(|_| writer.iterate())?;
+        writer.end()?;
+        let page = self.folder("report.html");
+        let ours = Task::ralph(&dir, &["report", "-o", page.as_str()]);
+        let costs: Vec<Cost> = (0..RUNS).map(|_| ours.cost()).collect::<Result<_>>()?;
+        let of = |part: fn(&Cost) -> f64| median(costs.iter().map(part).collect());
+        let row = |work: &str, unit, ours, goal, wall| Row {
+            work: work.to_owned(),
+            unit,
+            ours,
+            git: None,
+            ratio: None,
+            goal,
+            wall,
+        };
+        let wall = Some((of(|cost| cost.wall), None));
+        (self.print)(&row(&work, "ms", of(|cost| cost.cpu), Goal::AtMost(2000.0), wall));
+        let bytes = fs::metadata(&page).context("look at the page")?.len();
+        (self.print)(&row(&format!("{work}: the page"), "MB", bytes as f64 / 1e6, Goal::AtMost(5.0), None));
+        (self.print)(&row(&format!("{work}: memory"), "MiB", of(|cost| cost.memory), Goal::None, None));
+        Ok(())
+    }
+
     /// What our blocks add where no loop runs: to a commit, and to a checkout that brings 500 commits.
     fn hooks(&mut self) -> Result<()> {
         if !self.is_wanted("hooks") {
@@ -505,39 +538,6 @@ impl Bench<'_> {
             goal: Goal::AtMost(20.0),
             wall: Some((of(|(added, _)| added.wall), Some(of(|(_, git)| git.wall)))),
         });
-        Ok(())
-    }
-
-    /// The page of a long session, and how big it is.
-    fn report(&mut self, count: u32) -> Result<()> {
-        let work = format!("report on {} iterations with snapshots", thousands(count as usize));
-        if !self.is_wanted(&work) {
-            return Ok(());
-        }
-        let dir = self.folder("report");
-        synthetic::project(&dir, 200)?;
-        let store = synthetic::store(&dir, Syncing::Never)?;
-        let mut writer = Writer::start(&store, Shape { snapshots: true, ..Shape::REAL }, 0)?;
-        (0..count).try_for_each(|_| writer.iterate())?;
-        writer.end()?;
-        let page = self.folder("report.html");
-        let ours = Task::ralph(&dir, &["report", "-o", page.as_str()]);
-        let costs: Vec<Cost> = (0..RUNS).map(|_| ours.cost()).collect::<Result<_>>()?;
-        let of = |part: fn(&Cost) -> f64| median(costs.iter().map(part).collect());
-        let row = |work: &str, unit, ours, goal, wall| Row {
-            work: work.to_owned(),
-            unit,
-            ours,
-            git: None,
-            ratio: None,
-            goal,
-            wall,
-        };
-        let wall = Some((of(|cost| cost.wall), None));
-        (self.print)(&row(&work, "ms", of(|cost| cost.cpu), Goal::AtMost(2000.0), wall));
-        let bytes = fs::metadata(&page).context("look at the page")?.len();
-        (self.print)(&row(&format!("{work}: the page"), "MB", bytes as f64 / 1e6, Goal::AtMost(5.0), None));
-        (self.print)(&row(&format!("{work}: memory"), "MiB", of(|cost| cost.memory), Goal::None, None));
         Ok(())
     }
 

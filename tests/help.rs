@@ -124,7 +124,7 @@ fn the_doctor_looks_at_hooks_leftovers_sharing_and_on_request_at_the_remote() {
         .stdout_has("none of ours")
         .stdout_lacks("remote");
     let finding = |scene: &Sandbox, words: &str, state: &str, parts: &[&str]| {
-        let run = scene.ralph(words).code(if state == "WRONG" { 1 } else { 0 });
+        let run = scene.ralph(words).code(i32::from(state == "WRONG"));
         for part in parts {
             assert!(run.text().contains(part), "`{part}` expected of {run}");
         }

@@ -328,11 +328,11 @@ fn hooks(caller: &Caller) -> Finding {
         return Finding::new("hooks", State::Note, format!("put in by another version: {outdated}"))
             .hinted("`specify ralph hooks install` renews them");
     }
-    match installed.is_empty() {
-        true => Finding::new("hooks", State::Fine, "none of ours")
-            .hinted("`specify ralph hooks install` has commits of an iteration say so"),
-        false => Finding::new("hooks", State::Fine, installed),
+    if installed.is_empty() {
+        return Finding::new("hooks", State::Fine, "none of ours")
+            .hinted("`specify ralph hooks install` has commits of an iteration say so");
     }
+    Finding::new("hooks", State::Fine, installed)
 }
 
 /// Settings of git's with which fetching takes away what was not pushed.

@@ -59,15 +59,7 @@ impl Running<'_> {
         slot.begin(&begin, prompt, &tasks_bytes)?;
         self.hints_are_taken();
         slot.write(names::REFS_BEFORE, &self.plan.store.tips_of_others()?)?;
-        (self.say)(&Event::IterationStarted {
-            session: self.session.id.clone(),
-            iteration: number,
-            task: task.clone(),
-            attempt: begin.attempt,
-            agent: begin.agent.clone(),
-            hints: begin.hints.clone(),
-            started_at: begin.started_at,
-        });
+        self.tell_of_start(task, &begin);
         self.tell_of_prompt(number, &made);
 
         let environment = self.environment(task, &begin);
@@ -282,6 +274,18 @@ impl Running<'_> {
 
     fn begins(&mut self, iteration: u32, phase: Phase) {
         (self.say)(&Event::PhaseStarted { iteration, phase });
+    }
+
+    fn tell_of_start(&mut self, task: &Task, begin: &Begin) {
+        (self.say)(&Event::IterationStarted {
+            session: self.session.id.clone(),
+            iteration: begin.iteration,
+            task: task.clone(),
+            attempt: begin.attempt,
+            agent: begin.agent.clone(),
+            hints: begin.hints.clone(),
+            started_at: begin.started_at,
+        });
     }
 
     /// Says what the prompt tells of older iterations, and what it has no room for.

@@ -10,6 +10,7 @@
 #![expect(clippy::cast_precision_loss, reason = "numbers for people to read")]
 
 mod acts;
+mod frame;
 mod measure;
 mod past;
 mod rows;

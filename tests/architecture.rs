@@ -73,16 +73,19 @@ const CRATES: &[(&str, &[&str])] = &[
     ("clap", &["cli/"]),
     ("clap_complete", &["cli/"]),
     ("clap_mangen", &["cli/man.rs"]),
+    ("crossterm", &["view/tui/"]),
     ("duct", &["process/"]),
     ("gix", &["store/"]),
     ("indicatif", &["view/live/spinner.rs"]),
     ("minijinja", &["prompt/", "view/report/"]),
     ("pulldown_cmark", &["tasks/markdown.rs", "view/report/rich.rs"]),
+    ("ratatui", &["view/tui/"]),
     ("rustix", &["agent/mod.rs", "process/", "store/disk.rs", "store/lock.rs", "view/live/mod.rs"]),
     ("sha2", &["progress/excerpt/fingerprint.rs", "store/", "view/report/page.rs"]),
     ("signal_hook", &["process/"]),
     ("tiktoken", &["progress/historical/tokens.rs"]),
     ("toml", &["agent/script.rs", "config/"]),
+    ("unicode_width", &["view/tui/row.rs"]),
 ];
 
 fn manifest() -> &'static Path {

@@ -133,6 +133,17 @@ impl AgentSettings {
     }
 }
 
+/// What an agent did, by what it printed; none where that is text for people already. It may begin and end anywhere.
+pub fn retell(agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
+    let parser = known::find(agent).map(|known| known.parser).filter(|parser| *parser != Parser::Text)?;
+    let mut stream = parser.stream();
+    let mut events = Vec::new();
+    for line in output.split(|&byte| byte == b'\n') {
+        stream.line(line, &mut |event| events.push(event));
+    }
+    Some(events)
+}
+
 /// Reads a whole output in every form that we know, for fuzzing alone.
 #[doc(hidden)]
 pub fn read_streams(output: &[u8]) {

@@ -19,6 +19,8 @@ pub enum ExitCode {
     Terminated,
     /// What a script said to exit with.
     Played(i32),
+    /// That of the loop that ran beside the screen.
+    OfLoop(i32),
 }
 
 impl ExitCode {
@@ -31,7 +33,7 @@ impl ExitCode {
             Self::HungUp => 129,
             Self::Interrupted => 130,
             Self::Terminated => 143,
-            Self::Played(code) => u8::try_from(code).unwrap_or(1),
+            Self::Played(code) | Self::OfLoop(code) => u8::try_from(code).unwrap_or(1),
         }
     }
 }

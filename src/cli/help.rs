@@ -67,6 +67,20 @@ Examples:
 What is there is kept first, under refs/ralph-restore/. Index, branch and HEAD stay as they are. Files that no
 snapshot of the session has stay; so does progress.txt, and tasks.md unless --tasks is given.";
 
+pub(super) const TUI: &str = "\
+Examples:
+  specify ralph tui                       All sessions; follows what runs, also from another terminal
+  specify ralph --tui -n 20               Run the loop and show it; q asks what shall become of it
+
+Keys (the mouse works too; more of them behind ?):
+  j k g G, arrows    Move              o  Output      ] [  Next failure, the one before
+  Tab, Enter, Esc    List and view     L  Logs        F    Follow what runs
+  / f                Filter, failed    d  Describe    y Y  Copy the name, the commit
+  Space z            Fold, all of it   D  Diff        v e  Open in the pager, in the editor
+  w                  Wrap long lines   p  Prompt      ?    Help
+                                       t  Tasks       q    Quit
+                                       h  History";
+
 pub(super) const DIFF: &str = "\
 Examples:
   specify ralph diff 3 5                  From the end of iteration 3 to the end of iteration 5

@@ -32,7 +32,7 @@ pub(super) fn git_ralph(arguments: &[OsString]) -> ExitCode {
 
 fn ralph(program: &'static str, arguments: &[OsString]) -> ExitCode {
     match parse(program, arguments) {
-        Ok(ralph) => reported(run(ralph, program)),
+        Ok(ralph) => reported(run(ralph, program, arguments)),
         Err(error) => {
             // Where nobody reads the help there is nobody to tell.
             let _closed = error.print().is_err();
@@ -45,10 +45,11 @@ fn reported(result: Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|error| report(&error, &mut stderr()))
 }
 
-fn run(ralph: Ralph, program: &'static str) -> Result<ExitCode> {
+fn run(ralph: Ralph, program: &'static str, arguments: &[OsString]) -> Result<ExitCode> {
     let caller = Caller::new(ralph.everywhere.directory.as_deref())?;
     let paint = paint(ralph.everywhere.color, &caller.environment);
     match ralph.action.unwrap_or_else(|| Action::Run(Box::new(ralph.run))) {
+        Action::Run(args) if args.tui => super::tui::with_loop(arguments, &caller, paint),
         Action::Run(args) => super::run::run(&args, &caller, paint),
         Action::Resume(args) => super::run::resume(&args, &caller, paint),
         Action::Stop(args) => super::steer::stop(&args, &caller),
@@ -69,6 +70,7 @@ fn run(ralph: Ralph, program: &'static str) -> Result<ExitCode> {
         Action::Report(args) => super::report::run(&args, &caller),
         Action::Progress(args) => super::progress::run(&args, &caller),
         Action::History(args) => super::history::run(&args, &caller, paint),
+        Action::Tui(args) => super::tui::run(&args, &caller, paint),
         Action::Config(args) => super::config::run(&args, &caller),
         Action::Sync(args) => super::sync::run(&args, &caller),
         Action::Bundle(args) => super::sync::bundle(&args, &caller),

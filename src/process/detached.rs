@@ -10,32 +10,49 @@ use std::time::{Duration, Instant};
 use camino::Utf8Path;
 
 use super::Marker;
+use super::family::Spared;
 
 /// Between two looks at a program that may end at once.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// A program that goes on when we end.
 #[derive(Debug)]
-pub struct Detached(Child);
+pub struct Detached {
+    child: Child,
+    /// Nobody else clears it away while we hold it.
+    _spared: Spared,
+}
 
 impl Detached {
     /// Starts `argv` in `directory`, in a group of its own, with both its outputs in `said`.
     pub fn start(argv: &[String], directory: &Utf8Path, said: File) -> io::Result<Self> {
+        // A mark that is no session's: a loop must not take it for a stray of its agent's.
+        Self::spawn(argv, directory, said, Some("detached"))
+    }
+
+    /// The same for a loop, which runs in nobody's iteration.
+    pub fn start_loop(argv: &[String], directory: &Utf8Path, said: File) -> io::Result<Self> {
+        Self::spawn(argv, directory, said, None)
+    }
+
+    fn spawn(argv: &[String], directory: &Utf8Path, said: File, mark: Option<&str>) -> io::Result<Self> {
         let (program, arguments) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         #[expect(clippy::disallowed_methods, reason = "this is the room that starts programs")]
         let mut command = std::process::Command::new(program);
         command.args(arguments).current_dir(directory).process_group(0);
-        // A mark that is no session's: a loop must not take it for a stray of its agent's.
-        command.env(Marker::VARIABLE, "detached");
+        if let Some(mark) = mark {
+            command.env(Marker::VARIABLE, mark);
+        }
         command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
-        command.spawn().map(Self)
+        let (child, spared) = Spared::start(&mut command)?;
+        Ok(Self { child, _spared: spared })
     }
 
     /// Its exit code, or 128+n for signal n, where it ends within that time.
     pub fn ended_within(&mut self, limit: Duration) -> Option<i32> {
         let until = Instant::now() + limit;
         loop {
-            if let Ok(Some(status)) = self.0.try_wait() {
+            if let Ok(Some(status)) = self.child.try_wait() {
                 return Some(super::code_of(status));
             }
             if Instant::now() >= until {
@@ -45,9 +62,18 @@ impl Detached {
         }
     }
 
-    /// Whether it has ended. Nobody else clears it away while we live.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its exit code, or 128+n for signal n, once it has ended.
+    pub fn code(&mut self) -> Option<i32> {
+        self.child.try_wait().ok().flatten().map(super::code_of)
+    }
+
+    /// Whether it has ended.
     pub fn is_over(&mut self) -> bool {
-        self.0.try_wait().is_ok_and(|status| status.is_some())
+        self.child.try_wait().is_ok_and(|status| status.is_some())
     }
 }
 
@@ -77,5 +103,6 @@ mod tests {
         assert_eq!((numbers.len(), numbers[0]), (2, numbers[1]), "{text}");
         assert_eq!(detached.ended_within(Duration::from_secs(60)), Some(0));
         assert!(detached.is_over());
+        assert_eq!(detached.code(), Some(0));
     }
 }

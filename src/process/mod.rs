@@ -3,6 +3,7 @@
 mod child;
 mod detached;
 mod family;
+mod farewell;
 mod interrupt;
 mod replace;
 mod stream;
@@ -19,6 +20,7 @@ mod tool;
 pub use child::{Child, Ended, Limits, Pulse};
 pub use detached::Detached;
 pub use family::{Marker, sweep};
+pub use farewell::Farewell;
 pub use interrupt::Interrupt;
 pub use replace::replace;
 pub use tool::{Captured, LOCAL_GIT_VARIABLES, NO_LAZY_FETCH, Tool};

@@ -56,6 +56,11 @@ impl Store {
         Ok(found * SAMPLED)
     }
 
+    /// Bytes that are free where the records go.
+    pub fn free_space(&self) -> Result<u64> {
+        disk::free(&self.repository().common_dir)
+    }
+
     /// Packs what is loose of our records. None where another process is at it.
     pub fn pack(&self) -> Result<Option<Packed>> {
         let repository = self.repository();

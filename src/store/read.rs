@@ -158,8 +158,9 @@ impl Store {
         Ok(self.log_tips()?.into_iter().map(|(refs, _)| refs).collect())
     }
 
-    /// The refs of ours and what they point at, in the order of the sessions' ids.
-    pub(super) fn log_tips(&self) -> Result<Vec<(SessionRefs, ObjectId)>> {
+    /// The refs of ours and what they point at, in the order of the sessions' ids: what tells whether anything was
+    /// recorded since.
+    pub fn log_tips(&self) -> Result<Vec<(SessionRefs, ObjectId)>> {
         let refs = self.refs_below(LOG_PREFIX)?.into_iter();
         let mut tips: Vec<_> =
             refs.filter_map(|(name, tip)| Some((SessionRefs::from_log(&name)?, tip))).collect();

@@ -119,7 +119,7 @@ fn session_line(head: &SessionHead, paint: Paint) -> String {
 }
 
 /// What happened, in a few words. The subject's feature and number stand in columns of their own.
-fn story<'a>(row: &Row<'a>) -> Cow<'a, str> {
+pub(super) fn story<'a>(row: &Row<'a>) -> Cow<'a, str> {
     let behind = |text: &str| {
         let (_, rest) = text.split_once(": iteration ")?;
         let (number, _) = rest.split_once(", ")?;

@@ -13,3 +13,4 @@ pub mod status;
 pub mod style;
 pub mod sync;
 pub mod tasks;
+pub mod tui;

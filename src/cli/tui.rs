@@ -1,0 +1,345 @@
+//! `specify ralph tui`, and `specify ralph --tui`: the screen, and the loop beside it.
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::fs::File as Talk;
+use std::io::{IsTerminal, Read, Seek, SeekFrom, Write, stderr, stdin, stdout};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::agent;
+use crate::clock::Clock;
+use crate::history::stats::Stats;
+use crate::process::{Detached, Farewell, Marker, Tool};
+use crate::progress::historical::Mode;
+use crate::record::{AgentEvent, IterationName, LogEntry, Refusal, SessionId, SessionName, Timestamp, Which};
+use crate::session::{Reason, Recalled, Sought};
+use crate::store::{Control, Scratch, Stop, Store, names};
+use crate::view::style::{Paint, inert};
+use crate::view::tui::{
+    Change, Desk, Elsewhere, File, Left, Opened, OwnLoop, Palette, Patch, Place, Program, Records, Source,
+    Stream, Told,
+};
+
+use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::ready::{Settings, Wish, own_program};
+use super::sessions::{self, Choice};
+use super::settings::Flags;
+use super::{TuiArgs, iterations, place};
+
+/// Lines of a patch that are shown; a pager takes more.
+const MOST_LINES: u64 = 20_000;
+
+/// Iterations that clusters of failures are looked for in.
+const MOST_ITERATIONS: usize = 1000;
+
+/// How much of what a loop said is repeated when the screen is left, in bytes.
+const MOST_WORDS: u64 = 64 * 1024;
+
+pub fn run(args: &TuiArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
+    let store = place::open(caller)?;
+    check_terminal(caller)?;
+    let session = args.session.clone();
+    if let Some(name) = &session
+        && !store.session_names()?.iter().any(|refs| name.matches(&refs.session))
+    {
+        bail!("there is no session {name}\nhint: `specify ralph log --sessions` lists those that are here");
+    }
+    let mut desk = Table::new(&store, caller)?;
+    let left = show(&mut desk, Wanted { session, feature: args.feature.clone() }, paint)?;
+    Ok(match left {
+        Left::Quit | Left::NothingBegun(_) => ExitCode::Done,
+        Left::Signal(signal) => by_signal(signal),
+        Left::Gone => ExitCode::HungUp,
+    })
+}
+
+/// Starts the loop that `arguments` ask for beside the screen, in a process that outlives it.
+pub fn with_loop(arguments: &[OsString], caller: &Caller, paint: Paint) -> Result<ExitCode> {
+    let store = place::open(caller)?;
+    check_terminal(caller)?;
+    if let Some(outer) = caller.environment.value(Marker::VARIABLE) {
+        let message =
+            format!("this is an iteration of session {}, in which no other can start", outer.display());
+        return Err(Refusal::new(message).hinted("run the loop outside of its own agents").into());
+    }
+    let mut desk = Table::new(&store, caller)?;
+    let (path, talk) = store.talk()?;
+    let mut argv = own_program()?;
+    for argument in arguments.iter().filter(|argument| *argument != "--tui") {
+        let Some(text) = argument.to_str() else { bail!("`{}` is not UTF-8", argument.display()) };
+        argv.push(text.to_owned());
+    }
+    let here = std::env::current_dir().context("find the current folder")?;
+    let here = Utf8PathBuf::from_path_buf(here).ok().context("read the name of the current folder")?;
+    let said = talk.try_clone().context("share what the loop says")?;
+    let detached = Detached::start_loop(&argv, &here, said).context("start the loop")?;
+    desk.own = Some(RefCell::new(detached));
+    let left = show(&mut desk, Wanted::default(), paint)?;
+    if let OwnLoop::Ended { code } = desk.own_loop() {
+        repeat(talk, code)?;
+        return Ok(match left {
+            Left::Signal(signal) => by_signal(signal),
+            Left::Gone => ExitCode::HungUp,
+            Left::Quit | Left::NothingBegun(_) => ExitCode::OfLoop(code),
+        });
+    }
+    // Where nobody listens any more there is nobody to tell.
+    let _closed = writeln!(
+        stderr(),
+        "the loop goes on; it talks to {path}\nhint: `specify ralph tui` shows it, `specify ralph stop` ends it"
+    )
+    .is_err();
+    Ok(match left {
+        Left::Signal(signal) => by_signal(signal),
+        Left::Gone => ExitCode::HungUp,
+        Left::Quit | Left::NothingBegun(_) => ExitCode::Done,
+    })
+}
+
+fn by_signal(signal: i32) -> ExitCode {
+    match signal {
+        1 => ExitCode::HungUp,
+        15 => ExitCode::Terminated,
+        _ => ExitCode::Interrupted,
+    }
+}
+
+/// Says what the loop said, as if it had run here.
+fn repeat(mut talk: Talk, code: i32) -> Result<()> {
+    let length = talk.metadata().context("read what the loop said")?.len();
+    let start = length.saturating_sub(MOST_WORDS);
+    let mut bytes = Vec::new();
+    talk.seek(SeekFrom::Start(start))
+        .and_then(|_| talk.read_to_end(&mut bytes))
+        .context("read what the loop said")?;
+    let text = String::from_utf8_lossy(&bytes);
+    let text = if start > 0 { text.split_once('\n').map_or("", |(_, rest)| rest) } else { &text };
+    let text = inert(text);
+    // A refusal is talk, and the story of a session is data.
+    let _closed = match code {
+        3 => stderr().write_all(text.as_bytes()).is_err(),
+        _ => stdout().write_all(text.as_bytes()).is_err(),
+    };
+    Ok(())
+}
+
+fn check_terminal(caller: &Caller) -> Result<()> {
+    let is_dumb = caller.environment.value("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    if stdin().is_terminal() && stdout().is_terminal() && !is_dumb {
+        return Ok(());
+    }
+    Err(Refusal::new("the screen needs a terminal that it can draw on")
+        .hinted("`specify ralph log` and `specify ralph status` print what there is")
+        .into())
+}
+
+fn show(desk: &mut Table, wanted: Wanted, paint: Paint) -> Result<Left> {
+    let library = Library { store: desk.store.clone(), caller: desk.caller.clone(), wanted };
+    let source: Arc<dyn Source> = Arc::new(Records::new(desk.store.clone(), Box::new(library)));
+    crate::view::tui::run(&source, desk, Palette(paint))
+}
+
+/// Which sessions are shown.
+#[derive(Debug, Clone, Default)]
+struct Wanted {
+    session: Option<SessionName>,
+    feature: Option<String>,
+}
+
+/// What the screen has on hand: the time, signals, the loop, and the user's programs.
+struct Table {
+    store: Store,
+    caller: Caller,
+    clock: Clock,
+    farewell: Farewell,
+    own: Option<RefCell<Detached>>,
+    ended: Option<i32>,
+}
+
+impl Table {
+    fn new(store: &Store, caller: &Caller) -> Result<Self> {
+        Ok(Self {
+            store: store.clone(),
+            caller: caller.clone(),
+            clock: place::clock(caller)?,
+            farewell: Farewell::install()?,
+            own: None,
+            ended: None,
+        })
+    }
+
+    /// The program that git would take for this.
+    fn program(&self, program: Program) -> Result<String> {
+        let variable = match program {
+            Program::Pager => "GIT_PAGER",
+            Program::Editor => "GIT_EDITOR",
+        };
+        Tool::git_for_user(&self.caller.directory).args(["var", variable]).line()
+    }
+
+    fn open_file(&self, program: Program, path: &Utf8Path) -> Result<()> {
+        let command = self.program(program)?;
+        let tool = Tool::shell(&format!("{command} \"$@\""), &self.caller.directory);
+        let code = tool.args([command.as_str(), path.as_str()]).hand_over()?;
+        self.farewell.forget_interrupt();
+        if code != 0 {
+            bail!("`{command}` ended with {code}");
+        }
+        Ok(())
+    }
+
+    /// Copies a file of an iteration, so that nobody writes into the spool.
+    fn copy(&self, file: &File, to: &Utf8Path) -> Result<()> {
+        let mut copy = Talk::create(to).with_context(|| format!("create {to}"))?;
+        match &file.place {
+            Place::Record(commit) => {
+                self.store.copy_file(commit, file.stream.path(), &mut copy)?;
+            }
+            Place::Spool(session, number) => {
+                let name = match file.stream {
+                    Stream::Prompt => names::PROMPT,
+                    Stream::ValidationStdout => names::VALIDATION_STDOUT,
+                    Stream::ValidationStderr => names::VALIDATION_STDERR,
+                    Stream::AgentStdout => names::AGENT_STDOUT,
+                    Stream::AgentStderr => names::AGENT_STDERR,
+                };
+                self.store.copy_spool_file((session, *number), name, &mut copy)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Desk for Table {
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    fn signal(&self) -> Option<i32> {
+        self.farewell.take()
+    }
+
+    fn own_loop(&mut self) -> OwnLoop {
+        let Some(own) = &self.own else { return OwnLoop::None };
+        let mut own = own.borrow_mut();
+        self.ended = self.ended.or_else(|| own.code());
+        match self.ended {
+            Some(code) => OwnLoop::Ended { code },
+            None => OwnLoop::Runs { pid: own.pid() },
+        }
+    }
+
+    fn stop(&self, session: &SessionId, stop: Stop) -> Result<()> {
+        Control::of(self.store.repository(), session).ask_to_stop(stop)
+    }
+
+    fn open(&self, program: Program, opened: &Opened) -> Result<()> {
+        let scratch = Scratch::create(self.store.repository())?;
+        let path = match opened {
+            Opened::File(file) => {
+                let path = scratch.path(&file.stream.path().replace('/', "-"));
+                self.copy(file, &path)?;
+                path
+            }
+            Opened::Diff(change) => {
+                let path = scratch.path("changes.diff");
+                let changes = diff(&self.store, &self.caller, change, u64::MAX)?;
+                std::fs::write(&path, changes.text).with_context(|| format!("write {path}"))?;
+                path
+            }
+            Opened::Text(text) => {
+                let path = scratch.path("view.txt");
+                std::fs::write(&path, text).with_context(|| format!("write {path}"))?;
+                path
+            }
+        };
+        self.open_file(program, &path)
+    }
+}
+
+/// What is not in the store: how agents print, what git says, what a prompt would be told.
+struct Library {
+    store: Store,
+    caller: Caller,
+    wanted: Wanted,
+}
+
+impl Elsewhere for Library {
+    fn retell(&self, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
+        agent::retell(agent, output)
+    }
+
+    fn diff(&self, change: &Change) -> Result<Patch> {
+        diff(&self.store, &self.caller, change, MOST_LINES)
+    }
+
+    fn history(&self, feature: &str) -> Result<Told> {
+        let (store, caller) = (&self.store, &self.caller);
+        let entries: Vec<LogEntry> = store.iterations_of(feature, MOST_ITERATIONS)?;
+        let clusters = Stats::of(&entries).causes;
+        let feature = place::recorded_feature(caller, store, feature)?;
+        let wish = Wish { only: None, resume: None, flags: Flags::default() };
+        let settings = Settings::read(store, &feature, caller, &wish)?;
+        let telling = settings.telling();
+        let budget = telling.settings.budget;
+        let Some(task) = settings.next_task(&feature, None)? else {
+            return Ok(Told { budget, clusters, ..Told::default() });
+        };
+        let mut memory = settings.memory(store, &feature)?;
+        let recalled = memory.recall(store, Sought { task: &task, session: None, budget }, &telling)?;
+        let (mode, why, context) = match recalled {
+            None => (Mode::Off, "nothing turned it on for this task", None),
+            Some(Recalled { context, mode, why: Reason::Asked }) => (mode, "as set", Some(context)),
+            Some(Recalled { context, mode, why: Reason::Failures(_) }) => {
+                (mode, "turned on by failures in a row", Some(context))
+            }
+        };
+        Ok(Told {
+            task: Some(task),
+            mode: mode.as_str().to_owned(),
+            why: why.to_owned(),
+            budget,
+            context,
+            clusters,
+        })
+    }
+
+    fn is_wanted(&self, session: &SessionId, feature: &str) -> bool {
+        self.wanted.session.as_ref().is_none_or(|name| name.matches(session))
+            && self.wanted.feature.as_ref().is_none_or(|wanted| sessions::is_feature(wanted, feature))
+    }
+}
+
+/// The patch of an iteration, or of all of a session; how much changed where it has more than `most` lines.
+fn diff(store: &Store, caller: &Caller, change: &Change, most: u64) -> Result<Patch> {
+    let choice = Choice { session: Some(change.session.clone().into()), feature: None };
+    let which = change.iteration.map_or(Which::Last { back: 0 }, Which::Number);
+    let point = iterations::find(store, &IterationName { session: None, which }, &choice)?;
+    let after = point.snapshot(store)?;
+    let before = match change.iteration {
+        Some(_) => point.snapshot_before(store)?,
+        None => point.at(Which::Start)?.snapshot(store)?,
+    };
+    let journal = point.files(store).progress;
+    let git = |option: &str| {
+        Tool::git(&caller.directory)
+            .args(["diff", "--no-color", "--no-ext-diff", "--src-prefix=a/", "--dst-prefix=b/", option])
+            .args([before.as_str(), after.as_str(), "--"])
+            .arg(":(top)")
+            .arg(format!(":(top,exclude,literal){journal}"))
+    };
+    let counts = git("--numstat").read()?;
+    let counts = String::from_utf8_lossy(&counts);
+    let numbers = counts.lines().flat_map(|line| line.split('\t').take(2));
+    let lines: u64 = numbers.filter_map(|number| number.parse::<u64>().ok()).sum();
+    if lines > most {
+        let text = String::from_utf8_lossy(&git("--stat=100").read()?).into_owned();
+        let why = format!("{lines} lines changed: this is how much in each file, v opens all of it");
+        return Ok(Patch { text, left_out: Some(why) });
+    }
+    Ok(Patch { text: String::from_utf8_lossy(&git("--patch").read()?).into_owned(), left_out: None })
+}

@@ -1,0 +1,219 @@
+//! Parts of the files of a record or of the spool: what a reader needs who shows a screenful of a big one.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
+
+use anyhow::{Context, Result, anyhow};
+use camino::Utf8PathBuf;
+
+use crate::record::{ObjectId, SessionId};
+
+use super::read::{self, write_blob};
+use super::{Spool, Store};
+
+/// Which part of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ask {
+    /// What begins at this byte.
+    From(u64),
+    /// What ends before this byte, or at the end of the file where that comes first.
+    Before(u64),
+}
+
+/// Some bytes of a file, whole lines where it has any.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FilePart {
+    pub range: Range<u64>,
+    /// The length of the file.
+    pub total: u64,
+    pub bytes: Vec<u8>,
+}
+
+/// Whether somebody still writes to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Growth {
+    Done,
+    Growing,
+}
+
+impl Ask {
+    /// The bytes to read, of a file of `total` bytes.
+    fn range(self, total: u64, most: u64) -> Range<u64> {
+        match self {
+            Self::From(start) => {
+                let start = start.min(total);
+                start..start.saturating_add(most).min(total)
+            }
+            Self::Before(end) => {
+                let end = end.min(total);
+                end.saturating_sub(most)..end
+            }
+        }
+    }
+
+    /// Cuts what was read of `range` at the ends of lines, or where there are none, between characters.
+    fn trim(self, range: Range<u64>, mut bytes: Vec<u8>, total: u64, growth: Growth) -> FilePart {
+        let Range { mut start, mut end } = range;
+        let is_line_end = |byte: &u8| *byte == b'\n';
+        match self {
+            Self::From(_) if end < total || growth == Growth::Growing => {
+                let kept = match bytes.iter().rposition(is_line_end) {
+                    Some(last) => last + 1,
+                    // It has not come to its end, and nothing hurries.
+                    None if growth == Growth::Growing && end == total => 0,
+                    None => whole_characters(&bytes),
+                };
+                bytes.truncate(kept);
+                end = start + kept as u64;
+            }
+            Self::From(_) => {}
+            Self::Before(_) => {
+                if start > 0
+                    && let Some(first) = bytes.iter().position(is_line_end).filter(|at| at + 1 < bytes.len())
+                {
+                    bytes.drain(..=first);
+                    start += first as u64 + 1;
+                }
+                if growth == Growth::Growing && end == total {
+                    let kept = bytes.iter().rposition(is_line_end).map_or(0, |last| last + 1);
+                    bytes.truncate(kept);
+                    end = start + kept as u64;
+                }
+            }
+        }
+        FilePart { range: start..end, total, bytes }
+    }
+}
+
+/// How many bytes there are up to the last whole character.
+fn whole_characters(bytes: &[u8]) -> usize {
+    let is_start = |byte: &u8| byte & 0b1100_0000 != 0b1000_0000;
+    match bytes.iter().rposition(is_start) {
+        Some(last) if last > 0 && bytes.len() - last < 4 && bytes[last] >= 0x80 => last,
+        _ => bytes.len(),
+    }
+}
+
+impl Store {
+    /// At most `most` bytes of a file of a record. Only the chunks that they are in are read.
+    pub fn part(&self, commit: &ObjectId, path: &str, (ask, most): (Ask, u64)) -> Result<FilePart> {
+        let git = self.open_git()?;
+        let chunks = read::chunks(&git, commit, path)?.unwrap_or_default();
+        let mut ends = Vec::with_capacity(chunks.len());
+        let mut total = 0;
+        for id in &chunks {
+            let header = git.find_header(*id).map_err(|error| anyhow!("read {}: {error}", id.to_hex()))?;
+            total += header.size();
+            ends.push(total);
+        }
+        let range = ask.range(total, most);
+        let mut bytes = Vec::new();
+        let mut start = 0;
+        for (id, end) in chunks.iter().zip(ends) {
+            if start < range.end && end > range.start {
+                let mut chunk = Vec::new();
+                write_blob(&git, id, &mut chunk)?;
+                let place = |at: u64| usize::try_from(at.clamp(start, end) - start).unwrap_or(usize::MAX);
+                bytes.extend_from_slice(&chunk[place(range.start)..place(range.end)]);
+            }
+            start = end;
+        }
+        Ok(ask.trim(range, bytes, total, Growth::Done))
+    }
+
+    /// As [`Store::part`], of a file of an iteration that is not a commit yet.
+    pub fn spool_part(
+        &self,
+        (session, iteration): (&SessionId, u32),
+        name: &str,
+        (ask, most): (Ask, u64),
+    ) -> Result<FilePart> {
+        let Some(path) = self.spool_file(session, iteration, name)? else { return Ok(FilePart::default()) };
+        let mut file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(FilePart::default()),
+            Err(error) => return Err(error).with_context(|| format!("open {path}")),
+        };
+        let mut read = || -> std::io::Result<FilePart> {
+            let total = file.metadata()?.len();
+            let range = ask.range(total, most);
+            file.seek(SeekFrom::Start(range.start))?;
+            let mut bytes = Vec::new();
+            (&mut file).take(range.end - range.start).read_to_end(&mut bytes)?;
+            let range = range.start..range.start + bytes.len() as u64;
+            Ok(ask.trim(range, bytes, total, Growth::Growing))
+        };
+        read().with_context(|| format!("read {path}"))
+    }
+
+    /// Copies a file of an iteration that is not a commit yet; false where it is not there.
+    pub fn copy_spool_file(
+        &self,
+        (session, iteration): (&SessionId, u32),
+        name: &str,
+        to: &mut dyn Write,
+    ) -> Result<bool> {
+        let Some(path) = self.spool_file(session, iteration, name)? else { return Ok(false) };
+        match File::open(&path).and_then(|mut file| std::io::copy(&mut file, to)) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error).with_context(|| format!("copy {path}")),
+        }
+    }
+
+    /// Bytes in a file of an iteration that is not a commit yet; none where it is not there.
+    pub fn spool_length(&self, session: &SessionId, iteration: u32, name: &str) -> Option<u64> {
+        let path = self.spool_file(session, iteration, name).ok()??;
+        path.metadata().ok().map(|found| found.len())
+    }
+
+    fn spool_file(&self, session: &SessionId, iteration: u32, name: &str) -> Result<Option<Utf8PathBuf>> {
+        let spools = Spool::all(self.repository())?;
+        let spool = spools.into_iter().find(|spool| spool.session().as_ref() == Some(session));
+        Ok(spool.map(|spool| spool.slot(&iteration.to_string()).path(name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn case(text: &[u8], (ask, most): (Ask, u64), growth: Growth, expected: (&[u8], u64)) {
+        let total = text.len() as u64;
+        let range = ask.range(total, most);
+        let place = |at: u64| usize::try_from(at).unwrap();
+        let bytes = text[place(range.start)..place(range.end)].to_vec();
+        let part = ask.trim(range, bytes, total, growth);
+        assert_eq!((part.bytes.as_slice(), part.range.start), expected);
+        assert_eq!(part.range.end - part.range.start, part.bytes.len() as u64);
+    }
+
+    #[test]
+    fn a_part_is_whole_lines_where_there_are_any() {
+        use Ask::{Before, From};
+        use Growth::{Done, Growing};
+        let text = b"one\ntwo\nthree";
+        case(text, (From(0), 100), Done, (b"one\ntwo\nthree", 0));
+        case(text, (From(0), 6), Done, (b"one\n", 0));
+        case(text, (From(4), 100), Done, (b"two\nthree", 4));
+        case(text, (From(0), 100), Growing, (b"one\ntwo\n", 0));
+        case(text, (From(8), 100), Growing, (b"", 8));
+        case(text, (From(99), 100), Done, (b"", 13));
+        case(text, (Before(u64::MAX), 7), Done, (b"three", 8));
+        case(text, (Before(8), 6), Done, (b"two\n", 4));
+        case(text, (Before(8), 100), Done, (b"one\ntwo\n", 0));
+        case(text, (Before(u64::MAX), 100), Growing, (b"one\ntwo\n", 0));
+        case(b"", (From(0), 10), Done, (b"", 0));
+    }
+
+    #[test]
+    fn a_line_without_end_is_cut_between_characters() {
+        let text = "äöü".as_bytes();
+        case(text, (Ask::From(0), 3), Growth::Done, ("ä".as_bytes(), 0));
+        case(text, (Ask::From(2), 2), Growth::Done, ("ö".as_bytes(), 2));
+        case(b"abcdef", (Ask::From(0), 3), Growth::Growing, (b"abc", 0));
+        case(&[0x80; 6], (Ask::From(0), 3), Growth::Done, (&[0x80; 3], 0));
+    }
+}

@@ -1,0 +1,838 @@
+//! The state of the screen: keys and answers in, wishes out. It reads nothing and draws nothing.
+
+use std::sync::Arc;
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+
+use crate::record::{SessionId, Timestamp};
+use crate::store::Stop;
+
+use super::contents::{self, Ordered, View};
+use super::keys::{self, Act};
+use super::layout::Areas;
+use super::list::{Chosen, Direction, Item, List};
+use super::page::{At, Body, Fold, Page, Part, Section, Wish};
+use super::row::{Look, Row, shown};
+use super::source::{Change, File, InFlight, IterationRow, Overview, Place, SessionRow, Stream};
+
+/// Lines that a turn of the mouse's wheel moves.
+const WHEEL: isize = 3;
+
+/// Columns that a key moves sideways.
+const SIDEWAYS: usize = 8;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pane {
+    List,
+    View,
+}
+
+/// What the keys are for right now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mode {
+    Browse,
+    /// The text of the filter is being typed; what it was before.
+    Filter(String),
+    Help,
+    /// The loop that was started with the screen runs: what shall become of it?
+    Leave,
+}
+
+/// A program for reading or writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    Pager,
+    Editor,
+}
+
+/// What is opened in it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Opened {
+    File(File),
+    Diff(Change),
+    /// A view that is no file, as it is on the screen.
+    Text(String),
+}
+
+/// What somebody else has to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    Quit,
+    Copy(String),
+    Open(Program, Opened),
+    /// Ask the loop that was started with the screen to stop.
+    Stop(Stop),
+    Redraw,
+}
+
+/// What is to be read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Request {
+    Part(Wish),
+    View(Arc<SessionRow>, Ordered),
+}
+
+/// What was read.
+#[derive(Debug)]
+pub enum Answer {
+    Part(Part),
+    View(Vec<Section>),
+}
+
+/// The loop that was started with the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnLoop {
+    None,
+    Runs { pid: u32 },
+    Ended { code: i32 },
+}
+
+/// What the page on the right is of.
+#[derive(Debug, Clone, PartialEq)]
+struct Shown {
+    view: View,
+    chosen: Chosen,
+    is_live: bool,
+    /// Changes where the page must be made anew though the same is chosen.
+    version: String,
+}
+
+#[derive(Debug)]
+pub struct App {
+    pub overview: Overview,
+    /// Whether the first look has come.
+    pub is_known: bool,
+    pub list: List,
+    pub pane: Pane,
+    pub view: View,
+    pub page: Page,
+    pub mode: Mode,
+    pub follows: bool,
+    pub is_wrapped: [bool; 2],
+    pub message: Option<Row>,
+    pub size: Rect,
+    pub now: Timestamp,
+    /// Steps with time, for what turns while something runs.
+    pub turn: usize,
+    pub own_loop: OwnLoop,
+    chosen: Option<Chosen>,
+    shown: Option<Shown>,
+    /// What the page waits for.
+    ordered: Option<(Shown, Ordered)>,
+    /// Whether the loop that was started with the screen was seen at work.
+    has_begun: bool,
+    /// What could not be read, so that it is not asked for again and again.
+    failed: Option<Request>,
+}
+
+impl App {
+    pub fn new(size: Rect, now: Timestamp, own_loop: OwnLoop) -> Self {
+        Self {
+            overview: Overview::default(),
+            is_known: false,
+            list: List::default(),
+            pane: Pane::List,
+            view: View::Output,
+            page: Page::default(),
+            mode: Mode::Browse,
+            follows: true,
+            is_wrapped: [false, true],
+            message: None,
+            size,
+            now,
+            turn: 0,
+            own_loop,
+            chosen: None,
+            shown: None,
+            ordered: None,
+            has_begun: false,
+            failed: None,
+        }
+    }
+
+    /// Whether long lines of this view are wrapped.
+    pub fn is_wrapped(&self) -> bool {
+        self.is_wrapped[usize::from(self.view.is_prose())]
+    }
+
+    /// Takes in how everything stands by now.
+    pub fn looked(&mut self, overview: Overview) {
+        let is_first = !self.is_known;
+        self.is_known = true;
+        if let Some(warning) =
+            overview.warnings.first().filter(|_| overview.warnings != self.overview.warnings)
+        {
+            let words = shown(&warning.replace('\n', "; "));
+            self.message = Some(Row::of(Look::Warn, format!("left out: {words}")));
+        }
+        self.overview = overview;
+        if is_first {
+            // Without anything that runs there is nothing to follow, until somebody wishes.
+            self.follows = self.own_loop != OwnLoop::None
+                || self.overview.sessions.iter().any(|session| session.live.is_some());
+        }
+        self.has_begun |= self.own_session().is_some();
+        self.list.renew(&self.overview, self.chosen.as_ref());
+        if self.follows || is_first {
+            self.select_newest();
+        }
+        self.choose();
+        self.failed = None;
+    }
+
+    /// The session that is followed: of the loop that was started with the screen, else one that runs, else the newest.
+    fn followed(&self) -> Option<usize> {
+        let sessions = &self.overview.sessions;
+        let own = |session: &Arc<SessionRow>| {
+            session.live.as_ref().is_some_and(|live| self.own_loop == OwnLoop::Runs { pid: live.pid })
+        };
+        let own = sessions.iter().position(own);
+        own.or_else(|| sessions.iter().position(|session| session.live.is_some()))
+            .or((!sessions.is_empty()).then_some(0))
+    }
+
+    fn select_newest(&mut self) {
+        let Some(followed) = self.followed() else { return };
+        let is_newest = |item: &Item| match item {
+            Item::InFlight(place) | Item::Iteration(place, _) => *place == followed,
+            Item::Session(_) => false,
+        };
+        let is_session = |item: &Item| *item == Item::Session(followed);
+        let place = self.list.items.iter().position(is_newest);
+        if let Some(place) = place.or_else(|| self.list.items.iter().position(is_session)) {
+            self.list.selected = place;
+        }
+    }
+
+    /// Makes the page that belongs to what is selected.
+    fn choose(&mut self) {
+        self.chosen = self.list.selected().and_then(|item| List::chosen(&self.overview, item));
+        let Some(chosen) = self.chosen.clone() else {
+            (self.page, self.shown, self.ordered) = (Page::default(), None, None);
+            return;
+        };
+        let Some(session) = self.overview.session(chosen.session()).cloned() else { return };
+        let (shown, plan) = self.wanted(&session, &chosen);
+        if self.shown.as_ref() == Some(&shown) {
+            self.ordered = None;
+            self.tell_growth(&session);
+            self.freshen_head(&session);
+            return;
+        }
+        let is_same = self.shown.as_ref().is_some_and(|old| {
+            (old.view, &old.chosen, old.is_live) == (shown.view, &shown.chosen, shown.is_live)
+        });
+        let mut page = match plan {
+            Plan::Ordered(ordered) => {
+                if !is_same {
+                    self.page = Page::default();
+                    self.shown = None;
+                }
+                if self.ordered.as_ref().is_none_or(|(other, _)| *other != shown) {
+                    self.ordered = Some((shown, ordered));
+                }
+                return;
+            }
+            Plan::Live(running) => contents::live_output(&session.id, running, self.seconds_of(running)),
+            Plan::Output(row) => contents::output(row),
+            Plan::Logs => contents::logs(&session),
+            Plan::Prompt(place) => contents::prompt(place),
+            Plan::Nothing(words) => Page::new(vec![Section::plain(vec![Row::of(Look::Dim, words)])]),
+        };
+        if is_same {
+            page.adopt(std::mem::take(&mut self.page));
+        }
+        (self.page, self.ordered) = (page, None);
+        self.shown = Some(shown);
+        self.tell_growth(&session);
+    }
+
+    /// What shall be on the right, and how it is made.
+    fn wanted<'a>(&self, session: &'a SessionRow, chosen: &Chosen) -> (Shown, Plan<'a>) {
+        let newest = session.iterations.last();
+        let row = match chosen.number() {
+            Some(number) => session.iteration(number),
+            None => newest,
+        };
+        let in_flight = session.in_flight().filter(|running| match chosen.number() {
+            Some(number) => running.number == number,
+            None => true,
+        });
+        let commit = |row: Option<&IterationRow>| row.map_or(String::new(), |row| row.commit.to_string());
+        let [_, tip] = &session.ends;
+        let (version, plan) = match self.view {
+            View::Output => match (in_flight, row) {
+                (Some(running), _) => {
+                    let streams: Vec<bool> = running.lengths.iter().map(Option::is_some).collect();
+                    (format!("{} {streams:?}", running.number), Plan::Live(running))
+                }
+                (None, Some(row)) => (commit(Some(row)), Plan::Output(row)),
+                (None, None) => (String::new(), Plan::Nothing("no iteration is recorded yet")),
+            },
+            View::Logs => (tip.to_string(), Plan::Logs),
+            View::Describe => {
+                let live = session.live.as_ref().map(|live| (live.pid, live.waiting.clone()));
+                let version = format!("{tip} {:?} {live:?} {}", session.status, in_flight.is_some());
+                (version, Plan::Ordered(Ordered::Describe(session.id.clone(), chosen.number())))
+            }
+            View::Diff => match (chosen.number(), row) {
+                (None, _) => (
+                    tip.to_string(),
+                    Plan::Ordered(Ordered::Diff(Change { session: session.id.clone(), iteration: None })),
+                ),
+                (Some(_), Some(row)) => {
+                    let change = Change { session: session.id.clone(), iteration: Some(row.number) };
+                    (commit(Some(row)), Plan::Ordered(Ordered::Diff(change)))
+                }
+                (Some(_), None) => {
+                    (String::new(), Plan::Nothing("what it changes is known when it is recorded"))
+                }
+            },
+            View::Prompt => match (in_flight, row) {
+                (Some(running), _) => {
+                    let place = Place::Spool(session.id.clone(), running.number);
+                    (format!("{place:?}"), Plan::Prompt(place))
+                }
+                (None, Some(row)) => (commit(Some(row)), Plan::Prompt(Place::Record(row.commit.clone()))),
+                (None, None) => (String::new(), Plan::Nothing("no iteration is recorded yet")),
+            },
+            View::Tasks => {
+                let at = match chosen.number() {
+                    Some(_) => row.map_or(&session.with_tasks, |row| &row.commit),
+                    None => &session.with_tasks,
+                };
+                let running = session.in_flight().map(|running| running.number);
+                (
+                    format!("{at} {tip} {running:?}"),
+                    Plan::Ordered(Ordered::Tasks(session.id.clone(), at.clone())),
+                )
+            }
+            View::History => (tip.to_string(), Plan::Ordered(Ordered::History(session.feature.clone()))),
+        };
+        let is_live = self.view == View::Output && in_flight.is_some();
+        // These are of the whole session, wherever in it somebody stands.
+        let chosen = match self.view {
+            View::Logs | View::History => Chosen::Session(session.id.clone()),
+            View::Output | View::Describe | View::Diff | View::Prompt | View::Tasks => chosen.clone(),
+        };
+        (Shown { view: self.view, chosen, is_live, version }, plan)
+    }
+
+    /// For how long it has run, in words.
+    pub fn age(&self, running: &InFlight) -> String {
+        contents::age(self.seconds_of(running))
+    }
+
+    fn seconds_of(&self, running: &InFlight) -> u64 {
+        u64::try_from(self.now.seconds() - running.started_at.seconds()).unwrap_or(0)
+    }
+
+    /// The first lines of what runs tell how long it does.
+    fn freshen_head(&mut self, session: &SessionRow) {
+        let Some(running) = session.in_flight() else { return };
+        let is_shown = self.shown.as_ref().is_some_and(|shown| {
+            shown.view == View::Output && shown.chosen.number().is_none_or(|number| number == running.number)
+        });
+        if is_shown {
+            let head =
+                contents::live_output(&session.id, running, self.seconds_of(running)).sections.swap_remove(0);
+            if let Some(first) = self.page.sections.first_mut() {
+                *first = head;
+            }
+        }
+    }
+
+    fn tell_growth(&mut self, session: &SessionRow) {
+        let Some(running) = session.in_flight() else { return };
+        let streams =
+            [Stream::AgentStdout, Stream::AgentStderr, Stream::ValidationStdout, Stream::ValidationStderr];
+        for (stream, length) in streams.into_iter().zip(running.lengths) {
+            let file = contents::live_file(&session.id, running, stream);
+            self.page.grown(&file, length.unwrap_or_default());
+        }
+    }
+
+    /// Time has passed.
+    pub fn tick(&mut self, now: Timestamp) {
+        self.turn += 1;
+        if now != self.now {
+            self.now = now;
+            if let Some(session) = self.session().cloned() {
+                self.freshen_head(&session);
+            }
+        }
+    }
+
+    /// The session that something is chosen of.
+    pub fn session(&self) -> Option<&Arc<SessionRow>> {
+        self.overview.session(self.chosen.as_ref()?.session())
+    }
+
+    /// The session of the loop that was started with the screen, while it runs.
+    pub fn own_session(&self) -> Option<SessionId> {
+        let OwnLoop::Runs { pid } = self.own_loop else { return None };
+        let is_own = |session: &&Arc<SessionRow>| session.live.as_ref().is_some_and(|live| live.pid == pid);
+        self.overview.sessions.iter().find(is_own).map(|session| session.id.clone())
+    }
+
+    /// Whether that loop was ever seen to run a session.
+    pub fn has_own_session(&self) -> bool {
+        self.has_begun
+    }
+
+    /// Whether something on the screen changes with time alone.
+    pub fn is_moving(&self) -> bool {
+        self.overview.sessions.iter().any(|session| session.live.is_some())
+    }
+
+    /// Whether something on the right is on its way.
+    pub fn is_reading(&self) -> bool {
+        self.ordered.is_some()
+    }
+
+    /// What to read next; none where all is there. The screen is made to fit first.
+    pub fn request(&mut self) -> Option<Request> {
+        self.fit();
+        let height = usize::from(self.areas().page.height);
+        let session = self.session()?.clone();
+        let request = if let Some((_, ordered)) = &self.ordered {
+            Some(Request::View(session, ordered.clone()))
+        } else if let Some(wish) = self.page.wish(height) {
+            Some(Request::Part(wish))
+        } else {
+            let is_open =
+                |section: &&Section| section.fold == Fold::Open && matches!(section.body, Body::Unread);
+            let about = self.page.sections.iter().find(is_open).and_then(|section| section.about);
+            let row = about.and_then(|number| session.iteration(number));
+            row.map(|row| Request::View(session.clone(), Ordered::Calls(row.commit.clone())))
+        };
+        request.filter(|request| self.failed.as_ref() != Some(request))
+    }
+
+    /// Takes in what was read, unless it is no longer wanted.
+    pub fn answered(&mut self, request: &Request, answer: anyhow::Result<Answer>) {
+        match (request, answer) {
+            (_, Err(error)) => {
+                let row = Row::of(Look::Bad, shown(&format!("{error:#}").replace('\n', "; ")));
+                match request {
+                    Request::View(_, ordered)
+                        if self.ordered.as_ref().is_some_and(|(_, known)| known == ordered) =>
+                    {
+                        self.shown = self.ordered.take().map(|(shown, _)| shown);
+                        self.page = Page::new(vec![Section::plain(error_rows(&error))]);
+                    }
+                    Request::Part(_) | Request::View(..) => self.message = Some(row),
+                }
+                self.failed = Some(request.clone());
+            }
+            (Request::Part(wish), Ok(Answer::Part(part))) => self.page.take(wish, part),
+            (Request::View(session, Ordered::Calls(commit)), Ok(Answer::View(mut sections))) => {
+                let row = session.iterations.iter().find(|row| row.commit == *commit);
+                let number = row.map(|row| row.number);
+                let is_it = |section: &&mut Section| section.about == number && number.is_some();
+                if let Some(section) = self.page.sections.iter_mut().find(is_it) {
+                    section.body = sections.swap_remove(0).body;
+                }
+            }
+            (Request::View(_, ordered), Ok(Answer::View(sections))) => {
+                if self.ordered.as_ref().is_none_or(|(_, known)| known != ordered) {
+                    return;
+                }
+                let mut page = Page::new(sections);
+                if self.shown.is_some() {
+                    page.adopt(std::mem::take(&mut self.page));
+                }
+                self.page = page;
+                self.shown = self.ordered.take().map(|(shown, _)| shown);
+            }
+            (Request::Part(_), Ok(Answer::View(_))) | (Request::View(..), Ok(Answer::Part(_))) => {}
+        }
+        self.fit();
+    }
+
+    pub fn areas(&self) -> Areas {
+        Areas::of(self.size, self.pane)
+    }
+
+    /// Puts on the screen what the cursors are on.
+    pub fn fit(&mut self) {
+        let areas = self.areas();
+        self.list.keep_in_view(usize::from(areas.list.height));
+        let height = usize::from(areas.page.height);
+        self.page.keep_in_view(height);
+        // Wrapped lines take more room than one each.
+        if self.is_wrapped() && height > 0 {
+            while self.page.top < self.page.cursor
+                && self.screen().last().is_some_and(|(line, _)| *line < self.page.cursor)
+            {
+                self.page.top += 1;
+            }
+        }
+    }
+
+    /// Takes in a key, the mouse, or a new size.
+    pub fn event(&mut self, event: &Event) -> Option<Effect> {
+        let effect = match event {
+            Event::Key(key) if key.kind != KeyEventKind::Release => self.key(*key),
+            Event::Mouse(mouse) => {
+                self.mouse(*mouse);
+                None
+            }
+            Event::Resize(width, height) => {
+                self.size = Rect::new(0, 0, *width, *height);
+                None
+            }
+            Event::Key(_) | Event::FocusGained | Event::FocusLost | Event::Paste(_) => None,
+        };
+        self.choose();
+        self.fit();
+        effect
+    }
+
+    fn key(&mut self, key: KeyEvent) -> Option<Effect> {
+        self.message = None;
+        match &self.mode {
+            Mode::Browse => self.act(keys::act(key)?),
+            Mode::Help => {
+                self.mode = Mode::Browse;
+                None
+            }
+            Mode::Filter(before) => {
+                let before = before.clone();
+                self.type_filter(key, before);
+                None
+            }
+            Mode::Leave => self.leave(key),
+        }
+    }
+
+    fn leave(&mut self, key: KeyEvent) -> Option<Effect> {
+        self.mode = Mode::Browse;
+        let KeyCode::Char(letter) = key.code else { return None };
+        match letter {
+            'l' => Some(Effect::Quit),
+            's' => Some(Effect::Stop(Stop::AfterIteration)),
+            'n' => Some(Effect::Stop(Stop::Now)),
+            _ => None,
+        }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most keys are no letters of a filter")]
+    fn type_filter(&mut self, key: KeyEvent, before: String) {
+        match key.code {
+            KeyCode::Enter => self.mode = Mode::Browse,
+            KeyCode::Esc => {
+                self.list.filter = before;
+                self.mode = Mode::Browse;
+            }
+            KeyCode::Backspace => drop(self.list.filter.pop()),
+            KeyCode::Char(letter) if !letter.is_control() => self.list.filter.push(letter),
+            _ => return,
+        }
+        self.list.renew(&self.overview, self.chosen.as_ref());
+    }
+
+    fn act(&mut self, act: Act) -> Option<Effect> {
+        let areas = self.areas();
+        let height = match self.pane {
+            Pane::List => areas.list.height,
+            Pane::View => areas.page.height,
+        };
+        let height = isize::try_from(height).unwrap_or(1).max(1);
+        match act {
+            Act::Down => self.move_by(1),
+            Act::Up => self.move_by(-1),
+            Act::HalfDown => self.move_by((height / 2).max(1)),
+            Act::HalfUp => self.move_by(-(height / 2).max(1)),
+            Act::PageDown => self.move_by(height),
+            Act::PageUp => self.move_by(-height),
+            Act::Start => self.go_to_start(),
+            Act::End => self.go_to_end(),
+            Act::Left if self.pane == Pane::View && self.page.left > 0 => {
+                self.page.left = self.page.left.saturating_sub(SIDEWAYS);
+            }
+            Act::Left => self.pane = Pane::List,
+            Act::Right if self.pane == Pane::View && !self.is_wrapped() => self.page.left += SIDEWAYS,
+            Act::Right => self.pane = Pane::View,
+            Act::Enter => self.enter(),
+            Act::Back => self.back(),
+            Act::OtherPane => {
+                self.pane = match self.pane {
+                    Pane::List => Pane::View,
+                    Pane::View => Pane::List,
+                }
+            }
+            Act::Show(view) => self.show(view),
+            Act::NextView | Act::PreviousView => {
+                let count = View::ALL.len();
+                let at = View::ALL.iter().position(|view| *view == self.view).unwrap_or(0);
+                let step = if act == Act::NextView { 1 } else { count - 1 };
+                self.show(View::ALL[(at + step) % count]);
+            }
+            Act::Filter => {
+                self.pane = Pane::List;
+                self.mode = Mode::Filter(self.list.filter.clone());
+            }
+            Act::FailedOnly => {
+                self.list.is_failed_only = !self.list.is_failed_only;
+                self.list.renew(&self.overview, self.chosen.as_ref());
+            }
+            Act::Follow => {
+                self.follows = !self.follows;
+                if self.follows {
+                    self.select_newest();
+                    self.page.go_to_end();
+                }
+            }
+            Act::NextFailure => self.go_to_failure(Direction::Down),
+            Act::PreviousFailure => self.go_to_failure(Direction::Up),
+            Act::Fold => self.fold(),
+            Act::FoldAll => self.page.toggle_all(),
+            Act::Wrap => {
+                let wrapped = &mut self.is_wrapped[usize::from(self.view.is_prose())];
+                *wrapped = !*wrapped;
+                self.page.left = 0;
+            }
+            Act::CopyName => return Some(self.copy(self.name()?)),
+            Act::CopyCommit => return Some(self.copy(self.commit()?)),
+            Act::Pager => return Some(Effect::Open(Program::Pager, self.opened())),
+            Act::Editor => return Some(Effect::Open(Program::Editor, self.opened())),
+            Act::Redraw => return Some(Effect::Redraw),
+            Act::Help => self.mode = Mode::Help,
+            Act::Quit => {
+                if let OwnLoop::Runs { .. } = self.own_loop {
+                    self.mode = Mode::Leave;
+                } else {
+                    return Some(Effect::Quit);
+                }
+            }
+        }
+        None
+    }
+
+    fn show(&mut self, view: View) {
+        self.view = view;
+        self.page.left = 0;
+    }
+
+    fn move_by(&mut self, lines: isize) {
+        match self.pane {
+            Pane::List => {
+                self.list.move_by(lines);
+                self.follows = false;
+            }
+            Pane::View => {
+                self.page.move_by(lines);
+                if lines < 0 {
+                    self.follows = false;
+                }
+            }
+        }
+    }
+
+    fn go_to_start(&mut self) {
+        match self.pane {
+            Pane::List => {
+                self.list.selected = 0;
+                self.follows = false;
+            }
+            Pane::View => {
+                self.page.go_to_start();
+                self.follows = false;
+            }
+        }
+    }
+
+    fn go_to_end(&mut self) {
+        match self.pane {
+            Pane::List => {
+                self.list.selected = self.list.items.len().saturating_sub(1);
+                self.follows = false;
+            }
+            Pane::View => self.page.go_to_end(),
+        }
+    }
+
+    fn enter(&mut self) {
+        match (self.pane, self.list.selected()) {
+            (Pane::List, Some(Item::Session(place))) => self.fold_session(place),
+            (Pane::List, _) => self.pane = Pane::View,
+            (Pane::View, _) => self.page.toggle(),
+        }
+    }
+
+    fn fold_session(&mut self, place: usize) {
+        if let Some(session) = self.overview.sessions.get(place) {
+            let id: SessionId = session.id.clone();
+            self.list.toggle(&id);
+            self.follows = false;
+            self.list.renew(&self.overview, self.chosen.as_ref());
+        }
+    }
+
+    fn fold(&mut self) {
+        match (self.pane, self.list.selected()) {
+            (Pane::List, Some(Item::Session(place))) => self.fold_session(place),
+            (Pane::List, _) => {}
+            (Pane::View, _) => self.page.toggle(),
+        }
+    }
+
+    fn back(&mut self) {
+        let is_filtered = !self.list.filter.is_empty() || self.list.is_failed_only;
+        if self.pane == Pane::View {
+            self.pane = Pane::List;
+        } else if is_filtered {
+            self.list.filter.clear();
+            self.list.is_failed_only = false;
+            self.list.renew(&self.overview, self.chosen.as_ref());
+        }
+    }
+
+    fn go_to_failure(&mut self, direction: Direction) {
+        let mut found = self.list.failure(&self.overview, direction);
+        if found.is_none()
+            && let Some(session) = self.list.folded_with_failure(&self.overview, direction)
+        {
+            self.list.toggle(&session);
+            self.list.renew(&self.overview, self.chosen.as_ref());
+            found = self.list.failure(&self.overview, direction);
+        }
+        if let Some(place) = found {
+            self.list.selected = place;
+            self.follows = false;
+        } else {
+            let where_to = if direction == Direction::Down { "below" } else { "above" };
+            self.message = Some(Row::of(Look::Dim, format!("no failure {where_to}")));
+        }
+    }
+
+    /// How commands call what is chosen.
+    fn name(&self) -> Option<String> {
+        match self.chosen.as_ref()? {
+            Chosen::Session(id) => Some(id.to_string()),
+            Chosen::Iteration(id, number) => Some(format!("{id}:{number}")),
+        }
+    }
+
+    fn commit(&self) -> Option<String> {
+        let session = self.session()?;
+        match self.chosen.as_ref()? {
+            Chosen::Session(_) => Some(session.ends[1].to_string()),
+            Chosen::Iteration(_, number) => Some(session.iteration(*number)?.commit.to_string()),
+        }
+    }
+
+    fn copy(&mut self, text: String) -> Effect {
+        self.message = Some(Row::of(Look::Dim, "copied ").and(Look::Accent, text.clone()));
+        Effect::Copy(text)
+    }
+
+    /// What a pager or an editor would show: the file at the cursor, the patch, or the text of the view.
+    fn opened(&self) -> Opened {
+        let files = || {
+            self.page.sections.iter().filter_map(|section| match &section.body {
+                Body::Window(window) if window.total != Some(0) => Some(&window.file),
+                Body::Window(_) | Body::Rows(_) | Body::Unread => None,
+            })
+        };
+        let at_cursor =
+            self.page.section_at(self.page.cursor).and_then(|place| match &self.page.sections[place].body {
+                Body::Window(window) => Some(&window.file),
+                Body::Rows(_) | Body::Unread => None,
+            });
+        if let Some(file) = at_cursor.or_else(|| files().next()) {
+            return Opened::File(file.clone());
+        }
+        if let Some(Shown { view: View::Diff, chosen, .. }) = &self.shown {
+            let change = Change { session: chosen.session().clone(), iteration: chosen.number() };
+            return Opened::Diff(change);
+        }
+        let lines = self.page.lines(0, self.page.len());
+        let text = |at: &At| self.page.row(*at).map_or(String::new(), Row::text);
+        Opened::Text(lines.iter().map(|at| text(at) + "\n").collect())
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a mouse does more than is of use here")]
+    fn mouse(&mut self, mouse: MouseEvent) {
+        if self.mode != Mode::Browse {
+            if matches!(mouse.kind, MouseEventKind::Down(_)) && self.mode == Mode::Help {
+                self.mode = Mode::Browse;
+            }
+            return;
+        }
+        let areas = self.areas();
+        let at = Position { x: mouse.column, y: mouse.row };
+        let lines = match mouse.kind {
+            MouseEventKind::ScrollDown => WHEEL,
+            MouseEventKind::ScrollUp => -WHEEL,
+            MouseEventKind::Down(MouseButton::Left) => return self.click(at, &areas),
+            _ => return,
+        };
+        if areas.list.contains(at) {
+            self.list.move_by(lines);
+            self.follows = false;
+        } else if areas.page.contains(at) {
+            self.page.move_by(lines);
+            self.follows &= lines > 0;
+            // The page moves, not only the cursor on it.
+            self.page.top = self.page.top.saturating_add_signed(lines);
+            self.page.cursor = if lines > 0 {
+                self.page.cursor.max(self.page.top)
+            } else {
+                self.page.cursor.min(self.page.top + usize::from(areas.page.height).saturating_sub(1))
+            };
+        }
+    }
+
+    fn click(&mut self, at: Position, areas: &Areas) {
+        self.message = None;
+        if areas.list.contains(at) {
+            self.pane = Pane::List;
+            let place = self.list.top + usize::from(at.y - areas.list.y);
+            if place < self.list.items.len() {
+                let was = self.list.selected;
+                self.list.selected = place;
+                self.follows = false;
+                if let Item::Session(session) = self.list.items[place]
+                    && (was == place || at.x <= areas.list.x + 2)
+                {
+                    self.fold_session(session);
+                }
+            }
+        } else if areas.page.contains(at) {
+            self.pane = Pane::View;
+            if let Some((line, _)) = self.screen().get(usize::from(at.y - areas.page.y)).cloned() {
+                self.page.sticks = false;
+                self.page.cursor = line;
+                if let Some(At::Title(_) | At::More(_)) = self.page.at(line) {
+                    self.page.toggle();
+                }
+            }
+        } else if areas.tabs.contains(at)
+            && let Some(view) = areas.view_at(at.x)
+        {
+            self.show(view);
+        }
+    }
+}
+
+/// How a page is made.
+enum Plan<'a> {
+    Live(&'a InFlight),
+    Output(&'a IterationRow),
+    Logs,
+    Prompt(Place),
+    Nothing(&'static str),
+    /// Of what must be read first.
+    Ordered(Ordered),
+}
+
+fn error_rows(error: &anyhow::Error) -> Vec<Row> {
+    let mut rows = Row::lines(&format!("{error:#}"), Look::Plain);
+    if let Some(first) = rows.first_mut() {
+        *first = Row::of(Look::Bad, first.text());
+    }
+    rows
+}

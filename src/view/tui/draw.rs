@@ -1,0 +1,527 @@
+//! The state as a picture.
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use crate::record::Status;
+use crate::view::style::{Paint, cut};
+
+use super::app::{App, Mode, OwnLoop, Pane};
+use super::contents::{bar, sign, status_sign, status_words};
+use super::keys::TOLD;
+use super::layout::Areas;
+use super::list::Item;
+use super::page::{At, reading};
+use super::row::{Look, Row, columns, shown};
+use super::source::SessionRow;
+
+/// What turns while something runs.
+const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+/// Cells of the bar in the first line.
+const BAR: usize = 12;
+
+/// Which looks are which colours: the sixteen of the terminal's own theme, or none.
+#[derive(Debug, Clone, Copy)]
+pub struct Palette(pub Paint);
+
+impl Palette {
+    fn style(self, look: Look) -> Style {
+        let colour = |colour: Color| match self.0 {
+            Paint::Colour => Style::new().fg(colour),
+            Paint::Plain => Style::new(),
+        };
+        match look {
+            Look::Plain => Style::new(),
+            Look::Dim => Style::new().add_modifier(Modifier::DIM),
+            Look::Bold => Style::new().add_modifier(Modifier::BOLD),
+            Look::Good => colour(Color::Green),
+            Look::Bad => colour(Color::Red),
+            Look::Warn => colour(Color::Yellow),
+            Look::Accent => colour(Color::Cyan),
+        }
+    }
+}
+
+/// Draws all of it.
+pub fn draw(frame: &mut Frame<'_>, app: &App, palette: Palette) {
+    let pen = Pen { palette, app };
+    let area = frame.area();
+    let areas = Areas::of(area, app.pane);
+    let buffer = frame.buffer_mut();
+    pen.header(buffer, areas.header);
+    if app.mode == Mode::Help {
+        pen.help(buffer, areas);
+    } else {
+        pen.frame(buffer, &areas);
+        pen.list(buffer, &areas);
+        pen.page(buffer, areas.page);
+    }
+    pen.keys(buffer, areas.keys);
+    if app.mode == Mode::Leave {
+        pen.leave(buffer, area);
+    }
+}
+
+struct Pen<'a> {
+    palette: Palette,
+    app: &'a App,
+}
+
+impl Pen<'_> {
+    fn style(&self, look: Look) -> Style {
+        self.palette.style(look)
+    }
+
+    /// Writes a row, and gives the column behind it.
+    fn put(&self, buffer: &mut Buffer, (x, y): (u16, u16), row: &Row, width: u16) -> u16 {
+        let spans: Vec<Span<'_>> =
+            row.pieces.iter().map(|(look, text)| Span::styled(text.as_str(), self.style(*look))).collect();
+        buffer.set_line(x, y, &Line::from(spans), width).0
+    }
+
+    fn header(&self, buffer: &mut Buffer, area: Rect) {
+        if area.height == 0 {
+            return;
+        }
+        let name = Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED);
+        buffer.set_span(area.x, area.y, &Span::styled(" ralph ", name), area.width);
+        let x = area.x + 8;
+        let room = area.width.saturating_sub(8);
+        let Some(session) = self.app.session() else {
+            let row = if self.app.is_known { Row::new() } else { reading() };
+            self.put(buffer, (x, area.y), &row, room);
+            return;
+        };
+        let all = session.tasks_done + session.tasks_open;
+        let [full, rest] = bar(session.tasks_done, all, BAR);
+        let right = Row::of(Look::Plain, format!("{}/{all} ", session.tasks_done))
+            .and(Look::Good, full)
+            .and(Look::Dim, rest);
+        let right_width = u16::try_from(right.width()).unwrap_or(0) + 1;
+        let left = self.state_of(session);
+        let has_room = all > 0 && room > right_width + 20;
+        let left_room = if has_room { room - right_width - 1 } else { room };
+        let row = left.clipped(0, usize::from(left_room));
+        self.put(buffer, (x, area.y), &row, left_room);
+        if has_room {
+            self.put(buffer, (area.right() - right_width, area.y), &right, right_width);
+        }
+    }
+
+    /// What a session is about and how it goes, in a line.
+    fn state_of(&self, session: &SessionRow) -> Row {
+        let (look, mark) = status_sign(session.status);
+        let feature = session.feature.strip_prefix("specs/").unwrap_or(&session.feature);
+        let row = Row::of(Look::Bold, cut(&shown(feature), 40))
+            .and(look, format!("  {mark} {}", status_words(session.status, session.stop_reason)));
+        let Some(live) = &session.live else { return row };
+        if let Some(waiting) = &live.waiting {
+            return row.and(Look::Warn, format!("  waits until {}", waiting.until));
+        }
+        let row = match &live.in_flight {
+            None if live.is_paused => row.and(Look::Warn, "  is paused"),
+            None => row,
+            Some(running) => row
+                .and(Look::Plain, format!("  iteration {}", running.number))
+                .and(Look::Accent, format!("  {}", cut(&shown(&running.task.name), 16)))
+                .and(Look::Dim, format!("  {}", self.app.age(running))),
+        };
+        match (live.is_stopping, live.is_paused && live.in_flight.is_some()) {
+            (true, _) => row.and(Look::Warn, "  stops after this"),
+            (_, true) => row.and(Look::Warn, "  pauses after this"),
+            (false, false) => row,
+        }
+    }
+
+    /// The titles of the panes and the lines between them.
+    fn frame(&self, buffer: &mut Buffer, areas: &Areas) {
+        let dim = self.style(Look::Dim);
+        let y = areas.header.y + 2;
+        if areas.keys.y > y {
+            let line = "─".repeat(usize::from(areas.header.width));
+            buffer.set_string(0, y, line, dim);
+            if let Some(x) = areas.rule {
+                buffer.set_string(x, y, "┬", dim);
+                buffer.set_string(x, y - 1, "│", dim);
+                for y in y + 1..areas.keys.y {
+                    buffer.set_string(x, y, "│", dim);
+                }
+            }
+        }
+        if areas.list_title.height > 0 {
+            self.list_title(buffer, areas.list_title);
+        }
+        if areas.tabs.height == 0 {
+            return;
+        }
+        for (view, x) in areas.tabs() {
+            let name = view.tab();
+            let room = areas.tabs.right().saturating_sub(x);
+            if view == self.app.view {
+                let style = self.style(Look::Accent).add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
+                buffer.set_span(x, areas.tabs.y, &Span::styled(name, style), room);
+            } else {
+                let (key, rest) = name.split_at(1);
+                let line = Line::from(vec![
+                    Span::styled(key, self.style(Look::Bold)),
+                    Span::styled(rest, self.style(Look::Dim)),
+                ]);
+                buffer.set_line(x, areas.tabs.y, &line, room);
+            }
+        }
+    }
+
+    fn list_title(&self, buffer: &mut Buffer, area: Rect) {
+        let list = &self.app.list;
+        let is_typing = matches!(self.app.mode, Mode::Filter(_));
+        let row = if is_typing || !list.filter.is_empty() {
+            let caret = if is_typing { "▏" } else { "" };
+            Row::of(Look::Accent, " / ").and(Look::Plain, shown(&list.filter)).and(Look::Accent, caret)
+        } else {
+            Row::of(Look::Bold, " Sessions")
+        };
+        let row = if list.is_failed_only { row.and(Look::Bad, "  failed only") } else { row };
+        self.put(buffer, (area.x, area.y), &row, area.width);
+        let count = list.items.iter().filter(|item| matches!(item, Item::Iteration(..))).count();
+        let count = Row::of(Look::Dim, count.to_string());
+        let width = u16::try_from(count.width()).unwrap_or(0);
+        if usize::from(area.width) > row.width() + count.width() + 2 {
+            self.put(buffer, (area.right() - width - 1, area.y), &count, width);
+        }
+    }
+
+    fn list(&self, buffer: &mut Buffer, areas: &Areas) {
+        let list = &self.app.list;
+        let area = areas.list;
+        let lines = list.items.iter().enumerate().skip(list.top).take(usize::from(area.height));
+        for (y, (place, item)) in (area.y..).zip(lines) {
+            let is_selected = place == list.selected;
+            let (row, right) = self.item(*item);
+            self.item_line(buffer, Rect { y, height: 1, ..area }, (&row, &right), is_selected);
+        }
+        if list.items.is_empty() && self.app.is_known {
+            let words =
+                if self.app.overview.sessions.is_empty() { "none" } else { "nothing passes the filter" };
+            self.put(buffer, (area.x + 2, area.y), &Row::of(Look::Dim, words), area.width.saturating_sub(2));
+        }
+    }
+
+    fn item_line(&self, buffer: &mut Buffer, area: Rect, (row, right): (&Row, &Row), is_selected: bool) {
+        if area.width < 4 {
+            return;
+        }
+        let right_width = u16::try_from(right.width()).unwrap_or(0);
+        let room = area.width.saturating_sub(right_width + 3);
+        let row = &fitting(row, usize::from(room));
+        let text = row.clipped(0, usize::from(room));
+        let is_cut = row.width() > usize::from(room);
+        self.put(buffer, (area.x + 1, area.y), &text, room);
+        if is_cut && room > 1 {
+            buffer.set_string(area.x + room, area.y, "…", self.style(Look::Dim));
+        }
+        let right_width = right_width.min(area.width - 1);
+        self.put(buffer, (area.right() - right_width - 1, area.y), right, right_width);
+        if is_selected {
+            let style = if self.app.pane == Pane::List {
+                Style::new().add_modifier(Modifier::REVERSED)
+            } else {
+                Style::new().add_modifier(Modifier::BOLD)
+            };
+            if self.app.pane == Pane::List {
+                // One bar in one colour, whatever stands in it.
+                let plain = Style::new().fg(Color::Reset).remove_modifier(Modifier::DIM);
+                buffer.set_style(area, plain);
+            }
+            buffer.set_style(area, style);
+            if self.app.pane == Pane::View {
+                buffer.set_string(area.x, area.y, "▌", self.style(Look::Accent));
+            }
+        }
+    }
+
+    /// A line of the list: what stands on the left, and on the right.
+    fn item(&self, item: Item) -> (Row, Row) {
+        let overview = &self.app.overview;
+        match item {
+            Item::Session(place) => {
+                let session = &overview.sessions[place];
+                let (look, mark) = status_sign(session.status);
+                let fold = if self.app.list.is_open(place, session) { "▾" } else { "▸" };
+                let feature = session.feature.strip_prefix("specs/").unwrap_or(&session.feature);
+                let row = Row::of(Look::Dim, format!("{fold} "))
+                    .and(look, format!("{mark} "))
+                    .and(Look::Bold, shown(feature));
+                let started = session.started_at.to_string();
+                let when = started.get(5..16).unwrap_or_default().replace('T', " ");
+                (row, Row::of(Look::Dim, when))
+            }
+            Item::InFlight(place) => {
+                let session = &overview.sessions[place];
+                let Some(running) = session.in_flight() else { return (Row::new(), Row::new()) };
+                let spinner = SPINNER[self.app.turn % SPINNER.len()];
+                let row = Row::of(Look::Dim, format!("{:>4} ", running.number))
+                    .and(Look::Accent, format!("{spinner} {}", shown(&running.task.name)))
+                    .and(Look::Plain, format!(" {}", shown(&cut(&running.task.text, 200))));
+                (row, Row::of(Look::Dim, self.app.age(running)))
+            }
+            Item::Iteration(place, number) => {
+                let row = &overview.sessions[place].iterations[number];
+                let (look, mark) = sign(row.outcome);
+                let left = Row::of(Look::Dim, format!("{:>4} ", row.number))
+                    .and(look, format!("{mark} "))
+                    .and(Look::Plain, shown(&row.story));
+                (left, Row::of(Look::Dim, row.time().unwrap_or_default()))
+            }
+        }
+    }
+
+    fn page(&self, buffer: &mut Buffer, area: Rect) {
+        if area.height == 0 || area.width < 4 {
+            return;
+        }
+        let app = self.app;
+        if app.is_known && app.overview.sessions.is_empty() {
+            return self.nothing(buffer, area);
+        }
+        if app.page.sections.is_empty() {
+            if app.is_reading() || !app.is_known {
+                self.put(buffer, (area.x + 1, area.y), &reading(), area.width - 1);
+            }
+            return;
+        }
+        let rows = app.screen();
+        let below = area.y + u16::try_from(rows.len()).unwrap_or(0) + 1;
+        if app.page.is_silent() && below < area.bottom() {
+            let words = if app.page.sticks { "nothing is printed yet" } else { "nothing was printed" };
+            self.put(buffer, (area.x + 1, below), &Row::of(Look::Dim, words), area.width - 2);
+        }
+        for (y, (line, row)) in (area.y..).zip(rows) {
+            let is_at_cursor = app.pane == Pane::View && line == app.page.cursor;
+            self.put(buffer, (area.x + 1, y), &row, area.width - 2);
+            if is_at_cursor {
+                buffer.set_string(area.x, y, "▌", self.style(Look::Accent));
+            }
+        }
+    }
+
+    fn nothing(&self, buffer: &mut Buffer, area: Rect) {
+        let rows = if let OwnLoop::Runs { .. } = self.app.own_loop {
+            vec![Row::of(Look::Bold, "the loop is starting …")]
+        } else {
+            vec![
+                Row::of(Look::Bold, "No session is recorded here"),
+                Row::new(),
+                Row::of(Look::Accent, "specify ralph").and(Look::Plain, " starts one"),
+                Row::of(Look::Accent, "specify ralph sync").and(Look::Plain, " brings those of others"),
+                Row::new(),
+                Row::of(Look::Dim, "This screen shows them as they come."),
+            ]
+        };
+        for (y, row) in (area.y + 1..area.bottom()).zip(&rows) {
+            self.put(buffer, (area.x + 2, y), row, area.width - 2);
+        }
+    }
+
+    fn keys(&self, buffer: &mut Buffer, area: Rect) {
+        if area.height == 0 {
+            return;
+        }
+        if let Some(message) = &self.app.message {
+            self.put(buffer, (area.x + 1, area.y), message, area.width.saturating_sub(1));
+            return;
+        }
+        let mut right = Row::new();
+        match self.app.own_loop {
+            OwnLoop::Ended { code: 0 } => right = right.and(Look::Good, "the loop has ended  "),
+            OwnLoop::Ended { code } => {
+                right = right.and(Look::Warn, format!("the loop has ended, exit {code}  "));
+            }
+            OwnLoop::None | OwnLoop::Runs { .. } => {}
+        }
+        let is_live = self.app.overview.sessions.iter().any(|session| session.status == Status::Running);
+        if self.app.follows
+            && (is_live || self.app.own_loop == OwnLoop::None)
+            && !self.app.overview.sessions.is_empty()
+        {
+            right = right.and(Look::Accent, "following ");
+        } else if let Some(place) = self.place() {
+            right = right.and(Look::Dim, place);
+        }
+        let hints: &[(&str, &str)] = match &self.app.mode {
+            Mode::Filter(_) => &[("⏎", "keep"), ("Esc", "as before")],
+            Mode::Help => &[("any key", "back")],
+            Mode::Leave => &[],
+            Mode::Browse if self.app.pane == Pane::View => &[
+                ("?", "help"),
+                ("q", "quit"),
+                ("Esc", "list"),
+                ("Space", "fold"),
+                ("w", "wrap"),
+                ("v", "pager"),
+                ("y", "copy"),
+                ("] [", "failures"),
+                ("j k g G", "move"),
+            ],
+            Mode::Browse => &[
+                ("?", "help"),
+                ("q", "quit"),
+                ("⏎", "open"),
+                ("/", "filter"),
+                ("f", "failed"),
+                ("] [", "failures"),
+                ("F", "follow"),
+                ("y", "copy"),
+                ("v", "pager"),
+                ("j k g G", "move"),
+            ],
+        };
+        let mut row = Row::of(Look::Plain, " ");
+        let room = usize::from(area.width).saturating_sub(right.width() + 2);
+        for (key, does) in hints {
+            let more = columns(key) + columns(does) + 3;
+            if row.width() + more > room {
+                break;
+            }
+            row = row.and(Look::Bold, *key).and(Look::Dim, format!(" {does}  "));
+        }
+        self.put(buffer, (area.x, area.y), &row, area.width);
+        let width = u16::try_from(right.width()).unwrap_or(0);
+        self.put(buffer, (area.right().saturating_sub(width + 1), area.y), &right, width);
+    }
+
+    /// How far down the page somebody is.
+    fn place(&self) -> Option<String> {
+        let (page, length) = (&self.app.page, self.app.page.len());
+        let height = usize::from(self.app.areas().page.height);
+        (self.app.pane == Pane::View && length > height)
+            .then(|| format!("{} %", (page.cursor + 1) * 100 / length.max(1)))
+    }
+
+    fn help(&self, buffer: &mut Buffer, areas: Areas) {
+        let top = areas.header.y + 2;
+        let height = areas.keys.y.saturating_sub(top);
+        let width = areas.header.width;
+        // One column below the other where they do not fit beside each other.
+        let is_wide = width >= 76;
+        let mut y = top;
+        for (column, keys) in TOLD.iter().enumerate() {
+            let x = if is_wide { u16::try_from(column).unwrap_or(0) * (width / 2) } else { 0 } + 2;
+            if is_wide {
+                y = top;
+            }
+            for (key, does) in *keys {
+                if y < top + height {
+                    let padding = " ".repeat(9_usize.saturating_sub(columns(key)));
+                    let row = Row::of(Look::Accent, format!("{key}{padding}")).and(Look::Plain, *does);
+                    self.put(buffer, (x, y), &row, width.saturating_sub(x));
+                }
+                y += 1;
+            }
+        }
+    }
+
+    fn leave(&self, buffer: &mut Buffer, screen: Rect) {
+        let rows = [
+            Row::of(Look::Bold, "The loop is still running"),
+            Row::new(),
+            Row::of(Look::Accent, "l").and(Look::Plain, "    leave it running, and quit the screen"),
+            Row::of(Look::Accent, "s").and(Look::Plain, "    stop it after this iteration"),
+            Row::of(Look::Accent, "n").and(Look::Plain, "    stop it now, the agent too"),
+            Row::of(Look::Accent, "Esc").and(Look::Plain, "  stay"),
+        ];
+        let inner = rows.iter().map(Row::width).max().unwrap_or(0);
+        let width = u16::try_from(inner + 6).unwrap_or(0).min(screen.width);
+        let height = u16::try_from(rows.len() + 2).unwrap_or(0).min(screen.height);
+        let area = Rect { x: (screen.width - width) / 2, y: (screen.height - height) / 2, width, height };
+        let line = usize::from(width).saturating_sub(2);
+        let dim = self.style(Look::Dim);
+        for y in area.top()..area.bottom() {
+            let text = match y {
+                _ if y == area.top() => format!("╭{}╮", "─".repeat(line)),
+                _ if y + 1 == area.bottom() => format!("╰{}╯", "─".repeat(line)),
+                _ => format!("│{}│", " ".repeat(line)),
+            };
+            for x in area.left()..area.right() {
+                if let Some(cell) = buffer.cell_mut((x, y)) {
+                    cell.reset();
+                }
+            }
+            buffer.set_string(area.x, y, text, dim);
+        }
+        for (y, row) in (area.y + 1..area.bottom() - 1).zip(&rows) {
+            self.put(buffer, (area.x + 3, y), row, width.saturating_sub(6));
+        }
+    }
+}
+
+impl App {
+    /// The rows of the page as they stand on the screen, each with the line that it is of.
+    pub fn screen(&self) -> Vec<(usize, Row)> {
+        let area = self.areas().page;
+        let (height, width) = (usize::from(area.height), usize::from(area.width.saturating_sub(2)));
+        let is_wrapped = self.is_wrapped();
+        let mut rows = Vec::with_capacity(height);
+        for (line, at) in (self.page.top..).zip(self.page.lines(self.page.top, height)) {
+            let row = self.line(at);
+            if is_wrapped && row.width() > width {
+                rows.extend(row.wrapped(width).into_iter().map(|part| (line, part)));
+            } else {
+                rows.push((line, cut_row(&row, self.page.left, width)));
+            }
+            if rows.len() >= height {
+                rows.truncate(height);
+                break;
+            }
+        }
+        rows
+    }
+
+    fn line(&self, at: At) -> Row {
+        let section = |place: usize| &self.page.sections[place];
+        match at {
+            At::Title(place) => {
+                let mark = section(place).mark();
+                let title = self.page.row(at).cloned().unwrap_or_default();
+                let mut row = Row::of(Look::Dim, mark);
+                row.pieces.extend(title.pieces);
+                row
+            }
+            At::Row(..) => self.page.row(at).cloned().unwrap_or_default(),
+            At::More(place) => Row::of(Look::Dim, section(place).more()),
+            At::Reading(_) => reading(),
+            At::Gap => Row::new(),
+        }
+    }
+}
+
+/// The row without what it says in parentheses, where that makes it fit.
+fn fitting(row: &Row, room: usize) -> Row {
+    let mut short = row.clone();
+    if row.width() > room
+        && let Some((_, last)) = short.pieces.last_mut()
+        && let Some(at) = last.rfind(" (")
+    {
+        last.truncate(at);
+        if short.width() <= room {
+            return short;
+        }
+    }
+    row.clone()
+}
+
+/// The part of a row that is on the screen, with a sign where there is more of it.
+fn cut_row(row: &Row, left: usize, width: usize) -> Row {
+    let all = row.width();
+    if left == 0 && all <= width {
+        return row.clone();
+    }
+    if all > left + width && width > 1 {
+        row.clipped(left, width - 1).and(Look::Dim, "…")
+    } else {
+        row.clipped(left, width)
+    }
+}

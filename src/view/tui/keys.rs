@@ -1,0 +1,120 @@
+//! The keys: what each of them does, and how that is told.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::contents::View;
+
+/// What a key asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    Down,
+    Up,
+    HalfDown,
+    HalfUp,
+    PageDown,
+    PageUp,
+    Start,
+    End,
+    Left,
+    Right,
+    Enter,
+    Back,
+    OtherPane,
+    Show(View),
+    NextView,
+    PreviousView,
+    Filter,
+    FailedOnly,
+    Follow,
+    NextFailure,
+    PreviousFailure,
+    Fold,
+    FoldAll,
+    Wrap,
+    CopyName,
+    CopyCommit,
+    Pager,
+    Editor,
+    Redraw,
+    Help,
+    Quit,
+}
+
+/// The keys as people are told of them: views and what is done with them, and moving about.
+pub const TOLD: [&[(&str, &str)]; 2] = [
+    &[
+        ("o", "Output: what was printed"),
+        ("L", "Logs: a line an iteration"),
+        ("d", "Describe: all that is known"),
+        ("D", "Diff: what was changed"),
+        ("p", "Prompt: what the agent got"),
+        ("t", "Tasks: phases and boxes"),
+        ("h", "History: what comes next"),
+        ("< >", "the view before, the next"),
+        ("", ""),
+        ("Space", "fold or unfold"),
+        ("z", "fold or unfold everything"),
+        ("w", "wrap long lines, or cut them"),
+        ("v e", "open in $PAGER, in $EDITOR"),
+        ("y Y", "copy the name, the commit"),
+    ],
+    &[
+        ("j k ↓ ↑", "down, up"),
+        ("g G", "to the start, to the end"),
+        ("^d ^u", "half a screen (PgDn, PgUp)"),
+        ("→ ←", "into the view, and back"),
+        ("Tab", "the other pane"),
+        ("⏎ Esc", "open, and back"),
+        ("] [", "next failure, the one before"),
+        ("", ""),
+        ("/", "filter the list, Esc clears"),
+        ("f", "failed iterations only"),
+        ("F", "follow what runs"),
+        ("^l", "draw everything anew"),
+        ("?", "this help"),
+        ("q", "quit"),
+    ],
+];
+
+/// What a key means where no text is typed.
+pub fn act(key: KeyEvent) -> Option<Act> {
+    let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    Some(match (key.code, is_control) {
+        (KeyCode::Char('c'), true) => Act::Quit,
+        (KeyCode::Char('d'), true) => Act::HalfDown,
+        (KeyCode::Char('u'), true) => Act::HalfUp,
+        (KeyCode::Char('f'), true) | (KeyCode::PageDown, _) => Act::PageDown,
+        (KeyCode::Char('b'), true) | (KeyCode::PageUp, _) => Act::PageUp,
+        (KeyCode::Char('l'), true) => Act::Redraw,
+        (KeyCode::Char('n'), true) => Act::Down,
+        (KeyCode::Char('p'), true) => Act::Up,
+        (_, true) => return None,
+        (KeyCode::Char('j') | KeyCode::Down, _) => Act::Down,
+        (KeyCode::Char('k') | KeyCode::Up, _) => Act::Up,
+        (KeyCode::Char('g') | KeyCode::Home, _) => Act::Start,
+        (KeyCode::Char('G') | KeyCode::End, _) => Act::End,
+        (KeyCode::Left, _) => Act::Left,
+        (KeyCode::Right, _) => Act::Right,
+        (KeyCode::Enter, _) => Act::Enter,
+        (KeyCode::Esc, _) => Act::Back,
+        (KeyCode::Tab | KeyCode::BackTab, _) => Act::OtherPane,
+        (KeyCode::Char('>'), _) => Act::NextView,
+        (KeyCode::Char('<'), _) => Act::PreviousView,
+        (KeyCode::Char('/'), _) => Act::Filter,
+        (KeyCode::Char('f'), _) => Act::FailedOnly,
+        (KeyCode::Char('F'), _) => Act::Follow,
+        (KeyCode::Char(']' | 'n'), _) => Act::NextFailure,
+        (KeyCode::Char('[' | 'N'), _) => Act::PreviousFailure,
+        (KeyCode::Char(' '), _) => Act::Fold,
+        (KeyCode::Char('z'), _) => Act::FoldAll,
+        (KeyCode::Char('w'), _) => Act::Wrap,
+        (KeyCode::Char('y'), _) => Act::CopyName,
+        (KeyCode::Char('Y'), _) => Act::CopyCommit,
+        (KeyCode::Char('v'), _) => Act::Pager,
+        (KeyCode::Char('e'), _) => Act::Editor,
+        (KeyCode::Char('?') | KeyCode::F(1), _) => Act::Help,
+        (KeyCode::Char('q'), _) => Act::Quit,
+        (KeyCode::Char(letter), _) => Act::Show(View::ALL.into_iter().find(|view| view.key() == letter)?),
+        _ => return None,
+    })
+}

@@ -1,0 +1,27 @@
+//! The screen: sessions and iterations on the left, what is known of them on the right.
+//!
+//! Keys and answers change a state ([`app`]), the state is drawn ([`draw`]); neither reads anything. What is shown is read
+//! by threads of their own through a [`source::Source`], so nothing ever waits for a disk but a line that says so.
+
+mod app;
+mod contents;
+mod draw;
+mod keys;
+mod layout;
+mod list;
+mod page;
+mod records;
+mod row;
+#[cfg(test)]
+mod samples;
+mod source;
+mod terminal;
+#[cfg(test)]
+mod tests;
+
+pub use app::{Opened, OwnLoop, Program};
+pub use draw::Palette;
+pub use keys::TOLD;
+pub use records::{Elsewhere, Records};
+pub use source::{Change, File, Patch, Place, Source, Stream, Told};
+pub use terminal::{Desk, Left, run};

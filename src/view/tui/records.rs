@@ -1,0 +1,256 @@
+//! The source of the real screen: the refs, and the spool of what runs.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+
+use crate::history::repeats;
+use crate::record::{AgentEvent, Iteration, ObjectId, Outcome, RecordKind, Session, SessionId, Status};
+use crate::store::{
+    Ask, Control, FilePart, Holder, LoopLock, SessionRefs, SessionRows, Store, Wishes, names,
+};
+use crate::view::log::story;
+
+use super::page::PART;
+use super::source::{
+    Change, File, InFlight, IterationRow, Live, Overview, Patch, Place, SessionRow, Source, Stream, Told,
+};
+
+/// What other rooms than the store and the history know.
+pub trait Elsewhere: Send + Sync {
+    fn retell(&self, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>>;
+    fn diff(&self, change: &Change) -> Result<Patch>;
+    fn history(&self, feature: &str) -> Result<Told>;
+    /// Whether a session of that feature shall be listed.
+    fn is_wanted(&self, session: &SessionId, feature: &str) -> bool;
+}
+
+/// The records of a repository.
+pub struct Records {
+    store: Store,
+    elsewhere: Box<dyn Elsewhere>,
+    seen: Mutex<Seen>,
+}
+
+/// What the last look saw.
+#[derive(Default)]
+struct Seen {
+    tips: Option<Vec<(SessionRefs, ObjectId)>>,
+    live: HashMap<SessionId, Live>,
+    /// Newest first.
+    sessions: Vec<(ObjectId, Arc<SessionRow>)>,
+    warnings: Vec<String>,
+}
+
+impl Records {
+    pub fn new(store: Store, elsewhere: Box<dyn Elsewhere>) -> Self {
+        Self { store, elsewhere, seen: Mutex::default() }
+    }
+
+    fn live(&self) -> Result<HashMap<SessionId, Live>> {
+        let holders = LoopLock::holders(self.store.repository())?;
+        Ok(holders.into_iter().map(|holder| (holder.session.clone(), self.live_of(&holder))).collect())
+    }
+
+    fn live_of(&self, holder: &Holder) -> Live {
+        let control = Control::of(self.store.repository(), &holder.session);
+        let Wishes { stop, is_paused, .. } = control.look().unwrap_or_default();
+        let in_flight = self.store.in_flight(&holder.session).map(|begin| InFlight {
+            number: begin.iteration,
+            task: begin.task,
+            attempt: begin.attempt,
+            agent: begin.agent,
+            started_at: begin.started_at,
+            lengths: [
+                names::AGENT_STDOUT,
+                names::AGENT_STDERR,
+                names::VALIDATION_STDOUT,
+                names::VALIDATION_STDERR,
+            ]
+            .map(|name| self.store.spool_length(&holder.session, begin.iteration, name)),
+        });
+        Live {
+            pid: holder.pid,
+            in_flight,
+            waiting: control.waiting(),
+            is_paused,
+            is_stopping: stop.is_some(),
+        }
+    }
+
+    /// The sessions by their refs, those that did not change as they were.
+    fn list(&self, seen: &mut Seen) -> Result<()> {
+        let mut unreadable = Vec::new();
+        let listing = self.store.listing(|_| true, &mut unreadable)?;
+        let old: HashMap<ObjectId, Arc<SessionRow>> =
+            std::mem::take(&mut seen.sessions).into_iter().collect();
+        for rows in listing.sessions().rev() {
+            if !self.elsewhere.is_wanted(&rows.refs.session, rows.feature) {
+                continue;
+            }
+            let Some(tip) = rows.tip().and_then(|tip| tip.commit.parse::<ObjectId>().ok()) else { continue };
+            let row = match old.get(&tip) {
+                Some(known) => Arc::clone(known),
+                None => match session_row(&rows) {
+                    Ok(row) => Arc::new(row),
+                    Err(error) => {
+                        unreadable.push(error);
+                        continue;
+                    }
+                },
+            };
+            seen.sessions.push((tip, row));
+        }
+        seen.warnings = unreadable.iter().map(|error| format!("{error:#}")).collect();
+        Ok(())
+    }
+}
+
+impl Source for Records {
+    fn look(&self) -> Result<Option<Overview>> {
+        // Who runs is looked at first: what ends meanwhile is then seen at the next look.
+        let live = self.live()?;
+        let tips = self.store.log_tips()?;
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_moved = seen.tips.as_ref() != Some(&tips);
+        if !is_moved && seen.live == live {
+            return Ok(None);
+        }
+        if is_moved {
+            self.list(&mut seen)?;
+            seen.tips = Some(tips);
+        }
+        for (_, row) in &mut seen.sessions {
+            let now = live.get(&row.id).filter(|_| row.stop_reason.is_none());
+            let recorded = now
+                .and_then(|live| live.in_flight.as_ref())
+                .is_some_and(|running| row.iteration(running.number).is_some());
+            // It is a commit already, and its spool is just being removed.
+            let now = now.cloned().map(|live| if recorded { Live { in_flight: None, ..live } } else { live });
+            let status = match (row.stop_reason, &now) {
+                (Some(_), _) => row.status,
+                (None, Some(_)) => Status::Running,
+                (None, None) => Status::Interrupted,
+            };
+            if row.live != now || row.status != status {
+                let row = Arc::make_mut(row);
+                (row.live, row.status) = (now, status);
+            }
+        }
+        seen.live = live;
+        let sessions = seen.sessions.iter().map(|(_, row)| Arc::clone(row)).collect();
+        Ok(Some(Overview { sessions, warnings: seen.warnings.clone() }))
+    }
+
+    fn part(&self, file: &File, ask: Ask) -> Result<FilePart> {
+        match &file.place {
+            Place::Record(commit) => self.store.part(commit, file.stream.path(), (ask, PART)),
+            Place::Spool(session, number) => {
+                let name = match file.stream {
+                    Stream::Prompt => names::PROMPT,
+                    Stream::ValidationStdout => names::VALIDATION_STDOUT,
+                    Stream::ValidationStderr => names::VALIDATION_STDERR,
+                    Stream::AgentStdout => names::AGENT_STDOUT,
+                    Stream::AgentStderr => names::AGENT_STDERR,
+                };
+                self.store.spool_part((session, *number), name, (ask, PART))
+            }
+        }
+    }
+
+    fn retell(&self, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
+        self.elsewhere.retell(agent, output)
+    }
+
+    fn iteration(&self, commit: &ObjectId) -> Result<Iteration> {
+        let bytes = self.store.file(commit, "iteration.json")?.context("find iteration.json")?;
+        serde_json::from_slice(&bytes).with_context(|| format!("read iteration.json of {commit}"))
+    }
+
+    fn session(&self, session: &SessionRow) -> Result<Session> {
+        let [first, tip] = &session.ends;
+        // The end says it all, and before there is one, the start.
+        let newest = self.store.file(tip, "session.json")?;
+        let bytes = match newest {
+            Some(bytes) => bytes,
+            None => self.store.file(first, "session.json")?.context("find session.json")?,
+        };
+        serde_json::from_slice(&bytes).with_context(|| format!("read session.json of {}", session.id))
+    }
+
+    fn tasks(&self, commit: &ObjectId) -> Result<Option<Vec<u8>>> {
+        self.store.file(commit, "tasks.md")
+    }
+
+    fn diff(&self, change: &Change) -> Result<Patch> {
+        self.elsewhere.diff(change)
+    }
+
+    fn history(&self, feature: &str) -> Result<Told> {
+        self.elsewhere.history(feature)
+    }
+}
+
+/// What the rows of a session say, as if nobody ran it.
+fn session_row(rows: &SessionRows<'_>) -> Result<SessionRow> {
+    let (mut iterations, mut prints) = (Vec::new(), Vec::new());
+    let (mut first, mut newest, mut with_tasks) = (None, None, None);
+    let mut agents: Vec<Arc<str>> = Vec::new();
+    for row in rows.rows() {
+        let commit: ObjectId = row.commit.parse()?;
+        if first.is_none() {
+            first = Some((commit.clone(), row.ended_at));
+        }
+        if row.kind != RecordKind::End {
+            with_tasks = Some(commit.clone());
+        }
+        if row.is_iteration() {
+            let entry = row.entry()?;
+            let agent = entry.agent.as_deref().map(|name| {
+                let known = agents.iter().find(|known| known.as_ref() == name).cloned();
+                known.unwrap_or_else(|| {
+                    agents.push(name.into());
+                    name.into()
+                })
+            });
+            prints.push((row.iteration, entry.fingerprint.map(Cow::Owned)));
+            iterations.push(IterationRow {
+                number: row.iteration,
+                story: story(&row).into_owned(),
+                commit: commit.clone(),
+                task: entry.task,
+                outcome: entry.outcome.unwrap_or(Outcome::Interrupted),
+                ended_at: entry.ended_at,
+                agent_ms: entry.duration_ms.agent,
+                validation_ms: entry.duration_ms.validation,
+                agent_exit: entry.exit.agent,
+                validation_exit: entry.exit.validation,
+                tokens: entry.tokens.total(),
+                agent,
+                repeats: None,
+            });
+        }
+        newest = Some((commit, row));
+    }
+    let ((first, started_at), (tip, row)) = first.zip(newest).context("read the records of a session")?;
+    let repeated = repeats(prints.into_iter());
+    for row in &mut iterations {
+        row.repeats = repeated.get(&row.number).copied();
+    }
+    let tip_entry = row.entry()?;
+    Ok(SessionRow {
+        id: rows.refs.session.clone(),
+        feature: rows.feature.to_owned(),
+        status: tip_entry.status.unwrap_or(Status::Interrupted),
+        stop_reason: tip_entry.stop_reason,
+        started_at,
+        tasks_done: tip_entry.tasks.tasks_done,
+        tasks_open: tip_entry.tasks.tasks_open,
+        iterations: Arc::new(iterations),
+        with_tasks: with_tasks.unwrap_or_else(|| tip.clone()),
+        ends: [first, tip],
+        live: None,
+    })
+}

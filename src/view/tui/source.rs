@@ -1,0 +1,210 @@
+//! What the screen asks for, and the values that it gets.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+
+use crate::history::stats::Cause;
+use crate::progress::historical::HistoricalContext;
+use crate::record::{
+    AgentEvent, Iteration, ObjectId, Outcome, Session, SessionId, Status, StopReason, Task, Timestamp,
+    Waiting,
+};
+use crate::store::{Ask, FilePart};
+use crate::view::style::duration;
+
+/// All that the screen can ask for. Every question may take its time: none is asked where keys are read.
+pub trait Source: Send + Sync {
+    /// How everything stands, newest session first; none where nothing changed since the last look.
+    fn look(&self) -> Result<Option<Overview>>;
+
+    /// A part of a file.
+    fn part(&self, file: &File, ask: Ask) -> Result<FilePart>;
+
+    /// What an agent did, by what it printed; none where its output is text for people already.
+    fn retell(&self, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>>;
+
+    fn iteration(&self, commit: &ObjectId) -> Result<Iteration>;
+
+    /// What the newest `session.json` of a session says.
+    fn session(&self, session: &SessionRow) -> Result<Session>;
+
+    /// The task list as it stood after that record.
+    fn tasks(&self, commit: &ObjectId) -> Result<Option<Vec<u8>>>;
+
+    /// The changes of an iteration, or of a whole session, as a patch.
+    fn diff(&self, change: &Change) -> Result<Patch>;
+
+    /// What the next prompt of this feature will be told.
+    fn history(&self, feature: &str) -> Result<Told>;
+}
+
+/// A file of an iteration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    pub place: Place,
+    pub stream: Stream,
+    pub agent: Option<String>,
+}
+
+/// Where an iteration is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    Record(ObjectId),
+    /// It runs, or ran until its loop died.
+    Spool(SessionId, u32),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    Prompt,
+    ValidationStdout,
+    ValidationStderr,
+    AgentStdout,
+    AgentStderr,
+}
+
+impl Stream {
+    /// The path in the tree of a record.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Prompt => "prompt.md",
+            Self::ValidationStdout => "validation/stdout",
+            Self::ValidationStderr => "validation/stderr",
+            Self::AgentStdout => "agent/stdout",
+            Self::AgentStderr => "agent/stderr",
+        }
+    }
+}
+
+/// What a patch is of: an iteration, or a whole session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    pub session: SessionId,
+    pub iteration: Option<u32>,
+}
+
+/// Lines of a patch, as git prints them without colours.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Patch {
+    pub text: String,
+    /// Why it is not all of it.
+    pub left_out: Option<String>,
+}
+
+/// What the next prompt of a feature will be told.
+#[derive(Debug, Clone, Default)]
+pub struct Told {
+    /// None where no task can be picked any more.
+    pub task: Option<Task>,
+    pub mode: String,
+    pub why: String,
+    /// In tokens.
+    pub budget: usize,
+    /// None where history is off for the task.
+    pub context: Option<HistoricalContext>,
+    /// Failures that came more than once, the most frequent first.
+    pub clusters: Vec<Cause>,
+}
+
+/// How everything stands.
+#[derive(Debug, Clone, Default)]
+pub struct Overview {
+    /// Newest first.
+    pub sessions: Vec<Arc<SessionRow>>,
+    /// What could not be read.
+    pub warnings: Vec<String>,
+}
+
+/// A session in the list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionRow {
+    pub id: SessionId,
+    pub feature: String,
+    pub status: Status,
+    pub stop_reason: Option<StopReason>,
+    pub started_at: Timestamp,
+    pub tasks_done: usize,
+    pub tasks_open: usize,
+    /// Oldest first.
+    pub iterations: Arc<Vec<IterationRow>>,
+    /// The first record and the newest.
+    pub ends: [ObjectId; 2],
+    /// The newest record that has a task list.
+    pub with_tasks: ObjectId,
+    pub live: Option<Live>,
+}
+
+/// What is known of a session that runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Live {
+    pub pid: u32,
+    pub in_flight: Option<InFlight>,
+    pub waiting: Option<Waiting>,
+    pub is_paused: bool,
+    pub is_stopping: bool,
+}
+
+/// An iteration that is not a commit yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InFlight {
+    pub number: u32,
+    pub task: Task,
+    pub attempt: u32,
+    pub agent: String,
+    pub started_at: Timestamp,
+    /// Bytes so far of the agent's stdout and stderr and the validation's; none where a stream is not open yet.
+    pub lengths: [Option<u64>; 4],
+}
+
+/// An iteration in the list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IterationRow {
+    pub number: u32,
+    pub commit: ObjectId,
+    pub task: Option<String>,
+    pub outcome: Outcome,
+    /// What happened, in a few words.
+    pub story: String,
+    pub ended_at: Timestamp,
+    pub agent_ms: Option<u64>,
+    pub validation_ms: Option<u64>,
+    pub agent_exit: Option<i32>,
+    pub validation_exit: Option<i32>,
+    pub tokens: Option<u64>,
+    pub agent: Option<Arc<str>>,
+    /// The first iteration of its session that failed in the same way.
+    pub repeats: Option<u32>,
+}
+
+impl IterationRow {
+    pub fn time_ms(&self) -> u64 {
+        self.agent_ms.unwrap_or_default().saturating_add(self.validation_ms.unwrap_or_default())
+    }
+
+    /// How long it took, in words; none where nothing ran.
+    pub fn time(&self) -> Option<String> {
+        (self.agent_ms.is_some() || self.validation_ms.is_some()).then(|| duration(self.time_ms()))
+    }
+
+    pub fn is_failed(&self) -> bool {
+        self.outcome == Outcome::Failure
+    }
+}
+
+impl SessionRow {
+    pub fn iteration(&self, number: u32) -> Option<&IterationRow> {
+        let found = self.iterations.binary_search_by_key(&number, |row| row.number);
+        found.ok().map(|place| &self.iterations[place])
+    }
+
+    pub fn in_flight(&self) -> Option<&InFlight> {
+        self.live.as_ref()?.in_flight.as_ref()
+    }
+}
+
+impl Overview {
+    pub fn session(&self, id: &SessionId) -> Option<&Arc<SessionRow>> {
+        self.sessions.iter().find(|session| session.id == *id)
+    }
+}

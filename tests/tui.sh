@@ -1,0 +1,208 @@
+#!/usr/bin/env bash
+# The screen on a real terminal: tmux starts `specify ralph --tui` and `specify ralph tui` on a project like that of the demo, and looks.
+#
+# usage: tests/tui.sh [PROGRAM]        PROGRAM is target/debug/specify by default
+#
+# It waits for what must appear, each time for at most a minute, and for nothing else.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+fixtures=$PWD/fixtures/demo
+program=$(realpath "${1:-target/debug/specify}")
+[[ -x $program ]] || { echo "tui.sh: build $program first" >&2; exit 1; }
+
+work=$(mktemp -d)
+project=$work/project
+socket=ralph-tui-$$
+export HOME=$work GIT_CONFIG_NOSYSTEM=1
+unset RALPH_SESSION TMUX NO_COLOR
+clean_up() {
+  command tmux -L "$socket" kill-server 2>/dev/null || true
+  (cd "$project" && "$program" ralph stop --now && "$program" ralph status --watch) >/dev/null 2>&1 || true
+  rm -rf "$work"
+}
+trap clean_up EXIT
+
+tmux() { command tmux -L "$socket" -f /dev/null "$@"; }
+picture() { tmux capture-pane -p -t "${1:-main}"; }
+
+fail() {
+  printf 'tui.sh: %s\n' "$1" >&2
+  picture >&2 || true
+  exit 1
+}
+
+# wait_for TEXT: until it is on the screen
+wait_for() {
+  local deadline=$((SECONDS + 60))
+  until picture | grep -qF -- "$1"; do
+    ((SECONDS < deadline)) || fail "waited in vain for: $1"
+    sleep 0.05
+  done
+}
+
+# wait_until DESCRIPTION COMMAND...
+wait_until() {
+  local what=$1 deadline=$((SECONDS + 60))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    ((SECONDS < deadline)) || fail "waited in vain until $what"
+    sleep 0.05
+  done
+}
+
+keys() { tmux send-keys -t main "$@"; }
+is_gone() { ! kill -0 "$1"; }
+has_no_loop() { ! (cd "$project" && "$program" ralph status) | grep -q ', process '; }
+
+# The terminal is as a shell wants it: the settings from before, the normal screen, no mouse, and a cursor.
+check_clean() {
+  keys "stty -g > $work/after; echo settings-are-kept" Enter
+  wait_for 'settings-are-kept'
+  wait_until 'the settings are written' test -s "$work/after"
+  cmp "$work/before" "$work/after" || fail "$1: the settings of the terminal differ"
+  rm "$work/after"
+  local state
+  state=$(tmux display-message -p -t main '#{alternate_on} #{mouse_any_flag} #{cursor_flag}')
+  [[ $state == '0 0 1' ]] || fail "$1: alternate screen, mouse, cursor: $state"
+  keys 'clear' Enter
+  printf '  clean after %s\n' "$1"
+}
+
+# The project of the demo, with an agent that takes its time: it waits for a file before it goes on.
+mkdir -p "$project/.specify" "$project/specs/001-greeting"
+cp "$fixtures/ralph.toml" "$project/.specify/"
+cp "$fixtures"/{agent.toml,check.sh} "$project/"
+cp "$fixtures"/{spec,plan,tasks}.md "$project/specs/001-greeting/"
+cat >"$project/agent.sh" <<END
+echo "The agent begins with \$RALPH_TASK"
+printf 'a sequence: \\033[31mred\\033[0m\\n'
+touch "$work/at-\$RALPH_TASK"
+while [ ! -e "$work/go-\$RALPH_TASK" ]; do sleep 0.05; done
+sed -i "s/- \\[ \\] \$RALPH_TASK /- [x] \$RALPH_TASK /" "\$RALPH_TASKS"
+END
+git -C "$project" init -q -b main
+git -C "$project" add .
+git -C "$project" -c user.name=t -c user.email=t@localhost commit -qm 'A feature to work on'
+
+tmux new-session -d -s main -x 100 -y 30 -c "$project" 'bash --norc --noprofile'
+tmux set -g remain-on-exit on
+keys "PS1='ready> '; export HOME=$work; clear" Enter
+wait_for 'ready>'
+keys "stty -g > $work/before" Enter
+wait_until 'the settings are written' test -s "$work/before"
+
+echo 'The loop and the screen'
+keys "$program ralph --tui --agent-command 'sh agent.sh' --validate true; echo ended with \$?" Enter
+wait_for 'running'
+wait_for 'The agent begins with T001'
+wait_for '␛[31mred'
+wait_for 'following'
+wait_for '0/5'
+touch "$work/go-T001"
+wait_for 'The agent begins with T002'
+wait_for 'T001 done'
+wait_for '1/5'
+echo '  it follows'
+for view in 't:Phase 1: Hello' 'p:You are a coding agent' 'd:specs/001-greeting/tasks.md' 'L:T001 done' 'h:next' 'D:recorded'; do
+  keys "${view%%:*}"
+  wait_for "${view#*:}"
+done
+keys j D
+wait_for 'tasks.md  +1 -1'
+keys o F
+wait_for 'The agent begins with T002'
+echo '  it shows every view'
+tmux resize-window -t main -x 60 -y 20
+wait_for 'The agent begins with T002'
+tmux resize-window -t main -x 160 -y 50
+wait_for 'The agent begins with T002'
+tmux resize-window -t main -x 100 -y 30
+echo '  it takes any size'
+keys q
+wait_for 'The loop is still running'
+keys Escape
+touch "$work/go-T002"
+wait_for 'The agent begins with T003'
+keys q
+wait_for 'The loop is still running'
+keys l
+wait_for 'the loop goes on'
+wait_for 'ended with 0'
+check_clean 'leaving a loop that runs'
+
+echo 'The screen alone'
+keys "$program ralph tui; echo ended with \$?" Enter
+wait_for 'The agent begins with T003'
+touch "$work/go-T003"
+wait_for 'The agent begins with T004'
+echo '  it follows a loop that is not its own'
+keys q
+wait_for 'ended with 0'
+check_clean 'quitting'
+
+# expect_end SIGNAL CODE
+expect_end() {
+  keys "$program ralph tui; echo ended with \$?" Enter
+  wait_for 'The agent begins with T004'
+  local shell pid
+  shell=$(tmux display-message -p -t main '#{pane_pid}')
+  pid=$(pgrep -P "$shell" -f 'ralph tui')
+  kill -s "$1" "$pid"
+  wait_for "ended with $2"
+  check_clean "SIG$1"
+}
+expect_end TERM 143
+expect_end HUP 129
+expect_end INT 130
+
+# Killed outright it can do nothing; what then mends the terminal is `reset`.
+keys "$program ralph tui; echo ended with \$?" Enter
+wait_for 'The agent begins with T004'
+kill -s KILL "$(pgrep -P "$(tmux display-message -p -t main '#{pane_pid}')" -f 'ralph tui')"
+wait_for 'ended with 137'
+keys C-c
+keys "reset; tput rmcup; stty \$(cat $work/before); clear" Enter
+mended() { [[ $(tmux display-message -p -t main '#{alternate_on} #{mouse_any_flag} #{cursor_flag}') == '0 0 1' ]]; }
+wait_until 'reset has mended the terminal' mended
+printf '  reset and rmcup mend what kill -9 leaves\n'
+
+echo 'The end of a loop'
+has_no_loop && fail 'the loop must still be there'
+keys "$program ralph tui" Enter
+wait_for 'The agent begins with T004'
+touch "$work/go-T004" "$work/go-T005"
+wait_for 'completed'
+wait_for '5/5'
+keys q
+wait_until 'the loop has ended' has_no_loop
+check_clean 'a session that has completed'
+sed -i 's/- \[x\]/- [ ]/' "$project/specs/001-greeting/tasks.md"
+rm "$work"/go-* "$work"/at-*
+keys "$program ralph --tui --agent-command 'sh agent.sh' -n 3; echo ended with \$?" Enter
+wait_for 'The agent begins with T001'
+keys q
+wait_for 'The loop is still running'
+keys n
+wait_for 'the loop has ended'
+wait_for 'interrupted'
+keys q
+wait_for 'ended with 0'
+check_clean 'stopping the loop'
+# The window closes: the screen goes, and the loop stays.
+rm "$work/at-T001"
+tmux new-window -d -n other -c "$project" "$program ralph --tui --agent-command 'sh agent.sh' -n 3"
+wait_until 'the agent works' test -e "$work/at-T001"
+pid=$(tmux display-message -p -t other '#{pane_pid}')
+tmux kill-window -t other
+wait_until 'the screen is gone' is_gone "$pid"
+has_no_loop && fail 'the loop went with the window'
+echo '  a loop outlives its window'
+(cd "$project" && "$program" ralph stop --now) >/dev/null
+wait_until 'the loop has stopped' has_no_loop
+
+echo 'What cannot be drawn on'
+code=0
+said=$(cd "$project" && "$program" ralph tui 2>&1 </dev/null | cat; exit "${PIPESTATUS[0]}") || code=$?
+[[ $code == 3 && $said == *'ralph log'* ]] || fail "exit $code: $said"
+[[ $(git -C "$project" status --porcelain -- agent.sh check.sh) == '' ]] || fail 'files were changed'
+echo 'All is well.'

@@ -33,6 +33,8 @@ pub fn run(words: &[String]) -> Result<()> {
         ["add", first, count] => adds(&here, number(first)?, number(count)?),
         ["diff-by-git", from] => diff(&here, from),
         ["restore-by-git", to] => restore(&here, to),
+        ["bisect-by-git", good, bad, command] => bisect(&here, (good, bad), command),
+        ["rebuild-by-git"] => rebuild(&here),
         ["context", count] => context(number(count)?),
         ["change", first, count] => {
             (0..number(count)?).try_for_each(|step| synthetic::change_files(&here, number(first)? + step))
@@ -147,6 +149,26 @@ fn restore(dir: &Utf8Path, to: &str) -> Result<()> {
     let kept = with_index(dir, &index, &["commit-tree", "-p", "HEAD", "-m", "kept", &now])?;
     with_index(dir, &index, &["update-ref", "refs/bench/kept", &kept])?;
     with_index(dir, &index, &["read-tree", "-m", "-u", &now, to])?;
+    Ok(())
+}
+
+/// Finds the first commit after which a command fails, in a clone that is thrown away.
+fn bisect(dir: &Utf8Path, (good, bad): (&str, &str), command: &str) -> Result<()> {
+    let folder = tempfile::tempdir().context("make a folder for a clone")?;
+    let clone = folder.path().to_str().context("read its name")?;
+    git(dir, &["clone", "--quiet", "--shared", "--no-checkout", ".", clone], "")?;
+    git(dir, &["-C", clone, "bisect", "start", "--first-parent", bad, good], "")?;
+    let found = git(dir, &["-C", clone, "bisect", "run", "sh", "-c", command], "")?;
+    ensure!(found.contains("is the first bad commit"), "git found nothing: {found}");
+    Ok(())
+}
+
+/// Puts what each record appended one behind the other.
+fn rebuild(dir: &Utf8Path) -> Result<()> {
+    let commits = git(dir, &["rev-list", "--reverse", "--glob=refs/ralph/*"], "")?;
+    let wanted: String = commits.lines().map(|commit| format!("{commit}:progress.md\n")).collect();
+    let text = git(dir, &["cat-file", "--batch"], &wanted)?;
+    ensure!(text.len() > 1_000, "there is nothing to put together");
     Ok(())
 }
 

@@ -55,6 +55,8 @@ pub fn measure(wish: &Wish, print: &mut dyn FnMut(&Row)) -> Result<()> {
     bench.first_frame(1_000)?;
     bench.excerpt()?;
     bench.travel(5_000)?;
+    bench.rebuild(1_000)?;
+    bench.packing(150)?;
     bench.report(1_000)?;
     bench.hooks()?;
     bench.packed(1_000)
@@ -398,7 +400,7 @@ impl Bench<'_> {
 
     /// Back and forth between snapshots of a project with so many files, five changed in each iteration.
     fn travel(&mut self, files: usize) -> Result<()> {
-        if !["diff", "restore"].into_iter().any(|name| self.is_wanted(name)) {
+        if !["diff", "restore", "bisect"].into_iter().any(|name| self.is_wanted(name)) {
             return Ok(());
         }
         let dir = self.folder("travel");
@@ -406,7 +408,11 @@ impl Bench<'_> {
         let store = synthetic::store(&dir, Syncing::Never)?;
         let shape = Shape { snapshots: true, ..Shape::REAL };
         let mut writer = Writer::start(&store, shape, 0)?;
-        (0..60).try_for_each(|_| writer.iterate())?;
+        for level in 1..=60 {
+            // What `bisect` looks for.
+            fs::write(dir.join("level"), format!("{level}\n"))?;
+            writer.iterate()?;
+        }
         let refs = writer.end()?;
         let session = store.session(&refs)?.context("find the session")?;
         let snapshot = |number: u32| -> Result<String> {
@@ -425,6 +431,15 @@ impl Bench<'_> {
             let work = "diff of an iteration and the work tree; git add -A, git diff --cached";
             self.pair(work, Goal::None, |_| ours.cost(), |_| git.cost())?;
         }
+        if self.is_wanted("bisect") {
+            const COMMAND: &str = "test ! -e level || test $(cat level) -lt 30";
+            let (first, last) = (snapshot(1)?, snapshot(60)?);
+            let ours = Task::ralph(&dir, &["bisect", "--", "sh", "-c", COMMAND]);
+            let git = Task::act(&dir, ["bisect-by-git", &first, &last, COMMAND])?;
+            let work =
+                format!("bisect over 60 snapshots of {name} files; git clone --shared, git bisect run");
+            self.pair(&work, Goal::None, |_| ours.cost(), |_| git.cost())?;
+        }
         if self.is_wanted("restore") {
             let turn = Cell::new(false);
             let next = || turn.replace(!turn.get());
@@ -433,6 +448,53 @@ impl Bench<'_> {
             let work = "restore, 250 changes; git add -A, commit-tree, update-ref, read-tree -m -u";
             self.pair(work, Goal::None, |_| ours(), |_| git())?;
         }
+        Ok(())
+    }
+
+    /// progress.txt from the record, against the same bytes as git reads them.
+    fn rebuild(&mut self, count: u32) -> Result<()> {
+        if !self.is_wanted("rebuild") {
+            return Ok(());
+        }
+        let dir = self.folder("rebuild");
+        synthetic::project(&dir, 60)?;
+        let store = synthetic::store(&dir, Syncing::Never)?;
+        let mut writer = Writer::start(&store, Shape::REAL, 0)?;
+        (0..count).try_for_each(|_| writer.iterate())?;
+        writer.end()?;
+        pack(&dir)?;
+        let ours = Task::ralph(&dir, &["rebuild", "--check"]);
+        let git = Task::act(&dir, ["rebuild-by-git"])?;
+        let name = thousands(count as usize);
+        let work = format!("rebuild --check of {name} packed iterations; git rev-list, git cat-file --batch");
+        self.pair(&work, Goal::None, |_| ours.cost(), |_| git.cost())?;
+        Ok(())
+    }
+
+    /// The loose objects of so many iterations into a pack, and their files away.
+    fn packing(&mut self, count: u32) -> Result<()> {
+        const WORK: &str = "packing";
+        if !self.is_wanted(WORK) {
+            return Ok(());
+        }
+        let dirs = ["packing-ours", "packing-gits"].map(|name| self.folder(name));
+        for dir in &dirs {
+            synthetic::project(dir, 60)?;
+            pack(dir)?;
+        }
+        let work_in = |bench: &Self, dir: &Utf8Path, pack: &Task| -> Result<Cost> {
+            let store = synthetic::store(dir, Syncing::Never)?;
+            let mut writer = Writer::start(&store, Shape::REAL, bench.fresh())?;
+            (0..count).try_for_each(|_| writer.iterate())?;
+            writer.end()?;
+            pack.cost()
+        };
+        let [ours, gits] = &dirs;
+        let (our_pack, gits_pack) =
+            (Task::ralph(ours, &["pack"]), Task::git(gits, &["-c", "core.fsync=all", "repack", "-d", "-q"]));
+        let work = format!("{WORK} the loose objects of {count} iterations; git repack -d");
+        let our_work = |bench: &Self| work_in(bench, ours, &our_pack);
+        self.pair(&work, Goal::None, our_work, |bench| work_in(bench, gits, &gits_pack))?;
         Ok(())
     }
 

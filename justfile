@@ -35,6 +35,11 @@ test-spec-kit *args:
     cargo build --release --locked
     python3 -B tests/spec-kit/run.py {{args}}
 
+# Look at the page of `report` in a real browser: `just test-page --keep target/page` keeps pages and pictures
+test-page *args:
+    cargo build --release --locked
+    node tests/page/run.mjs {{args}}
+
 # Measure what we promise: `just bench --large`, `just bench log`
 bench *args:
     cargo bench --bench numbers -- {{args}}

@@ -26,7 +26,7 @@ pub fn first(dir: &Utf8Path, text: &str) -> Result<f64> {
         .context("start the screen")?;
     let mut master = File::from(terminal.master);
     let mut drawn = Vec::new();
-    let mut buffer = [0; 1 << 16];
+    let mut buffer = [0; 1 << 14];
     let is_there = |drawn: &[u8]| String::from_utf8_lossy(drawn).contains(text);
     while !is_there(&drawn) {
         let count = master.read(&mut buffer).context("read what is drawn")?;

@@ -66,6 +66,11 @@ impl Task {
         self
     }
 
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     /// Runs it once. A process of ours stands between, so that only its own children are counted.
     pub fn cost(&self) -> Result<Cost> {
         let report = tempfile::NamedTempFile::new().context("make a file for the costs")?;

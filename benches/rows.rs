@@ -55,6 +55,8 @@ pub fn measure(wish: &Wish, print: &mut dyn FnMut(&Row)) -> Result<()> {
     bench.first_frame(1_000)?;
     bench.excerpt()?;
     bench.travel(5_000)?;
+    bench.report(1_000)?;
+    bench.hooks()?;
     bench.packed(1_000)
 }
 
@@ -431,6 +433,111 @@ impl Bench<'_> {
             let work = "restore, 250 changes; git add -A, commit-tree, update-ref, read-tree -m -u";
             self.pair(work, Goal::None, |_| ours(), |_| git())?;
         }
+        Ok(())
+    }
+
+    /// The page of a long session, and how big it is.
+    fn report(&mut self, count: u32) -> Result<()> {
+        let work = format!("report on {} iterations with snapshots", thousands(count as usize));
+        if !self.is_wanted(&work) {
+            return Ok(());
+        }
+        let dir = self.folder("report");
+        synthetic::project(&dir, 200)?;
+        let store = synthetic::store(&dir, Syncing::Never)?;
+        let mut writer = Writer::start(&store, Shape { snapshots: true, ..Shape::REAL }, 0)?;
+        (0..count).try_for_each(|_| writer.iterate())?;
+        writer.end()?;
+        let page = self.folder("report.html");
+        let ours = Task::ralph(&dir, &["report", "-o", page.as_str()]);
+        let costs: Vec<Cost> = (0..RUNS).map(|_| ours.cost()).collect::<Result<_>>()?;
+        let of = |part: fn(&Cost) -> f64| median(costs.iter().map(part).collect());
+        let row = |work: &str, unit, ours, goal, wall| Row {
+            work: work.to_owned(),
+            unit,
+            ours,
+            git: None,
+            ratio: None,
+            goal,
+            wall,
+        };
+        let wall = Some((of(|cost| cost.wall), None));
+        (self.print)(&row(&work, "ms", of(|cost| cost.cpu), Goal::AtMost(2000.0), wall));
+        let bytes = fs::metadata(&page).context("look at the page")?.len();
+        (self.print)(&row(&format!("{work}: the page"), "MB", bytes as f64 / 1e6, Goal::AtMost(5.0), None));
+        (self.print)(&row(&format!("{work}: memory"), "MiB", of(|cost| cost.memory), Goal::None, None));
+        Ok(())
+    }
+
+    /// What our blocks add where no loop runs: to a commit, and to a checkout that brings 500 commits.
+    fn hooks(&mut self) -> Result<()> {
+        if !self.is_wanted("hooks") {
+            return Ok(());
+        }
+        let dir = self.folder("hooks");
+        synthetic::project(&dir, 60)?;
+        let mut stream = String::new();
+        for branch in ["one", "other"] {
+            stream.push_str(&format!("reset refs/heads/{branch}\nfrom refs/heads/main^0\n\n"));
+            for number in 0..500 {
+                stream.push_str(&format!(
+                    "commit refs/heads/{branch}\ncommitter B <b@localhost> {} +0000\ndata 7\nChange\n\n",
+                    1_700_000_000 + number
+                ));
+            }
+        }
+        Tool::git(&dir).args(["fast-import", "--quiet"]).stdin(stream).read()?;
+        let program = Utf8Path::new(env!("CARGO_BIN_EXE_git-ralph")).parent().context("find its folder")?;
+        let path = format!("{program}:{}", std::env::var("PATH").context("read the PATH")?);
+        Tool::new(env!("CARGO_BIN_EXE_git-ralph"), &dir).args(["hooks", "install"]).read()?;
+        let git = |words: &[&str]| Task::git(&dir, words).env("PATH", &path);
+        let without = ["-c", "core.hooksPath=/dev/null"];
+        let commit = [
+            "-c",
+            "user.name=b",
+            "-c",
+            "user.email=b@localhost",
+            "commit",
+            "--quiet",
+            "--allow-empty",
+            "-m",
+            "x",
+        ];
+        let both = [git(&commit), git(&[&without[..], &commit].concat())];
+        let name = "hooks: what two blocks add to a commit without a loop; git commit alone";
+        self.added(name, || Ok(both.each_ref().map(Task::cost)))?;
+        let turn = Cell::new(false);
+        let checkouts = || {
+            let branch = if turn.replace(!turn.get()) { "one" } else { "other" };
+            let with = git(&["checkout", "--quiet", branch]).cost();
+            let back = Tool::git(&dir).args(["checkout", "--quiet", "-"]).read();
+            Ok([
+                with,
+                back.and_then(|_| git(&[&without[..], &["checkout", "--quiet", branch]].concat()).cost()),
+            ])
+        };
+        git(&["checkout", "--quiet", "other"]).cost()?;
+        self.added("hooks: what a block adds to a checkout of 500 commits; git checkout alone", checkouts)
+    }
+
+    /// What the first of two tasks costs more than the second.
+    fn added(&mut self, work: &str, mut both: impl FnMut() -> Result<[Result<Cost>; 2]>) -> Result<()> {
+        let mut pairs = Vec::new();
+        for _ in 0..RUNS {
+            let [with, without] = both()?;
+            let without = without?;
+            pairs.push((with?.each(without, 1), without));
+        }
+        let of = |part: fn(&(Cost, Cost)) -> f64| median(pairs.iter().map(part).collect());
+        (self.print)(&Row {
+            work: work.to_owned(),
+            unit: "ms",
+            ours: of(|(added, _)| added.cpu),
+            git: Some(of(|(_, git)| git.cpu)),
+            ratio: Some(of(|(added, git)| added.cpu / git.cpu)),
+            goal: Goal::AtMost(20.0),
+            wall: Some((of(|(added, _)| added.wall), Some(of(|(_, git)| git.wall)))),
+        });
         Ok(())
     }
 

@@ -5,8 +5,23 @@
 pub enum Hook {
     /// Says in the message of a commit in which iteration it is made.
     PrepareCommitMsg,
+    /// Says so in a note, at once.
+    PostCommit,
+    /// Says where the commits that were merged name sessions that are not here.
+    PostMerge,
+    /// The same for a branch that is checked out.
+    PostCheckout,
     /// Pushes the records along.
     PrePush,
+}
+
+/// Who runs the hooks of a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runner {
+    /// By the first line of each.
+    Git,
+    /// As `sh -e FILE`, whatever its first line and its mode are.
+    Husky,
 }
 
 const BEGIN: &str = "# >>> specify ralph >>>\n";
@@ -14,6 +29,9 @@ const END: &str = "# <<< specify ralph <<<\n";
 
 /// What a hook of ours alone begins with.
 const SHELL: &str = "#!/bin/sh\n";
+
+/// Who merges a journal takes the lines of both sides.
+const UNION: &str = "progress.txt merge=union\n";
 
 /// How a hook file stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,17 +48,26 @@ pub enum State {
 }
 
 impl Hook {
-    pub const ALL: [Self; 2] = [Self::PrepareCommitMsg, Self::PrePush];
+    pub const ALL: [Self; 5] =
+        [Self::PrepareCommitMsg, Self::PostCommit, Self::PostMerge, Self::PostCheckout, Self::PrePush];
+
+    /// What is put in where nobody chooses: what asks no network.
+    pub const USUAL: [Self; 4] =
+        [Self::PrepareCommitMsg, Self::PostCommit, Self::PostMerge, Self::PostCheckout];
 
     /// As git calls it.
     pub fn name(self) -> &'static str {
         match self {
             Self::PrepareCommitMsg => "prepare-commit-msg",
+            Self::PostCommit => "post-commit",
+            Self::PostMerge => "post-merge",
+            Self::PostCheckout => "post-checkout",
             Self::PrePush => "pre-push",
         }
     }
 
-    /// The block, which begins no process where no loop runs, never fails, and reads nothing of the hook's input.
+    /// The block. It never fails, reads nothing of the hook's input, and is silent where our program is not there. Those
+    /// that are about a running loop begin no process where none runs.
     fn block(self) -> String {
         let body = match self {
             Self::PrepareCommitMsg => {
@@ -48,35 +75,49 @@ impl Hook {
                  git interpret-trailers --in-place --if-exists addIfDifferent \\\n    \
                  --trailer \"Ralph-Made-In: $RALPH_SESSION:$RALPH_ITERATION ${RALPH_TASK-}\" \"$1\" </dev/null || :\nfi\n"
             }
+            Self::PostCommit => {
+                "if [ -n \"${RALPH_SESSION-}\" ] && [ -n \"${RALPH_ITERATION-}\" ] && command -v git-ralph >/dev/null 2>&1; then\n  \
+                 git-ralph hooks note </dev/null >/dev/null 2>&1 || :\nfi\n"
+            }
+            Self::PostMerge => {
+                "if [ -z \"${RALPH_SESSION-}\" ] && command -v git-ralph >/dev/null 2>&1; then\n  \
+                 git-ralph hooks behind ORIG_HEAD HEAD </dev/null >&2 || :\nfi\n"
+            }
+            Self::PostCheckout => {
+                "if [ \"${3-}\" = 1 ] && [ \"$1\" != \"$2\" ] && [ -z \"${RALPH_SESSION-}\" ] && command -v git-ralph >/dev/null 2>&1; then\n  \
+                 git-ralph hooks behind \"$1\" \"$2\" </dev/null >&2 || :\nfi\n"
+            }
             Self::PrePush => {
-                "if [ -z \"${RALPH_SESSION-}\" ]; then\n  \
-                 git ralph sync --push-only -- \"$1\" </dev/null >&2 || :\nfi\n"
+                "if [ -z \"${RALPH_SESSION-}\" ] && command -v git-ralph >/dev/null 2>&1; then\n  \
+                 git-ralph sync --push-only -- \"$1\" </dev/null >&2 || :\nfi\n"
             }
         };
         format!("{BEGIN}{body}{END}")
     }
 
-    pub fn state(self, text: Option<&str>) -> State {
+    pub fn state(self, text: Option<&str>, runner: Runner) -> State {
         match text {
             None => State::Absent,
             Some(text) if text.contains(&self.block()) => State::Installed,
             Some(text) if block_in(text).is_some() => State::Outdated,
-            Some(text) if is_shell(text) => State::Others,
+            Some(text) if is_shell(text, runner) => State::Others,
             Some(_) => State::Foreign,
         }
     }
 
     /// The file with our block in it; none where it cannot stand there.
-    pub fn install(self, text: Option<&str>) -> Option<String> {
-        match self.state(text) {
+    pub fn install(self, text: Option<&str>, runner: Runner) -> Option<String> {
+        match self.state(text, runner) {
             State::Absent => Some(format!("{SHELL}{}", self.block())),
             State::Installed => text.map(str::to_owned),
             State::Foreign => None,
-            State::Outdated => self.install(uninstall(text?).as_deref()),
+            State::Outdated => self.install(uninstall(text?).as_deref(), runner),
             State::Others => {
                 // In front: what is there may end with `exec` or `exit`.
-                let (shebang, rest) = text?.split_once('\n')?;
-                Some(format!("{shebang}\n{}{rest}", self.block()))
+                let text = text?;
+                let head = if text.starts_with("#!") { text.find('\n')? + 1 } else { 0 };
+                let (shebang, rest) = text.split_at(head);
+                Some(format!("{shebang}{}{rest}", self.block()))
             }
         }
     }
@@ -84,9 +125,27 @@ impl Hook {
 
 /// The file without our block; none where nothing else is in it.
 pub fn uninstall(text: &str) -> Option<String> {
-    let Some(range) = block_in(text) else { return Some(text.to_owned()) };
-    let rest = format!("{}{}", &text[..range.start], &text[range.end..]);
-    (rest != SHELL).then_some(rest)
+    let rest = without_block(text);
+    (rest != SHELL || rest == text).then_some(rest)
+}
+
+/// `.gitattributes` with our block in front, so that whatever a user says of journals wins.
+pub fn with_union(text: Option<&str>) -> String {
+    let rest = without_union(text.unwrap_or_default()).unwrap_or_default();
+    format!("{BEGIN}{UNION}{END}{rest}")
+}
+
+/// `.gitattributes` without our block; none where nothing else is in it.
+pub fn without_union(text: &str) -> Option<String> {
+    let rest = without_block(text);
+    (!rest.is_empty() || rest == text).then_some(rest)
+}
+
+fn without_block(text: &str) -> String {
+    match block_in(text) {
+        None => text.to_owned(),
+        Some(range) => format!("{}{}", &text[..range.start], &text[range.end..]),
+    }
 }
 
 fn block_in(text: &str) -> Option<std::ops::Range<usize>> {
@@ -95,16 +154,23 @@ fn block_in(text: &str) -> Option<std::ops::Range<usize>> {
     Some(start..end)
 }
 
-/// Whether the first line says that a shell reads it.
-fn is_shell(text: &str) -> bool {
-    let Some((first, _)) = text.split_once('\n') else { return false };
-    let Some(command) = first.strip_prefix("#!") else { return false };
+/// Whether a shell reads it.
+fn is_shell(text: &str, runner: Runner) -> bool {
+    let first = text.lines().next().unwrap_or_default();
+    let is_foreign = text.contains('\0') || text.split('\n').next().is_some_and(|line| line.ends_with('\r'));
+    if is_foreign {
+        return false;
+    }
+    let Some(command) = first.strip_prefix("#!") else { return runner == Runner::Husky };
+    if !text.contains('\n') {
+        return false;
+    }
     let words: Vec<&str> = command.split_whitespace().collect();
     let program = words.iter().find_map(|word| {
         let name = word.rsplit('/').next()?;
         (name != "env" && !name.starts_with('-')).then_some(name)
     });
-    !first.ends_with('\r') && matches!(program, Some("sh" | "bash" | "dash" | "zsh" | "ksh"))
+    runner == Runner::Husky || matches!(program, Some("sh" | "bash" | "dash" | "zsh" | "ksh"))
 }
 
 #[cfg(test)]
@@ -116,13 +182,15 @@ mod tests {
     #[test]
     fn a_block_goes_in_behind_the_first_line_and_comes_out_to_the_byte() {
         let others = "#!/usr/bin/env bash\nset -eu\nexec husky \"$@\"";
-        for hook in Hook::ALL {
-            let with = hook.install(Some(others)).unwrap();
+        for (hook, runner) in
+            Hook::ALL.into_iter().flat_map(|hook| [(hook, Runner::Git), (hook, Runner::Husky)])
+        {
+            let with = hook.install(Some(others), runner).unwrap();
             assert!(with.starts_with("#!/usr/bin/env bash\n# >>> specify ralph >>>\n"), "{with}");
-            assert_eq!(hook.state(Some(&with)), State::Installed);
-            assert_eq!(hook.install(Some(&with)).unwrap(), with);
+            assert_eq!(hook.state(Some(&with), runner), State::Installed);
+            assert_eq!(hook.install(Some(&with), runner).unwrap(), with);
             assert_eq!(uninstall(&with).unwrap(), others);
-            let alone = hook.install(None).unwrap();
+            let alone = hook.install(None, runner).unwrap();
             assert_eq!(uninstall(&alone), None);
         }
     }
@@ -131,21 +199,54 @@ mod tests {
     fn an_old_block_is_replaced_and_what_no_shell_reads_is_left() {
         let hook = Hook::PrePush;
         let old = "#!/bin/sh\n# >>> specify ralph >>>\nold\n# <<< specify ralph <<<\nmine\n";
-        assert_eq!(hook.state(Some(old)), State::Outdated);
-        assert_eq!(uninstall(&hook.install(Some(old)).unwrap()).unwrap(), "#!/bin/sh\nmine\n");
+        assert_eq!(hook.state(Some(old), Runner::Git), State::Outdated);
+        assert_eq!(uninstall(&hook.install(Some(old), Runner::Git).unwrap()).unwrap(), "#!/bin/sh\nmine\n");
         for foreign in ["#!/usr/bin/env python3\nprint()\n", "\u{7f}ELF", "", "#!/bin/sh\r\nx\r\n", "echo\n"]
         {
-            assert_eq!(hook.state(Some(foreign)), State::Foreign, "{foreign:?}");
-            assert_eq!(hook.install(Some(foreign)), None);
+            assert_eq!(hook.state(Some(foreign), Runner::Git), State::Foreign, "{foreign:?}");
+            assert_eq!(hook.install(Some(foreign), Runner::Git), None);
         }
+    }
+
+    #[test]
+    fn files_of_husky_need_no_first_line() {
+        let hook = Hook::PostCommit;
+        for others in ["npx lint-staged\n", "npm test", "", "#!/usr/bin/env node\n"] {
+            let with = hook.install(Some(others), Runner::Husky).unwrap();
+            assert_eq!(uninstall(&with).unwrap(), others, "{with}");
+            assert_eq!(hook.state(Some(&with), Runner::Husky), State::Installed);
+        }
+        for foreign in ["\0ELF\n", "npm test\r\n"] {
+            assert_eq!(hook.install(Some(foreign), Runner::Husky), None, "{foreign:?}");
+        }
+        // One that somebody else left without a word of their own stays.
+        assert_eq!(uninstall(SHELL).as_deref(), Some(SHELL));
+    }
+
+    #[test]
+    fn attributes_get_a_line_in_front_and_lose_it_to_the_byte() {
+        for others in ["*.png binary\n", "*.png binary", "\n"] {
+            let with = with_union(Some(others));
+            assert!(with.contains(UNION) && with.ends_with(others), "{with}");
+            assert_eq!(with_union(Some(&with)), with);
+            assert_eq!(without_union(&with).as_deref(), Some(others));
+        }
+        assert_eq!(without_union(&with_union(None)), None);
+        assert_eq!(without_union("").as_deref(), Some(""));
     }
 
     proptest! {
         #[test]
         fn what_others_wrote_comes_back_to_the_byte(rest in "(?s).{0,200}") {
             let others = format!("#!/bin/sh\n{rest}x");
-            let with = Hook::PrepareCommitMsg.install(Some(&others)).unwrap();
-            prop_assert_eq!(uninstall(&with), Some(others));
+            for runner in [Runner::Git, Runner::Husky] {
+                let with = Hook::PrepareCommitMsg.install(Some(&others), runner);
+                match with {
+                    Some(with) => prop_assert_eq!(uninstall(&with), Some(others.clone())),
+                    None => prop_assert!(others.contains('\0')),
+                }
+            }
+            prop_assert_eq!(without_union(&with_union(Some(&others))), Some(others));
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod budget;
 mod checkout;
+mod commit;
 mod credentials;
 mod restore;
 mod users_index;
@@ -28,6 +29,7 @@ use credentials::is_credentials;
 use users_index::Stamp;
 
 pub use checkout::Checkout;
+pub use commit::{Prepared, Staged};
 pub use restore::{Change, Paths, TreeEntry};
 
 /// How long git may take to list what is untracked, or to look into submodules.
@@ -122,7 +124,7 @@ impl WorkTree {
         workshop: Workshop<'_>,
         before: &ObjectId,
         after: &ObjectId,
-    ) -> Result<Vec<String>> {
+    ) -> Result<Vec<RawPath>> {
         if before == after {
             return Ok(Vec::new());
         }
@@ -130,7 +132,7 @@ impl WorkTree {
             .git_private(workshop)
             .args(["diff-tree", "-r", "-z", "--name-only", "--no-renames", before.as_str(), after.as_str()])
             .read()?;
-        Ok(split(&output).map(lossy).collect())
+        Ok(split(&output).map(<[u8]>::to_vec).collect())
     }
 
     /// Commits that `after` has and `before` has not, nor any of `known`, committed no earlier than `since`, oldest

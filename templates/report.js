@@ -144,11 +144,12 @@
   let unfolded = [];
   addEventListener("beforeprint", () => {
     const list = visible();
-    if (list.length <= 40) {
-      unfolded = list.flatMap((turn) => [turn, ...turn.querySelectorAll("details")]).filter((fold) => !fold.open);
-      for (const fold of unfolded) fold.open = true;
-    }
-    $("paper").classList.toggle("says", list.some((turn) => !turn.open) || list.length < turns.length);
+    unfolded = [...document.querySelectorAll(".phase")];
+    if (list.length <= 40) unfolded.push(...list.flatMap((turn) => [turn, ...turn.querySelectorAll("details:not(.prompt)")]));
+    unfolded = unfolded.filter((fold) => !fold.open);
+    for (const fold of unfolded) fold.open = true;
+    const isFolded = turns.some((turn) => turn.hidden || !turn.open || turn.querySelector("details:not([open])"));
+    $("paper").classList.toggle("says", isFolded);
   });
   addEventListener("afterprint", () => { for (const fold of unfolded) fold.open = false; unfolded = []; });
 

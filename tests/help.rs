@@ -107,3 +107,66 @@ fn the_doctor_says_what_is_wrong_and_what_mends_it() {
     assert_eq!((&about("permissions")["state"], &about("git")["state"]), (&"fine".into(), &"fine".into()));
     scene.unchecked();
 }
+
+#[test]
+fn the_doctor_looks_at_hooks_leftovers_sharing_and_on_request_at_the_remote() {
+    let scene = Sandbox::with_willing_agent(1);
+    let bare = scene.with_remote();
+    scene.agent_uses_git();
+    scene.ralph("").code(0);
+    let said = scene
+        .ralph("doctor")
+        .code(0)
+        .stdout_has("1 session recorded")
+        .stdout_has("git log --glob='refs/ralph/*'");
+    said.stdout_has("specs/001-login")
+        .stdout_has(" MiB free")
+        .stdout_has("none of ours")
+        .stdout_lacks("remote");
+    let finding = |scene: &Sandbox, words: &str, state: &str, parts: &[&str]| {
+        let run = scene.ralph(words).code(i32::from(state == "WRONG"));
+        for part in parts {
+            assert!(run.text().contains(part), "`{part}` expected of {run}");
+        }
+        assert!(run.text().lines().any(|line| line.starts_with(state)), "{run}");
+    };
+    finding(&scene, "doctor --remote", "ok", &["origin lets us in, and has 0 sessions"]);
+    scene.ralph("sync").code(0);
+    finding(&scene, "doctor --remote origin", "ok", &["origin lets us in, and has 1 session"]);
+    assert_eq!(scene.git_in(&bare, "for-each-ref refs/ralph/probe"), "");
+    finding(&scene, "doctor --remote nowhere", "WRONG", &["there is no remote `nowhere`"]);
+    finding(
+        &scene,
+        "doctor --remote /nowhere",
+        "WRONG",
+        &["does not appear to be a git repository", "git ls-remote"],
+    );
+    scene.git("config --add remote.origin.fetch +refs/ralph/*:refs/ralph/*");
+    scene.ralph("doctor").code(0);
+    scene.git("config fetch.prune true");
+    finding(
+        &scene,
+        "doctor",
+        "WRONG",
+        &["a fetch deletes sessions that were not pushed yet", "specify ralph sync"],
+    );
+    scene.git("config remote.origin.prune false");
+    scene.ralph("hooks install").code(0);
+    scene.git("update-ref refs/ralph-incoming/0 HEAD");
+    scene.write(".git/index.lock", "");
+    let parts = ["post-commit, post-merge", "a sync was cut off, and left 1 ref", "index.lock is there"];
+    finding(&scene, "doctor", "note", &parts);
+    std::fs::remove_file(scene.path(".git/index.lock")).expect("it is there");
+    let hook = scene.read(".git/hooks/post-merge").replace("behind", "before");
+    scene.write(".git/hooks/post-merge", hook);
+    finding(&scene, "doctor", "note", &["put in by another version: post-merge", "hooks install` renews"]);
+    scene.ralph("fsck --repair").code(0);
+    scene.config("commit = 'task'").git("checkout --quiet --detach");
+    finding(&scene, "doctor", "WRONG", &["no branch is checked out to commit on", "git switch -c NAME"]);
+    scene
+        .call("doctor")
+        .env("SPECIFY_INIT_DIR", "nowhere")
+        .run()
+        .code(1)
+        .stdout_has("SPECIFY_INIT_DIR names");
+}

@@ -3,6 +3,7 @@
 mod agents;
 mod architecture;
 mod awkward;
+mod commits;
 mod crash;
 mod docs;
 mod excerpt;
@@ -21,6 +22,7 @@ mod read;
 mod reader;
 mod redact;
 mod refuse;
+mod report;
 mod run;
 mod sandbox;
 mod settings;

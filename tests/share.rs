@@ -33,8 +33,8 @@ fn refs(scene: &Sandbox, repo: &Path, prefix: &str) -> Vec<String> {
 /// No byte of what was said may do anything to a terminal.
 #[track_caller]
 fn is_inert(run: Run) -> Run {
-    let bytes = run.stdout.iter().chain(&run.stderr);
-    let wild: Vec<_> = bytes.filter(|byte| **byte < b' ' && !matches!(**byte, b'\n' | b'\t')).collect();
+    let text = format!("{}{}", run.text(), run.talk());
+    let wild: Vec<_> = text.chars().filter(|c| c.is_control() && !matches!(*c, '\n' | '\t')).collect();
     assert!(wild.is_empty(), "{wild:?} in {run}");
     run
 }
@@ -292,6 +292,144 @@ fn hostile_refs_get_no_name_here_and_do_nothing_to_the_terminal() {
     scene.git_in(&clone, "fetch --quiet origin refs/ralph/*:refs/ralph/*");
     is_inert(scene.call("log").dir(&clone).run().code(0).stderr_has("warning: left out: "));
     is_inert(scene.call("log --sessions").dir(&clone).run());
+}
+
+/// A commit like `commit`, with words of its message and of some of its files replaced, on top of `parent`.
+fn forged(
+    (scene, repo): (&Sandbox, &Path),
+    commit: &str,
+    parent: Option<&str>,
+    (words, files): (&[(&str, &str)], &[(&str, String)]),
+) -> String {
+    let mut message = scene.git_in(repo, ["log", "-1", "--format=%B", commit]);
+    for (from, to) in words {
+        assert!(message.contains(from), "{from} is not in {message}");
+        message = message.replace(from, to);
+    }
+    std::fs::write(scene.outside("message"), message).unwrap();
+    let index = scene.outside("index");
+    let git = |words: &[&str]| {
+        let made = scene.hermetic("git").current_dir(repo).env("GIT_INDEX_FILE", &index).args(words).output();
+        String::from_utf8(made.unwrap().stdout).unwrap().trim().to_owned()
+    };
+    git(&["read-tree", commit]);
+    for (path, text) in files {
+        std::fs::write(scene.outside("bytes"), text).unwrap();
+        let blob = scene.git_in(repo, ["hash-object", "-w", scene.outside("bytes").to_str().unwrap()]);
+        git(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},{path}")]);
+    }
+    let tree = git(&["write-tree"]);
+    std::fs::remove_file(index).unwrap();
+    let message = scene.outside("message");
+    let parents = parent.map_or(Vec::new(), |parent| vec!["-p", parent]);
+    let words = [&["commit-tree", "-F", message.to_str().unwrap()][..], &parents, &[&tree]].concat();
+    let made = scene.hermetic("git").current_dir(repo).args(words).output().unwrap();
+    String::from_utf8(made.stdout).unwrap().trim().to_owned()
+}
+
+#[test]
+fn a_record_of_the_right_shape_that_lies_writes_nowhere_else_and_does_nothing_to_the_terminal() {
+    let scene = Sandbox::with_willing_agent(1);
+    let bare = with_remote(&scene);
+    scene.ralph("").code(0);
+    scene.ralph("sync").code(0);
+    let session = scene.session();
+    let (id, evil) = (session.id().to_owned(), "20991231-235959-00000000");
+    let wild = "\\u001b]0;owned\\u0007\\u009b2J";
+    let commits = scene.git_in(&bare, ["rev-list", "--reverse", session.refname()]);
+    let [start, first, _] = commits.lines().collect::<Vec<_>>().try_into().unwrap();
+    let json = |commit: &str, path: &str| scene.git_in(&bare, ["show", &format!("{commit}:{path}")]);
+    let artifact = "\"path\": \"specs/001-login/tasks.md\"";
+    for place in ["../../evil", "/tmp/../evil", ".git/hooks", "a/.GIT/b", "..\u{1b}[31m"] {
+        let told = json(start, "session.json")
+            .replace(&id, evil)
+            .replace(artifact, &format!("\"path\": {:?}", format!("{place}/tasks.md")));
+        assert!(told.contains("/tasks.md") && !told.contains("specs/001-login/tasks.md\""), "{told}");
+        let told = told.replace("\u{1b}", "\\u001b").replace("\\u{1b}", "\\u001b");
+        let files = [("session.json", told)];
+        let start = forged((&scene, &bare), start, None, (&[(&id, evil)], &files));
+        let told = json(first, "iteration.json").replace(&id, evil).replace("Do it", wild);
+        assert!(told.contains(wild));
+        let files = [("iteration.json", told), ("agent/stdout", "\u{1b}[2J\u{9b}31mred\u{7}\n".to_owned())];
+        let words = [
+            (id.as_str(), evil),
+            ("Ralph-Task: T001", "Ralph-Task: %1b]0;owned%07%c2%9b2J"),
+            ("Ralph-Agent: scripted", "Ralph-Agent: %1b[31m"),
+        ];
+        let first = forged((&scene, &bare), first, Some(&start), (&words, &files));
+        scene.git_in(&bare, ["update-ref", &format!("refs/ralph/001-login/{evil}"), &first]);
+        let clone = clone(&scene, "clone");
+        let run = |words: &str| is_inert(scene.call(words).dir(&clone).run());
+        run("sync").code(0).stdout_has("2 sessions");
+        let outside = sandbox_files(&scene);
+        for words in [
+            "log",
+            "log --oneline",
+            "log --sessions",
+            "show",
+            "show 1",
+            "status",
+            "stats",
+            "diff 1",
+            "restore 1",
+            "bisect -- true",
+            "fsck",
+            "fsck --repair",
+            "rebuild",
+            "rebuild --all",
+            "rebuild --check",
+            "notes rebuild",
+            "log --grep red",
+            "replay 1",
+            "clean --dry-run --keep-last 0",
+            "resume",
+        ] {
+            run(&format!("{words}"));
+            run(&format!("{words} --session 2099"));
+        }
+        if !place.contains('\u{1b}') {
+            let refused = run("rebuild --session 2099").code(1);
+            refused.stderr_has("names a folder outside of the repository");
+        }
+        assert!(!scene.outside("evil").exists() && !clone.join(".git/hooks/progress.txt").exists());
+        assert_eq!(sandbox_files(&scene), outside, "{place}");
+        std::fs::remove_dir_all(&clone).unwrap();
+    }
+}
+
+/// What there is beside the clone.
+fn sandbox_files(scene: &Sandbox) -> Vec<PathBuf> {
+    let clone = scene.outside("clone");
+    let all = crate::sandbox::sound::files(&scene.outside(""));
+    all.into_iter().filter(|path| !path.starts_with(&clone)).collect()
+}
+
+#[test]
+fn a_feature_that_leads_out_of_the_repository_gets_no_name_here() {
+    let scene = Sandbox::with_willing_agent(1);
+    let bare = with_remote(&scene);
+    scene.ralph("").code(0);
+    scene.ralph("sync").code(0);
+    let session = scene.session();
+    let start = scene.git_in(&bare, ["rev-list", "--max-parents=0", session.refname()]);
+    for feature in ["../../etc", "/etc", "a/../../b", ".git", "x/.Git/hooks"] {
+        let words = [("Ralph-Feature: specs/001-login", format!("Ralph-Feature: {feature}"))];
+        let words = words.each_ref().map(|(from, to)| (*from, to.as_str()));
+        let made = forged((&scene, &bare), &start, None, (&words, &[]));
+        // The name that such a feature has, so that name and record agree.
+        let slug: String = feature
+            .bytes()
+            .map(|byte| {
+                if byte.is_ascii_lowercase() { char::from(byte).to_string() } else { format!("={byte:02x}") }
+            })
+            .collect();
+        let name = format!("refs/ralph/{slug}/{}", session.id());
+        scene.git_in(&bare, ["update-ref", &name, &made]);
+        let run = is_inert(scene.ralph("sync").code(1));
+        run.stderr_has(&format!("left as it is: {name}: ")).stderr_has("leads out of the repository");
+        assert_eq!(refs(&scene, scene.repo(), "refs/ralph/").len(), 1);
+        scene.git_in(&bare, ["update-ref", "-d", &name]);
+    }
 }
 
 #[test]

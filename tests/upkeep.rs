@@ -117,6 +117,85 @@ fn bare_clean_takes_old_snapshots_and_leaves_the_records() {
 }
 
 #[test]
+fn what_dead_processes_and_gone_work_trees_left_goes_and_what_lives_stays() {
+    let scene = Sandbox::with_willing_agent(2);
+    scene.ralph("-n 1").code(1);
+    let over = scene.session().id().to_owned();
+    scene.write("hello", "mine").ralph("restore 1 --force").code(0);
+    scene.write("specs/001-login/progress.txt", "mine\n").ralph("rebuild").code(0);
+    // A loop is killed in a work tree that is removed then.
+    let linked = scene.outside("linked");
+    scene.git(["worktree", "add", "--quiet", "-b", "side", linked.to_str().unwrap()]);
+    std::fs::write(linked.join("wait.sh"), "touch started; while [ -e started ]; do sleep 0.02; done")
+        .unwrap();
+    let toml = "agent = \"fake\"\n[agents.fake]\ncommand = [\"sh\", \"wait.sh\"]\n";
+    std::fs::write(linked.join(".specify/ralph.toml"), toml).unwrap();
+    let mut dying = scene.call("-n 1").dir(&linked).spawn();
+    dying.wait_for_file(linked.join("started"));
+    let cut_off = scene.sessions().pop().unwrap().id().to_owned();
+    dying.kill();
+    scene.git(["worktree", "remove", "--force", linked.to_str().unwrap()]);
+    let ours = |path: &str| scene.path(".git/ralph").join(path);
+    for folder in
+        ["sync", "spool/linked-linked.new", "scratch/1-0", "packing/objects/pack", &format!("control/{over}")]
+    {
+        std::fs::create_dir_all(ours(folder)).unwrap();
+    }
+    for file in
+        ["scratch/1-0/held", "packing/held", "packing/objects/pack/tmp_pack_x", "sync/cleaned.json.new"]
+    {
+        std::fs::write(ours(file), "x").unwrap();
+    }
+    scene.git(["update-ref", "refs/ralph-incoming/0", "HEAD"]);
+    // And a session runs.
+    scene.agent_sh(
+        "touch started; while [ ! -e go ]; do sleep 0.02; done; sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"",
+    );
+    let mut running = scene.spawn("");
+    running.wait_for_file("started");
+    let alive = scene.sessions().pop().unwrap().id().to_owned();
+    scene.ralph(["hint", "be quick"]).code(0);
+    let year: i32 = alive[..4].parse().unwrap();
+    let later = format!("{}-12-31T00:00:00Z", year.max(2030) + 1);
+    let clean = |words: &str| scene.call(words).env("RALPH_TEST_CLOCK", later.clone()).run().code(0);
+    let before = crate::sandbox::sound::files(&ours(""));
+    let plan = clean("clean --dry-run --json").json();
+    assert_eq!(crate::sandbox::sound::files(&ours("")), before);
+    let leftovers = plan["leftovers"].as_array().unwrap();
+    let named: Vec<_> = leftovers.iter().map(|one| one["path"].as_str().unwrap()).collect();
+    let dead = [
+        "kept/1-progress.txt",
+        "last/linked-linked.json",
+        "loops/linked-linked",
+        &format!("spool/{cut_off}"),
+        "spool/linked-linked.new",
+        &format!("control/{over}"),
+        "sync/cleaned.json.new",
+        "scratch/1-0",
+        "packing/objects",
+    ];
+    for path in dead {
+        assert!(named.iter().any(|name| name.ends_with(path)), "{path} is not in {named:#?}");
+    }
+    assert_eq!(plan["restorations"].as_array().map(Vec::len), Some(2), "{plan:#}");
+    assert!(leftovers.iter().all(|one| one["what"].is_string() && one["bytes"].is_u64()));
+    assert!(!named.iter().any(|name| name.contains(&alive)), "{named:#?}");
+    let said = clean("clean").stdout_has("spool/linked-linked.new  half made or half removed");
+    said.stdout_has("leftovers of ").stdout_has("stays: ").stdout_has("it runs");
+    for path in dead {
+        assert!(!ours(path).exists(), "{path}");
+    }
+    assert!(ours("loops/main").exists() && ours("last/main.json").exists());
+    assert!(ours(&format!("spool/{alive}")).exists() && ours(&format!("control/{alive}")).exists());
+    scene.write("go", "");
+    running.wait().code(0);
+    assert!(names(&scene, scene.repo(), "refs/ralph-restore").is_empty());
+    assert!(names(&scene, scene.repo(), "refs/ralph-incoming").is_empty());
+    clean("clean").stdout_lacks("leftover");
+    scene.journal_differs();
+}
+
+#[test]
 fn records_go_by_an_explicit_rule_and_no_sync_brings_them_back() {
     let scene = Sandbox::with_willing_agent(4);
     let bare = scene.with_remote();
@@ -220,24 +299,59 @@ fn a_tombstone_from_elsewhere_takes_nothing_away_here() {
     let bare = scene.with_remote();
     scene.ralph("").code(0);
     let name = scene.session().refname().to_owned();
-    std::fs::write(
-        scene.outside("stones"),
-        format!("{name} 2026-01-01T00:00:00Z\nrefs/heads/main 2026-01-01T00:00:00Z\n\u{1b}[31m x\n"),
-    )
-    .unwrap();
-    let blob = scene.git_in(&bare, ["hash-object", "-w", scene.outside("stones").to_str().unwrap()]);
-    std::fs::write(scene.outside("tree"), format!("100644 blob {blob}\ttombstones\n")).unwrap();
-    let shell = format!("git mktree < {}", scene.outside("tree").display());
-    let tree = scene.hermetic("sh").args(["-c", &shell]).current_dir(&bare).output().unwrap();
-    let tree = String::from_utf8(tree.stdout).unwrap().trim().to_owned();
-    let message = "Purged sessions\n\nRalph-Schema: 1\nRalph-Record: tombstones";
-    let commit = scene.git_in(&bare, ["commit-tree", "-m", message, &tree]);
-    scene.git_in(&bare, ["update-ref", "refs/ralph-meta/tombstones", &commit]);
+    bury_by_hand(&scene, &bare, &name);
     let run = scene.ralph("sync").code(0).stderr_has(&format!("purged by somebody, and still here: {name}"));
     assert!(!run.stderr.contains(&0x1b));
     assert_eq!(names(&scene, scene.repo(), "refs/ralph/"), [name]);
     assert_eq!(names(&scene, scene.repo(), "refs/heads"), ["refs/heads/main"]);
     assert!(names(&scene, &bare, "refs/ralph/").is_empty());
+}
+
+/// Puts a tombstone for a log into a bare repository, with lines that are none.
+fn bury_by_hand(scene: &Sandbox, bare: &std::path::Path, name: &str) {
+    std::fs::write(
+        scene.outside("stones"),
+        format!("{name} 2026-01-01T00:00:00Z\nrefs/heads/main 2026-01-01T00:00:00Z\n\u{1b}[31m x\n"),
+    )
+    .unwrap();
+    let blob = scene.git_in(bare, ["hash-object", "-w", scene.outside("stones").to_str().unwrap()]);
+    std::fs::write(scene.outside("tree"), format!("100644 blob {blob}\ttombstones\n")).unwrap();
+    let shell = format!("git mktree < {}", scene.outside("tree").display());
+    let tree = scene.hermetic("sh").args(["-c", &shell]).current_dir(bare).output().unwrap();
+    let tree = String::from_utf8(tree.stdout).unwrap().trim().to_owned();
+    let message = "Purged sessions\n\nRalph-Schema: 1\nRalph-Record: tombstones";
+    let commit = scene.git_in(bare, ["commit-tree", "-m", message, &tree]);
+    scene.git_in(bare, ["update-ref", "refs/ralph-meta/tombstones", &commit]);
+}
+
+#[test]
+fn a_tombstone_for_a_session_that_runs_neither_stops_nor_hides_it() {
+    let scene = Sandbox::with_willing_agent(2);
+    let bare = scene.with_remote();
+    scene.agent_sh(
+        "touch started; while [ ! -e go ]; do sleep 0.02; done; sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"",
+    );
+    let mut running = scene.spawn("");
+    running.wait_for_file("started");
+    let name = scene.session().refname().to_owned();
+    bury_by_hand(&scene, &bare, &name);
+    let snapshots = name.replace("refs/ralph/", "refs/ralph-snap/");
+    let told = format!("purged by somebody, and still here: {snapshots}, {name}");
+    scene.ralph("sync --snapshots").code(0).stderr_has(&told);
+    scene.ralph("status").code(0).stdout_has(scene.session().id());
+    scene.ralph("log --sessions").code(0).stdout_has(scene.session().id());
+    scene.ralph("clean --keep-last 0 --keep-days 0").code(0).stdout_has("it runs");
+    scene.write("go", "");
+    running.wait().code(0);
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Outcome"), ["success", "success"]);
+    scene.ralph("log").code(0).stdout_has("T002 done");
+    scene.ralph("show 2").code(0);
+    scene.ralph("rebuild --check").code(0);
+    // It goes nowhere, though: who purged it meant that.
+    scene.ralph("sync --snapshots").code(0).stderr_has(&told);
+    assert!(names(&scene, &bare, "refs/ralph").iter().all(|name| name.starts_with("refs/ralph-meta/")));
+    scene.ralph("fsck").code(0);
 }
 
 #[test]
@@ -315,12 +429,11 @@ fn hooks_live_beside_others_and_go_to_the_byte() {
         .ralph("hooks install --pre-push")
         .code(0)
         .stdout_has("installed in ")
-        .stderr_has("notes.rewriteRef");
+        .stderr_has("--rewrite-notes    git carries notes");
     scene.ralph("hooks install").code(0).stdout_has("has it already");
-    scene
-        .ralph("hooks status")
-        .code(0)
-        .stdout("prepare-commit-msg  installed\npre-push            installed\n");
+    let installed = "prepare-commit-msg  installed\npost-commit         installed\npost-merge          installed\n\
+                     post-checkout       installed\npre-push            installed\n";
+    scene.ralph("hooks status").code(0).stdout(installed);
 
     scene.agent_sh(
         "echo 1 > work; git add work; git commit --quiet -m work; sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"",
@@ -352,8 +465,136 @@ fn hooks_live_beside_others_and_go_to_the_byte() {
     let elsewhere = scene.outside("hooks");
     scene.git(["config", "core.hooksPath", elsewhere.to_str().unwrap()]);
     scene.ralph("hooks install").code(3).stderr_has("for other repositories too\nhint: ");
+}
+
+#[test]
+fn files_of_husky_have_neither_a_first_line_nor_a_mode() {
+    let scene = Sandbox::with_willing_agent(1);
     scene.git("config core.hooksPath .husky/_");
+    scene.write(".husky/post-commit", "echo theirs >> .git/theirs\n");
+    // As husky's own: it runs what lies above with `sh -e`.
+    let own = "#!/usr/bin/env sh\nf=\"$(dirname \"$(dirname \"$0\")\")/$(basename \"$0\")\"\n[ -f \"$f\" ] || exit 0\nsh -e \"$f\" \"$@\"\n";
+    for hook in ["post-commit", "post-merge", "post-checkout", "prepare-commit-msg"] {
+        scene.executable(&format!(".husky/_/{hook}"), own);
+    }
     scene.ralph("hooks install").code(0).stdout_has("/.husky/prepare-commit-msg");
+    let ours = scene.read(".husky/post-commit");
+    assert!(
+        ours.starts_with("# >>> specify ralph >>>\n") && ours.ends_with("\necho theirs >> .git/theirs\n")
+    );
+    scene.agent_uses_git().agent_sh(
+        "echo 1 > work; git add work; git commit --quiet -m work; sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"",
+    );
+    scene.ralph("").code(0);
+    assert!(scene.git("log -1 --format=%(trailers:key=Ralph-Made-In,valueonly)").ends_with(":1 T001"));
+    assert_eq!(scene.read(".git/theirs"), "theirs\n");
     scene.ralph("hooks uninstall").code(0);
+    assert_eq!(scene.read(".husky/post-commit"), "echo theirs >> .git/theirs\n");
     assert!(!scene.path(".husky/prepare-commit-msg").exists());
+}
+
+#[test]
+fn a_commit_has_its_note_at_once_and_its_outcome_at_the_end() {
+    let scene = Sandbox::with_willing_agent(1);
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_git-ralph"), scene.outside("bin/git-ralph")).unwrap();
+    scene.agent_uses_git();
+    scene.ralph("hooks install --only post-commit").code(0);
+    scene
+        .ralph("hooks status")
+        .code(0)
+        .stdout_has("prepare-commit-msg  no hook\npost-commit         installed");
+    scene.agent_sh(
+        "echo 1 > work; git add work; git commit --quiet -m work; git notes --ref=ralph show > .git/seen\n\
+         sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"",
+    );
+    scene
+        .call("")
+        .env("RALPH_TEST_CLOCK", "2026-03-04T05:00:00Z")
+        .env("GIT_COMMITTER_DATE", "2026-03-05T05:00:00Z")
+        .run()
+        .code(0);
+    let id = scene.session().id().to_owned();
+    assert_eq!(scene.read(".git/seen"), format!("{id}:1 T001 running\n"));
+    assert_eq!(scene.git("notes --ref=ralph show"), format!("{id}:1 T001 success"));
+    scene.ralph("notes rebuild").code(0).stdout("the notes say what the record says\n");
+    scene.ralph("hooks note").code(3).stderr_has("no iteration runs here");
+    scene.commit("By a person");
+    assert!(!scene.git("notes --ref=ralph list").contains(&scene.git("rev-parse HEAD")));
+}
+
+#[test]
+fn a_merge_says_which_sessions_are_not_here() {
+    let scene = Sandbox::with_willing_agent(1);
+    let bare = scene.with_remote();
+    scene.config("commit = 'task'").commit("Ready").git("push --quiet origin main");
+    let clone = scene.outside("clone");
+    scene.git(["clone", "--quiet", bare.to_str().unwrap(), clone.to_str().unwrap()]);
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_git-ralph"), scene.outside("bin/git-ralph")).unwrap();
+    scene.call("hooks install").dir(&clone).run().code(0);
+    scene.agent_uses_git().ralph("").code(0);
+    scene.git("push --quiet origin main");
+    let id = scene.session().id().to_owned();
+    let said = |words: &[&str]| {
+        let output = scene.hermetic("git").current_dir(&clone).args(words).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let words = said(&["pull", "--quiet", "--ff-only"]);
+    assert!(
+        words
+            .contains(&format!("ralph: these commits were made in sessions that are not here: {id}\nhint: ")),
+        "{words}"
+    );
+    said(&["branch", "--quiet", "old", "HEAD~1"]);
+    assert_eq!(said(&["checkout", "--quiet", "old"]), "");
+    assert!(said(&["checkout", "--quiet", "main"]).contains(&id));
+    // Once they are here, or are not wanted any more, nothing is said.
+    scene.ralph("sync").code(0);
+    scene.call("sync").dir(&clone).run().code(0);
+    said(&["checkout", "--quiet", "old"]);
+    assert_eq!(said(&["checkout", "--quiet", "main"]), "");
+    scene.call(["purge", &id]).dir(&clone).run().code(0);
+    said(&["checkout", "--quiet", "old"]);
+    assert_eq!(said(&["checkout", "--quiet", "main"]), "");
+    scene.ralph("hooks behind nowhere HEAD").code(0).stdout("");
+    scene.ralph(["hooks", "behind", "--output=x", "HEAD"]).code(2);
+    // Without our program the hooks are silent, and nothing fails.
+    std::fs::remove_file(scene.outside("bin/git-ralph")).unwrap();
+    assert_eq!(said(&["checkout", "--quiet", "old"]), "");
+}
+
+#[test]
+fn what_is_offered_is_written_where_it_is_asked_for_and_goes_to_the_byte() {
+    let scene = Sandbox::with_willing_agent(1);
+    scene.agent_uses_git();
+    scene.write(".gitattributes", "*.png binary").write(".git/config.kept", scene.read(".git/config"));
+    scene
+        .ralph("init --hooks")
+        .code(0)
+        .stdout_has("is there already")
+        .stdout_has("/hooks/prepare-commit-msg\n");
+    scene.ralph("hooks install --only post-commit").code(0).stderr_has("--merge-union ");
+    let run = scene.ralph("hooks install --rewrite-notes --merge-union").code(0).stderr("");
+    run.stdout_has(".gitattributes\n").stdout_has("set notes.rewriteRef to refs/notes/ralph\n");
+    scene.ralph("hooks install --rewrite-notes --merge-union").code(0).stdout_lacks("set notes");
+    assert_eq!(scene.git("config --get-all notes.rewriteRef"), "refs/notes/ralph");
+    assert_eq!(
+        scene.git("check-attr merge specs/001-login/progress.txt"),
+        "specs/001-login/progress.txt: merge: union"
+    );
+    scene.commit("Attributes");
+    scene.git("notes --ref=ralph add -m here");
+    scene.git("commit --quiet --amend -m Amended");
+    assert_eq!(scene.git("notes --ref=ralph show"), "here");
+    scene.git("config --add notes.rewriteRef refs/notes/mine");
+    scene.ralph("hooks uninstall").code(0).stdout_has("removed notes.rewriteRef refs/notes/ralph\n");
+    assert_eq!(scene.git("config --get-all notes.rewriteRef"), "refs/notes/mine");
+    scene.git("config --unset-all notes.rewriteRef");
+    assert_eq!(scene.read(".git/config"), scene.read(".git/config.kept"));
+    assert_eq!(scene.read(".gitattributes"), "*.png binary");
+    std::fs::remove_file(scene.path(".gitattributes")).unwrap();
+    scene.ralph("hooks install --merge-union").code(0);
+    scene.ralph("hooks uninstall").code(0);
+    assert!(!scene.path(".gitattributes").exists());
+    scene.ralph("hooks install --only pre-commit").code(2).stderr_has("possible values");
 }

@@ -6,7 +6,7 @@ use anyhow::{Error, Result, bail};
 use serde_json::json;
 
 use crate::record::{SessionId, SessionName};
-use crate::store::{Extent, Plan, Purged, Remote, Rules, Store};
+use crate::store::{Extent, Leftover, Plan, Purged, Remote, Rules, Store};
 use crate::view::style::{Count, grouped, one_line};
 
 use super::caller::Caller;
@@ -71,10 +71,11 @@ fn write(out: &mut impl Write, plan: &Plan, extent: Extent, is_dry_run: bool) ->
     for staying in &plan.staying {
         writeln!(out, "stays: {}: {}", staying.session, one_line(&staying.reason))?;
     }
-    for name in
-        plan.restorations.iter().map(String::as_str).chain(plan.leftovers.iter().map(|path| path.as_str()))
-    {
+    for name in &plan.restorations {
         writeln!(out, "{}", one_line(name))?;
+    }
+    for Leftover { path, what, .. } in &plan.leftovers {
+        writeln!(out, "{}  {what}", one_line(path.as_str()))?;
     }
     let others = plan.restorations.len() + plan.leftovers.len();
     if plan.sessions.is_empty() && others == 0 {
@@ -87,7 +88,10 @@ fn write(out: &mut impl Write, plan: &Plan, extent: Extent, is_dry_run: bool) ->
         parts.push(format!("{what}{}", Count(plan.sessions.len() as u64, "session")));
     }
     if others > 0 {
-        parts.push(Count(others as u64, "leftover").to_string());
+        let bytes: u64 = plan.leftovers.iter().map(|leftover| leftover.bytes).sum();
+        let size =
+            if bytes > 0 { format!(" of {} KB", grouped(bytes.div_ceil(1024))) } else { String::new() };
+        parts.push(format!("{}{size}", Count(others as u64, "leftover")));
     }
     let size = plan.bytes.filter(|bytes| *bytes > 0);
     let size = size.map_or(String::new(), |bytes| {

@@ -9,11 +9,13 @@ use anyhow::{Context, Error, Result};
 use camino::Utf8Path;
 use serde::Serialize;
 
-use crate::config::Config;
+use crate::config::{Commits, Config};
+use crate::hooks::State as HookState;
 use crate::process::{self, Tool};
 use crate::record::{Permissions, Refusal};
-use crate::store::{MANY_LOOSE, Spool, Store};
-use crate::view::style::{Count, one_line};
+use crate::session;
+use crate::store::{MANY_LOOSE, Probe, Spool, Store};
+use crate::view::style::{Count, grouped, one_line};
 
 use super::agents::listed;
 use super::caller::Caller;
@@ -21,11 +23,16 @@ use super::exit_code::ExitCode;
 use super::forward::identity;
 use super::log::print_json;
 use super::output::stdout;
+use super::remotes::chosen;
 use super::settings::{Flags, load};
 use super::{DoctorArgs, Json, place, sessions};
 
 /// The oldest git that knows how to sync what it writes: `core.fsync`.
 const OLDEST_GIT: (u32, u32) = (2, 36);
+
+/// Bytes with which a loop cannot record, and with which it will not for long.
+const TOO_LITTLE: u64 = 64 << 20;
+const LITTLE: u64 = 1 << 30;
 
 /// Longest wait for a program that is asked who it is.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -72,16 +79,34 @@ impl Finding {
 pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
     let mut findings = vec![git(&caller.directory), programs(caller)];
     let read = caller.project_root().and_then(|root| Ok((load(&root, caller, Flags::default())?, root)));
+    let mut found = None;
     match read {
         Ok((config, root)) => {
             findings.push(Finding::new("settings", State::Fine, "can be read"));
             findings.push(agents(&config, &root, caller));
             findings.push(permissions(&config));
+            found = Some(config);
         }
         Err(error) => findings.push(Finding::wrong("settings", &error)),
     }
     match place::open(caller) {
-        Ok(store) => findings.extend(repository(&store)?),
+        Ok(store) => {
+            findings.extend(repository(&store)?);
+            findings.extend(leftovers(&store)?);
+            findings.push(feature(&store, caller));
+            if found.is_some_and(|config| config.commit == Commits::OfTasks) {
+                findings.push(match session::check_commits(&store) {
+                    Ok(()) => Finding::new("commits", State::Fine, "each success can be committed"),
+                    Err(error) => Finding::wrong("commits", &error),
+                });
+            }
+            findings.push(disk(&store)?);
+            findings.push(hooks(caller));
+            findings.extend(sharing(&store)?);
+            if let Some(named) = &args.remote {
+                findings.push(remote(&store, caller, Some(named.as_str()).filter(|name| !name.is_empty())));
+            }
+        }
         Err(error) => findings.push(Finding::wrong("repository", &error)),
     }
     let is_fine = findings.iter().all(|finding| finding.state != State::Wrong);
@@ -215,12 +240,32 @@ fn permissions(config: &Config) -> Finding {
 fn repository(store: &Store) -> Result<Vec<Finding>> {
     let repository = store.repository();
     let mut findings = vec![Finding::new("repository", State::Fine, repository.common_dir.to_string())];
-    let running = sessions::running(store)?;
-    for holder in &running {
+    let logs = store.session_names()?.len();
+    if logs > 0 {
+        let message = format!("{} recorded", Count(logs as u64, "session"));
+        findings.push(Finding::new("records", State::Fine, message).hinted(
+            "`specify ralph log` lists them, and without us `git log --glob='refs/ralph/*'` (`git log refs/ralph/*` prints nothing)",
+        ));
+    }
+    for holder in &sessions::running(store)? {
         let message = format!("session {} runs, process {} on {}", holder.session, holder.pid, holder.host);
         findings
             .push(Finding::new("loops", State::Note, message).hinted("`specify ralph status` tells more"));
     }
+    let loose = store.loose_objects()?;
+    if loose >= MANY_LOOSE {
+        let message = format!("about {}, ours and others", Count(loose as u64, "loose object"));
+        findings
+            .push(Finding::new("objects", State::Note, message).hinted("`specify ralph pack` packs ours"));
+    }
+    Ok(findings)
+}
+
+/// What processes left that did not come to their end.
+fn leftovers(store: &Store) -> Result<Vec<Finding>> {
+    let repository = store.repository();
+    let running = sessions::running(store)?;
+    let mut findings = Vec::new();
     for spool in Spool::all(repository)? {
         let session = spool.session();
         if session.as_ref().is_some_and(|session| running.iter().all(|holder| holder.session != *session)) {
@@ -231,13 +276,117 @@ fn repository(store: &Store) -> Result<Vec<Finding>> {
             ));
         }
     }
-    let loose = store.loose_objects()?;
-    if loose >= MANY_LOOSE {
-        let message = format!("about {}, ours and others", Count(loose as u64, "loose object"));
-        findings
-            .push(Finding::new("objects", State::Note, message).hinted("`specify ralph pack` packs ours"));
+    let incoming = store.left_incoming()?.len();
+    if incoming > 0 {
+        let message = format!("a sync was cut off, and left {}", Count(incoming as u64, "ref"));
+        findings.push(
+            Finding::new("leftovers", State::Note, message)
+                .hinted("`specify ralph fsck --repair` removes them; so does the next sync"),
+        );
+    }
+    let lock = repository.git_dir.join("index.lock");
+    if lock.exists() && running.is_empty() {
+        findings.push(
+            Finding::new("leftovers", State::Note, format!("{lock} is there: a git command runs, or died"))
+                .hinted(format!("if none runs: rm {lock}")),
+        );
     }
     Ok(findings)
+}
+
+/// Which feature a bare `specify ralph` would work on.
+fn feature(store: &Store, caller: &Caller) -> Finding {
+    match place::feature(caller, store, None, None) {
+        Ok(feature) => Finding::new("feature", State::Fine, feature.path),
+        Err(error) => Finding { state: State::Note, ..Finding::wrong("feature", &error) },
+    }
+}
+
+fn disk(store: &Store) -> Result<Finding> {
+    let free = store.free_space()?;
+    let message = format!("{} MiB free", grouped(free >> 20));
+    Ok(match free {
+        ..TOO_LITTLE => Finding::new("disk", State::Wrong, message)
+            .hinted("an iteration that cannot be recorded ends the loop: make room first (`specify ralph clean --dry-run` says what we could free)"),
+        TOO_LITTLE..LITTLE => Finding::new("disk", State::Note, message)
+            .hinted("`specify ralph clean --dry-run` says what we could free; `snapshots = false` needs less"),
+        LITTLE.. => Finding::new("disk", State::Fine, message),
+    })
+}
+
+fn hooks(caller: &Caller) -> Finding {
+    let states = match super::hooks::states(caller) {
+        Ok(states) => states,
+        Err(error) => return Finding { state: State::Note, ..Finding::wrong("hooks", &error) },
+    };
+    let of = |wanted: HookState| {
+        let names = states.iter().filter(|(_, state)| *state == wanted).map(|(hook, _)| hook.name());
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let (installed, outdated) = (of(HookState::Installed), of(HookState::Outdated));
+    if !outdated.is_empty() {
+        return Finding::new("hooks", State::Note, format!("put in by another version: {outdated}"))
+            .hinted("`specify ralph hooks install` renews them");
+    }
+    if installed.is_empty() {
+        return Finding::new("hooks", State::Fine, "none of ours")
+            .hinted("`specify ralph hooks install` has commits of an iteration say so");
+    }
+    Finding::new("hooks", State::Fine, installed)
+}
+
+/// Settings of git's with which fetching takes away what was not pushed.
+fn sharing(store: &Store) -> Result<Vec<Finding>> {
+    let config = |key: &str| {
+        let git = Tool::git(&store.repository().common_dir).args(["config", "--get-all", key]);
+        git.run().map(|set| String::from_utf8_lossy(&set.stdout).into_owned())
+    };
+    let mut findings = Vec::new();
+    for remote in store.remotes()? {
+        let fetch = format!("remote.{remote}.fetch");
+        let takes = config(&fetch)?.lines().any(|spec| spec.contains(":refs/ralph"));
+        let prunes = [format!("remote.{remote}.prune"), "fetch.prune".to_owned()];
+        let prunes = prunes.iter().map(|key| config(key)).collect::<Result<Vec<_>>>()?;
+        let is_on = |set: &String| {
+            set.lines().next_back().is_some_and(|value| !matches!(value, "false" | "no" | "off" | "0"))
+        };
+        // What is set for the remote counts more than what is set for all.
+        if takes && prunes.iter().find(|set| !set.is_empty()).is_some_and(is_on) {
+            let message = format!(
+                "{fetch} brings refs/ralph/*, and pruning is on: a fetch deletes sessions that were not pushed yet"
+            );
+            findings.push(Finding::new("sharing", State::Wrong, message).hinted(format!(
+                "git config --unset-all {fetch} ':refs/ralph', and use `specify ralph sync`"
+            )));
+        }
+    }
+    Ok(findings)
+}
+
+/// Whether a remote lets us in. Asked for alone: it goes over the network.
+fn remote(store: &Store, caller: &Caller, named: Option<&str>) -> Finding {
+    let asked = chosen(caller, store, named).and_then(|remote| Ok((store.probe(&remote)?, remote)));
+    match asked {
+        Ok((Probe { sessions, refused }, remote)) if refused.is_empty() => {
+            let message =
+                format!("{} lets us in, and has {}", remote.name, Count(sessions as u64, "session"));
+            Finding::new("remote", State::Fine, message)
+                .hinted("what its own hooks say to a real push is not known by that")
+        }
+        Ok((Probe { refused, .. }, remote)) => Finding::new(
+            "remote",
+            State::Wrong,
+            format!("{} does not take {}", remote.name, refused.join("; ")),
+        )
+        .hinted("ask who runs it to allow refs/ralph/*, or share by `specify ralph bundle FILE`"),
+        Err(error) => {
+            let finding = Finding::wrong("remote", &error);
+            let hint = finding.hint.clone();
+            finding.hinted(hint.unwrap_or_else(|| {
+                "try `git ls-remote` with it; keys and credentials must work without a question".to_owned()
+            }))
+        }
+    }
 }
 
 #[cfg(test)]

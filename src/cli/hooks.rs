@@ -1,62 +1,85 @@
 //! `specify ralph hooks`: our part of the repository's git hooks.
 
+use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::io::{ErrorKind, Write, stderr};
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 
-use crate::hooks::{Hook, State, uninstall};
+use crate::hooks::{Hook, Runner, State, uninstall, with_union, without_union};
 use crate::process::Tool;
-use crate::record::Refusal;
-use crate::store::Store;
+use crate::record::{Refusal, SessionId};
 
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::log::print_json;
 use super::output::stdout;
-use super::{HooksAction, HooksArgs, Json, place};
+use super::{HooksAction, HooksArgs, HooksInstallArgs, Json, place};
 
-/// What `install` offers and does not do by itself.
-const OFFERS: &str = "\
-if you like:
-  git config --add notes.rewriteRef refs/notes/ralph      carries notes over an amend or a rebase
-  echo 'progress.txt merge=union' >> .gitattributes       merges journals by taking the lines of both";
+/// What carries notes over an amend or a rebase, and its value for ours.
+const REWRITE: [&str; 2] = ["notes.rewriteRef", "refs/notes/ralph"];
+
+/// Newest commits that are looked at for sessions that are not here.
+const NEWEST: &str = "--max-count=500";
+
+/// Longest wait for git to list them.
+const ANSWER: Duration = Duration::from_secs(2);
+
+/// So many sessions are named.
+const NAMED: usize = 3;
 
 pub fn run(args: &HooksArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = place::open(caller)?;
-    let folder = folder(caller, &store)?;
     match &args.action {
-        HooksAction::Install { pre_push } => {
-            let mut wanted = vec![Hook::PrepareCommitMsg];
-            wanted.extend(pre_push.then_some(Hook::PrePush));
-            install(&folder, &wanted)
-        }
-        HooksAction::Uninstall => remove(&folder),
-        HooksAction::Status { json } => status(&folder, *json),
+        HooksAction::Install(args) => install(args, caller),
+        HooksAction::Uninstall => remove(caller),
+        HooksAction::Status { json } => status(caller, *json),
+        HooksAction::Note => note(caller),
+        HooksAction::Behind { old, new } => behind((old, new), caller),
     }
 }
 
-/// The folder in which git looks for hooks here.
-fn folder(caller: &Caller, store: &Store) -> Result<Utf8PathBuf> {
-    let git = Tool::git_as_called(&caller.start()?);
-    let folder = git.args(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]).line()?;
-    let folder = Utf8PathBuf::from(folder);
-    // husky makes the hooks in `_` anew at each install; people's own are in the folder above.
-    let folder = match (folder.file_name(), folder.parent()) {
-        (Some("_"), Some(above)) if above.file_name() == Some(".husky") => above.to_owned(),
-        _ => folder,
-    };
-    let repository = store.repository();
-    let is_inside = |place: &Utf8Path| folder.starts_with(place);
-    if is_inside(&repository.common_dir) || repository.top.as_deref().is_some_and(is_inside) {
-        return Ok(folder);
+/// Where git looks for hooks, and who runs them.
+struct Folder {
+    path: Utf8PathBuf,
+    runner: Runner,
+    /// Of the work tree.
+    top: Utf8PathBuf,
+}
+
+impl Folder {
+    fn find(caller: &Caller) -> Result<Self> {
+        let store = place::open(caller)?;
+        let git = Tool::git_as_called(&caller.start()?);
+        let path = git.args(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]).line()?;
+        let path = Utf8PathBuf::from(path);
+        // husky makes the hooks in `_` anew at each install; people's own are in the folder above.
+        let (path, runner) = match (path.file_name(), path.parent()) {
+            (Some("_"), Some(above)) if above.file_name() == Some(".husky") => {
+                (above.to_owned(), Runner::Husky)
+            }
+            _ => (path, Runner::Git),
+        };
+        let repository = store.repository();
+        let top = repository.work_tree()?.to_owned();
+        if path.starts_with(&repository.common_dir) || path.starts_with(&top) {
+            return Ok(Self { path, runner, top });
+        }
+        Err(Refusal::new(format!("the hooks of this repository are in {path}, for other repositories too"))
+            .hinted("set `git config core.hooksPath .git/hooks` here first, if you want hooks of its own")
+            .into())
     }
-    Err(Refusal::new(format!("the hooks of this repository are in {folder}, for other repositories too"))
-        .hinted("set `git config core.hooksPath .git/hooks` here first, if you want hooks of its own")
-        .into())
+
+    fn of(&self, hook: Hook) -> Utf8PathBuf {
+        self.path.join(hook.name())
+    }
+
+    fn attributes(&self) -> Utf8PathBuf {
+        self.top.join(".gitattributes")
+    }
 }
 
 fn read(path: &Utf8Path) -> Result<Option<String>> {
@@ -68,29 +91,49 @@ fn read(path: &Utf8Path) -> Result<Option<String>> {
     }
 }
 
-fn install(folder: &Utf8Path, wanted: &[Hook]) -> Result<ExitCode> {
+/// The hooks that are put in where nobody chooses.
+pub(super) fn install_usual(caller: &Caller) -> Result<ExitCode> {
+    install(&HooksInstallArgs::default(), caller)
+}
+
+fn install(args: &HooksInstallArgs, caller: &Caller) -> Result<ExitCode> {
+    let folder = Folder::find(caller)?;
+    let mut wanted: Vec<Hook> = match args.only.as_slice() {
+        [] => Hook::USUAL.into(),
+        names => Hook::ALL.into_iter().filter(|hook| names.iter().any(|name| name == hook.name())).collect(),
+    };
+    wanted.extend((args.pre_push && !wanted.contains(&Hook::PrePush)).then_some(Hook::PrePush));
+    // All that could be refused is looked at before anything is written.
     let mut planned = Vec::new();
     for hook in wanted {
-        let path = folder.join(hook.name());
+        let path = folder.of(hook);
         let text = read(&path)?;
-        let is_run = |path: &Utf8Path| {
-            path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o100 != 0)
-        };
-        if text.is_some() && !is_run(&path) {
+        let is_run = folder.runner == Runner::Husky
+            || path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o100 != 0);
+        if text.is_some() && !is_run {
             return Err(Refusal::new(format!("{path} is not executable, so git does not run it"))
                 .hinted("make it executable or move it away first")
                 .into());
         }
-        let Some(new) = hook.install(text.as_deref()) else {
+        let Some(new) = hook.install(text.as_deref(), folder.runner) else {
             return Err(Refusal::new(format!("{path} is no shell script, so our lines cannot stand in it"))
-                .hinted("call it from a shell script of that name")
+                .hinted(format!(
+                    "call it from a shell script of that name, or choose others with --only (not {})",
+                    hook.name()
+                ))
                 .into());
         };
-        planned.push((path, text, new));
+        planned.push((path, text, new, Permissions::from_mode(0o755)));
     }
-    fs::create_dir_all(folder).with_context(|| format!("create {folder}"))?;
+    if args.merge_union {
+        let path = folder.attributes();
+        let text = read(&path)?;
+        let new = with_union(text.as_deref());
+        planned.push((path, text, new, Permissions::from_mode(0o644)));
+    }
+    fs::create_dir_all(&folder.path).with_context(|| format!("create {}", folder.path))?;
     let mut out = stdout();
-    for (path, old, new) in planned {
+    for (path, old, new, mode) in planned {
         if old.as_ref() == Some(&new) {
             writeln!(out, "{path} has it already")?;
             continue;
@@ -98,37 +141,70 @@ fn install(folder: &Utf8Path, wanted: &[Hook]) -> Result<ExitCode> {
         // In place: it may be a link, and keeps its mode.
         fs::write(&path, &new).with_context(|| format!("write {path}"))?;
         if old.is_none() {
-            let mode = Permissions::from_mode(0o755);
-            fs::set_permissions(&path, mode).with_context(|| format!("make {path} executable"))?;
+            fs::set_permissions(&path, mode).with_context(|| format!("set the mode of {path}"))?;
         }
         writeln!(out, "installed in {path}")?;
     }
+    let [key, value] = REWRITE;
+    if args.rewrite_notes && !rewrites(&folder)? {
+        Tool::git(&folder.top).args(["config", "--local", "--add", key, value]).read()?;
+        writeln!(out, "set {key} to {value}")?;
+    }
     out.flush()?;
-    let _closed = writeln!(stderr(), "{OFFERS}").is_err();
+    let mut offers = Vec::new();
+    if !rewrites(&folder)? {
+        offers.push("  --rewrite-notes    git carries notes over an amend or a rebase (notes.rewriteRef)\n");
+    }
+    let attributes = Tool::git(&folder.top).args(["check-attr", "merge", "--", "progress.txt"]).line()?;
+    if attributes.ends_with(": unspecified") {
+        offers
+            .push("  --merge-union      git merges journals by taking the lines of both (.gitattributes)\n");
+    }
+    if !offers.is_empty() {
+        let _closed = write!(stderr(), "if you like:\n{}", offers.concat()).is_err();
+    }
     Ok(ExitCode::Done)
 }
 
-fn remove(folder: &Utf8Path) -> Result<ExitCode> {
+/// Whether git carries our notes along already.
+fn rewrites(folder: &Folder) -> Result<bool> {
+    let [key, value] = REWRITE;
+    let set = Tool::git(&folder.top).args(["config", "--get-all", key]).run()?;
+    Ok(String::from_utf8_lossy(&set.stdout).lines().any(|line| line == value))
+}
+
+fn remove(caller: &Caller) -> Result<ExitCode> {
+    let folder = Folder::find(caller)?;
     let mut out = stdout();
-    for hook in Hook::ALL {
-        let path = folder.join(hook.name());
+    let hooks = Hook::ALL.map(|hook| (folder.of(hook), uninstall as fn(&str) -> Option<String>));
+    for (path, without) in hooks.into_iter().chain([(folder.attributes(), without_union as _)]) {
         let Some(text) = read(&path)? else { continue };
-        match uninstall(&text) {
+        match without(&text) {
             Some(rest) if rest == text => continue,
             Some(rest) => fs::write(&path, rest).with_context(|| format!("write {path}"))?,
             None => fs::remove_file(&path).with_context(|| format!("remove {path}"))?,
         }
         writeln!(out, "removed from {path}")?;
     }
+    let [key, value] = REWRITE;
+    let unset = ["config", "--local", "--fixed-value", "--unset-all", key, value];
+    // Exit code 5: it was not set here.
+    if Tool::git(&folder.top).args(unset).run()?.is_success() {
+        writeln!(out, "removed {key} {value}")?;
+    }
     out.flush()?;
     Ok(ExitCode::Done)
 }
 
-fn status(folder: &Utf8Path, json: Json) -> Result<ExitCode> {
-    let mut states = Vec::new();
-    for hook in Hook::ALL {
-        states.push((hook.name(), hook.state(read(&folder.join(hook.name()))?.as_deref())));
-    }
+/// How each hook stands.
+pub(super) fn states(caller: &Caller) -> Result<Vec<(Hook, State)>> {
+    let folder = Folder::find(caller)?;
+    let state = |hook: Hook| Ok((hook, hook.state(read(&folder.of(hook))?.as_deref(), folder.runner)));
+    Hook::ALL.into_iter().map(state).collect()
+}
+
+fn status(caller: &Caller, json: Json) -> Result<ExitCode> {
+    let states = states(caller)?;
     let word = |state: State| match state {
         State::Absent => "no hook",
         State::Installed => "installed",
@@ -141,16 +217,68 @@ fn status(folder: &Utf8Path, json: Json) -> Result<ExitCode> {
         Json { json: true } => {
             let hooks: Vec<_> = states
                 .iter()
-                .map(|(name, state)| json!({"hook": name, "is_installed": *state == State::Installed, "state": word(*state)}))
+                .map(|(hook, state)| json!({"hook": hook.name(), "is_installed": *state == State::Installed, "state": word(*state)}))
                 .collect();
-            print_json(&mut out, &json!({"folder": folder, "hooks": hooks}))?;
+            print_json(&mut out, &json!({"folder": Folder::find(caller)?.path, "hooks": hooks}))?;
         }
         Json { json: false } => {
-            for (name, state) in states {
-                writeln!(out, "{name:<18}  {}", word(state))?;
+            for (hook, state) in states {
+                writeln!(out, "{:<18}  {}", hook.name(), word(state))?;
             }
         }
     }
     out.flush()?;
+    Ok(ExitCode::Done)
+}
+
+/// What `post-commit` does inside an iteration: says on HEAD that it was made there.
+fn note(caller: &Caller) -> Result<ExitCode> {
+    let text = |name: &str| caller.environment.value(name).and_then(|value| value.to_str());
+    let session = text("RALPH_SESSION").and_then(|id| id.parse::<SessionId>().ok());
+    let iteration = text("RALPH_ITERATION").and_then(|number| number.parse::<u32>().ok());
+    let Some((session, iteration)) = session.zip(iteration) else {
+        return Err(
+            Refusal::new("no iteration runs here: RALPH_SESSION and RALPH_ITERATION name none").into()
+        );
+    };
+    let store = place::open(caller)?;
+    if let Some(head) = store.head()? {
+        let task = text("RALPH_TASK").unwrap_or("-");
+        store.note_running(&head, (&session, iteration, task), place::clock(caller)?.now())?;
+    }
+    Ok(ExitCode::Done)
+}
+
+/// What `post-merge` and `post-checkout` do: without a word to the network, says which sessions the commits name that
+/// came, and that are not here.
+fn behind((old, new): (&str, &str), caller: &Caller) -> Result<ExitCode> {
+    let trailers = "--format=%(trailers:key=Ralph-Made-In,valueonly)";
+    let range = format!("{old}..{new}");
+    let listed = Tool::git_as_called(&caller.start()?)
+        .args(["log", "--no-show-signature", NEWEST, trailers, "--end-of-options", &range, "--"])
+        .limit(ANSWER)
+        .run()?;
+    // Where it came from may be nothing: a clone, a branch without a commit.
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let named: BTreeSet<SessionId> = listed
+        .lines()
+        .filter_map(|line| line.split_once(':').and_then(|(session, _)| session.trim().parse().ok()))
+        .collect();
+    if named.is_empty() {
+        return Ok(ExitCode::Done);
+    }
+    let store = place::open(caller)?;
+    let known = store.known_sessions()?;
+    let missing: Vec<&SessionId> = named.difference(&known).collect();
+    if missing.is_empty() || store.remotes()?.is_empty() {
+        return Ok(ExitCode::Done);
+    }
+    let shown = missing.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let more = missing.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    writeln!(
+        stdout(),
+        "ralph: these commits were made in sessions that are not here: {shown}{more}\nhint: `git ralph sync --fetch-only` brings them"
+    )?;
     Ok(ExitCode::Done)
 }

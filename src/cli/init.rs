@@ -29,7 +29,7 @@ pub fn run(args: &InitArgs, caller: &Caller) -> Result<ExitCode> {
         writeln!(out, "{told}").context("say what was written")?;
     }
     out.flush().context("say what was written")?;
-    Ok(ExitCode::Done)
+    if args.hooks { super::hooks::install_usual(caller) } else { Ok(ExitCode::Done) }
 }
 
 enum Written {

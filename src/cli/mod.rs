@@ -57,6 +57,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use regex::bytes::Regex;
 
 use crate::config::FlagInput;
+use crate::hooks::Hook;
 use crate::record::{IterationName, Outcome, SessionName};
 
 pub use exit_code::ExitCode;
@@ -832,12 +833,8 @@ pub struct HooksArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum HooksAction {
-    /// Put a block into `prepare-commit-msg`, beside what is there
-    Install {
-        /// One into `pre-push` too: it pushes the records along
-        #[arg(long)]
-        pre_push: bool,
-    },
+    /// Put a block into each hook, beside what is there
+    Install(HooksInstallArgs),
     /// Take the blocks out again, to the byte
     Uninstall,
     /// Say which hooks have a block
@@ -845,6 +842,35 @@ pub enum HooksAction {
         #[command(flatten)]
         json: Json,
     },
+    /// Note on HEAD in which running iteration it was made
+    #[command(hide = true)]
+    Note,
+    /// Say whose sessions are not here, of those that commits name
+    #[command(hide = true)]
+    Behind {
+        /// Where it was
+        #[arg(value_name = "OLD")]
+        old: String,
+        /// Where it is
+        #[arg(value_name = "NEW")]
+        new: String,
+    },
+}
+
+#[derive(Debug, Default, Args)]
+pub struct HooksInstallArgs {
+    /// This hook alone; can be repeated
+    #[arg(long, value_name = "HOOK", value_parser = Hook::ALL.map(Hook::name))]
+    pub only: Vec<String>,
+    /// One into `pre-push` too: it pushes the records along
+    #[arg(long)]
+    pub pre_push: bool,
+    /// Have git carry notes over an amend or a rebase: notes.rewriteRef in this repository's configuration
+    #[arg(long)]
+    pub rewrite_notes: bool,
+    /// Have git merge journals by taking the lines of both: a line for progress.txt in .gitattributes
+    #[arg(long)]
+    pub merge_union: bool,
 }
 
 #[derive(Debug, Args)]
@@ -907,6 +933,9 @@ pub struct DemoArgs {
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
+    /// Ask the remote that `sync` goes to, or this one, whether it lets us in
+    #[arg(long, value_name = "REMOTE", num_args = 0..=1, default_missing_value = "")]
+    pub remote: Option<String>,
     #[command(flatten)]
     pub json: Json,
 }
@@ -916,6 +945,9 @@ pub struct InitArgs {
     /// Write the prompt's template too, to be changed
     #[arg(long)]
     pub template: bool,
+    /// Put our block into the git hooks too, as `hooks install` does
+    #[arg(long)]
+    pub hooks: bool,
 }
 
 #[derive(Debug, Args)]

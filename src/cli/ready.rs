@@ -18,8 +18,8 @@ use crate::progress::{Choice, Strategy};
 use crate::prompt::Template;
 use crate::record::{Refusal, Session, Task};
 use crate::session::{
-    self, Asked, Candidate, Completion, Decided, Job, Limits, Memory, Plan, Prompt, Prompting, Replay,
-    Replayed, Snapshots, Telling, Untick,
+    self, Asked, Candidate, Commits, Completion, Decided, Job, Limits, Memory, Plan, Prompt, Prompting,
+    Replay, Replayed, Snapshots, Telling, Untick,
 };
 use crate::store::{SessionLog, SessionRefs, Store};
 use crate::tasks::TaskList;
@@ -367,6 +367,13 @@ impl Ready {
     ) -> Result<Plan<'a>> {
         session::check_progress_file(&feature.progress_path).map_err(refusal)?;
         session::check_refs(store, feature)?;
+        let commits = match self.config.commit {
+            config::Commits::Off => Commits::Off,
+            config::Commits::OfTasks => Commits::OfTasks,
+        };
+        if commits == Commits::OfTasks {
+            session::check_commits(store)?;
+        }
         let Config { limits, validation, progress, snapshots, redaction, .. } = &self.config;
         Ok(Plan {
             store,
@@ -405,6 +412,7 @@ impl Ready {
             untick: if self.config.untick { Untick::OpenAgain } else { Untick::Leave },
             snapshots: if snapshots.enabled { Snapshots::Keep } else { Snapshots::Off },
             snapshot_max_file: snapshots.max_file.unwrap_or(u64::MAX),
+            commits,
             redaction_rules: redaction.rules.clone(),
             redaction_allow: redaction.allow.clone(),
             configuration: self.config.to_json(),

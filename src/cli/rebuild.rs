@@ -10,7 +10,7 @@ use crate::progress::journal::{self, Difference};
 use crate::record::SessionId;
 use crate::redact::Redactor;
 use crate::session;
-use crate::store::{SessionLog, Store};
+use crate::store::{SessionLog, Store, stays_inside};
 use crate::view::style::one_line;
 
 use super::caller::Caller;
@@ -51,8 +51,11 @@ pub fn settle(read: &ReadArgs, caller: &Caller, is_repair: bool) -> Result<Optio
     let report = journal.report();
     let told = match report.state {
         State::Equal | State::Added => return Ok(None),
-        State::Missing => format!("{} is missing", journal.path),
-        State::Differs => format!("{} differs from the record of session {}", journal.path, journal.log.id()),
+        State::Missing => format!("{} is missing", one_line(journal.path.as_str())),
+        State::Differs => {
+            let path = one_line(journal.path.as_str());
+            format!("{path} differs from the record of session {}", journal.log.id())
+        }
     };
     if is_repair {
         journal.write()?;
@@ -105,8 +108,8 @@ fn journal_path(store: &Store, log: &SessionLog) -> Result<Utf8PathBuf> {
     let tasks = store.session_json(start)?.artifact.path;
     let folder = Utf8Path::new(&tasks).parent().unwrap_or(Utf8Path::new(""));
     // A ref may come from anybody: what it names is only ever used below the top of this work tree.
-    let is_inside = folder.components().all(|part| matches!(part, camino::Utf8Component::Normal(_)));
-    if !is_inside {
+    if !stays_inside(folder.as_str()) {
+        let folder = one_line(folder.as_str());
         bail!("session {} names a folder outside of the repository: {folder}", log.id());
     }
     Ok(top.join(folder).join("progress.txt"))
@@ -163,8 +166,11 @@ impl Journal {
         let choice = Choice { session: None, feature: Some(self.log.feature().to_owned()) };
         for other in sessions::chosen(&self.store, &choice)? {
             if !text.contains(other.id().as_str()) {
-                let message =
-                    format!("session {} is recorded, but {} does not name it", other.id(), self.path);
+                let message = format!(
+                    "session {} is recorded, but {} does not name it",
+                    other.id(),
+                    one_line(self.path.as_str())
+                );
                 warn(&message, &mut stderr());
             }
         }
@@ -237,7 +243,8 @@ struct Differing {
 
 impl Report<'_> {
     fn write(&self, out: &mut impl Write) -> Result<()> {
-        let Self { session, path, bytes, added, .. } = self;
+        let Self { session, bytes, added, .. } = self;
+        let path = one_line(self.path.as_str());
         match (self.action, self.state) {
             (Action::Written, _) => match &self.kept {
                 Some(kept) => writeln!(out, "wrote {path}; what it held before is kept in {kept}")?,

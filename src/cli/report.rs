@@ -1,11 +1,12 @@
 //! `specify ralph report`: a session as a page, as a summary for a pull request, or as data.
 
 use std::io::{Write, stderr};
+use std::thread;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 
 use crate::agent::answer::{answer, parser_of};
-use crate::record::{IterationName, Outcome, Parser, RecordKind, Session, TaskCounts, Which};
+use crate::record::{IterationName, ObjectId, Outcome, Parser, RecordKind, Session, TaskCounts, Which};
 use crate::store::{End, Piece, Reader, SessionLog, Store};
 use crate::tasks::TaskList;
 use crate::view::report::{Diff, Found, Limits, Report, Text, Turn, page, write_markdown};
@@ -73,9 +74,12 @@ fn found(
 ) -> Result<Found> {
     let running = sessions::running(store)?;
     let is_running = running.iter().any(|holder| holder.session == *log.id());
-    let session = sessions::describe(store, log, &running).with_context(|| match log.is_whole() {
-        true => "read the session".to_owned(),
-        false => format!("this clone has neither the start nor the end of session {}", log.id()),
+    let session = sessions::describe(store, log, &running).with_context(|| {
+        if log.is_whole() {
+            "read the session".to_owned()
+        } else {
+            format!("this clone has neither the start nor the end of session {}", log.id())
+        }
     })?;
     let in_flight = store.in_flight(log.id()).filter(|_| is_running && log.tip().kind != RecordKind::End);
     let reader = store.reader()?;
@@ -92,15 +96,25 @@ fn found(
         most,
         transcript: (TRANSCRIPTS / count).min(TRANSCRIPT),
     };
-    let mut turns = Vec::new();
     let mut unreadable = Vec::new();
-    if args.markdown {
-        turns = reading.records(log, &mut unreadable);
-    } else {
-        for turn in reading.records(log, &mut unreadable) {
-            turns.push(reading.texts(turn)?);
+    let mut turns = reading.records(log, &mut unreadable);
+    if !args.markdown {
+        let pairs = reading.pairs(&mut turns)?;
+        let journal = iterations::files(store, log).progress;
+        let top = store.repository().work_tree()?;
+        // Git compares while we read.
+        let (texts, patches) = thread::scope(|scope| {
+            let patches = scope.spawn(|| patches::between(&pairs, top, &journal, most));
+            let texts = turns.iter_mut().try_for_each(|turn| reading.texts(turn));
+            (texts, patches.join())
+        });
+        texts?;
+        let mut patches = patches.map_err(|_| anyhow!("compare the snapshots"))??;
+        for turn in &mut turns {
+            if let Some(patch) = turn.record.snapshot.as_ref().and_then(|after| patches.remove(after)) {
+                turn.diff = Diff::Patch(patch);
+            }
         }
-        reading.differences(store, log, &mut turns)?;
     }
     let first = &log.entries[0];
     Ok(Found {
@@ -164,14 +178,12 @@ impl Reading<'_> {
         Ok(piece?.filter(|piece| piece.length > 0))
     }
 
-    fn texts(&self, turn: Turn) -> Result<Turn> {
-        let prompt = self.piece(&turn, "prompt.md", End::Head, self.most)?;
-        Ok(Turn {
-            prompt: prompt.map(|piece| Text::of(&piece.bytes, piece.length)),
-            answer: self.answer(&turn)?,
-            validation: self.validation(&turn)?,
-            ..turn
-        })
+    fn texts(&self, turn: &mut Turn) -> Result<()> {
+        let prompt = self.piece(turn, "prompt.md", End::Head, self.most)?;
+        turn.prompt = prompt.map(|piece| Text::of(&piece.bytes, piece.length));
+        turn.answer = self.answer(turn)?;
+        turn.validation = self.validation(turn)?;
+        Ok(())
     }
 
     fn answer(&self, turn: &Turn) -> Result<Option<Text>> {
@@ -204,7 +216,8 @@ impl Reading<'_> {
         let bytes = length(&stdout) + length(&stderr);
         if code != 0 && !record.facts.excerpt.trim().is_empty() {
             let text = record.facts.excerpt.clone();
-            return Ok(Some(Text { is_cut: (text.trim().len() as u64) < bytes, text, bytes }));
+            // An excerpt lacks the line end.
+            return Ok(Some(Text { is_cut: (text.trim().len() as u64) + 1 < bytes, text, bytes }));
         }
         let shown = if length(&stdout) == 0 { stderr } else { stdout };
         Ok(shown.map(|piece| Text {
@@ -214,9 +227,10 @@ impl Reading<'_> {
         }))
     }
 
-    fn differences(&self, store: &Store, log: &SessionLog, turns: &mut [Turn]) -> Result<()> {
+    /// The snapshots before and after each iteration, as far as both are here.
+    fn pairs(&self, turns: &mut [Turn]) -> Result<Vec<(ObjectId, ObjectId)>> {
         let mut pairs = Vec::new();
-        for turn in turns.iter_mut() {
+        for turn in turns {
             let Some(after) = turn.record.snapshot.clone() else {
                 let is_told = turn.record.outcome != Outcome::Skipped;
                 turn.diff = if is_told { Diff::Missing(Diff::NONE_KEPT) } else { Diff::Nothing };
@@ -227,14 +241,7 @@ impl Reading<'_> {
                 _ => turn.diff = Diff::Missing(Diff::NOT_HERE),
             }
         }
-        let journal = iterations::files(store, log).progress;
-        let mut patches = patches::between(&pairs, store.repository().work_tree()?, &journal, self.most)?;
-        for turn in turns {
-            if let Some(patch) = turn.record.snapshot.as_ref().and_then(|after| patches.remove(after)) {
-                turn.diff = Diff::Patch(patch);
-            }
-        }
-        Ok(())
+        Ok(pairs)
     }
 
     /// As it stood at the end.

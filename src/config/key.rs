@@ -38,14 +38,6 @@ pub enum Absence {
     NoneOrZero,
 }
 
-/// Since when a setting does something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    Now,
-    /// It is accepted, checked and shown, and a later version heeds it.
-    Later,
-}
-
 /// One setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
@@ -57,14 +49,13 @@ pub struct Key {
     pub default: &'static str,
     /// What an absent value means, for people.
     pub unset: &'static str,
-    pub effect: Effect,
     /// One line, for people.
     pub doc: &'static str,
 }
 
 impl Key {
     const fn new(name: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Self {
-        Self { name, kind, absence: Absence::Never, default, unset: "none", effect: Effect::Now, doc }
+        Self { name, kind, absence: Absence::Never, default, unset: "none", doc }
     }
 
     const fn or_none(mut self) -> Self {
@@ -80,11 +71,6 @@ impl Key {
     /// Says in words what happens where no value is set.
     const fn unset(mut self, words: &'static str) -> Self {
         self.unset = words;
-        self
-    }
-
-    const fn later(mut self) -> Self {
-        self.effect = Effect::Later;
         self
     }
 }
@@ -139,8 +125,7 @@ pub const KEYS: &[Key] = &[
         "What ends the loop: tasks that are done, or the agent's promise alone",
     ),
     Key::new("untick", Kind::Switch, "true", "Open boxes again that were ticked in a failed iteration"),
-    Key::new("commit", Kind::Word(&["off", "task"]), "off", "Commit each success on the current branch")
-        .later(),
+    Key::new("commit", Kind::Word(&["off", "task"]), "off", "Commit each success on the current branch"),
     Key::new("timeout", Kind::Duration, "60m", "Longest run of the agent").or_zero(),
     Key::new("idle-timeout", Kind::Duration, "15m", "Longest silence of the agent").or_zero(),
     Key::new("max-output", Kind::Size, "1GiB", "Largest output of a child, for each stream").or_zero(),

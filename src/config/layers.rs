@@ -9,7 +9,7 @@ use crate::record::{Permissions, nearest};
 
 use super::agents::{AgentCommand, AgentSettings};
 use super::file::{self, Contents};
-use super::key::{self, Effect, KEYS, Key, STRATEGIES};
+use super::key::{self, KEYS, Key, STRATEGIES};
 use super::loops::{IMPLEMENT, LoopType};
 use super::mistake;
 use super::origin::Origin;
@@ -17,7 +17,7 @@ use super::setting::{Setting, Settings};
 use super::spelling::{GIT_PREFIX, VARIABLE_PREFIX, from_git, from_variable};
 use super::value::{Raw, Value};
 use super::{
-    Completion, Config, HistorySettings, Limits, LoopSettings, ProgressSettings, RedactionSettings,
+    Commits, Completion, Config, HistorySettings, Limits, LoopSettings, ProgressSettings, RedactionSettings,
     SnapshotSettings, ValidationSettings,
 };
 
@@ -109,7 +109,7 @@ impl Config {
         if let Some(line) = &inputs.agent_command {
             layers.agent_command(line, &mut agents)?;
         }
-        layers.check_effects();
+        layers.check_strategy();
         Ok(layers.into_config(agents, contents.loops, loop_type))
     }
 }
@@ -205,23 +205,15 @@ impl Layers {
         Ok(())
     }
 
-    /// Warns of what is set and does nothing, and puts an unknown strategy right.
-    fn check_effects(&mut self) {
-        let mut warnings = Vec::new();
-        for Setting { key: name, value, origin } in self.settings.iter() {
-            let Some(key) = key::find(name) else { continue };
-            let is_off = name == "commit" && *value == Value::Text("off".to_owned());
-            if key.effect == Effect::Later && *origin != Origin::Default && !is_off {
-                warnings.push(format!("`{name}` has no effect in this version yet"));
-            }
-        }
+    /// Puts an unknown strategy right, with a warning.
+    fn check_strategy(&mut self) {
         let default = STRATEGIES[0];
         if let Some(strategy) =
             self.settings.text("progress.strategy").filter(|name| !STRATEGIES.contains(&name.as_str()))
         {
             let origin = self.settings.find("progress.strategy").map(|setting| setting.origin.to_string());
             let place = origin.unwrap_or_default();
-            warnings.push(format!("{place}: unknown progress strategy `{strategy}`, using {default}"));
+            self.warnings.push(format!("{place}: unknown progress strategy `{strategy}`, using {default}"));
             let value = Value::Text(default.to_owned());
             self.settings.put(Setting {
                 key: "progress.strategy".to_owned(),
@@ -229,7 +221,6 @@ impl Layers {
                 origin: Origin::Default,
             });
         }
-        self.warnings.append(&mut warnings);
     }
 
     fn into_config(
@@ -262,6 +253,10 @@ impl Layers {
                 _ => Completion::Verified,
             },
             untick: settings.is_on("untick"),
+            commit: match settings.text("commit").as_deref() {
+                Some("task") => Commits::OfTasks,
+                _ => Commits::Off,
+            },
             timeout: settings.duration("timeout"),
             idle_timeout: settings.duration("idle-timeout"),
             max_output: settings.size("max-output"),

@@ -24,7 +24,7 @@ use serde_json::{Map, Value as Json, json};
 
 pub use agents::{AgentCommand, AgentSettings};
 pub use duration::{display_duration, display_size, parse_duration, parse_size};
-pub use key::{Effect, KEYS, Key, Kind, STRATEGIES};
+pub use key::{KEYS, Key, Kind, STRATEGIES};
 pub use layers::{FileInput, FlagInput, GitInput, Inputs, check};
 pub use loops::{IMPLEMENT, LoopSettings, LoopType, Until};
 pub use origin::Origin;
@@ -103,6 +103,14 @@ pub struct RedactionSettings {
     pub allow: Vec<String>,
 }
 
+/// Whether the loop commits on the user's branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Commits {
+    Off,
+    /// Each iteration that is a success.
+    OfTasks,
+}
+
 /// The effective configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
@@ -114,6 +122,7 @@ pub struct Config {
     pub limits: Limits,
     pub completion: Completion,
     pub untick: bool,
+    pub commit: Commits,
     pub timeout: Option<Duration>,
     /// As set, or the default for agents that speak while they work. See [`Config::silence_of_commands`].
     pub idle_timeout: Option<Duration>,

@@ -31,10 +31,6 @@ impl Settings {
         self.0.iter().find(|setting| setting.key == key)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Setting> {
-        self.0.iter()
-    }
-
     pub fn into_vec(self) -> Vec<Setting> {
         self.0
     }

@@ -52,6 +52,8 @@ fn without_any_layer_the_defaults_hold() {
     assert_eq!((config.limits.max_tokens, config.limits.max_cost), (None, None));
     assert_eq!(config.completion, Completion::Verified);
     assert!(config.untick);
+    assert_eq!(config.commit, Commits::Off);
+    assert_eq!(read("commit = 'task'\n").commit, Commits::OfTasks);
     assert_eq!(config.timeout, Some(Duration::from_hours(1)));
     assert_eq!(config.idle_timeout, Some(Duration::from_mins(15)));
     assert_eq!(config.silence_of_commands(), None);
@@ -176,11 +178,9 @@ fn a_command_on_the_command_line_becomes_the_agent() {
 }
 
 #[test]
-fn what_has_no_effect_yet_is_said_and_nothing_else() {
+fn an_unknown_strategy_is_said_and_nothing_else() {
     let warnings = |file: &str| read(file).warnings;
-    assert_eq!(warnings("[history]\nmode = 'smart'\n"), [""; 0]);
-    assert_eq!(warnings("commit = 'task'\n"), ["`commit` has no effect in this version yet"]);
-    assert_eq!(warnings("commit = 'off'\nmodel = 'opus'\n"), [""; 0]);
+    assert_eq!(warnings("commit = 'task'\n[history]\nmode = 'smart'\n"), [""; 0]);
     assert_eq!(warnings("agent = ['claude', 'codex']\n"), [""; 0]);
     assert_eq!(warnings("[progress]\nstrategy = 'hybrid'\n"), [""; 0]);
     assert_eq!(

@@ -10,13 +10,18 @@ use std::time::{Duration, Instant};
 use camino::Utf8Path;
 
 use super::Marker;
+use super::family::Spared;
 
 /// Between two looks at a program that may end at once.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// A program that goes on when we end.
 #[derive(Debug)]
-pub struct Detached(Child);
+pub struct Detached {
+    child: Child,
+    /// Nobody else clears it away while we hold it.
+    _spared: Spared,
+}
 
 impl Detached {
     /// Starts `argv` in `directory`, in a group of its own, with both its outputs in `said`.
@@ -39,14 +44,15 @@ impl Detached {
             command.env(Marker::VARIABLE, mark);
         }
         command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
-        command.spawn().map(Self)
+        let (child, spared) = Spared::start(&mut command)?;
+        Ok(Self { child, _spared: spared })
     }
 
     /// Its exit code, or 128+n for signal n, where it ends within that time.
     pub fn ended_within(&mut self, limit: Duration) -> Option<i32> {
         let until = Instant::now() + limit;
         loop {
-            if let Ok(Some(status)) = self.0.try_wait() {
+            if let Ok(Some(status)) = self.child.try_wait() {
                 return Some(super::code_of(status));
             }
             if Instant::now() >= until {
@@ -57,17 +63,17 @@ impl Detached {
     }
 
     pub fn pid(&self) -> u32 {
-        self.0.id()
+        self.child.id()
     }
 
     /// Its exit code, or 128+n for signal n, once it has ended.
     pub fn code(&mut self) -> Option<i32> {
-        self.0.try_wait().ok().flatten().map(super::code_of)
+        self.child.try_wait().ok().flatten().map(super::code_of)
     }
 
-    /// Whether it has ended. Nobody else clears it away while we live.
+    /// Whether it has ended.
     pub fn is_over(&mut self) -> bool {
-        self.0.try_wait().is_ok_and(|status| status.is_some())
+        self.child.try_wait().is_ok_and(|status| status.is_some())
     }
 }
 

@@ -55,11 +55,39 @@ const KILLING: Duration = Duration::from_secs(5);
 /// Between two looks at the list of processes.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The children that run now. Held while one is started, so that nobody takes it for an adopted orphan.
-static RUNNING: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+/// What we started, by pid. Held while one is started, so that nobody takes it for an adopted orphan.
+static STARTED: Mutex<Pids> = Mutex::new(Pids { running: BTreeSet::new(), detached: BTreeSet::new() });
 
-fn running() -> MutexGuard<'static, BTreeSet<i32>> {
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+#[derive(Debug)]
+struct Pids {
+    /// The children that run now.
+    running: BTreeSet<i32>,
+    /// Those that outlive us, and are nobody's leftovers.
+    detached: BTreeSet<i32>,
+}
+
+fn started() -> MutexGuard<'static, Pids> {
+    STARTED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A pid that is taken for no child's orphan until this is dropped.
+#[derive(Debug)]
+pub(super) struct Spared(i32);
+
+impl Spared {
+    pub(super) fn start(command: &mut std::process::Command) -> std::io::Result<(std::process::Child, Self)> {
+        let mut started = started();
+        let child = command.spawn()?;
+        let pid = i32::try_from(child.id()).unwrap_or(0);
+        started.detached.insert(pid);
+        Ok((child, Self(pid)))
+    }
+}
+
+impl Drop for Spared {
+    fn drop(&mut self) {
+        started().detached.remove(&self.0);
+    }
 }
 
 /// A started child, known as ours until this is dropped.
@@ -71,10 +99,10 @@ pub(super) struct Started {
 
 impl Started {
     pub(super) fn start(expression: &duct::Expression) -> std::io::Result<Self> {
-        let mut running = running();
+        let mut started = started();
         let handle = expression.start()?;
         let pid = handle.pids().first().and_then(|pid| i32::try_from(*pid).ok()).unwrap_or(0);
-        running.insert(pid);
+        started.running.insert(pid);
         Ok(Self { handle, pid })
     }
 
@@ -90,11 +118,11 @@ impl Started {
 
 impl Drop for Started {
     fn drop(&mut self) {
-        running().remove(&self.pid);
+        started().running.remove(&self.pid);
     }
 }
 
-/// The processes that a child or a session is answerable for. Never we ourselves, nor our ancestors.
+/// The processes that a child or a session is answerable for. Never we ourselves, nor our ancestors, nor what outlives us.
 #[derive(Debug)]
 pub(super) struct Family<'a> {
     marker: &'a Marker,
@@ -128,12 +156,13 @@ impl<'a> Family<'a> {
 
     /// Everybody who belongs to it and lives. Reaps adopted orphans that do not.
     pub(super) fn members(&mut self) -> Vec<Process> {
-        let running = running();
+        let Pids { running, detached } = &*started();
         let all = system::processes();
         let own_pid = system::own_pid();
         let by_pid: BTreeMap<i32, &Process> = all.iter().map(|process| (process.pid, process)).collect();
         let own_group = by_pid.get(&own_pid).map_or(0, |own| own.group);
-        let spared = ancestors(own_pid, &by_pid);
+        let mut spared = ancestors(own_pid, &by_pid);
+        spared.extend(detached);
         // Whose an orphan without a marker is can be told only while there is one child that it can be of.
         let is_alone = self.root.is_some_and(|root| running.iter().all(|pid| *pid == root.pid));
 

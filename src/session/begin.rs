@@ -6,14 +6,15 @@ use anyhow::Result;
 use crate::clock::Clock;
 use crate::history::History;
 use crate::record::{
-    Artifact, ArtifactStatus, Durations, Event, RecordKind, SCHEMA, Session, SessionId, Status, Timestamp,
-    Tokens,
+    Artifact, ArtifactStatus, Durations, Event, Iteration, RecordKind, SCHEMA, Session, SessionId, Status,
+    Timestamp, Tokens,
 };
 use crate::redact::Redactor;
 use crate::store::{Control, Holder, LoopLock, Place, SessionLog, Spool};
 use crate::tasks::TaskList;
 use crate::worktree::WorkTree;
 
+use super::committing::Work;
 use super::memory::Memory;
 use super::recorder::{self, Recorder};
 use super::roster::Roster;
@@ -50,7 +51,7 @@ impl<'a> Running<'a> {
         })?;
         let mut session = new_session(&plan, &id, tasks, started_at)?;
         let mut history = History::default();
-        let mut taken_up = TakenUp { next: 1, hints: Hints::default() };
+        let mut taken_up = TakenUp::default();
         if let Some(log) = &earlier {
             taken_up = take_up(&mut plan, log, &mut session, &mut history)?;
         }
@@ -68,6 +69,8 @@ impl<'a> Running<'a> {
             Some(log) => recorder.resume(log, &session, plan.clock)?,
         };
         plan.store.note_last_written(&session.feature, &session.id)?;
+        let (tree, objects) = recorder.last_contents();
+        let work = Work::begin(&plan, &taken_up.recorded, tree, objects.as_deref())?;
         say(&Event::SessionStarted {
             session: id,
             feature: session.feature.clone(),
@@ -90,12 +93,13 @@ impl<'a> Running<'a> {
             spool,
             history,
             memory,
-            next: taken_up.next,
+            next: taken_up.last + 1,
             say,
             is_promised: false,
             started,
             current: 0,
             hints: taken_up.hints,
+            work,
             _lookout: lookout,
             control,
         })
@@ -134,10 +138,12 @@ fn new_session(plan: &Plan<'_>, id: &SessionId, tasks: &TaskList, started_at: Ti
 }
 
 /// What goes on where a session is taken up again.
+#[derive(Default)]
 struct TakenUp {
-    /// The number of the next iteration.
-    next: u32,
+    /// The number of the last iteration; 0 before the first.
+    last: u32,
     hints: Hints,
+    recorded: Vec<Iteration>,
 }
 
 /// Restores totals, counts and the text of the next prompt from the record of a session.
@@ -148,18 +154,19 @@ fn take_up(
     history: &mut History,
 ) -> Result<TakenUp> {
     session.started_at = log.entries[0].started_at;
-    let mut taken_up = TakenUp { next: 1, hints: Hints::default() };
+    let mut taken_up = TakenUp::default();
     for entry in &log.entries {
         if entry.kind == RecordKind::End {
             // Whoever takes up what had come to an end wants another try: the counts start anew.
             *history = History::default();
         }
         let Some(number) = entry.iteration else { continue };
-        taken_up.next = number + 1;
+        taken_up.last = number;
         let iteration = plan.store.iteration(entry)?;
         add_totals(session, &iteration);
         history.push(&iteration);
         taken_up.hints = Hints::of_last(&iteration);
+        taken_up.recorded.push(iteration);
     }
     Ok(taken_up)
 }

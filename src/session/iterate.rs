@@ -17,6 +17,7 @@ use crate::tasks::{Item, Mark, TaskList, set_marks};
 use crate::validate::{self, Bench};
 
 use super::ask::Room;
+use super::committing::Done;
 use super::judge::{self, Evidence, Verdict};
 use super::memory::{Reason, Recalled, Sought};
 use super::prompting::{Failures, Prompt, Turn as PromptTurn};
@@ -58,15 +59,7 @@ impl Running<'_> {
         slot.begin(&begin, prompt, &tasks_bytes)?;
         self.hints_are_taken();
         slot.write(names::REFS_BEFORE, &self.plan.store.tips_of_others()?)?;
-        (self.say)(&Event::IterationStarted {
-            session: self.session.id.clone(),
-            iteration: number,
-            task: task.clone(),
-            attempt: begin.attempt,
-            agent: begin.agent.clone(),
-            hints: begin.hints.clone(),
-            started_at: begin.started_at,
-        });
+        self.tell_of_start(task, &begin);
         self.tell_of_prompt(number, &made);
 
         let environment = self.environment(task, &begin);
@@ -81,8 +74,7 @@ impl Running<'_> {
         self.mend_spool(&slot, &begin, prompt, &tasks_bytes)?;
 
         self.begins(number, Phase::Recording);
-        self.warn_of_leftovers(&run, validation.as_ref());
-
+        self.tell_leftovers(&run, validation.as_ref());
         let before = TaskList::parse(&tasks_bytes)?;
         let after = match self.plan.job.read_tasks(self.plan.feature) {
             Ok(after) => after,
@@ -106,12 +98,22 @@ impl Running<'_> {
 
         let ended_at = self.plan.clock.now();
         let taken = self.recorder.take(&slot, &format!("iteration {number}"), ended_at);
+        let done = Done {
+            task,
+            closed: &verdict.closed,
+            tasks: &after,
+            iteration: number,
+            environment: &environment,
+        };
+        let made = self.commit_work(verdict.outcome, &taken, &done);
         let known = slot.refs_before()?;
         let mut iteration = self.compose(
             begin,
             Measured { run: &run, validation: validation.as_ref(), verdict, taken, known: &known },
             ended_at,
         )?;
+        // It is ours by whatever clock git dated it.
+        iteration.commits.extend(made.filter(|commit| !iteration.commits.contains(commit)));
         let mut context = live_context(&slot, &iteration, &run.final_text, &self.plan.project_root)?;
         context = context.map(|context| self.without_secrets(context));
         let examined = context.as_ref().and_then(IterationContext::examined);
@@ -138,13 +140,26 @@ impl Running<'_> {
         let commit = self.recorder.iteration(&slot, &iteration, &entry)?;
         self.recorded(&iteration, commit)?;
         self.hints_were_in(&iteration);
-        if let Err(error) = self.plan.store.note_commits(&iteration) {
+        self.note_commits(&iteration);
+        remember(self.plan.progress.as_mut(), context);
+        Ok(iteration)
+    }
+
+    fn tell_leftovers(&mut self, run: &AgentRun, validation: Option<&Validation>) {
+        let leftovers =
+            run.leftovers.iter().chain(validation.iter().flat_map(|validation| &validation.leftovers));
+        let leftovers: Vec<&str> = leftovers.map(String::as_str).collect();
+        if !leftovers.is_empty() {
+            self.warn(format!("stopped what was left running in the background: {}", leftovers.join(", ")));
+        }
+    }
+
+    fn note_commits(&mut self, iteration: &Iteration) {
+        if let Err(error) = self.plan.store.note_commits(iteration) {
             self.warn(format!(
                 "its commits got no note: {error:#}\nhint: `specify ralph notes rebuild` writes it"
             ));
         }
-        remember(self.plan.progress.as_mut(), context);
-        Ok(iteration)
     }
 
     /// What the user's command makes of an iteration; none where none is to be asked.
@@ -261,6 +276,18 @@ impl Running<'_> {
         (self.say)(&Event::PhaseStarted { iteration, phase });
     }
 
+    fn tell_of_start(&mut self, task: &Task, begin: &Begin) {
+        (self.say)(&Event::IterationStarted {
+            session: self.session.id.clone(),
+            iteration: begin.iteration,
+            task: task.clone(),
+            attempt: begin.attempt,
+            agent: begin.agent.clone(),
+            hints: begin.hints.clone(),
+            started_at: begin.started_at,
+        });
+    }
+
     /// Says what the prompt tells of older iterations, and what it has no room for.
     fn tell_of_prompt(&mut self, iteration: u32, prompt: &Prompt) {
         let told = prompt.recalled.as_ref().filter(|recalled| !recalled.context.text.is_empty());
@@ -347,15 +374,6 @@ impl Running<'_> {
         Ok(Some(validation))
     }
 
-    fn warn_of_leftovers(&mut self, run: &AgentRun, validation: Option<&Validation>) {
-        let leftovers =
-            run.leftovers.iter().chain(validation.iter().flat_map(|validation| &validation.leftovers));
-        let leftovers: Vec<&str> = leftovers.map(String::as_str).collect();
-        if !leftovers.is_empty() {
-            self.warn(format!("stopped what was left running in the background: {}", leftovers.join(", ")));
-        }
-    }
-
     /// Makes the spool whole again where the child that just ended deleted it.
     fn mend_spool(&mut self, slot: &Slot, begin: &Begin, prompt: &str, tasks: &[u8]) -> Result<()> {
         let is_mended = self.recorder.mend_spool()?;
@@ -411,7 +429,7 @@ impl Running<'_> {
             validation: validation.map(|validation| validation.exit.code),
         };
         iteration.exit_reason = run.exit.reason.or(validation.and_then(|validation| validation.exit.reason));
-        iteration.files_changed = taken.files_changed;
+        iteration.files_changed = taken.files_changed();
         iteration.snapshot = taken.snapshot;
         iteration.left_out = taken.left_out;
         iteration.model = run.model.clone().or(iteration.model);

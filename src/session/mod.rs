@@ -4,6 +4,7 @@
 
 mod ask;
 mod begin;
+mod committing;
 mod decide;
 mod iterate;
 mod job;
@@ -42,6 +43,7 @@ use crate::record::{
 use crate::store::{Control, LoopLock, SessionRefs, Spool, Store};
 use crate::tasks::TaskList;
 
+use committing::Work;
 use decide::{Bounds, Decision, Wanted};
 use recorder::Recorder;
 use roster::Roster;
@@ -49,6 +51,7 @@ use steering::{Hints, Lookout};
 use waiting::Before;
 
 pub use ask::Asked;
+pub use committing::check_commits;
 pub use job::{Job, Until};
 pub use memory::{Decided, Memory, Reason, Recalled, Sought, Telling};
 pub use prompting::{Prompt, Prompting, Turn};
@@ -89,6 +92,7 @@ pub struct Plan<'a> {
     pub completion: Completion,
     pub untick: Untick,
     pub snapshots: Snapshots,
+    pub commits: Commits,
     /// Untracked files of more bytes stay out of snapshots.
     pub snapshot_max_file: u64,
     pub redaction_rules: Vec<String>,
@@ -165,6 +169,14 @@ pub enum Untick {
 pub enum Snapshots {
     Keep,
     Off,
+}
+
+/// Whether what was done is committed on the user's branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Commits {
+    Off,
+    /// One commit for each iteration that is a success.
+    OfTasks,
 }
 
 /// How a call of [`run`] ended.
@@ -263,6 +275,8 @@ pub(super) struct Running<'a> {
     versions: BTreeMap<usize, Option<String>>,
     control: Control,
     hints: Hints,
+    /// None where nothing is to be committed.
+    work: Option<Work>,
     /// Ends with the session.
     _lookout: Lookout,
 }

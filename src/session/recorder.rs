@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
+use camino::Utf8PathBuf;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -14,7 +15,7 @@ use crate::redact::Redactor;
 use crate::store::{
     Draft, Place, SessionLog, SessionRefs, Slot, Snapshot, Spool, Standing, Store, Tips, names,
 };
-use crate::worktree::{Contents, WorkTree, Workshop};
+use crate::worktree::{Contents, RawPath, WorkTree, Workshop};
 
 use super::progress_file::{Planned, ProgressFile};
 
@@ -43,8 +44,16 @@ pub struct Recorder<'a> {
 #[derive(Debug, Default)]
 pub struct Taken {
     pub snapshot: Option<ObjectId>,
-    pub files_changed: Vec<String>,
+    /// Without progress.txt.
+    pub changed: Vec<RawPath>,
     pub left_out: Vec<LeftOut>,
+}
+
+impl Taken {
+    /// As a record has them.
+    pub fn files_changed(&self) -> Vec<String> {
+        self.changed.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect()
+    }
 }
 
 impl<'a> Recorder<'a> {
@@ -73,6 +82,12 @@ impl<'a> Recorder<'a> {
 
     pub fn work_tree(&self) -> &WorkTree {
         &self.work_tree
+    }
+
+    /// The work tree as it was last looked at, and where its objects are if they are not in the repository.
+    pub fn last_contents(&self) -> (Option<&ObjectId>, Option<Utf8PathBuf>) {
+        let beside = (!self.place.snapshots).then(|| self.spool.scratch().join("objects"));
+        (self.last_contents.as_ref(), beside)
     }
 
     pub fn redactor(&self) -> &Redactor {
@@ -281,11 +296,11 @@ impl<'a> Recorder<'a> {
         let Contents { tree, left_out } = self.work_tree.contents(workshop)?;
         self.tell_of_submodules(&left_out);
         let progress = self.work_tree.relative(&self.place.progress_path);
-        let mut files_changed = match &self.last_contents {
+        let mut changed = match &self.last_contents {
             Some(before) => self.work_tree.changed(workshop, before, &tree)?,
             None => Vec::new(),
         };
-        files_changed.retain(|path| *path != progress);
+        changed.retain(|path| path != progress.as_bytes());
         self.last_contents = Some(tree.clone());
         let snapshot = if self.place.snapshots {
             let head = self.store.head()?;
@@ -305,7 +320,7 @@ impl<'a> Recorder<'a> {
         } else {
             None
         };
-        Ok(Taken { snapshot, files_changed, left_out })
+        Ok(Taken { snapshot, changed, left_out })
     }
 
     fn record(

@@ -187,7 +187,7 @@ fn interrupted(
     iteration.claims = verdict.claims;
     iteration.false_claim = verdict.false_claim;
     iteration.exit_reason = Some(ExitReason::Interrupted);
-    iteration.files_changed = taken.files_changed;
+    iteration.files_changed = taken.files_changed();
     iteration.snapshot = taken.snapshot;
     iteration.left_out = taken.left_out;
     iteration.commits = commits;

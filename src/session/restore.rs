@@ -269,15 +269,7 @@ fn places(scratch: &Scratch) -> (Utf8PathBuf, Utf8PathBuf) {
 
 /// Refuses to change files under the hands of git or of a record that is not finished.
 fn refuse_unfinished(store: &Store) -> Result<()> {
-    let under_way = [
-        ("MERGE_HEAD", "a merge"),
-        ("rebase-merge", "a rebase"),
-        ("rebase-apply", "a rebase"),
-        ("CHERRY_PICK_HEAD", "a cherry-pick"),
-        ("REVERT_HEAD", "a revert"),
-    ];
-    if let Some(found) = store.marked_by_git(under_way.map(|(mark, _)| mark))? {
-        let what = under_way.iter().find(|(mark, _)| *mark == found).map_or(found, |(_, what)| *what);
+    if let Some(what) = store.under_way()? {
         return Err(Refusal::new(format!("{what} is under way in this work tree"))
             .hinted("finish or abort it first; --force goes on all the same")
             .into());

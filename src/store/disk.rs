@@ -12,6 +12,13 @@ use crate::repository::Sharing;
 /// So many files are dearer to force to the disk one by one than all that anybody wrote.
 const MANY: usize = 500;
 
+/// Bytes that are free for the user on the file system of `dir`.
+pub fn free(dir: &Utf8Path) -> Result<u64> {
+    let found = rustix::fs::statvfs(dir.as_std_path())
+        .with_context(|| format!("ask how full the disk of {dir} is"))?;
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
 /// Creates `dir` and its parents for the user alone; fine if it is there.
 pub fn create_private_dir(dir: &Utf8Path) -> Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir).with_context(|| format!("create {dir}"))

@@ -6,6 +6,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use anyhow::{Result, anyhow, bail};
+use camino::{Utf8Component, Utf8Path};
 use gix::objs::FindExt;
 use gix::objs::tree::EntryKind;
 
@@ -78,6 +79,9 @@ pub(super) fn look_at_log(git: &gix::Repository, arrival: &Arrival<'_>) -> Resul
         if SessionRefs::new(&entry.feature, entry.session.clone()) != *arrival.refs {
             bail!("{} is a record of another session", id.to_hex());
         }
+        if !stays_inside(&entry.feature) {
+            bail!("{} is of a feature that leads out of the repository", id.to_hex());
+        }
         if parents.len() > 1 {
             bail!("{} has more than one parent", id.to_hex());
         }
@@ -135,6 +139,13 @@ pub(super) fn look_at_snapshots(git: &gix::Repository, arrival: &Arrival<'_>) ->
         bail!("{DIVERGED}");
     }
     Ok(Look::Ours(count))
+}
+
+/// Whether a path from the top of the work tree stays in it, and out of git's own folder. What a record says of where
+/// files are may come from anybody.
+pub fn stays_inside(path: &str) -> bool {
+    let is_fine = |part| matches!(part, Utf8Component::Normal(name) if !name.eq_ignore_ascii_case(".git"));
+    Utf8Path::new(path).components().all(is_fine)
 }
 
 struct Commit {

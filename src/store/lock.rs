@@ -1,7 +1,7 @@
 //! One loop per work tree: a lock that the kernel frees when its holder dies.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
@@ -35,6 +35,20 @@ pub(super) fn try_to_hold(path: &Utf8Path) -> Result<Option<File>> {
         Ok(()) => Ok(Some(file)),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
         Err(error) => Err(error).with_context(|| format!("lock {path}")),
+    }
+}
+
+/// Whether no process holds the lock on a file. Writes nothing.
+pub(super) fn is_free(path: &Utf8Path) -> Result<bool> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
+        Err(error) => return Err(error).with_context(|| format!("open {path}")),
+    };
+    match flock(&file, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error).with_context(|| format!("look at the lock {path}")),
     }
 }
 
@@ -130,17 +144,6 @@ impl LoopLock {
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(read_holder(&mut file)),
             Err(error) => Err(error).with_context(|| format!("look at the lock {path}")),
         }
-    }
-}
-
-/// Takes the lock on a file, if nobody has it. It is held as long as what comes back lives.
-pub(super) fn hold(path: &Utf8Path) -> Result<Option<File>> {
-    let open = || File::options().write(true).create(true).truncate(false).open(path);
-    let file = open().with_context(|| format!("open {path}"))?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("lock {path}")),
     }
 }
 

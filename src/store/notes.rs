@@ -40,6 +40,17 @@ fn line(iteration: &Iteration) -> String {
     format!("{}:{} {task} {}", iteration.session, iteration.iteration, iteration.outcome)
 }
 
+/// How a line ends whose iteration still runs; a line with its outcome takes its place.
+const RUNNING: &str = " running";
+
+/// Lines without those that say less than another.
+fn settled(lines: BTreeSet<String>) -> BTreeSet<String> {
+    let of = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
+    let ended: BTreeSet<String> =
+        lines.iter().filter(|line| !line.ends_with(RUNNING)).map(|line| of(line)).collect();
+    lines.into_iter().filter(|line| !line.ends_with(RUNNING) || !ended.contains(&of(line))).collect()
+}
+
 /// The lines that an iteration leaves.
 fn lines_of(iteration: &Iteration) -> Lines {
     let line = line(iteration);
@@ -59,7 +70,7 @@ impl Store {
             at,
             |commit, found| match lines.get(commit) {
                 None => found,
-                Some(more) => found.into_iter().chain(more.iter().cloned()).collect(),
+                Some(more) => settled(found.into_iter().chain(more.iter().cloned()).collect()),
             },
             &lines.keys(),
         )
@@ -71,6 +82,18 @@ impl Store {
             return Ok(());
         }
         self.annotate(&lines_of(iteration), iteration.ended_at).map(drop)
+    }
+
+    /// Notes of a commit that it was made in an iteration which still runs.
+    pub fn note_running(
+        &self,
+        commit: &ObjectId,
+        (session, iteration, task): (&SessionId, u32, &str),
+        at: Timestamp,
+    ) -> Result<()> {
+        let task: String = task.chars().filter(|c| !c.is_control()).collect();
+        let line = format!("{session}:{iteration} {task}{RUNNING}");
+        self.annotate(&Lines::from([(commit.clone(), [line].into())]), at).map(drop)
     }
 
     /// Where all refs point that are none of ours, one id a line.
@@ -209,6 +232,7 @@ impl Store {
             if let Some(ours) = all.get(commit) {
                 union.extend(lines(&git, *ours)?);
             }
+            let union = settled(union);
             if !union.is_empty() {
                 changed.insert(commit.clone());
                 all.insert(commit.clone(), quarantine.write_blob(text(&union).as_bytes())?);

@@ -14,7 +14,7 @@ use crate::process::Tool;
 use crate::record::ObjectId;
 use crate::repository::{HashKind, as_alternate};
 
-use super::lock::try_to_hold;
+use super::lock::{is_free, try_to_hold};
 use super::notes::message_of;
 use super::refs::SessionRefs;
 use super::{Store, disk, message};
@@ -56,18 +56,37 @@ impl Store {
         Ok(found * SAMPLED)
     }
 
+    /// Bytes that are free where the records go.
+    pub fn free_space(&self) -> Result<u64> {
+        disk::free(&self.repository().common_dir)
+    }
+
     /// Packs what is loose of our records. None where another process is at it.
     pub fn pack(&self) -> Result<Option<Packed>> {
         let repository = self.repository();
         let folder = repository.ralph_dir().join("packing");
         disk::create_private_dir(&folder)?;
-        // No `.lock` at the end, for git must not take it for one of its own.
-        let Some(_held) = try_to_hold(&folder.join("held"))? else { return Ok(None) };
-        let drafts = folder.join("objects");
+        let Some(_held) = try_to_hold(&self.packing_lock())? else { return Ok(None) };
+        let drafts = self.packing_drafts();
         // What another left that was killed: whole packs are of use, the rest is not.
         self.take_in(&drafts)?;
         self.write_pack(&drafts)?;
         self.take_in(&drafts).map(Some)
+    }
+
+    /// Held by whoever packs.
+    pub(super) fn packing_lock(&self) -> Utf8PathBuf {
+        // No `.lock` at the end, for git must not take it for one of its own.
+        self.repository().ralph_dir().join("packing/held")
+    }
+
+    /// Where packs are written before they are moved.
+    pub(super) fn packing_drafts(&self) -> Utf8PathBuf {
+        self.repository().ralph_dir().join("packing/objects")
+    }
+
+    pub(super) fn is_nobody_packing(&self) -> Result<bool> {
+        is_free(&self.packing_lock())
     }
 
     /// The name of the pack whose loose files may still be there, in a file.

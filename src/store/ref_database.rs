@@ -105,13 +105,22 @@ impl Store {
     }
 }
 
+/// Marks that git leaves beside HEAD while it is at something, and what that is.
+const UNDER_WAY: [(&str, &str); 5] = [
+    ("MERGE_HEAD", "a merge"),
+    ("rebase-merge", "a rebase"),
+    ("rebase-apply", "a rebase"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick"),
+    ("REVERT_HEAD", "a revert"),
+];
+
 impl Store {
-    /// Which of the marks that git leaves beside HEAD is there, if any: `MERGE_HEAD`, `rebase-merge`.
-    pub fn marked_by_git<'a>(&self, marks: impl IntoIterator<Item = &'a str>) -> Result<Option<&'a str>> {
+    /// What git is in the middle of in this work tree, so that a commit would be part of it.
+    pub fn under_way(&self) -> Result<Option<&'static str>> {
         let refs = self.refs();
-        for mark in marks {
+        for (mark, what) in UNDER_WAY {
             if refs.is_marked(mark)? {
-                return Ok(Some(mark));
+                return Ok(Some(what));
             }
         }
         Ok(None)

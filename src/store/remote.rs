@@ -10,7 +10,7 @@ use crate::process::{Captured, NO_LAZY_FETCH, Tool};
 use crate::record::ObjectId;
 
 use super::Store;
-use super::refs::{LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
+use super::refs::{INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
 
 /// Longest wait for a list of refs.
 const LISTING: Duration = Duration::from_secs(90);
@@ -55,6 +55,15 @@ pub(super) enum Pushed {
     Behind,
     /// The other side does not want it; in its words.
     Refused(String),
+}
+
+/// What a remote would do with our records.
+#[derive(Debug)]
+pub struct Probe {
+    /// Sessions that it has.
+    pub sessions: usize,
+    /// What it would not take, in its words.
+    pub refused: Vec<String>,
 }
 
 /// How what comes in is looked at by git itself.
@@ -126,6 +135,40 @@ impl Store {
             }
         }
         Ok(refs)
+    }
+
+    /// What a sync that was cut off left, by the names of its refs.
+    pub fn left_incoming(&self) -> Result<Vec<String>> {
+        Ok(self.refs_below(INCOMING_PREFIX)?.into_iter().map(|(name, _)| name).collect())
+    }
+
+    /// Asks a remote for its sessions, and for leave to push ours; nothing is sent. What a hook of the remote would say to
+    /// a real push is not known by that.
+    pub fn probe(&self, remote: &Remote) -> Result<Probe> {
+        let there = self.list_remote(remote)?;
+        let sessions = there.keys().filter(|name| name.starts_with(LOG_PREFIX)).count();
+        let mut specs = Vec::new();
+        for refs in self.session_names()?.into_iter().rev().take(BATCH) {
+            let name = refs.log();
+            if let Some(tip) = self.tip(&name)?.filter(|tip| there.get(&name) != Some(tip)) {
+                specs.push(format!("{tip}:{name}"));
+            }
+        }
+        if specs.is_empty()
+            && let Some(head) = self.head()?
+        {
+            // Any commit will do to be let in.
+            specs.push(format!("{head}:{LOG_PREFIX}probe/probe"));
+        }
+        if specs.is_empty() {
+            return Ok(Probe { sessions, refused: Vec::new() });
+        }
+        let answers = self.push_specs(remote, &["--dry-run".to_owned()], &specs)?;
+        let refused = answers.into_iter().filter_map(|(name, answer)| match answer {
+            Pushed::Refused(words) => Some(format!("{name}: {words}")),
+            Pushed::Done | Pushed::Behind => None,
+        });
+        Ok(Probe { sessions, refused: refused.collect() })
     }
 
     /// Fetches refs under other names, which must be free or of ours to be written over.

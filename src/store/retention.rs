@@ -2,10 +2,8 @@
 //! directory. A ref goes only from the value that was looked at; nothing of a session that runs is touched.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
-use camino::Utf8PathBuf;
 use serde::Serialize;
 
 use crate::process::Tool;
@@ -13,12 +11,13 @@ use crate::record::{ObjectId, RecordKind, SessionId, Timestamp};
 
 use super::control::Control;
 use super::last::last_of_all;
+use super::leftovers::{Leftover, is_older};
 use super::ref_database::{Reason, all_or_nothing};
-use super::refs::{SNAPSHOT_PREFIX, SessionRefs};
+use super::refs::{INCOMING_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::scratch::Scratch;
 use super::shared::Change;
 use super::spool::Spool;
-use super::{LoopLock, SessionLog, Store, disk};
+use super::{LoopLock, SessionLog, Store};
 
 /// Refs with what we found or made, and kept aside.
 pub(super) const ASIDE: [&str; 2] = ["refs/ralph-restore/", "refs/ralph-kept/"];
@@ -69,10 +68,10 @@ pub struct Staying {
 pub struct Plan {
     pub sessions: Vec<Going>,
     pub staying: Vec<Staying>,
-    /// Refs of restorations and of what we moved aside.
+    /// Refs of restorations, of what we moved aside, and of what came in with a sync that was killed.
     pub restorations: Vec<String>,
     /// Files and folders of ours in the git directory that nobody needs any more.
-    pub leftovers: Vec<Utf8PathBuf>,
+    pub leftovers: Vec<Leftover>,
     /// What git can free on its next collection, in bytes; none where git cannot tell.
     pub bytes: Option<u64>,
     #[serde(skip)]
@@ -109,6 +108,9 @@ impl Store {
         }
         if let (Some(days), false) = (rules.keep_days, rules.is_named) {
             plan.aside = self.aside_older_than(days, rules.now)?;
+            if self.is_nobody_syncing()? {
+                plan.aside.extend(self.refs_below(INCOMING_PREFIX)?);
+            }
             plan.restorations = plan.aside.iter().map(|(name, _)| name.clone()).collect();
             plan.leftovers = self.leftovers(days, rules.now)?;
         }
@@ -137,13 +139,9 @@ impl Store {
         let aside = plan.aside.into_iter().map(|(name, tip)| Change { name, old: Some(tip), new: None });
         let (gone, _) = self.change_each(aside.collect(), "clean", at);
         done.restorations = gone.into_iter().map(|change| change.name).collect();
-        for path in plan.leftovers {
-            if path.is_dir() {
-                disk::remove_dir_if_there(&path)?;
-            } else {
-                disk::remove_file_if_there(&path)?;
-            }
-            done.leftovers.push(path);
+        for leftover in plan.leftovers {
+            self.remove_leftover(&leftover)?;
+            done.leftovers.push(leftover);
         }
         Scratch::sweep(self.repository())?;
         Ok(done)
@@ -214,36 +212,6 @@ impl Store {
         Ok(old)
     }
 
-    /// What lies in our folder for nobody: texts kept aside, and what belongs to work trees that are gone.
-    fn leftovers(&self, days: u32, now: Timestamp) -> Result<Vec<Utf8PathBuf>> {
-        let repository = self.repository();
-        let dir = repository.ralph_dir();
-        let trees = repository.common_dir.join("worktrees");
-        let is_gone =
-            |name: &str| name.strip_prefix("linked-").is_some_and(|name| !trees.join(name).exists());
-        let mut left = Vec::new();
-        for path in disk::children(&dir.join("kept"))? {
-            let changed = path.symlink_metadata().and_then(|metadata| metadata.modified());
-            if changed.is_ok_and(|changed| is_older(moment(changed), days, now)) {
-                left.push(path);
-            }
-        }
-        for path in disk::children(&dir.join("last"))? {
-            if path.file_stem().is_some_and(is_gone) {
-                left.push(path);
-            }
-        }
-        for spool in Spool::all(repository)? {
-            let place = spool.place(repository)?;
-            if let Some(place) = place.filter(|place| is_gone(&place.work_tree))
-                && is_older(place.begun.started_at, days, now)
-            {
-                left.push(dir.join("spool").join(place.session.as_str()));
-            }
-        }
-        Ok(left)
-    }
-
     /// Bytes that nothing else leads to.
     fn freed_by(&self, going: &[&(String, ObjectId)]) -> Result<u64> {
         let leaving: BTreeSet<&ObjectId> = going.iter().map(|(_, tip)| tip).collect();
@@ -260,15 +228,6 @@ impl Store {
         let listed = git.args(["rev-list", "--objects", "--disk-usage", "--stdin"]).stdin(wanted).line()?;
         listed.parse().context("read what git says of the size")
     }
-}
-
-fn moment(time: SystemTime) -> Timestamp {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_seconds(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
-}
-
-fn is_older(at: Timestamp, days: u32, now: Timestamp) -> bool {
-    at.plus(Duration::from_secs(u64::from(days) * 24 * 60 * 60)) < now
 }
 
 /// The sessions that no rule keeps, oldest first.

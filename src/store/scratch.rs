@@ -30,7 +30,7 @@ impl Scratch {
         loop {
             let dir = root.join(format!("{process}-{number}"));
             disk::create_private_dir(&dir)?;
-            if let Some(held) = lock::hold(&dir.join(HELD))? {
+            if let Some(held) = lock::try_to_hold(&dir.join(HELD))? {
                 return Ok(Self { dir, _held: held });
             }
             number += 1;
@@ -40,12 +40,25 @@ impl Scratch {
     /// Removes the folders of processes that died before they could.
     pub fn sweep(repository: &Repository) -> Result<()> {
         for dir in disk::children(&repository.ralph_dir().join("scratch"))? {
-            if lock::hold(&dir.join(HELD)).is_ok_and(|held| held.is_some()) {
+            if lock::try_to_hold(&dir.join(HELD)).is_ok_and(|held| held.is_some()) {
                 disk::remove_dir_if_there(&dir)?;
             }
         }
         let _others_there = fs::remove_dir(repository.ralph_dir().join("scratch")).is_err();
         Ok(())
+    }
+
+    /// The folders of processes that died. Changes nothing.
+    pub(super) fn dead(repository: &Repository) -> Result<Vec<Utf8PathBuf>> {
+        let mut dead = Vec::new();
+        for dir in disk::children(&repository.ralph_dir().join("scratch"))? {
+            let held = dir.join(HELD);
+            // Where there is no lock yet, the folder was made a moment ago.
+            if held.exists() && lock::is_free(&held)? {
+                dead.push(dir);
+            }
+        }
+        Ok(dead)
     }
 
     pub fn dir(&self) -> &Utf8Path {

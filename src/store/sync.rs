@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use camino::Utf8PathBuf;
 use serde::Serialize;
 
 use crate::process::Tool;
@@ -13,7 +14,7 @@ use crate::record::{ObjectId, Refusal, Timestamp};
 
 use super::incoming::{self, Arrival, Look};
 use super::ledger::Ledger;
-use super::lock::try_to_hold;
+use super::lock::{is_free, try_to_hold};
 use super::notes::message_of;
 use super::read::shallow_ends;
 use super::refs::{INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
@@ -108,7 +109,7 @@ impl Store {
         let folder = self.repository().ralph_dir().join("sync");
         disk::create_private_dir(&folder)?;
         disk::share(&folder, self.repository().sharing)?;
-        let Some(_held) = try_to_hold(&folder.join("held"))? else {
+        let Some(_held) = try_to_hold(&self.sync_lock())? else {
             return Err(Refusal::new("another sync is at work in this repository")
                 .hinted("try again when it is done")
                 .into());
@@ -119,6 +120,16 @@ impl Store {
         self.clear_incoming(wish.at)?;
         done?;
         Ok(sync.exchange)
+    }
+
+    /// Held by whoever syncs.
+    fn sync_lock(&self) -> Utf8PathBuf {
+        self.repository().ralph_dir().join("sync/held")
+    }
+
+    /// Whether no sync is at work at this moment.
+    pub(super) fn is_nobody_syncing(&self) -> Result<bool> {
+        is_free(&self.sync_lock())
     }
 
     /// Brings the tombstones and the notes alone together. Gives what could not be.

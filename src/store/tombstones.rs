@@ -3,11 +3,11 @@
 //! The tree holds one file, with a line for each: the name of the log's ref, and when it was purged. Lines are only
 //! ever added, so two versions are merged by taking the lines of both.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 
-use crate::record::{ObjectId, SCHEMA, Timestamp};
+use crate::record::{ObjectId, SCHEMA, SessionId, Timestamp};
 
 use super::objects::{self, Quarantine, Signature};
 use super::refs::{SessionRefs, TOMBSTONES};
@@ -25,6 +25,14 @@ const ROUNDS: usize = 10;
 pub(super) type Tombstones = BTreeMap<String, String>;
 
 impl Store {
+    /// The sessions that are here, and those that were and are not wanted any more.
+    pub fn known_sessions(&self) -> Result<BTreeSet<SessionId>> {
+        let here = self.session_names()?.into_iter().map(|refs| refs.session);
+        let gone = self.forgotten()?.into_iter().chain(self.tombstones()?.into_keys());
+        let gone = gone.filter_map(|name| name.rsplit('/').next()?.parse().ok());
+        Ok(here.chain(gone).collect())
+    }
+
     /// The purged sessions that are known here.
     pub(super) fn tombstones(&self) -> Result<Tombstones> {
         match self.tip(TOMBSTONES)? {

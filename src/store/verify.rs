@@ -12,12 +12,13 @@ use sha2::{Digest, Sha256};
 use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionId, Timestamp};
 
 use super::files::Manifest;
+use super::incoming::{self, Arrival, Look};
 use super::message::{self, Subject};
 use super::notes::Lines;
 use super::read::{BLOB_LIMIT, shallow_ends};
 use super::refs::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::shared::Change;
-use super::{SessionLog, Store, incoming, ledger, objects};
+use super::{SessionLog, Store, ledger, objects};
 
 /// Something that is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -257,11 +258,18 @@ impl Store {
     fn lost_here(&self) -> Result<Vec<Change>> {
         let (buried, forgotten) = (self.tombstones()?, self.forgotten()?);
         let here: BTreeSet<String> = self.refs_below(LOG_PREFIX)?.into_iter().map(|(name, _)| name).collect();
+        let git = self.open_git()?;
+        let ends = shallow_ends(&git)?;
+        // A remote may have had what was never good enough to get a name here.
+        let is_good = |name: &str, tip: &ObjectId| {
+            let Some(refs) = SessionRefs::from_log(name) else { return false };
+            let arrival = Arrival { refs: &refs, tip, here: None, ends: &ends };
+            matches!(incoming::look_at_log(&git, &arrival), Ok(Look::Ours(_)))
+        };
         let mut lost = BTreeMap::new();
         for (name, tip) in ledger::all_refs(self.repository())? {
             let is_known = here.contains(&name) || buried.contains_key(&name) || forgotten.contains(&name);
-            let is_ours = || self.message(&tip).is_ok_and(|message| message::is_signed(&message));
-            if name.starts_with(LOG_PREFIX) && !is_known && self.has(&tip)? && is_ours() {
+            if name.starts_with(LOG_PREFIX) && !is_known && self.has(&tip)? && is_good(&name, &tip) {
                 lost.insert(name, tip);
             }
         }

@@ -1,5 +1,7 @@
 //! What must hold after a run was struck: right then, and after the next start.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::points::{Injection, Struck};
@@ -85,7 +87,8 @@ fn drafts_are_gone(sandbox: &Sandbox) {
 }
 
 /// The next packing needs no help, and leaves neither loose files of ours nor anything of the one before.
-pub fn what_is_loose_can_be_packed(sandbox: &Sandbox) {
+pub fn of_packing(sandbox: &Sandbox, before: Expectation, run: &Struck, injection: Injection) {
+    check(sandbox, before, run, injection);
     sandbox.ralph("pack --json").code(0);
     sandbox.record_is_sound();
     let ours = sandbox.git("rev-list --objects --all --not --branches");
@@ -96,6 +99,79 @@ pub fn what_is_loose_can_be_packed(sandbox: &Sandbox) {
     let kept = std::fs::read_dir(sandbox.path(".git/ralph/packing")).expect("it was made");
     let kept: Vec<_> = kept.map(|entry| entry.expect("it is there").file_name()).collect();
     assert_eq!(kept, ["held"]);
+}
+
+/// Both sides are whole at once, and the next sync makes them equal.
+pub fn of_sync(sandbox: &Sandbox, before: Expectation, _: &Struck, _: Injection) {
+    let bare = sandbox.outside("remote.git");
+    all_are_there(sandbox, &before.recorded, "right after it");
+    for repo in [sandbox.repo(), bare.as_path()] {
+        sandbox.store_is_sound(repo);
+    }
+    sandbox.ralph("sync --snapshots").code(0);
+    all_are_there(sandbox, &before.recorded, "after the next sync");
+    let ours = |repo: &Path| sandbox.git_in(repo, "for-each-ref refs/ralph refs/ralph-snap");
+    assert_eq!(ours(sandbox.repo()), ours(&bare));
+    assert_eq!(sandbox.sessions().len(), 2);
+    assert_eq!(sandbox.git("for-each-ref refs/ralph-incoming"), "");
+    sandbox.record_is_sound();
+}
+
+pub const CLEAN: &str = "clean --keep-last 1 --keep-days 0";
+
+/// What is to stay is there at once, and the next cleaning takes away what is to go.
+pub fn of_cleaning(sandbox: &Sandbox, before: Expectation, _: &Struck, _: Injection) {
+    let stays = &before.recorded[1..];
+    all_are_there(sandbox, stays, "right after it");
+    sandbox.store_is_sound(sandbox.repo());
+    sandbox.ralph(CLEAN).code(0);
+    all_are_there(sandbox, stays, "after the next cleaning");
+    assert_eq!(sandbox.sessions().len(), 1);
+    assert_eq!(sandbox.git("for-each-ref refs/ralph-restore"), "");
+    sandbox.record_is_sound();
+    sandbox.ralph(CLEAN).code(0).stdout("nothing is old enough to go\n");
+}
+
+/// The next purge takes away here and there what is still there, and no sync brings it back.
+pub fn of_purge(sandbox: &Sandbox, _: Expectation, _: &Struck, _: Injection) {
+    let bare = sandbox.outside("remote.git");
+    sandbox.ralph("purge 20").code(0);
+    sandbox.ralph("sync --snapshots").code(0);
+    for repo in [sandbox.repo(), bare.as_path()] {
+        sandbox.store_is_sound(repo);
+        assert_eq!(sandbox.git_in(repo, "for-each-ref refs/ralph refs/ralph-snap"), "");
+        let stones = sandbox.git_in(repo, "show refs/ralph-meta/tombstones:tombstones");
+        assert_eq!(stones.lines().count(), 1, "{stones}");
+    }
+    sandbox.nothing_is_left();
+}
+
+pub const RESTORE: &str = "restore 1 --force";
+
+/// What the user wrote after the session that is gone back to.
+pub const EDITS: [(&str, &str); 3] =
+    [("hello.txt", "mine\n"), ("src/new.txt", "mine as well\n"), ("agent.toml", "# mine\n")];
+
+/// Nothing of the user's is lost at any moment, and the next restoration brings back what it should.
+pub fn of_restoration(sandbox: &Sandbox, before: Expectation, _: &Struck, _: Injection) {
+    let is_kept = |path: &str, text: &str| {
+        let points = sandbox.git("for-each-ref --format=%(refname) refs/ralph-restore");
+        let there = |point: &str| sandbox.git_bytes(["cat-file", "blob", &format!("{point}^:{path}")]);
+        std::fs::read(sandbox.path(path)).is_ok_and(|found| found == text.as_bytes())
+            || points.lines().any(|point| there(point) == text.as_bytes())
+    };
+    for (path, text) in EDITS {
+        assert!(is_kept(path, text), "{path} is lost");
+    }
+    sandbox.store_is_sound(sandbox.repo());
+    sandbox.ralph(RESTORE).code(0);
+    assert_eq!(sandbox.read("hello.txt"), "hello\n");
+    assert!(!sandbox.path("src/new.txt").exists());
+    for (path, text) in EDITS {
+        assert!(is_kept(path, text), "{path} is lost after the next restoration");
+    }
+    all_are_there(sandbox, &before.recorded, "after it");
+    sandbox.record_is_sound();
 }
 
 /// Every snapshot that a record names is kept by the session's snapshot ref.

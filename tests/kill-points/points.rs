@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs;
 use std::process::Command;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Run, Sandbox};
 
 /// What changes files, or makes changes durable.
 const CALLS: &str = "openat,write,pwrite64,rename,renameat,renameat2,mkdir,mkdirat,unlink,unlinkat,rmdir,fsync,\
@@ -50,6 +50,14 @@ impl Point {
             _ => &["EIO"],
         };
         errors[turn % errors.len()]
+    }
+}
+
+impl Struck {
+    /// A run that was killed at no point that could be told.
+    pub fn killed(run: &Run) -> Self {
+        let stderr = run.talk();
+        Self { code: None, stdout: run.text(), stderr, is_met: true }
     }
 }
 
@@ -159,7 +167,7 @@ fn parse(line: &str, sandbox: &Sandbox) -> Option<(String, String)> {
     };
     let root = sandbox.outside("").display().to_string();
     let label = label.replace(root.trim_end_matches('/'), "");
-    Some((name.to_owned(), without_salt(&without_sessions(&label))))
+    Some((name.to_owned(), without_salt(&without_process(&without_sessions(&label)))))
 }
 
 /// With `SESSION` for the ids of sessions, which on a clock that steps end in eight noughts.
@@ -172,6 +180,17 @@ fn without_sessions(label: &str) -> String {
         let end = if is_id { part.len().saturating_sub(TIME) } else { part.len() };
         clean.push_str(&part[..end]);
         clean.push_str(if is_id { "SESSION" } else { "" });
+    }
+    clean
+}
+
+/// Without the number of the process that a folder for scratch is named after.
+fn without_process(label: &str) -> String {
+    let mut parts = label.split("scratch/");
+    let mut clean = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        clean.push_str("scratch/");
+        clean.push_str(part.trim_start_matches(|letter: char| letter.is_ascii_digit()));
     }
     clean
 }

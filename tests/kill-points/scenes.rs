@@ -1,6 +1,7 @@
 //! The stories in which the loop is struck.
 
-use crate::points::{self, Injection, Point};
+use crate::aftermath::{self, Expectation};
+use crate::points::{self, Injection, Point, Struck};
 use crate::sandbox::Sandbox;
 
 /// An agent that does the task and says so.
@@ -21,6 +22,8 @@ pub struct Scene {
     opening: Opening,
     /// From the first point whose label has this, another scene has shown it already.
     until: Option<&'static str>,
+    /// What must hold then.
+    pub aftermath: fn(&Sandbox, Expectation, &Struck, Injection),
 }
 
 /// What happened before.
@@ -32,6 +35,14 @@ enum Opening {
     Limited,
     /// A first run did all there was to do.
     Completed,
+    /// The same, and a remote has it all.
+    Synced,
+    /// There is a session here, and another one at the remote.
+    Apart,
+    /// Two sessions, and something was restored since.
+    Aged,
+    /// The user worked on after a session.
+    Edited,
 }
 
 impl Scene {
@@ -50,6 +61,38 @@ impl Scene {
                 sandbox.validate("test -f hello.txt");
             }
             Opening::Completed => drop(sandbox.ralph("run").code(0)),
+            Opening::Synced => {
+                sandbox.with_remote();
+                sandbox.ralph("run").code(0);
+                sandbox.ralph("sync --snapshots").code(0);
+            }
+            Opening::Apart => {
+                let bare = sandbox.with_remote();
+                sandbox.ralph("run").code(0);
+                sandbox.ralph("sync --snapshots").code(0);
+                let session = sandbox.session().refname().to_owned();
+                let snapshots = session.replace("refs/ralph/", "refs/ralph-snap/");
+                for name in [&session, &snapshots] {
+                    sandbox.git(["update-ref", "-d", name]);
+                }
+                // As in another clone, which knows nothing of it.
+                std::fs::remove_dir_all(sandbox.path(".git/ralph/sync")).expect("it was made by the sync");
+                sandbox.tasks("- [ ] T001 Write hello.txt").ralph("run").code(0);
+                sandbox.store_is_sound(&bare);
+            }
+            Opening::Aged => {
+                sandbox.validate("test -f never.txt");
+                sandbox.ralph("run -n 1").code(1);
+                sandbox.validate("test -f hello.txt");
+                sandbox.ralph("run").code(0);
+                sandbox.write("hello.txt", "mine\n").ralph("restore 1").code(0);
+            }
+            Opening::Edited => {
+                sandbox.ralph("run").code(0);
+                for (path, text) in aftermath::EDITS {
+                    sandbox.write(path, text);
+                }
+            }
         }
         sandbox
     }
@@ -75,7 +118,13 @@ fn fresh() -> Sandbox {
 }
 
 pub fn whole_session() -> Scene {
-    Scene { name: "a whole session", words: "run --json", opening: Opening::Nothing, until: None }
+    Scene {
+        name: "a whole session",
+        words: "run --json",
+        opening: Opening::Nothing,
+        until: None,
+        aftermath: aftermath::check,
+    }
 }
 
 /// A session that ended at its limit is taken up again.
@@ -86,12 +135,32 @@ pub fn resumption() -> Scene {
         opening: Opening::Limited,
         // From there on it is a session like any other.
         until: Some("/2/prompt.md"),
+        aftermath: aftermath::check,
     }
 }
 
 /// What a session left loose is packed.
 pub fn packing() -> Scene {
-    Scene { name: "a packing", words: "pack --json", opening: Opening::Completed, until: None }
+    after_a_session("a packing", "pack --json", Opening::Completed, aftermath::of_packing)
+}
+
+/// The other commands that write.
+pub fn upkeep() -> Vec<Scene> {
+    vec![
+        after_a_session("a sync", "sync --snapshots", Opening::Apart, aftermath::of_sync),
+        after_a_session("a cleaning", aftermath::CLEAN, Opening::Aged, aftermath::of_cleaning),
+        after_a_session("a purge", "purge 20", Opening::Synced, aftermath::of_purge),
+        after_a_session("a restoration", aftermath::RESTORE, Opening::Edited, aftermath::of_restoration),
+    ]
+}
+
+fn after_a_session(
+    name: &'static str,
+    words: &'static str,
+    opening: Opening,
+    aftermath: fn(&Sandbox, Expectation, &Struck, Injection),
+) -> Scene {
+    Scene { name, words, opening, until: None, aftermath }
 }
 
 /// The starts after a session was killed at telling moments.
@@ -100,7 +169,8 @@ pub fn recoveries() -> Vec<Scene> {
     let recovery = |name, moment: &str, until| {
         let point = first.iter().find(|point| point.label.contains(moment));
         let point = point.unwrap_or_else(|| panic!("no call has `{moment}`: {first:#?}"));
-        Scene { name, words: "run --json", opening: Opening::Killed(point.clone()), until }
+        let opening = Opening::Killed(point.clone());
+        Scene { name, words: "run --json", opening, until, aftermath: aftermath::check }
     };
     vec![
         // How they come to their end is the last one's.

@@ -198,6 +198,14 @@ impl Sandbox {
         self
     }
 
+    /// Writes a file of the project that can be run.
+    pub fn executable(&self, path: &str, script: &str) -> &Self {
+        use std::os::unix::fs::PermissionsExt;
+        self.write(path, script);
+        fs::set_permissions(self.path(path), fs::Permissions::from_mode(0o755)).unwrap();
+        self
+    }
+
     /// Commits everything that is there.
     pub fn commit(&self, message: &str) -> &Self {
         self.git("add --all");

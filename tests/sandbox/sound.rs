@@ -197,12 +197,17 @@ impl Sandbox {
 
     /// The processes that carry the mark of a session of this sandbox.
     pub fn processes_of_sessions(&self) -> Vec<String> {
+        self.processes_with("RALPH_SESSION=")
+    }
+
+    /// The processes of this sandbox that have a variable.
+    pub fn processes_with(&self, beginning: &str) -> Vec<String> {
         let home = format!("HOME={}", self.outside("home").display());
         let is_of_a_session = |folder: &Path| {
             let environment = fs::read(folder.join("environ")).unwrap_or_default();
             let mut variables = environment.split(|byte| *byte == 0);
             environment.windows(home.len()).any(|part| part == home.as_bytes())
-                && variables.any(|variable| variable.starts_with(b"RALPH_SESSION="))
+                && variables.any(|variable| variable.starts_with(beginning.as_bytes()))
         };
         let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
         let found = processes.flatten().map(|entry| entry.path()).filter(|folder| is_of_a_session(folder));

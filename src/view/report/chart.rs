@@ -42,14 +42,15 @@ pub fn of(turns: &[Turn], open_before: usize) -> Charts {
     let step = turns.len().div_ceil(COLUMNS).max(1);
     let columns: Vec<Column> = turns.chunks(step).map(column).collect();
     let most_open = columns.iter().map(|column| column.open).chain([open_before]).max().unwrap_or(0);
-    let longest_ms = columns.iter().flat_map(|it| [it.success, it.failure + it.other]).max().unwrap_or(0);
+    let longest_ms =
+        columns.iter().flat_map(|it| [it.success, it.failure.saturating_add(it.other)]).max().unwrap_or(0);
     let most_tokens = columns.iter().map(|column| column.tokens).max().unwrap_or(0);
     Charts {
         burn_down: svg(columns.len(), &burn_down(&columns, open_before, most_open)),
         times: svg(columns.len(), &times(&columns)),
         tokens: (most_tokens > 0).then(|| {
             let heights = columns.iter().map(|column| (column.tokens, HEIGHT));
-            svg(columns.len(), &path("tok", columns.len(), heights, most_tokens, -1.0, HEIGHT))
+            svg(columns.len(), &path("tok", columns.len(), heights, most_tokens, -HEIGHT))
         }),
         most_open,
         longest_ms,
@@ -64,9 +65,9 @@ fn column(turns: &[Turn]) -> Column {
     for turn in turns {
         let time = time(turn).max(1);
         match turn.record.outcome {
-            Outcome::Success => column.success += time,
-            Outcome::Failure => column.failure += time,
-            Outcome::Interrupted => column.other += time,
+            Outcome::Success => column.success = column.success.saturating_add(time),
+            Outcome::Failure => column.failure = column.failure.saturating_add(time),
+            Outcome::Interrupted => column.other = column.other.saturating_add(time),
             Outcome::Skipped => column.is_skip = true,
         }
         column.open = turn.record.tasks_open;
@@ -97,43 +98,47 @@ fn burn_down(columns: &[Column], before: usize, most: usize) -> String {
     )
 }
 
-/// What closed a task stands above the line, what did not hangs below it.
+/// What closed a task stands above the line, what did not hangs below it, in one scale.
 fn times(columns: &[Column]) -> String {
-    let most = columns.iter().flat_map(|it| [it.success, it.failure + it.other]).max().unwrap_or(0);
-    let middle = HEIGHT / 2.0;
+    let above = columns.iter().map(|column| column.success).max().unwrap_or(0);
+    let below = columns.iter().map(|column| column.failure.saturating_add(column.other)).max().unwrap_or(0);
+    let most = above.saturating_add(below);
+    let line = (share(above, most) * HEIGHT).clamp(6.0, HEIGHT - 8.0);
     let count = columns.len();
-    let up = path("ok", count, columns.iter().map(|it| (it.success, middle)), most, -1.0, middle - 1.0);
-    let down = path("bad", count, columns.iter().map(|it| (it.failure, middle)), most, 1.0, middle - 1.0);
-    let below = |it: &Column| (it.other, middle + share(it.failure, most) * (middle - 1.0));
-    let other = path("cut", count, columns.iter().map(below), most, 1.0, middle - 1.0);
+    let up = path(
+        "ok",
+        count,
+        columns.iter().map(|it| (it.success, line)),
+        most,
+        -line / share(above, most).max(0.01),
+    );
+    let room = (HEIGHT - line) / share(below, most).max(0.01);
+    let down = path("bad", count, columns.iter().map(|it| (it.failure, line)), most, room);
+    let foot = |it: &Column| (it.other, line + share(it.failure, most) * room);
+    let other = path("cut", count, columns.iter().map(foot), most, room);
     let skips: String = columns
         .iter()
         .enumerate()
         .filter(|(_, column)| column.is_skip)
         .map(|(place, _)| {
             let (left, wide) = bar(place, count);
-            format!("M{} {middle}h{}v8h-{}z", number(left), number(wide), number(wide))
+            format!("M{} {}h{}v8h-{}z", number(left), number(line), number(wide), number(wide))
         })
         .collect();
+    let line = number(line);
     format!(
-        "<path class=\"axis\" vector-effect=\"non-scaling-stroke\" d=\"M0 50H{count}\"/>{up}{down}{other}<path class=\"skip\" d=\"{skips}\"/>"
+        "<path class=\"axis\" vector-effect=\"non-scaling-stroke\" d=\"M0 {line}H{count}\"/>{up}{down}{other}<path \
+         class=\"skip\" d=\"{skips}\"/>"
     )
 }
 
-/// Bars from where they stand into one direction, as one path.
-fn path(
-    class: &str,
-    count: usize,
-    bars: impl Iterator<Item = (u64, f64)>,
-    most: u64,
-    direction: f64,
-    room: f64,
-) -> String {
+/// Bars from where they stand, as one path: a value of `most` is as tall as `room`, and hangs where that is above zero.
+fn path(class: &str, count: usize, bars: impl Iterator<Item = (u64, f64)>, most: u64, room: f64) -> String {
     let mut drawn = String::new();
     for (place, (value, foot)) in bars.enumerate().filter(|(_, (value, _))| *value > 0) {
         let (left, wide) = bar(place, count);
         // Whatever there was can be seen.
-        let tall = (share(value, most) * room).max(1.5) * direction;
+        let tall = (share(value, most) * room.abs()).max(1.5).copysign(room);
         drawn.push_str(&format!(
             "M{} {}h{}v{}h-{}z",
             number(left),
@@ -169,4 +174,39 @@ fn float(count: usize) -> f64 {
 fn number(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(success: u64, failure: u64, open: usize) -> Column {
+        Column { success, failure, open, ..Column::default() }
+    }
+
+    #[test]
+    fn open_tasks_go_down_in_the_middle_of_a_column() {
+        let drawn = burn_down(&[column(1, 0, 1), column(1, 0, 0)], 2, 2);
+        assert!(drawn.contains("d=\"M0 4H0.5V50H1.5V96H2\""), "{drawn}");
+        assert!(burn_down(&[], 0, 0).contains("d=\"M0 96H1\""));
+    }
+
+    #[test]
+    fn what_closed_a_task_stands_and_what_did_not_hangs_in_one_scale() {
+        let drawn = times(&[column(30, 0, 0), column(0, 10, 0)]);
+        assert!(
+            drawn.contains("class=\"axis\" vector-effect=\"non-scaling-stroke\" d=\"M0 75H2\""),
+            "{drawn}"
+        );
+        assert!(drawn.contains("class=\"ok\" d=\"M0.39 75h0.22v-75h-0.22z\""), "{drawn}");
+        assert!(drawn.contains("class=\"bad\" d=\"M1.39 75h0.22v25h-0.22z\""), "{drawn}");
+    }
+
+    #[test]
+    fn nothing_that_happened_is_invisible_and_nothing_is_no_number() {
+        let drawn = times(&[column(u64::MAX, 0, 0), column(1, 1, 0), column(0, u64::MAX, 0)]);
+        assert!(!drawn.contains("NaN") && !drawn.contains("inf"), "{drawn}");
+        assert!(drawn.contains("v-1.5h") && drawn.contains("v1.5h"), "{drawn}");
+        assert!(!times(&[column(0, 0, 0)]).contains("NaN"));
+    }
 }

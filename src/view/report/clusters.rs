@@ -70,14 +70,49 @@ fn is_closed(turns: &[Turn], task: &str) -> bool {
 }
 
 /// The first cause of a failure on one line: what failed, and what was said.
-fn message(record: &Iteration) -> String {
+pub(super) fn message(record: &Iteration) -> String {
     let first = record.facts.errors.first();
     let words = first.map(|error| format!("{} {}", error.id, error.message)).unwrap_or_default();
-    // The last line of an excerpt mostly has the verdict.
-    let excerpt =
-        || record.facts.excerpt.lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned);
+    // The last line of an excerpt that says something mostly has the verdict.
+    let says = |line: &&str| line.contains(char::is_alphanumeric);
+    let excerpt = || record.facts.excerpt.lines().rev().find(says).map(str::to_owned);
     let words = if words.trim().is_empty() && record.fingerprint.is_some() { excerpt() } else { Some(words) };
     let words = words.filter(|words| !words.trim().is_empty()).unwrap_or_else(|| record.cause());
     let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().take(MESSAGE).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::turns;
+    use super::*;
+
+    #[test]
+    fn failures_of_one_cause_are_together_and_open_ones_come_first() {
+        for (words, expected) in [
+            ("T1-a T1-a T2-a", "3 T1,T2 open"),
+            ("T1-a T1-b T1-b T1+", "2 T1 gone; 1 T1 gone"),
+            ("T1-a T1-a T1+ T2-b", "1 T2 open; 2 T1 gone"),
+            // Without a fingerprint the same words of two tasks are two causes.
+            ("T1- T2- T2-", "2 T2 open; 1 T1 open"),
+            ("T1? T1! T1+", ""),
+        ] {
+            let told: Vec<String> = of(&turns(words))
+                .iter()
+                .map(|cluster| {
+                    let state = if cluster.is_open { "open" } else { "gone" };
+                    format!("{} {} {state}", cluster.times, cluster.tasks.join(","))
+                })
+                .collect();
+            assert_eq!(told.join("; "), expected, "{words}");
+        }
+    }
+
+    #[test]
+    fn a_cause_is_told_by_the_last_line_that_says_something_or_by_what_was_measured() {
+        let messages =
+            |words: &str| of(&turns(words)).iter().map(|it| it.message.clone()).collect::<Vec<_>>();
+        assert_eq!(messages("T1-a"), ["FAILED a"]);
+        assert_eq!(messages("T1-"), ["its box is still open"]);
+    }
 }

@@ -1,6 +1,13 @@
 //! How much of each text fits into a page of bounded size.
 
+use crate::view::style::grouped;
+
 use super::harmless::width;
+
+/// Longest line of an output or a patch, in characters.
+const LINE: usize = 1000;
+/// So much is shown of a longer one.
+const SHOWN: usize = 300;
 
 /// The most bytes that each of `sizes` may have so that all of them come to `budget`: what is smaller stays whole.
 pub fn level(mut sizes: Vec<usize>, budget: usize) -> usize {
@@ -39,11 +46,33 @@ pub fn tail(text: &str, most: usize) -> &str {
         if taken > most {
             let start = at + c.len_utf8();
             let cut = &text[start..];
+            if text[..start].ends_with('\n') {
+                return cut;
+            }
             let line = cut.find('\n').map_or(cut.len(), |end| end + 1);
-            return if line < cut.len() / 2 { &cut[line..] } else { cut };
+            return if line <= cut.len() / 2 { &cut[line..] } else { cut };
         }
     }
     text
+}
+
+/// `text` with the middle of long lines left out; none where no line is that long.
+pub fn narrow(text: &str) -> Option<String> {
+    if text.lines().all(|line| line.len() <= LINE) {
+        return None;
+    }
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let length = line.trim_end_matches('\n').chars().count();
+        if length <= LINE {
+            out.push_str(line);
+        } else {
+            out.extend(line.chars().take(SHOWN));
+            out.push_str(&format!(" \u{27e8}{} more characters\u{27e9}", grouped((length - SHOWN) as u64)));
+            out.push_str(if line.ends_with('\n') { "\n" } else { "" });
+        }
+    }
+    Some(out)
 }
 
 #[cfg(test)]
@@ -68,7 +97,8 @@ mod tests {
     #[test]
     fn texts_are_cut_at_lines_where_these_are_short() {
         for (text, most, start, end) in [
-            ("one\ntwo\nthree", 9, "one\ntwo\n", "three"),
+            ("one\ntwo\nthree", 9, "one\ntwo\n", "two\nthree"),
+            ("one\ntwo\nthree", 8, "one\ntwo\n", "three"),
             ("abcdefgh", 3, "abc", "fgh"),
             ("<<", 4, "<", "<"),
             ("äöü", 3, "ä", "ü"),
@@ -77,6 +107,14 @@ mod tests {
         ] {
             assert_eq!((head(text, most), tail(text, most)), (start, end), "{text}");
         }
+    }
+
+    #[test]
+    fn lines_that_nobody_reads_are_cut() {
+        assert_eq!(narrow(&"short\n".repeat(900)), None);
+        let text = format!("a\n{}\nb", "é".repeat(1300));
+        let shown = format!("a\n{} \u{27e8}1,000 more characters\u{27e9}\nb", "é".repeat(300));
+        assert_eq!(narrow(&text), Some(shown));
     }
 
     proptest! {

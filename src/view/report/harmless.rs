@@ -37,25 +37,28 @@ fn entity(c: char) -> Option<&'static str> {
 
 /// `text` with everything visible that would be obeyed. Line ends of Windows become plain ones.
 pub fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    while let Some(c) = rest.next() {
-        match shown(c) {
-            Some(_) if c == '\r' && rest.peek() == Some(&'\n') => {}
-            Some(sign) => out.push_str(&sign),
-            None => out.push(c),
-        }
-    }
-    out
+    written(text, |_| None)
 }
 
 /// `text` as it may stand in an element, or in an attribute with quotes around it.
 pub fn escape(text: &str) -> String {
+    written(text, entity)
+}
+
+fn written(text: &str, entity: impl Fn(char) -> Option<&'static str>) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
-    for c in visible(text).chars() {
-        match entity(c) {
-            Some(entity) => out.push_str(entity),
-            None => out.push(c),
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        if let Some(entity) = entity(c) {
+            out.push_str(entity);
+        } else if c.is_ascii() && !c.is_ascii_control() {
+            out.push(c);
+        } else if let Some(sign) = shown(c) {
+            if c != '\r' || rest.peek() != Some(&'\n') {
+                out.push_str(&sign);
+            }
+        } else {
+            out.push(c);
         }
     }
     out
@@ -63,6 +66,9 @@ pub fn escape(text: &str) -> String {
 
 /// How many bytes a character takes in a page.
 pub fn width(c: char) -> usize {
+    if c.is_ascii_alphanumeric() {
+        return 1;
+    }
     entity(c).map(str::len).or_else(|| shown(c).map(|sign| sign.len())).unwrap_or(c.len_utf8())
 }
 

@@ -146,6 +146,30 @@ pub fn time(turn: &Turn) -> u64 {
     spent.agent.unwrap_or_default().saturating_add(spent.validation.unwrap_or_default())
 }
 
+/// A cause of failures that a task is still open for.
+fn still_failing(cluster: &Cluster, tasks: &[TaskRow]) -> Attention {
+    let is_skipped = |task: &&TaskRow| task.state == State::Skipped && cluster.tasks.contains(&task.name);
+    // Names come from outside, and stand apart from words of ours.
+    let skipped = match (tasks.iter().filter(is_skipped).count(), cluster.tasks.len()) {
+        (0, _) => String::new(),
+        (_, 1) => ", and was skipped".to_owned(),
+        (1, _) => "; 1 of them was skipped".to_owned(),
+        (count, _) => format!("; {count} of them were skipped"),
+    };
+    let times = match cluster.times {
+        1 => "failed once".to_owned(),
+        2 => "failed twice in the same way".to_owned(),
+        times => format!("failed {times} times in the same way"),
+    };
+    Attention {
+        level: Level::Bad,
+        task: Some(cluster.tasks.join(", ")).filter(|tasks| !tasks.is_empty()),
+        what: format!("{times}{skipped}."),
+        quote: Some(cluster.message.clone()),
+        iterations: cluster.iterations.clone(),
+    }
+}
+
 /// What to look at, gravest first.
 pub fn attention(
     session: &Session,
@@ -166,22 +190,9 @@ pub fn attention(
             iterations: vec![turn.record.iteration],
         });
     }
-    for cluster in clusters.iter().filter(|cluster| cluster.is_open) {
-        let is_skipped = |task: &&TaskRow| task.state == State::Skipped && cluster.tasks.contains(&task.name);
-        let skipped = tasks.iter().find(is_skipped).map_or("", |_| ", and was skipped");
-        let times = match cluster.times {
-            1 => "failed once".to_owned(),
-            2 => "failed twice in the same way".to_owned(),
-            times => format!("failed {times} times in the same way"),
-        };
-        found.push(Attention {
-            level: Level::Bad,
-            task: Some(cluster.tasks.join(", ")).filter(|tasks| !tasks.is_empty()),
-            what: format!("{times}{skipped}."),
-            quote: Some(cluster.message.clone()),
-            iterations: cluster.iterations.clone(),
-        });
-    }
+    found.extend(
+        clusters.iter().filter(|cluster| cluster.is_open).map(|cluster| still_failing(cluster, tasks)),
+    );
     found.truncate(MOST - 4);
     let told: Vec<&str> = clusters.iter().flat_map(|cluster| &cluster.tasks).map(String::as_str).collect();
     for task in
@@ -248,4 +259,83 @@ pub fn attention(
     }
     found.truncate(MOST);
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{report, session, turns};
+    use super::*;
+
+    #[test]
+    fn the_verdict_says_how_it_ended_and_how_far_it_got() {
+        for (status, reason, counts, verdict, level) in [
+            ("completed", Some("completed"), (3, 0), "All 3 tasks done", Level::Good),
+            ("completed", Some("completed"), (0, 0), "Completed, no tasks", Level::Good),
+            ("failed", Some("stuck"), (1, 2), "Stuck, 1 of 3 tasks done", Level::Bad),
+            (
+                "failed",
+                Some("limit_reached"),
+                (1, 2),
+                "Stopped at the limit of time, 1 of 3 tasks done",
+                Level::Warning,
+            ),
+            (
+                "failed",
+                Some("agent_unusable"),
+                (0, 3),
+                "The agent could not be used, 0 of 3 tasks done",
+                Level::Bad,
+            ),
+            ("interrupted", None, (0, 3), "Interrupted, 0 of 3 tasks done", Level::Warning),
+            ("running", None, (2, 1), "Running, 2 of 3 tasks done", Level::Note),
+        ] {
+            let headline = of(&session(status, reason, counts), &[], None, Timestamp::from_seconds(0));
+            assert_eq!((headline.verdict.as_str(), headline.level), (verdict, level));
+        }
+    }
+
+    #[test]
+    fn the_course_says_whether_it_gets_anywhere() {
+        for (words, expected) in [
+            ("", "No iteration has run to its end."),
+            ("T1!", "No iteration has run to its end."),
+            ("T1-", "Its one iteration closed no task."),
+            ("T1- T1- T1!", "None of its 2 iterations closed a task."),
+            ("T1- T1+", "It closed 1 task in 2 iterations, which took 20.0 s."),
+            ("T1+ T2+ T3-", "It closed 2 tasks in 3 iterations, 15.0 s a task. The last iteration failed."),
+            (
+                "T1+ T2- T2- T2!",
+                "It closed 1 task in 3 iterations, which took 30.0 s. The last 2 iterations closed none.",
+            ),
+        ] {
+            assert_eq!(course(&turns(words)), expected, "{words}");
+        }
+    }
+
+    #[test]
+    fn what_to_look_at_comes_gravest_first() {
+        for (words, expected) in [
+            ("T1+ T2+", ""),
+            ("T1-a T1+", ""),
+            ("T1-a T1-a T1! T2-a", "T1, T2 failed 3 times in the same way; 1 of them was skipped."),
+            ("T1- T1- T1!", "T1 failed twice in the same way, and was skipped."),
+            ("T1-a", "T1 failed once."),
+            ("T1! T2? T2?", "T1 was skipped.|2 iterations were cut short."),
+        ] {
+            let told: Vec<String> = report(turns(words), "")
+                .attention
+                .iter()
+                .map(|found| {
+                    found
+                        .task
+                        .iter()
+                        .map(String::as_str)
+                        .chain([found.what.as_str()])
+                        .collect::<Vec<_>>()
+                        .join(" ")
+                })
+                .collect();
+            assert_eq!(told.join("|"), expected, "{words}");
+        }
+    }
 }

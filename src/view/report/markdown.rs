@@ -5,6 +5,7 @@
 
 use std::io::{self, Write};
 
+use crate::record::Outcome;
 use crate::view::style::{duration, grouped};
 
 use super::harmless::one_line;
@@ -19,7 +20,7 @@ const MOST: usize = 40;
 const QUOTE: usize = 160;
 
 pub fn write_markdown(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    let Report { session, headline, counts, .. } = report;
+    let Report { session, headline, counts, totals, .. } = report;
     writeln!(out, "{MARKDOWN}\n## {}", headline.verdict)?;
     writeln!(out, "\n{}\n", headline.course)?;
     writeln!(out, "| | |\n|---|---|")?;
@@ -29,8 +30,8 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> io::Result<()> {
     ended.extend((counts.skipped > 0).then(|| format!("{} skipped", counts.skipped)));
     ended.extend((counts.interrupted > 0).then(|| format!("{} interrupted", counts.interrupted)));
     writeln!(out, "| Iterations | {} |", ended.join(", "))?;
-    let agent = session.duration_ms.agent.unwrap_or_default();
-    let validation = session.duration_ms.validation.unwrap_or_default();
+    let agent = totals.duration_ms.agent.unwrap_or_default();
+    let validation = totals.duration_ms.validation.unwrap_or_default();
     writeln!(
         out,
         "| Time | {} (agent {}, validation {}) |",
@@ -38,10 +39,10 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> io::Result<()> {
         duration(agent),
         duration(validation)
     )?;
-    if let Some(total) = session.tokens.total() {
+    if let Some(total) = totals.tokens.total() {
         writeln!(out, "| Tokens | {} |", grouped(total))?;
     }
-    if let Some(cost) = session.cost_usd {
+    if let Some(cost) = totals.cost_usd {
         writeln!(out, "| Cost | {cost:.2} USD |")?;
     }
     writeln!(out, "| Agent | {} |", cell(&session.agent))?;
@@ -79,7 +80,7 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> io::Result<()> {
 }
 
 fn tries(task: &TaskRow) -> String {
-    let tries = match task.tries.len() {
+    let tries = match task.tries.iter().filter(|outcome| **outcome != Outcome::Skipped).count() {
         0 => return String::new(),
         1 => "1 try".to_owned(),
         count => format!("{count} tries"),

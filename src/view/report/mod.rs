@@ -11,6 +11,8 @@ mod page_parts;
 mod part;
 mod patch;
 mod rich;
+#[cfg(test)]
+mod samples;
 mod task_rows;
 mod turn_view;
 
@@ -20,7 +22,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use crate::history::repeats;
-use crate::record::{Iteration, ObjectId, Outcome, Session, TaskCounts, Timestamp};
+use crate::record::{Durations, Iteration, ObjectId, Outcome, Session, TaskCounts, Timestamp, Tokens};
 use crate::tasks::TaskList;
 
 use super::status::InFlight;
@@ -51,6 +53,7 @@ pub struct Report {
     pub headline: Headline,
     pub attention: Vec<Attention>,
     pub counts: Outcomes,
+    pub totals: Totals,
     /// Tasks that were open before the first iteration.
     pub open_before: usize,
     pub tasks: Vec<TaskRow>,
@@ -68,6 +71,16 @@ pub struct Outcomes {
     pub failure: usize,
     pub skipped: usize,
     pub interrupted: usize,
+}
+
+/// What all iterations that are here come to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Totals {
+    /// Tasks that went from open to done.
+    pub closed: usize,
+    pub duration_ms: Durations,
+    pub tokens: Tokens,
+    pub cost_usd: Option<f64>,
 }
 
 /// An iteration.
@@ -109,7 +122,14 @@ impl Report {
             found;
         number_tries(&mut turns);
         let mut counts = Outcomes::default();
+        let mut totals = Totals::default();
         for turn in &turns {
+            totals.closed += turn.record.closed.len();
+            totals.duration_ms = totals.duration_ms.plus(&turn.record.duration_ms);
+            totals.tokens = totals.tokens.plus(&turn.record.tokens);
+            if let Some(cost) = turn.record.cost_usd {
+                totals.cost_usd = Some(totals.cost_usd.unwrap_or_default() + cost);
+            }
             match turn.record.outcome {
                 Outcome::Success => counts.success += 1,
                 Outcome::Failure => counts.failure += 1,
@@ -132,6 +152,7 @@ impl Report {
             headline,
             attention,
             counts,
+            totals,
             open_before: tasks_before.open,
             tasks,
             clusters,
@@ -149,11 +170,11 @@ fn number_tries(turns: &mut [Turn]) {
     let repeated = repeats(prints);
     let mut tries: HashMap<String, u32> = HashMap::new();
     for turn in turns {
-        let tried = tries.entry(turn.record.task.clone().unwrap_or_default()).or_default();
+        let count = tries.entry(turn.record.task.clone().unwrap_or_default()).or_default();
         if turn.record.is_run() {
-            *tried += 1;
+            *count += 1;
         }
-        turn.attempt = (*tried).max(1);
+        turn.attempt = (*count).max(1);
         turn.repeated = repeated.get(&turn.record.iteration).copied();
     }
 }

@@ -24,6 +24,8 @@ const SCRIPT: &str = include_str!("../../../templates/report.js");
 /// What every page of ours has near its begin, and no file of anybody else's.
 pub const GENERATOR: &str = "<meta name=\"generator\" content=\"specify-ralph ";
 
+/// With more iterations than these, only those that are on the screen are laid out.
+const MANY: usize = 150;
 /// How often a page that came out too big is made again.
 const ATTEMPTS: usize = 8;
 
@@ -52,14 +54,15 @@ pub fn page(report: &Report, limits: Limits) -> Result<String> {
         left.iterations += 1;
     }
     let turns = &report.iterations[left.iterations..];
-    let sizes = turns.iter().flat_map(turn_view::sizes).map(|size| size.min(limits.max_part)).collect();
-    let mut most = fit::level(sizes, room.saturating_sub(taken)).min(limits.max_part);
+    let sizes: Vec<usize> = turns.iter().flat_map(turn_view::sizes).collect();
+    let wanted = sizes.iter().map(|size| (*size).min(limits.max_part)).collect();
+    let mut most = fit::level(wanted, room.saturating_sub(taken)).min(limits.max_part);
     for _ in 0..ATTEMPTS {
         let mut iterations = String::new();
         for turn in turns {
             iterations.push_str(&pages.iteration(turn, Most { text: most })?);
         }
-        left.cut = turns.iter().flat_map(turn_view::sizes).filter(|size| *size > most).count();
+        left.cut = sizes.iter().filter(|size| **size > most).count();
         left.cut_at = most;
         left.is_for_size = most < limits.max_part;
         let page = pages.frame(report, left, iterations)?;
@@ -121,6 +124,7 @@ impl Pages {
         let numbers: Vec<u32> = report.iterations.iter().map(|turn| turn.record.iteration).collect();
         let (tasks, tasks_left_out) = (phases(&report.tasks), report.tasks.len().saturating_sub(TASKS));
         let values = context! {
+            classes => classes(report),
             version => report.tool_version,
             style_hash => hash(style),
             script_hash => hash(script),
@@ -134,7 +138,7 @@ impl Pages {
             started_at => session.started_at.to_string(),
             started => moment(session.started_at),
             ended_at => ended.map(|at| at.to_string()),
-            ended => ended.map(moment),
+            ended => ended.map(|at| ended_at(session.started_at, at)),
             made_while => session.status == Status::Running,
             made => moment(report.made_at),
             figures => Value::from(Serde(figures(report))),
@@ -143,7 +147,7 @@ impl Pages {
             charts => Value::from(Serde((!numbers.is_empty()).then(|| charts(report)))),
             phases => Value::from(Serde(tasks)),
             tasks_left_out => (tasks_left_out > 0).then(|| {
-                format!("{} more are left out: `specify ralph tasks` lists all.", grouped(tasks_left_out as u64))
+                format!("{} more tasks are left out. specify ralph tasks lists all.", grouped(tasks_left_out as u64))
             }),
             clusters => Value::from(Serde(clusters(report))),
             has_iterations => !numbers.is_empty(),
@@ -157,6 +161,18 @@ impl Pages {
         let template = self.environment.get_template("page").context("find the template")?;
         template.render(values).context("write the page")
     }
+}
+
+/// What the style must know.
+fn classes(report: &Report) -> String {
+    let is_bare = report.totals.tokens.is_unknown();
+    let is_long = report.iterations.len() > MANY;
+    [(is_bare, "bare"), (is_long, "many")]
+        .into_iter()
+        .filter(|(is, _)| *is)
+        .map(|(_, class)| class)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// As a policy names the only script and the only style that are ours.
@@ -183,9 +199,21 @@ pub(super) fn moment(at: Timestamp) -> String {
     at.to_string().chars().take(16).map(|c| if c == 'T' { ' ' } else { c }).collect()
 }
 
+/// The time alone where the day is the same.
+fn ended_at(started: Timestamp, ended: Timestamp) -> String {
+    let (from, to) = (moment(started), moment(ended));
+    match to.split_once(' ') {
+        Some((day, time)) if from.starts_with(day) => time.to_owned(),
+        _ => to,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::samples::{report, turns};
+    use super::super::{Diff, Text};
     use super::*;
+    use crate::record::{Claim, ToolCall, ToolKind};
 
     #[test]
     fn digests_are_spelled_as_policies_want_them() {
@@ -194,6 +222,102 @@ mod tests {
             assert_eq!(base64(bytes.as_bytes()), text);
         }
         assert_eq!(hash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+    }
+
+    /// Everything that may hold what somebody else wrote.
+    fn hostile() -> Report {
+        const BAD: &str = "\"'><script>x()</script></pre></textarea><a href=\"javascript:x()\" onclick=x()>\u{202e}\u{1b}[2J";
+        let mut turns = turns("T1-a T2+ T3! T4?");
+        for turn in &mut turns {
+            let record = &mut turn.record;
+            for text in [
+                &mut record.task,
+                &mut record.task_text,
+                &mut record.model,
+                &mut record.error,
+                &mut record.phase,
+            ] {
+                *text = Some(BAD.to_owned());
+            }
+            for list in
+                [&mut record.learnings, &mut record.decisions, &mut record.approaches, &mut record.hints]
+            {
+                list.push(BAD.to_owned());
+            }
+            BAD.clone_into(&mut record.agent);
+            BAD.clone_into(&mut record.facts.excerpt);
+            record.files_changed = vec![BAD.to_owned()];
+            record.claims.ticked = vec![BAD.to_owned()];
+            record.false_claim = vec![Claim::Ticked, Claim::Promise];
+            record.validation_command = Some(BAD.to_owned());
+            let words = || BAD.to_owned();
+            record.tool_calls.push(ToolCall {
+                tool_name: words(),
+                kind: ToolKind::Other,
+                arguments_summary: words(),
+                result_summary: words(),
+                is_error: true,
+            });
+            turn.prompt = Some(Text::whole(words()));
+            turn.answer = Some(Text::whole(format!(
+                "{BAD}\n\n```\n{BAD}\n```\n[a](javascript:x()) ![a](https://x.org/a)"
+            )));
+            turn.validation = Some(Text::whole(words()));
+            turn.diff = Diff::Patch(Text::whole(format!(
+                "diff --git {BAD}\n@@ -1 +1 @@ {BAD}\n+{BAD}\n-{BAD}\n {BAD}\n"
+            )));
+        }
+        turns[3].diff = Diff::Missing(Diff::NOT_HERE);
+        let mut report = report(turns, &format!("## {BAD}\n\n- [ ] T9 {BAD}\n"));
+        for text in [&mut report.session.feature, &mut report.session.host, &mut report.session.agent] {
+            BAD.clone_into(text);
+        }
+        report.session.branch = Some(BAD.to_owned());
+        report.session.configuration = serde_json::json!({BAD: BAD, "list": [BAD]});
+        report.session.hints.push(BAD.to_owned());
+        report.unreadable.push(BAD.to_owned());
+        report
+    }
+
+    #[test]
+    fn whatever_is_hostile_is_text_on_the_page() {
+        let page = page(&hostile(), Limits { max_size: 5_000_000, max_part: 64 << 10 }).unwrap();
+        assert_eq!(page.matches("<script").count(), 1);
+        assert!(!page.contains("<a href=\"javascript") && !page.contains("onclick=x()>"), "{page}");
+        assert!(!page.contains("<img") && !page.contains("<textarea") && !page.contains("</textarea"));
+        assert!(!page.contains(['\u{202e}', '\u{1b}']));
+        for name in [
+            "details", "pre", "section", "table", "ol", "ul", "div", "span", "p", "b", "code", "bdi", "dl",
+            "form",
+        ] {
+            let opened =
+                page.matches(&format!("<{name}>")).count() + page.matches(&format!("<{name} ")).count();
+            assert_eq!(opened, page.matches(&format!("</{name}>")).count(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_page_keeps_to_its_size_whatever_is_in_it() {
+        let words: Vec<String> = (0..300).map(|number| format!("T{}-a", number % 10)).collect();
+        let mut many = turns(&words.join(" "));
+        for turn in &mut many {
+            turn.prompt = Some(Text::whole("- <&>\n".repeat(2000)));
+            turn.answer = Some(Text::whole("- *a*\n".repeat(2000)));
+        }
+        let report = report(many, "");
+        for max_size in [10_000, 100_000, 300_000, 1_000_000, 3_000_000] {
+            let page = page(&report, Limits { max_size, max_part: 64 << 10 }).unwrap();
+            let least = if max_size < 60_000 { 60_000 } else { max_size };
+            assert!(page.len() <= least, "{} for {max_size}", page.len());
+            assert!(max_size < 1_000_000 || page.len() > max_size / 2, "{} for {max_size}", page.len());
+        }
+    }
+
+    #[test]
+    fn nothing_at_all_has_a_page() {
+        let empty =
+            page(&report(Vec::new(), ""), Limits { max_size: 5_000_000, max_part: 64 << 10 }).unwrap();
+        assert!(empty.contains("Nothing has been recorded yet.") && !empty.contains("id=\"charts\""));
     }
 
     #[test]

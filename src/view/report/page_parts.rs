@@ -7,12 +7,16 @@ use crate::record::{Outcome, Status};
 use crate::view::style::{Count, duration, grouped, sign};
 
 use super::chart;
-use super::harmless::one_line;
+use super::harmless::{escape, one_line};
 use super::page::{Left, moment};
 use super::{Diff, Report, State, TaskRow};
 
 /// Links to iterations behind one thing.
-const LINKS: usize = 12;
+const LINKS: usize = 5;
+/// Names in a row.
+const NAMES: usize = 12;
+/// So few tasks are shown whole; of more, phases that are done are folded.
+const FEW_TASKS: usize = 20;
 /// Rows of the table of tasks.
 pub(super) const TASKS: usize = 500;
 /// Tries that are shown as signs.
@@ -31,12 +35,12 @@ pub(super) struct Figure {
 }
 
 pub(super) fn figures(report: &Report) -> Vec<Figure> {
-    let Report { session, counts, .. } = report;
+    let Report { session, counts, totals, .. } = report;
     let figure = |label, value, note| Figure { label, value, note, bar: Value::from("") };
     let mut figures = Vec::new();
     let all = session.tasks_done + session.tasks_remaining;
     if all > 0 {
-        let before = session.tasks_done.saturating_sub(session.tasks_completed);
+        let before = session.tasks_done.saturating_sub(totals.closed);
         let now = session.tasks_done - before;
         let bar = format!(
             "<svg viewBox=\"0 0 {all} 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\" focusable=\"false\"><rect \
@@ -44,24 +48,24 @@ pub(super) fn figures(report: &Report) -> Vec<Figure> {
              height=\"1\"/></svg>"
         );
         let done = format!("{} of {}", grouped(session.tasks_done as u64), grouped(all as u64));
-        let note = format!("{} in this session", grouped(session.tasks_completed as u64));
+        let note = format!("{} in this session", grouped(totals.closed as u64));
         figures.push(Figure { bar: Value::from_safe_string(bar), ..figure("Tasks done", done, Some(note)) });
     }
     let mut ended = vec![format!("{} succeeded", counts.success), format!("{} failed", counts.failure)];
     ended.extend((counts.skipped > 0).then(|| Count(counts.skipped as u64, "skip").to_string()));
     ended.extend((counts.interrupted > 0).then(|| format!("{} cut short", counts.interrupted)));
     figures.push(figure("Iterations", grouped(u64::from(session.iterations_run)), Some(ended.join(", "))));
-    let agent = session.duration_ms.agent.unwrap_or_default();
-    let validation = session.duration_ms.validation.unwrap_or_default();
+    let agent = totals.duration_ms.agent.unwrap_or_default();
+    let validation = totals.duration_ms.validation.unwrap_or_default();
     figures.push(figure(
         "Time",
         duration(report.headline.span_ms.max(agent + validation)),
         Some(format!("agent {}, validation {}", duration(agent), duration(validation))),
     ));
-    let cost = session.cost_usd.map(|cost| format!("{cost:.2} USD"));
-    match (session.tokens.total(), cost) {
+    let cost = totals.cost_usd.map(|cost| format!("{cost:.2} USD"));
+    match (totals.tokens.total(), cost) {
         (Some(total), cost) => {
-            let cached = session.tokens.cache_read.map(|read| format!("{} from the cache", short(read)));
+            let cached = totals.tokens.cache_read.map(|read| format!("{} from the cache", short(read)));
             let note: Vec<String> = cost.into_iter().chain(cached).collect();
             figures.push(figure(
                 "Tokens",
@@ -87,7 +91,7 @@ pub(super) fn short(number: u64) -> String {
 }
 
 /// What the reader must know to judge the page.
-pub(super) fn notes(report: &Report, left: Left) -> Vec<String> {
+pub(super) fn notes(report: &Report, left: Left) -> Vec<Value> {
     let mut notes = Vec::new();
     if let Some(at) = &report.in_flight {
         let since = moment(at.started_at);
@@ -116,12 +120,22 @@ pub(super) fn notes(report: &Report, left: Left) -> Vec<String> {
         ));
     }
     notes.extend(report.unreadable.iter().take(10).map(|why| format!("Left out: {}", one_line(why))));
-    notes
+    notes.iter().map(|note| with_code(note)).collect()
 }
 
-pub(super) fn footer(left: Left) -> String {
+/// A text with what stands in backticks as code.
+fn with_code(text: &str) -> Value {
+    let mut html = String::new();
+    for (place, part) in text.split('`').enumerate() {
+        let part = escape(part);
+        html.push_str(&if place % 2 == 0 { part } else { format!("<code>{part}</code>") });
+    }
+    Value::from_safe_string(html)
+}
+
+pub(super) fn footer(left: Left) -> Value {
     let size = super::turn_view::size(left.cut_at as u64);
-    match left.cut {
+    let said = match left.cut {
         0 => "Every prompt, answer, output and difference is here as it was recorded.".to_owned(),
         cut if left.is_for_size => format!(
             "{} cut at {size} to keep the page small; each says so and how to see the rest. `specify ralph report \
@@ -132,7 +146,8 @@ pub(super) fn footer(left: Left) -> String {
             "{} cut at {size}; each says so and how to see the rest. `--max-part` moves the cut.",
             were(cut)
         ),
-    }
+    };
+    with_code(&said)
 }
 
 fn were(texts: usize) -> String {
@@ -191,6 +206,7 @@ pub(super) struct ChartsView {
     most_tokens: String,
     has_cut: bool,
     has_skip: bool,
+    a_column: &'static str,
     first: u32,
     last: u32,
     step: usize,
@@ -210,6 +226,7 @@ pub(super) fn charts(report: &Report) -> Option<ChartsView> {
         most_tokens: short(charts.most_tokens),
         has_cut: report.counts.interrupted > 0,
         has_skip: report.counts.skipped > 0,
+        a_column: if charts.step > 1 { "of a column " } else { "" },
         first: first.record.iteration,
         last: last.record.iteration,
         step: charts.step,
@@ -222,6 +239,7 @@ pub(super) struct PhaseView<'a> {
     name: &'a str,
     done: usize,
     all: usize,
+    is_open: bool,
     tasks: Vec<TaskView<'a>>,
 }
 
@@ -244,13 +262,16 @@ pub(super) fn phases(tasks: &[TaskRow]) -> Vec<PhaseView<'_>> {
     for task in tasks.iter().take(TASKS) {
         let name = task.phase.as_deref().unwrap_or("Tasks");
         if phases.last().is_none_or(|phase| phase.name != name) {
-            phases.push(PhaseView { name, done: 0, all: 0, tasks: Vec::new() });
+            phases.push(PhaseView { name, done: 0, all: 0, is_open: false, tasks: Vec::new() });
         }
         if let Some(phase) = phases.last_mut() {
             phase.all += 1;
             phase.done += usize::from(matches!(task.state, State::Done | State::DoneBefore));
             phase.tasks.push(task_view(task));
         }
+    }
+    for phase in &mut phases {
+        phase.is_open = tasks.len() <= FEW_TASKS || phase.done < phase.all;
     }
     phases
 }
@@ -312,7 +333,7 @@ pub(super) fn clusters(report: &Report) -> Vec<ClusterView<'_>> {
                 times: cluster.times,
                 said: Count(cluster.times as u64, "time").to_string(),
                 message: quote(&cluster.message),
-                tasks: cluster.tasks.iter().take(LINKS).map(String::as_str).collect::<Vec<_>>().join(", "),
+                tasks: cluster.tasks.iter().take(NAMES).map(String::as_str).collect::<Vec<_>>().join(", "),
                 is: if cluster.is_open { "still open" } else { "solved" },
                 links,
                 more,
@@ -370,7 +391,7 @@ pub(super) fn facts(report: &Report) -> Vec<Fact> {
     for names in [&mut agents, &mut models] {
         names.sort_unstable();
         names.dedup();
-        names.truncate(LINKS);
+        names.truncate(NAMES);
     }
     let version = session.agent_version.as_deref().filter(|_| agents.len() == 1).unwrap_or_default();
     let status = session.stop_reason.map_or(session.status.as_str(), |reason| reason.as_str());

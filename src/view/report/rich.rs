@@ -33,8 +33,9 @@ impl Writer {
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
                 self.out.push_str(&escape(&text));
             }
-            Event::Code(text) => self.wrapped("code", &text),
-            Event::InlineMath(text) | Event::DisplayMath(text) => self.wrapped("code", &text),
+            Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
+                self.wrapped("code", &text);
+            }
             Event::FootnoteReference(name) => self.out.push_str(&escape(&format!("[^{name}]"))),
             Event::SoftBreak => self.out.push('\n'),
             Event::HardBreak => self.out.push_str("<br>"),
@@ -58,7 +59,7 @@ impl Writer {
 
     fn start(&mut self, tag: Tag<'_>) {
         match tag {
-            Tag::Paragraph => self.open("<p>", "</p>"),
+            Tag::Paragraph | Tag::HtmlBlock => self.open("<p>", "</p>"),
             // The outline of the page is ours.
             Tag::Heading { .. } => self.open("<p><strong>", "</strong></p>"),
             Tag::BlockQuote(_) => self.open("<blockquote>", "</blockquote>"),
@@ -91,7 +92,6 @@ impl Writer {
             },
             // Never loaded: its description stays, and where it is.
             Tag::Image { dest_url, .. } => self.told(&dest_url),
-            Tag::HtmlBlock => self.open("<p>", "</p>"),
             Tag::FootnoteDefinition(_)
             | Tag::DefinitionList
             | Tag::DefinitionListTitle

@@ -71,11 +71,8 @@ pub fn of(list: &TaskList, turns: &[Turn]) -> Vec<TaskRow> {
             (one, Some(more)) => Some(one.unwrap_or_default().saturating_add(more)),
         };
         if row.state != State::DoneBefore && row.state != State::Done {
-            row.state = match record.outcome {
-                Outcome::Skipped => State::Skipped,
-                _ if row.state == State::Skipped => State::Skipped,
-                _ => State::Failing,
-            };
+            let is_skipped = record.outcome == Outcome::Skipped || row.state == State::Skipped;
+            row.state = if is_skipped { State::Skipped } else { State::Failing };
         }
         for closed in &record.closed {
             if let Some(place) = places.get(closed) {
@@ -84,4 +81,33 @@ pub fn of(list: &TaskList, turns: &[Turn]) -> Vec<TaskRow> {
         }
     }
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::turns;
+    use super::*;
+
+    #[test]
+    fn tasks_stand_where_their_iterations_and_the_list_put_them() {
+        let list = "- [x] T0 Zero\n- [x] T1 One\n- [ ] T2 Two\n- [ ] T3 Three\n- [ ] T4 Four\n";
+        let list = TaskList::parse(list.as_bytes()).unwrap();
+        let rows = of(&list, &turns("T1-a T1+ T2-a T2! T3? T9-"));
+        let told: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.state, row.tries.len())).collect();
+        assert_eq!(
+            told,
+            [
+                ("T0", State::DoneBefore, 0),
+                ("T1", State::Done, 2),
+                ("T2", State::Skipped, 2),
+                ("T3", State::Failing, 1),
+                ("T4", State::Open, 0),
+                ("T9", State::Failing, 1),
+            ]
+        );
+        assert_eq!(
+            (rows[1].duration_ms, rows[1].tokens, rows[1].iterations.as_slice()),
+            (20_000, Some(30), &[1, 2][..])
+        );
+    }
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::record::{Claim, FailureClass, Outcome, ToolCall};
 use crate::view::style::{Count, cut, duration, grouped, sign};
 
+use super::clusters::message;
 use super::harmless::{escape, escaped_len, one_line};
 use super::headline::time;
 use super::page_parts::short;
@@ -15,12 +16,16 @@ use super::{Diff, Text, Turn, fit};
 
 /// Longest text of a task in a list, in characters.
 const TASK: usize = 160;
+/// Longest reason in a list, in characters.
+const WHY: usize = 120;
 /// Items of a list of an agent's words.
 const ITEMS: usize = 20;
 /// Longest of them, in characters.
 const ITEM: usize = 400;
 /// What a tool call takes beside its words.
 const CALL: usize = 40;
+
+const HINTS: &str = "Hints of yours";
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +61,7 @@ struct List<'a> {
 
 #[derive(Serialize)]
 struct Part {
+    class: &'static str,
     title: &'static str,
     note: String,
     html: Value,
@@ -109,7 +115,7 @@ fn why(turn: &Turn) -> String {
         }
         Outcome::Success if record.closed.is_empty() => return String::new(),
         Outcome::Success => format!("closed {}", record.closed.join(", ")),
-        Outcome::Failure => record.cause(),
+        Outcome::Failure => message(record),
         Outcome::Skipped => "skipped".to_owned(),
         Outcome::Interrupted => match record.failure_class.filter(|class| class.is_passing()) {
             Some(class) => format!("cut short ({})", words_of(class)),
@@ -117,7 +123,7 @@ fn why(turn: &Turn) -> String {
         },
     };
     let again = turn.repeated.map(|first| format!(", as in {first}")).unwrap_or_default();
-    format!("{}{again}", one_line(&words))
+    format!("{}{again}", cut(&one_line(&words), WHY))
 }
 
 fn words_of(class: FailureClass) -> String {
@@ -185,12 +191,14 @@ fn warnings(turn: &Turn) -> Vec<String> {
 fn lists(turn: &Turn) -> Vec<List<'_>> {
     let record = &turn.record;
     let all = [
-        ("Hints of yours", &record.hints),
+        (HINTS, &record.hints),
         ("Learned", &record.learnings),
         ("Decided", &record.decisions),
         ("Tried", &record.approaches),
     ];
-    let there = all.into_iter().filter(|(_, items)| !items.is_empty());
+    // The agent's own words are in its answer, where there is one.
+    let is_told = |title: &str| title == HINTS || turn.answer.is_none();
+    let there = all.into_iter().filter(|(title, items)| !items.is_empty() && is_told(title));
     there
         .map(|(title, items)| List {
             title,
@@ -211,6 +219,7 @@ fn parts(turn: &Turn, most: Most) -> Vec<Part> {
     if let Some(text) = &turn.answer {
         let (shown, cut) = shown(text, fit::head(&text.text, most.text));
         parts.push(Part {
+            class: "answer",
             title: "Answer",
             note: size(text.bytes),
             html: Value::from_safe_string(format!("<div class=\"md\">{}</div>", rich(shown))),
@@ -220,10 +229,12 @@ fn parts(turn: &Turn, most: Most) -> Vec<Part> {
         });
     }
     if let Some(text) = &turn.validation {
-        let (shown, cut) = shown(text, fit::tail(&text.text, most.text));
+        let narrow = fit::narrow(&text.text);
+        let (shown, cut) = shown(text, fit::tail(narrow.as_ref().unwrap_or(&text.text), most.text));
         let command = record.validation_command.as_deref().map(one_line).unwrap_or_default();
         let exit = record.exit.validation.map_or(String::new(), |code| format!(" exited {code}"));
         parts.push(Part {
+            class: "validation",
             title: "Validation",
             note: format!("{}{exit}", self::cut(&command, 120)),
             html: pre("", &escape(shown)),
@@ -239,6 +250,7 @@ fn parts(turn: &Turn, most: Most) -> Vec<Part> {
     if let Some(text) = &turn.prompt {
         let (shown, cut) = shown(text, fit::head(&text.text, most.text));
         parts.push(Part {
+            class: "prompt",
             title: "Prompt",
             note: size(text.bytes),
             html: pre("", &escape(shown)),
@@ -261,6 +273,7 @@ fn shown<'a>(text: &Text, shown: &'a str) -> (&'a str, Option<String>) {
 
 fn diff(turn: &Turn, most: Most, command: String) -> Part {
     let none = Part {
+        class: "changes",
         title: "Changes",
         note: "none".to_owned(),
         html: Value::from_safe_string("<p class=\"plain\">No file was changed.</p>".to_owned()),
@@ -270,7 +283,8 @@ fn diff(turn: &Turn, most: Most, command: String) -> Part {
     };
     match &turn.diff {
         Diff::Patch(text) => {
-            let (shown, cut) = shown(text, fit::head(&text.text, most.text));
+            let narrow = fit::narrow(&text.text);
+            let (shown, cut) = shown(text, fit::head(narrow.as_ref().unwrap_or(&text.text), most.text));
             let (added, removed) = patch::counts(&text.text);
             let more = if text.is_cut { " at least" } else { "" };
             let files = Count(turn.record.files_changed.len() as u64, "file");
@@ -318,6 +332,7 @@ fn calls(calls: &[ToolCall], most: Most, command: String) -> Part {
     let errors = calls.iter().filter(|call| call.is_error).count();
     let failed = if errors > 0 { format!(", {errors} failed") } else { String::new() };
     Part {
+        class: "tools",
         title: "Tool calls",
         note: format!("{}{failed}", grouped(calls.len() as u64)),
         html: if items.is_empty() {

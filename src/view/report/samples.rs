@@ -1,0 +1,119 @@
+//! Made-up sessions for the tests of this room.
+
+use serde_json::json;
+
+use crate::record::{Iteration, Outcome, Session, TaskCounts, Timestamp};
+use crate::tasks::TaskList;
+
+use super::{Diff, Found, Report, Text, Turn};
+
+/// `T1-a`: T1 failed with the fingerprint `a`, `T1-` without one; `T1+`: it was closed; `T1!`: it was skipped; `T1?`:
+/// it was cut short.
+pub fn turns(words: &str) -> Vec<Turn> {
+    let turns = words.split_whitespace().enumerate();
+    turns.map(|(place, word)| turn(u32::try_from(place + 1).unwrap(), word)).collect()
+}
+
+fn turn(number: u32, word: &str) -> Turn {
+    let (task, rest) = word.split_at(2);
+    let (outcome, fingerprint) = match rest.split_at(1) {
+        ("+", _) => (Outcome::Success, None),
+        ("!", _) => (Outcome::Skipped, None),
+        ("?", _) => (Outcome::Interrupted, None),
+        (_, "") => (Outcome::Failure, None),
+        (_, print) => (Outcome::Failure, Some(print)),
+    };
+    let ran = outcome != Outcome::Skipped;
+    let record: Iteration = serde_json::from_value(json!({
+        "schema": 1,
+        "id": format!("20260101-120000-00000001-iter-{number}"),
+        "session": "20260101-120000-00000001",
+        "feature": "specs/001-login",
+        "iteration": number,
+        "loop_type": "implement",
+        "task": task,
+        "task_text": format!("Make {task}"),
+        "outcome": outcome,
+        "failure_class": (outcome == Outcome::Interrupted).then_some("rate_limit"),
+        "claims": {"promise": false, "ticked": []},
+        "false_claim": [],
+        "closed": if outcome == Outcome::Success { vec![task] } else { vec![] },
+        "started_at": "2026-01-01T12:00:00Z",
+        "ended_at": "2026-01-01T12:00:10Z",
+        "duration_ms": {"agent": ran.then_some(9000), "validation": ran.then_some(1000)},
+        "exit": {"agent": ran.then_some(0), "validation": ran.then_some(i32::from(fingerprint.is_some()))},
+        "validation_command": "make check",
+        "files_changed": ["x"],
+        "agent": "claude",
+        "tokens": {"input": 10, "cache_read": null, "cache_write": null, "output": 5},
+        "tool_calls": [],
+        "learnings": [],
+        "decisions": [],
+        "approaches": [],
+        "facts": {"excerpt": fingerprint.map(|print| format!("line\nFAILED {print}\n---")).unwrap_or_default()},
+        "fingerprint": fingerprint,
+        "commits": [],
+        "left_out": [],
+        "redactions": [],
+        "hints": [],
+        "tasks_done": 1,
+        "tasks_open": 2,
+    }))
+    .unwrap();
+    Turn {
+        name: format!("20260101-120000-00000001:{number}"),
+        commit: "0".repeat(40).parse().unwrap(),
+        attempt: 0,
+        repeated: None,
+        story: record.story(),
+        record,
+        prompt: Some(Text::whole("Do it.\n".to_owned())),
+        answer: None,
+        validation: None,
+        diff: Diff::Nothing,
+    }
+}
+
+/// A session that ended as these words say.
+pub fn session(status: &str, stop_reason: Option<&str>, (done, open): (usize, usize)) -> Session {
+    serde_json::from_value(json!({
+        "schema": 1,
+        "id": "20260101-120000-00000001",
+        "feature": "specs/001-login",
+        "branch": "main",
+        "loop_type": "implement",
+        "started_at": "2026-01-01T12:00:00Z",
+        "ended_at": (status != "running").then_some("2026-01-01T13:00:00Z"),
+        "status": status,
+        "stop_reason": stop_reason,
+        "limit": stop_reason.filter(|reason| *reason == "limit_reached").map(|_| "duration"),
+        "max_iterations": 10,
+        "iterations_run": 3,
+        "tasks_completed": 1,
+        "tasks_done": done,
+        "tasks_remaining": open,
+        "duration_ms": {"agent": 1, "validation": 1},
+        "tokens": {"input": null, "cache_read": null, "cache_write": null, "output": null},
+        "artifact": {"path": "specs/001-login/tasks.md", "status": "draft"},
+        "agent": "claude",
+        "agent_version": "1.2.3",
+        "configuration": {"agent": ["claude"], "model": null},
+        "host": "here",
+        "tool_version": "0.1.0",
+    }))
+    .unwrap()
+}
+
+/// A report on `turns`, with this task list at its end.
+pub fn report(turns: Vec<Turn>, tasks: &str) -> Report {
+    Report::new(Found {
+        session: session("failed", Some("stuck"), (1, 2)),
+        is_whole: true,
+        in_flight: None,
+        tasks_before: TaskCounts { done: 0, open: 3 },
+        tasks: TaskList::parse(tasks.as_bytes()).unwrap(),
+        turns,
+        unreadable: Vec::new(),
+        made_at: Timestamp::from_seconds(1_767_275_000),
+    })
+}

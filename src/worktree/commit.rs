@@ -1,0 +1,224 @@
+//! A commit on the user's branch, where the user asked for such: by the user's own git and hooks, from an index of ours.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::process::Tool;
+use crate::record::ObjectId;
+
+use super::{RawPath, WorkTree, split, users_index};
+
+/// How long somebody else may hold the lock of the user's index.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Between two tries to get it.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// What an index says of a path: mode and object. A path that is gone has the mode 0.
+type Entry = (Vec<u8>, Vec<u8>);
+
+/// Paths of an index that are not as in the last commit, and what stands there.
+pub type Staged = BTreeMap<RawPath, Entry>;
+
+/// An index that is ready to be committed.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The commit that it is built on.
+    pub head: Option<ObjectId>,
+    pub has_changes: bool,
+}
+
+impl WorkTree {
+    /// Whether git knows who commits here; an error that says what is missing.
+    pub fn check_identity(&self) -> Result<()> {
+        for ident in ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"] {
+            self.git().args(["var", ident]).read()?;
+        }
+        Ok(())
+    }
+
+    /// What the user has staged.
+    pub fn staged(&self, head: Option<&ObjectId>) -> Result<Staged> {
+        let base = self.base(head)?;
+        let raw = self.git().args(["diff-index", "--cached", "--raw", "-z", "--no-renames", &base]).read()?;
+        Ok(entries(&raw))
+    }
+
+    /// The paths that are not as in the last commit in a tree of this work tree, untracked ones among them.
+    pub fn differing(
+        &self,
+        head: Option<&ObjectId>,
+        tree: &ObjectId,
+        objects: Option<&Utf8Path>,
+    ) -> Result<BTreeSet<RawPath>> {
+        let base = self.base(head)?;
+        let listing = ["diff-tree", "-r", "-z", "--name-only", "--no-renames"];
+        let variables = objects.map(|objects| self.with_objects(objects)).into_iter().flatten();
+        let git = variables.fold(self.git(), |git, (name, value)| git.env(name, value));
+        let output = git.args(listing).args([base.as_str(), tree.as_str()]).read()?;
+        Ok(split(&output).map(<[u8]>::to_vec).collect())
+    }
+
+    /// Makes `index` hold the last commit with these paths as they are in the work tree. Ignored files stay out.
+    pub fn prepare(
+        &self,
+        index: &Utf8Path,
+        head: Option<&ObjectId>,
+        paths: &BTreeSet<RawPath>,
+    ) -> Result<Prepared> {
+        users_index::remove(&Utf8PathBuf::from(format!("{index}.lock")))?;
+        // A copy of the user's: what it knows of sizes and times saves hashing every file.
+        users_index::copy(&self.git_dir.join("index"), index)?;
+        let git = || self.git_with(index);
+        match head {
+            Some(head) => git().args(["read-tree", "-i", "--reset", head.as_str()]).read()?,
+            None => git().args(["read-tree", "--empty"]).read()?,
+        };
+        // It names what is ignored and not tracked, and exits 1 where nothing is.
+        let checked = git().args(["check-ignore", "-z", "--stdin"]).stdin(joined(paths)).run()?;
+        let ignored: BTreeSet<&[u8]> = split(&checked.stdout).collect();
+        let paths: BTreeSet<RawPath> =
+            paths.iter().filter(|path| !ignored.contains(path.as_slice())).cloned().collect();
+        let update = git().args(["update-index", "--add", "--remove", "--replace", "-z", "--stdin"]);
+        update.stdin(joined(&paths)).read()?;
+        let base = self.base(head)?;
+        let compared = git().args(["diff-index", "--cached", "--quiet", &base]).run()?;
+        Ok(Prepared { head: head.cloned(), has_changes: compared.code == 1 })
+    }
+
+    /// The words and the variables that commit a prepared index as the user would: with hooks and signature.
+    pub fn commit_command(
+        &self,
+        index: &Utf8Path,
+        message: &Utf8Path,
+    ) -> (Vec<String>, Vec<(String, String)>) {
+        let words = [
+            "git",
+            "-c",
+            "core.splitIndex=false",
+            "-c",
+            "core.untrackedCache=false",
+            // What goes on in the background is stopped after every child, and these begin such.
+            "-c",
+            "core.fsmonitor=false",
+            "-c",
+            "maintenance.auto=false",
+            "-c",
+            "gc.auto=0",
+            "commit",
+            "--quiet",
+            "--cleanup=whitespace",
+            "--file",
+            message.as_str(),
+        ];
+        let mut variables = vec![("GIT_INDEX_FILE".to_owned(), index.to_string())];
+        if !self.top.join(".git").exists() {
+            // Found by no search from here.
+            variables.push(("GIT_DIR".to_owned(), self.git_dir.to_string()));
+            variables.push(("GIT_WORK_TREE".to_owned(), self.top.to_string()));
+        }
+        (words.map(str::to_owned).into(), variables)
+    }
+
+    /// Where hooks run, as git itself has it.
+    pub fn top(&self) -> &Utf8Path {
+        &self.top
+    }
+
+    /// Whether `commit` stands right on what it was prepared from. Somebody who committed in the same moment would
+    /// find their work undone in ours; then ours is taken back.
+    pub fn keep_only_on(&self, prepared: &Prepared, commit: &ObjectId) -> Result<bool> {
+        let parents = self.git().args(["log", "-1", "--format=%P", commit.as_str()]).line()?;
+        let expected = prepared.head.as_ref().map_or("", ObjectId::as_str);
+        if parents == expected {
+            return Ok(true);
+        }
+        let reason = "ralph: taken back, for somebody else committed at the same time";
+        let back = ["update-ref", "-m", reason, "HEAD", parents.as_str(), commit.as_str()];
+        self.git().args(back).read().context("take the commit back")?;
+        Ok(false)
+    }
+
+    /// Brings the user's index along to `commit` in what it changed, and leaves all else in it as it is.
+    pub fn follow(&self, prepared: &Prepared, commit: &ObjectId, held: &Staged) -> Result<()> {
+        let base = self.base(prepared.head.as_ref())?;
+        let raw = self
+            .git()
+            .args(["diff-tree", "-r", "--raw", "-z", "--no-renames", &base, commit.as_str()])
+            .read()?;
+        let mut lines = Vec::new();
+        for (path, (mode, id)) in entries(&raw) {
+            if held.contains_key(&path) {
+                continue;
+            }
+            lines.extend([mode.as_slice(), b" ", id.as_slice(), b"\t", path.as_slice(), b"\0"].concat());
+        }
+        let began = Instant::now();
+        loop {
+            let update =
+                self.git().args(["update-index", "-z", "--index-info"]).stdin(lines.clone()).run()?;
+            if update.is_success() {
+                return Ok(());
+            }
+            if began.elapsed() >= PATIENCE || !self.git_dir.join("index.lock").exists() {
+                bail!("{}", update.complaint());
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+
+    /// The last commit, or the empty tree where there is none.
+    fn base(&self, head: Option<&ObjectId>) -> Result<String> {
+        match head {
+            Some(head) => Ok(head.to_string()),
+            None => self.git().args(["hash-object", "-t", "tree", "--stdin"]).line(),
+        }
+    }
+
+    fn git_with(&self, index: &Utf8Path) -> Tool {
+        let settings = ["-c", "core.splitIndex=false", "-c", "core.untrackedCache=false"];
+        self.git().args(settings).env("GIT_INDEX_FILE", index.as_str())
+    }
+}
+
+fn joined(paths: &BTreeSet<RawPath>) -> Vec<u8> {
+    paths.iter().flat_map(|path| path.iter().copied().chain([0])).collect()
+}
+
+/// The right sides of git's raw listing of differences: `:MODE MODE ID ID STATUS`, then the path.
+fn entries(raw: &[u8]) -> Staged {
+    let mut parts = split(raw);
+    let mut found = Staged::new();
+    while let (Some(change), Some(path)) = (parts.next(), parts.next()) {
+        let mut words = change.split(|byte| *byte == b' ').skip(1);
+        if let (Some(mode), Some(_), Some(id)) = (words.next(), words.next(), words.next()) {
+            let mode = if mode == b"000000" { b"0".to_vec() } else { mode.to_vec() };
+            found.insert(path.to_vec(), (mode, id.to_vec()));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_raw_listing_is_read_to_its_right_sides() {
+        let raw = b":100644 100755 aaa bbb M\0a b\0:100644 000000 aaa 000 D\0gone\0:000000 120000 000 ccc A\0\xff\0";
+        let entry = |mode: &str, id: &str| (mode.as_bytes().to_vec(), id.as_bytes().to_vec());
+        assert_eq!(
+            entries(raw),
+            Staged::from([
+                (b"a b".to_vec(), entry("100755", "bbb")),
+                (b"gone".to_vec(), entry("0", "000")),
+                (b"\xff".to_vec(), entry("120000", "ccc")),
+            ])
+        );
+        assert_eq!(entries(b""), Staged::new());
+    }
+}

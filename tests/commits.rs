@@ -1,0 +1,186 @@
+//! `commit = "task"`: what was done is on the user's branch, and what the user has staged stays as it is.
+
+use crate::sandbox::Sandbox;
+
+/// Writes a file named after the task, and ticks the box.
+const AGENT: &str = "cat >/dev/null\necho $RALPH_ITERATION >> work-$RALPH_TASK\n\
+                     sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n";
+
+fn ready(tasks: &str) -> Sandbox {
+    let scene = Sandbox::new();
+    scene.tasks(tasks).agent_sh(AGENT).config("commit = 'task'").commit("Ready");
+    scene.agent_uses_git();
+    scene
+}
+
+fn files_of(scene: &Sandbox, commit: &str) -> Vec<String> {
+    let listed = scene.git(["show", "--format=", "--name-only", commit]);
+    listed.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn each_task_becomes_a_commit_with_trailers_and_a_note() {
+    let scene = ready("- [ ] T001 Write `one`\n- [ ] T002 Write two");
+    scene.validate("test -e work-T001").commit("Ready");
+    let head = scene.git("rev-parse HEAD");
+    scene.ralph("").code(0);
+    let session = scene.session();
+    assert_eq!(scene.git("log --format=%s main -4"), "T002 Write two\nT001 Write `one`\nReady\nReady");
+    assert_eq!(scene.git("log -1 --format=%an main"), "Ada Lovelace");
+    let trailer = scene.git("log -1 --format=%(trailers:key=Ralph-Made-In,valueonly) main~1");
+    assert_eq!(trailer, format!("{}:1 T001", session.id()));
+    assert_eq!(scene.git("log -1 --format=%(trailers:key=Ralph-Feature,valueonly) main"), "specs/001-login");
+    assert_eq!(files_of(&scene, "main~1"), ["specs/001-login/tasks.md", "work-T001"]);
+    assert_eq!(files_of(&scene, "main"), ["specs/001-login/tasks.md", "work-T002"]);
+    let commit = scene.git("rev-parse main~1");
+    let record = session.iteration(1);
+    assert_eq!(record["commits"], serde_json::json!([commit]));
+    assert_eq!((&record["head_before"], &record["head_after"]), (&head.into(), &commit.clone().into()));
+    let note = scene.git(["log", "-1", "--notes=ralph", "--format=%N", &commit]);
+    assert_eq!(note.trim(), format!("{}:1 T001 success", session.id()));
+    // Nothing is left but the journal, and the index is what HEAD says.
+    assert_eq!(scene.git("status --porcelain"), "?? specs/001-login/progress.txt");
+    assert_eq!(scene.git("diff-index --cached --name-only HEAD"), "");
+    scene.ralph("fsck").code(0);
+}
+
+#[test]
+fn what_was_staged_stays_staged_and_what_was_dirty_stays_out() {
+    let scene = ready("- [ ] T001 One\n- [ ] T002 Two");
+    scene.write("mine", "first\n").write("work-T002", "mine\n").write("dirty", "a\n");
+    scene.write(".gitignore", "*.log\n").commit("Mine");
+    scene
+        .write("mine", "staged\n")
+        .write("work-T002", "staged\n")
+        .write("new", "staged\n")
+        .write("it.log", "x");
+    scene.git("add mine work-T002 new");
+    scene.write("mine", "and more\n").write("dirty", "b\n").write("work-T001", "by me\n");
+    let staged = scene.git("diff-index --cached HEAD");
+    assert_eq!(staged.lines().count(), 3, "{staged}");
+    let run = scene.ralph("").code(0);
+    assert_eq!(scene.git("diff-index --cached HEAD"), staged);
+    assert_eq!(scene.read("mine"), "and more\n");
+    assert_eq!(files_of(&scene, "main~1"), ["specs/001-login/tasks.md", "work-T001"]);
+    assert_eq!(scene.git("show main:work-T001"), "by me\n1");
+    assert_eq!(files_of(&scene, "main"), ["specs/001-login/tasks.md"]);
+    run.stdout_has("committed with changes that were there before the session began: work-T001")
+        .stdout_has("not committed, for they were staged before the session began: work-T002 hint: ");
+    assert!(scene.git("status --porcelain").contains(" M dirty"), "{}", scene.git("status --porcelain"));
+}
+
+#[test]
+fn failed_tries_are_in_the_next_commit_and_what_the_agent_staged_too() {
+    let scene = ready("- [ ] T001 One");
+    scene.write("gone", "x").write("run.sh", "echo\n").commit("More");
+    scene.agent_sh(
+        "cat >/dev/null\nif [ $RALPH_ATTEMPT = 1 ]; then echo 1 > 'first try'; git add 'first try'; echo 2 > 'first try'\n\
+         rm gone; chmod +x run.sh; ln -s run.sh link; echo no > x.tmp; exit 1; fi\n\
+         echo '*.tmp' > .gitignore\nsed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"\n",
+    );
+    scene.commit("Agent");
+    scene.ralph("").code(0);
+    assert_eq!(
+        scene
+            .git("show --format= --raw --abbrev=4 --no-renames main")
+            .lines()
+            .map(|line| line.split_at(15).0.to_owned() + line.split('\t').next_back().unwrap())
+            .collect::<Vec<_>>(),
+        [
+            ":000000 100644 .gitignore",
+            ":000000 100644 first try",
+            ":100644 000000 gone",
+            ":000000 120000 link",
+            ":100644 100755 run.sh",
+            ":100644 100644 specs/001-login/tasks.md",
+        ]
+    );
+    assert_eq!(scene.git(["show", "main:first try"]), "2");
+    assert_eq!(scene.git("status --porcelain"), "?? specs/001-login/progress.txt");
+}
+
+#[test]
+fn hooks_of_the_user_run_and_one_that_refuses_costs_a_warning_and_no_task() {
+    let scene = ready("- [ ] T001 One\n- [ ] T002 Two");
+    let hook = |name: &str, script: &str| {
+        use std::os::unix::fs::PermissionsExt;
+        let path = scene.path(&format!(".git/hooks/{name}"));
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    hook(
+        "pre-commit",
+        "git diff --cached --name-only HEAD >> .git/seen; test -e work-T002 || { echo 'two is missing' >&2; exit 1; }",
+    );
+    hook("commit-msg", "echo 'Checked: yes' >> \"$1\"");
+    let run = scene.ralph("").code(0);
+    run.stdout_has("T001 is done, and not committed: `git commit` exited 1: two is missing");
+    assert_eq!(scene.git("log --format=%s -2"), "T002 Two\nReady");
+    assert_eq!(files_of(&scene, "main"), ["specs/001-login/tasks.md", "work-T001", "work-T002"]);
+    assert_eq!(scene.git("log -1 --format=%(trailers:key=Checked,valueonly)"), "yes");
+    let seen = scene.read(".git/seen");
+    assert!(seen.ends_with("specs/001-login/tasks.md\nwork-T001\nwork-T002\n"), "{seen}");
+    let outcomes = scene.session().trailers("Ralph-Outcome");
+    assert_eq!(outcomes, ["success", "success"]);
+    assert_eq!(scene.git("diff-index --cached --name-only HEAD"), "");
+}
+
+#[test]
+fn where_no_commit_can_be_made_no_session_begins() {
+    let scene = ready("- [ ] T001 One");
+    let refused = |words: &str| {
+        let run = scene.ralph("").code(3).stderr_has(words).stderr_has("\nhint: ");
+        assert!(scene.sessions().is_empty(), "{run}");
+    };
+    scene.git("checkout --quiet --detach");
+    refused("`commit = \"task\"` is set, and no branch is checked out to commit on");
+    scene.git("checkout --quiet main");
+    scene.write(".git/MERGE_HEAD", scene.git("rev-parse HEAD"));
+    refused("a merge is under way in this work tree");
+    std::fs::remove_file(scene.path(".git/MERGE_HEAD")).unwrap();
+    scene.gitconfig("[user]\nuseConfigOnly = true\n");
+    refused("git does not know who commits");
+    scene.gitconfig("[user]\nname = Ada\nemail = ada@example.org\n");
+    scene.ralph("").code(0);
+    assert_eq!(scene.git("log -1 --format=%s"), "T001 One");
+}
+
+#[test]
+fn before_the_first_commit_and_where_the_agent_commits_itself() {
+    let scene = Sandbox::without_repository("project");
+    scene.git("init --quiet .");
+    scene.tasks("- [ ] Do it\n- [ ] Do more").agent_sh(AGENT).config("commit = 'task'");
+    scene.agent_sh("cat >/dev/null\nsed -i '0,/\\[ \\]/s//[x]/' \"$RALPH_TASKS\"\n");
+    scene.agent_uses_git().ralph("-n 1").code(1);
+    // A name that is a number would be an issue to the hosts.
+    assert_eq!(scene.git("log --format=%s"), "Do it");
+    assert_eq!(files_of(&scene, "HEAD"), ["specs/001-login/tasks.md"]);
+    scene.agent_sh("cat >/dev/null\nsed -i '0,/\\[ \\]/s//[x]/' \"$RALPH_TASKS\"\ngit add specs; git commit -qm 'By the agent'\n");
+    scene.ralph("").code(0);
+    assert_eq!(scene.git("log --format=%s"), "By the agent\nDo it");
+}
+
+#[test]
+fn a_session_that_is_taken_up_again_commits_what_failed_before_it() {
+    let scene = ready("- [ ] T001 One");
+    scene.agent_sh("cat >/dev/null\necho 1 > early; exit 1\n").commit("Fails");
+    scene.ralph("-n 1").code(1);
+    scene.agent_sh(AGENT).git("add agent.sh");
+    scene.ralph("resume").code(0);
+    assert_eq!(files_of(&scene, "main"), ["early", "specs/001-login/tasks.md", "work-T001"]);
+    assert_eq!(scene.git("diff --cached --name-only"), "agent.sh");
+}
+
+#[test]
+fn in_a_linked_work_tree_the_branch_of_that_one_moves() {
+    let scene = ready("- [ ] T001 One");
+    scene.git("worktree add --quiet -b other ../tree");
+    let tree = scene.outside("tree");
+    let main = scene.git("rev-parse main");
+    scene.call("").dir(&tree).run().code(0);
+    assert_eq!(scene.git("log -1 --format=%s other"), "T001 One");
+    assert_eq!(scene.git("rev-parse main"), main);
+    assert_eq!(scene.git_in(&tree, "diff-index --cached --name-only HEAD"), "");
+    // The journal is in the other work tree.
+    scene.unchecked();
+}

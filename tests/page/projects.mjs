@@ -1,0 +1,84 @@
+// Projects with a session to make a page of: the demo, and one in which everybody is hostile.
+
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+/** What would show if any of it were obeyed. */
+const SCRIPTS = [
+  "<script>window.__hit = 1</script>",
+  "</textarea></style></script></pre></details></title><script>window.__hit = 2</script>",
+  "<img src=x onerror='window.__hit=3'><svg/onload=window.__hit=4>",
+  '"><iframe src="https://example.org/frame"></iframe><a href="javascript:window.__hit=5">a</a>',
+  "[click](javascript:window.__hit=6) ![i](https://example.org/pixel.png) <https://example.org/auto>",
+  "{{ 7 * 7 }} {% raw %} ${7*7} <!-- --> ]]> &lt;script&gt; @import url(https://example.org/x.css);",
+  "\u001b[2J\u001b]0;title\u0007 \u202egnp.exe\u2066 \u200b \u2028 \u0000 \ufeff",
+].join("\n");
+const LINE = SCRIPTS.split("\n")[1];
+
+/** Runs our program. */
+export function ralph(specify, folder, words, codes = [0]) {
+  try {
+    return execFileSync(specify, ["ralph", ...words], {
+      cwd: folder, encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"], env: hermetic(folder),
+    });
+  } catch (error) {
+    if (codes.includes(error.status)) return error.stdout;
+    throw new Error(`specify ralph ${words.join(" ")}: exit ${error.status}\n${error.stderr}`);
+  }
+}
+
+function hermetic(folder) {
+  const home = path.dirname(folder);
+  return {
+    PATH: process.env.PATH, HOME: home, GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null",
+    GIT_AUTHOR_NAME: "Ada", GIT_AUTHOR_EMAIL: "a@example.org", GIT_COMMITTER_NAME: "Ada", GIT_COMMITTER_EMAIL: "a@example.org",
+  };
+}
+
+export function demo(specify, folder) {
+  ralph(specify, path.dirname(folder), ["demo", "--dir", folder]);
+}
+
+/** Task texts, file names, code, answers, tool calls and outputs that try to get out of their place. */
+export function hostile(specify, folder) {
+  mkdirSync(path.join(folder, "specs/001-bad"), { recursive: true });
+  mkdirSync(path.join(folder, ".specify"));
+  const write = (name, text) => writeFileSync(path.join(folder, name), text);
+  write("specs/001-bad/spec.md", "# Bad\n");
+  write("specs/001-bad/plan.md", "# Plan\n");
+  const texts = [LINE, SCRIPTS.split("\n")[2], SCRIPTS.split("\n")[3]];
+  const tasks = texts.map((text, at) => `- [ ] T00${at + 1} ${text}\n`).join("");
+  write("specs/001-bad/tasks.md", `# Tasks\n\n## Phase 1: ${LINE}\n\n${tasks}`);
+  const call = { type: "tool_use", id: "t1", name: "<b onclick=window.__hit=8>", input: { command: LINE } };
+  const result = { type: "tool_result", tool_use_id: "t1", is_error: true, content: SCRIPTS };
+  const events = [
+    { type: "system", subtype: "init", model: "<i onmouseover=window.__hit=9>m" },
+    { type: "assistant", message: { id: "m1", role: "assistant", content: [call] } },
+    { type: "user", message: { role: "user", content: [result] } },
+    { type: "result", subtype: "success", is_error: false, result: `${SCRIPTS}\n\n\`\`\`html\n${SCRIPTS}\n\`\`\`\n\nLearnings:\n- ${LINE}\n` },
+  ];
+  write("stream.jsonl", events.map((event) => `${JSON.stringify(event)}\n`).join(""));
+  write("text.txt", SCRIPTS);
+  write("agent.sh", `cat stream.jsonl
+cp text.txt "<img src=x onerror=window.__hit=7>.html"
+date +%N >> "<img src=x onerror=window.__hit=7>.html"
+head -c 4000000 /dev/zero | tr '\\0' '<' > line.txt
+`);
+  write("check.sh", `cat text.txt; echo 'FAILED <script>window.__hit=10</script>: expected 1, got 2'
+head -c 10000000 /dev/zero | tr '\\0' '<'
+exit 1
+`);
+  write(".specify/ralph.toml", `max-iterations = 4
+validation.command = "sh check.sh"
+agent = "bad"
+[agents.bad]
+command = ["sh", "agent.sh"]
+parser = "claude"
+`);
+  const git = (...words) => execFileSync("git", words, { cwd: folder, env: hermetic(folder), stdio: "ignore" });
+  git("init", "--quiet", "--initial-branch=main");
+  git("add", "--all");
+  git("commit", "--quiet", "--message", "Bad");
+  ralph(specify, folder, [], [1]);
+}

@@ -1,0 +1,236 @@
+#!/usr/bin/env node
+// Looks at the page of `specify ralph report` in a real browser.
+//
+// usage: node tests/page/run.mjs [--keep FOLDER]
+//
+//   SPECIFY_RALPH_BIN   our `specify` (default: target/release/specify)
+//   RALPH_CI_CACHE      where puppeteer-core and axe-core are installed once (default: target/agents)
+//   CHROMIUM            the browser (default: chromium on the PATH)
+//
+// --keep leaves the pages and pictures of them in a folder, to look at. Where the browser or npm is missing, the test
+// says so and is skipped; with CI=true it fails.
+
+import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+
+import { NotHere, browser as findBrowser, install, root } from "./install.mjs";
+import { demo, hostile, ralph } from "./projects.mjs";
+
+const specify = path.resolve(process.env.SPECIFY_RALPH_BIN || path.join(root, "target/release/specify"));
+const keep = process.argv[2] === "--keep" ? path.resolve(process.argv[3]) : null;
+const say = (words) => console.log(`run.mjs: ${words}`);
+const failures = [];
+let checks = 0;
+const check = (is, words) => {
+  checks += 1;
+  if (!is) failures.push(words);
+};
+const equal = (found, expected, words) =>
+  check(JSON.stringify(found) === JSON.stringify(expected), `${words}: ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`);
+
+/** Elements that a page of ours may have, and attributes. */
+const ELEMENTS = "a b bdi blockquote body br button code col colgroup dd del details div dl dt em figcaption figure footer form h1 h2 h3 head header hr html i input ins label li link main mark meta ol option output p path pre rect s script section select small span strong style summary svg table tbody td th thead time title tr ul".split(" ");
+const ATTRIBUTES = /^(aria-.*|autocomplete|charset|class|colspan|content|d|data-[a-z]+|datetime|fill|focusable|for|height|hidden|href|http-equiv|id|lang|name|open|placeholder|preserveaspectratio|rel|role|scope|spellcheck|start|tabindex|title|type|value|vector-effect|viewbox|width|x|style)$/;
+
+/** A page that notes whatever must not happen. */
+async function visit(browser, file, { scheme = "light", width = 1280, height = 900, script = true } = {}) {
+  const page = await browser.newPage();
+  const wrong = [];
+  page.on("console", (message) => wrong.push(`console: ${message.text()}`));
+  page.on("pageerror", (error) => wrong.push(`error: ${error.message}`));
+  page.on("dialog", (dialog) => { wrong.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+  const address = pathToFileURL(file).href;
+  page.on("request", (request) => {
+    if (request.url().split("#")[0] !== address && !request.url().startsWith("data:")) wrong.push(`request: ${request.url()}`);
+  });
+  await page.setJavaScriptEnabled(script);
+  await page.setViewport({ width, height, isMobile: width < 600, hasTouch: width < 600 });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+  await page.goto(address);
+  return { page, wrong };
+}
+
+const unfold = (page) => page.evaluate(() => { for (const fold of document.querySelectorAll("details")) fold.open = true; });
+const shown = (page) => page.$$eval(".it", (turns) => turns.filter((turn) => !turn.hidden).length);
+
+/** What holds of every page, whoever wrote what is on it. */
+async function everyPage(browser, name, file, axe) {
+  for (const scheme of ["light", "dark"]) {
+    const { page, wrong } = await visit(browser, file, { scheme });
+    if (keep) await page.screenshot({ path: path.join(keep, `${name}-${scheme}.png`) });
+    await unfold(page);
+    await page.evaluate(axe);
+    const found = await page.evaluate(async () => {
+      const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
+      return violations.map(({ id, nodes }) => `${id}: ${nodes.length} times, first ${nodes[0].html.slice(0, 200)} ${nodes[0].failureSummary}`);
+    });
+    equal(found, [], `${name}, ${scheme}: axe`);
+    const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number)[0]);
+    check(scheme === "dark" ? paper < 60 : paper > 200, `${name}: the background is ${paper} in ${scheme}`);
+    equal(wrong, [], `${name}, ${scheme}`);
+    await page.close();
+  }
+  const { page, wrong } = await visit(browser, file);
+  await unfold(page);
+  const inert = await page.evaluate((elements, attributes) => {
+    const allowed = new RegExp(attributes);
+    const odd = [];
+    for (const element of document.querySelectorAll("*")) {
+      if (!elements.includes(element.localName)) odd.push(`<${element.localName}>`);
+      for (const { name, value } of element.attributes) {
+        if (!allowed.test(name.toLowerCase())) odd.push(`${element.localName} ${name}`);
+        if (name === "href" && !/^(#|https?:\/\/|data:,$)/.test(value)) odd.push(`href ${value}`);
+        if (name === "style" && !element.classList.contains("cursor")) odd.push(`style ${value}`);
+      }
+    }
+    return { odd, scripts: document.scripts.length, hit: window.__hit ?? null, images: document.images.length };
+  }, ELEMENTS, ATTRIBUTES.source);
+  equal(inert, { odd: [], scripts: 1, hit: null, images: 0 }, `${name}: inert`);
+  const written = await page.evaluate(() => document.body.innerText.match(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu));
+  equal(written, null, `${name}: characters that are obeyed`);
+  equal(wrong, [], name);
+  await page.close();
+  for (const width of [390, 320]) {
+    const phone = await visit(browser, file, { width, height: 800 });
+    if (keep) await phone.page.screenshot({ path: path.join(keep, `${name}-${width}.png`) });
+    await unfold(phone.page);
+    const room = await phone.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    check(room <= 0, `${name}: ${room} pixels too wide for ${width}`);
+    await phone.page.close();
+  }
+  const printed = await visit(browser, file);
+  const pdf = await printed.page.pdf({ path: keep ? path.join(keep, `${name}.pdf`) : undefined, format: "A4" });
+  check(pdf.length > 20_000, `${name}: printed, it is ${pdf.length} bytes`);
+  await printed.page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  const folded = await printed.page.$$eval(".it, .it details:not(.prompt), .phase", (folds) => folds.filter((fold) => !fold.open).length);
+  equal(folded, 0, `${name}: folds that stay closed on paper`);
+  await printed.page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  equal(await printed.page.$$eval(".it", (turns) => turns.filter((turn) => turn.open).length), 0, `${name}: folds that stay open`);
+  equal(printed.wrong, [], `${name}, printed`);
+  await printed.page.close();
+}
+
+/** Search, filter and folds, by mouse and by keyboard. */
+async function handling(browser, file) {
+  const { page, wrong } = await visit(browser, file);
+  const status = () => page.$eval("#shown", (element) => element.textContent);
+  equal(await status(), "11 shown", "at first");
+  await page.click(".chip.failure");
+  equal([await shown(page), await status()], [6, "6 of 11 shown"], "failures alone");
+  equal(await page.$eval(".chip.failure", (chip) => chip.getAttribute("aria-pressed")), "true", "a chip that is pressed");
+  await page.click(".chip.success");
+  equal(await shown(page), 10, "failures and successes");
+  await page.select("#task", "T004");
+  equal(await shown(page), 3, "of one task");
+  await page.focus("#query");
+  await page.keyboard.press("Escape");
+  equal([await shown(page), await status()], [11, "11 shown"], "after Escape");
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press("/");
+  equal(await page.evaluate(() => document.activeElement.id), "query", "what / leads to");
+  await page.keyboard.type("MOON opinion");
+  await page.waitForFunction(() => document.getElementById("shown").textContent.includes(" of "));
+  check((await shown(page)) >= 4 && (await shown(page)) < 11, `${await shown(page)} found`);
+  await page.keyboard.type(" nowhere-at-all");
+  await page.waitForFunction(() => !document.getElementById("none").hidden);
+  equal(await shown(page), 0, "nothing found");
+  await page.keyboard.press("Escape");
+  // By keyboard: onto a line, open it, on to the next.
+  await page.focus("#i2 > summary");
+  await page.keyboard.press("Enter");
+  equal(await page.$eval("#i2", (turn) => turn.open), true, "Enter opens");
+  check(await page.$eval("#i2", (turn) => turn.innerText.includes("FAILED count")), "the output is seen");
+  await page.keyboard.press("ArrowDown");
+  equal(await page.evaluate(() => document.activeElement.parentElement.id), "i3", "arrow down");
+  await page.keyboard.press("k");
+  equal(await page.evaluate(() => document.activeElement.parentElement.id), "i2", "k");
+  await page.keyboard.press("Space");
+  equal(await page.$eval("#i2", (turn) => turn.open), false, "Space closes");
+  // By mouse.
+  await page.click("#i3 > summary");
+  equal(await page.$eval("#i3", (turn) => turn.open), true, "a click opens");
+  await page.click("#next");
+  equal(await page.evaluate(() => document.activeElement.parentElement.id), "i5", "the next failure");
+  await page.click("#fold");
+  equal(await page.$$eval(".it", (turns) => turns.filter((turn) => turn.open).length), 0, "all folded");
+  await page.click("#unfold");
+  equal(await page.$$eval(".it", (turns) => turns.filter((turn) => turn.open).length), 11, "all unfolded");
+  await page.click("#fold");
+  // A link leads to its iteration, also where a filter hides it.
+  await page.click(".chip.success");
+  await page.click(".attention a[href='#i9']");
+  await page.waitForFunction(() => document.getElementById("i9").open);
+  equal(await page.$eval("#i9", (turn) => turn.hidden), false, "a link shows what was filtered away");
+  await page.hover(".charts .times svg");
+  check(/T00\d/.test(await page.$eval("#readout", (element) => element.textContent)), "the chart names the iteration");
+  // Light and dark by the button, also after a reload.
+  const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
+  await page.click("#theme");
+  equal(await theme(), "dark", "the button");
+  await page.reload();
+  equal(await theme(), "dark", "the button is remembered");
+  await page.click("#theme");
+  equal(await theme(), "light", "and back");
+  equal(wrong, [], "handling");
+  await page.close();
+  const bare = await visit(browser, file, { script: false });
+  equal(await bare.page.$eval("h1", (title) => title.textContent), "Stuck, 4 of 5 tasks done", "without scripts");
+  check(!(await bare.page.$eval("#filter", (form) => form.checkVisibility())), "no filter that does nothing");
+  await bare.page.close();
+  const linked = await browser.newPage();
+  await linked.goto(`${pathToFileURL(file).href}#i5`);
+  equal(await linked.$eval("#i5", (turn) => turn.open), true, "an address leads to an iteration");
+  await linked.close();
+}
+
+async function main() {
+  const { puppeteer, axe } = install();
+  const executablePath = findBrowser();
+  const work = mkdtempSync(path.join(tmpdir(), "ralph-page-"));
+  if (keep) mkdirSync(keep, { recursive: true });
+  // As root the browser's own sandbox cannot work.
+  const args = ["--disable-gpu", "--no-first-run", ...(process.getuid() === 0 ? ["--no-sandbox"] : [])];
+  const browser = await puppeteer.launch({ executablePath, headless: true, args, userDataDir: path.join(work, "profile") });
+  try {
+    const pages = keep ?? work;
+    for (const [name, make] of [["demo", demo], ["hostile", hostile]]) {
+      const folder = path.join(work, name);
+      make(specify, folder);
+      const file = path.join(pages, `${name}.html`);
+      ralph(specify, folder, ["report", "-o", file]);
+      check(statSync(file).size < 5_000_000, `${name}: the page is too big`);
+      await everyPage(browser, name, file, axe);
+      say(`${name} looked at`);
+    }
+    // All of it, with lines of megabytes.
+    const whole = path.join(pages, "whole.html");
+    ralph(specify, path.join(work, "hostile"), ["report", "-o", whole, "--max-size", "200MB", "--max-part", "20MB"]);
+    const { page, wrong } = await visit(browser, whole);
+    await unfold(page);
+    equal(await page.evaluate(() => [document.scripts.length, window.__hit ?? null]), [1, null], "whole: inert");
+    equal(wrong, [], "whole");
+    await page.close();
+    await handling(browser, path.join(pages, "demo.html"));
+  } finally {
+    await browser.close();
+    rmSync(work, { recursive: true, force: true, maxRetries: 5 });
+  }
+  if (failures.length > 0) {
+    console.error(failures.map((words) => `run.mjs: FAILED: ${words}`).join("\n"));
+    process.exit(1);
+  }
+  say(`${checks} checks passed`);
+}
+
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof NotHere)) throw error;
+  if (process.env.CI === "true") {
+    console.error(`run.mjs: FAILED: ${error.message}`);
+    process.exit(1);
+  }
+  say(`SKIPPED: ${error.message}`);
+}

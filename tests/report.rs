@@ -1,0 +1,256 @@
+//! A session as a page, as a summary and as data; that the page is read well is looked at in `tests/page/`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::sandbox::{Run, Sandbox};
+
+/// T001 fails once and succeeds; T002 fails until it is skipped.
+const STORY: &str = r#"
+[[turn]]
+task = "T001"
+attempt = 1
+do = [{ say = "Not yet <script>alert(1)</script>." }]
+[[turn]]
+task = "T001"
+do = [{ write = { path = "hello.txt", text = "hello\n</pre>\n" } }, { say = "Done." }, { tick = "current" }]
+[[turn]]
+do = [{ say = "I cannot." }]
+"#;
+
+fn told() -> Sandbox {
+    let scene = Sandbox::new();
+    scene
+        .tasks("## Phase 1: All\n\n- [ ] T001 Say <b>hello</b>\n- [ ] T002 Ask @somebody about #12")
+        .agent_script(STORY)
+        .validate("echo 'checked <i>'")
+        .commit("Ready");
+    scene.ralph("").code(1);
+    scene
+}
+
+/// The page on stdout.
+#[track_caller]
+fn page(scene: &Sandbox, words: &str) -> String {
+    let run: Run = scene.ralph(&format!("report -o - {words}")).code(0);
+    let text = run.text();
+    assert!(text.starts_with("<!doctype html>") && text.trim_end().ends_with("</html>"), "{text}");
+    text
+}
+
+#[test]
+fn the_page_tells_the_session_and_what_comes_from_outside_is_text() {
+    let scene = told();
+    let before = scene.everything();
+    let page = page(&scene, "");
+    assert_eq!(scene.everything(), before, "a page on stdout writes nothing");
+    for part in [
+        "<h1 id=\"verdict\">Stuck, 1 of 2 tasks done</h1>",
+        "It closed 1 task in 5 iterations",
+        "T002</bdi></b> failed 3 times in the same way, and was skipped.",
+        "its box is still open",
+        "Say &lt;b&gt;hello&lt;/b&gt;",
+        "<p>Not yet &lt;script&gt;alert(1)&lt;/script&gt;.",
+        "<ins>+&lt;/pre&gt;</ins>",
+        "checked &lt;i&gt;",
+        "default-src &#39;none&#39;",
+    ] {
+        let part = part.replace("&#39;", "'");
+        assert!(page.contains(&part), "no `{part}` in {page}");
+    }
+    assert_eq!(page.matches("<details class=\"it ").count(), 6);
+    assert_eq!(page.matches("<script>").count(), 1);
+}
+
+#[test]
+fn without_a_place_the_page_goes_where_nobody_commits_it_and_its_path_is_printed() {
+    let scene = told();
+    let status = scene.git("status --porcelain");
+    let said = scene.ralph("report").code(0).text();
+    let path = said.trim_end();
+    assert!(path.contains("/.git/ralph/reports/001-login-") && path.ends_with(".html"), "{path}");
+    let written = fs::read_to_string(path).expect("it is there");
+    assert!(written.contains("Stuck, 1 of 2 tasks done"));
+    assert_eq!(scene.git("status --porcelain"), status);
+    assert_eq!(fs::metadata(scene.path(".git/ralph/reports")).unwrap().permissions().mode() & 0o077, 0);
+    scene.ralph("report").code(0).stdout(&said);
+    // What is taken away must not stay on a page.
+    scene.journal_differs();
+    let id = scene.session().id().to_owned();
+    scene.ralph(&format!("purge {id} --local")).code(0);
+    assert!(!fs::exists(path).unwrap());
+}
+
+#[test]
+fn only_a_report_is_written_over_unasked() {
+    let scene = told();
+    let out = scene.outside("out");
+    fs::create_dir(&out).unwrap();
+    let report = |words: &str| scene.call(&format!("report {words}")).run();
+    let file = out.join("r.html");
+    let name = file.to_str().unwrap();
+    for form in ["", "--markdown", "--json", ""] {
+        report(&format!("-o {name} {form}")).code(0).stdout(format!("{name}\n"));
+        assert!(fs::metadata(&file).unwrap().len() > 500);
+    }
+    fs::write(&file, "mine").unwrap();
+    report(&format!("-o {name}")).code(1).stderr_has("exists and is no report").stderr_has("hint: ");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+    report(&format!("-o {name} --force")).code(0);
+    assert!(fs::read_to_string(&file).unwrap().starts_with("<!doctype html>"));
+    // A link stays a link.
+    let link = out.join("link.html");
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    report(&format!("-o {}", link.display())).code(0);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::read_dir(&out).unwrap().count(), 2, "no draft is left");
+}
+
+#[test]
+fn wrong_calls_say_what_to_do() {
+    let scene = told();
+    let out = scene.outside("closed");
+    fs::create_dir(&out).unwrap();
+    fs::set_permissions(&out, fs::Permissions::from_mode(0o500)).unwrap();
+    let closed = format!("report -o {}", out.join("r.html").display());
+    scene.call(&closed).bound_by_modes().run().code(1).stderr_has("r.html").stderr_has("ermission denied");
+    fs::set_permissions(&out, fs::Permissions::from_mode(0o700)).unwrap();
+    for (words, code, said) in [
+        ("report --session 19990101", 1, "there is no session 19990101"),
+        ("report --feature specs/009-x", 1, "no session is recorded here"),
+        ("report -o .", 1, "is a folder"),
+        ("report -o nowhere/r.html", 1, "nowhere/r.html"),
+        ("report -o - --open", 1, "there is no file to open"),
+        ("report --markdown --json", 2, "cannot be used with"),
+        ("report --markdown --open", 2, "cannot be used with"),
+        ("report --max-size 0", 2, "is no size"),
+        ("report --max-size lots", 2, "is no size"),
+        ("report --force", 2, "--output"),
+    ] {
+        scene.ralph(words).code(code).stderr_has(said);
+    }
+}
+
+#[test]
+fn open_starts_the_browser_that_is_set_and_says_where_the_page_is_when_there_is_none() {
+    let scene = told();
+    let seen = scene.outside("seen");
+    scene.program("my-browser", &format!("echo \"$#:$1\" > {0}.new; mv {0}.new {0}", seen.display()));
+    let said = scene.call("report --open").env("BROWSER", "not-there:my-browser %s").run().code(0).text();
+    assert_eq!(fs::read_to_string(&seen).unwrap(), format!("1:{said}"));
+    let failed = scene.call("report --open").env("BROWSER", "false").run().code(1).stderr_has("exit code 1");
+    failed.stderr_has(&format!("hint: open {} yourself", said.trim_end())).stdout_has("reports/");
+}
+
+#[test]
+fn the_summary_for_a_pull_request_mentions_nobody() {
+    let scene = told();
+    let summary = scene.ralph("report --markdown").code(0);
+    let summary = summary
+        .stdout_has("## Stuck, 1 of 2 tasks done\n")
+        .stdout_has("- [x] `T001 Say <b>hello</b>` (2 tries, ")
+        .stdout_has("- [ ] `T002 Ask @somebody about #12` (3 tries, skipped, ");
+    for line in summary.text().lines() {
+        let outside: String = line.split('`').step_by(2).collect();
+        assert!(!outside.contains(['@', '#']) || outside.starts_with('#'), "{line}");
+    }
+}
+
+#[test]
+fn the_data_has_what_the_page_is_made_of() {
+    let scene = told();
+    let report = scene.ralph("report --json").code(0).json();
+    assert_eq!((&report["schema"], &report["session"]["stop_reason"]), (&1.into(), &"stuck".into()));
+    assert_eq!(
+        report["counts"],
+        serde_json::json!({"success": 1, "failure": 4, "skipped": 1, "interrupted": 0})
+    );
+    assert_eq!(report["clusters"][0]["iterations"], serde_json::json!([3, 4, 5]));
+    let states: Vec<_> = report["tasks"].as_array().unwrap().iter().map(|task| &task["state"]).collect();
+    assert_eq!(states, ["done", "skipped"]);
+    let second = &report["iterations"][1];
+    assert_eq!(second["record"]["closed"], serde_json::json!(["T001"]));
+    assert!(second["diff"]["patch"]["text"].as_str().unwrap().contains("+hello\n"), "{second}");
+    assert!(second["prompt"]["text"].as_str().unwrap().contains("T001"));
+    assert_eq!(second["answer"]["text"], "Done.\n");
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/report.md")).unwrap();
+    for part in [
+        &report,
+        second,
+        &report["tasks"][0],
+        &report["clusters"][0],
+        &report["attention"][0],
+        &report["headline"],
+    ] {
+        for key in part.as_object().unwrap().keys() {
+            assert!(page.contains(&format!("`{key}`")), "docs/report.md does not tell of {key}");
+        }
+    }
+    let cut = scene.ralph("report --json --max-part 100").code(0).json();
+    assert_eq!(cut["iterations"][1]["prompt"]["is_cut"], true);
+}
+
+#[test]
+fn a_page_keeps_to_its_size_and_says_what_it_leaves_out() {
+    let scene = told();
+    let whole = page(&scene, "");
+    assert!(whole.contains("is here as it was recorded"));
+    let small = page(&scene, "--max-size 40KB");
+    assert!(small.len() <= 40_000 && small.len() < whole.len(), "{}", small.len());
+    assert!(
+        small.contains("to keep the page small")
+            && small.contains(" shown. All of it: <code>specify ralph show ")
+    );
+    let named = small.split("All of it: <code>specify ralph ").nth(1).unwrap().split('<').next().unwrap();
+    scene.ralph(named).code(0);
+    let cut = page(&scene, "--max-part 64");
+    assert!(cut.contains("--max-part</code> moves the cut"), "{cut}");
+    let tiny = scene.ralph("report -o - --max-size 1KB").code(0).stderr_has("the page takes ");
+    assert!(tiny.text().contains("The oldest 6 iterations are left out"));
+}
+
+#[test]
+fn a_clone_without_snapshots_says_so_and_a_shallow_one_too() {
+    let scene = told();
+    let clone = scene.outside("clone");
+    let clone_path = clone.to_str().unwrap().to_owned();
+    // By an address, or git would link all objects that are here.
+    let url = format!("file://{}", scene.repo().display());
+    scene.git(["clone", "--quiet", &url, &clone_path]);
+    scene.git(["-C", &clone_path, "fetch", "--quiet", "origin", "refs/ralph/*:refs/ralph/*"]);
+    let from = |dir: &str| scene.call("report -o -").dir(dir).run().code(0);
+    from(&clone_path).stdout_has("Some snapshots are not here").stdout_has("Files: hello.txt");
+    let shallow = scene.outside("shallow");
+    let shallow_path = shallow.to_str().unwrap().to_owned();
+    scene.git(["clone", "--quiet", "--depth", "1", &url, &shallow_path]);
+    scene.git([
+        "-C",
+        &shallow_path,
+        "fetch",
+        "--quiet",
+        "--depth",
+        "3",
+        "origin",
+        "refs/ralph/*:refs/ralph/*",
+    ]);
+    from(&shallow_path).stdout_has("This clone is shallow").stdout_has("id=\"i6\"").stderr_has("shallow");
+}
+
+#[test]
+fn a_session_that_runs_and_one_without_iterations_have_a_page_too() {
+    let scene = Sandbox::with_willing_agent(1);
+    scene.agent_sh("specify ralph report -o - > ../inside.html 2> ../inside.err; sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"");
+    scene.program("specify", &format!("exec {} \"$@\"", env!("CARGO_BIN_EXE_specify")));
+    scene.validate("true").commit("Looks at itself");
+    scene.ralph("").code(0);
+    let inside = fs::read_to_string(scene.outside("inside.html")).unwrap();
+    let said = fs::read_to_string(scene.outside("inside.err")).unwrap();
+    assert!(inside.contains("Running at iteration 1, 0 of 1 tasks done"), "{said}{inside}");
+    assert!(
+        inside.contains("Nothing has been recorded yet.")
+            && inside.contains("still running when this page was made")
+    );
+    page(&scene, "");
+    let nothing = Sandbox::new();
+    nothing.ralph("report").code(1).stderr_has("no session is recorded here");
+}

@@ -14,7 +14,7 @@ use super::harmless::escape;
 use super::page_parts::{
     TASKS, attention, charts, chips, clusters, facts, figures, footer, notes, phases, picks, settings,
 };
-use super::turn_view::{self, Most};
+use super::turn_view::{self, Most, Size};
 
 const PAGE: &str = include_str!("../../../templates/report.html");
 const ITERATION: &str = include_str!("../../../templates/report-iteration.html");
@@ -54,15 +54,15 @@ pub fn page(report: &Report, limits: Limits) -> Result<String> {
         left.iterations += 1;
     }
     let turns = &report.iterations[left.iterations..];
-    let sizes: Vec<usize> = turns.iter().flat_map(turn_view::sizes).collect();
-    let wanted = sizes.iter().map(|size| (*size).min(limits.max_part)).collect();
+    let sizes: Vec<Size> = turns.iter().flat_map(turn_view::sizes).collect();
+    let wanted = sizes.iter().map(|size| size.bytes.min(limits.max_part)).collect();
     let mut most = fit::level(wanted, room.saturating_sub(taken)).min(limits.max_part);
     for _ in 0..ATTEMPTS {
         let mut iterations = String::new();
         for turn in turns {
             iterations.push_str(&pages.iteration(turn, Most { text: most })?);
         }
-        left.cut = sizes.iter().filter(|size| **size > most).count();
+        left.cut = sizes.iter().filter(|size| size.is_cut || size.bytes > most).count();
         left.cut_at = most;
         left.is_for_size = most < limits.max_part;
         let page = pages.frame(report, left, iterations)?;

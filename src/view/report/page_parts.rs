@@ -136,7 +136,9 @@ fn with_code(text: &str) -> Value {
 pub(super) fn footer(left: Left) -> Value {
     let size = super::turn_view::size(left.cut_at as u64);
     let said = match left.cut {
-        0 => "Every prompt, answer, output and difference is here as it was recorded.".to_owned(),
+        0 => {
+            "No prompt, answer or difference is cut. Of validations the decisive lines are shown.".to_owned()
+        }
         cut if left.is_for_size => format!(
             "{} cut at {size} to keep the page small; each says so and how to see the rest. `specify ralph report \
              --max-size 50MiB` makes a bigger page.",

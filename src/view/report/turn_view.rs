@@ -70,17 +70,26 @@ struct Part {
     command: String,
 }
 
-/// How many bytes the texts of an iteration take in a page, each of them.
-pub(super) fn sizes(turn: &Turn) -> Vec<usize> {
-    let texts = [&turn.prompt, &turn.answer, &turn.validation];
-    let mut sizes: Vec<usize> = texts.into_iter().flatten().map(|text| escaped_len(&text.text)).collect();
-    if let Diff::Patch(text) = &turn.diff {
-        sizes.push(escaped_len(&text.text));
-    }
-    if !turn.record.tool_calls.is_empty() {
-        sizes.push(turn.record.tool_calls.iter().map(call_size).sum());
-    }
-    sizes
+/// How big a text is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Size {
+    /// In a page.
+    pub bytes: usize,
+    /// Whether not all of it was read. An excerpt of a validation is all that is meant to be shown.
+    pub is_cut: bool,
+}
+
+/// The sizes of the texts of an iteration.
+pub(super) fn sizes(turn: &Turn) -> Vec<Size> {
+    let patch = match &turn.diff {
+        Diff::Patch(text) => Some(text),
+        Diff::Nothing | Diff::Missing(_) => None,
+    };
+    let size = |text: &Text| Size { bytes: escaped_len(&text.text), is_cut: text.is_cut };
+    let whole = [turn.prompt.as_ref(), turn.answer.as_ref(), patch].into_iter().flatten().map(size);
+    let excerpt = turn.validation.iter().map(|text| Size { is_cut: false, ..size(text) });
+    let calls = Some(turn.record.tool_calls.iter().map(call_size).sum()).filter(|bytes| *bytes > 0);
+    whole.chain(excerpt).chain(calls.map(|bytes| Size { bytes, is_cut: false })).collect()
 }
 
 pub(super) fn of(turn: &Turn, most: Most) -> TurnView<'_> {

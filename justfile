@@ -17,6 +17,11 @@ lint:
 test *args:
     cargo test {{args}}
 
+# Try the screen in tmux
+test-screen:
+    cargo build
+    bash tests/tui.sh
+
 # Watch the real loop work on a throw-away project
 demo *args:
     cargo run --release -- ralph demo {{args}}

@@ -59,7 +59,7 @@ def main():
     print(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" height="{height}" role="img">')
     print("<title>The screen of specify ralph tui</title>")
     print(f'<rect width="100%" height="100%" rx="10" fill="{GROUND}"/>')
-    print(f'<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, \'DejaVu Sans Mono\', monospace" font-size="{SIZE}" xml:space="preserve">')
+    print(f'<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, \'DejaVu Sans Mono\', monospace" font-size="{SIZE}">')
     for row, line in enumerate(lines):
         y = MARGIN + row * HEIGHT
         for start, text, wide, (colour, bold, dim, under, turned) in runs(line):
@@ -74,9 +74,10 @@ def main():
             style += (' opacity="0.6"' if dim and not turned else "") + (' text-decoration="underline"' if under else "")
             blank = len(text) - len(text.lstrip(" "))
             text = text.strip(" ") or text
+            # Blanks in a row would be shown as one.
             x, length = x + blank * WIDTH, (wide - blank) * WIDTH
             letters = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-            print(f'<text x="{x:.1f}" y="{y + HEIGHT - 5}" textLength="{letters * WIDTH:.1f}" lengthAdjust="spacingAndGlyphs"{style}>{html.escape(text)}</text>')
+            print(f'<text x="{x:.1f}" y="{y + HEIGHT - 5}" textLength="{letters * WIDTH:.1f}" lengthAdjust="spacingAndGlyphs"{style}>{html.escape(text).replace(" ", chr(160))}</text>')
     print("</g>\n</svg>")
 
 

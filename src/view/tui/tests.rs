@@ -1,6 +1,6 @@
 //! From records and keys to pictures, which are kept in `fixtures/screens/`.
 //!
-//! `RALPH_WRITE_SCREENS=1 cargo test --lib screen` writes them anew; git shows what changed.
+//! `RALPH_WRITE_SCREENS=1 cargo test --lib tui` writes them anew; git shows what changed.
 
 use std::fs;
 use std::path::Path;
@@ -163,7 +163,7 @@ fn compare(name: &str, pictures: &str) {
     let expected = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         expected == pictures,
-        "{name} looks otherwise; `RALPH_WRITE_SCREENS=1 cargo test --lib screen` writes the pictures anew\n{pictures}"
+        "{name} looks otherwise; `RALPH_WRITE_SCREENS=1 cargo test --lib tui` writes the pictures anew\n{pictures}"
     );
 }
 

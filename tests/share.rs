@@ -294,12 +294,15 @@ fn hostile_refs_get_no_name_here_and_do_nothing_to_the_terminal() {
     is_inert(scene.call("log --sessions").dir(&clone).run());
 }
 
+/// What is replaced: words of the message, and files by their paths.
+type Forgery<'a> = (&'a [(&'a str, &'a str)], &'a [(&'a str, String)]);
+
 /// A commit like `commit`, with words of its message and of some of its files replaced, on top of `parent`.
 fn forged(
     (scene, repo): (&Sandbox, &Path),
     commit: &str,
     parent: Option<&str>,
-    (words, files): (&[(&str, &str)], &[(&str, String)]),
+    (words, files): Forgery<'_>,
 ) -> String {
     let mut message = scene.git_in(repo, ["log", "-1", "--format=%B", commit]);
     for (from, to) in words {
@@ -345,7 +348,7 @@ fn a_record_of_the_right_shape_that_lies_writes_nowhere_else_and_does_nothing_to
             .replace(&id, evil)
             .replace(artifact, &format!("\"path\": {:?}", format!("{place}/tasks.md")));
         assert!(told.contains("/tasks.md") && !told.contains("specs/001-login/tasks.md\""), "{told}");
-        let told = told.replace("\u{1b}", "\\u001b").replace("\\u{1b}", "\\u001b");
+        let told = told.replace('\u{1b}', "\\u001b").replace("\\u{1b}", "\\u001b");
         let files = [("session.json", told)];
         let start = forged((&scene, &bare), start, None, (&[(&id, evil)], &files));
         let told = json(first, "iteration.json").replace(&id, evil).replace("Do it", wild);
@@ -384,7 +387,7 @@ fn a_record_of_the_right_shape_that_lies_writes_nowhere_else_and_does_nothing_to
             "clean --dry-run --keep-last 0",
             "resume",
         ] {
-            run(&format!("{words}"));
+            run(words);
             run(&format!("{words} --session 2099"));
         }
         if !place.contains('\u{1b}') {

@@ -24,6 +24,15 @@ pub enum ExitCode {
 }
 
 impl ExitCode {
+    /// Of what ends by a signal that asks for it.
+    pub fn of_signal(signal: i32) -> Self {
+        match signal {
+            1 => Self::HungUp,
+            15 => Self::Terminated,
+            _ => Self::Interrupted,
+        }
+    }
+
     pub fn number(self) -> u8 {
         match self {
             Self::Done => 0,

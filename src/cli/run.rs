@@ -83,6 +83,13 @@ fn voice(talk: TalkArgs, paint: Paint) -> Voice {
     }
 }
 
+/// No loop starts another.
+pub fn refuse_within_iteration(caller: &Caller) -> Result<()> {
+    let Some(outer) = caller.environment.value(Marker::VARIABLE) else { return Ok(()) };
+    let message = format!("this is an iteration of session {}, in which no other can start", outer.display());
+    Err(Refusal::new(message).hinted("run the loop outside of its own agents").into())
+}
+
 /// Checks everything that can be checked, and runs a session.
 pub fn start(
     store: &Store,
@@ -91,11 +98,7 @@ pub fn start(
     caller: &Caller,
     voice: Voice,
 ) -> Result<ExitCode> {
-    if let Some(outer) = caller.environment.value(Marker::VARIABLE) {
-        let message =
-            format!("this is an iteration of session {}, in which no other can start", outer.display());
-        return Err(Refusal::new(message).hinted("run the loop outside of its own agents").into());
-    }
+    refuse_within_iteration(caller)?;
     let settings = Settings::read(store, feature, caller, &wish).map_err(refusal)?;
     // Before an agent is asked for: where all is done, none is needed.
     if wish.resume.is_none()
@@ -124,9 +127,7 @@ pub fn start(
                 // Where somebody asked for it to stop, it went as they wanted.
                 (Some(StopReason::Completed), _) | (Some(StopReason::Interrupted), None) => ExitCode::Done,
                 (Some(StopReason::Interrupted), _) if interrupt.is_asked() => ExitCode::Done,
-                (Some(StopReason::Interrupted), Some(15)) => ExitCode::Terminated,
-                (Some(StopReason::Interrupted), Some(1)) => ExitCode::HungUp,
-                (Some(StopReason::Interrupted), _) => ExitCode::Interrupted,
+                (Some(StopReason::Interrupted), Some(signal)) => ExitCode::of_signal(signal),
                 _ => ExitCode::NotDone,
             };
             ready.finish(feature, &session, code);

@@ -12,15 +12,15 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::agent;
 use crate::clock::Clock;
 use crate::history::stats::Stats;
-use crate::process::{Detached, Farewell, Marker, Tool};
+use crate::process::{Detached, Farewell, Tool};
 use crate::progress::historical::Mode;
 use crate::record::{AgentEvent, IterationName, LogEntry, Refusal, SessionId, SessionName, Timestamp, Which};
 use crate::session::{Reason, Recalled, Sought};
-use crate::store::{Control, Scratch, Stop, Store, names};
+use crate::store::{Control, Scratch, Stop, Store};
 use crate::view::style::{Paint, inert};
 use crate::view::tui::{
     Change, Desk, Elsewhere, File, Left, Opened, OwnLoop, Palette, Patch, Place, Program, Records, Source,
-    Stream, Told,
+    Told,
 };
 
 use super::caller::Caller;
@@ -50,22 +50,14 @@ pub fn run(args: &TuiArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     }
     let mut desk = Table::new(&store, caller)?;
     let left = show(&mut desk, Wanted { session, feature: args.feature.clone() }, paint)?;
-    Ok(match left {
-        Left::Quit | Left::NothingBegun(_) => ExitCode::Done,
-        Left::Signal(signal) => by_signal(signal),
-        Left::Gone => ExitCode::HungUp,
-    })
+    Ok(left_by(left))
 }
 
 /// Starts the loop that `arguments` ask for beside the screen, in a process that outlives it.
 pub fn with_loop(arguments: &[OsString], caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
     check_terminal(caller)?;
-    if let Some(outer) = caller.environment.value(Marker::VARIABLE) {
-        let message =
-            format!("this is an iteration of session {}, in which no other can start", outer.display());
-        return Err(Refusal::new(message).hinted("run the loop outside of its own agents").into());
-    }
+    super::run::refuse_within_iteration(caller)?;
     let mut desk = Table::new(&store, caller)?;
     let (path, talk) = store.talk()?;
     let mut argv = own_program()?;
@@ -82,8 +74,7 @@ pub fn with_loop(arguments: &[OsString], caller: &Caller, paint: Paint) -> Resul
     if let OwnLoop::Ended { code } = desk.own_loop() {
         repeat(talk, code)?;
         return Ok(match left {
-            Left::Signal(signal) => by_signal(signal),
-            Left::Gone => ExitCode::HungUp,
+            Left::Signal(_) | Left::Gone => left_by(left),
             Left::Quit | Left::NothingBegun(_) => ExitCode::OfLoop(code),
         });
     }
@@ -93,18 +84,15 @@ pub fn with_loop(arguments: &[OsString], caller: &Caller, paint: Paint) -> Resul
         "the loop goes on; it talks to {path}\nhint: `specify ralph tui` shows it, `specify ralph stop` ends it"
     )
     .is_err();
-    Ok(match left {
-        Left::Signal(signal) => by_signal(signal),
-        Left::Gone => ExitCode::HungUp,
-        Left::Quit | Left::NothingBegun(_) => ExitCode::Done,
-    })
+    Ok(left_by(left))
 }
 
-fn by_signal(signal: i32) -> ExitCode {
-    match signal {
-        1 => ExitCode::HungUp,
-        15 => ExitCode::Terminated,
-        _ => ExitCode::Interrupted,
+/// The exit code where no loop of ours has one.
+fn left_by(left: Left) -> ExitCode {
+    match left {
+        Left::Quit | Left::NothingBegun(_) => ExitCode::Done,
+        Left::Signal(signal) => ExitCode::of_signal(signal),
+        Left::Gone => ExitCode::HungUp,
     }
 }
 
@@ -200,14 +188,7 @@ impl Table {
                 self.store.copy_file(commit, file.stream.path(), &mut copy)?;
             }
             Place::Spool(session, number) => {
-                let name = match file.stream {
-                    Stream::Prompt => names::PROMPT,
-                    Stream::ValidationStdout => names::VALIDATION_STDOUT,
-                    Stream::ValidationStderr => names::VALIDATION_STDERR,
-                    Stream::AgentStdout => names::AGENT_STDOUT,
-                    Stream::AgentStderr => names::AGENT_STDERR,
-                };
-                self.store.copy_spool_file((session, *number), name, &mut copy)?;
+                self.store.copy_spool_file((session, *number), file.stream.spool_name(), &mut copy)?;
             }
         }
         Ok(())

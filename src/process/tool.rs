@@ -160,22 +160,20 @@ impl Tool {
         self
     }
 
+    /// The call, without its streams.
+    fn expression(&self) -> duct::Expression {
+        let call = duct::cmd(&self.program, &self.arguments).dir(&self.directory).unchecked();
+        // Of two settings the one that was applied first wins there, and the last one here.
+        self.environment.iter().rev().fold(call, |call, (name, value)| match value {
+            Some(value) => call.env(name, value),
+            None => call.env_remove(name),
+        })
+    }
+
     /// Runs to the end, whatever the exit code; an error only where the program cannot be started.
     pub fn run(self) -> Result<Captured> {
         let words = self.to_string();
-        let mut expression = duct::cmd(self.program, self.arguments)
-            .dir(self.directory)
-            .stdin_bytes(self.stdin)
-            .stdout_capture()
-            .stderr_capture()
-            .unchecked();
-        // Of two settings the one that was applied first wins there, and the last one here.
-        for (name, value) in self.environment.into_iter().rev() {
-            expression = match value {
-                Some(value) => expression.env(name, value),
-                None => expression.env_remove(name),
-            };
-        }
+        let expression = self.expression().stdin_bytes(self.stdin).stdout_capture().stderr_capture();
         let output = match self.limit {
             None => expression.run(),
             Some(limit) => run_within(limit, &expression),
@@ -188,18 +186,12 @@ impl Tool {
     /// failing exit code is an error that quotes the tool's complaint.
     pub fn stream(self, each: &mut dyn FnMut(&[u8])) -> Result<()> {
         let words = self.to_string();
-        let mut expression = duct::cmd(self.program, self.arguments)
-            .dir(self.directory)
+        let mut reader = self
+            .expression()
             .stdin_bytes(self.stdin)
             .stderr_capture()
-            .unchecked();
-        for (name, value) in self.environment.into_iter().rev() {
-            expression = match value {
-                Some(value) => expression.env(name, value),
-                None => expression.env_remove(name),
-            };
-        }
-        let mut reader = expression.reader().with_context(|| format!("run `{words}`"))?;
+            .reader()
+            .with_context(|| format!("run `{words}`"))?;
         let mut piece = vec![0; PIECE];
         loop {
             match reader.read(&mut piece).with_context(|| format!("read what `{words}` prints"))? {
@@ -220,14 +212,7 @@ impl Tool {
     /// Runs it with our own terminal and streams, and gives its exit code, or 128+n for signal n.
     pub fn hand_over(self) -> Result<i32> {
         let words = self.to_string();
-        let mut expression = duct::cmd(self.program, self.arguments).dir(self.directory).unchecked();
-        for (name, value) in self.environment.into_iter().rev() {
-            expression = match value {
-                Some(value) => expression.env(name, value),
-                None => expression.env_remove(name),
-            };
-        }
-        let output = expression.run().with_context(|| format!("run `{words}`"))?;
+        let output = self.expression().run().with_context(|| format!("run `{words}`"))?;
         Ok(super::code_of(output.status))
     }
 

@@ -97,6 +97,32 @@ pub fn inert(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && !matches!(c, '\t' | '\n') { '\u{fffd}' } else { c }).collect()
 }
 
+/// The picture of a control character below the printable ones, tabs and line ends among them.
+pub fn picture(c: char) -> Option<char> {
+    match c {
+        '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(c)),
+        '\x7f' => Some('\u{2421}'),
+        _ => None,
+    }
+}
+
+/// Whether a character steers or deceives without being seen: the rest of the control characters, line separators,
+/// whatever turns the direction of a text around, what has no width, and tags.
+pub fn is_unseen(c: char) -> bool {
+    matches!(c,
+        '\u{80}'..='\u{9f}'
+        | '\u{61c}'
+        | '\u{180e}'
+        | '\u{200b}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
 /// The first `width` characters, with an ellipsis where something was cut.
 pub fn cut(text: &str, width: usize) -> String {
     match text.char_indices().nth(width) {

@@ -1,25 +1,13 @@
 //! Text from outside as it may stand in a page: no markup, and nothing that is obeyed instead of shown.
 
+use crate::view::style::{is_unseen, picture};
+
 /// What a character that would be obeyed is shown as; none for those that are only shown.
 fn shown(c: char) -> Option<String> {
     match c {
         '\n' | '\t' => None,
-        '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(c)).map(String::from),
-        '\x7f' => Some('\u{2421}'.to_string()),
-        // The rest of the control characters, line separators, whatever turns the direction of a text around, what
-        // has no width, and tags.
-        '\u{80}'..='\u{9f}'
-        | '\u{61c}'
-        | '\u{180e}'
-        | '\u{200b}'
-        | '\u{200e}'
-        | '\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e0fff}' => Some(format!("\u{27e8}U+{:04X}\u{27e9}", u32::from(c))),
-        _ => None,
+        c if is_unseen(c) => Some(format!("\u{27e8}U+{:04X}\u{27e9}", u32::from(c))),
+        c => picture(c).map(String::from),
     }
 }
 

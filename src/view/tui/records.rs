@@ -15,7 +15,7 @@ use crate::view::log::story;
 
 use super::page::PART;
 use super::source::{
-    Change, File, InFlight, IterationRow, Live, Overview, Patch, Place, SessionRow, Source, Stream, Told,
+    Change, File, InFlight, IterationRow, Live, Overview, Patch, Place, SessionRow, Source, Told,
 };
 
 /// What other rooms than the store and the history know.
@@ -148,14 +148,7 @@ impl Source for Records {
         match &file.place {
             Place::Record(commit) => self.store.part(commit, file.stream.path(), (ask, PART)),
             Place::Spool(session, number) => {
-                let name = match file.stream {
-                    Stream::Prompt => names::PROMPT,
-                    Stream::ValidationStdout => names::VALIDATION_STDOUT,
-                    Stream::ValidationStderr => names::VALIDATION_STDERR,
-                    Stream::AgentStdout => names::AGENT_STDOUT,
-                    Stream::AgentStderr => names::AGENT_STDERR,
-                };
-                self.store.spool_part((session, *number), name, (ask, PART))
+                self.store.spool_part((session, *number), file.stream.spool_name(), (ask, PART))
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthChar;
 
-use crate::view::style::cut;
+use crate::view::style::{cut, is_unseen, picture};
 
 /// What a piece of text is; the palette says which colours that is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -174,21 +174,10 @@ pub fn shown(text: &str) -> String {
                 column += blanks;
                 continue;
             }
-            '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
-            '\x7f' => '\u{2421}',
             // Terminals do not agree on how wide what they join is.
             '\u{200d}' | '\u{fe0e}' | '\u{fe0f}' => continue,
-            '\u{80}'..='\u{9f}'
-            | '\u{61c}'
-            | '\u{200b}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}' => '\u{fffd}',
-            other => other,
+            c if is_unseen(c) => '\u{fffd}',
+            c => picture(c).unwrap_or(c),
         };
         safe.push(sign);
         column += char_columns(sign);

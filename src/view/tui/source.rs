@@ -10,7 +10,7 @@ use crate::record::{
     AgentEvent, Iteration, ObjectId, Outcome, Session, SessionId, Status, StopReason, Task, Timestamp,
     Waiting,
 };
-use crate::store::{Ask, FilePart};
+use crate::store::{Ask, FilePart, names};
 use crate::view::style::duration;
 
 /// All that the screen can ask for. Every question may take its time: none is asked where keys are read.
@@ -73,6 +73,17 @@ impl Stream {
             Self::ValidationStderr => "validation/stderr",
             Self::AgentStdout => "agent/stdout",
             Self::AgentStderr => "agent/stderr",
+        }
+    }
+
+    /// The name in the spool of what runs.
+    pub fn spool_name(self) -> &'static str {
+        match self {
+            Self::Prompt => names::PROMPT,
+            Self::ValidationStdout => names::VALIDATION_STDOUT,
+            Self::ValidationStderr => names::VALIDATION_STDERR,
+            Self::AgentStdout => names::AGENT_STDOUT,
+            Self::AgentStderr => names::AGENT_STDERR,
         }
     }
 }

@@ -138,12 +138,10 @@ fn a_second_ctrl_c_does_not_wait_for_an_agent_that_ignores_the_first() {
     );
     let mut running = scene.spawn("run --json");
     running.wait_for_file("ticked").signal(Signal::INT).wait_for_file("asked");
-    let asked = Instant::now();
     running.signal(Signal::INT);
     running.wait().code(130);
-    // Politely it would have taken eight.
-    assert!(asked.elapsed() < Duration::from_secs(6), "{:?}", asked.elapsed());
     is_interrupted(&scene);
+    assert_eq!(scene.session().iteration(1)["exit"]["agent"], 137);
 }
 
 #[test]

@@ -48,17 +48,6 @@ fn a_signal_ends_the_session_and_the_iteration_is_recorded_first() {
 }
 
 #[test]
-fn an_agent_that_does_not_listen_is_killed_by_the_second_signal() {
-    let scene = Sandbox::new();
-    scene.agent_sh("trap '' INT TERM HUP\n: > begun\nsleep 300 &\nwhile :; do wait; done\n");
-    let mut running = begun(&scene);
-    running.signal(Signal::INT).signal(Signal::INT);
-    running.signal(Signal::INT);
-    running.wait().code(130);
-    assert_eq!(scene.session().trailers("Ralph-Outcome"), ["interrupted"]);
-}
-
-#[test]
 fn a_session_that_was_interrupted_is_taken_up_again() {
     let scene = hanging();
     let mut running = begun(&scene);

@@ -1,7 +1,7 @@
 //! What a kill at any moment leaves: nothing that the next start cannot put right by itself.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::process::Signal;
 

@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_timeout_is_a_result_that_keeps_what_was_said() {
-        let (validation, stdout, _) = validate("echo begun; sleep 1000", Duration::from_millis(300));
+        let (validation, stdout, _) = validate("echo begun; sleep 1000", Duration::from_secs(2));
         assert_eq!(validation.exit, Exit { code: -1, reason: Some(ExitReason::Timeout) });
         assert_eq!(stdout, "begun\n");
     }

@@ -175,9 +175,12 @@ fn a_command_sums_iterations_up_and_where_it_fails_the_output_stands_in_and_the_
     let session = scene.session();
     assert_eq!(session.iteration(1)["facts"]["summarized"], json!({"text": "The test t_x failed."}));
     assert!(session.text(2, "prompt.md").contains("## Iteration 1\n> The test t_x failed.\n"));
-    for (command, reason) in [("exit 3", "exited 3"), ("sleep 100", "timeout"), ("true", "said nothing")] {
-        let words = format!("progress.command={command}");
-        let run = scene.call(["-n", "1", "--set", &words, "--set", "progress.timeout=300ms"]).run().code(1);
+    for (command, timeout, reason) in
+        [("exit 3", "60s", "exited 3"), ("sleep 100", "300ms", "timeout"), ("true", "60s", "said nothing")]
+    {
+        let [words, limit] =
+            [format!("progress.command={command}"), format!("progress.timeout={timeout}")];
+        let run = scene.call(["-n", "1", "--set", &words, "--set", &limit]).run().code(1);
         assert!(run.text().contains("no summary of the iteration"), "{}", run.text());
         let sessions = scene.sessions();
         let record = sessions.last().unwrap().iteration(1);

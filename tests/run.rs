@@ -213,8 +213,8 @@ fn an_agent_that_ends_badly_is_a_recorded_failure() {
 #[test]
 fn an_agent_that_goes_too_far_is_stopped_and_what_it_said_is_kept() {
     for (script, setting, reason) in [
-        ("echo words; sleep 300", "timeout = \"1s\"", "timeout"),
-        ("echo words; sleep 300", "idle-timeout = \"1s\"", "idle_timeout"),
+        ("echo words; sleep 300", "timeout = \"3s\"", "timeout"),
+        ("echo words; sleep 300", "idle-timeout = \"3s\"", "idle_timeout"),
         ("echo words; exec yes", "max-output = \"100KiB\"", "output_limit"),
     ] {
         let scene = Sandbox::new();
@@ -255,7 +255,7 @@ fn a_validation_that_cannot_run_is_a_recorded_failure() {
 #[test]
 fn a_validation_that_takes_too_long_is_an_iteration_with_exit_code_minus_one() {
     let scene = Sandbox::new();
-    scene.agent_script(LIAR).validate("echo begun; sleep 300").config("validation.timeout = \"1s\"");
+    scene.agent_script(LIAR).validate("echo begun; sleep 300").config("validation.timeout = \"3s\"");
     scene.ralph("-n 1").code(1).stdout_has("timed out");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Exit"), ["agent=0 validation=-1"]);

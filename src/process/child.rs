@@ -461,10 +461,15 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_ends_grandchildren_in_sessions_of_their_own() {
+    fn a_stop_ends_grandchildren_in_sessions_of_their_own() {
         let room = Room::new(9);
-        let script = "setsid sh -c 'echo $$ > far; sleep 1000' & sh -c 'echo $$ > near; sleep 1000' & wait";
-        let ended = room.run_with(script, |child| child.limits.wall = Duration::from_millis(500));
+        let child =
+            room.shell("setsid sh -c 'echo $$ > far; sleep 1000' & sh -c 'echo $$ > near; sleep 1000' & wait");
+        let mut on_tick = || {
+            let are_up = !room.read("far").is_empty() && !room.read("near").is_empty();
+            if are_up { Pulse::Lost(ExitReason::Timeout) } else { Pulse::Alive }
+        };
+        let ended = child.run_with(SHORT, &Interrupt::none(), &mut on_tick).unwrap();
         assert_eq!(ended.exit, exit(-1, ExitReason::Timeout));
         assert!(!room.lives("far") && !room.lives("near"));
     }
@@ -587,14 +592,14 @@ mod tests {
 
     #[test]
     fn silence_stops_the_child_and_talk_does_not() {
-        let idle = Some(Duration::from_millis(400));
+        let idle = Some(Duration::from_millis(1500));
         let silent = Room::new(19);
         let ended = silent.run_with("echo one; sleep 1000", |child| child.limits.idle = idle);
         assert_eq!(ended.exit, exit(-1, ExitReason::IdleTimeout));
         assert_eq!(silent.read("stdout"), "one\n");
 
         let talking = Room::new(20);
-        let script = "for i in 1 2 3 4 5 6 7 8 9 10; do echo $i >&2; sleep 0.1; done";
+        let script = "for i in 1 2 3 4 5 6 7 8 9 10; do echo $i >&2; sleep 0.2; done";
         assert_eq!(talking.run_with(script, |child| child.limits.idle = idle).exit, exit(0, None));
     }
 
@@ -617,11 +622,13 @@ mod tests {
     #[test]
     fn silence_counts_only_while_no_tool_runs() {
         let room = Room::new(25);
-        let mut child = room.shell("sleep 0.5");
-        child.limits.idle = Some(Duration::from_millis(100));
-        let run = |pulse: Pulse| child.run_with(SHORT, &Interrupt::none(), &mut || pulse).unwrap().exit;
-        assert_eq!(run(Pulse::Busy), exit(0, None));
-        assert_eq!(run(Pulse::Alive), exit(-1, ExitReason::IdleTimeout));
+        let run = |script: &str, pulse: Pulse| {
+            let mut child = room.shell(script);
+            child.limits.idle = Some(Duration::from_millis(800));
+            child.run_with(SHORT, &Interrupt::none(), &mut || pulse).unwrap().exit
+        };
+        assert_eq!(run("sleep 1.6", Pulse::Busy), exit(0, None));
+        assert_eq!(run("sleep 1000", Pulse::Alive), exit(-1, ExitReason::IdleTimeout));
     }
 
     #[test]

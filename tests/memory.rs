@@ -178,8 +178,7 @@ fn a_command_sums_iterations_up_and_where_it_fails_the_output_stands_in_and_the_
     for (command, timeout, reason) in
         [("exit 3", "60s", "exited 3"), ("sleep 100", "300ms", "timeout"), ("true", "60s", "said nothing")]
     {
-        let [words, limit] =
-            [format!("progress.command={command}"), format!("progress.timeout={timeout}")];
+        let [words, limit] = [format!("progress.command={command}"), format!("progress.timeout={timeout}")];
         let run = scene.call(["-n", "1", "--set", &words, "--set", &limit]).run().code(1);
         assert!(run.text().contains("no summary of the iteration"), "{}", run.text());
         let sessions = scene.sessions();

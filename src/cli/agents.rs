@@ -4,18 +4,25 @@ use std::io::Write;
 
 use anyhow::{Context, Result};
 use camino::Utf8Path;
+use clap::Args;
 
 use crate::agent::{self, Listed, Surroundings};
 use crate::config::Config;
 use crate::record::PromptVia;
 
 use super::agent_settings::agent_settings;
+use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::stdout;
 use super::ready::variable;
 use super::settings::{Flags, load};
-use super::{AgentsArgs, Json};
+
+#[derive(Debug, Args)]
+pub struct AgentsArgs {
+    #[command(flatten)]
+    pub json: Json,
+}
 
 pub fn run(args: &AgentsArgs, caller: &Caller) -> Result<ExitCode> {
     let root = caller.project_root()?;

@@ -5,22 +5,41 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
+use clap::Args;
 use serde::Serialize;
 
 use crate::feature;
 use crate::process::{Child, Interrupt, Limits, Marker, Pulse};
-use crate::record::{IterationName, ObjectId, SessionId, Which};
+use crate::record::{IterationName, ObjectId, SessionId, SessionName, Which};
 use crate::store::{SessionLog, Store};
 use crate::view::style::{one_line, span};
 use crate::worktree::Checkout;
 
+use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
-use super::iterations;
 use super::log::print_json;
 use super::output::{stdout, warn};
 use super::sessions::Choice;
-use super::{BisectArgs, place};
+use super::{iterations, place};
+
+#[derive(Debug, Args)]
+pub struct BisectArgs {
+    /// Command to run; a single word goes through the shell
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+    /// Print what the command says
+    #[arg(short, long)]
+    pub verbose: bool,
+    #[command(flatten)]
+    pub json: Json,
+    /// Session [default: the latest]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+}
 
 /// No limit, where one must be given: the user looks on.
 const UNLIMITED: Duration = Duration::from_secs(u64::MAX / 4);

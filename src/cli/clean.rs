@@ -3,18 +3,62 @@
 use std::io::{Write, stderr};
 
 use anyhow::{Error, Result, bail};
+use clap::Args;
 use serde_json::json;
 
 use crate::record::{SessionId, SessionName};
 use crate::store::{Extent, Leftover, Plan, Purged, Remote, Rules, Store};
 use crate::view::style::{Count, grouped, one_line};
 
+use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::log::print_json;
 use super::output::{stdout, warn};
 use super::sessions::{self, Choice};
-use super::{CleanArgs, Json, PurgeArgs, place, remotes};
+use super::{place, remotes};
+
+#[derive(Debug, Args)]
+pub struct CleanArgs {
+    /// Keep what was last written in so many days [default: 30, where no other rule is given]
+    #[arg(long, value_name = "N")]
+    pub keep_days: Option<u32>,
+    /// Keep the newest N sessions of each feature
+    #[arg(long, value_name = "N")]
+    pub keep_last: Option<usize>,
+    /// Remove snapshots alone; the records stay
+    #[arg(long)]
+    pub snapshots_only: bool,
+    /// Remove this session
+    #[arg(long, value_name = "SESSION", conflicts_with_all = ["keep_days", "keep_last"])]
+    pub session: Option<SessionName>,
+    /// Only sessions of this feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    /// Print what would go, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub json: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct PurgeArgs {
+    /// Session to take away
+    #[arg(value_name = "SESSION")]
+    pub session: SessionName,
+    /// Remote, by name, address or path [default: the setting `remote`, else the only one]
+    #[arg(long, value_name = "REMOTE")]
+    pub remote: Option<String>,
+    /// Here alone
+    #[arg(long, conflicts_with = "remote")]
+    pub local: bool,
+    /// Print what would go, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub json: Json,
+}
 
 /// Bare `clean` keeps the snapshots of so many days.
 const DAYS: u32 = 30;

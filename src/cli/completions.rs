@@ -3,13 +3,19 @@
 use std::io::Write;
 
 use anyhow::{Context, Result};
-use clap::Command;
+use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 
-use super::CompletionsArgs;
 use super::exit_code::ExitCode;
 use super::output::stdout;
 use super::start::grammar;
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// Shell
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}
 
 pub fn run(args: &CompletionsArgs) -> Result<ExitCode> {
     let mut script = Vec::new();

@@ -3,14 +3,21 @@
 use std::io::Write;
 
 use anyhow::{Context, Result};
+use clap::Args;
 
 use crate::config::{Config, Entry};
 
+use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::{stdout, warn};
 use super::settings::{Flags, load};
-use super::{ConfigArgs, Json};
+
+#[derive(Debug, Args)]
+pub struct ConfigArgs {
+    #[command(flatten)]
+    json: Json,
+}
 
 pub fn run(args: &ConfigArgs, caller: &Caller) -> Result<ExitCode> {
     let config = load(&caller.project_root()?, caller, Flags::default())?;

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
+use clap::Args;
 
 use crate::process::Tool;
 use crate::record::{Claim, LogEntry, Outcome, Refusal};
@@ -15,10 +16,17 @@ use crate::view::style::{Hue, Paint};
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::stdout;
+use super::place;
 use super::ready::Wish;
 use super::run::{self, Voice};
 use super::settings::Flags;
-use super::{DemoArgs, place};
+
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Make the project in this folder, and keep it
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<Utf8PathBuf>,
+}
 
 /// The files of the project.
 const FILES: [(&str, &str); 6] = [

@@ -1,19 +1,45 @@
 //! `specify ralph diff`: the code of two iterations, or of one and the work tree, by git's own diff.
 
 use anyhow::{Context, Result};
+use clap::Args;
 
 use crate::feature;
 use crate::process::{Interrupt, Tool};
-use crate::record::ObjectId;
+use crate::record::{IterationName, ObjectId, SessionName};
 use crate::store::{Scratch, Store};
 use crate::worktree::{WorkTree, Workshop};
 
+use super::args::Color;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
-use super::iterations;
 use super::sessions::Choice;
 use super::settings::{self, Flags};
-use super::{Color, DiffArgs, place};
+use super::{iterations, place};
+
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// Iteration: 5, @~2, T004, SESSION:5; 0 is what was there before the first
+    #[arg(value_name = "A")]
+    pub from: IterationName,
+    /// Another iteration [default: the work tree]
+    #[arg(value_name = "B")]
+    pub to: Option<IterationName>,
+    /// Print how much changed in each file
+    #[arg(long)]
+    pub stat: bool,
+    /// Print the names of the files that changed
+    #[arg(long, conflicts_with = "stat")]
+    pub name_only: bool,
+    /// Session of the iterations [default: the latest]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    /// Only these files and folders [default: all but progress.txt]
+    #[arg(last = true, value_name = "PATHS")]
+    pub paths: Vec<String>,
+}
 
 /// What git's diff is asked for.
 #[derive(Debug, Clone, Copy)]

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Error, Result};
 use camino::Utf8Path;
+use clap::Args;
 use serde::Serialize;
 
 use crate::config::{Commits, Config};
@@ -18,6 +19,7 @@ use crate::store::{MANY_LOOSE, Probe, Spool, Store};
 use crate::view::style::{Count, grouped, one_line};
 
 use super::agents::listed;
+use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::forward::identity;
@@ -25,7 +27,16 @@ use super::log::print_json;
 use super::output::stdout;
 use super::remotes::chosen;
 use super::settings::{Flags, load};
-use super::{DoctorArgs, Json, place, sessions};
+use super::{place, sessions};
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Ask the remote that `sync` goes to, or this one, whether it lets us in
+    #[arg(long, value_name = "REMOTE", num_args = 0..=1, default_missing_value = "")]
+    pub remote: Option<String>,
+    #[command(flatten)]
+    pub json: Json,
+}
 
 /// The oldest git that knows how to sync what it writes: `core.fsync`.
 const OLDEST_GIT: (u32, u32) = (2, 36);

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
+use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -12,11 +13,41 @@ use crate::record::Refusal;
 use crate::session::Window;
 use crate::view::style::inert;
 
+use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::log::print_json;
 use super::output::stdout;
-use super::{ExcerptArgs, Json};
+
+#[derive(Debug, Args)]
+pub struct ExcerptArgs {
+    /// File with what a command wrote to stdout [default: stdin]
+    #[arg(long, value_name = "FILE")]
+    pub stdout: Option<Utf8PathBuf>,
+    /// File with what it wrote to stderr
+    #[arg(long, value_name = "FILE")]
+    pub stderr: Option<Utf8PathBuf>,
+    /// Its exit code; 124 and -1 stand for a timeout
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub exit_code: Option<i32>,
+    /// The command, to be repeated in the JSON
+    #[arg(long, value_name = "CMD")]
+    pub command: Option<String>,
+    /// Folder that it ran in; paths are shown as seen from there [default: this folder]
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<Utf8PathBuf>,
+    /// Longest excerpt, in characters
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    pub max_chars: usize,
+    /// Many outputs: a file with a JSON object a line, of `id`, `stdout`, `stderr`, `exit_code` and `cwd`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["stdout", "stderr", "exit_code", "command", "cwd", "json"])]
+    pub batch: Option<Utf8PathBuf>,
+    /// For each of a batch, name the others, those most like it first
+    #[arg(long, requires = "batch")]
+    pub neighbours: bool,
+    #[command(flatten)]
+    pub json: Json,
+}
 
 pub fn run(args: &ExcerptArgs, caller: &Caller) -> Result<ExitCode> {
     let mut out = stdout();

@@ -3,14 +3,52 @@
 use std::collections::{HashMap, HashSet};
 
 use anyhow::{Context, Result};
+use clap::Args;
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::process::Tool;
 use crate::record::{LogEntry, Outcome, Timestamp};
 use crate::store::{Row, SessionRows};
 
-use super::FilterArgs;
 use super::caller::Caller;
+use super::log;
+
+/// Which iterations are listed: those that pass all that are given.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Filters")]
+#[group(id = "filters", multiple = true, conflicts_with = "sessions")]
+pub struct FilterArgs {
+    /// Only iterations that failed
+    #[arg(long, conflicts_with = "outcome")]
+    pub failed: bool,
+    /// Only these outcomes: success, failure, skipped, interrupted
+    #[arg(long, value_name = "OUTCOME", value_delimiter = ',')]
+    pub outcome: Vec<Outcome>,
+    /// Only iterations of this task (can be repeated)
+    #[arg(long, value_name = "ID")]
+    pub task: Vec<String>,
+    /// Only tasks of this phase: its number, or a part of its name
+    #[arg(long, value_name = "PHASE")]
+    pub phase: Option<String>,
+    /// Only iterations of this agent
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Only what ended after this time, in any form that git takes: 2.days.ago
+    #[arg(long, value_name = "DATE", visible_alias = "after")]
+    pub since: Option<String>,
+    /// Only what ended before this time
+    #[arg(long, value_name = "DATE", visible_alias = "before")]
+    pub until: Option<String>,
+    /// Only iterations in whose prompt or outputs this regular expression matches a line
+    #[arg(long, value_name = "REGEX", value_parser = log::regex)]
+    pub grep: Option<Regex>,
+    /// Let --grep take capitals and small letters for the same
+    #[arg(short = 'i', long, requires = "grep")]
+    pub ignore_case: bool,
+    /// Only failures whose cause occurs more than once in the feature
+    #[arg(long)]
+    pub repeats: bool,
+}
 
 /// The flags, read.
 pub struct Filter<'a> {

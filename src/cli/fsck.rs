@@ -3,16 +3,27 @@
 use std::io::Write;
 
 use anyhow::Result;
+use clap::Args;
 
 use crate::store::{Mend, Verified};
 use crate::view::style::{Count, grouped, one_line};
 
+use super::args::{Json, ReadArgs};
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::log::print_json;
 use super::output::stdout;
 use super::sessions::{self, Choice};
-use super::{FsckArgs, Json, place, rebuild};
+use super::{place, rebuild};
+
+#[derive(Debug, Args)]
+pub struct FsckArgs {
+    /// Mend what can be mended from here
+    #[arg(long)]
+    pub repair: bool,
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
 
 pub fn run(args: &FsckArgs, caller: &Caller) -> Result<ExitCode> {
     let store = place::open(caller)?;

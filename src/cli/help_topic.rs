@@ -3,14 +3,20 @@
 use std::io::Write;
 
 use anyhow::{Context, Result, anyhow};
-use clap::Command;
+use clap::{Args, Command};
 
 use crate::record::nearest;
 
-use super::HelpArgs;
 use super::exit_code::ExitCode;
 use super::output::stdout;
 use super::start::grammar;
+
+#[derive(Debug, Args)]
+pub struct HelpArgs {
+    /// Command, or topic: format, names, stopping
+    #[arg(value_name = "TOPIC", value_parser = topic)]
+    pub topic: Option<String>,
+}
 
 /// What there is to know beside the commands.
 const TOPICS: [(&str, &str); 3] = [

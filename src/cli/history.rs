@@ -3,12 +3,15 @@
 use std::io::{Write, stderr};
 
 use anyhow::{Result, bail};
+use clap::Args;
 
 use crate::progress::historical::Mode;
+use crate::record::SessionName;
 use crate::session::{Reason, Recalled, Sought};
 use crate::view::history::{Shown, write};
 use crate::view::style::Paint;
 
+use super::args::{Json, SettingArgs};
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::log::print_json;
@@ -16,7 +19,23 @@ use super::output::{stdout, warn};
 use super::place::{self, refusal};
 use super::ready::{Settings, Wish};
 use super::sessions::{self, Choice};
-use super::{HistoryArgs, Json};
+
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    /// Task [default: the next one]
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    /// Session whose iterations are called by their number alone
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    #[command(flatten)]
+    pub json: Json,
+    #[command(flatten)]
+    pub settings: SettingArgs,
+}
 
 pub fn run(args: &HistoryArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;

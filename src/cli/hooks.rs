@@ -8,17 +8,67 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
+use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::hooks::{Hook, Runner, State, uninstall, with_union, without_union};
 use crate::process::Tool;
 use crate::record::{Refusal, SessionId};
 
+use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::log::print_json;
 use super::output::stdout;
-use super::{HooksAction, HooksArgs, HooksInstallArgs, Json, place};
+use super::place;
+
+#[derive(Debug, Args)]
+pub struct HooksArgs {
+    #[command(subcommand)]
+    pub action: HooksAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum HooksAction {
+    /// Put a block into each hook, beside what is there
+    Install(HooksInstallArgs),
+    /// Take the blocks out again, to the byte
+    Uninstall,
+    /// Say which hooks have a block
+    Status {
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Note on HEAD in which running iteration it was made
+    #[command(hide = true)]
+    Note,
+    /// Say whose sessions are not here, of those that commits name
+    #[command(hide = true)]
+    Behind {
+        /// Where it was
+        #[arg(value_name = "OLD")]
+        old: String,
+        /// Where it is
+        #[arg(value_name = "NEW")]
+        new: String,
+    },
+}
+
+#[derive(Debug, Default, Args)]
+pub struct HooksInstallArgs {
+    /// This hook alone; can be repeated
+    #[arg(long, value_name = "HOOK", value_parser = Hook::ALL.map(Hook::name))]
+    pub only: Vec<String>,
+    /// One into `pre-push` too: it pushes the records along
+    #[arg(long)]
+    pub pre_push: bool,
+    /// Have git carry notes over an amend or a rebase: notes.rewriteRef in this repository's configuration
+    #[arg(long)]
+    pub rewrite_notes: bool,
+    /// Have git merge journals by taking the lines of both: a line for progress.txt in .gitattributes
+    #[arg(long)]
+    pub merge_union: bool,
+}
 
 /// What carries notes over an amend or a rebase, and its value for ours.
 const REWRITE: [&str; 2] = ["notes.rewriteRef", "refs/notes/ralph"];

@@ -5,14 +5,24 @@ use std::io::{ErrorKind, Write};
 
 use anyhow::{Context, Result};
 use camino::Utf8Path;
+use clap::Args;
 
 use crate::config;
 use crate::prompt::{PROJECT_TEMPLATE, Template};
 
-use super::InitArgs;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::stdout;
+
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Write the prompt's template too, to be changed
+    #[arg(long)]
+    pub template: bool,
+    /// Put our block into the git hooks too, as `hooks install` does
+    #[arg(long)]
+    pub hooks: bool,
+}
 
 pub fn run(args: &InitArgs, caller: &Caller) -> Result<ExitCode> {
     let root = caller.project_root()?;

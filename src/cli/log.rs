@@ -3,10 +3,11 @@
 use std::io::{Write, stderr};
 
 use anyhow::{Result, bail};
+use clap::{ArgGroup, Args};
 use regex::bytes::Regex;
 
 use crate::history::repeats;
-use crate::record::nearest;
+use crate::record::{SessionName, nearest};
 use crate::store::{Holder, Row, SessionRows, Store};
 use crate::view::log::{
     FIELDS, Listed, SessionHead, sessions_json, write_fields, write_iterations, write_json, write_oneline,
@@ -14,12 +15,43 @@ use crate::view::log::{
 };
 use crate::view::style::Paint;
 
+use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
-use super::filter::Filter;
+use super::filter::{Filter, FilterArgs};
 use super::output::{stdout, warn};
+use super::place;
 use super::sessions::{self, Choice};
-use super::{Json, LogArgs, place};
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("form").args(["sessions", "oneline", "format"]))]
+pub struct LogArgs {
+    #[command(flatten)]
+    pub filter: FilterArgs,
+    /// Only the newest so many
+    #[arg(short = 'n', long = "max-count", value_name = "N")]
+    pub max_count: Option<usize>,
+    /// Newest first
+    #[arg(long)]
+    pub reverse: bool,
+    /// Print one line for each iteration, with a name for it
+    #[arg(long, conflicts_with = "json")]
+    pub oneline: bool,
+    /// Print these fields of the JSON, with tabs between them: name,task,exit.validation
+    #[arg(long, value_name = "FIELDS", value_delimiter = ',', value_parser = field, conflicts_with = "json")]
+    pub format: Vec<String>,
+    /// List sessions instead of iterations
+    #[arg(long)]
+    pub sessions: bool,
+    #[command(flatten)]
+    pub json: Json,
+    /// Only this session [default: all]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Only this feature, by path or by name [default: all]
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+}
 
 pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;

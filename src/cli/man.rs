@@ -3,13 +3,20 @@
 use std::io::Write;
 
 use anyhow::{Context, Result};
-use clap::Command;
+use camino::Utf8PathBuf;
+use clap::{Args, Command};
 use clap_mangen::Man;
 
-use super::ManArgs;
 use super::exit_code::ExitCode;
 use super::output::stdout;
 use super::start::grammar;
+
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Write a page for each command into this folder
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<Utf8PathBuf>,
+}
 
 pub fn run(args: &ManArgs) -> Result<ExitCode> {
     let mut out = stdout();

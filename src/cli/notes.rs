@@ -3,15 +3,32 @@
 use std::io::Write;
 
 use anyhow::Result;
+use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::view::style::Count;
 
+use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::log::print_json;
 use super::output::stdout;
-use super::{Json, NotesAction, NotesArgs, place};
+use super::place;
+
+#[derive(Debug, Args)]
+pub struct NotesArgs {
+    #[command(subcommand)]
+    pub action: NotesAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum NotesAction {
+    /// Write what the records say into `refs/notes/ralph`; lines of people stay
+    Rebuild {
+        #[command(flatten)]
+        json: Json,
+    },
+}
 
 pub fn run(args: &NotesArgs, caller: &Caller) -> Result<ExitCode> {
     let store = place::open(caller)?;

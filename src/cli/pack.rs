@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Write;
 
 use anyhow::{Context, Result};
+use clap::Args;
 use serde_json::json;
 
 use crate::process::Detached;
@@ -11,12 +12,19 @@ use crate::record::Event;
 use crate::store::{MANY_LOOSE, Packed, Store};
 use crate::view::style::{Count, grouped};
 
+use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::log::print_json;
 use super::output::stdout;
+use super::place;
 use super::ready::own_program;
-use super::{Json, PackArgs, place};
+
+#[derive(Debug, Args)]
+pub struct PackArgs {
+    #[command(flatten)]
+    pub json: Json,
+}
 
 /// A running loop looks after so many iterations whether there is much to pack.
 const EVERY: u32 = 50;

@@ -3,11 +3,19 @@
 use std::io::{stderr, stdin, stdout};
 
 use anyhow::Result;
+use camino::Utf8PathBuf;
+use clap::Args;
 
 use crate::agent::script::{Stage, play};
 
-use super::PlayScriptArgs;
 use super::caller::Caller;
+
+#[derive(Debug, Args)]
+pub struct PlayScriptArgs {
+    /// Script to play
+    #[arg(value_name = "FILE")]
+    pub file: Utf8PathBuf,
+}
 
 /// Gives the exit code of the turn that was played.
 pub fn run(args: &PlayScriptArgs, caller: &Caller) -> Result<i32> {

@@ -3,18 +3,38 @@
 use std::io::Write;
 
 use anyhow::Result;
+use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use crate::clock::Clock;
 use crate::view::style::{inert, one_line};
 
+use super::args::{Json, SettingArgs};
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::log::print_json;
 use super::output::stdout;
 use super::place::{self, refusal};
 use super::ready::{Settings, Wish, variable};
-use super::{ProgressAction, ProgressArgs};
+
+#[derive(Debug, Args)]
+pub struct ProgressArgs {
+    /// Clear: have the iterations so far forgotten, in new sessions and in a loop that runs
+    #[arg(value_name = "ACTION")]
+    pub action: Option<ProgressAction>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    #[command(flatten)]
+    pub json: Json,
+    #[command(flatten)]
+    pub settings: SettingArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProgressAction {
+    Clear,
+}
 
 pub fn run(args: &ProgressArgs, caller: &Caller) -> Result<ExitCode> {
     let store = place::open(caller)?;

@@ -4,6 +4,7 @@ use std::io::{Write, stderr};
 
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
+use clap::Args;
 use serde::Serialize;
 
 use crate::progress::journal::{self, Difference};
@@ -13,12 +14,25 @@ use crate::session;
 use crate::store::{SessionLog, Store, stays_inside};
 use crate::view::style::one_line;
 
+use super::args::{Json, ReadArgs};
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::log::print_json;
 use super::output::{stdout, warn};
+use super::place;
 use super::sessions::{self, Choice};
-use super::{Json, ReadArgs, RebuildArgs, place};
+
+#[derive(Debug, Args)]
+pub struct RebuildArgs {
+    /// Write nothing, and exit 1 where progress.txt differs from the record
+    #[arg(long)]
+    pub check: bool,
+    /// All known sessions instead of the last one
+    #[arg(long, conflicts_with_all = ["check", "session"])]
+    pub all: bool,
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
 
 /// progress.txt, and what the record says it should be.
 struct Journal {

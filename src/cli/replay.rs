@@ -3,11 +3,15 @@
 use std::io::Write;
 
 use anyhow::Result;
+use clap::Args;
 use serde_json::json;
 
+use crate::config::FlagInput;
+use crate::record::SessionName;
 use crate::view::replay::{Compared, write};
 use crate::view::style::Paint;
 
+use super::args::{Json, SettingArgs};
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::log::print_json;
@@ -16,7 +20,34 @@ use super::place::{self, refusal};
 use super::ready::{Settings, Wish};
 use super::sessions::{self, Choice};
 use super::settings::Flags;
-use super::{Json, ReplayArgs};
+
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// Session [default: the latest]
+    #[arg(value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// How earlier iterations are told: system-captured, structured-log, llm-summarized or hybrid
+    #[arg(long, value_name = "NAME")]
+    pub strategy: Option<String>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    #[command(flatten)]
+    pub json: Json,
+    #[command(flatten)]
+    pub settings: SettingArgs,
+}
+
+impl ReplayArgs {
+    /// The strategy, as a setting.
+    pub fn strategy(&self) -> Option<FlagInput> {
+        self.strategy.as_ref().map(|name| FlagInput {
+            flag: "--strategy".to_owned(),
+            key: "progress.strategy".to_owned(),
+            value: name.clone(),
+        })
+    }
+}
 
 pub fn run(args: &ReplayArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;

@@ -4,22 +4,58 @@ use std::io::{Write, stderr};
 use std::thread;
 
 use anyhow::{Context, Result, anyhow};
+use camino::Utf8PathBuf;
+use clap::{ArgGroup, Args};
 
 use crate::agent::answer::{answer, parser_of};
-use crate::record::{IterationName, ObjectId, Outcome, Parser, RecordKind, Session, TaskCounts, Which};
+use crate::record::{
+    IterationName, ObjectId, Outcome, Parser, RecordKind, Session, SessionName, TaskCounts, Which,
+};
 use crate::store::{End, Piece, Reader, SessionLog, Store};
 use crate::tasks::TaskList;
 use crate::view::report::{Diff, Found, Limits, Report, Text, Turn, page, write_markdown};
 use crate::view::status::InFlight;
 
+use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
-use super::iterations;
 use super::log::print_json;
 use super::output::{stdout, warn};
 use super::report_file::{self, Place};
 use super::sessions::{self, Choice};
-use super::{ReportArgs, patches, place};
+use super::{iterations, patches, place};
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("text").args(["markdown", "json"]))]
+pub struct ReportArgs {
+    /// File to write; - for stdout [default: a file in the git directory whose path is printed; for --markdown and
+    /// --json stdout]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<Utf8PathBuf>,
+    /// Show the page in the browser: $BROWSER, else the system's
+    #[arg(long, conflicts_with = "text")]
+    pub open: bool,
+    /// Write a summary for a pull request instead
+    #[arg(long)]
+    pub markdown: bool,
+    #[command(flatten)]
+    pub json: Json,
+    /// Most bytes of the page
+    #[arg(long, value_name = "SIZE", default_value = "5MB", value_parser = report_file::size, conflicts_with = "text")]
+    pub max_size: u64,
+    /// Most bytes of one text in it: a prompt, an answer, an output, a patch
+    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = report_file::size, conflicts_with = "markdown")]
+    pub max_part: u64,
+    /// Write over a file that is no report
+    #[arg(long, requires = "output")]
+    pub force: bool,
+    /// Session [default: the latest]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+}
 
 /// Bytes of the transcripts of all iterations that are looked through for the agent's last words.
 const TRANSCRIPTS: usize = 64 << 20;

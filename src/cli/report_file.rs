@@ -12,8 +12,8 @@ use crate::process::Detached;
 use crate::store::{SessionLog, Store, slug};
 use crate::view::report::{GENERATOR, MARKDOWN};
 
-use super::ReportArgs;
 use super::caller::Caller;
+use super::report::ReportArgs;
 
 /// In the begin of the JSON.
 const JSON: &str = "\"made_by\": \"specify ralph report\"";

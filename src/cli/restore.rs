@@ -3,8 +3,9 @@
 use std::io::{Write, stderr};
 
 use anyhow::{Context, Result, bail};
+use clap::Args;
 
-use crate::record::ObjectId;
+use crate::record::{IterationName, ObjectId, SessionName};
 use crate::session::{Force, Intent, Planned, Restore, Target, Why};
 use crate::store::{RestorePoint, Store};
 use crate::view::restore::{self, Deed, Told};
@@ -16,7 +17,35 @@ use super::exit_code::ExitCode;
 use super::iterations::{self, Point};
 use super::output::stdout;
 use super::sessions::Choice;
-use super::{RestoreArgs, diff, place, remotes};
+use super::{diff, place, remotes};
+
+#[derive(Debug, Args)]
+pub struct RestoreArgs {
+    /// Iteration: 5, @~2, T004, SESSION:5; 0 is what was there before the first
+    #[arg(value_name = "N", required_unless_present = "undo")]
+    pub iteration: Option<IterationName>,
+    /// Only these files and folders
+    #[arg(value_name = "PATHS")]
+    pub paths: Vec<String>,
+    /// Restore tasks.md too
+    #[arg(long)]
+    pub tasks: bool,
+    /// Go on in the middle of a merge or rebase, and remove what no snapshot of the session has
+    #[arg(long)]
+    pub force: bool,
+    /// Print what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Take a restoration back [default: the last one]
+    #[arg(long, value_name = "NUMBER", num_args = 0..=1, conflicts_with_all = ["iteration", "paths", "tasks", "session", "feature"])]
+    pub undo: Option<Option<u32>>,
+    /// Session of the iteration [default: the latest]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+}
 
 pub fn run(args: &RestoreArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;

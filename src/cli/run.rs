@@ -3,23 +3,75 @@
 use std::io::{IsTerminal, Write, stderr, stdout};
 
 use anyhow::{Context, Result};
+use clap::Args;
 
 use crate::feature::Feature;
 use crate::process::{Interrupt, Marker};
-use crate::record::{Event, Refusal, SessionId, Status, StopReason};
+use crate::record::{Event, Refusal, SessionId, SessionName, Status, StopReason};
 use crate::session::{self, Finish};
 use crate::store::{SessionLog, SessionRefs, Store};
 use crate::view::live::{Detail, Live, Moving};
 use crate::view::style::{Count, Paint};
 
+use super::args::{PlaceArgs, SettingArgs};
 use super::caller::{Caller, Environment};
 use super::exit_code::ExitCode;
 use super::output::warn;
 use super::pack::Packer;
 use super::place::{self, refusal};
 use super::ready::{Ready, Settings, Wish};
+use super::sessions;
 use super::settings::Flags;
-use super::{ResumeArgs, RunArgs, TalkArgs, sessions};
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    /// Work on this task alone
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+    /// Type of loop: implement, plan, spec, or one of [loop.<type>] [default: implement]
+    #[arg(long = "loop", value_name = "TYPE")]
+    pub loop_type: Option<String>,
+    /// Print the prompt that would be sent, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub talk: TalkArgs,
+    /// Show it on the screen of `tui`, which may be left without stopping the loop
+    #[arg(long, conflicts_with_all = ["dry_run", "verbose", "quiet", "json"])]
+    pub tui: bool,
+    #[command(flatten)]
+    pub settings: SettingArgs,
+}
+
+/// How a running loop speaks.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct TalkArgs {
+    /// Say more of what the agent does
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Say only what is wrong: warnings, and how it ended where not all is done
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Print events as JSON, one object a line
+    #[arg(long, conflicts_with_all = ["verbose", "quiet"])]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// Session to take up [default: the latest that did not complete]
+    #[arg(value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    #[command(flatten)]
+    pub talk: TalkArgs,
+    #[command(flatten)]
+    pub settings: SettingArgs,
+}
 
 /// How a run speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

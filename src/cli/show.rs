@@ -4,20 +4,84 @@ use std::borrow::Cow;
 use std::io::Write;
 
 use anyhow::Result;
+use clap::{ArgGroup, Args};
 
 use crate::history::repeats;
-use crate::record::IterationName;
-use crate::record::LogEntry;
+use crate::record::{IterationName, LogEntry, SessionName};
 use crate::view;
 use crate::view::style::Paint;
 
+use super::args::Color;
 use super::caller::Caller;
 use super::diff::{self, Request};
 use super::exit_code::ExitCode;
-use super::iterations;
 use super::output::stdout;
 use super::sessions::Choice;
-use super::{Color, Part, ShowArgs, place};
+use super::{iterations, place};
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("part").args(["patch", "stdout", "stderr", "prompt", "agent", "tasks", "json"]))]
+#[expect(clippy::struct_excessive_bools, reason = "seven flags of which one can be given: see `part`")]
+pub struct ShowArgs {
+    /// Iteration: 5, @~2, T004, SESSION:5 [default: @, the last one]
+    #[arg(value_name = "N")]
+    pub iteration: Option<IterationName>,
+    /// Print what it changed, as git's own diff shows it
+    #[arg(short, long)]
+    patch: bool,
+    /// Print the validation's stdout, byte for byte
+    #[arg(long)]
+    stdout: bool,
+    /// Print the validation's stderr, byte for byte
+    #[arg(long)]
+    stderr: bool,
+    /// Print the prompt
+    #[arg(long)]
+    prompt: bool,
+    /// Print the agent's stdout, byte for byte
+    #[arg(long)]
+    agent: bool,
+    /// Print the task list as it stood afterwards
+    #[arg(long)]
+    tasks: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Session [default: the latest]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+}
+
+/// What `show` prints of an iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    Summary,
+    Patch,
+    Json,
+    Stdout,
+    Stderr,
+    Prompt,
+    Agent,
+    Tasks,
+}
+
+impl ShowArgs {
+    pub fn part(&self) -> Part {
+        let chosen = [
+            (self.patch, Part::Patch),
+            (self.stdout, Part::Stdout),
+            (self.stderr, Part::Stderr),
+            (self.prompt, Part::Prompt),
+            (self.agent, Part::Agent),
+            (self.tasks, Part::Tasks),
+            (self.json, Part::Json),
+        ];
+        chosen.into_iter().find(|(is_given, _)| *is_given).map_or(Part::Summary, |(_, part)| part)
+    }
+}
 
 pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> Result<ExitCode> {
     let store = place::open(caller)?;

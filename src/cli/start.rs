@@ -11,12 +11,14 @@ use clap::{ArgMatches, Args, Command, CommandFactory, Error, FromArgMatches};
 use crate::config::{self, FlagInput};
 use crate::view::style::Paint;
 
+use super::args::{Color, SettingArgs};
 use super::caller::{Caller, Environment};
 use super::exit_code::ExitCode;
 use super::forward::forward;
 use super::output::report;
+use super::run::RunArgs;
 use super::settings::Flags;
-use super::{Action, Color, Ralph, RunArgs, SettingArgs};
+use super::{Action, Ralph};
 
 pub(super) fn specify(arguments: &[OsString]) -> ExitCode {
     match arguments.split_first() {
@@ -191,7 +193,7 @@ impl SettingArgs {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Part, ShowArgs};
+    use super::super::show::{Part, ShowArgs};
     use super::*;
 
     fn parsed(line: &str) -> Result<Ralph, Error> {

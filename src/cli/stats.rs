@@ -12,12 +12,13 @@ use crate::store::SessionLog;
 use crate::view::stats::{write, write_state};
 use crate::view::style::Paint;
 
+use super::args::ReadArgs;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::log::print_json;
 use super::output::stdout;
+use super::place;
 use super::sessions::{self, Choice};
-use super::{ReadArgs, place};
 
 #[derive(Serialize)]
 struct Report {

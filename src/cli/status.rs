@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
+use clap::Args;
 
 use crate::feature::Feature;
 use crate::record::{Outcome, Status};
@@ -14,13 +15,22 @@ use crate::tasks::TaskList;
 use crate::view::status::{Counts, FeatureStatus, InFlight, SessionStatus, write};
 use crate::view::style::Paint;
 
+use super::args::{Json, ReadArgs};
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::log::print_json;
 use super::output::stdout;
 use super::place::{self, refusal};
 use super::sessions::{self, Choice};
-use super::{Json, ReadArgs, StatusArgs};
+
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// Show it again whenever something changes, until the session ends
+    #[arg(short, long)]
+    pub watch: bool,
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
 
 /// Between two looks with `--watch`.
 const LOOK: Duration = Duration::from_millis(500);

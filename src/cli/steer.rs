@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use anyhow::{Result, bail};
+use clap::Args;
 
 use crate::record::{Refusal, SessionId, SessionName};
 use crate::store::{Control, Holder, LoopLock, Stop, Store};
@@ -11,7 +12,34 @@ use crate::view::style::one_line;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::stdout;
-use super::{HintArgs, PauseArgs, StopArgs, place};
+use super::place;
+
+#[derive(Debug, Args)]
+pub struct StopArgs {
+    /// Stop the agent too, and record its iteration as interrupted
+    #[arg(long)]
+    pub now: bool,
+    /// Session [default: the one of this work tree, or the only one that runs]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+}
+
+#[derive(Debug, Args)]
+pub struct HintArgs {
+    /// What the agent should know
+    #[arg(value_name = "TEXT", required = true)]
+    pub text: Vec<String>,
+    /// Session [default: the one of this work tree, or the only one that runs]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+}
+
+#[derive(Debug, Args)]
+pub struct PauseArgs {
+    /// Session [default: the one of this work tree, or the only one that runs]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+}
 
 pub fn stop(args: &StopArgs, caller: &Caller) -> Result<ExitCode> {
     let (stop, when) = if args.now {

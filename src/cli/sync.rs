@@ -3,18 +3,67 @@
 use std::io::{Write, stderr};
 
 use anyhow::{Context, Error, Result, bail};
+use camino::Utf8PathBuf;
+use clap::Args;
 use serde_json::json;
 
+use crate::record::SessionName;
 use crate::store::{Direction, Exchange, Snapshots, Unreachable, Wish, sessions_among};
 use crate::view::style::{Count, grouped};
 use crate::view::sync::{warnings, write_exchange};
 
+use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::log::print_json;
 use super::output::{stdout, warn};
 use super::sessions::{self, Choice};
-use super::{BundleArgs, Json, SyncArgs, UnbundleArgs, place, remotes};
+use super::{place, remotes};
+
+#[derive(Debug, Args)]
+pub struct SyncArgs {
+    /// Remote, by name, address or path [default: the setting `remote`, else the only one]
+    #[arg(value_name = "REMOTE")]
+    pub remote: Option<String>,
+    /// The snapshots of work trees, too: code as it was, with untracked files
+    #[arg(long)]
+    pub snapshots: bool,
+    /// Fetch nothing
+    #[arg(long, conflicts_with = "fetch_only")]
+    pub push_only: bool,
+    /// Push nothing
+    #[arg(long)]
+    pub fetch_only: bool,
+    #[command(flatten)]
+    pub json: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct BundleArgs {
+    /// File to write
+    #[arg(value_name = "FILE")]
+    pub file: Utf8PathBuf,
+    /// The snapshots of work trees, too, with the history that they stand on
+    #[arg(long)]
+    pub snapshots: bool,
+    /// Only this session [default: all]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Only this feature, by path or by name [default: all]
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    #[command(flatten)]
+    pub json: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct UnbundleArgs {
+    /// File that `bundle` wrote
+    #[arg(value_name = "FILE")]
+    pub file: Utf8PathBuf,
+    #[command(flatten)]
+    pub json: Json,
+}
 
 pub fn run(args: &SyncArgs, caller: &Caller) -> Result<ExitCode> {
     let store = place::open(caller)?;

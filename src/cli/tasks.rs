@@ -3,15 +3,29 @@
 use std::io::Write;
 
 use anyhow::Result;
+use camino::Utf8PathBuf;
+use clap::Args;
 
 use crate::tasks::TaskList;
 use crate::view;
 
+use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::stdout;
 use super::place::{self, refusal};
-use super::{Json, TasksArgs};
+
+#[derive(Debug, Args)]
+pub struct TasksArgs {
+    /// Any Markdown file with a task list
+    #[arg(long, value_name = "FILE", conflicts_with = "feature")]
+    pub file: Option<Utf8PathBuf>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    #[command(flatten)]
+    pub json: Json,
+}
 
 pub fn run(args: &TasksArgs, caller: &Caller) -> Result<ExitCode> {
     let path = match &args.file {

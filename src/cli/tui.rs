@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
+use clap::Args;
 
 use crate::agent;
 use crate::clock::Clock;
@@ -28,7 +29,17 @@ use super::exit_code::ExitCode;
 use super::ready::{Settings, Wish, own_program};
 use super::sessions::{self, Choice};
 use super::settings::Flags;
-use super::{TuiArgs, iterations, place};
+use super::{iterations, place};
+
+#[derive(Debug, Args)]
+pub struct TuiArgs {
+    /// Only this session [default: all]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Only this feature, by path or by name [default: all]
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+}
 
 /// Lines of a patch that are shown; a pager takes more.
 const MOST_LINES: u64 = 20_000;

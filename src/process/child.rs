@@ -463,8 +463,8 @@ mod tests {
     #[test]
     fn a_stop_ends_grandchildren_in_sessions_of_their_own() {
         let room = Room::new(9);
-        let child =
-            room.shell("setsid sh -c 'echo $$ > far; sleep 1000' & sh -c 'echo $$ > near; sleep 1000' & wait");
+        let child = room
+            .shell("setsid sh -c 'echo $$ > far; sleep 1000' & sh -c 'echo $$ > near; sleep 1000' & wait");
         let mut on_tick = || {
             let are_up = !room.read("far").is_empty() && !room.read("near").is_empty();
             if are_up { Pulse::Lost(ExitReason::Timeout) } else { Pulse::Alive }

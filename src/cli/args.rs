@@ -1,0 +1,121 @@
+//! What several commands take.
+
+use camino::Utf8PathBuf;
+use clap::{Args, ValueEnum};
+
+use crate::record::SessionName;
+
+use super::start;
+
+#[derive(Debug, Args)]
+pub struct Everywhere {
+    /// Start in this folder
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    pub directory: Option<Utf8PathBuf>,
+    /// Use colours
+    #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
+    pub color: Color,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+/// Where the tasks are.
+#[derive(Debug, Args)]
+pub struct PlaceArgs {
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE", conflicts_with = "tasks")]
+    pub feature: Option<String>,
+    /// Any other Markdown file with a task list
+    #[arg(long, value_name = "FILE")]
+    pub tasks: Option<Utf8PathBuf>,
+}
+
+/// The flags that are settings; [`SettingArgs::flags`] turns them into a layer of the configuration.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Settings")]
+pub struct SettingArgs {
+    /// Agent runs before the loop stops [default: 10]
+    #[arg(short = 'n', long, value_name = "N", value_parser = start::setting("max-iterations"))]
+    pub max_iterations: Option<String>,
+    /// Model that the agent is asked to use
+    #[arg(short, long, value_name = "MODEL", value_parser = start::setting("model"))]
+    pub model: Option<String>,
+    /// Agent to run; a second one works where the quota of the first is used up (can be repeated) [default:
+    /// spec-kit's, or the only one installed]
+    #[arg(long, visible_alias = "agent-cli", value_name = "NAME", value_parser = start::setting("agent"))]
+    pub agent: Vec<String>,
+    /// Command to run as the agent, with the prompt on its stdin
+    #[arg(long, value_name = "CMD", conflicts_with = "agent")]
+    pub agent_command: Option<String>,
+    /// Command that must pass before a task counts as done
+    #[arg(long, value_name = "CMD", value_parser = start::setting("validation.command"))]
+    pub validate: Option<String>,
+    /// Longest run of the agent [default: 60m]
+    #[arg(long, value_name = "TIME", value_parser = start::setting("timeout"))]
+    pub timeout: Option<String>,
+    /// Longest silence of the agent [default: 15m]
+    #[arg(long, value_name = "TIME", value_parser = start::setting("idle-timeout"))]
+    pub idle_timeout: Option<String>,
+    /// Failures in a row after which a task is skipped [default: 3]
+    #[arg(long, value_name = "N", value_parser = start::setting("skip-after"))]
+    pub skip_after: Option<String>,
+    /// Tokens after which the loop stops
+    #[arg(long, value_name = "N", value_parser = start::setting("max-tokens"))]
+    pub max_tokens: Option<String>,
+    /// US dollars after which the loop stops
+    #[arg(long, value_name = "USD", value_parser = start::setting("max-cost"))]
+    pub max_cost: Option<String>,
+    /// Time after which the loop starts no further iteration
+    #[arg(long, value_name = "TIME", value_parser = start::setting("max-duration"))]
+    pub max_duration: Option<String>,
+    /// Tell of older iterations what has to do with the task
+    #[arg(long)]
+    pub with_history: bool,
+    /// Never tell of older iterations, also where a task fails again and again
+    #[arg(long, conflicts_with_all = ["with_history", "history_mode"])]
+    pub no_history: bool,
+    /// How much of older iterations is told: off, smart or full [default: off, and smart for a task that failed twice
+    /// in a row]
+    #[arg(long, value_name = "MODE", value_parser = start::setting("history.mode"))]
+    pub history_mode: Option<String>,
+    /// Iterations to look back [default: 5, or all of them for the mode full]
+    #[arg(long, value_name = "N", value_parser = start::setting("history.lookback"))]
+    pub history_lookback: Option<String>,
+    /// Tokens that older iterations may take [default: 10000]
+    #[arg(long, value_name = "N", value_parser = start::setting("history.budget"))]
+    pub history_budget: Option<String>,
+    /// Least relevance of an older iteration, from 0 to 1 [default: 0.7]
+    #[arg(long, value_name = "SCORE", value_parser = start::setting("history.threshold"))]
+    pub history_threshold: Option<String>,
+    /// Longest wait for an agent at its limit [default: 6h]
+    #[arg(long, value_name = "TIME", value_parser = start::setting("max-wait"))]
+    pub max_wait: Option<String>,
+    /// Any setting, as `specify ralph config` lists them (can be repeated)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = start::pair)]
+    pub set: Vec<(String, String)>,
+}
+
+/// What every reading command takes.
+#[derive(Debug, Clone, Args)]
+pub struct ReadArgs {
+    #[command(flatten)]
+    pub json: Json,
+    /// Session [default: the latest]
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Json {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}

@@ -13,6 +13,13 @@ fn ready(tasks: &str) -> Sandbox {
     scene
 }
 
+fn hook(scene: &Sandbox, name: &str, script: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let path = scene.path(&format!(".git/hooks/{name}"));
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
 fn files_of(scene: &Sandbox, commit: &str) -> Vec<String> {
     let listed = scene.git(["show", "--format=", "--name-only", commit]);
     listed.lines().map(str::to_owned).collect()
@@ -102,17 +109,12 @@ fn failed_tries_are_in_the_next_commit_and_what_the_agent_staged_too() {
 #[test]
 fn hooks_of_the_user_run_and_one_that_refuses_costs_a_warning_and_no_task() {
     let scene = ready("- [ ] T001 One\n- [ ] T002 Two");
-    let hook = |name: &str, script: &str| {
-        use std::os::unix::fs::PermissionsExt;
-        let path = scene.path(&format!(".git/hooks/{name}"));
-        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    };
     hook(
+        &scene,
         "pre-commit",
         "git diff --cached --name-only HEAD >> .git/seen; test -e work-T002 || { echo 'two is missing' >&2; exit 1; }",
     );
-    hook("commit-msg", "echo 'Checked: yes' >> \"$1\"");
+    hook(&scene, "commit-msg", "echo 'Checked: yes' >> \"$1\"");
     let run = scene.ralph("").code(0);
     run.stdout_has("T001 is done, and not committed: `git commit` exited 1: two is missing");
     assert_eq!(scene.git("log --format=%s -2"), "T002 Two\nReady");
@@ -183,4 +185,29 @@ fn in_a_linked_work_tree_the_branch_of_that_one_moves() {
     assert_eq!(scene.git_in(&tree, "diff-index --cached --name-only HEAD"), "");
     // The journal is in the other work tree.
     scene.unchecked();
+}
+
+#[test]
+fn the_index_follows_a_commit_whose_loop_died_and_what_was_staged_since_stays() {
+    let scene = ready("- [ ] T001 One\n- [ ] T002 Two");
+    scene.agent_sh(
+        "cat >/dev/null\necho 1 > made; echo 1 > both; git add made; echo 2 > made\n\
+         sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n",
+    );
+    scene.write("mine", "a\n").commit("More");
+    scene.write("mine", "b\n").git("add mine");
+    // The commit is there, and the hook kills the loop before it can go on.
+    hook(&scene, "post-commit", "kill -KILL $(ps -o ppid= -p $PPID)");
+    scene.spawn("-n 1").wait().code(137);
+    assert_eq!(scene.git("log -1 --format=%s"), "T001 One");
+    assert_eq!(
+        scene.git("diff --cached --name-status"),
+        "D\tboth\nM\tmade\nM\tmine\nM\tspecs/001-login/tasks.md"
+    );
+    scene.write("both", "3\n").git("add both");
+    scene.agent_sh("exit 1").ralph("-n 1").code(1);
+    assert_eq!(scene.git("diff --cached --name-status"), "M\tboth\nM\tmine");
+    let cut_off = scene.sessions()[0].iteration(1);
+    assert_eq!(cut_off["outcome"], "interrupted");
+    assert_eq!(cut_off["head_after"], scene.git("rev-parse HEAD"));
 }

@@ -38,6 +38,7 @@ pub struct RestoreArgs {
     pub dry_run: bool,
     /// Take a restoration back [default: the last one]
     #[arg(long, value_name = "NUMBER", num_args = 0..=1, conflicts_with_all = ["iteration", "paths", "tasks", "session", "feature"])]
+    #[expect(clippy::option_option, reason = "clap's own way to tell `--undo` from `--undo NUMBER`")]
     pub undo: Option<Option<u32>>,
     /// Session of the iteration [default: the latest]
     #[arg(long, value_name = "SESSION")]

@@ -18,6 +18,15 @@ use super::{Commits, Plan, Running};
 /// So many paths are named in a warning.
 const NAMED: usize = 5;
 
+/// The trailer that names the iteration.
+const MADE_IN: &str = "Ralph-Made-In";
+
+/// In the scratch folder while a commit is made: what was staged when it began, by path.
+const STAGED: &str = "commit-staged";
+
+/// Beside it: what of that is the user's.
+const HELD: &str = "commit-held";
+
 /// What the next commit is made of.
 #[derive(Debug, Default)]
 pub(super) struct Work {
@@ -134,9 +143,8 @@ impl Running<'_> {
         let base = store.head()?;
         let now = work_tree.staged(base.as_ref())?;
         // What stands in the index as the user left it is theirs; the rest was staged by the agent.
-        let held: Staged =
-            now.into_iter().filter(|(path, entry)| work.staged.get(path) == Some(entry)).collect();
-        let kept = |path: &&RawPath| !held.contains_key(*path) && !left_out.contains(path.as_slice());
+        let held = now.that_are_in(&work.staged);
+        let kept = |path: &&RawPath| !held.has(path) && !left_out.contains(path.as_slice());
         let paths: BTreeSet<RawPath> = work.pending.iter().filter(kept).cloned().collect();
         self.tell_held(work, &held);
         let scratch = self.spool.scratch();
@@ -148,21 +156,24 @@ impl Running<'_> {
             let message = scratch.join("commit-message");
             let text = self.message(done);
             std::fs::write(&message, text).with_context(|| format!("write {message}"))?;
+            Staged::write(&held, &scratch.join(HELD))?;
+            Staged::write(&now, &scratch.join(STAGED))?;
             self.run_git_commit(&work_tree, (&index, &message), done)?;
             let commit = store.head()?.filter(|commit| Some(commit) != prepared.head.as_ref());
             let Some(commit) = commit else { bail!("git said that it committed, and HEAD did not move") };
             if !work_tree.keep_only_on(&prepared, &commit)? {
                 bail!("somebody else committed in the same moment; the next commit takes it along");
             }
-            if let Err(error) = work_tree.follow(&prepared, &commit, &held) {
+            if let Err(error) = work_tree.follow(base.as_ref(), &commit, &held) {
                 self.warn(format!(
                     "it is committed, but the index could not be brought along: {error:#}\nhint: `git reset` does that"
                 ));
             }
+            Staged::forget(&scratch.join(STAGED))?;
             self.tell_taken_along(work, &paths);
             made = Some(commit);
         }
-        work.pending.retain(|path| held.contains_key(path));
+        work.pending.retain(|path| held.has(path));
         Ok(made)
     }
 
@@ -232,7 +243,7 @@ impl Running<'_> {
         let session = &self.session;
         message
             + &format!(
-                "Ralph-Made-In: {}:{} {}\nRalph-Feature: {}\n",
+                "{MADE_IN}: {}:{} {}\nRalph-Feature: {}\n",
                 session.id, done.iteration, done.task.name, session.feature
             )
     }
@@ -241,7 +252,7 @@ impl Running<'_> {
         let new: Vec<RawPath> = work
             .pending
             .iter()
-            .filter(|path| held.contains_key(*path) && !work.told.contains(*path))
+            .filter(|path| held.has(path) && !work.told.contains(*path))
             .cloned()
             .collect();
         if new.is_empty() {
@@ -265,6 +276,24 @@ impl Running<'_> {
         ));
         work.dirty.retain(|path| !paths.contains(path));
     }
+}
+
+/// Brings the index along to the commit of an iteration whose loop died before it could.
+pub(super) fn follow_cut_off(
+    work_tree: &WorkTree,
+    last: Option<&ObjectId>,
+    scratch: &Utf8Path,
+    iteration: &str,
+) -> Result<()> {
+    let (Some(last), Some(then)) = (last, Staged::read(&scratch.join(STAGED))?) else { return Ok(()) };
+    let (base, made_in) = work_tree.base_and_trailer(last, MADE_IN)?;
+    if made_in.split_whitespace().next() == Some(iteration) {
+        let mut held = Staged::read(&scratch.join(HELD))?.unwrap_or_default();
+        // What is not as it was then was staged by the user since, or has followed already.
+        held.extend_by_changes(&then, &work_tree.staged(base.as_ref())?);
+        work_tree.follow(base.as_ref(), last, &held)?;
+    }
+    Staged::forget(&scratch.join(STAGED))
 }
 
 /// Paths for a message.

@@ -16,6 +16,7 @@ use crate::repository::Repository;
 use crate::store::{Begin, Conflict, Control, Place, SessionLog, SessionRefs, Slot, Spool, Store, names};
 use crate::tasks::{Mark, TaskList, set_marks};
 
+use super::committing::follow_cut_off;
 use super::iterate::opened;
 use super::judge::{self, Evidence};
 use super::progress_file::ProgressFile;
@@ -103,6 +104,17 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Ev
             }
             let parts = progress_parts(plan.store, &log)?;
             catch_up(&mut recorder, place, &parts, say)?;
+            let name = format!("{}:{}", place.session, begin.iteration);
+            let followed =
+                follow_cut_off(recorder.work_tree(), plan.store.head()?.as_ref(), &spool.scratch(), &name);
+            if let Err(error) = followed {
+                warn(
+                    say,
+                    format!(
+                        "the index could not be brought along to the last commit: {error:#}\nhint: `git reset` does that"
+                    ),
+                );
+            }
             interrupted(plan, &mut recorder, place, &slot, &begin)?;
             warn(
                 say,

@@ -1,8 +1,8 @@
 //! A commit on the user's branch, where the user asked for such: by the user's own git and hooks, from an index of ours.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, io, thread};
 
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -22,7 +22,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 type Entry = (Vec<u8>, Vec<u8>);
 
 /// Paths of an index that are not as in the last commit, and what stands there.
-pub type Staged = BTreeMap<RawPath, Entry>;
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Staged(BTreeMap<RawPath, Entry>);
 
 /// An index that is ready to be committed.
 #[derive(Debug)]
@@ -30,6 +31,58 @@ pub struct Prepared {
     /// The commit that it is built on.
     pub head: Option<ObjectId>,
     pub has_changes: bool,
+}
+
+impl Staged {
+    pub fn has(&self, path: &[u8]) -> bool {
+        self.0.contains_key(path)
+    }
+
+    /// Those that are the same in `others`.
+    #[must_use]
+    pub fn that_are_in(&self, others: &Self) -> Self {
+        let same = self.0.iter().filter(|(path, entry)| others.0.get(*path) == Some(entry));
+        Self(same.map(|(path, entry)| (path.clone(), entry.clone())).collect())
+    }
+
+    /// Adds the paths that are not the same in both.
+    pub fn extend_by_changes(&mut self, then: &Self, now: &Self) {
+        let paths = then.0.keys().chain(now.0.keys());
+        let changed = paths.filter(|path| then.0.get(*path) != now.0.get(*path));
+        self.0.extend(changed.map(|path| (path.clone(), Entry::default())));
+    }
+
+    /// Puts it into a file.
+    pub fn write(&self, file: &Utf8Path) -> Result<()> {
+        fs::write(file, self.lines()).with_context(|| format!("write {file}"))
+    }
+
+    /// What [`Staged::write`] put there; none where there is no such file.
+    pub fn read(file: &Utf8Path) -> Result<Option<Self>> {
+        let bytes = match fs::read(file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            read => read.with_context(|| format!("read {file}"))?,
+        };
+        let entry = |line: &[u8]| {
+            let (what, path) = cut(line, b'\t')?;
+            let (mode, id) = cut(what, b' ')?;
+            Some((path.to_vec(), (mode.to_vec(), id.to_vec())))
+        };
+        Ok(Some(Self(split(&bytes).filter_map(entry).collect())))
+    }
+
+    /// Takes that file away.
+    pub fn forget(file: &Utf8Path) -> Result<()> {
+        users_index::remove(file)
+    }
+
+    /// As `git update-index --index-info` reads it.
+    fn lines(&self) -> Vec<u8> {
+        let line = |(path, (mode, id)): (&RawPath, &Entry)| {
+            [mode.as_slice(), b" ", id.as_slice(), b"\t", path.as_slice(), b"\0"].concat()
+        };
+        self.0.iter().flat_map(line).collect()
+    }
 }
 
 impl WorkTree {
@@ -143,20 +196,25 @@ impl WorkTree {
         Ok(false)
     }
 
-    /// Brings the user's index along to `commit` in what it changed, and leaves all else in it as it is.
-    pub fn follow(&self, prepared: &Prepared, commit: &ObjectId, held: &Staged) -> Result<()> {
-        let base = self.base(prepared.head.as_ref())?;
+    /// The first parent of a commit, and what a trailer of it says.
+    pub fn base_and_trailer(&self, commit: &ObjectId, trailer: &str) -> Result<(Option<ObjectId>, String)> {
+        let format = format!("--format=%P%x00%(trailers:key={trailer},valueonly)");
+        let told = self.git().args(["log", "-1", &format, commit.as_str()]).line()?;
+        let (parents, value) = told.split_once('\0').unwrap_or_default();
+        let parent = parents.split(' ').next().filter(|parent| !parent.is_empty());
+        Ok((parent.map(str::parse).transpose()?, value.to_owned()))
+    }
+
+    /// Brings the user's index along to `commit` in what it changed since `base`, and leaves all else in it as it is.
+    pub fn follow(&self, base: Option<&ObjectId>, commit: &ObjectId, held: &Staged) -> Result<()> {
+        let base = self.base(base)?;
         let raw = self
             .git()
             .args(["diff-tree", "-r", "--raw", "-z", "--no-renames", &base, commit.as_str()])
             .read()?;
-        let mut lines = Vec::new();
-        for (path, (mode, id)) in entries(&raw) {
-            if held.contains_key(&path) {
-                continue;
-            }
-            lines.extend([mode.as_slice(), b" ", id.as_slice(), b"\t", path.as_slice(), b"\0"].concat());
-        }
+        let mut changes = entries(&raw);
+        changes.0.retain(|path, _| !held.has(path));
+        let lines = changes.lines();
         let began = Instant::now();
         loop {
             let update =
@@ -189,10 +247,16 @@ fn joined(paths: &BTreeSet<RawPath>) -> Vec<u8> {
     paths.iter().flat_map(|path| path.iter().copied().chain([0])).collect()
 }
 
+/// What stands before the first of these bytes, and what behind it.
+fn cut(bytes: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
+    let place = bytes.iter().position(|byte| *byte == at)?;
+    Some((&bytes[..place], &bytes[place + 1..]))
+}
+
 /// The right sides of git's raw listing of differences: `:MODE MODE ID ID STATUS`, then the path.
 fn entries(raw: &[u8]) -> Staged {
     let mut parts = split(raw);
-    let mut found = Staged::new();
+    let mut found = BTreeMap::new();
     while let (Some(change), Some(path)) = (parts.next(), parts.next()) {
         let mut words = change.split(|byte| *byte == b' ').skip(1);
         if let (Some(mode), Some(_), Some(id)) = (words.next(), words.next(), words.next()) {
@@ -200,7 +264,7 @@ fn entries(raw: &[u8]) -> Staged {
             found.insert(path.to_vec(), (mode, id.to_vec()));
         }
     }
-    found
+    Staged(found)
 }
 
 #[cfg(test)]
@@ -213,12 +277,25 @@ mod tests {
         let entry = |mode: &str, id: &str| (mode.as_bytes().to_vec(), id.as_bytes().to_vec());
         assert_eq!(
             entries(raw),
-            Staged::from([
+            Staged(BTreeMap::from([
                 (b"a b".to_vec(), entry("100755", "bbb")),
                 (b"gone".to_vec(), entry("0", "000")),
                 (b"\xff".to_vec(), entry("120000", "ccc")),
-            ])
+            ]))
         );
-        assert_eq!(entries(b""), Staged::new());
+        assert_eq!(entries(b""), Staged::default());
+    }
+
+    #[test]
+    fn what_is_staged_comes_back_from_a_file_to_the_byte() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = Utf8Path::from_path(folder.path()).unwrap().join("staged");
+        assert_eq!(Staged::read(&file).unwrap(), None);
+        let staged = entries(b":1 100755 aaa bbb M\0a b\tc\n\0:1 000000 aaa 000 D\0\xff gone\0");
+        assert_eq!(staged.0.len(), 2);
+        staged.write(&file).unwrap();
+        assert_eq!(Staged::read(&file).unwrap(), Some(staged));
+        Staged::forget(&file).unwrap();
+        assert_eq!(Staged::read(&file).unwrap(), None);
     }
 }

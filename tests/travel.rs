@@ -377,8 +377,11 @@ fn a_snapshot_that_is_not_here_is_an_error_with_the_way_to_it() {
     scene.git_in(&clone, "fetch --quiet origin refs/ralph/*:refs/ralph/*");
     for words in ["restore 1", "diff 1 2", "show 2 --patch", "diff 0"] {
         let run = scene.call(words).dir(&clone).run().code(1);
-        run.stderr_has("is not here").stderr_has("git fetch REMOTE refs/ralph-snap/001-login/");
+        run.stderr_has("is not here").stderr_has("hint: `specify ralph sync --snapshots` fetches it");
     }
+    scene.git_in(&clone, "remote remove origin");
+    scene.call("restore 1").dir(&clone).run().code(1).stderr_has("bundle FILE --snapshots");
+    scene.git_in(&clone, ["remote", "add", "origin", from]);
     scene.git_in(&clone, "fetch --quiet origin refs/ralph-snap/*:refs/ralph-snap/*");
     scene.call("restore 1 --tasks").dir(&clone).run().code(0);
     assert_eq!(content(&clone), by_git(&scene, &snapshot(&scene, 1)));
@@ -560,6 +563,10 @@ fn the_first_iteration_that_fails_a_command_is_found() {
     run.stdout_has(&format!("the first is one of {id}:2, {id}:3, {id}:4"));
     let run = read_words(&scene, &["bisect", "--", "no-such-command", "at-all"]).code(1);
     run.stderr_has("the command could not be run after iteration 5");
+    // Each run says its own words alone.
+    let run = read_words(&scene, &["bisect", "--verbose", "--", "echo said; test ! -e n"]).code(0);
+    let runs = run.talk().matches("after iteration").count();
+    assert_eq!(run.talk().matches("said\n").count(), runs, "{run}");
     // In a repository of its own, where nothing that is done comes back.
     let evil = "git stash -u; git branch -f main HEAD; git tag x; git config a.b c; git worktree prune; echo x > new; false";
     read_words(&scene, &["bisect", "--", evil]).code(1);

@@ -4,7 +4,9 @@ use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
 use camino::Utf8Path;
+use serde_json::Value;
 
+use crate::agent::answer::{answer, recorded_parser};
 use crate::progress::{Cut, IterationContext};
 use crate::record::{Iteration, LogEntry, Outcome};
 use crate::store::{Slot, Store, names};
@@ -75,7 +77,14 @@ pub fn context_of(
 ) -> Result<Option<IterationContext>> {
     context_from(iteration, directory, &mut |path| {
         let (bytes, is_cut) = store.tail(&entry.commit, path, TAIL)?;
-        Ok(Window::tail(&bytes, is_cut))
+        if path != "agent/stdout" {
+            return Ok(Window::tail(&bytes, is_cut));
+        }
+        // What was kept is all that it printed; what counts is what it said last.
+        let begun = store.begun(entry)?;
+        let configuration = begun.map_or(Value::Null, |session| session.configuration);
+        let parser = recorded_parser(&configuration, &iteration.agent);
+        Ok(Window::whole(answer(parser, &bytes).as_bytes()))
     })
 }
 

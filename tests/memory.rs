@@ -120,6 +120,24 @@ fn the_last_words_of_an_agent_are_the_same_live_in_the_next_session_and_in_a_rep
 }
 
 #[test]
+fn what_a_failing_agent_said_on_stderr_reaches_everybody() {
+    let scene = Sandbox::new();
+    scene.agent_sh("echo 'fatal: the frob is missing' >&2\nexit 3").commit("An agent");
+    let run = scene.ralph("-n 2").code(1);
+    run.stdout_has("  agent  error: fatal: the frob is missing\n");
+    let shown = "**Stderr of the agent:**\n```\nfatal: the frob is missing\n```\n";
+    let prompt = scene.session().text(2, "prompt.md");
+    assert!(prompt.contains(shown) && !prompt.contains("Final message"), "{prompt}");
+    scene.ralph("progress").code(0).stdout_has(shown);
+    let replayed = scene.ralph("replay --json").code(0).json();
+    assert_eq!(replayed["iterations"][1]["is_same"], json!(true), "{replayed}");
+    assert!(scene.progress().contains("```\nfatal: the frob is missing\n```\n---\n"), "{}", scene.progress());
+    scene.ralph("history --with-history").code(0).stdout_has("fatal: the frob is missing");
+    scene.ralph("show").code(0).stdout_has("error       fatal: the frob is missing\n");
+    scene.ralph("show --agent-stderr").code(0).stdout("fatal: the frob is missing\n");
+}
+
+#[test]
 fn a_prompt_that_is_too_long_loses_history_and_progress_but_never_the_task() {
     let scene = forgetful();
     let call = "-n 1 --task T001 --history-mode full --set prompt-budget=300";

@@ -6,13 +6,12 @@ use minijinja::{Environment, UndefinedBehavior, Value, context};
 use sha2::{Digest, Sha256};
 
 use crate::record::{Status, Timestamp};
-use crate::view::style::grouped;
 
 use super::Report;
 use super::fit;
 use super::harmless::escape;
 use super::page_parts::{
-    TASKS, attention, charts, chips, clusters, facts, figures, footer, notes, phases, picks, settings,
+    attention, charts, chips, clusters, facts, figures, footer, notes, phases, picks, settings,
 };
 use super::turn_view::{self, Most, Size};
 
@@ -122,7 +121,7 @@ impl Pages {
         let session = &report.session;
         let ended = session.ended_at;
         let numbers: Vec<u32> = report.iterations.iter().map(|turn| turn.record.iteration).collect();
-        let (tasks, tasks_left_out) = (phases(&report.tasks), report.tasks.len().saturating_sub(TASKS));
+        let (phases, phases_left_out) = phases(&report.tasks);
         let values = context! {
             classes => classes(report),
             version => report.tool_version,
@@ -145,10 +144,8 @@ impl Pages {
             notes => Value::from(Serde(notes(report, left))),
             attention => Value::from(Serde(attention(report))),
             charts => Value::from(Serde((!numbers.is_empty()).then(|| charts(report)))),
-            phases => Value::from(Serde(tasks)),
-            tasks_left_out => (tasks_left_out > 0).then(|| {
-                format!("{} more tasks are left out. specify ralph tasks lists all.", grouped(tasks_left_out as u64))
-            }),
+            phases => Value::from(Serde(phases)),
+            phases_left_out => phases_left_out,
             clusters => Value::from(Serde(clusters(report))),
             has_iterations => !numbers.is_empty(),
             chips => Value::from(Serde(chips(report))),

@@ -5,13 +5,14 @@ use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior, Value, context};
 use sha2::{Digest, Sha256};
 
+use crate::history::clusters::folded;
 use crate::record::{Status, Timestamp};
 
 use super::Report;
 use super::fit;
 use super::harmless::escape;
 use super::page_parts::{
-    attention, charts, chips, clusters, facts, figures, footer, notes, phases, picks, settings,
+    attention, charts, chips, cluster_views, facts, figures, footer, notes, phases, picks, settings,
 };
 use super::turn_view::{self, Most, Size};
 
@@ -122,6 +123,8 @@ impl Pages {
         let ended = session.ended_at;
         let numbers: Vec<u32> = report.iterations.iter().map(|turn| turn.record.iteration).collect();
         let (phases, phases_left_out) = phases(&report.tasks);
+        let causes = folded(&report.clusters);
+        let (clusters, clusters_left_out) = cluster_views(&causes);
         let values = context! {
             classes => classes(report),
             version => report.tool_version,
@@ -146,7 +149,8 @@ impl Pages {
             charts => Value::from(Serde((!numbers.is_empty()).then(|| charts(report)))),
             phases => Value::from(Serde(phases)),
             phases_left_out => phases_left_out,
-            clusters => Value::from(Serde(clusters(report))),
+            clusters => Value::from(Serde(clusters)),
+            clusters_left_out => clusters_left_out,
             has_iterations => !numbers.is_empty(),
             chips => Value::from(Serde(chips(report))),
             picks => Value::from(Serde(picks(report))),

@@ -3,7 +3,8 @@
 use minijinja::Value;
 use serde::Serialize;
 
-use crate::record::{Outcome, Status};
+use crate::history::clusters::Cluster;
+use crate::record::{Outcome, Status, TaskName};
 use crate::view::style::{Count, duration, grouped, sign};
 
 use super::chart;
@@ -20,6 +21,8 @@ const NAMES: usize = 12;
 const FEW_TASKS: usize = 20;
 /// Rows of the tables of tasks, and tables.
 const TASKS: usize = 500;
+/// Rows of the causes of failures.
+const CAUSES: usize = 100;
 /// Tries that are shown as signs.
 const TRIES: usize = 12;
 /// Tasks that can be picked from a list.
@@ -365,7 +368,7 @@ fn task_view(task: &TaskRow) -> TaskView<'_> {
 #[derive(Serialize)]
 pub(super) struct ClusterView<'a> {
     state: &'static str,
-    times: usize,
+    times: String,
     said: String,
     message: String,
     tasks: String,
@@ -374,23 +377,35 @@ pub(super) struct ClusterView<'a> {
     more: Option<usize>,
 }
 
-pub(super) fn clusters(report: &Report) -> Vec<ClusterView<'_>> {
-    let found = report.clusters.iter();
-    found
-        .map(|cluster| {
-            let (links, more) = links(&cluster.iterations);
-            ClusterView {
-                state: if cluster.is_open { "open" } else { "gone" },
-                times: cluster.times,
-                said: Count(cluster.times as u64, "time").to_string(),
-                message: quote(&cluster.message),
-                tasks: cluster.tasks.iter().take(NAMES).map(String::as_str).collect::<Vec<_>>().join(", "),
-                is: if cluster.is_open { "still open" } else { "solved" },
-                links,
-                more,
-            }
-        })
-        .collect()
+/// The causes of failures in a line each, and what is said of those that have no room.
+pub(super) fn cluster_views(clusters: &[Cluster]) -> (Vec<ClusterView<'_>>, Option<String>) {
+    let shown = clusters.iter().take(CAUSES).map(|cluster| {
+        let (links, more) = links(&cluster.iterations);
+        ClusterView {
+            state: if cluster.is_open { "open" } else { "gone" },
+            times: grouped(cluster.times as u64),
+            said: Count(cluster.times as u64, "time").to_string(),
+            message: quote(&cluster.message),
+            tasks: names(&cluster.tasks),
+            is: if cluster.is_open { "still open" } else { "solved" },
+            links,
+            more,
+        }
+    });
+    let left_out = clusters.len().saturating_sub(CAUSES);
+    let note = (left_out > 0)
+        .then(|| format!("{} left out. specify ralph report --json has all.", are(left_out, "more cause")));
+    (shown.collect(), note)
+}
+
+/// The first names, and how many more there are.
+fn names(tasks: &[TaskName]) -> String {
+    let shown = if tasks.len() > NAMES { NAMES / 2 } else { tasks.len() };
+    let mut told = tasks[..shown].join(", ");
+    if tasks.len() > shown {
+        told.push_str(&format!(" and {} more tasks", grouped((tasks.len() - shown) as u64)));
+    }
+    told
 }
 
 #[derive(Serialize)]
@@ -530,6 +545,27 @@ mod tests {
         let rows = tasks(&["600o 7s"]);
         let (phases, _) = phases(&rows);
         assert_eq!(phases[0].tasks.iter().filter(|task| task.state == "skipped").count(), 7);
+    }
+
+    #[test]
+    fn causes_that_have_no_room_are_counted() {
+        let cluster = |tasks: usize| Cluster {
+            fingerprint: None,
+            message: "x".to_owned(),
+            times: 1,
+            tasks: (1..=tasks).map(|number| format!("T{number}")).collect(),
+            iterations: vec![1],
+            is_open: false,
+        };
+        let some = [cluster(1), cluster(12), cluster(13)];
+        let (views, note) = cluster_views(&some);
+        assert_eq!((views.len(), note), (3, None));
+        assert_eq!(views[2].tasks, "T1, T2, T3, T4, T5, T6 and 7 more tasks");
+        assert!(views[1].tasks.ends_with("T11, T12"));
+        let many = vec![cluster(1); 101];
+        let (views, note) = cluster_views(&many);
+        assert_eq!(views.len(), 100);
+        assert_eq!(note.as_deref(), Some("1 more cause is left out. specify ralph report --json has all."));
     }
 
     #[test]

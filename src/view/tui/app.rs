@@ -298,14 +298,12 @@ impl App {
                 (None, None) => (String::new(), Plan::Nothing("no iteration is recorded yet")),
             },
             View::Tasks => {
-                let at = match chosen.number() {
-                    Some(_) => row.map_or(&session.with_tasks, |row| &row.commit),
-                    None => &session.with_tasks,
-                };
+                let past = row.filter(|_| chosen.number().is_some());
+                let at = past.map_or(&session.with_tasks, |row| &row.commit);
                 let running = session.in_flight().map(|running| running.number);
                 (
                     format!("{at} {tip} {running:?}"),
-                    Plan::Ordered(Ordered::Tasks(session.id.clone(), at.clone())),
+                    Plan::Ordered(Ordered::Tasks(session.id.clone(), at.clone(), past.map(|row| row.number))),
                 )
             }
             View::History => (tip.to_string(), Plan::Ordered(Ordered::History(session.feature.clone()))),
@@ -680,10 +678,9 @@ impl App {
     }
 
     fn back(&mut self) {
-        let is_filtered = !self.list.filter.is_empty() || self.list.is_failed_only;
         if self.pane == Pane::View {
             self.pane = Pane::List;
-        } else if is_filtered {
+        } else if self.list.is_filtered() {
             self.list.filter.clear();
             self.list.is_failed_only = false;
             self.list.renew(&self.overview, self.chosen.as_ref());

@@ -75,7 +75,8 @@ impl View {
 pub enum Ordered {
     Describe(SessionId, Option<u32>),
     Diff(Change),
-    Tasks(SessionId, ObjectId),
+    /// The list of that record; after which iteration it was so, where it is not how things stand now.
+    Tasks(SessionId, ObjectId, Option<u32>),
     History(String),
     /// The tool calls of an iteration.
     Calls(ObjectId),
@@ -98,7 +99,9 @@ pub fn read(source: &dyn Source, session: &SessionRow, ordered: &Ordered) -> Res
             sections
         }
         Ordered::Diff(change) => diff::sections(&source.diff(change)?),
-        Ordered::Tasks(_, commit) => tasks::sections(session, source.tasks(commit)?.as_deref()),
+        Ordered::Tasks(_, commit, after) => {
+            tasks::sections(session, source.tasks(commit)?.as_deref(), *after)
+        }
         Ordered::History(feature) => history::sections(&source.history(feature)?),
         Ordered::Calls(commit) => vec![Section::plain(output::calls(&source.iteration(commit)?.tool_calls))],
     })

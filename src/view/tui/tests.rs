@@ -483,6 +483,33 @@ fn a_new_size_keeps_what_is_chosen_on_the_screen() {
 }
 
 #[test]
+fn the_list_says_how_many_sessions_there_are_and_how_many_iterations_pass_a_filter() {
+    for (keys, expected) in [
+        ("", " Sessions                   3 │"),
+        ("<Left>g<Enter>", " Sessions                   3 │"),
+        ("f", "Failed only          5 of 11 │"),
+        ("/t003<Enter>", "/ t003               4 of 11 │"),
+    ] {
+        let mut scene = Scene::new(many(), (80, 24));
+        scene.keys(keys).shows(expected);
+    }
+}
+
+#[test]
+fn a_long_heading_leaves_room_for_what_is_counted() {
+    let heading = "Phase 3: User Story 1 - Create and view albums (Priority: P1) 🎯 MVP";
+    let list = format!("## {heading}\n\n- [x] T001 One\n- [x] T002 Two\n- [ ] T003 {heading}\n");
+    for size in [(120, 40), (80, 24), (60, 20), (40, 12)] {
+        let mut scene = Scene::new(Sample { tasks: Some(list.clone()), ..many() }, size);
+        scene.keys("t<Tab>");
+        for text in ["  2/3 ██████░░░░ All", "▾ 2/3 ██████░░░░ Phase 3", "» T003 3 failures"]
+        {
+            scene.shows(text);
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_read_is_said_and_asked_for_once() {
     let mut scene = Scene::new(many(), (80, 24));
     scene.app.event(&Event::Key(KeyEvent::new(KeyCode::Char('D'), KeyModifiers::NONE)));

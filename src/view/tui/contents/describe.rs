@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 
-use super::{brief, sign, status_sign, status_words, title};
 use crate::record::{Claim, Iteration, Outcome, Session, Tokens};
 use crate::view::style::{Count, duration, grouped};
 use crate::view::tui::page::Section;
 use crate::view::tui::row::{Look, Row, shown};
 use crate::view::tui::source::{InFlight, IterationRow, SessionRow};
+
+use super::{brief, sign, status_sign, status_words, title};
 
 pub fn iteration(row: &IterationRow, iteration: &Iteration) -> Vec<Section> {
     let (look, mark) = sign(row.outcome);

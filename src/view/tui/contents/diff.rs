@@ -1,9 +1,10 @@
 //! What was changed.
 
-use super::{brief, title};
 use crate::view::tui::page::Section;
 use crate::view::tui::row::{Look, Row, shown};
 use crate::view::tui::source::Patch;
+
+use super::{brief, title};
 
 /// A section for each file of a patch.
 pub fn sections(patch: &Patch) -> Vec<Section> {

@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 
-use super::output::markdown;
-use super::{brief, title};
 use crate::view::style::{Count, grouped};
 use crate::view::tui::page::Section;
 use crate::view::tui::row::{Look, Row, shown};
 use crate::view::tui::source::Told;
+
+use super::output::markdown;
+use super::{brief, title};
 
 pub fn sections(told: &Told) -> Vec<Section> {
     let mut sections = Vec::new();

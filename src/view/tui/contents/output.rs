@@ -2,13 +2,14 @@
 
 use anyhow::Result;
 
-use super::{brief, sign};
 use crate::record::{AgentEvent, SessionId, ToolCall};
 use crate::store::Ask;
 use crate::view::style::{Count, cut, duration};
 use crate::view::tui::page::{Body, Fold, PREVIEW, Page, Part, Section, Window};
 use crate::view::tui::row::{Look, Row, shown};
 use crate::view::tui::source::{File, InFlight, IterationRow, Place, SessionRow, Source, Stream};
+
+use super::{brief, sign};
 
 /// Reads a part of a file, in rows.
 pub fn read_part(source: &dyn Source, file: &File, ask: Ask) -> Result<Part> {

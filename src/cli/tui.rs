@@ -12,7 +12,7 @@ use clap::Args;
 
 use crate::agent;
 use crate::clock::Clock;
-use crate::history::stats::Stats;
+use crate::history::clusters::{clusters, folded};
 use crate::process::{Detached, Farewell, Tool};
 use crate::progress::historical::Mode;
 use crate::record::{AgentEvent, IterationName, LogEntry, Refusal, SessionId, SessionName, Timestamp, Which};
@@ -272,7 +272,7 @@ impl Elsewhere for Library {
     fn history(&self, feature: &str) -> Result<Told> {
         let (store, caller) = (&self.store, &self.caller);
         let entries: Vec<LogEntry> = store.iterations_of(feature, MOST_ITERATIONS)?;
-        let clusters = Stats::of(&entries).causes;
+        let clusters = folded(&clusters(&store.read_iterations(&entries)?));
         let feature = place::recorded_feature(caller, store, feature)?;
         let wish = Wish { only: None, resume: None, flags: Flags::default() };
         let settings = Settings::read(store, &feature, caller, &wish)?;

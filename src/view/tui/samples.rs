@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use anyhow::{Result, bail};
 use serde_json::json;
 
-use crate::history::stats::Cause;
+use crate::history::clusters::{clusters, folded};
 use crate::progress::historical::{HistorySettings, Mode, context};
 use crate::record::{
     AgentEvent, Iteration, ObjectId, Outcome, Session, SessionId, Status, StopReason, Task, Timestamp,
@@ -250,19 +250,13 @@ impl Source for Sample {
         let rows = self.overview.sessions.iter().rev().flat_map(|session| session.iterations.iter());
         let past: Vec<Iteration> = rows.map(whole).collect();
         let settings = HistorySettings { mode: Mode::Smart, ..HistorySettings::default() };
-        let cause = Cause {
-            fingerprint: "5d1f0c2a".to_owned(),
-            times: 3,
-            tasks: vec!["T002".to_owned(), "T003".to_owned()],
-            last_at: Timestamp::from_seconds(START),
-        };
         Ok(Told {
             context: Some(context(&past, &self.task, None, &settings)),
             task: Some(self.task.clone()),
             mode: "smart".to_owned(),
             why: "turned on by failures in a row".to_owned(),
             budget: 10_000,
-            clusters: vec![cause],
+            clusters: folded(&clusters(&past)),
         })
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 
-use crate::history::stats::Cause;
+use crate::history::clusters::Cluster;
 use crate::progress::historical::HistoricalContext;
 use crate::record::{
     AgentEvent, Iteration, ObjectId, Outcome, Session, SessionId, Status, StopReason, Task, Timestamp,
@@ -114,8 +114,8 @@ pub struct Told {
     pub budget: usize,
     /// None where history is off for the task.
     pub context: Option<HistoricalContext>,
-    /// Failures that came more than once, the most frequent first.
-    pub clusters: Vec<Cause>,
+    /// What failed so far by its cause: what is open first, then the most frequent.
+    pub clusters: Vec<Cluster>,
 }
 
 /// How everything stands.

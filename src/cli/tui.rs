@@ -9,8 +9,10 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
+use serde_json::Value;
 
 use crate::agent;
+use crate::agent::answer::recorded_parser;
 use crate::clock::Clock;
 use crate::history::clusters::{clusters, folded};
 use crate::process::{Detached, Farewell, Tool};
@@ -261,8 +263,8 @@ struct Library {
 }
 
 impl Elsewhere for Library {
-    fn retell(&self, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
-        agent::retell(agent, output)
+    fn retell(&self, configuration: &Value, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
+        agent::retell(recorded_parser(configuration, agent), output)
     }
 
     fn diff(&self, change: &Change) -> Result<Patch> {

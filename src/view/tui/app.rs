@@ -235,7 +235,7 @@ impl App {
                 return;
             }
             Plan::Live(running) => contents::live_output(&session.id, running, self.seconds_of(running)),
-            Plan::Output(row) => contents::output(row),
+            Plan::Output(row) => contents::output(&session.id, row),
             Plan::Logs => contents::logs(&session),
             Plan::Prompt(place) => contents::prompt(place),
             Plan::Nothing(words) => Page::new(vec![Section::plain(vec![Row::of(Look::Dim, words)])]),

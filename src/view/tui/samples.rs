@@ -16,7 +16,8 @@ use crate::store::{Ask, FilePart};
 
 use super::page::PART;
 use super::source::{
-    Change, File, InFlight, IterationRow, Live, Overview, Patch, Place, SessionRow, Source, Stream, Told,
+    Author, Change, File, InFlight, IterationRow, Live, Overview, Patch, Place, SessionRow, Source, Stream,
+    Told,
 };
 
 /// 2026-11-22T05:00:00Z
@@ -202,7 +203,7 @@ impl Source for Sample {
         Ok(part)
     }
 
-    fn retell(&self, _: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
+    fn retell(&self, _: &Author, output: &[u8]) -> Option<Vec<AgentEvent>> {
         let text = String::from_utf8_lossy(output);
         let event = |line: &str| match line.strip_prefix("tool ") {
             Some(call) => {
@@ -270,7 +271,7 @@ fn whole(row: &IterationRow) -> Iteration {
         "task_text": "Check the password against the store", "phase": "Phase 1: Setup",
         "outcome": row.outcome, "failure_class": null, "claims": {"promise": is_failed, "ticked": []},
         "false_claim": if is_failed { vec!["promise", "ticked"] } else { Vec::new() },
-        "closed": if is_failed { Vec::new() } else { vec![row.task.clone()] },
+        "closed": if row.outcome == Outcome::Success { vec![row.task.clone()] } else { Vec::new() },
         "started_at": row.ended_at, "ended_at": row.ended_at,
         "duration_ms": {"agent": row.agent_ms, "validation": row.validation_ms},
         "exit": {"agent": row.agent_exit, "validation": row.validation_exit}, "exit_reason": null,

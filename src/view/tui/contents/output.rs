@@ -7,7 +7,7 @@ use crate::store::Ask;
 use crate::view::style::{Count, cut, duration};
 use crate::view::tui::page::{Body, Fold, PREVIEW, Page, Part, Section, Window};
 use crate::view::tui::row::{Look, Row, shown};
-use crate::view::tui::source::{File, InFlight, IterationRow, Place, SessionRow, Source, Stream};
+use crate::view::tui::source::{Author, File, InFlight, IterationRow, Place, SessionRow, Source, Stream};
 
 use super::{brief, sign};
 
@@ -15,8 +15,8 @@ use super::{brief, sign};
 pub fn read_part(source: &dyn Source, file: &File, ask: Ask) -> Result<Part> {
     let part = source.part(file, ask)?;
     let text = || String::from_utf8_lossy(&part.bytes);
-    let agent = file.agent.as_deref().filter(|_| file.stream == Stream::AgentStdout);
-    let rows = match agent.and_then(|agent| source.retell(agent, &part.bytes)) {
+    let author = file.author.as_ref().filter(|_| file.stream == Stream::AgentStdout);
+    let rows = match author.and_then(|author| source.retell(author, &part.bytes)) {
         Some(events) => retold(&events),
         None if file.stream == Stream::Prompt => markdown(&text()),
         None => Row::lines(&text(), Look::Plain),
@@ -25,7 +25,7 @@ pub fn read_part(source: &dyn Source, file: &File, ask: Ask) -> Result<Part> {
 }
 
 /// What an iteration printed: the check first, for that is what decides.
-pub fn output(row: &IterationRow) -> Page {
+pub fn output(session: &SessionId, row: &IterationRow) -> Page {
     let exit = row.validation_exit.filter(|_| row.agent_exit.is_none_or(|code| code == 0)).or(row.agent_exit);
     let (look, mark) = sign(row.outcome);
     let mut head = Row::of(Look::Bold, format!("Iteration {}", row.number));
@@ -40,15 +40,13 @@ pub fn output(row: &IterationRow) -> Page {
     if let Some(first) = row.repeats {
         rows.push(Row::of(Look::Warn, format!("the same failure as in iteration {first}")));
     }
+    let author =
+        row.agent.as_deref().map(|agent| Author { session: session.clone(), agent: agent.to_owned() });
     let mut sections = vec![Section::plain(rows)];
     let streams =
         [Stream::ValidationStdout, Stream::ValidationStderr, Stream::AgentStdout, Stream::AgentStderr];
     for stream in streams {
-        let file = File {
-            place: Place::Record(row.commit.clone()),
-            stream,
-            agent: row.agent.as_ref().map(ToString::to_string),
-        };
+        let file = File { place: Place::Record(row.commit.clone()), stream, author: author.clone() };
         sections.push(file_section(file, Fold::Closed(PREVIEW), Ask::From(0)));
     }
     Page::new(sections)
@@ -87,12 +85,12 @@ pub fn live_file(session: &SessionId, in_flight: &InFlight, stream: Stream) -> F
     File {
         place: Place::Spool(session.clone(), in_flight.number),
         stream,
-        agent: Some(in_flight.agent.clone()),
+        author: Some(Author { session: session.clone(), agent: in_flight.agent.clone() }),
     }
 }
 
 fn file_section(file: File, fold: Fold, ask: Ask) -> Section {
-    let agent = file.agent.as_deref().unwrap_or("agent");
+    let agent = file.author.as_ref().map_or("agent", |author| &author.agent);
     let title = match file.stream {
         Stream::Prompt => "prompt".to_owned(),
         Stream::ValidationStdout => "validation, stdout".to_owned(),
@@ -106,7 +104,7 @@ fn file_section(file: File, fold: Fold, ask: Ask) -> Section {
 
 /// The prompt, as the agent got it.
 pub fn prompt(place: Place) -> Page {
-    let file = File { place, stream: Stream::Prompt, agent: None };
+    let file = File { place, stream: Stream::Prompt, author: None };
     let section = Section { title: None, ..file_section(file, Fold::Never, Ask::From(0)) };
     Page::new(vec![section])
 }

@@ -12,7 +12,7 @@ use crate::view::style::{Paint, cut, grouped};
 use super::app::{App, Mode, OwnLoop, Pane};
 use super::contents::{bar, sign, status_sign, status_words};
 use super::keys::TOLD;
-use super::layout::Areas;
+use super::layout::{Areas, Tab};
 use super::list::Item;
 use super::page::{At, reading};
 use super::row::{Look, Row, columns, shown};
@@ -158,8 +158,7 @@ impl Pen<'_> {
         if areas.tabs.height == 0 {
             return;
         }
-        for (view, x) in areas.tabs() {
-            let name = view.tab();
+        for Tab { view, x, name } in areas.tabs(self.app.view) {
             let room = areas.tabs.right().saturating_sub(x);
             if view == self.app.view {
                 let style = self.style(Look::Accent).add_modifier(Modifier::BOLD | Modifier::UNDERLINED);

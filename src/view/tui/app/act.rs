@@ -7,7 +7,7 @@ use crate::record::SessionId;
 use crate::store::Stop;
 use crate::view::tui::contents::View;
 use crate::view::tui::keys::{self, Act};
-use crate::view::tui::layout::Areas;
+use crate::view::tui::layout::{Areas, is_narrow};
 use crate::view::tui::list::{Chosen, Direction, Item};
 use crate::view::tui::page::{At, Body};
 use crate::view::tui::row::{Look, Row};
@@ -140,6 +140,10 @@ impl App {
     fn show(&mut self, view: View) {
         self.view = view;
         self.page.left = 0;
+        // Whoever asks for a view wants to see it.
+        if is_narrow(self.size) {
+            self.pane = Pane::View;
+        }
     }
 
     fn move_by(&mut self, lines: isize) {
@@ -336,7 +340,7 @@ impl App {
                 }
             }
         } else if areas.tabs.contains(at)
-            && let Some(view) = areas.view_at(at.x)
+            && let Some(view) = areas.view_at(at.x, self.view)
         {
             self.show(view);
         }

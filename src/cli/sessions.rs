@@ -141,7 +141,10 @@ pub fn latest(store: &Store, choice: &Choice) -> Result<SessionLog> {
 
 /// What to say where history is empty: a plain clone does not bring it.
 pub fn nothing_here(store: &Store) -> &'static str {
-    if store.remotes().is_ok_and(|remotes| !remotes.is_empty()) {
+    if store.forgotten().is_ok_and(|forgotten| !forgotten.is_empty()) {
+        "hint: there were sessions that `clean` took away: `specify ralph sync --cleaned` brings back those that the \
+         remote has, `specify ralph unbundle FILE` those in a file"
+    } else if store.remotes().is_ok_and(|remotes| !remotes.is_empty()) {
         "hint: a clone does not bring the records of others: `specify ralph sync` fetches them; `specify ralph` \
          starts a session"
     } else {

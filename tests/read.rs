@@ -351,7 +351,16 @@ fn a_reader_that_goes_away_is_no_failure() {
     let scene = Sandbox::new();
     scene.agent_script(STORY).validate(&format!("head -c {} /dev/zero", 1 << 20));
     scene.ralph("").code(0);
-    for words in ["show --stdout", "show --prompt", "log --json", "config", "--help"] {
+    for words in [
+        "show --stdout",
+        "show --prompt",
+        "log --json",
+        "config",
+        "config --json",
+        "agents --json",
+        "replay --json",
+        "--help",
+    ] {
         let mut child =
             scene.call(words).command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());

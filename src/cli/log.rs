@@ -9,6 +9,7 @@ use regex::bytes::Regex;
 use crate::history::repeats;
 use crate::record::{SessionName, nearest};
 use crate::store::{Holder, Row, SessionRows, Store};
+use crate::view::json::write_pretty;
 use crate::view::log::{
     FIELDS, Listed, SessionHead, sessions_json, write_fields, write_iterations, write_json, write_oneline,
     write_sessions,
@@ -197,7 +198,5 @@ pub fn regex(text: &str) -> Result<Regex> {
 
 /// Indented JSON and a line end.
 pub fn print_json(out: &mut impl Write, value: &impl serde::Serialize) -> Result<()> {
-    serde_json::to_writer_pretty(&mut *out, value)?;
-    writeln!(out)?;
-    Ok(())
+    Ok(write_pretty(out, value)?)
 }

@@ -12,6 +12,7 @@ use crate::feature::Feature;
 use crate::record::{Outcome, Status};
 use crate::store::{Control, SessionLog, SessionRefs, Store, Wishes};
 use crate::tasks::TaskList;
+use crate::view::json::write_line;
 use crate::view::status::{Counts, FeatureStatus, InFlight, SessionStatus, write};
 use crate::view::style::Paint;
 
@@ -61,7 +62,7 @@ fn is_running(status: &FeatureStatus) -> bool {
 
 fn show(out: &mut impl Write, status: &FeatureStatus, args: &StatusArgs, paint: Paint) -> Result<()> {
     match (args.read.json, args.watch) {
-        (Json { json: true }, true) => writeln!(out, "{}", serde_json::to_string(status)?)?,
+        (Json { json: true }, true) => write_line(out, status)?,
         (Json { json: true }, false) => print_json(out, status)?,
         (Json { json: false }, _) => write(out, status, paint)?,
     }

@@ -123,6 +123,38 @@ fn a_false_tick_is_opened_again_by_one_byte() {
     }
 }
 
+/// Ticks the first open box and says so in the same line.
+const TICK_AND_SAY_SO: &str = r#"sed -i '0,/- \[ \] \(.*\)/s//- [x] \1 (done)/' "$RALPH_TASKS""#;
+
+#[test]
+fn a_tick_is_seen_where_the_text_of_the_item_was_changed_with_it() {
+    let scene = Sandbox::new();
+    scene.write("PLAN.md", "- [ ] write login\n- [ ] write logout\n");
+    scene.agent_sh(TICK_AND_SAY_SO).validate(r#"test "$RALPH_TASK" != "#1" || test "$RALPH_ITERATION" = 2"#);
+    scene.ralph("--tasks PLAN.md").code(0).stdout_has("it had ticked the box");
+    let session = scene.session();
+    assert_eq!(outcomes(&scene), ["failure", "success", "success"]);
+    assert_eq!(session.text(1, "tasks.md"), "- [ ] write login (done)\n- [ ] write logout\n");
+    assert_eq!(session.iteration(1)["claims"]["ticked"], json!(["#1"]));
+    assert_eq!(session.iteration(1)["false_claim"], json!(["ticked"]));
+    assert_eq!(session.trailers("Ralph-Tasks")[2], "done=2 open=0 closed=#2");
+}
+
+#[test]
+fn what_an_agent_adds_as_done_is_opened_with_the_rest_where_it_failed() {
+    let scene = Sandbox::new();
+    let list = scene.task_list();
+    scene.agent_sh(r#"echo "- [x] T009 More" >> "$RALPH_TASKS""#).validate("false");
+    scene.ralph("-n 1").code(1);
+    assert_eq!(scene.task_list(), format!("{list}- [ ] T009 More\n"));
+    assert_eq!(scene.session().iteration(1)["claims"]["ticked"], json!(["T009"]));
+
+    let scene = Sandbox::new();
+    scene.agent_sh(r#"echo "- [x] T009 More" >> "$RALPH_TASKS""#);
+    scene.ralph("-n 1").code(1);
+    assert_eq!(outcomes(&scene), ["failure"], "the task that was asked for is still open");
+}
+
 #[test]
 fn a_false_tick_stays_where_the_user_wants_it() {
     let scene = Sandbox::new();

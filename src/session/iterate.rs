@@ -93,7 +93,7 @@ impl Running<'_> {
             completion: self.plan.completion,
             is_made: self.plan.job.is_made(),
         });
-        self.open_again(&slot, &verdict)?;
+        self.open_again(&slot, &verdict, &after)?;
         self.is_promised = verdict.is_complete;
 
         let ended_at = self.plan.clock.now();
@@ -101,7 +101,7 @@ impl Running<'_> {
         let done = Done {
             task,
             closed: &verdict.closed,
-            tasks: &after,
+            tasks: &before,
             iteration: number,
             environment: &environment,
         };
@@ -388,7 +388,7 @@ impl Running<'_> {
         Ok(())
     }
 
-    fn open_again(&mut self, slot: &Slot, verdict: &Verdict) -> Result<()> {
+    fn open_again(&mut self, slot: &Slot, verdict: &Verdict, after: &TaskList) -> Result<()> {
         if self.plan.untick == Untick::Leave || verdict.to_open.is_empty() {
             return Ok(());
         }
@@ -396,7 +396,7 @@ impl Running<'_> {
         let found = std::fs::read(&self.plan.feature.tasks_path).context("read the task list")?;
         slot.write_once(names::TASKS_FOUND, &found)?;
         let items: Vec<&Item> = verdict.to_open.iter().collect();
-        let changes = match set_marks(&self.plan.feature.tasks_path, &items, Mark::Open) {
+        let changes = match set_marks(&self.plan.feature.tasks_path, after, &items, Mark::Open) {
             Ok(changes) => changes,
             Err(error) => {
                 self.warn(format!("boxes that were ticked too early stay ticked: {error:#}"));

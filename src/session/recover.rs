@@ -178,7 +178,7 @@ fn interrupted(
         // The claim must outlive the box: we may die as well.
         slot.write_once(names::TASKS_FOUND, &found.unwrap_or_default())?;
         let items: Vec<_> = verdict.to_open.iter().collect();
-        if let Err(error) = set_marks(&place.tasks_path, &items, Mark::Open) {
+        if let Err(error) = set_marks(&place.tasks_path, &after, &items, Mark::Open) {
             recorder.warnings.push(format!("boxes that were ticked too early stay ticked: {error:#}"));
         }
     }

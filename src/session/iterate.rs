@@ -23,7 +23,7 @@ use super::memory::{Reason, Recalled, Sought};
 use super::prompting::{Failures, Prompt, Turn as PromptTurn};
 use super::recorder::{Taken, redacted};
 use super::told::live_context;
-use super::{Prompting, Running, Untick, Until, add_totals, remember};
+use super::{Lost, Prompting, Running, Untick, Until, add_totals, remember};
 
 /// So many times the budget of a historical context is handed to the command that sums it up.
 const MATERIAL: usize = 4;
@@ -94,6 +94,9 @@ impl Running<'_> {
             is_made: self.plan.job.is_made(),
         });
         self.open_again(&slot, &verdict, &after)?;
+        if self.plan.job.until == Until::Tasks {
+            self.tell_lost(&verdict.lost, &before);
+        }
         self.is_promised = verdict.is_complete;
 
         let ended_at = self.plan.clock.now();
@@ -152,6 +155,23 @@ impl Running<'_> {
         if !leftovers.is_empty() {
             self.warn(format!("stopped what was left running in the background: {}", leftovers.join(", ")));
         }
+    }
+
+    /// Says which open tasks left the list, and remembers them: they are not done, though they are not open.
+    fn tell_lost(&mut self, lost: &[Item], before: &TaskList) {
+        let names: Vec<&str> = lost.iter().map(|task| task.name.as_str()).collect();
+        match names.as_slice() {
+            [] => {}
+            [name] => {
+                self.warn(format!("{name} was open and is gone from the task list, without having been done"))
+            }
+            _ => self.warn(format!(
+                "{} were open and are gone from the task list, without having been done",
+                names.join(", ")
+            )),
+        }
+        let lost = lost.iter().map(|task| Lost { task: task.clone(), copies: before.copies(task) });
+        self.lost.extend(lost);
     }
 
     fn note_commits(&mut self, iteration: &Iteration) {

@@ -28,6 +28,8 @@ pub struct Verdict {
     pub closed: Vec<TaskName>,
     /// Items of the list after, whose boxes should be opened again.
     pub to_open: Vec<Item>,
+    /// Tasks of the list before that were open and left it without having been done.
+    pub lost: Vec<Item>,
     /// Whether the promise ends the session.
     pub is_complete: bool,
 }
@@ -70,6 +72,7 @@ pub fn judge(evidence: Evidence<'_>) -> Verdict {
         } else {
             ticked.iter().map(|ticked| ticked.after.clone()).collect()
         },
+        lost: pairing.lost().into_iter().cloned().collect(),
         is_complete,
     }
 }

@@ -41,7 +41,7 @@ use crate::record::{
     TaskName,
 };
 use crate::store::{Control, LoopLock, SessionRefs, Spool, Store};
-use crate::tasks::TaskList;
+use crate::tasks::{Item, TaskList};
 
 use committing::Work;
 use decide::{Bounds, Decision, Wanted};
@@ -249,7 +249,7 @@ pub fn check_refs(store: &Store, feature: &Feature) -> Result<()> {
 fn is_done(tasks: &TaskList, only: Option<&TaskName>) -> bool {
     match only {
         Some(name) => tasks.find(name).is_some_and(|item| item.done),
-        None => tasks.counts().open == 0,
+        None => tasks.counts().open == 0 && tasks.tasks().next().is_some(),
     }
 }
 
@@ -277,8 +277,16 @@ pub(super) struct Running<'a> {
     hints: Hints,
     /// None where nothing is to be committed.
     work: Option<Work>,
+    lost: Vec<Lost>,
     /// Ends with the session.
     _lookout: Lookout,
+}
+
+/// A task that was open and left the list without having been done.
+struct Lost {
+    task: Item,
+    /// How many like it stood in the list.
+    copies: usize,
 }
 
 /// Why a session ends.
@@ -311,6 +319,8 @@ impl Running<'_> {
                     return Ok(Ending::of(StopReason::Stuck));
                 }
             };
+            self.lost.retain(|lost| tasks.copies(&lost.task) < lost.copies);
+            let lost: Vec<TaskName> = self.lost.iter().map(|lost| lost.task.name.clone()).collect();
             let bounds = Bounds {
                 limits: self.plan.limits,
                 tokens: self.session.tokens.total(),
@@ -318,6 +328,7 @@ impl Running<'_> {
                 elapsed: self.started.elapsed(),
                 is_validated: self.plan.validation_command.is_some(),
                 is_promised: self.is_promised,
+                lost: &lost,
             };
             let wanted = match (self.plan.job.task(), &self.plan.only) {
                 (Some(task), _) => Wanted::This(task),

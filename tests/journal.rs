@@ -63,6 +63,27 @@ fn what_an_agent_appends_stays_and_is_part_of_the_record() {
 }
 
 #[test]
+fn a_pipe_in_its_place_holds_nobody_up() {
+    let pipe = "rm -f \"$RALPH_PROGRESS\" && mkfifo \"$RALPH_PROGRESS\"";
+    let scene = with_first(&format!("{{ run = '{pipe}' }}"));
+    scene.journal_differs();
+    scene.ralph("").code(0).stdout_has("it is not a regular file");
+    assert_eq!(scene.session().trailers("Ralph-Outcome"), ["success", "success"]);
+    scene
+        .ralph("rebuild --check")
+        .code(1)
+        .stderr_has("progress.txt is not a regular file\nhint: move it away");
+    scene.ralph("fsck").code(1).stdout_has("progress.txt is not a regular file");
+    std::fs::remove_file(scene.path(PROGRESS)).unwrap();
+    scene.ralph("").code(0).stdout_has("all done");
+    assert_eq!(
+        scene.progress().matches("## Iteration").count(),
+        2,
+        "the next start brings it up to the record"
+    );
+}
+
+#[test]
 fn patterns_that_an_agent_writes_are_kept() {
     let run = "sed -i 's/^## Codebase Patterns$/&\\\\n\\\\n- use tabs/' specs/001-login/progress.txt";
     let scene = with_first(&format!("{{ run = \"{run}\" }}"));

@@ -137,6 +137,9 @@ fn redactor(caller: &Caller, store: &Store) -> Result<Redactor> {
 }
 
 fn read(path: &Utf8Path) -> Result<Option<Vec<u8>>> {
+    if path.exists() && !path.is_file() {
+        bail!("{path} is not a regular file\nhint: move it away; the loop keeps its journal there");
+    }
     match std::fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use anyhow::{Context, Result};
 
 use crate::agent::{Turn, final_message};
+use crate::feature::read_file;
 use crate::progress::capture::{self, Evidence as Captured};
 use crate::progress::historical;
 use crate::progress::{IterationContext, journal, question};
@@ -50,7 +51,7 @@ impl Running<'_> {
         self.begins(number, Phase::Prompt);
         let made = self.prompt(tasks, task, &begin)?;
         let prompt = &made.text;
-        let tasks_bytes = match std::fs::read(&self.plan.feature.tasks_path) {
+        let tasks_bytes = match read_file(&self.plan.feature.tasks_path) {
             Err(error) if error.kind() == ErrorKind::NotFound && self.plan.job.until == Until::Validation => {
                 Vec::new()
             }
@@ -413,7 +414,7 @@ impl Running<'_> {
             return Ok(());
         }
         // The claim must outlive the box: we may die between opening it and recording it.
-        let found = std::fs::read(&self.plan.feature.tasks_path).context("read the task list")?;
+        let found = read_file(&self.plan.feature.tasks_path).context("read the task list")?;
         slot.write_once(names::TASKS_FOUND, &found)?;
         let items: Vec<&Item> = verdict.to_open.iter().collect();
         let changes = match set_marks(&self.plan.feature.tasks_path, after, &items, Mark::Open) {

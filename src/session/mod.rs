@@ -223,9 +223,12 @@ pub fn nothing_to_do(
 pub fn check_progress_file(path: &Utf8Path) -> Result<()> {
     let writable = || std::fs::OpenOptions::new().append(true).open(path);
     match path.metadata() {
-        Ok(found) if found.is_dir() => Err(Refusal::new(format!("{path} is a directory"))
-            .hinted("move it away; the loop keeps its journal there")
-            .into()),
+        Ok(found) if !found.is_file() => {
+            let what = if found.is_dir() { "a directory" } else { "not a regular file" };
+            Err(Refusal::new(format!("{path} is {what}"))
+                .hinted("move it away; the loop keeps its journal there")
+                .into())
+        }
         Ok(_) => match writable() {
             Ok(_) => Ok(()),
             Err(error) => Err(Refusal::new(format!("{path} cannot be written: {error}"))

@@ -197,6 +197,40 @@ fn rebuild_writes_one_session_or_all() {
 }
 
 #[test]
+fn patterns_that_a_person_writes_are_no_difference_and_stay() {
+    let scene = scene(TICK);
+    scene.ralph("-n 1").code(1);
+    let noted =
+        scene.progress().replace("Patterns\n", "Patterns\n\n- use tabs, not GITHUB_TOKEN=abcdefgh12345678\n");
+    scene.write(PROGRESS, &noted);
+    scene.ralph("rebuild --check").code(0).stdout_has("but for its patterns, which were changed since");
+    scene.ralph("fsck").code(0);
+    scene.ralph("rebuild").code(0).stdout_has("the patterns written since stay");
+    assert_eq!(scene.progress(), noted);
+    let torn = noted.replace("✅ Completed", "gone");
+    scene.write(PROGRESS, format!("{torn}and more\n"));
+    scene.ralph("rebuild --check").code(1).stdout_has("file    **Status**: gone");
+    scene.ralph("rebuild").code(0).stdout_has("wrote ");
+    assert_eq!(
+        scene.progress(),
+        noted,
+        "the entries are the record's, the patterns are as they were written"
+    );
+    scene.ralph("rebuild --all").code(0);
+    assert!(scene.progress().contains("- use tabs, not GITHUB_TOKEN=abcdefgh12345678\n"));
+    scene.ralph("").code(0);
+    assert!(scene.progress().contains("- use tabs"));
+}
+
+#[test]
+fn fsck_asks_for_no_journal_of_a_feature_without_a_session() {
+    let scene = scene(TICK);
+    scene.write("PLAN.md", "- [ ] T001 One\n");
+    scene.ralph("--tasks PLAN.md").code(0);
+    scene.ralph("fsck").code(0).stdout_has("all is as it was written");
+}
+
+#[test]
 fn it_is_appended_in_place() {
     use std::os::unix::fs::MetadataExt;
     let scene = scene(TICK);

@@ -60,6 +60,11 @@ fn a_record_that_is_as_it_was_written_passes_and_every_change_is_found() {
         &altered(&scene, &first, "tasks.md", &same, Some(&retold)),
         "its message does not tell what progress.md holds",
     );
+    let forged = message.replace("T001 done", "T009 \u{202e}done");
+    told(
+        &altered(&scene, &first, "tasks.md", &same, Some(&forged)),
+        "the subject of its message is not what the JSON says",
+    );
     let wrong = json.replace("\"success\"", "\"failure\"");
     told(&altered(&scene, &first, "iteration.json", &wrong, None), "Ralph-Outcome");
     let renumbered = message.replace("Ralph-Iteration: 1", "Ralph-Iteration: 7");

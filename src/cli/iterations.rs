@@ -182,7 +182,10 @@ fn find_in<'a>(log: &'a SessionLog, name: &IterationName) -> Result<Option<&'a L
 }
 
 fn last_of(log: &SessionLog, task: &str) -> Option<Point> {
-    let entry = log.iterations().rev().find(|entry| entry.task.as_deref() == Some(task))?.clone();
+    let last = |is_it: &dyn Fn(&str) -> bool| {
+        log.iterations().rev().find(|entry| entry.task.as_deref().is_some_and(is_it))
+    };
+    let entry = last(&|name| name == task).or_else(|| last(&|name| name.eq_ignore_ascii_case(task)))?.clone();
     Some(Point { log: log.clone(), entry: Some(entry) })
 }
 

@@ -93,7 +93,7 @@ pub fn bundle(args: &BundleArgs, caller: &Caller) -> Result<ExitCode> {
     let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
     let logs = sessions::chosen(&store, &choice)?;
     if logs.is_empty() {
-        bail!("no session is recorded here\n{}", sessions::nothing_here(&store));
+        bail!("{}", sessions::nothing_recorded(&store));
     }
     let file = caller.directory.join(&args.file);
     let snapshots = if args.snapshots { Snapshots::Take } else { Snapshots::Leave };

@@ -24,6 +24,7 @@ use super::sessions::{self, Choice};
 use super::{place, remotes};
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own, and two exclude each other")]
 pub struct SyncArgs {
     /// Remote, by name, address or path [default: the setting `remote`, else the only one]
     #[arg(value_name = "REMOTE")]

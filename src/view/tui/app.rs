@@ -109,6 +109,8 @@ pub struct App {
     pub view: View,
     pub page: Page,
     pub mode: Mode,
+    /// The first line of the help on the screen.
+    pub help_top: usize,
     pub follows: bool,
     pub is_wrapped: [bool; 2],
     pub message: Option<Row>,
@@ -137,6 +139,7 @@ impl App {
             view: View::Output,
             page: Page::default(),
             mode: Mode::Browse,
+            help_top: 0,
             follows: true,
             is_wrapped: [false, true],
             message: None,

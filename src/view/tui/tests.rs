@@ -514,6 +514,47 @@ fn the_view_that_is_shown_is_named_on_any_screen() {
 }
 
 #[test]
+fn every_line_of_the_help_can_be_read_on_any_screen() {
+    let told = || super::keys::TOLD.into_iter().flatten().map(|(_, does)| *does);
+    for size in [(160, 50), (80, 24), (70, 24), (40, 12), (40, 6)] {
+        let mut scene = Scene::new(many(), size);
+        scene.keys("?");
+        let mut seen = scene.picture();
+        for _ in 0..told().count() {
+            if seen.contains("more") {
+                scene.keys("j");
+                seen.push_str(&scene.picture());
+            }
+        }
+        for does in told() {
+            assert!(seen.contains(does), "{size:?} {does}: {seen}");
+        }
+    }
+    for (keys, mode, shown) in [
+        ("?<PgDn>", Mode::Help, "more"),
+        ("?G", Mode::Help, "the end"),
+        ("?GG<C-b>g", Mode::Help, "Output"),
+        ("?jq", Mode::Browse, "Sessions"),
+        ("?Gx?", Mode::Help, "Output"),
+    ] {
+        let mut scene = Scene::new(many(), (40, 12));
+        scene.keys(keys).shows(shown);
+        assert_eq!((&scene.app.mode, scene.effects.len()), (&mode, 0), "{keys}");
+    }
+    let mut scene = Scene::new(many(), (80, 24));
+    assert_eq!(scene.keys("?j").app.mode, Mode::Browse, "all of it was on the screen");
+}
+
+#[test]
+fn a_question_that_is_too_wide_is_wrapped() {
+    let mut scene = Scene::beside(at_work(), (40, 14), OwnLoop::Runs { pid: 4711 });
+    scene.keys("q");
+    for line in ["l    leave it running, and quit", "     the screen", "Esc  stay"] {
+        scene.shows(line);
+    }
+}
+
+#[test]
 fn the_list_says_how_many_sessions_there_are_and_how_many_iterations_pass_a_filter() {
     for (keys, expected) in [
         ("", " Sessions                   3 │"),

@@ -211,7 +211,10 @@ impl App {
 
     /// Makes the page that belongs to what is selected.
     fn choose(&mut self) {
-        self.chosen = self.list.selected().and_then(|item| List::chosen(&self.overview, item));
+        let selected = self.list.selected().and_then(|item| List::chosen(&self.overview, item));
+        // Nothing passes the filter: whoever takes it back is where they were.
+        let is_kept = selected.is_none() && self.list.is_filtered();
+        self.chosen = if is_kept { self.chosen.take() } else { selected };
         let Some(chosen) = self.chosen.clone() else {
             (self.page, self.shown, self.ordered) = (Page::default(), None, None);
             return;

@@ -351,7 +351,7 @@ fn keys_lead_to_states() {
         ("/T001<Enter>", Pane::List, View::Output, Some(1)),
         ("/T001<Enter><Esc>", Pane::List, View::Output, Some(1)),
         ("/T001<Esc>", Pane::List, View::Output, Some(1)),
-        ("/zzz<Back><Back><Back><Enter>", Pane::List, View::Output, None),
+        ("/zzz<Back><Back><Back><Enter>", Pane::List, View::Output, Some(8)),
         ("<C-d>", Pane::List, View::Output, None),
     ] {
         let mut scene = Scene::new(many(), (80, 24));
@@ -552,6 +552,25 @@ fn a_question_that_is_too_wide_is_wrapped() {
     for line in ["l    leave it running, and quit", "     the screen", "Esc  stay"] {
         scene.shows(line);
     }
+}
+
+#[test]
+fn a_filter_keeps_ones_place_and_shows_what_is_listed() {
+    let name = |number: u32| Effect::Copy(format!("{}:{number}", session_id(2)));
+    for (keys, expected) in [
+        ("jjjjj/zzzz<Esc>y", name(3)),
+        ("jjjjj/zzzz<Enter>y", name(3)),
+        ("jjjjj/zzzz<Enter><Esc>y", name(3)),
+        ("gfy", name(7)),
+        ("g/t002<Enter>y", name(4)),
+        ("g/001-login<Enter>y", Effect::Copy(session_id(2).to_string())),
+    ] {
+        let mut scene = Scene::new(many(), (80, 24));
+        scene.keys(keys);
+        assert_eq!(scene.effects, [expected], "{keys}");
+    }
+    let mut scene = Scene::new(many(), (80, 24));
+    scene.keys("jjjjj/zzzz").shows("Iteration 3");
 }
 
 #[test]

@@ -79,7 +79,17 @@ impl App {
             KeyCode::Char(letter) if !letter.is_control() => self.list.filter.push(letter),
             _ => return,
         }
+        self.filter();
+    }
+
+    /// Lists what passes the filter, with the first that does chosen where a session as a whole was.
+    fn filter(&mut self) {
         self.list.renew(&self.overview, self.chosen.as_ref());
+        let next = self.list.items.get(self.list.selected + 1);
+        let is_hit = next.is_some_and(|item| !matches!(item, Item::Session(_)));
+        if self.list.is_filtered() && is_hit && matches!(self.list.selected(), Some(Item::Session(_))) {
+            self.list.selected += 1;
+        }
     }
 
     fn act(&mut self, act: Act) -> Option<Effect> {
@@ -125,7 +135,7 @@ impl App {
             }
             Act::FailedOnly => {
                 self.list.is_failed_only = !self.list.is_failed_only;
-                self.list.renew(&self.overview, self.chosen.as_ref());
+                self.filter();
             }
             Act::Follow => {
                 self.follows = !self.follows;

@@ -245,7 +245,10 @@ pub fn nothing_recorded(store: &Store) -> String {
 
 /// What to say where history is empty: a plain clone does not bring it.
 fn nothing_here(store: &Store) -> &'static str {
-    if store.remotes().is_ok_and(|remotes| !remotes.is_empty()) {
+    if store.forgotten().is_ok_and(|forgotten| !forgotten.is_empty()) {
+        "hint: there were sessions that `clean` took away: `specify ralph sync --cleaned` brings back those that the \
+         remote has, `specify ralph unbundle FILE` those in a file"
+    } else if store.remotes().is_ok_and(|remotes| !remotes.is_empty()) {
         "hint: a clone does not bring the records of others: `specify ralph sync` fetches them; `specify ralph` \
          starts a session"
     } else {

@@ -20,8 +20,8 @@ use super::sessions::Choice;
 use super::{iterations, place};
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("part").args(["patch", "stdout", "stderr", "prompt", "agent", "tasks", "json"]))]
-#[expect(clippy::struct_excessive_bools, reason = "seven flags of which one can be given: see `part`")]
+#[command(group = ArgGroup::new("part").args(["patch", "stdout", "stderr", "prompt", "agent", "agent_stderr", "tasks", "json"]))]
+#[expect(clippy::struct_excessive_bools, reason = "eight flags of which one can be given: see `part`")]
 pub struct ShowArgs {
     /// Iteration: 5, @~2, T004, SESSION:5 [default: @, the last one]
     #[arg(value_name = "N")]
@@ -41,6 +41,9 @@ pub struct ShowArgs {
     /// Print the agent's stdout, byte for byte
     #[arg(long)]
     agent: bool,
+    /// Print the agent's stderr, byte for byte
+    #[arg(long)]
+    agent_stderr: bool,
     /// Print the task list as it stood afterwards
     #[arg(long)]
     tasks: bool,
@@ -65,6 +68,7 @@ pub enum Part {
     Stderr,
     Prompt,
     Agent,
+    AgentStderr,
     Tasks,
 }
 
@@ -76,6 +80,7 @@ impl ShowArgs {
             (self.stderr, Part::Stderr),
             (self.prompt, Part::Prompt),
             (self.agent, Part::Agent),
+            (self.agent_stderr, Part::AgentStderr),
             (self.tasks, Part::Tasks),
             (self.json, Part::Json),
         ];
@@ -119,6 +124,7 @@ pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> 
         Part::Stderr => "validation/stderr",
         Part::Prompt => "prompt.md",
         Part::Agent => "agent/stdout",
+        Part::AgentStderr => "agent/stderr",
         Part::Tasks => "tasks.md",
     };
     let mut out = records();

@@ -9,10 +9,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
+use serde_json::Value;
 
 use crate::agent;
+use crate::agent::answer::recorded_parser;
 use crate::clock::Clock;
-use crate::history::stats::Stats;
+use crate::history::clusters::{clusters, folded};
 use crate::process::{Detached, Farewell, Tool};
 use crate::progress::historical::Mode;
 use crate::record::{AgentEvent, IterationName, LogEntry, Refusal, SessionId, SessionName, Timestamp, Which};
@@ -250,8 +252,8 @@ struct Library {
 }
 
 impl Elsewhere for Library {
-    fn retell(&self, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
-        agent::retell(agent, output)
+    fn retell(&self, configuration: &Value, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
+        agent::retell(recorded_parser(configuration, agent), output)
     }
 
     fn diff(&self, change: &Change) -> Result<Patch> {
@@ -261,7 +263,7 @@ impl Elsewhere for Library {
     fn history(&self, feature: &str) -> Result<Told> {
         let (store, caller) = (&self.store, &self.caller);
         let entries: Vec<LogEntry> = store.iterations_of(feature, MOST_ITERATIONS)?;
-        let clusters = Stats::of(&entries).causes;
+        let clusters = folded(&clusters(&store.read_iterations(&entries)?));
         let feature = place::recorded_feature(caller, store, feature)?;
         let wish = Wish { only: None, resume: None, flags: Flags::default() };
         let settings = Settings::read(store, &feature, caller, &wish)?;

@@ -208,6 +208,18 @@ impl Store {
         serde_json::from_slice(&bytes).with_context(|| format!("read session.json of {}", entry.commit))
     }
 
+    /// The session as it was begun, or last taken up, before this record; none where that is not here.
+    pub fn begun(&self, entry: &LogEntry) -> Result<Option<Session>> {
+        let git = self.open_git()?;
+        let ends = shallow_ends(&git)?;
+        let lookup = self.lookup(&ends);
+        let refs = SessionRefs::new(&entry.feature, entry.session.clone());
+        let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup) };
+        let Some(log) = read_log(&git, refs, (&entry.commit, chain), |_| true)? else { return Ok(None) };
+        let is_begin = |entry: &&LogEntry| matches!(entry.kind, RecordKind::Start | RecordKind::Resume);
+        log.entries.iter().rfind(is_begin).map(|begin| self.session_json(begin)).transpose()
+    }
+
     /// A file of a record, whole; none where the record has no such file.
     pub fn file(&self, commit: &ObjectId, path: &str) -> Result<Option<Vec<u8>>> {
         let mut bytes = Vec::new();

@@ -126,17 +126,40 @@ fn a_short_output_is_kept_whole() {
 
 #[test]
 fn many_failures_of_one_kind_are_counted() {
-    let mut output = String::from("failures:\n\n");
-    for number in 0..500 {
-        writeln!(output, "---- case_{number} stdout ----\n\nthread 'case_{number}' (1) panicked at src/a.rs:3:5:\nno luck\n").unwrap();
+    let of_cargo = |number: usize| {
+        format!(
+            "---- case_{number}_ stdout ----\n\nthread 'case_{number}_' (1) panicked at src/a.rs:3:5:\nno luck\n\n"
+        )
+    };
+    let of_pytest =
+        |number: usize| format!("FAILED tests/test_{number}.py::case_{number}_ - assert {number} == 0\n");
+    for count in [27, 40, 60, 200, 500] {
+        let cargo: String = (0..count).map(of_cargo).collect();
+        let pytest: String = (0..count).map(of_pytest).collect();
+        for output in [format!("failures:\n\n{cargo}"), pytest] {
+            let excerpt = examined(&output, "").excerpt(500);
+            assert!(excerpt.contains("case_0_"), "{excerpt}");
+            let shown = (0..count).filter(|number| excerpt.contains(&format!("case_{number}_"))).count();
+            assert!(
+                excerpt.ends_with(&format!("\n+{} more of the same kind", count - shown)),
+                "{shown} of {count}:\n{excerpt}"
+            );
+        }
     }
-    let excerpt = examined(&output, "").excerpt(500);
-    assert!(
-        excerpt.contains("case_0")
-            && excerpt.contains("no luck")
-            && excerpt.contains("more of the same kind"),
-        "{excerpt}"
-    );
+}
+
+#[test]
+fn failures_of_other_kinds_that_have_no_room_are_counted_too() {
+    let output: String = ["sum", "product", "quotient", "remainder", "root"]
+        .map(|name| {
+            format!(
+                "FAILED tests/test_{name}.py::test_{name} - {name}Error: the {name} is out of its place\n"
+            )
+        })
+        .concat();
+    let excerpt = examined(&output, "").excerpt(200);
+    let shown = excerpt.matches("FAILED").count();
+    assert!(excerpt.ends_with(&format!("\n+{} more", 5 - shown)), "{excerpt}");
 }
 
 #[test]

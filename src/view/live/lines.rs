@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use crate::record::{
-    AgentEvent, Event, Iteration, Outcome, Session, Status, StopReason, TaskName, Tokens, Waiting,
+    AgentEvent, Event, FailureClass, Iteration, Outcome, Session, Status, StopReason, TaskName, Tokens,
+    Waiting,
 };
 
 use crate::view::style::{Count, Hue, Paint, cut, duration, grouped, one_line, sign};
@@ -39,11 +40,13 @@ pub struct Lines<W> {
     width: usize,
     /// The last iteration that failed, where its task is still open, and that task.
     failed: Option<(u32, Option<TaskName>)>,
+    /// The error that the agent told of last in this iteration.
+    told: Option<String>,
 }
 
 impl<W: Write> Lines<W> {
     pub fn new(out: W, paint: Paint, detail: Detail) -> Self {
-        Self { out, paint, detail, width: WIDTH, failed: None }
+        Self { out, paint, detail, width: WIDTH, failed: None, told: None }
     }
 
     /// Words are cut to what fits into a window of so many columns.
@@ -88,6 +91,7 @@ impl<W: Write> Lines<W> {
                 writeln!(self.out, "{}", self.dim(&format!("  session {session}")))?;
             }
             Event::IterationStarted { iteration, task, attempt, hints, .. } => {
+                self.told = None;
                 let again = if *attempt > 1 { format!(" (try {attempt})") } else { String::new() };
                 let title = self.words(&task.text);
                 let head = self.paint.paint(Hue::Bold, &format!("iteration {iteration}"));
@@ -123,6 +127,7 @@ impl<W: Write> Lines<W> {
                 writeln!(self.out, "  validation  {command} {how} {when} {}", duration(*duration_ms))?;
             }
             Event::IterationRecorded { record, commit, .. } => {
+                self.last_words(record)?;
                 let (hue, mark) = sign(record.outcome);
                 let story = self.paint.paint(hue, &format!("{mark} {}", one_line(&record.story())));
                 let commit = self.dim(commit.short());
@@ -156,6 +161,19 @@ impl<W: Write> Lines<W> {
         self.out.flush()
     }
 
+    /// What the agent said of its failure, where that was not on the screen yet and is not what ends the session.
+    fn last_words(&mut self, record: &Iteration) -> io::Result<()> {
+        let is_last = record.failure_class.is_some_and(FailureClass::is_unusable);
+        match &record.error {
+            Some(words)
+                if record.outcome == Outcome::Failure && !is_last && self.told.as_ref() != Some(words) =>
+            {
+                self.agent_event(&AgentEvent::Error { message: words.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn agent_event(&mut self, event: &AgentEvent) -> io::Result<()> {
         if self.detail != Detail::Verbose
             && !matches!(event, AgentEvent::Error { .. } | AgentEvent::Retry { .. })
@@ -170,7 +188,10 @@ impl<W: Write> Lines<W> {
             AgentEvent::ToolEnded { tool_name, is_error: true } => format!("{} failed", one_line(tool_name)),
             AgentEvent::ToolEnded { .. } | AgentEvent::Usage { .. } => return Ok(()),
             AgentEvent::Retry { message } => format!("tries again: {}", self.words(message)),
-            AgentEvent::Error { message } => format!("error: {}", self.words(message)),
+            AgentEvent::Error { message } => {
+                self.told = Some(message.clone());
+                format!("error: {}", self.words(message))
+            }
         };
         if line.is_empty() {
             Ok(())

@@ -29,7 +29,7 @@ use adapter::Adapter;
 use command::Command;
 use scripted::Scripted;
 
-pub use detect::{Listed, detect, list};
+pub use detect::{Listed, detect, list, passed_over};
 
 /// An agent that can be run.
 pub trait Agent {

@@ -185,6 +185,10 @@ fn with_a_progress_file_that_cannot_be_written() {
     fs::create_dir(scene.path("specs/001-login/progress.txt")).unwrap();
     case(&scene, "", "progress.txt is a directory", "move it away");
     fs::remove_dir(scene.path("specs/001-login/progress.txt")).unwrap();
+    // Whoever opens a pipe waits for the other end.
+    scene.hermetic("mkfifo").arg(scene.path("specs/001-login/progress.txt")).status().unwrap();
+    scene.ralph("").code(3).stderr_has("progress.txt is not a regular file").stderr_has("move it away");
+    fs::remove_file(scene.path("specs/001-login/progress.txt")).unwrap();
     scene.write("specs/001-login/progress.txt", "mine\n");
     let path = scene.path("specs/001-login/progress.txt");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();

@@ -200,6 +200,28 @@ echo '  a loop outlives its window'
 (cd "$project" && "$program" ralph stop --now) >/dev/null
 wait_until 'the loop has stopped' has_no_loop
 
+echo 'An agent of the user'"'"'s own that prints as a known one does'
+cat >>"$project/.specify/ralph.toml" <<END
+
+[agents.mine]
+command = "cat >/dev/null; cat $work/stream; while [ ! -e $work/go-mine ]; do sleep 0.05; done"
+parser = "claude"
+END
+cat >"$work/stream" <<'END'
+{"type":"assistant","message":{"content":[{"type":"text","text":"I look first."},{"type":"tool_use","id":"1","name":"Bash","input":{"command":"cargo test"}}]}}
+END
+(cd "$project" && exec "$program" ralph --agent mine -n 1 >/dev/null 2>&1) &
+wait_until 'the loop has begun' eval '! has_no_loop'
+keys "$program ralph tui" Enter
+wait_for '→ Bash  cargo test'
+touch "$work/go-mine"
+wait_until 'the loop has stopped' has_no_loop
+wait_for 'limit reached'
+wait_for '→ Bash  cargo test'
+picture | grep -qF '"type"' && fail 'it shows JSON'
+keys q
+check_clean 'what an agent printed'
+
 echo 'What cannot be drawn on'
 code=0
 said=$(cd "$project" && "$program" ralph tui 2>&1 </dev/null | cat; exit "${PIPESTATUS[0]}") || code=$?

@@ -380,14 +380,14 @@ fn remote(store: &Store, caller: &Caller, named: Option<&str>) -> Finding {
     match asked {
         Ok((Probe { sessions, refused }, remote)) if refused.is_empty() => {
             let message =
-                format!("{} lets us in, and has {}", remote.name, Count(sessions as u64, "session"));
+                format!("{} lets us in, and has {}", remote.place(), Count(sessions as u64, "session"));
             Finding::new("remote", State::Fine, message)
                 .hinted("what its own hooks say to a real push is not known by that")
         }
         Ok((Probe { refused, .. }, remote)) => Finding::new(
             "remote",
             State::Wrong,
-            format!("{} does not take {}", remote.name, refused.join("; ")),
+            format!("{} does not take {}", remote.place(), refused.join("; ")),
         )
         .hinted("ask who runs it to allow refs/ralph/*, or share by `specify ralph bundle FILE`"),
         Err(error) => {

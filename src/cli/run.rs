@@ -10,6 +10,7 @@ use crate::process::{Interrupt, Marker};
 use crate::record::{Event, Refusal, SessionId, SessionName, Status, StopReason};
 use crate::session::{self, Finish};
 use crate::store::{SessionLog, SessionRefs, Store};
+use crate::view::json::write_line;
 use crate::view::live::{Detail, Live, Moving};
 use crate::view::style::{Count, Paint};
 
@@ -245,10 +246,10 @@ impl Teller {
         let told = match self.voice {
             Voice::People(..) => self.live.show(event),
             Voice::Json if matches!(event, Event::PhaseStarted { .. }) => Ok(()),
-            Voice::Json => serde_json::to_string(event).map_err(std::io::Error::other).and_then(|line| {
+            Voice::Json => {
                 let mut out = stdout();
-                writeln!(out, "{line}").and_then(|()| out.flush())
-            }),
+                write_line(&mut out, event).and_then(|()| out.flush())
+            }
         };
         // The reader of a pipe may go while the night is long; the record does not depend on it.
         drop(told);

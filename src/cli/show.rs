@@ -15,7 +15,7 @@ use super::args::Color;
 use super::caller::Caller;
 use super::diff::{self, Request};
 use super::exit_code::ExitCode;
-use super::output::stdout;
+use super::output::{records, stdout};
 use super::sessions::Choice;
 use super::{iterations, place};
 
@@ -93,7 +93,6 @@ pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> 
     let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
     let shown = iterations::find(&store, args.iteration.as_ref().unwrap_or(&IterationName::LAST), &choice)?;
     let entry = shown.iteration()?;
-    let mut out = stdout();
     let path = match args.part() {
         Part::Summary => {
             let iteration = store.iteration(entry)?;
@@ -109,6 +108,7 @@ pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> 
                 entry: &text,
                 repeated,
             };
+            let mut out = stdout();
             view::show::write(&mut out, &found, paint)?;
             out.flush()?;
             return Ok(ExitCode::Done);
@@ -127,8 +127,9 @@ pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> 
         Part::AgentStderr => "agent/stderr",
         Part::Tasks => "tasks.md",
     };
+    let mut out = records();
     // A skipped iteration ran nothing: its streams are as empty as those of a silent one.
     store.copy_file(&entry.commit, path, &mut out)?;
-    out.flush()?;
+    out.finish()?;
     Ok(ExitCode::Done)
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::feature::Feature;
+use crate::feature::{Feature, read_file};
 use crate::progress::ProgressStrategy;
 use crate::progress::historical::tokens;
 use crate::prompt::{PromptContext, Template};
@@ -125,7 +125,7 @@ impl Prompting<'_> {
             validation_command: self.validation_command.map(str::to_owned),
             repeat_count: turn.failures.of_task.saturating_add(1),
             same_failure_count: turn.failures.of_one_cause,
-            spec_content: std::fs::read_to_string(&feature.spec_path).unwrap_or_default(),
+            spec_content: spec_content(feature),
         })
     }
 
@@ -142,6 +142,10 @@ impl Prompting<'_> {
             Turn { tasks: &tasks, task: &task, iteration: 1, failures: Failures::default(), session: None };
         self.prompt(&turn, store, memory, None).map(Some)
     }
+}
+
+fn spec_content(feature: &Feature) -> String {
+    read_file(&feature.spec_path).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
 }
 
 /// Texts that are put together may come to some tokens more than their parts.

@@ -77,7 +77,7 @@ pub use row::Row;
 pub use scratch::Scratch;
 pub use search::Search;
 pub use spool::{Begin, Draft, Place, Slot, Spool, Tips, names};
-pub use sync::{Direction, Exchange, Kept, Snapshots, Synced, Wish};
+pub use sync::{Cleaned, Direction, Exchange, Kept, Snapshots, Synced, Wish};
 pub use verify::{Finding, Mend, Verified};
 
 use anyhow::{Result, anyhow};

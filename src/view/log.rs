@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::record::{LogEntry, Session, SessionId, Status, StopReason};
 use crate::store::Row;
 
+use super::json::pretty;
 use super::style::{Count, Hue, Paint, cut, duration, one_line, sign};
 
 /// Longest story in a column, in characters.
@@ -166,7 +167,7 @@ pub fn write_json<'a>(out: &mut impl Write, rows: impl Iterator<Item = &'a Row<'
     for row in rows {
         list.clear();
         list.push_str(separator);
-        for part in serde_json::to_string_pretty(&fields(row)?)?.lines() {
+        for part in pretty(&fields(row)?)?.lines() {
             let _ = write!(list, "\n    {part}");
         }
         out.write_all(list.as_bytes())?;

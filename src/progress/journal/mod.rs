@@ -11,7 +11,7 @@ use super::{clean, in_words};
 use crate::record::{ExitReason, Iteration, Outcome, SessionId, Timestamp};
 
 pub use proposals::{Proposals, proposals};
-pub use rebuild::{CatchUp, Difference, catch_up, difference, rebuild, rebuild_all};
+pub use rebuild::{CatchUp, Difference, catch_up, difference, rebuild, rebuild_all, with_patterns_of};
 
 const PATTERNS: &str = "codebase patterns";
 

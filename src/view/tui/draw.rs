@@ -7,12 +7,12 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::record::Status;
-use crate::view::style::{Paint, cut};
+use crate::view::style::{Paint, cut, grouped};
 
 use super::app::{App, Mode, OwnLoop, Pane};
 use super::contents::{bar, sign, status_sign, status_words};
 use super::keys::TOLD;
-use super::layout::Areas;
+use super::layout::{Areas, Tab};
 use super::list::Item;
 use super::page::{At, reading};
 use super::row::{Look, Row, columns, shown};
@@ -158,8 +158,7 @@ impl Pen<'_> {
         if areas.tabs.height == 0 {
             return;
         }
-        for (view, x) in areas.tabs() {
-            let name = view.tab();
+        for Tab { view, x, name } in areas.tabs(self.app.view) {
             let room = areas.tabs.right().saturating_sub(x);
             if view == self.app.view {
                 let style = self.style(Look::Accent).add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
@@ -180,18 +179,32 @@ impl Pen<'_> {
         let is_typing = matches!(self.app.mode, Mode::Filter(_));
         let row = if is_typing || !list.filter.is_empty() {
             let caret = if is_typing { "▏" } else { "" };
-            Row::of(Look::Accent, " / ").and(Look::Plain, shown(&list.filter)).and(Look::Accent, caret)
+            let row =
+                Row::of(Look::Accent, " / ").and(Look::Plain, shown(&list.filter)).and(Look::Accent, caret);
+            if list.is_failed_only { row.and(Look::Bad, "  failed only") } else { row }
+        } else if list.is_failed_only {
+            Row::of(Look::Bad, " Failed only")
         } else {
             Row::of(Look::Bold, " Sessions")
         };
-        let row = if list.is_failed_only { row.and(Look::Bad, "  failed only") } else { row };
         self.put(buffer, (area.x, area.y), &row, area.width);
-        let count = list.items.iter().filter(|item| matches!(item, Item::Iteration(..))).count();
-        let count = Row::of(Look::Dim, count.to_string());
+        let count = Row::of(Look::Dim, self.list_count());
         let width = u16::try_from(count.width()).unwrap_or(0);
         if usize::from(area.width) > row.width() + count.width() + 2 {
             self.put(buffer, (area.right() - width - 1, area.y), &count, width);
         }
+    }
+
+    /// How many sessions there are, and under a filter how many iterations pass it.
+    fn list_count(&self) -> String {
+        let (list, sessions) = (&self.app.list, &self.app.overview.sessions);
+        if !list.is_filtered() {
+            return grouped(sessions.len() as u64);
+        }
+        let passed = list.items.iter().filter(|item| !matches!(item, Item::Session(_))).count();
+        let running = sessions.iter().filter(|session| session.in_flight().is_some()).count();
+        let all: usize = sessions.iter().map(|session| session.iterations.len()).sum();
+        format!("{} of {}", grouped(passed as u64), grouped((all + running) as u64))
     }
 
     fn list(&self, buffer: &mut Buffer, areas: &Areas) {

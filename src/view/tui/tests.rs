@@ -483,6 +483,64 @@ fn a_new_size_keeps_what_is_chosen_on_the_screen() {
 }
 
 #[test]
+fn on_a_narrow_screen_a_key_of_a_view_shows_it() {
+    for (size, pane) in [((40, 12), Pane::View), ((59, 20), Pane::View), ((60, 20), Pane::List)] {
+        for keys in ["t", "o", "<gt>"] {
+            let mut scene = Scene::new(many(), size);
+            assert_eq!(scene.keys(keys).app.pane, pane, "{size:?} {keys}");
+        }
+    }
+    let mut scene = Scene::new(many(), (40, 12));
+    scene.keys("t").shows("All tasks");
+    scene.keys("<Esc>").shows("Sessions");
+}
+
+#[test]
+fn the_view_that_is_shown_is_named_on_any_screen() {
+    for (size, keys, expected) in [
+        ((80, 24), "t", "│ output Logs describe Diff prompt tasks history\n"),
+        ((60, 20), "t", "│ o  L  d  D  p  tasks  h\n"),
+        ((60, 20), "d", "│ o  L  describe  D  p  t  h\n"),
+        ((40, 12), "h", "\n o  L  d  D  p  t  history\n"),
+        ((20, 12), "h", "\n o L d D p t history\n"),
+        ((12, 12), "h", "\n history\n"),
+    ] {
+        let mut scene = Scene::new(many(), size);
+        scene.keys(keys).shows(expected);
+    }
+    let mut scene = Scene::new(many(), (60, 20));
+    scene.keys("t").mouse(MouseEventKind::Down(MouseButton::Left), (31, 1));
+    assert_eq!(scene.app.view, View::Logs);
+}
+
+#[test]
+fn the_list_says_how_many_sessions_there_are_and_how_many_iterations_pass_a_filter() {
+    for (keys, expected) in [
+        ("", " Sessions                   3 │"),
+        ("<Left>g<Enter>", " Sessions                   3 │"),
+        ("f", "Failed only          5 of 11 │"),
+        ("/t003<Enter>", "/ t003               4 of 11 │"),
+    ] {
+        let mut scene = Scene::new(many(), (80, 24));
+        scene.keys(keys).shows(expected);
+    }
+}
+
+#[test]
+fn a_long_heading_leaves_room_for_what_is_counted() {
+    let heading = "Phase 3: User Story 1 - Create and view albums (Priority: P1) 🎯 MVP";
+    let list = format!("## {heading}\n\n- [x] T001 One\n- [x] T002 Two\n- [ ] T003 {heading}\n");
+    for size in [(120, 40), (80, 24), (60, 20), (40, 12)] {
+        let mut scene = Scene::new(Sample { tasks: Some(list.clone()), ..many() }, size);
+        scene.keys("t");
+        for text in ["  2/3 ██████░░░░ All", "▾ 2/3 ██████░░░░ Phase 3", "» T003 3 failures"]
+        {
+            scene.shows(text);
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_read_is_said_and_asked_for_once() {
     let mut scene = Scene::new(many(), (80, 24));
     scene.app.event(&Event::Key(KeyEvent::new(KeyCode::Char('D'), KeyModifiers::NONE)));

@@ -64,8 +64,9 @@ Examples:
   specify ralph restore 0 --tasks         As it was before the session, with its task list
   specify ralph restore --undo            Take the last restoration back
 
-What is there is kept first, under refs/ralph-restore/. Index, branch and HEAD stay as they are. Files that no
-snapshot of the session has stay; so does progress.txt, and tasks.md unless --tasks is given.";
+What is there is kept first, under refs/ralph-restore/. Index, branch and HEAD stay as they are. progress.txt
+stays, too, and tasks.md unless --tasks is given. So do files that no snapshot of the session has; where one stands
+in the way of a file that should come, nothing is restored.";
 
 pub(super) const TUI: &str = "\
 Examples:

@@ -1,5 +1,6 @@
 //! What a session has done so far: values in, answers out.
 
+pub mod clusters;
 pub mod state;
 pub mod stats;
 

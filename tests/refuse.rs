@@ -94,7 +94,14 @@ fn with_a_task_list_that_is_none() {
     fs::remove_file(scene.path(tasks)).unwrap();
     case(&scene, "", "there is no task list at", "--tasks");
     fs::create_dir(scene.path(tasks)).unwrap();
-    case(&scene, "", "is a directory, not a task list", "");
+    case(&scene, "", "is a directory, not a task list\nhint: name a Markdown file with a task list", "");
+    scene.write("specs/001-login/tasks.md/tasks.md", "- [ ] T001 One\n");
+    case(
+        &scene,
+        "",
+        "is a directory, not a task list\nhint: there is a task list in it: ",
+        "tasks.md/tasks.md",
+    );
 }
 
 #[test]

@@ -257,6 +257,11 @@ fn a_dry_run_prints_the_prompt_that_would_be_sent_and_writes_nothing() {
     scene.agent_script(GOOD);
     let before = scene.everything();
     let prompt = scene.ralph("--dry-run").code(0).stdout_has("T001 Write hello.txt").stdout;
+    let json = scene.ralph("--dry-run --json").code(0).json();
+    assert_eq!(
+        json,
+        serde_json::json!({"feature": "specs/001-login", "prompt": String::from_utf8_lossy(&prompt)})
+    );
     assert_eq!(scene.everything(), before);
     scene.ralph("-n 10").code(0);
     assert_eq!(scene.session().file(1, "prompt.md"), prompt);
@@ -321,7 +326,7 @@ fn a_validation_that_cannot_run_is_a_recorded_failure() {
 fn a_validation_that_takes_too_long_is_an_iteration_with_exit_code_minus_one() {
     let scene = Sandbox::new();
     scene.agent_script(LIAR).validate("echo begun; sleep 300").config("validation.timeout = \"3s\"");
-    scene.ralph("-n 1").code(1).stdout_has("timed out");
+    scene.ralph("-n 1").code(1).stdout_has("sleep 300 timed out after ");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Exit"), ["agent=0 validation=-1"]);
     assert_eq!(session.iteration(1)["exit_reason"], "timeout");

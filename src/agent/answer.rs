@@ -1,20 +1,28 @@
 //! What an agent said last, read from a transcript that was recorded.
 
 use camino::Utf8Path;
+use serde_json::Value;
 
 use super::known;
-use super::stream::End;
+use super::lines::from_line;
+use super::stream::{End, FINAL_TEXT};
 use crate::record::Parser;
 
-/// How to read what an agent of this name prints; none where it is not a known one.
-pub fn parser_of(name: &str) -> Option<Parser> {
-    known::find(name).map(|known| known.parser)
+/// How to read what an agent of this name printed in a session with this recorded configuration.
+pub fn recorded_parser(configuration: &Value, agent: &str) -> Parser {
+    let set = configuration.get(format!("agents.{agent}.parser")).and_then(Value::as_str);
+    let named = Parser::ALL.iter().find(|(name, _)| Some(*name) == set).map(|(_, parser)| *parser);
+    // A command of the user's under a known name is not the known program.
+    let is_own =
+        configuration.get(format!("agents.{agent}.command")).is_some_and(|command| !command.is_null());
+    let known = known::find(agent).filter(|_| !is_own).map(|known| known.parser);
+    named.or(known).unwrap_or_default()
 }
 
 /// The last words in a transcript, or in the end of one. Empty where it has none that can be told from the rest.
 pub fn answer(parser: Parser, transcript: &[u8]) -> String {
     if parser == Parser::Text {
-        return String::from_utf8_lossy(transcript).into_owned();
+        return String::from_utf8_lossy(from_line(transcript, FINAL_TEXT)).into_owned();
     }
     let mut stream = parser.stream();
     for line in transcript.split(|byte| *byte == b'\n') {
@@ -27,6 +35,8 @@ pub fn answer(parser: Parser, transcript: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -36,7 +46,28 @@ mod tests {
         assert_eq!(answer(Parser::Claude, cut.as_bytes()), "All done.");
         assert_eq!(answer(Parser::Text, b"plain \xff"), "plain \u{fffd}");
         assert_eq!(answer(Parser::Codex, b""), "");
-        assert_eq!(parser_of("claude"), Some(Parser::Claude));
-        assert_eq!(parser_of("mine"), None);
+        let long = [&b"x"[..], &b"y\n".repeat(1 << 16)].concat();
+        assert!(answer(Parser::Text, &long).len() <= 1 << 16);
+    }
+
+    #[test]
+    fn what_the_session_set_says_how_to_read_an_agent_and_else_its_name_does() {
+        let configuration = json!({
+            "agents.mine.parser": "claude",
+            "agents.codex.parser": "text",
+            "agents.odd.parser": "of another version",
+            "agents.gemini.command": ["sh", "gemini.sh"],
+        });
+        for (agent, expected) in [
+            ("mine", Parser::Claude),
+            ("codex", Parser::Text),
+            ("claude", Parser::Claude),
+            ("odd", Parser::Text),
+            ("gemini", Parser::Text),
+            ("other", Parser::Text),
+        ] {
+            assert_eq!(recorded_parser(&configuration, agent), expected, "{agent}");
+        }
+        assert_eq!(recorded_parser(&Value::Null, "claude"), Parser::Claude);
     }
 }

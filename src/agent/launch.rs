@@ -244,7 +244,7 @@ fn quoted(value: &str) -> String {
 }
 
 fn last_line(text: &str) -> Option<String> {
-    text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(summary)
+    text.lines().map(summary).rfind(|line| !line.is_empty())
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ use adapter::Adapter;
 use command::Command;
 use scripted::Scripted;
 
-pub use detect::{Listed, detect, list};
+pub use detect::{Listed, detect, list, passed_over};
 
 /// An agent that can be run.
 pub trait Agent {
@@ -134,8 +134,10 @@ impl AgentSettings {
 }
 
 /// What an agent did, by what it printed; none where that is text for people already. It may begin and end anywhere.
-pub fn retell(agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
-    let parser = known::find(agent).map(|known| known.parser).filter(|parser| *parser != Parser::Text)?;
+pub fn retell(parser: Parser, output: &[u8]) -> Option<Vec<AgentEvent>> {
+    if parser == Parser::Text {
+        return None;
+    }
     let mut stream = parser.stream();
     let mut events = Vec::new();
     for line in output.split(|&byte| byte == b'\n') {

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow};
 use camino::Utf8PathBuf;
 use clap::{ArgGroup, Args};
 
-use crate::agent::answer::{answer, parser_of};
+use crate::agent::answer::{answer, recorded_parser};
 use crate::record::{
     IterationName, ObjectId, Outcome, Parser, RecordKind, Session, SessionName, TaskCounts, Which,
 };
@@ -223,7 +223,7 @@ impl Reading<'_> {
     }
 
     fn answer(&self, turn: &Turn) -> Result<Option<Text>> {
-        let parser = self.parser(&turn.record.agent);
+        let parser = recorded_parser(&self.session.configuration, &turn.record.agent);
         let most = if parser == Parser::Text { self.most } else { self.transcript };
         let Some(piece) = self.piece(turn, "agent/stdout", End::Tail, most)? else { return Ok(None) };
         if parser == Parser::Text {
@@ -231,14 +231,6 @@ impl Reading<'_> {
         }
         let words = answer(parser, &piece.bytes);
         Ok((!words.trim().is_empty()).then(|| Text::whole(words)))
-    }
-
-    /// How to read what an agent of that name printed in this session.
-    fn parser(&self, agent: &str) -> Parser {
-        let set = self.session.configuration.get(format!("agents.{agent}.parser"));
-        let set = set.and_then(|name| name.as_str());
-        let named = Parser::ALL.iter().find(|(name, _)| Some(*name) == set).map(|(_, parser)| *parser);
-        named.or_else(|| parser_of(agent)).unwrap_or_default()
     }
 
     /// The decisive lines of a validation that failed, the last of one that passed.

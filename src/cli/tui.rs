@@ -9,10 +9,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
+use serde_json::Value;
 
 use crate::agent;
+use crate::agent::answer::recorded_parser;
 use crate::clock::Clock;
-use crate::history::stats::Stats;
+use crate::history::clusters::{clusters, folded};
 use crate::process::{Detached, Farewell, Tool};
 use crate::progress::historical::Mode;
 use crate::record::{AgentEvent, IterationName, LogEntry, Refusal, SessionId, SessionName, Timestamp, Which};
@@ -27,7 +29,7 @@ use crate::view::tui::{
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::ready::{Settings, Wish, own_program};
-use super::sessions::{self, Choice};
+use super::sessions::{Choice, Settled};
 use super::settings::Flags;
 use super::{iterations, place};
 
@@ -53,14 +55,10 @@ const MOST_WORDS: u64 = 64 * 1024;
 pub fn run(args: &TuiArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
     check_terminal(caller)?;
-    let session = args.session.clone();
-    if let Some(name) = &session
-        && !store.session_names()?.iter().any(|refs| name.matches(&refs.session))
-    {
-        bail!("there is no session {name}\nhint: `specify ralph log --sessions` lists those that are here");
-    }
+    let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+    let wanted = choice.settle(&store)?;
     let mut desk = Table::new(&store, caller)?;
-    let left = show(&mut desk, Wanted { session, feature: args.feature.clone() }, paint)?;
+    let left = show(&mut desk, wanted, paint)?;
     Ok(left_by(left))
 }
 
@@ -81,7 +79,7 @@ pub fn with_loop(arguments: &[OsString], caller: &Caller, paint: Paint) -> Resul
     let said = talk.try_clone().context("share what the loop says")?;
     let detached = Detached::start_loop(&argv, &here, said).context("start the loop")?;
     desk.own = Some(RefCell::new(detached));
-    let left = show(&mut desk, Wanted::default(), paint)?;
+    let left = show(&mut desk, Settled::default(), paint)?;
     if let OwnLoop::Ended { code } = desk.own_loop() {
         repeat(talk, code)?;
         return Ok(match left {
@@ -136,17 +134,10 @@ fn check_terminal(caller: &Caller) -> Result<()> {
         .into())
 }
 
-fn show(desk: &mut Table, wanted: Wanted, paint: Paint) -> Result<Left> {
+fn show(desk: &mut Table, wanted: Settled, paint: Paint) -> Result<Left> {
     let library = Library { store: desk.store.clone(), caller: desk.caller.clone(), wanted };
     let source: Arc<dyn Source> = Arc::new(Records::new(desk.store.clone(), Box::new(library)));
     crate::view::tui::run(&source, desk, Palette(paint))
-}
-
-/// Which sessions are shown.
-#[derive(Debug, Clone, Default)]
-struct Wanted {
-    session: Option<SessionName>,
-    feature: Option<String>,
 }
 
 /// What the screen has on hand: the time, signals, the loop, and the user's programs.
@@ -257,12 +248,12 @@ impl Desk for Table {
 struct Library {
     store: Store,
     caller: Caller,
-    wanted: Wanted,
+    wanted: Settled,
 }
 
 impl Elsewhere for Library {
-    fn retell(&self, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
-        agent::retell(agent, output)
+    fn retell(&self, configuration: &Value, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
+        agent::retell(recorded_parser(configuration, agent), output)
     }
 
     fn diff(&self, change: &Change) -> Result<Patch> {
@@ -272,7 +263,7 @@ impl Elsewhere for Library {
     fn history(&self, feature: &str) -> Result<Told> {
         let (store, caller) = (&self.store, &self.caller);
         let entries: Vec<LogEntry> = store.iterations_of(feature, MOST_ITERATIONS)?;
-        let clusters = Stats::of(&entries).causes;
+        let clusters = folded(&clusters(&store.read_iterations(&entries)?));
         let feature = place::recorded_feature(caller, store, feature)?;
         let wish = Wish { only: None, resume: None, flags: Flags::default() };
         let settings = Settings::read(store, &feature, caller, &wish)?;
@@ -301,8 +292,7 @@ impl Elsewhere for Library {
     }
 
     fn is_wanted(&self, session: &SessionId, feature: &str) -> bool {
-        self.wanted.session.as_ref().is_none_or(|name| name.matches(session))
-            && self.wanted.feature.as_ref().is_none_or(|wanted| sessions::is_feature(wanted, feature))
+        self.wanted.takes(session, feature)
     }
 }
 

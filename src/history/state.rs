@@ -6,11 +6,10 @@ use serde::Serialize;
 
 use crate::record::{Iteration, Outcome};
 
+use super::clusters::message;
+
 /// Most of each kind that are kept, the most frequent first.
 const MOST: usize = 20;
-
-/// Longest message of a failure, in characters.
-const MESSAGE: usize = 160;
 
 /// The state after the iterations that it was made of.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -87,14 +86,4 @@ impl CumulativeState {
         let commands_that_work = working.into_iter().map(|(command, _)| command.to_owned()).collect();
         Self { known_failures, files_touched, commands_that_work }
     }
-}
-
-/// The first cause in a line.
-fn message(iteration: &Iteration) -> String {
-    let first = iteration.facts.errors.first();
-    let words = first.map(|error| [error.id.as_str(), error.message.as_str()].join(" ").trim().to_owned());
-    let words = words.filter(|words| !words.is_empty());
-    let words =
-        words.or_else(|| iteration.facts.excerpt.lines().next().map(str::to_owned)).unwrap_or_default();
-    words.lines().next().unwrap_or_default().chars().take(MESSAGE).collect()
 }

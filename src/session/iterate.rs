@@ -227,7 +227,12 @@ impl Running<'_> {
     /// Excerpts are cut from what the record has: a cut may take away by what a secret would be known.
     fn without_secrets(&self, context: IterationContext) -> IterationContext {
         let redacted = |text: &str| self.recorder.redactor().redact_text(text).0;
-        IterationContext { stdout: redacted(&context.stdout), stderr: redacted(&context.stderr), ..context }
+        IterationContext {
+            stdout: redacted(&context.stdout),
+            stderr: redacted(&context.stderr),
+            agent_failure: context.agent_failure.as_deref().map(redacted),
+            ..context
+        }
     }
 
     fn begin_iteration(&mut self, task: &Task, iteration: u32) -> Result<Begin> {

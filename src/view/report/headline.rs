@@ -2,11 +2,12 @@
 
 use serde::Serialize;
 
+use crate::history::clusters::Cluster;
 use crate::record::{Outcome, Session, Status, StopReason, TaskName, Timestamp};
 use crate::view::status::InFlight;
 use crate::view::style::{Count, duration, grouped};
 
-use super::{Cluster, State, TaskRow, Turn};
+use super::{State, TaskRow, Turn};
 
 /// Most things to look at.
 const MOST: usize = 8;

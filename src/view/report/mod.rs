@@ -1,7 +1,6 @@
 //! A session as one page to send to somebody, as a summary for a pull request, and as data.
 
 mod chart;
-mod clusters;
 mod fit;
 mod harmless;
 mod headline;
@@ -21,13 +20,13 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
+use crate::history::clusters::{Cluster, clusters};
 use crate::history::repeats;
 use crate::record::{Durations, Iteration, ObjectId, Outcome, Session, TaskCounts, Timestamp, Tokens};
 use crate::tasks::TaskList;
 
 use super::status::InFlight;
 
-pub use clusters::Cluster;
 pub use headline::{Attention, Headline, Level};
 pub use markdown::{MARKDOWN, write_markdown};
 pub use page::{GENERATOR, Limits, page};
@@ -137,7 +136,7 @@ impl Report {
                 Outcome::Interrupted => counts.interrupted += 1,
             }
         }
-        let clusters = clusters::of(&turns);
+        let clusters = clusters(turns.iter().map(|turn| &turn.record));
         let tasks = task_rows::of(&tasks, &turns);
         let headline = headline::of(&session, &turns, in_flight.as_ref(), made_at);
         let attention = headline::attention(&session, &turns, &clusters, &tasks);

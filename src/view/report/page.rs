@@ -5,14 +5,14 @@ use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior, Value, context};
 use sha2::{Digest, Sha256};
 
+use crate::history::clusters::folded;
 use crate::record::{Status, Timestamp};
-use crate::view::style::grouped;
 
 use super::Report;
 use super::fit;
 use super::harmless::escape;
 use super::page_parts::{
-    TASKS, attention, charts, chips, clusters, facts, figures, footer, notes, phases, picks, settings,
+    attention, charts, chips, cluster_views, facts, figures, footer, notes, phases, picks, settings,
 };
 use super::turn_view::{self, Most, Size};
 
@@ -122,7 +122,9 @@ impl Pages {
         let session = &report.session;
         let ended = session.ended_at;
         let numbers: Vec<u32> = report.iterations.iter().map(|turn| turn.record.iteration).collect();
-        let (tasks, tasks_left_out) = (phases(&report.tasks), report.tasks.len().saturating_sub(TASKS));
+        let (phases, phases_left_out) = phases(&report.tasks);
+        let causes = folded(&report.clusters);
+        let (clusters, clusters_left_out) = cluster_views(&causes);
         let values = context! {
             classes => classes(report),
             version => report.tool_version,
@@ -145,11 +147,10 @@ impl Pages {
             notes => Value::from(Serde(notes(report, left))),
             attention => Value::from(Serde(attention(report))),
             charts => Value::from(Serde((!numbers.is_empty()).then(|| charts(report)))),
-            phases => Value::from(Serde(tasks)),
-            tasks_left_out => (tasks_left_out > 0).then(|| {
-                format!("{} more tasks are left out. specify ralph tasks lists all.", grouped(tasks_left_out as u64))
-            }),
-            clusters => Value::from(Serde(clusters(report))),
+            phases => Value::from(Serde(phases)),
+            phases_left_out => phases_left_out,
+            clusters => Value::from(Serde(clusters)),
+            clusters_left_out => clusters_left_out,
             has_iterations => !numbers.is_empty(),
             chips => Value::from(Serde(chips(report))),
             picks => Value::from(Serde(picks(report))),

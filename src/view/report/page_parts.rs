@@ -3,10 +3,12 @@
 use minijinja::Value;
 use serde::Serialize;
 
-use crate::record::{Outcome, Status};
+use crate::history::clusters::Cluster;
+use crate::record::{Outcome, Status, TaskName};
 use crate::view::style::{Count, duration, grouped, sign};
 
 use super::chart;
+use super::fit;
 use super::harmless::{escape, one_line};
 use super::page::{Left, moment};
 use super::{Diff, Report, State, TaskRow};
@@ -17,8 +19,10 @@ const LINKS: usize = 5;
 const NAMES: usize = 12;
 /// So few tasks are shown whole; of more, phases that are done are folded.
 const FEW_TASKS: usize = 20;
-/// Rows of the table of tasks.
-pub(super) const TASKS: usize = 500;
+/// Rows of the tables of tasks, and tables.
+const TASKS: usize = 500;
+/// Rows of the causes of failures.
+const CAUSES: usize = 100;
 /// Tries that are shown as signs.
 const TRIES: usize = 12;
 /// Tasks that can be picked from a list.
@@ -142,18 +146,18 @@ pub(super) fn footer(left: Left) -> Value {
         cut if left.is_for_size => format!(
             "{} cut at {size} to keep the page small; each says so and how to see the rest. `specify ralph report \
              --max-size 50MiB` makes a bigger page.",
-            were(cut)
+            are(cut, "text")
         ),
         cut => format!(
             "{} cut at {size}; each says so and how to see the rest. `--max-part` moves the cut.",
-            were(cut)
+            are(cut, "text")
         ),
     };
     with_code(&said)
 }
 
-fn were(texts: usize) -> String {
-    format!("{} {}", Count(texts as u64, "text"), if texts == 1 { "is" } else { "are" })
+fn are(count: usize, what: &'static str) -> String {
+    format!("{} {}", Count(count as u64, what), if count == 1 { "is" } else { "are" })
 }
 
 #[derive(Serialize)]
@@ -243,6 +247,8 @@ pub(super) struct PhaseView<'a> {
     all: usize,
     is_open: bool,
     tasks: Vec<TaskView<'a>>,
+    /// Tasks that are counted and not shown.
+    more: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -259,23 +265,69 @@ struct TaskView<'a> {
     tokens: String,
 }
 
-pub(super) fn phases(tasks: &[TaskRow]) -> Vec<PhaseView<'_>> {
-    let mut phases: Vec<PhaseView<'_>> = Vec::new();
-    for task in tasks.iter().take(TASKS) {
-        let name = task.phase.as_deref().unwrap_or("Tasks");
-        if phases.last().is_none_or(|phase| phase.name != name) {
-            phases.push(PhaseView { name, done: 0, all: 0, is_open: false, tasks: Vec::new() });
-        }
-        if let Some(phase) = phases.last_mut() {
-            phase.all += 1;
-            phase.done += usize::from(matches!(task.state, State::Done | State::DoneBefore));
-            phase.tasks.push(task_view(task));
+/// How much a reader misses a row: of what is open least can be left out.
+fn weight(task: &TaskRow, is_phase_open: bool) -> usize {
+    match task.state {
+        State::Failing | State::Skipped => 0,
+        State::Open => 1,
+        State::Done | State::DoneBefore if is_phase_open => 2,
+        State::Done | State::DoneBefore => 3,
+    }
+}
+
+/// The tasks under their headings. All are counted; where there are too many to show, what is done goes first, and of
+/// all phases alike.
+pub(super) fn phases(tasks: &[TaskRow]) -> (Vec<PhaseView<'_>>, Option<String>) {
+    let name = |task: &TaskRow| task.phase.as_deref().unwrap_or("Tasks").to_owned();
+    let groups: Vec<&[TaskRow]> = tasks.chunk_by(|one, other| name(one) == name(other)).collect();
+    let is_done = |task: &&TaskRow| matches!(task.state, State::Done | State::DoneBefore);
+    let is_open = |group: &[TaskRow]| !group.iter().all(|task| is_done(&task));
+    let mut room = TASKS;
+    let mut shown = vec![[0; 4]; groups.len()];
+    for class in 0..4 {
+        let of_class =
+            |group: &&[TaskRow]| group.iter().filter(|task| weight(task, is_open(group)) == class).count();
+        let counts: Vec<usize> = groups.iter().map(of_class).collect();
+        let most = fit::level(counts.clone(), room);
+        for (shown, count) in shown.iter_mut().zip(counts) {
+            shown[class] = count.min(most);
+            room -= shown[class];
         }
     }
-    for phase in &mut phases {
-        phase.is_open = tasks.len() <= FEW_TASKS || phase.done < phase.all;
-    }
-    phases
+    let mut phases: Vec<PhaseView<'_>> = groups
+        .iter()
+        .zip(shown)
+        .map(|(group, mut shown)| {
+            let mut keep = |task: &&TaskRow| {
+                let left = &mut shown[weight(task, is_open(group))];
+                let is_kept = *left > 0;
+                *left = left.saturating_sub(1);
+                is_kept
+            };
+            let kept: Vec<TaskView<'_>> = group.iter().filter(|task| keep(task)).map(task_view).collect();
+            let more = group.len() - kept.len();
+            PhaseView {
+                name: group[0].phase.as_deref().unwrap_or("Tasks"),
+                done: group.iter().filter(is_done).count(),
+                all: group.len(),
+                is_open: tasks.len() <= FEW_TASKS || is_open(group),
+                tasks: kept,
+                more: (more > 0).then(|| format!("{} more", grouped(more as u64))),
+            }
+        })
+        .collect();
+    let count = phases.len();
+    let mut spare = count.saturating_sub(TASKS);
+    phases.retain(|phase| {
+        let goes = spare > 0 && phase.done == phase.all;
+        spare -= usize::from(goes);
+        !goes
+    });
+    phases.truncate(TASKS);
+    let left_out = count - phases.len();
+    let note = (left_out > 0)
+        .then(|| format!("{} left out. specify ralph tasks lists all.", are(left_out, "more phase")));
+    (phases, note)
 }
 
 fn task_view(task: &TaskRow) -> TaskView<'_> {
@@ -316,7 +368,7 @@ fn task_view(task: &TaskRow) -> TaskView<'_> {
 #[derive(Serialize)]
 pub(super) struct ClusterView<'a> {
     state: &'static str,
-    times: usize,
+    times: String,
     said: String,
     message: String,
     tasks: String,
@@ -325,23 +377,35 @@ pub(super) struct ClusterView<'a> {
     more: Option<usize>,
 }
 
-pub(super) fn clusters(report: &Report) -> Vec<ClusterView<'_>> {
-    let found = report.clusters.iter();
-    found
-        .map(|cluster| {
-            let (links, more) = links(&cluster.iterations);
-            ClusterView {
-                state: if cluster.is_open { "open" } else { "gone" },
-                times: cluster.times,
-                said: Count(cluster.times as u64, "time").to_string(),
-                message: quote(&cluster.message),
-                tasks: cluster.tasks.iter().take(NAMES).map(String::as_str).collect::<Vec<_>>().join(", "),
-                is: if cluster.is_open { "still open" } else { "solved" },
-                links,
-                more,
-            }
-        })
-        .collect()
+/// The causes of failures in a line each, and what is said of those that have no room.
+pub(super) fn cluster_views(clusters: &[Cluster]) -> (Vec<ClusterView<'_>>, Option<String>) {
+    let shown = clusters.iter().take(CAUSES).map(|cluster| {
+        let (links, more) = links(&cluster.iterations);
+        ClusterView {
+            state: if cluster.is_open { "open" } else { "gone" },
+            times: grouped(cluster.times as u64),
+            said: Count(cluster.times as u64, "time").to_string(),
+            message: quote(&cluster.message),
+            tasks: names(&cluster.tasks),
+            is: if cluster.is_open { "still open" } else { "solved" },
+            links,
+            more,
+        }
+    });
+    let left_out = clusters.len().saturating_sub(CAUSES);
+    let note = (left_out > 0)
+        .then(|| format!("{} left out. specify ralph report --json has all.", are(left_out, "more cause")));
+    (shown.collect(), note)
+}
+
+/// The first names, and how many more there are.
+fn names(tasks: &[TaskName]) -> String {
+    let shown = if tasks.len() > NAMES { NAMES / 2 } else { tasks.len() };
+    let mut told = tasks[..shown].join(", ");
+    if tasks.len() > shown {
+        told.push_str(&format!(" and {} more tasks", grouped((tasks.len() - shown) as u64)));
+    }
+    told
 }
 
 #[derive(Serialize)]
@@ -426,4 +490,90 @@ pub(super) fn settings(report: &Report) -> Vec<Fact> {
             value: quote(&value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `5x`: five tasks of a phase that are done; `3o`: open ones; `2s`: skipped ones.
+    fn tasks(phases: &[&str]) -> Vec<TaskRow> {
+        let row = |phase: usize, state: State| TaskRow {
+            name: "T1".to_owned(),
+            text: String::new(),
+            phase: Some(format!("Phase {phase}")),
+            state,
+            tries: Vec::new(),
+            iterations: Vec::new(),
+            duration_ms: 0,
+            tokens: None,
+        };
+        let words = phases.iter().enumerate().flat_map(|(phase, words)| {
+            words.split_whitespace().map(move |word| (phase + 1, word.split_at(word.len() - 1)))
+        });
+        words
+            .flat_map(|(phase, (count, state))| {
+                let state = match state {
+                    "x" => State::Done,
+                    "s" => State::Skipped,
+                    _ => State::Open,
+                };
+                vec![row(phase, state); count.parse().unwrap()]
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_task_is_counted_and_what_is_open_is_shown() {
+        for (words, expected) in [
+            (&["2x", "1x 1o"][..], "2/2 2, 1/2 2"),
+            (
+                &["140x", "140x", "140x", "140x", "12x 128o"],
+                "140/140 90 +50, 140/140 90 +50, 140/140 90 +50, 140/140 90 +50, 12/140 140",
+            ),
+            (&["600o 7s", "2x"], "0/607 500 +107, 2/2 0 +2"),
+        ] {
+            let rows = tasks(words);
+            let (phases, note) = phases(&rows);
+            let told = phases.iter().map(|phase| {
+                let more = phase.more.as_deref().and_then(|more| more.split(' ').next());
+                let more = more.map_or(String::new(), |more| format!(" +{more}"));
+                format!("{}/{} {}{more}", phase.done, phase.all, phase.tasks.len())
+            });
+            assert_eq!((told.collect::<Vec<_>>().join(", ").as_str(), note), (expected, None));
+        }
+        let rows = tasks(&["600o 7s"]);
+        let (phases, _) = phases(&rows);
+        assert_eq!(phases[0].tasks.iter().filter(|task| task.state == "skipped").count(), 7);
+    }
+
+    #[test]
+    fn causes_that_have_no_room_are_counted() {
+        let cluster = |tasks: usize| Cluster {
+            fingerprint: None,
+            message: "x".to_owned(),
+            times: 1,
+            tasks: (1..=tasks).map(|number| format!("T{number}")).collect(),
+            iterations: vec![1],
+            is_open: false,
+        };
+        let some = [cluster(1), cluster(12), cluster(13)];
+        let (views, note) = cluster_views(&some);
+        assert_eq!((views.len(), note), (3, None));
+        assert_eq!(views[2].tasks, "T1, T2, T3, T4, T5, T6 and 7 more tasks");
+        assert!(views[1].tasks.ends_with("T11, T12"));
+        let many = vec![cluster(1); 101];
+        let (views, note) = cluster_views(&many);
+        assert_eq!(views.len(), 100);
+        assert_eq!(note.as_deref(), Some("1 more cause is left out. specify ralph report --json has all."));
+    }
+
+    #[test]
+    fn of_very_many_phases_those_that_are_done_are_left_out() {
+        let words: Vec<&str> = (0..700).map(|place| if place == 690 { "1o" } else { "1x" }).collect();
+        let rows = tasks(&words);
+        let (phases, note) = phases(&rows);
+        assert_eq!((phases.len(), phases.iter().filter(|phase| phase.done == 0).count()), (500, 1));
+        assert_eq!(note.as_deref(), Some("200 more phases are left out. specify ralph tasks lists all."));
+    }
 }

@@ -3,10 +3,10 @@
 use minijinja::Value;
 use serde::Serialize;
 
+use crate::history::clusters::message;
 use crate::record::{Claim, FailureClass, Outcome, ToolCall};
 use crate::view::style::{Count, cut, duration, grouped, sign};
 
-use super::clusters::message;
 use super::harmless::{escape, escaped_len, one_line};
 use super::headline::time;
 use super::page_parts::short;

@@ -1,18 +1,19 @@
 //! The state of the screen: keys and answers in, wishes out. It reads nothing and draws nothing.
 
+mod act;
+
 use std::sync::Arc;
 
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::{Position, Rect};
+use crossterm::event::{Event, KeyEventKind};
+use ratatui::layout::Rect;
 
 use crate::record::{SessionId, Timestamp};
 use crate::store::Stop;
 
 use super::contents::{self, Ordered, View};
-use super::keys::{self, Act};
 use super::layout::Areas;
-use super::list::{Chosen, Direction, Item, List};
-use super::page::{At, Body, Fold, Page, Part, Section, Wish};
+use super::list::{Chosen, Item, List};
+use super::page::{Body, Fold, Page, Part, Section, Wish};
 use super::row::{Look, Row, shown};
 use super::source::{Change, File, InFlight, IterationRow, Overview, Place, SessionRow, Stream};
 
@@ -108,6 +109,8 @@ pub struct App {
     pub view: View,
     pub page: Page,
     pub mode: Mode,
+    /// The first line of the help on the screen.
+    pub help_top: usize,
     pub follows: bool,
     pub is_wrapped: [bool; 2],
     pub message: Option<Row>,
@@ -136,6 +139,7 @@ impl App {
             view: View::Output,
             page: Page::default(),
             mode: Mode::Browse,
+            help_top: 0,
             follows: true,
             is_wrapped: [false, true],
             message: None,
@@ -207,7 +211,10 @@ impl App {
 
     /// Makes the page that belongs to what is selected.
     fn choose(&mut self) {
-        self.chosen = self.list.selected().and_then(|item| List::chosen(&self.overview, item));
+        let selected = self.list.selected().and_then(|item| List::chosen(&self.overview, item));
+        // Nothing passes the filter: whoever takes it back is where they were.
+        let is_kept = selected.is_none() && self.list.is_filtered();
+        self.chosen = if is_kept { self.chosen.take() } else { selected };
         let Some(chosen) = self.chosen.clone() else {
             (self.page, self.shown, self.ordered) = (Page::default(), None, None);
             return;
@@ -235,7 +242,7 @@ impl App {
                 return;
             }
             Plan::Live(running) => contents::live_output(&session.id, running, self.seconds_of(running)),
-            Plan::Output(row) => contents::output(row),
+            Plan::Output(row) => contents::output(&session.id, row),
             Plan::Logs => contents::logs(&session),
             Plan::Prompt(place) => contents::prompt(place),
             Plan::Nothing(words) => Page::new(vec![Section::plain(vec![Row::of(Look::Dim, words)])]),
@@ -298,14 +305,12 @@ impl App {
                 (None, None) => (String::new(), Plan::Nothing("no iteration is recorded yet")),
             },
             View::Tasks => {
-                let at = match chosen.number() {
-                    Some(_) => row.map_or(&session.with_tasks, |row| &row.commit),
-                    None => &session.with_tasks,
-                };
+                let past = row.filter(|_| chosen.number().is_some());
+                let at = past.map_or(&session.with_tasks, |row| &row.commit);
                 let running = session.in_flight().map(|running| running.number);
                 (
                     format!("{at} {tip} {running:?}"),
-                    Plan::Ordered(Ordered::Tasks(session.id.clone(), at.clone())),
+                    Plan::Ordered(Ordered::Tasks(session.id.clone(), at.clone(), past.map(|row| row.number))),
                 )
             }
             View::History => (tip.to_string(), Plan::Ordered(Ordered::History(session.feature.clone()))),
@@ -488,333 +493,6 @@ impl App {
         self.choose();
         self.fit();
         effect
-    }
-
-    fn key(&mut self, key: KeyEvent) -> Option<Effect> {
-        self.message = None;
-        match &self.mode {
-            Mode::Browse => self.act(keys::act(key)?),
-            Mode::Help => {
-                self.mode = Mode::Browse;
-                None
-            }
-            Mode::Filter(before) => {
-                let before = before.clone();
-                self.type_filter(key, before);
-                None
-            }
-            Mode::Leave => self.leave(key),
-        }
-    }
-
-    fn leave(&mut self, key: KeyEvent) -> Option<Effect> {
-        self.mode = Mode::Browse;
-        let KeyCode::Char(letter) = key.code else { return None };
-        match letter {
-            'l' => Some(Effect::Quit),
-            's' => Some(Effect::Stop(Stop::AfterIteration)),
-            'n' => Some(Effect::Stop(Stop::Now)),
-            _ => None,
-        }
-    }
-
-    #[expect(clippy::wildcard_enum_match_arm, reason = "most keys are no letters of a filter")]
-    fn type_filter(&mut self, key: KeyEvent, before: String) {
-        match key.code {
-            KeyCode::Enter => self.mode = Mode::Browse,
-            KeyCode::Esc => {
-                self.list.filter = before;
-                self.mode = Mode::Browse;
-            }
-            KeyCode::Backspace => drop(self.list.filter.pop()),
-            KeyCode::Char(letter) if !letter.is_control() => self.list.filter.push(letter),
-            _ => return,
-        }
-        self.list.renew(&self.overview, self.chosen.as_ref());
-    }
-
-    fn act(&mut self, act: Act) -> Option<Effect> {
-        let areas = self.areas();
-        let height = match self.pane {
-            Pane::List => areas.list.height,
-            Pane::View => areas.page.height,
-        };
-        let height = isize::try_from(height).unwrap_or(1).max(1);
-        match act {
-            Act::Down => self.move_by(1),
-            Act::Up => self.move_by(-1),
-            Act::HalfDown => self.move_by((height / 2).max(1)),
-            Act::HalfUp => self.move_by(-(height / 2).max(1)),
-            Act::PageDown => self.move_by(height),
-            Act::PageUp => self.move_by(-height),
-            Act::Start => self.go_to_start(),
-            Act::End => self.go_to_end(),
-            Act::Left if self.pane == Pane::View && self.page.left > 0 => {
-                self.page.left = self.page.left.saturating_sub(SIDEWAYS);
-            }
-            Act::Left => self.pane = Pane::List,
-            Act::Right if self.pane == Pane::View && !self.is_wrapped() => self.page.left += SIDEWAYS,
-            Act::Right => self.pane = Pane::View,
-            Act::Enter => self.enter(),
-            Act::Back => self.back(),
-            Act::OtherPane => {
-                self.pane = match self.pane {
-                    Pane::List => Pane::View,
-                    Pane::View => Pane::List,
-                }
-            }
-            Act::Show(view) => self.show(view),
-            Act::NextView | Act::PreviousView => {
-                let count = View::ALL.len();
-                let at = View::ALL.iter().position(|view| *view == self.view).unwrap_or(0);
-                let step = if act == Act::NextView { 1 } else { count - 1 };
-                self.show(View::ALL[(at + step) % count]);
-            }
-            Act::Filter => {
-                self.pane = Pane::List;
-                self.mode = Mode::Filter(self.list.filter.clone());
-            }
-            Act::FailedOnly => {
-                self.list.is_failed_only = !self.list.is_failed_only;
-                self.list.renew(&self.overview, self.chosen.as_ref());
-            }
-            Act::Follow => {
-                self.follows = !self.follows;
-                if self.follows {
-                    self.select_newest();
-                    self.page.go_to_end();
-                }
-            }
-            Act::NextFailure => self.go_to_failure(Direction::Down),
-            Act::PreviousFailure => self.go_to_failure(Direction::Up),
-            Act::Fold => self.fold(),
-            Act::FoldAll => self.page.toggle_all(),
-            Act::Wrap => {
-                let wrapped = &mut self.is_wrapped[usize::from(self.view.is_prose())];
-                *wrapped = !*wrapped;
-                self.page.left = 0;
-            }
-            Act::CopyName => return Some(self.copy(self.name()?)),
-            Act::CopyCommit => return Some(self.copy(self.commit()?)),
-            Act::Pager => return Some(Effect::Open(Program::Pager, self.opened())),
-            Act::Editor => return Some(Effect::Open(Program::Editor, self.opened())),
-            Act::Redraw => return Some(Effect::Redraw),
-            Act::Help => self.mode = Mode::Help,
-            Act::Quit => {
-                if let OwnLoop::Runs { .. } = self.own_loop {
-                    self.mode = Mode::Leave;
-                } else {
-                    return Some(Effect::Quit);
-                }
-            }
-        }
-        None
-    }
-
-    fn show(&mut self, view: View) {
-        self.view = view;
-        self.page.left = 0;
-    }
-
-    fn move_by(&mut self, lines: isize) {
-        match self.pane {
-            Pane::List => {
-                self.list.move_by(lines);
-                self.follows = false;
-            }
-            Pane::View => {
-                self.page.move_by(lines);
-                if lines < 0 {
-                    self.follows = false;
-                }
-            }
-        }
-    }
-
-    fn go_to_start(&mut self) {
-        match self.pane {
-            Pane::List => {
-                self.list.selected = 0;
-                self.follows = false;
-            }
-            Pane::View => {
-                self.page.go_to_start();
-                self.follows = false;
-            }
-        }
-    }
-
-    fn go_to_end(&mut self) {
-        match self.pane {
-            Pane::List => {
-                self.list.selected = self.list.items.len().saturating_sub(1);
-                self.follows = false;
-            }
-            Pane::View => self.page.go_to_end(),
-        }
-    }
-
-    fn enter(&mut self) {
-        match (self.pane, self.list.selected()) {
-            (Pane::List, Some(Item::Session(place))) => self.fold_session(place),
-            (Pane::List, _) => self.pane = Pane::View,
-            (Pane::View, _) => self.page.toggle(),
-        }
-    }
-
-    fn fold_session(&mut self, place: usize) {
-        if let Some(session) = self.overview.sessions.get(place) {
-            let id: SessionId = session.id.clone();
-            self.list.toggle(&id);
-            self.follows = false;
-            self.list.renew(&self.overview, self.chosen.as_ref());
-        }
-    }
-
-    fn fold(&mut self) {
-        match (self.pane, self.list.selected()) {
-            (Pane::List, Some(Item::Session(place))) => self.fold_session(place),
-            (Pane::List, _) => {}
-            (Pane::View, _) => self.page.toggle(),
-        }
-    }
-
-    fn back(&mut self) {
-        let is_filtered = !self.list.filter.is_empty() || self.list.is_failed_only;
-        if self.pane == Pane::View {
-            self.pane = Pane::List;
-        } else if is_filtered {
-            self.list.filter.clear();
-            self.list.is_failed_only = false;
-            self.list.renew(&self.overview, self.chosen.as_ref());
-        }
-    }
-
-    fn go_to_failure(&mut self, direction: Direction) {
-        let mut found = self.list.failure(&self.overview, direction);
-        if found.is_none()
-            && let Some(session) = self.list.folded_with_failure(&self.overview, direction)
-        {
-            self.list.toggle(&session);
-            self.list.renew(&self.overview, self.chosen.as_ref());
-            found = self.list.failure(&self.overview, direction);
-        }
-        if let Some(place) = found {
-            self.list.selected = place;
-            self.follows = false;
-        } else {
-            let where_to = if direction == Direction::Down { "below" } else { "above" };
-            self.message = Some(Row::of(Look::Dim, format!("no failure {where_to}")));
-        }
-    }
-
-    /// How commands call what is chosen.
-    fn name(&self) -> Option<String> {
-        match self.chosen.as_ref()? {
-            Chosen::Session(id) => Some(id.to_string()),
-            Chosen::Iteration(id, number) => Some(format!("{id}:{number}")),
-        }
-    }
-
-    fn commit(&self) -> Option<String> {
-        let session = self.session()?;
-        match self.chosen.as_ref()? {
-            Chosen::Session(_) => Some(session.ends[1].to_string()),
-            Chosen::Iteration(_, number) => Some(session.iteration(*number)?.commit.to_string()),
-        }
-    }
-
-    fn copy(&mut self, text: String) -> Effect {
-        self.message = Some(Row::of(Look::Dim, "copied ").and(Look::Accent, text.clone()));
-        Effect::Copy(text)
-    }
-
-    /// What a pager or an editor would show: the file at the cursor, the patch, or the text of the view.
-    fn opened(&self) -> Opened {
-        let files = || {
-            self.page.sections.iter().filter_map(|section| match &section.body {
-                Body::Window(window) if window.total != Some(0) => Some(&window.file),
-                Body::Window(_) | Body::Rows(_) | Body::Unread => None,
-            })
-        };
-        let at_cursor =
-            self.page.section_at(self.page.cursor).and_then(|place| match &self.page.sections[place].body {
-                Body::Window(window) => Some(&window.file),
-                Body::Rows(_) | Body::Unread => None,
-            });
-        if let Some(file) = at_cursor.or_else(|| files().next()) {
-            return Opened::File(file.clone());
-        }
-        if let Some(Shown { view: View::Diff, chosen, .. }) = &self.shown {
-            let change = Change { session: chosen.session().clone(), iteration: chosen.number() };
-            return Opened::Diff(change);
-        }
-        let lines = self.page.lines(0, self.page.len());
-        let text = |at: &At| self.page.row(*at).map_or(String::new(), Row::text);
-        Opened::Text(lines.iter().map(|at| text(at) + "\n").collect())
-    }
-
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a mouse does more than is of use here")]
-    fn mouse(&mut self, mouse: MouseEvent) {
-        if self.mode != Mode::Browse {
-            if matches!(mouse.kind, MouseEventKind::Down(_)) && self.mode == Mode::Help {
-                self.mode = Mode::Browse;
-            }
-            return;
-        }
-        let areas = self.areas();
-        let at = Position { x: mouse.column, y: mouse.row };
-        let lines = match mouse.kind {
-            MouseEventKind::ScrollDown => WHEEL,
-            MouseEventKind::ScrollUp => -WHEEL,
-            MouseEventKind::Down(MouseButton::Left) => return self.click(at, &areas),
-            _ => return,
-        };
-        if areas.list.contains(at) {
-            self.list.move_by(lines);
-            self.follows = false;
-        } else if areas.page.contains(at) {
-            self.page.move_by(lines);
-            self.follows &= lines > 0;
-            // The page moves, not only the cursor on it.
-            self.page.top = self.page.top.saturating_add_signed(lines);
-            self.page.cursor = if lines > 0 {
-                self.page.cursor.max(self.page.top)
-            } else {
-                self.page.cursor.min(self.page.top + usize::from(areas.page.height).saturating_sub(1))
-            };
-        }
-    }
-
-    fn click(&mut self, at: Position, areas: &Areas) {
-        self.message = None;
-        if areas.list.contains(at) {
-            self.pane = Pane::List;
-            let place = self.list.top + usize::from(at.y - areas.list.y);
-            if place < self.list.items.len() {
-                let was = self.list.selected;
-                self.list.selected = place;
-                self.follows = false;
-                if let Item::Session(session) = self.list.items[place]
-                    && (was == place || at.x <= areas.list.x + 2)
-                {
-                    self.fold_session(session);
-                }
-            }
-        } else if areas.page.contains(at) {
-            self.pane = Pane::View;
-            if let Some((line, _)) = self.screen().get(usize::from(at.y - areas.page.y)).cloned() {
-                self.page.sticks = false;
-                self.page.cursor = line;
-                if let Some(At::Title(_) | At::More(_)) = self.page.at(line) {
-                    self.page.toggle();
-                }
-            }
-        } else if areas.tabs.contains(at)
-            && let Some(view) = areas.view_at(at.x)
-        {
-            self.show(view);
-        }
     }
 }
 

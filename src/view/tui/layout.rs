@@ -29,7 +29,7 @@ impl Areas {
         let keys = Rect { y: height.saturating_sub(1), height: u16::from(height > 1), ..size };
         let row = |x: u16, width: u16| Rect { x, y: 1, width, height: u16::from(height > 3) };
         let body = |x: u16, width: u16| Rect { x, y: 3, width, height: height.saturating_sub(4) };
-        if width < NARROW {
+        if is_narrow(size) {
             let none = Rect::default();
             let (list, view) = match pane {
                 Pane::List => ((row(0, width), body(0, width)), (none, none)),
@@ -51,26 +51,45 @@ impl Areas {
         }
     }
 
-    /// Each view and the column that its name begins at, from the left of the tabs.
-    pub fn tabs(&self) -> Vec<(View, u16)> {
-        let names: u16 = View::ALL.iter().map(|view| name_width(*view)).sum();
-        let gaps = u16::try_from(View::ALL.len()).unwrap_or(0) - 1;
-        let gap = if names + 2 * gaps + 1 < self.tabs.width { 2 } else { 1 };
-        let mut x = self.tabs.x + 1;
-        let place = |view: View| {
-            let at = x;
-            x += name_width(view) + gap;
-            (view, at)
+    /// The views as they are named on the line of tabs. Where there is no room for all names, one has its name, the
+    /// others have the letters of their keys; and where there is none for these, it is alone.
+    pub fn tabs(&self, active: View) -> Vec<Tab> {
+        let width = usize::from(self.tabs.width);
+        let letters = |view: View| if view == active { view.tab() } else { view.key().to_string() };
+        let names: Vec<(View, String)> = View::ALL.map(|view| (view, view.tab())).to_vec();
+        let short: Vec<(View, String)> = View::ALL.map(|view| (view, letters(view))).to_vec();
+        let alone = vec![(active, active.tab())];
+        let taken = |tabs: &[(View, String)], gap: usize| {
+            tabs.iter().map(|(_, name)| name.len() + gap).sum::<usize>() + 1 - gap
         };
-        View::ALL.map(place).to_vec()
+        let is_fitting = |tabs: &Vec<(View, String)>| taken(tabs, 1) <= width;
+        let tabs = [names, short].into_iter().find(is_fitting).unwrap_or(alone);
+        let gap = if taken(&tabs, 2) < width { 2 } else { 1 };
+        let mut x = self.tabs.x + 1;
+        let place = |(view, name): (View, String)| {
+            let at = x;
+            x += u16::try_from(name.len()).unwrap_or(0) + gap;
+            Tab { view, x: at, name }
+        };
+        tabs.into_iter().map(place).collect()
     }
 
-    pub fn view_at(&self, x: u16) -> Option<View> {
-        let is_it = |(view, at): &(View, u16)| (*at..at + name_width(*view)).contains(&x);
-        self.tabs().into_iter().find(is_it).map(|(view, _)| view)
+    pub fn view_at(&self, x: u16, active: View) -> Option<View> {
+        let is_it = |tab: &Tab| (tab.x..tab.x + u16::try_from(tab.name.len()).unwrap_or(0)).contains(&x);
+        self.tabs(active).into_iter().find(is_it).map(|tab| tab.view)
     }
 }
 
-fn name_width(view: View) -> u16 {
-    u16::try_from(view.name().len()).unwrap_or(0)
+/// A view on the line of tabs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tab {
+    pub view: View,
+    /// The column that its name begins at.
+    pub x: u16,
+    pub name: String,
+}
+
+/// Whether a screen of that size has one pane alone.
+pub fn is_narrow(size: Rect) -> bool {
+    size.width < NARROW
 }

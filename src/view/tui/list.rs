@@ -55,7 +55,7 @@ impl List {
     /// Makes the lines anew, with what was chosen still chosen where it is still there.
     pub fn renew(&mut self, overview: &Overview, chosen: Option<&Chosen>) {
         let wanted = self.filter.to_lowercase();
-        let is_filtered = !wanted.is_empty() || self.is_failed_only;
+        let is_filtered = self.is_filtered();
         self.items.clear();
         for (place, session) in overview.sessions.iter().enumerate() {
             let start = self.items.len();
@@ -87,6 +87,11 @@ impl List {
         }
         let found = chosen.and_then(|chosen| self.place_of(overview, chosen));
         self.selected = found.unwrap_or(self.selected).min(self.items.len().saturating_sub(1));
+    }
+
+    /// Whether something may be missing from it.
+    pub fn is_filtered(&self) -> bool {
+        !self.filter.is_empty() || self.is_failed_only
     }
 
     pub fn is_open(&self, place: usize, session: &SessionRow) -> bool {

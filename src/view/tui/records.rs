@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
+use serde_json::Value;
 
 use crate::history::repeats;
 use crate::record::{AgentEvent, Iteration, ObjectId, Outcome, RecordKind, Session, SessionId, Status};
@@ -15,12 +16,13 @@ use crate::view::log::story;
 
 use super::page::PART;
 use super::source::{
-    Change, File, InFlight, IterationRow, Live, Overview, Patch, Place, SessionRow, Source, Told,
+    Author, Change, File, InFlight, IterationRow, Live, Overview, Patch, Place, SessionRow, Source, Told,
 };
 
 /// What other rooms than the store and the history know.
 pub trait Elsewhere: Send + Sync {
-    fn retell(&self, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>>;
+    /// What an agent did in a session of that configuration.
+    fn retell(&self, configuration: &Value, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>>;
     fn diff(&self, change: &Change) -> Result<Patch>;
     fn history(&self, feature: &str) -> Result<Told>;
     /// Whether a session of that feature shall be listed.
@@ -39,6 +41,7 @@ pub struct Records {
 struct Seen {
     tips: Option<Vec<(SessionRefs, ObjectId)>>,
     live: HashMap<SessionId, Live>,
+    configurations: HashMap<SessionId, Arc<Value>>,
     /// Newest first.
     sessions: Vec<(ObjectId, Arc<SessionRow>)>,
     warnings: Vec<String>,
@@ -78,6 +81,22 @@ impl Records {
             is_paused,
             is_stopping: stop.is_some(),
         }
+    }
+
+    /// How a session was set up; null where its records do not say it.
+    fn configuration(&self, session: &SessionId) -> Arc<Value> {
+        let row = {
+            let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(configuration) = seen.configurations.get(session) {
+                return Arc::clone(configuration);
+            }
+            seen.sessions.iter().find(|(_, row)| row.id == *session).map(|(_, row)| Arc::clone(row))
+        };
+        let Some(read) = row.and_then(|row| self.session(&row).ok()) else { return Arc::default() };
+        let configuration = Arc::new(read.configuration);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.configurations.insert(session.clone(), Arc::clone(&configuration));
+        configuration
     }
 
     /// The sessions by their refs, those that did not change as they were.
@@ -153,8 +172,9 @@ impl Source for Records {
         }
     }
 
-    fn retell(&self, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
-        self.elsewhere.retell(agent, output)
+    fn retell(&self, author: &Author, output: &[u8]) -> Option<Vec<AgentEvent>> {
+        let configuration = self.configuration(&author.session);
+        self.elsewhere.retell(&configuration, &author.agent, output)
     }
 
     fn iteration(&self, commit: &ObjectId) -> Result<Iteration> {

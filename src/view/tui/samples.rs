@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use anyhow::{Result, bail};
 use serde_json::json;
 
-use crate::history::stats::Cause;
+use crate::history::clusters::{clusters, folded};
 use crate::progress::historical::{HistorySettings, Mode, context};
 use crate::record::{
     AgentEvent, Iteration, ObjectId, Outcome, Session, SessionId, Status, StopReason, Task, Timestamp,
@@ -16,7 +16,8 @@ use crate::store::{Ask, FilePart};
 
 use super::page::PART;
 use super::source::{
-    Change, File, InFlight, IterationRow, Live, Overview, Patch, Place, SessionRow, Source, Stream, Told,
+    Author, Change, File, InFlight, IterationRow, Live, Overview, Patch, Place, SessionRow, Source, Stream,
+    Told,
 };
 
 /// 2026-11-22T05:00:00Z
@@ -202,7 +203,7 @@ impl Source for Sample {
         Ok(part)
     }
 
-    fn retell(&self, _: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
+    fn retell(&self, _: &Author, output: &[u8]) -> Option<Vec<AgentEvent>> {
         let text = String::from_utf8_lossy(output);
         let event = |line: &str| match line.strip_prefix("tool ") {
             Some(call) => {
@@ -250,19 +251,13 @@ impl Source for Sample {
         let rows = self.overview.sessions.iter().rev().flat_map(|session| session.iterations.iter());
         let past: Vec<Iteration> = rows.map(whole).collect();
         let settings = HistorySettings { mode: Mode::Smart, ..HistorySettings::default() };
-        let cause = Cause {
-            fingerprint: "5d1f0c2a".to_owned(),
-            times: 3,
-            tasks: vec!["T002".to_owned(), "T003".to_owned()],
-            last_at: Timestamp::from_seconds(START),
-        };
         Ok(Told {
             context: Some(context(&past, &self.task, None, &settings)),
             task: Some(self.task.clone()),
             mode: "smart".to_owned(),
             why: "turned on by failures in a row".to_owned(),
             budget: 10_000,
-            clusters: vec![cause],
+            clusters: folded(&clusters(&past)),
         })
     }
 }
@@ -276,7 +271,7 @@ fn whole(row: &IterationRow) -> Iteration {
         "task_text": "Check the password against the store", "phase": "Phase 1: Setup",
         "outcome": row.outcome, "failure_class": null, "claims": {"promise": is_failed, "ticked": []},
         "false_claim": if is_failed { vec!["promise", "ticked"] } else { Vec::new() },
-        "closed": if is_failed { Vec::new() } else { vec![row.task.clone()] },
+        "closed": if row.outcome == Outcome::Success { vec![row.task.clone()] } else { Vec::new() },
         "started_at": row.ended_at, "ended_at": row.ended_at,
         "duration_ms": {"agent": row.agent_ms, "validation": row.validation_ms},
         "exit": {"agent": row.agent_exit, "validation": row.validation_exit}, "exit_reason": null,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 
-use crate::history::stats::Cause;
+use crate::history::clusters::Cluster;
 use crate::progress::historical::HistoricalContext;
 use crate::record::{
     AgentEvent, Iteration, ObjectId, Outcome, Session, SessionId, Status, StopReason, Task, Timestamp,
@@ -22,7 +22,7 @@ pub trait Source: Send + Sync {
     fn part(&self, file: &File, ask: Ask) -> Result<FilePart>;
 
     /// What an agent did, by what it printed; none where its output is text for people already.
-    fn retell(&self, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>>;
+    fn retell(&self, author: &Author, output: &[u8]) -> Option<Vec<AgentEvent>>;
 
     fn iteration(&self, commit: &ObjectId) -> Result<Iteration>;
 
@@ -44,7 +44,14 @@ pub trait Source: Send + Sync {
 pub struct File {
     pub place: Place,
     pub stream: Stream,
-    pub agent: Option<String>,
+    pub author: Option<Author>,
+}
+
+/// An agent, which prints as its session set it up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Author {
+    pub session: SessionId,
+    pub agent: String,
 }
 
 /// Where an iteration is.
@@ -114,8 +121,8 @@ pub struct Told {
     pub budget: usize,
     /// None where history is off for the task.
     pub context: Option<HistoricalContext>,
-    /// Failures that came more than once, the most frequent first.
-    pub clusters: Vec<Cause>,
+    /// What failed so far by its cause: what is open first, then the most frequent.
+    pub clusters: Vec<Cluster>,
 }
 
 /// How everything stands.

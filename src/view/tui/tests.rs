@@ -351,7 +351,7 @@ fn keys_lead_to_states() {
         ("/T001<Enter>", Pane::List, View::Output, Some(1)),
         ("/T001<Enter><Esc>", Pane::List, View::Output, Some(1)),
         ("/T001<Esc>", Pane::List, View::Output, Some(1)),
-        ("/zzz<Back><Back><Back><Enter>", Pane::List, View::Output, None),
+        ("/zzz<Back><Back><Back><Enter>", Pane::List, View::Output, Some(8)),
         ("<C-d>", Pane::List, View::Output, None),
     ] {
         let mut scene = Scene::new(many(), (80, 24));
@@ -480,6 +480,124 @@ fn a_new_size_keeps_what_is_chosen_on_the_screen() {
         drop(scene.picture());
     }
     scene.shows("Iteration 3");
+}
+
+#[test]
+fn on_a_narrow_screen_a_key_of_a_view_shows_it() {
+    for (size, pane) in [((40, 12), Pane::View), ((59, 20), Pane::View), ((60, 20), Pane::List)] {
+        for keys in ["t", "o", "<gt>"] {
+            let mut scene = Scene::new(many(), size);
+            assert_eq!(scene.keys(keys).app.pane, pane, "{size:?} {keys}");
+        }
+    }
+    let mut scene = Scene::new(many(), (40, 12));
+    scene.keys("t").shows("All tasks");
+    scene.keys("<Esc>").shows("Sessions");
+}
+
+#[test]
+fn the_view_that_is_shown_is_named_on_any_screen() {
+    for (size, keys, expected) in [
+        ((80, 24), "t", "│ output Logs describe Diff prompt tasks history\n"),
+        ((60, 20), "t", "│ o  L  d  D  p  tasks  h\n"),
+        ((60, 20), "d", "│ o  L  describe  D  p  t  h\n"),
+        ((40, 12), "h", "\n o  L  d  D  p  t  history\n"),
+        ((20, 12), "h", "\n o L d D p t history\n"),
+        ((12, 12), "h", "\n history\n"),
+    ] {
+        let mut scene = Scene::new(many(), size);
+        scene.keys(keys).shows(expected);
+    }
+    let mut scene = Scene::new(many(), (60, 20));
+    scene.keys("t").mouse(MouseEventKind::Down(MouseButton::Left), (31, 1));
+    assert_eq!(scene.app.view, View::Logs);
+}
+
+#[test]
+fn every_line_of_the_help_can_be_read_on_any_screen() {
+    let told = || super::keys::TOLD.into_iter().flatten().map(|(_, does)| *does);
+    for size in [(160, 50), (80, 24), (70, 24), (40, 12), (40, 6)] {
+        let mut scene = Scene::new(many(), size);
+        scene.keys("?");
+        let mut seen = scene.picture();
+        for _ in 0..told().count() {
+            if seen.contains("more") {
+                scene.keys("j");
+                seen.push_str(&scene.picture());
+            }
+        }
+        for does in told() {
+            assert!(seen.contains(does), "{size:?} {does}: {seen}");
+        }
+    }
+    for (keys, mode, shown) in [
+        ("?<PgDn>", Mode::Help, "more"),
+        ("?G", Mode::Help, "the end"),
+        ("?GG<C-b>g", Mode::Help, "Output"),
+        ("?jq", Mode::Browse, "Sessions"),
+        ("?Gx?", Mode::Help, "Output"),
+    ] {
+        let mut scene = Scene::new(many(), (40, 12));
+        scene.keys(keys).shows(shown);
+        assert_eq!((&scene.app.mode, scene.effects.len()), (&mode, 0), "{keys}");
+    }
+    let mut scene = Scene::new(many(), (80, 24));
+    assert_eq!(scene.keys("?j").app.mode, Mode::Browse, "all of it was on the screen");
+}
+
+#[test]
+fn a_question_that_is_too_wide_is_wrapped() {
+    let mut scene = Scene::beside(at_work(), (40, 14), OwnLoop::Runs { pid: 4711 });
+    scene.keys("q");
+    for line in ["l    leave it running, and quit", "     the screen", "Esc  stay"] {
+        scene.shows(line);
+    }
+}
+
+#[test]
+fn a_filter_keeps_ones_place_and_shows_what_is_listed() {
+    let name = |number: u32| Effect::Copy(format!("{}:{number}", session_id(2)));
+    for (keys, expected) in [
+        ("jjjjj/zzzz<Esc>y", name(3)),
+        ("jjjjj/zzzz<Enter>y", name(3)),
+        ("jjjjj/zzzz<Enter><Esc>y", name(3)),
+        ("gfy", name(7)),
+        ("g/t002<Enter>y", name(4)),
+        ("g/001-login<Enter>y", Effect::Copy(session_id(2).to_string())),
+    ] {
+        let mut scene = Scene::new(many(), (80, 24));
+        scene.keys(keys);
+        assert_eq!(scene.effects, [expected], "{keys}");
+    }
+    let mut scene = Scene::new(many(), (80, 24));
+    scene.keys("jjjjj/zzzz").shows("Iteration 3");
+}
+
+#[test]
+fn the_list_says_how_many_sessions_there_are_and_how_many_iterations_pass_a_filter() {
+    for (keys, expected) in [
+        ("", " Sessions                   3 │"),
+        ("<Left>g<Enter>", " Sessions                   3 │"),
+        ("f", "Failed only          5 of 11 │"),
+        ("/t003<Enter>", "/ t003               4 of 11 │"),
+    ] {
+        let mut scene = Scene::new(many(), (80, 24));
+        scene.keys(keys).shows(expected);
+    }
+}
+
+#[test]
+fn a_long_heading_leaves_room_for_what_is_counted() {
+    let heading = "Phase 3: User Story 1 - Create and view albums (Priority: P1) 🎯 MVP";
+    let list = format!("## {heading}\n\n- [x] T001 One\n- [x] T002 Two\n- [ ] T003 {heading}\n");
+    for size in [(120, 40), (80, 24), (60, 20), (40, 12)] {
+        let mut scene = Scene::new(Sample { tasks: Some(list.clone()), ..many() }, size);
+        scene.keys("t");
+        for text in ["  2/3 ██████░░░░ All", "▾ 2/3 ██████░░░░ Phase 3", "» T003 3 failures"]
+        {
+            scene.shows(text);
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,215 @@
+//! Failures of one cause, together.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::record::{Iteration, Outcome, TaskName};
+
+/// Longest message, in characters.
+const MESSAGE: usize = 240;
+
+/// Failures that are alike.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Cluster {
+    /// Null where no validation told the cause.
+    pub fingerprint: Option<String>,
+    pub message: String,
+    pub times: usize,
+    pub tasks: Vec<TaskName>,
+    pub iterations: Vec<u32>,
+    /// Whether a task that met it is still open.
+    pub is_open: bool,
+}
+
+/// What tells one cause from another.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Print(String),
+    /// Without a fingerprint the same words mean the same only for the same task.
+    Words(String, Option<TaskName>),
+}
+
+/// The causes of failures in `iterations`, which are in the order in which they ran: those that are open first, then
+/// the most frequent.
+pub fn clusters<'a>(iterations: impl IntoIterator<Item = &'a Iteration>) -> Vec<Cluster> {
+    let mut clusters: Vec<Cluster> = Vec::new();
+    let mut places: HashMap<Key, usize> = HashMap::new();
+    // When each task last failed in each way, and when it was last closed.
+    let mut failed: Vec<HashMap<&str, usize>> = Vec::new();
+    let mut closed: HashMap<&str, usize> = HashMap::new();
+    for (time, record) in iterations.into_iter().enumerate() {
+        closed.extend(record.closed.iter().map(|task| (task.as_str(), time)));
+        if record.outcome != Outcome::Failure {
+            continue;
+        }
+        let key = match &record.fingerprint {
+            Some(fingerprint) => Key::Print(fingerprint.clone()),
+            None => Key::Words(record.cause(), record.task.clone()),
+        };
+        let place = *places.entry(key).or_insert_with(|| {
+            clusters.push(Cluster {
+                fingerprint: record.fingerprint.clone(),
+                message: message(record),
+                times: 0,
+                tasks: Vec::new(),
+                iterations: Vec::new(),
+                is_open: false,
+            });
+            failed.push(HashMap::new());
+            clusters.len() - 1
+        });
+        let cluster = &mut clusters[place];
+        cluster.times += 1;
+        cluster.iterations.push(record.iteration);
+        if let Some(task) = &record.task
+            && failed[place].insert(task, time).is_none()
+        {
+            cluster.tasks.push(task.clone());
+        }
+    }
+    for (cluster, failed) in clusters.iter_mut().zip(&failed) {
+        cluster.is_open =
+            failed.iter().any(|(task, time)| closed.get(task).is_none_or(|closed| closed < time));
+    }
+    sort(&mut clusters);
+    clusters
+}
+
+/// The same in fewer lines for people: what is solved, and has the same words without a fingerprint to tell it apart,
+/// is one cause, whatever its task was.
+pub fn folded(clusters: &[Cluster]) -> Vec<Cluster> {
+    let mut folded: Vec<Cluster> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for cluster in clusters {
+        if cluster.is_open || cluster.fingerprint.is_some() {
+            folded.push(cluster.clone());
+        } else if let Some(&place) = places.get(cluster.message.as_str()) {
+            let into = &mut folded[place];
+            into.times += cluster.times;
+            into.tasks.extend_from_slice(&cluster.tasks);
+            into.iterations.extend_from_slice(&cluster.iterations);
+        } else {
+            places.insert(&cluster.message, folded.len());
+            folded.push(cluster.clone());
+        }
+    }
+    for cluster in &mut folded {
+        cluster.iterations.sort_unstable();
+        cluster.tasks.sort();
+    }
+    sort(&mut folded);
+    folded
+}
+
+fn sort(clusters: &mut [Cluster]) {
+    clusters.sort_by_key(|cluster| {
+        let last = cluster.iterations.last().copied();
+        (!cluster.is_open, Reverse((cluster.times, last)))
+    });
+}
+
+/// The first cause of a failure on one line: what failed, and what was said.
+pub fn message(record: &Iteration) -> String {
+    let first = record.facts.errors.first();
+    let words = first.map(|error| format!("{} {}", error.id, error.message)).unwrap_or_default();
+    // The last line of an excerpt that says something mostly has the verdict.
+    let says = |line: &&str| line.contains(char::is_alphanumeric);
+    let excerpt = || record.facts.excerpt.lines().rev().find(says).map(str::to_owned);
+    let words = if words.trim().is_empty() && record.fingerprint.is_some() { excerpt() } else { Some(words) };
+    let words = words.filter(|words| !words.trim().is_empty()).unwrap_or_else(|| record.cause());
+    let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(MESSAGE).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::state::CumulativeState;
+    use super::*;
+
+    /// `T1-a`: T1 failed with the fingerprint `a`, `T1-` without one; `T1+`: it was closed; `T1!`: it was skipped.
+    fn iterations(words: &str) -> Vec<Iteration> {
+        let iteration = |(place, word): (usize, &str)| {
+            let (task, rest) = word.split_at(2);
+            let (outcome, print) = match rest.split_at(1) {
+                ("+", _) => ("success", None),
+                ("!", _) => ("skipped", None),
+                (_, "") => ("failure", None),
+                (_, print) => ("failure", Some(print)),
+            };
+            serde_json::from_value(json!({
+                "schema": 1, "id": "x", "session": "20260101-120000-00000001", "feature": "specs/001-login",
+                "iteration": place + 1, "loop_type": "implement", "task": task, "outcome": outcome,
+                "claims": {"promise": false, "ticked": []}, "false_claim": [],
+                "closed": if outcome == "success" { vec![task] } else { Vec::new() },
+                "started_at": "2026-01-01T12:00:00Z", "ended_at": "2026-01-01T12:00:10Z",
+                "duration_ms": {"agent": 1, "validation": 1},
+                "exit": {"agent": 0, "validation": i32::from(print.is_some())},
+                "validation_command": "make check", "files_changed": [], "agent": "claude",
+                "tokens": {"input": null, "cache_read": null, "cache_write": null, "output": null},
+                "tool_calls": [], "learnings": [], "decisions": [], "approaches": [],
+                "facts": {"excerpt": print.map(|print| format!("ok first\nFAILED {print}\n---")).unwrap_or_default()},
+                "fingerprint": print, "commits": [], "left_out": [], "redactions": [], "hints": [],
+                "tasks_done": 1, "tasks_open": 2,
+            }))
+            .unwrap()
+        };
+        words.split_whitespace().enumerate().map(iteration).collect()
+    }
+
+    fn told(clusters: &[Cluster]) -> String {
+        let one = |cluster: &Cluster| {
+            let state = if cluster.is_open { "open" } else { "gone" };
+            format!("{} {} {state}", cluster.times, cluster.tasks.join(","))
+        };
+        clusters.iter().map(one).collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn failures_of_one_cause_are_together_and_open_ones_come_first() {
+        for (words, expected) in [
+            ("T1-a T1-a T2-a", "3 T1,T2 open"),
+            ("T1-a T1-b T1-b T1+", "2 T1 gone; 1 T1 gone"),
+            ("T1-a T1-a T1+ T2-b", "1 T2 open; 2 T1 gone"),
+            // Without a fingerprint the same words of two tasks are two causes.
+            ("T1- T2- T2-", "2 T2 open; 1 T1 open"),
+            ("T1! T1+", ""),
+            // Its box was opened again, and it fails as before.
+            ("T1-a T1+ T1-a", "2 T1 open"),
+        ] {
+            assert_eq!(told(&clusters(&iterations(words))), expected, "{words}");
+        }
+    }
+
+    #[test]
+    fn however_many_causes_there_are_none_is_left_out() {
+        let words: Vec<String> = (10..400).map(|number| format!("T1-{number}")).collect();
+        assert_eq!(clusters(&iterations(&words.join(" "))).len(), 390);
+    }
+
+    #[test]
+    fn what_is_solved_and_was_told_in_the_same_words_is_one_line() {
+        for (words, expected) in [
+            ("T1- T1+ T2- T2- T2+ T3- T3+", "4 T1,T2,T3 gone"),
+            ("T1- T2- T2+ T3- T3+", "1 T1 open; 2 T2,T3 gone"),
+            ("T1-a T1+ T2-b T2+", "1 T2 gone; 1 T1 gone"),
+        ] {
+            assert_eq!(told(&folded(&clusters(&iterations(words)))), expected, "{words}");
+        }
+        let folded = folded(&clusters(&iterations("T1- T1+ T2- T2- T2+ T3- T3+")));
+        assert_eq!(folded[0].iterations, [1, 3, 4, 6]);
+    }
+
+    #[test]
+    fn a_cause_is_told_by_the_last_line_that_says_something_or_by_what_was_measured() {
+        for (words, expected) in [("T1-a", "FAILED a"), ("T1-", "its box is still open")] {
+            assert_eq!(clusters(&iterations(words))[0].message, expected);
+        }
+        let state = CumulativeState::of(&iterations("T1-a T1-b"));
+        let known: Vec<&str> = state.known_failures.iter().map(|known| known.message.as_str()).collect();
+        assert_eq!(known, ["FAILED b", "FAILED a"], "and everywhere in the same words");
+    }
+}

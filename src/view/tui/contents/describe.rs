@@ -1,0 +1,173 @@
+//! All that is known of an iteration, and of a session.
+
+use serde_json::Value;
+
+use crate::record::{Claim, Iteration, Outcome, Session, Tokens};
+use crate::view::style::{Count, duration, grouped};
+use crate::view::tui::page::Section;
+use crate::view::tui::row::{Look, Row, shown};
+use crate::view::tui::source::{InFlight, IterationRow, SessionRow};
+
+use super::{brief, sign, status_sign, status_words, title};
+
+pub fn iteration(row: &IterationRow, iteration: &Iteration) -> Vec<Section> {
+    let (look, mark) = sign(row.outcome);
+    let mut rows = vec![Row::of(look, format!("{mark} {}", shown(&iteration.story())))];
+    if let Some(task) = &iteration.task {
+        rows.push(Row::fact(
+            "task",
+            format!("{task} {}", iteration.task_text.as_deref().unwrap_or_default()),
+        ));
+    }
+    if let Some(phase) = &iteration.phase {
+        rows.push(Row::fact("phase", phase));
+    }
+    let model = iteration.model.as_deref().map_or(String::new(), |model| format!(" ({model})"));
+    let exit = |code: Option<i32>| code.map_or(String::new(), |code| format!(", exit {code}"));
+    let time = |ms: Option<u64>| ms.map_or(String::new(), |ms| format!(", {}", duration(ms)));
+    rows.push(Row::fact(
+        "agent",
+        format!("{}{model}{}{}", iteration.agent, exit(row.agent_exit), time(row.agent_ms)),
+    ));
+    if let Some(command) = &iteration.validation_command {
+        rows.push(Row::fact(
+            "validation",
+            format!("{}{}{}", command, exit(row.validation_exit), time(row.validation_ms)),
+        ));
+    }
+    let class = iteration.failure_class.map(|class| class.to_string());
+    let error: Vec<String> = [class, iteration.error.clone()].into_iter().flatten().collect();
+    if !error.is_empty() {
+        rows.push(Row::fact("error", error.join(": ")));
+    }
+    rows.extend(tokens_fact(&iteration.tokens, iteration.cost_usd));
+    rows.push(Row::fact("ended", row.ended_at.to_string()));
+    rows.push(Row::fact("commit", row.commit.as_str()));
+    if let Some(fingerprint) = &iteration.fingerprint {
+        let again = row.repeats.map_or(String::new(), |first| format!(", as in iteration {first}"));
+        rows.push(Row::fact("fingerprint", format!("{fingerprint}{again}")));
+    }
+    let claims: Vec<&str> = iteration
+        .false_claim
+        .iter()
+        .map(|claim| match claim {
+            Claim::Promise => "that all is done",
+            Claim::Ticked => "a ticked box",
+        })
+        .collect();
+    if !claims.is_empty() {
+        rows.push(Row::of(Look::Dim, format!("{:<12}", "untrue")).and(Look::Warn, claims.join(", ")));
+    }
+    let mut sections = vec![Section::titled(title(format!("Iteration {}", row.number)), rows)];
+    let lists: [(&str, &[String]); 5] = [
+        ("Files changed", &iteration.files_changed),
+        ("Learnings", &iteration.learnings),
+        ("Decisions", &iteration.decisions),
+        ("Tried", &iteration.approaches),
+        ("Hints", &iteration.hints),
+    ];
+    for (name, items) in lists {
+        if !items.is_empty() {
+            let rows = items.iter().map(|item| Row::of(Look::Plain, format!("- {}", brief(item))));
+            sections.push(Section::titled(title(name), rows.collect()));
+        }
+    }
+    sections
+}
+
+pub fn in_flight(in_flight: &InFlight) -> Section {
+    let rows = vec![
+        Row::of(Look::Accent, "running"),
+        Row::fact("task", format!("{} {}", in_flight.task.name, in_flight.task.text)),
+        Row::fact("try", in_flight.attempt.to_string()),
+        Row::fact("agent", &in_flight.agent),
+        Row::fact("started", in_flight.started_at.to_string()),
+    ];
+    Section::titled(title(format!("Iteration {}", in_flight.number)), rows)
+}
+
+fn tokens_fact(tokens: &Tokens, cost: Option<f64>) -> Option<Row> {
+    let number = |value: Option<u64>| value.map_or("?".to_owned(), grouped);
+    let cost = cost.map_or(String::new(), |cost| format!(", ${cost:.2}"));
+    (!tokens.is_unknown()).then(|| {
+        let text = format!(
+            "{} in, {} from cache, {} out{cost}",
+            number(tokens.input),
+            number(tokens.cache_read),
+            number(tokens.output)
+        );
+        Row::fact("tokens", text)
+    })
+}
+
+pub fn session(row: &SessionRow, session: &Session) -> Vec<Section> {
+    let (look, mark) = status_sign(row.status);
+    let runs = row.iterations.iter().filter(|row| row.outcome != Outcome::Skipped).count();
+    let closed = session.tasks_completed;
+    let total: u64 = row.iterations.iter().map(IterationRow::time_ms).sum();
+    let mut rows = vec![
+        Row::of(look, format!("{mark} {}", status_words(row.status, row.stop_reason))),
+        Row::fact("id", row.id.as_str()),
+        Row::fact("feature", &row.feature),
+        Row::fact("artifact", format!("{} ({})", session.artifact.path, session.artifact.status)),
+        Row::fact("branch", session.branch.as_deref().unwrap_or("none, a detached HEAD")),
+        Row::fact(
+            "agent",
+            format!("{} {}", session.agent, session.agent_version.as_deref().unwrap_or_default()).trim_end(),
+        ),
+        Row::fact("host", &session.host),
+        Row::fact("started", row.started_at.to_string()),
+    ];
+    if let Some(ended) = session.ended_at {
+        rows.push(Row::fact("ended", ended.to_string()));
+    }
+    if let Some(waiting) = row.live.as_ref().and_then(|live| live.waiting.as_ref()) {
+        rows.push(Row::fact(
+            "waits",
+            format!("until {} for {} ({})", waiting.until, waiting.agent, waiting.class),
+        ));
+    }
+    let mut totals = vec![
+        Row::fact("iterations", format!("{} of at most {}", runs, session.max_iterations)),
+        Row::fact("tasks", format!("{} of {} done", row.tasks_done, row.tasks_done + row.tasks_open)),
+        Row::fact("time", duration(total)),
+    ];
+    if row.live.is_none() && session.ended_at.is_some() {
+        totals.insert(2, Row::fact("closed here", Count(closed as u64, "task").to_string()));
+    }
+    if session.ended_at.is_some() {
+        totals.extend(tokens_fact(&session.tokens, session.cost_usd));
+    } else if let Some(tokens) =
+        row.iterations.iter().filter_map(|row| row.tokens).reduce(u64::saturating_add)
+    {
+        totals.push(Row::fact("tokens", grouped(tokens)));
+    }
+    let mut settings = Vec::new();
+    configuration("", &session.configuration, &mut settings);
+    vec![
+        Section::titled(title("Session"), rows),
+        Section::titled(title("Totals"), totals),
+        Section::titled(title("Configuration"), settings),
+    ]
+}
+
+/// Settings by their whole names.
+fn configuration(prefix: &str, value: &Value, to: &mut Vec<Row>) {
+    match value {
+        Value::Object(entries) => {
+            for (name, value) in entries {
+                let name = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+                configuration(&name, value, to);
+            }
+        }
+        Value::Null => {}
+        other @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+            let text = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
+            to.push(
+                Row::of(Look::Dim, format!("{:<26} ", shown(prefix)))
+                    .and(Look::Plain, brief(&text))
+                    .indented(2),
+            );
+        }
+    }
+}

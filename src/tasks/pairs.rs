@@ -294,17 +294,18 @@ fn neighbours(
     counterparts: &[Option<usize>],
     in_older: impl Fn(usize, usize) -> usize,
 ) -> Vec<(Option<usize>, Option<usize>)> {
+    let anchors =
+        || counterparts.iter().enumerate().map(|(place, other)| other.map(|other| in_older(place, other)));
     let mut neighbours = vec![(None, None); counterparts.len()];
-    let anchor = |place: usize| counterparts[place].map(|counterpart| in_older(place, counterpart));
     let mut last = None;
-    for place in 0..counterparts.len() {
-        neighbours[place].0 = last;
-        last = anchor(place).or(last);
+    for (anchor, neighbours) in anchors().zip(&mut neighbours) {
+        neighbours.0 = last;
+        last = anchor.or(last);
     }
     let mut next = None;
-    for place in (0..counterparts.len()).rev() {
-        neighbours[place].1 = next;
-        next = anchor(place).or(next);
+    for (anchor, neighbours) in anchors().zip(&mut neighbours).rev() {
+        neighbours.1 = next;
+        next = anchor.or(next);
     }
     neighbours
 }

@@ -217,8 +217,8 @@ fn a_resumption_that_is_killed_leaves_a_session_that_comes_to_its_end() {
     let mut running = scene.spawn("resume --json");
     running.wait_for_file("ticked");
     running.kill().code(137);
-    // Somebody put another list there meanwhile, on which nothing is left to be taken up.
-    scene.tasks("- [x] T002 Something else");
+    // Somebody put another list there meanwhile, on which nothing is left to be taken up. That is no claim of the agent's.
+    scene.tasks("- [x] T002 Something else\n- [x] A criterion");
     scene.ralph("resume").code(0);
     assert_eq!(kinds(&scene), ["start", "iteration", "resume", "iteration", "end"]);
     assert_eq!(scene.session().end()["status"], "interrupted");

@@ -411,6 +411,30 @@ fn the_prompt_arrives_whole_by_every_way() {
 }
 
 #[test]
+fn a_task_that_is_done_already_is_told_from_a_list_that_is() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [x] T002 Two").agent_script(GOOD);
+    scene
+        .ralph("--task T002")
+        .code(0)
+        .stdout("specs/001-login: T002 is done already, nothing to do for it (1 task open)\n");
+    scene.ralph("").code(0);
+    scene.ralph("--task T002").code(0).stdout("specs/001-login: all done (2 tasks), nothing to do\n");
+}
+
+#[test]
+fn a_limit_that_an_agent_tells_nothing_for_is_no_silent_limit() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_script(GOOD);
+    let run = scene.ralph("--max-cost 0.01 --max-tokens 1").code(0);
+    let said = run.text();
+    for (limit, what) in [("max-cost", "cost"), ("max-tokens", "tokens")] {
+        let warning = format!("scripted tells no {what}, so `{limit}` cannot end this session");
+        assert_eq!(said.matches(&warning).count(), 1, "{said}");
+    }
+}
+
+#[test]
 fn the_prompt_names_files_that_exist_and_the_box_that_is_meant() {
     let scene = Sandbox::new();
     scene.write("PLAN.md", "- [ ] Write tests\n- [ ] Write docs\n- [ ] Write tests\n");

@@ -64,16 +64,14 @@ impl Command {
     }
 }
 
-impl Command {
-    /// Whether the shell knows it by itself, like `exec` and `:`.
-    fn is_word_of_the_shell(&self, word: &str, surroundings: &Surroundings<'_>) -> bool {
-        let path_variable = (surroundings.lookup)("PATH").unwrap_or_default();
-        if word.contains('/') || on_path(word, &path_variable).is_some() {
-            return false;
-        }
-        let tool = Tool::shell("command -v \"$0\"", surroundings.directory).arg(word).limit(ANSWER);
-        tool.run().is_ok_and(|captured| captured.is_success())
+/// Whether the shell knows it by itself, like `exec` and `:`.
+fn is_word_of_the_shell(word: &str, surroundings: &Surroundings<'_>) -> bool {
+    let path_variable = (surroundings.lookup)("PATH").unwrap_or_default();
+    if word.contains('/') || on_path(word, &path_variable).is_some() {
+        return false;
     }
+    let tool = Tool::shell("command -v \"$0\"", surroundings.directory).arg(word).limit(ANSWER);
+    tool.run().is_ok_and(|captured| captured.is_success())
 }
 
 /// The program of a line for the shell, where the line starts that one and nothing else can make it exist.
@@ -102,7 +100,7 @@ impl Agent for Command {
         let program = self.launch.argv.first().map_or("", String::as_str);
         check_program(&self.name, program, &surroundings)?;
         match self.launch.script().and_then(only_program) {
-            Some(program) if !self.is_word_of_the_shell(program, &surroundings) => {
+            Some(program) if !is_word_of_the_shell(program, &surroundings) => {
                 check_program(&self.name, program, &surroundings)
             }
             _ => Ok(()),

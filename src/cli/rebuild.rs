@@ -87,8 +87,8 @@ fn is_without_session(read: &ReadArgs, caller: &Caller) -> Result<bool> {
     }
     let store = place::open(caller)?;
     let Ok(feature) = place::feature(caller, &store, None, None) else { return Ok(false) };
-    let choice = Choice { session: None, feature: Some(feature.path) };
-    Ok(sessions::chosen(&store, &choice)?.is_empty())
+    let logs = sessions::chosen(&store, &Choice::default())?;
+    Ok(logs.iter().all(|log| log.feature() != feature.path))
 }
 
 fn load(args: &RebuildArgs, caller: &Caller) -> Result<Journal> {

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::feature::Feature;
 use crate::process::{Interrupt, Marker};
-use crate::record::{Event, Refusal, SessionId, SessionName, Status, StopReason};
+use crate::record::{Event, Refusal, SessionId, SessionName, Status, StopReason, TaskCounts, TaskName};
 use crate::session::{self, Finish};
 use crate::store::{SessionLog, SessionRefs, Store};
 use crate::view::json::write_line;
@@ -159,8 +159,9 @@ pub fn start(
         && settings.is_about_tasks()
         && let Some(counts) = session::nothing_to_do(store, feature, wish.only.as_ref()).map_err(refusal)?
     {
-        return all_done(feature, counts.done, voice);
+        return all_done(feature, wish.only.as_ref(), counts, voice);
     }
+    let only = wish.only.clone();
     let moving = moving(voice, &caller.environment);
     let mut ready = Ready::new(settings, caller).map_err(refusal)?;
     ready.check(caller).map_err(refusal)?;
@@ -175,7 +176,7 @@ pub fn start(
         }
     };
     match session::run(plan, &mut listener)? {
-        Finish::AllDone(counts) => all_done(feature, counts.done, voice),
+        Finish::AllDone(counts) => all_done(feature, only.as_ref(), counts, voice),
         Finish::Ended(session) => {
             let code = match (session.stop_reason, interrupt.signal()) {
                 // Where somebody asked for it to stop, it went as they wanted.
@@ -215,9 +216,20 @@ fn dry_run(
     Ok(ExitCode::Done)
 }
 
-fn all_done(feature: &Feature, done: usize, voice: Voice) -> Result<ExitCode> {
+fn all_done(
+    feature: &Feature,
+    only: Option<&TaskName>,
+    counts: TaskCounts,
+    voice: Voice,
+) -> Result<ExitCode> {
     let mut out = super::output::stdout();
-    let line = format!("{}: all done ({}), nothing to do", feature.path, Count(done as u64, "task"));
+    let line = match only {
+        Some(name) if counts.open > 0 => {
+            let open = Count(counts.open as u64, "task");
+            format!("{}: {name} is done already, nothing to do for it ({open} open)", feature.path)
+        }
+        _ => format!("{}: all done ({}), nothing to do", feature.path, Count(counts.done as u64, "task")),
+    };
     let said = match voice {
         Voice::People(_, Detail::Quiet) => Ok(()),
         Voice::People(..) => writeln!(out, "{line}"),

@@ -1,5 +1,6 @@
 //! How a session begins, or is taken up again: its id, its record, its place in the spool.
-use std::collections::BTreeMap;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
@@ -101,6 +102,7 @@ impl<'a> Running<'a> {
             hints: taken_up.hints,
             work,
             lost: Vec::new(),
+            heard: BTreeSet::new(),
             _lookout: lookout,
             control,
         })

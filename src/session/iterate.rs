@@ -161,15 +161,10 @@ impl Running<'_> {
     /// Says which open tasks left the list, and remembers them: they are not done, though they are not open.
     fn tell_lost(&mut self, lost: &[Item], before: &TaskList) {
         let names: Vec<&str> = lost.iter().map(|task| task.name.as_str()).collect();
-        match names.as_slice() {
-            [] => {}
-            [name] => {
-                self.warn(format!("{name} was open and is gone from the task list, without having been done"))
-            }
-            _ => self.warn(format!(
-                "{} were open and are gone from the task list, without having been done",
-                names.join(", ")
-            )),
+        let are = if lost.len() == 1 { "was open and is" } else { "were open and are" };
+        if !lost.is_empty() {
+            let names = names.join(", ");
+            self.warn(format!("{names} {are} gone from the task list, without having been done"));
         }
         let lost = lost.iter().map(|task| Lost { task: task.clone(), copies: before.copies(task) });
         self.lost.extend(lost);

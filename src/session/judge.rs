@@ -36,8 +36,16 @@ pub struct Verdict {
 
 pub fn judge(evidence: Evidence<'_>) -> Verdict {
     let Evidence { before, after, agent, validation, is_promised, completion, is_made } = evidence;
-    let pairing = Pairing::likely(before, after);
-    let ticked = pairing.ticked();
+    // Between a crash and the next start people go on: what they put into the list is no claim of the agent's.
+    let (pairing, ticked) = if agent.is_some() {
+        let pairing = Pairing::likely(before, after);
+        let ticked = pairing.ticked();
+        (pairing, ticked)
+    } else {
+        let pairing = Pairing::similar(before, after);
+        let ticked = pairing.ticked().into_iter().filter(|ticked| ticked.before.is_some()).collect();
+        (pairing, ticked)
+    };
     // What the agent wrote down as done is no task that anybody asked for.
     let tasks = || ticked.iter().filter_map(|ticked| ticked.before).filter(|item| item.is_task());
     let name = |ticked: &Ticked<'_>| ticked.before.unwrap_or(ticked.after).name.clone();

@@ -22,7 +22,7 @@ mod told;
 mod waiting;
 mod window;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use camino::Utf8Path;
@@ -37,8 +37,8 @@ use crate::progress::capture::Rules;
 use crate::progress::{Choice, IterationContext, ProgressStrategy};
 use crate::prompt::Template;
 use crate::record::{
-    ArtifactStatus, Event, FailureClass, Limit, Refusal, Session, SessionId, Status, StopReason, TaskCounts,
-    TaskName,
+    ArtifactStatus, Event, FailureClass, Iteration, Limit, Refusal, Session, SessionId, Status, StopReason,
+    TaskCounts, TaskName,
 };
 use crate::store::{Control, LoopLock, SessionRefs, Spool, Store};
 use crate::tasks::{Item, TaskList};
@@ -281,6 +281,8 @@ pub(super) struct Running<'a> {
     /// None where nothing is to be committed.
     work: Option<Work>,
     lost: Vec<Lost>,
+    /// Agents, by their places, of which it is known what they tell of their runs.
+    heard: BTreeSet<usize>,
     /// Ends with the session.
     _lookout: Lookout,
 }
@@ -357,12 +359,32 @@ impl Running<'_> {
                 Before::Stop(ending) => return Ok(ending),
             }
             let iteration = self.iterate(&tasks, &task)?;
+            self.tell_of_idle_limits(&iteration);
             if let Some(class) = iteration.failure_class.filter(|class| class.is_unusable()) {
                 return Ok(self.unusable(class, iteration.error));
             }
             let failures = self.history.failures_in_a_row(&task.name);
             if self.plan.job.until == Until::Tasks && failures >= self.plan.limits.skip_after {
                 self.skip(&task)?;
+            }
+        }
+    }
+
+    /// Says once of each agent which limits cannot hold, as it does not tell what they are about.
+    fn tell_of_idle_limits(&mut self, iteration: &Iteration) {
+        // One that failed or was cut short may not have come to tell.
+        let has_told = iteration.exit.agent == Some(0) && iteration.failure_class.is_none();
+        if !has_told || !self.heard.insert(self.current) {
+            return;
+        }
+        let Limits { max_tokens, max_cost, .. } = self.plan.limits;
+        let agent = &iteration.agent;
+        for (is_idle, what, limit) in [
+            (max_cost.is_some() && iteration.cost_usd.is_none(), "cost", "max-cost"),
+            (max_tokens.is_some() && iteration.tokens.total().is_none(), "tokens", "max-tokens"),
+        ] {
+            if is_idle {
+                self.warn(format!("{agent} tells no {what}, so `{limit}` cannot end this session"));
             }
         }
     }
@@ -466,7 +488,7 @@ fn remember(progress: &mut dyn ProgressStrategy, context: Option<IterationContex
     }
 }
 
-pub(super) fn add_totals(session: &mut Session, iteration: &crate::record::Iteration) {
+pub(super) fn add_totals(session: &mut Session, iteration: &Iteration) {
     session.duration_ms = session.duration_ms.plus(&iteration.duration_ms);
     session.tokens = session.tokens.plus(&iteration.tokens);
     if let Some(cost) = iteration.cost_usd {

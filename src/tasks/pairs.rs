@@ -32,17 +32,34 @@ pub struct Ticked<'a> {
 }
 
 impl<'a> Pairing<'a> {
-    /// Pairs what is the same in words, and then what is most likely meant by others.
+    /// Pairs what is the same in words, then what is similar, then what stands in the same place: for the time of an
+    /// agent's run, in which all changes are most likely its own.
     pub fn likely(before: &'a TaskList, after: &'a TaskList) -> Self {
+        let mut pairing = Self::words_alike(before, after);
+        pairing.in_place(Reworded::Done);
+        pairing.done_again();
+        pairing.in_place(Reworded::Any);
+        pairing
+    }
+
+    /// Pairs what is the same or similar in words: where a person may have put in other items meanwhile.
+    pub fn similar(before: &'a TaskList, after: &'a TaskList) -> Self {
+        let mut pairing = Self::words_alike(before, after);
+        pairing.done_again();
+        pairing
+    }
+
+    fn words_alike(before: &'a TaskList, after: &'a TaskList) -> Self {
         let mut pairing = Self::certain(before, after);
         pairing.alike(|_, _, words| words.is_contained());
         pairing.alike(|before, after, words| before.done && after.done && words.is_close());
         pairing.alike(|_, _, words| words.is_close());
-        pairing.in_place(Reworded::Done);
-        // Whatever they are called now: so many boxes were done before, and are nobody's claim.
-        pairing.grouped(|list, index| list.items[index].done.then_some(()));
-        pairing.in_place(Reworded::Any);
         pairing
+    }
+
+    /// Whatever they are called now: so many boxes were done before, and are nobody's claim.
+    fn done_again(&mut self) {
+        self.grouped(|list, index| list.items[index].done.then_some(()));
     }
 
     /// Pairs only what has the same words or the same id.
@@ -277,17 +294,18 @@ fn neighbours(
     counterparts: &[Option<usize>],
     in_older: impl Fn(usize, usize) -> usize,
 ) -> Vec<(Option<usize>, Option<usize>)> {
+    let anchors =
+        || counterparts.iter().enumerate().map(|(place, other)| other.map(|other| in_older(place, other)));
     let mut neighbours = vec![(None, None); counterparts.len()];
-    let anchor = |place: usize| counterparts[place].map(|counterpart| in_older(place, counterpart));
     let mut last = None;
-    for place in 0..counterparts.len() {
-        neighbours[place].0 = last;
-        last = anchor(place).or(last);
+    for (anchor, neighbours) in anchors().zip(&mut neighbours) {
+        neighbours.0 = last;
+        last = anchor.or(last);
     }
     let mut next = None;
-    for place in (0..counterparts.len()).rev() {
-        neighbours[place].1 = next;
-        next = anchor(place).or(next);
+    for (anchor, neighbours) in anchors().zip(&mut neighbours).rev() {
+        neighbours.1 = next;
+        next = anchor.or(next);
     }
     neighbours
 }

@@ -257,6 +257,11 @@ fn a_dry_run_prints_the_prompt_that_would_be_sent_and_writes_nothing() {
     scene.agent_script(GOOD);
     let before = scene.everything();
     let prompt = scene.ralph("--dry-run").code(0).stdout_has("T001 Write hello.txt").stdout;
+    let json = scene.ralph("--dry-run --json").code(0).json();
+    assert_eq!(
+        json,
+        serde_json::json!({"feature": "specs/001-login", "prompt": String::from_utf8_lossy(&prompt)})
+    );
     assert_eq!(scene.everything(), before);
     scene.ralph("-n 10").code(0);
     assert_eq!(scene.session().file(1, "prompt.md"), prompt);
@@ -321,7 +326,7 @@ fn a_validation_that_cannot_run_is_a_recorded_failure() {
 fn a_validation_that_takes_too_long_is_an_iteration_with_exit_code_minus_one() {
     let scene = Sandbox::new();
     scene.agent_script(LIAR).validate("echo begun; sleep 300").config("validation.timeout = \"3s\"");
-    scene.ralph("-n 1").code(1).stdout_has("timed out");
+    scene.ralph("-n 1").code(1).stdout_has("sleep 300 timed out after ");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Exit"), ["agent=0 validation=-1"]);
     assert_eq!(session.iteration(1)["exit_reason"], "timeout");
@@ -403,6 +408,18 @@ fn the_prompt_arrives_whole_by_every_way() {
         assert!(sent.len() > 20 && sent == session.file(1, "agent/stdout"), "{prompt}: {}", sent.len());
         scene.ralph("show --prompt").code(0).stdout(&sent);
     }
+}
+
+#[test]
+fn the_prompt_names_files_that_exist_and_the_box_that_is_meant() {
+    let scene = Sandbox::new();
+    scene.write("PLAN.md", "- [ ] Write tests\n- [ ] Write docs\n- [ ] Write tests\n");
+    let prompt = |words: &str| scene.ralph(words).code(0).text();
+    let third = prompt("--tasks PLAN.md --dry-run --task #3");
+    assert!(third.contains("Its box is in line 3 of the task list."), "{third}");
+    assert!(!third.contains("Specification") && !third.contains("Plan:"), "{third}");
+    assert!(!prompt("--tasks PLAN.md --dry-run --task #2").contains("Its box"));
+    assert!(prompt("--dry-run").contains("- Specification: `"));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write, stderr, stdout};
 
 use anyhow::{Context, Result};
 use clap::Args;
+use serde_json::json;
 
 use crate::feature::Feature;
 use crate::process::{Interrupt, Marker};
@@ -17,7 +18,7 @@ use crate::view::style::{Count, Paint};
 use super::args::{PlaceArgs, SettingArgs};
 use super::caller::{Caller, Environment};
 use super::exit_code::ExitCode;
-use super::output::warn;
+use super::output::{records, warn};
 use super::pack::Packer;
 use super::place::{self, refusal};
 use super::ready::{Ready, Settings, Wish};
@@ -88,7 +89,7 @@ pub fn run(args: &RunArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let wish = Wish { only: args.task.clone(), resume: None, flags };
     let voice = voice(args.talk, paint);
     if args.dry_run {
-        return dry_run(&store, &feature, &wish, caller);
+        return dry_run(&store, &feature, &wish, (caller, voice));
     }
     start(&store, &feature, wish, caller, voice)
 }
@@ -189,17 +190,27 @@ pub fn start(
     }
 }
 
-fn dry_run(store: &Store, feature: &Feature, wish: &Wish, caller: &Caller) -> Result<ExitCode> {
+fn dry_run(
+    store: &Store,
+    feature: &Feature,
+    wish: &Wish,
+    (caller, voice): (&Caller, Voice),
+) -> Result<ExitCode> {
     let settings = Settings::read(store, feature, caller, wish).map_err(refusal)?;
-    match settings.next_prompt(store, feature, wish).map_err(refusal)? {
-        Some(prompt) => {
-            if let Some(warning) = &prompt.warning {
-                warn(warning, &mut stderr());
-            }
-            let mut out = super::output::stdout();
-            out.write_all(prompt.text.as_bytes()).and_then(|()| out.flush()).context("print the prompt")?;
-        }
+    let prompt = settings.next_prompt(store, feature, wish).map_err(refusal)?;
+    match &prompt {
+        Some(prompt) => prompt.warning.iter().for_each(|warning| warn(warning, &mut stderr())),
         None => warn("no open task can be picked: there is no next prompt", &mut stderr()),
+    }
+    let text = prompt.map(|prompt| prompt.text);
+    if voice == Voice::Json {
+        let mut out = super::output::stdout();
+        write_line(&mut out, &json!({"feature": feature.path, "prompt": text}))
+            .and_then(|()| out.flush())
+            .context("print the prompt")?;
+    } else if let Some(text) = text {
+        let mut out = records();
+        out.write_all(text.as_bytes()).and_then(|()| out.finish()).context("print the prompt")?;
     }
     Ok(ExitCode::Done)
 }

@@ -136,15 +136,3 @@ pub trait ProgressStrategy: Send + Sync {
         self.len() == 0
     }
 }
-
-/// How a child ended that did not end by itself.
-fn in_words(reason: ExitReason) -> &'static str {
-    match reason {
-        ExitReason::Timeout => "timed out",
-        ExitReason::IdleTimeout => "wrote nothing for too long",
-        ExitReason::OutputLimit => "wrote too much",
-        ExitReason::ErrorLoop => "met one error after the other",
-        ExitReason::StartFailed => "could not start",
-        ExitReason::Interrupted => "was interrupted",
-    }
-}

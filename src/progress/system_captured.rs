@@ -2,7 +2,7 @@
 
 use super::markdown::{code, fenced, one_line};
 use super::newest::Newest;
-use super::{Choice, IterationContext, ProgressStrategy, in_words};
+use super::{Choice, IterationContext, ProgressStrategy};
 
 const MAX_ENTRIES: usize = 5;
 const MAX_OUTPUT_CHARS: usize = 500;
@@ -34,7 +34,7 @@ impl SystemCapturedProgress {
         let agent =
             context.agent_failure.as_ref().map(|failure| format!("**Agent:** {}\n", one_line(failure)));
         let agent = agent.unwrap_or_default();
-        let reason = context.exit_reason.map(|reason| format!(" ({})", in_words(reason))).unwrap_or_default();
+        let reason = context.exit_reason.map(|reason| format!(" ({})", reason.told())).unwrap_or_default();
         let files: Vec<String> = context.files_changed.iter().map(|file| one_line(file)).collect();
         let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
         let output = self.output(context);

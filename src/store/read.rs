@@ -61,6 +61,11 @@ impl SessionLog {
 }
 
 impl Store {
+    /// Whether this is a shallow clone.
+    pub fn is_shallow(&self) -> Result<bool> {
+        Ok(!shallow_ends(&self.open_git()?)?.is_empty())
+    }
+
     /// All sessions of ours in the order of their ids. Refs of other tools are left out.
     pub fn sessions(&self) -> Result<Vec<SessionLog>> {
         self.sessions_where(|_| true, &mut Vec::new())

@@ -139,8 +139,12 @@ pub(super) fn story<'a>(row: &Row<'a>) -> Cow<'a, str> {
 
 fn iteration_line(line: &mut String, row: &Row<'_>, repeated: Option<u32>, width: usize, paint: Paint) {
     let (hue, mark) = row.outcome.map_or((Hue::Dim, " "), sign);
-    let time = row.duration_ms.agent.unwrap_or(0) + row.duration_ms.validation.unwrap_or(0);
-    let (story, time) = (story(row), duration(time));
+    let time = match (row.duration_ms.agent, row.duration_ms.validation) {
+        // Nothing ran, or nobody was there to measure it.
+        (None, None) => String::new(),
+        (agent, validation) => duration(agent.unwrap_or(0) + validation.unwrap_or(0)),
+    };
+    let story = story(row);
     let short = &row.commit[..row.commit.len().min(10)];
     let repeated = repeated.map(|first| format!("  same failure as iteration {first}")).unwrap_or_default();
     // Thousands of lines: only those in colour are put together from parts.

@@ -117,14 +117,14 @@ impl<W: Write> Lines<W> {
             Event::PhaseStarted { .. } => {}
             Event::AgentEvent { event, .. } => self.agent_event(event)?,
             Event::ValidationFinished { command, exit, duration_ms, .. } => {
-                let how = match exit.reason {
-                    None => format!("exited {}", exit.code),
-                    Some(reason) => reason.as_str().replace('_', " "),
+                let (how, when) = match exit.reason {
+                    None => (format!("exited {}", exit.code), "in"),
+                    Some(reason) => (reason.told().to_owned(), "after"),
                 };
                 let hue = if exit.is_success() { Hue::Green } else { Hue::Red };
                 let how = self.paint.paint(hue, &how);
                 let command = self.words(command);
-                writeln!(self.out, "  validation  {command} {how} in {}", duration(*duration_ms))?;
+                writeln!(self.out, "  validation  {command} {how} {when} {}", duration(*duration_ms))?;
             }
             Event::IterationRecorded { record, commit, .. } => {
                 self.last_words(record)?;
@@ -148,7 +148,11 @@ impl<W: Write> Lines<W> {
             }
             Event::Warning { message } => {
                 let label = self.paint.paint(Hue::Yellow, "warning:");
+                let (message, hint) = message.split_once("\nhint: ").unwrap_or((message, ""));
                 writeln!(self.out, "  {label} {}", one_line(message))?;
+                if !hint.is_empty() {
+                    writeln!(self.out, "  hint: {}", one_line(hint))?;
+                }
             }
             Event::SessionEnded { session, why, hint, unrecognised, .. } => {
                 self.ended(session, [why, hint], unrecognised)?;

@@ -138,6 +138,17 @@ fn what_a_failing_agent_said_on_stderr_reaches_everybody() {
 }
 
 #[test]
+fn the_error_of_an_agent_without_words_is_told() {
+    let scene = Sandbox::new();
+    scene.agents_like_claude(&[("mine", "echo '{}'; exit 1")]).commit("An agent");
+    scene.ralph("-n 2").code(1);
+    let told = "**Agent:** exited 1: its stream ended without a result\n**Exit code of the agent:** 1\n";
+    let prompt = scene.session().text(2, "prompt.md");
+    assert!(prompt.contains(told), "{prompt}");
+    scene.ralph("progress").code(0).stdout_has(told);
+}
+
+#[test]
 fn a_prompt_that_is_too_long_loses_history_and_progress_but_never_the_task() {
     let scene = forgetful();
     let call = "-n 1 --task T001 --history-mode full --set prompt-budget=300";

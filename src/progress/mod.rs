@@ -49,7 +49,7 @@ pub struct IterationContext {
     pub exit_code: i32,
     /// Why it did not end by itself.
     pub exit_reason: Option<ExitReason>,
-    /// How the agent failed whose work was validated all the same, with its last words on it.
+    /// How the agent failed and why, where its work was validated all the same, or its streams hold no words.
     pub agent_failure: Option<String>,
     /// The end of what it wrote, or all of it.
     pub stdout: String,

@@ -39,13 +39,15 @@ fn context_from(
         let stderr = if exit_code == 0 { Window::default() } else { read("agent/stderr")? };
         (read("agent/stdout")?, stderr)
     };
+    // Where nothing else can be shown of an agent, its error is all there is.
+    let is_silent = stdout.text.trim().is_empty() && stderr.text.trim().is_empty();
     Ok(Some(IterationContext {
         session: None,
         iteration: iteration.iteration,
         validation_command: iteration.validation_command.clone().filter(|_| is_validated),
         exit_code,
         exit_reason: iteration.exit_reason,
-        agent_failure: agent_failure(iteration).filter(|_| is_validated),
+        agent_failure: agent_failure(iteration).filter(|_| is_validated || is_silent),
         cut: Cut::of(stdout.is_cut, stderr.is_cut),
         directory: directory.to_string(),
         stdout: stdout.text,

@@ -121,7 +121,7 @@ fn with_an_agent_that_is_not_there() {
     scene.agent("[agents.fake]\ncommand = [\"no-such-agent\"]\n");
     case(&scene, "", "no program `no-such-agent` on the PATH", "install it");
     scene.agent("[agents.fake]\ncommand = [\"./agent.bin\"]\n");
-    case(&scene, "", "there is no program", "correct `command`");
+    case(&scene, "", "there is no program", "correct its command");
     scene.write("agent.bin", "#!/bin/sh\n");
     case(&scene, "", "is not executable", "chmod +x");
     scene.agent("[agents.fake]\ncommand = [\"sh\", \"{model}\"]\n");
@@ -132,6 +132,29 @@ fn with_an_agent_that_is_not_there() {
     let before = scene.everything();
     scene.ralph("").code(3).stderr_has("read the script").stderr_has("turns");
     assert_eq!(scene.everything(), before);
+}
+
+#[test]
+fn with_a_command_of_which_the_program_is_not_there() {
+    let scene = ready();
+    case(&scene, "--agent-command /nonexist/foo", "there is no program /nonexist/foo", "--agent-command");
+    case(&scene, "--agent-command no-such-agent", "no program `no-such-agent` on the PATH", "install it");
+    let run = scene.ralph(["--agent-command", "no-such-agent; no-such-agent -p"]).code(1);
+    run.stdout_has("agent unusable").stdout_has("not_installed");
+    assert_eq!(scene.session().trailers("Ralph-Outcome"), ["failure"]);
+}
+
+#[test]
+fn with_an_agent_that_is_on_the_path_and_does_not_work() {
+    let scene = ready();
+    scene.program("codex", "echo 'native binary not installed' >&2; exit 1");
+    let words = "`codex --version` fails: native binary not installed";
+    case(&scene, "--agent codex", words, "install it again (");
+    scene.ralph("agents").code(0).stdout_has(words);
+    scene
+        .ralph("--agent scripted,codex")
+        .code(0)
+        .stderr_has("goes on without it: `codex --version` fails: native binary not installed");
 }
 
 #[test]

@@ -509,6 +509,10 @@ fn records_travel_in_a_file() {
     let torn = std::fs::read(file).unwrap();
     let piped = scene.call(["bundle", "-", "--snapshots"]).run().code(0).stderr("");
     assert!(piped.stdout == torn && !scene.path("-").exists());
+    let fourth = Sandbox::new();
+    fourth.call("unbundle -").stdin(piped.stdout).run().code(0).stdout_has("fetched from stdin\n");
+    assert_eq!(fourth.session().id(), id);
+    fourth.journal_differs();
     scene.ralph("bundle - --json").code(1).stderr_has("hint: name a file");
     let plain = colleague.outside("plain.bundle");
     let plain = plain.to_str().unwrap();

@@ -51,6 +51,7 @@ wait_until() {
 }
 
 keys() { tmux send-keys -t main "$@"; }
+one_line() { [[ $(picture | grep -cE ' agent [0-9]+ (s|min)') == 1 ]]; }
 is_gone() { ! kill -0 "$1"; }
 has_no_loop() { ! (cd "$project" && "$program" ralph status) | grep -q ', process '; }
 
@@ -212,7 +213,7 @@ cat >"$work/stream" <<'END'
 END
 (cd "$project" && exec "$program" ralph --agent mine -n 1 >/dev/null 2>&1) &
 wait_until 'the loop has begun' eval '! has_no_loop'
-keys "$program ralph tui" Enter
+keys "$program ralph tui; echo ended with \$?" Enter
 wait_for '→ Bash  cargo test'
 touch "$work/go-mine"
 wait_until 'the loop has stopped' has_no_loop
@@ -220,7 +221,29 @@ wait_for 'limit reached'
 wait_for '→ Bash  cargo test'
 picture | grep -qF '"type"' && fail 'it shows JSON'
 keys q
+wait_for 'ended with 0'
 check_clean 'what an agent printed'
+
+echo 'The line that moves'
+cat >"$project/slow.sh" <<END
+cat >/dev/null
+echo "a long line of words that fills the row from one end of the window to the other and more"
+while [ ! -e "$work/go-slow" ]; do sleep 0.05; done
+END
+tmux resize-window -t main -x 80 -y 30
+keys "$program ralph -n 1 --agent-command 'sh slow.sh'; echo ended with \$?" Enter
+wait_for 'a long line of words'
+for columns in 50 35; do
+  tmux resize-window -t main -x "$columns" -y 30
+  # Two frames later nothing is left of those before.
+  sleep 0.5
+  wait_until "there is one line at $columns columns" one_line
+done
+touch "$work/go-slow"
+wait_for 'ended with 1'
+tmux resize-window -t main -x 100 -y 30
+picture | grep -qE ' agent [0-9]+ (s|min)' && fail 'something is left of the line that moves'
+echo '  nothing is left of it in a window that becomes narrower'
 
 echo 'What cannot be drawn on'
 code=0

@@ -50,35 +50,24 @@ pub fn list(
             (known, adapter, path)
         })
         .collect();
-    let versions: Vec<Option<String>> = thread::scope(|scope| {
-        let ask =
-            |(_, adapter, path): &'_ (_, Adapter, Option<_>)| path.as_ref().and_then(|_| adapter.version());
+    let answers: Vec<bool> = thread::scope(|scope| {
+        let ask = |(_, adapter, path): &'_ (_, Adapter, Option<_>)| path.is_some() && adapter.answers();
         let asked: Vec<_> = adapters.iter().map(|one| scope.spawn(move || ask(one))).collect();
         asked.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
     });
-    let listed =
-        |((known, adapter, path), version): ((&Known, Adapter, Option<Utf8PathBuf>), Option<String>)| {
-            let missing = match (adapter.check(surroundings), &version) {
-                (Err(error), _) => Some(error.to_string()),
-                (Ok(()), None) => Some(format!(
-                    "`{name} --version` fails\nhint: install it again ({})",
-                    known.install,
-                    name = known.name
-                )),
-                (Ok(()), Some(_)) => None,
-            };
-            let is_installed = version.is_some();
-            Listed {
-                name: known.name.to_owned(),
-                is_installed,
-                version,
-                path,
-                prompt: known.prompt,
-                install: known.install,
-                missing,
-            }
-        };
-    adapters.into_iter().zip(versions).map(listed).collect()
+    let listed = |((known, adapter, path), is_installed): ((&Known, Adapter, Option<Utf8PathBuf>), bool)| {
+        let missing = adapter.check(surroundings).err().map(|error| error.to_string());
+        Listed {
+            name: known.name.to_owned(),
+            is_installed,
+            version: if is_installed { adapter.version() } else { None },
+            path,
+            prompt: known.prompt,
+            install: known.install,
+            missing,
+        }
+    };
+    adapters.into_iter().zip(answers).map(listed).collect()
 }
 
 /// The agent to use where the user names none: that of spec-kit, else the only one that is installed.
@@ -208,7 +197,8 @@ mod tests {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         };
         program("codex", "#!/bin/sh\necho codex-cli 1.2.3\n");
-        program("gemini", "#!/bin/sh\nexit 1\n");
+        program("gemini", "#!/bin/sh\necho 'native binary not installed' >&2\nexit 1\n");
+        program("qwen", "#!/bin/sh\necho nightly\n");
         let path = format!("{folder}:/usr/bin:/bin");
         let lookup = |name: &str| (name == "PATH").then(|| path.clone());
         let settings = |name: &str| AgentSettings {
@@ -221,7 +211,14 @@ mod tests {
         assert_eq!(of("codex").version.as_deref(), Some("1.2.3"));
         assert_eq!((of("codex").is_installed, &of("codex").missing), (true, &None));
         assert!(!of("gemini").is_installed);
-        assert!(of("gemini").missing.as_ref().unwrap().starts_with("`gemini --version` fails\nhint: "));
+        let missing = of("gemini").missing.as_ref().unwrap();
+        assert!(
+            missing.starts_with(
+                "`gemini --version` fails: native binary not installed\nhint: install it again ("
+            ),
+            "{missing}"
+        );
+        assert_eq!((of("qwen").is_installed, &of("qwen").version, &of("qwen").missing), (true, &None, &None));
         assert!(of("kilo").path.is_none());
         assert!(of("kilo").missing.as_ref().unwrap().starts_with("agent `kilo` is not installed"));
     }

@@ -149,12 +149,12 @@ fn write(out: &mut impl Write, plan: &Plan, extent: Extent, is_dry_run: bool) ->
 pub fn purge(args: &PurgeArgs, caller: &Caller) -> Result<ExitCode> {
     let store = place::open(caller)?;
     let at = place::clock(caller)?.now();
-    let (remote, there) = match args.local {
-        true => (None, There::Untouched),
-        false => match remotes::any(caller, &store, args.remote.as_deref(), Unclear::Purge)? {
-            Some(remote) => (Some(remote), There::Done),
-            None => (None, There::Nothing),
-        },
+    let (remote, there) = if args.local {
+        (None, There::Untouched)
+    } else {
+        let remote = remotes::any(caller, &store, args.remote.as_deref(), Unclear::Purge)?;
+        let there = if remote.is_some() { There::Done } else { There::Nothing };
+        (remote, there)
     };
     let session = session(&store, &args.session)?;
     if args.dry_run {

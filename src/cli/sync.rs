@@ -1,7 +1,7 @@
 //! `specify ralph sync`, `bundle` and `unbundle`: records from here to others, and from others to here.
 
 use std::fs::File;
-use std::io::{self, Write, stderr};
+use std::io::{self, IsTerminal, Write, stderr};
 
 use anyhow::{Context, Error, Result, bail};
 use camino::Utf8PathBuf;
@@ -24,6 +24,7 @@ use super::sessions::{self, Choice};
 use super::{place, remotes};
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own, and two exclude each other")]
 pub struct SyncArgs {
     /// Remote, by name, address or path [default: the setting `remote`, else the only one]
     #[arg(value_name = "REMOTE")]
@@ -64,7 +65,7 @@ pub struct BundleArgs {
 
 #[derive(Debug, Args)]
 pub struct UnbundleArgs {
-    /// File that `bundle` wrote
+    /// File that `bundle` wrote; `-` is stdin
     #[arg(value_name = "FILE")]
     pub file: Utf8PathBuf,
     #[command(flatten)]
@@ -122,6 +123,11 @@ fn bundle_to_stdout(
     if json.json {
         bail!("the bundle itself goes to stdout\nhint: name a file, or leave out --json");
     }
+    if io::stdout().is_terminal() {
+        bail!(
+            "a bundle is nothing for a terminal\nhint: name a file, or send it on: `specify ralph bundle - > FILE`"
+        );
+    }
     // git writes it whole or not at all, so nobody reads the half of one.
     let scratch = Scratch::create(store.repository())?;
     let file = scratch.path("bundle");
@@ -135,8 +141,15 @@ fn bundle_to_stdout(
 
 pub fn unbundle(args: &UnbundleArgs, caller: &Caller) -> Result<ExitCode> {
     let store = place::open(caller)?;
-    let file = caller.directory.join(&args.file);
-    let exchange = store.unbundle(&file, place::clock(caller)?.now())?;
+    let at = place::clock(caller)?.now();
+    if args.file == "-" {
+        let scratch = Scratch::create(store.repository())?;
+        let file = scratch.path("stdin");
+        let mut copy = File::create_new(&file).with_context(|| format!("create {file}"))?;
+        io::copy(&mut io::stdin().lock(), &mut copy).context("read stdin")?;
+        return tell(&store.unbundle(&file, at)?, (Other::File, "stdin"), args.json);
+    }
+    let exchange = store.unbundle(&caller.directory.join(&args.file), at)?;
     tell(&exchange, (Other::File, args.file.as_str()), args.json)
 }
 

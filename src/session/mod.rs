@@ -340,6 +340,10 @@ impl Running<'_> {
             };
             let task = match decide::decide(&tasks, &self.history, &bounds, wanted) {
                 Decision::Go(task) => task,
+                // Who asked for it to stop got that, whatever else would have ended it now.
+                Decision::Stop { reason, .. } if reason != StopReason::Completed && self.is_to_stop() => {
+                    return Ok(Ending::of(StopReason::Interrupted));
+                }
                 Decision::Stop { reason, limit, why } => {
                     for line in why {
                         self.warn(line);

@@ -105,6 +105,7 @@ impl Prompting<'_> {
 
     fn render(&self, turn: &Turn<'_>, progress: &str, recalled: Option<&Recalled>) -> Result<String> {
         let feature = self.feature;
+        let item = turn.tasks.find(&turn.task.name).filter(|item| item.text == turn.task.text);
         self.template.render(&PromptContext {
             feature_name: feature.name.clone(),
             feature_dir: feature.dir.to_string(),
@@ -112,9 +113,12 @@ impl Prompting<'_> {
             plan_path: feature.plan_path.to_string(),
             tasks_path: feature.tasks_path.to_string(),
             progress_path: feature.progress_path.to_string(),
+            has_spec: feature.spec_path.is_file(),
+            has_plan: feature.plan_path.is_file(),
             loop_type: self.job.loop_type.clone(),
             artifact_path: self.job.artifact.to_string(),
             current_task: Some(turn.task.clone()),
+            task_line: item.filter(|item| turn.tasks.copies(item) > 1).map(|item| item.line),
             iteration_number: turn.iteration,
             max_iterations: self.max_iterations,
             tasks: turn.tasks.counts(),

@@ -247,7 +247,7 @@ impl Store {
             Pushed::Refused(words) if !said.is_empty() => {
                 Pushed::Refused(format!("{words}: {}", said.join(" ")))
             }
-            other => other,
+            Pushed::Refused(_) | Pushed::Done | Pushed::Behind => answer,
         })
     }
 

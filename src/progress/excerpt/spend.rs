@@ -193,19 +193,40 @@ fn wanted(page: &Page, troubles: &[Trouble]) -> (Vec<(u32, usize)>, Vec<u32>) {
             wanted.push((base + cost, index));
         }
     }
-    let base = unexplained(page, &mut wanted, is_known);
+    // Of what hangs nobody tells the cause: how far it came is all there is.
+    let is_enough = troubles
+        .iter()
+        .any(|trouble| !matches!(trouble.stage, Stage::Echo | Stage::Hang) && trouble.is_told());
+    let explained = match (is_known, is_enough) {
+        (_, true) => Explained::Enough,
+        (true, false) => Explained::Partly,
+        (false, false) => Explained::Nothing,
+    };
+    let base = unexplained(page, &mut wanted, explained);
     let last = page.len();
     // Of equals, the first of the page; what has no worth, from the end.
     wanted.sort_by_key(|&(cost, index)| (cost, if cost >= base { last - index } else { index }));
     (wanted, kinds)
 }
 
+/// How much of a failure tools have explained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Explained {
+    Nothing,
+    Partly,
+    Enough,
+}
+
+/// What a line costs at least that says nothing.
+const WORTHLESS: u32 = 40;
+
 /// How many lines at the start and at the end of a page are looked at where tools have explained the rest.
 const BORDER: usize = 300;
 
 /// Adds what no tool explains, and gives the cost from which on a line has no worth: such lines come first where no tool
 /// explains anything.
-fn unexplained(page: &Page, wanted: &mut Vec<(u32, usize)>, is_known: bool) -> u32 {
+fn unexplained(page: &Page, wanted: &mut Vec<(u32, usize)>, explained: Explained) -> u32 {
+    let is_known = explained != Explained::Nothing;
     let known: HashSet<usize> = wanted.iter().map(|(_, index)| *index).collect();
     let base = if is_known { 26 } else { 2 };
     let last = page.len();
@@ -232,12 +253,15 @@ fn unexplained(page: &Page, wanted: &mut Vec<(u32, usize)>, is_known: bool) -> u
             8..=10 => 6,
             5..=7 => 12,
             2..=4 => 20,
-            0..=1 => 40,
-            _ => 70,
+            0..=1 => WORTHLESS,
+            _ => WORTHLESS + 30,
         };
-        wanted.push((base + price, index));
+        // Where tools have explained what went wrong, what says nothing only stands in the way of it.
+        if explained != Explained::Enough || price < WORTHLESS {
+            wanted.push((base + price, index));
+        }
     }
-    base + 40
+    base + WORTHLESS
 }
 
 /// Messages that differ in numbers alone are of one group.

@@ -149,6 +149,26 @@ fn many_failures_of_one_kind_are_counted() {
 }
 
 #[test]
+fn what_says_nothing_is_left_out_where_tools_say_enough() {
+    let go = "=== RUN   TestSum\n    sum_test.go:9: got 3, want 4\n--- FAIL: TestSum (0.00s)\nFAIL\n";
+    let python = "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    f()\nValueError: no knob\nmake: *** [test] Error 1\n";
+    let phpunit = "There was 1 failure:\n\n1) SumTest::testSum\nFailed asserting that 3 matches expected 4.\n\n/w/p/SumTest.php:9\n\nFAILURES!\nTests: 1, Assertions: 1, Failures: 1.\n";
+    let many = |count, line: &dyn Fn(usize) -> String| (0..count).map(line).collect::<String>();
+    for (noise, output) in [
+        (many(80, &|number| format!("--- PASS: TestOk{number} (0.00s)\n")), go),
+        (many(80, &|number| format!("✓ passes number {number}\n")), go),
+        (many(60, &|number| format!("[INFO] Building thing {number}\n")), go),
+        (many(90, &|number| format!("Step {number}\n")), phpunit),
+        (many(90, &|number| format!("cleanup {number}\n")), python),
+    ] {
+        let excerpt = examined(&format!("{noise}{output}\n{noise}"), "").excerpt(700);
+        let shown = |line: &&str| excerpt.contains(line.trim().trim_start_matches("/w/p/"));
+        assert!(output.lines().filter(shown).count() > 2, "{excerpt}");
+        assert!(!excerpt.lines().any(|line| noise.lines().any(|noise| noise == line)), "{excerpt}");
+    }
+}
+
+#[test]
 fn failures_of_other_kinds_that_have_no_room_are_counted_too() {
     let output: String = ["sum", "product", "quotient", "remainder", "root"]
         .map(|name| {

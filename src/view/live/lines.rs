@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::record::{
     AgentEvent, Event, FailureClass, Iteration, Outcome, Session, Status, StopReason, TaskName, Tokens,
-    Waiting,
+    Waiting, without_escapes,
 };
 
 use crate::view::style::{Count, Hue, Paint, cut, duration, grouped, one_line, sign};
@@ -285,7 +285,7 @@ impl<W: Write> Lines<W> {
 
     /// Somebody's words on one line, safe on a terminal.
     fn words(&self, words: &str) -> String {
-        cut(&one_line(words), self.width)
+        cut(&one_line(&without_escapes(words)), self.width)
     }
 
     fn dim(&self, text: &str) -> String {

@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, 
 
 use crate::view::style::{Hue, Paint};
 
+use super::frame::Frame;
 use super::now::{Now, elapsed};
 
 /// How often it turns.
@@ -19,7 +20,8 @@ pub struct Spinner(ProgressBar);
 
 impl Spinner {
     pub fn start(now: &Now, paint: Paint) -> Self {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let bar =
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::term_like(Box::new(Frame::default())));
         let phase = paint.paint(Hue::Bold, "{prefix}");
         let time = paint.paint(Hue::Dim, "{time}");
         let style = ProgressStyle::with_template(&format!("  {{spinner}} {phase} {time}  {{wide_msg}}"))

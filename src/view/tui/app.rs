@@ -109,6 +109,8 @@ pub struct App {
     pub view: View,
     pub page: Page,
     pub mode: Mode,
+    /// The first line of the help on the screen.
+    pub help_top: usize,
     pub follows: bool,
     pub is_wrapped: [bool; 2],
     pub message: Option<Row>,
@@ -137,6 +139,7 @@ impl App {
             view: View::Output,
             page: Page::default(),
             mode: Mode::Browse,
+            help_top: 0,
             follows: true,
             is_wrapped: [false, true],
             message: None,
@@ -208,7 +211,10 @@ impl App {
 
     /// Makes the page that belongs to what is selected.
     fn choose(&mut self) {
-        self.chosen = self.list.selected().and_then(|item| List::chosen(&self.overview, item));
+        let selected = self.list.selected().and_then(|item| List::chosen(&self.overview, item));
+        // Nothing passes the filter: whoever takes it back is where they were.
+        let is_kept = selected.is_none() && self.list.is_filtered();
+        self.chosen = if is_kept { self.chosen.take() } else { selected };
         let Some(chosen) = self.chosen.clone() else {
             (self.page, self.shown, self.ordered) = (Page::default(), None, None);
             return;

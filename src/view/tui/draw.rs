@@ -11,7 +11,7 @@ use crate::view::style::{Paint, cut, grouped};
 
 use super::app::{App, Mode, OwnLoop, Pane};
 use super::contents::{bar, sign, status_sign, status_words};
-use super::keys::TOLD;
+use super::help;
 use super::layout::{Areas, Tab};
 use super::list::Item;
 use super::page::{At, reading};
@@ -366,6 +366,7 @@ impl Pen<'_> {
         }
         let hints: &[(&str, &str)] = match &self.app.mode {
             Mode::Filter(_) => &[("⏎", "keep"), ("Esc", "as before")],
+            Mode::Help if help::is_long(&self.app.areas()) => &[("j k", "more"), ("any other key", "back")],
             Mode::Help => &[("any key", "back")],
             Mode::Leave => &[],
             Mode::Browse if self.app.pane == Pane::View => &[
@@ -416,36 +417,22 @@ impl Pen<'_> {
 
     fn help(&self, buffer: &mut Buffer, areas: Areas) {
         let top = areas.header.y + 2;
-        let height = areas.keys.y.saturating_sub(top);
         let width = areas.header.width;
-        // One column below the other where they do not fit beside each other.
-        let is_wide = width >= 76;
-        let mut y = top;
-        for (column, keys) in TOLD.iter().enumerate() {
-            let x = if is_wide { u16::try_from(column).unwrap_or(0) * (width / 2) } else { 0 } + 2;
-            if is_wide {
-                y = top;
-            }
-            for (key, does) in *keys {
-                if y < top + height {
-                    let padding = " ".repeat(9_usize.saturating_sub(columns(key)));
-                    let row = Row::of(Look::Accent, format!("{key}{padding}")).and(Look::Plain, *does);
-                    self.put(buffer, (x, y), &row, width.saturating_sub(x));
-                }
-                y += 1;
-            }
+        let rows = help::rows(usize::from(width));
+        let first = self.app.help_top.min(help::last_top(&areas));
+        let page = help::page(&areas);
+        for (y, row) in (top..areas.keys.y).zip(rows.iter().skip(first).take(page)) {
+            self.put(buffer, (0, y), row, width);
+        }
+        let below = rows.len().saturating_sub(first + page);
+        if help::is_long(&areas) && areas.keys.y > top {
+            let words = if below > 0 { format!("  … {below} more") } else { "  the end".to_owned() };
+            self.put(buffer, (0, areas.keys.y - 1), &Row::of(Look::Dim, words), width);
         }
     }
 
     fn leave(&self, buffer: &mut Buffer, screen: Rect) {
-        let rows = [
-            Row::of(Look::Bold, "The loop is still running"),
-            Row::new(),
-            Row::of(Look::Accent, "l").and(Look::Plain, "    leave it running, and quit the screen"),
-            Row::of(Look::Accent, "s").and(Look::Plain, "    stop it after this iteration"),
-            Row::of(Look::Accent, "n").and(Look::Plain, "    stop it now, the agent too"),
-            Row::of(Look::Accent, "Esc").and(Look::Plain, "  stay"),
-        ];
+        let rows = help::question(usize::from(screen.width.saturating_sub(6)));
         let inner = rows.iter().map(Row::width).max().unwrap_or(0);
         let width = u16::try_from(inner + 6).unwrap_or(0).min(screen.width);
         let height = u16::try_from(rows.len() + 2).unwrap_or(0).min(screen.height);

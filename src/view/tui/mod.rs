@@ -6,6 +6,7 @@
 mod app;
 mod contents;
 mod draw;
+mod help;
 mod keys;
 mod layout;
 mod list;

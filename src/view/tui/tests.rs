@@ -351,7 +351,7 @@ fn keys_lead_to_states() {
         ("/T001<Enter>", Pane::List, View::Output, Some(1)),
         ("/T001<Enter><Esc>", Pane::List, View::Output, Some(1)),
         ("/T001<Esc>", Pane::List, View::Output, Some(1)),
-        ("/zzz<Back><Back><Back><Enter>", Pane::List, View::Output, None),
+        ("/zzz<Back><Back><Back><Enter>", Pane::List, View::Output, Some(8)),
         ("<C-d>", Pane::List, View::Output, None),
     ] {
         let mut scene = Scene::new(many(), (80, 24));
@@ -511,6 +511,66 @@ fn the_view_that_is_shown_is_named_on_any_screen() {
     let mut scene = Scene::new(many(), (60, 20));
     scene.keys("t").mouse(MouseEventKind::Down(MouseButton::Left), (31, 1));
     assert_eq!(scene.app.view, View::Logs);
+}
+
+#[test]
+fn every_line_of_the_help_can_be_read_on_any_screen() {
+    let told = || super::keys::TOLD.into_iter().flatten().map(|(_, does)| *does);
+    for size in [(160, 50), (80, 24), (70, 24), (40, 12), (40, 6)] {
+        let mut scene = Scene::new(many(), size);
+        scene.keys("?");
+        let mut seen = scene.picture();
+        for _ in 0..told().count() {
+            if seen.contains("more") {
+                scene.keys("j");
+                seen.push_str(&scene.picture());
+            }
+        }
+        for does in told() {
+            assert!(seen.contains(does), "{size:?} {does}: {seen}");
+        }
+    }
+    for (keys, mode, shown) in [
+        ("?<PgDn>", Mode::Help, "more"),
+        ("?G", Mode::Help, "the end"),
+        ("?GG<C-b>g", Mode::Help, "Output"),
+        ("?jq", Mode::Browse, "Sessions"),
+        ("?Gx?", Mode::Help, "Output"),
+    ] {
+        let mut scene = Scene::new(many(), (40, 12));
+        scene.keys(keys).shows(shown);
+        assert_eq!((&scene.app.mode, scene.effects.len()), (&mode, 0), "{keys}");
+    }
+    let mut scene = Scene::new(many(), (80, 24));
+    assert_eq!(scene.keys("?j").app.mode, Mode::Browse, "all of it was on the screen");
+}
+
+#[test]
+fn a_question_that_is_too_wide_is_wrapped() {
+    let mut scene = Scene::beside(at_work(), (40, 14), OwnLoop::Runs { pid: 4711 });
+    scene.keys("q");
+    for line in ["l    leave it running, and quit", "     the screen", "Esc  stay"] {
+        scene.shows(line);
+    }
+}
+
+#[test]
+fn a_filter_keeps_ones_place_and_shows_what_is_listed() {
+    let name = |number: u32| Effect::Copy(format!("{}:{number}", session_id(2)));
+    for (keys, expected) in [
+        ("jjjjj/zzzz<Esc>y", name(3)),
+        ("jjjjj/zzzz<Enter>y", name(3)),
+        ("jjjjj/zzzz<Enter><Esc>y", name(3)),
+        ("gfy", name(7)),
+        ("g/t002<Enter>y", name(4)),
+        ("g/001-login<Enter>y", Effect::Copy(session_id(2).to_string())),
+    ] {
+        let mut scene = Scene::new(many(), (80, 24));
+        scene.keys(keys);
+        assert_eq!(scene.effects, [expected], "{keys}");
+    }
+    let mut scene = Scene::new(many(), (80, 24));
+    scene.keys("jjjjj/zzzz").shows("Iteration 3");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use ratatui::layout::Position;
 use crate::record::SessionId;
 use crate::store::Stop;
 use crate::view::tui::contents::View;
+use crate::view::tui::help;
 use crate::view::tui::keys::{self, Act};
 use crate::view::tui::layout::{Areas, is_narrow};
 use crate::view::tui::list::{Chosen, Direction, Item};
@@ -21,7 +22,7 @@ impl App {
         match &self.mode {
             Mode::Browse => self.act(keys::act(key)?),
             Mode::Help => {
-                self.mode = Mode::Browse;
+                self.read_help(key);
                 None
             }
             Mode::Filter(before) => {
@@ -31,6 +32,28 @@ impl App {
             }
             Mode::Leave => self.leave(key),
         }
+    }
+
+    /// Keys that move do so where the help is longer than the screen. All others lead back.
+    fn read_help(&mut self, key: KeyEvent) {
+        let areas = self.areas();
+        let (last, page) = (help::last_top(&areas), help::page(&areas));
+        let top = self.help_top.min(last);
+        self.help_top = match keys::act(key).filter(|_| help::is_long(&areas)) {
+            Some(Act::Down) => top + 1,
+            Some(Act::Up) => top.saturating_sub(1),
+            Some(Act::HalfDown) => top + (page / 2).max(1),
+            Some(Act::HalfUp) => top.saturating_sub((page / 2).max(1)),
+            Some(Act::PageDown) => top + page,
+            Some(Act::PageUp) => top.saturating_sub(page),
+            Some(Act::Start) => 0,
+            Some(Act::End) => last,
+            Some(_) | None => {
+                self.mode = Mode::Browse;
+                0
+            }
+        }
+        .min(last);
     }
 
     fn leave(&mut self, key: KeyEvent) -> Option<Effect> {
@@ -56,7 +79,17 @@ impl App {
             KeyCode::Char(letter) if !letter.is_control() => self.list.filter.push(letter),
             _ => return,
         }
+        self.filter();
+    }
+
+    /// Lists what passes the filter, with the first that does chosen where a session as a whole was.
+    fn filter(&mut self) {
         self.list.renew(&self.overview, self.chosen.as_ref());
+        let next = self.list.items.get(self.list.selected + 1);
+        let is_hit = next.is_some_and(|item| !matches!(item, Item::Session(_)));
+        if self.list.is_filtered() && is_hit && matches!(self.list.selected(), Some(Item::Session(_))) {
+            self.list.selected += 1;
+        }
     }
 
     fn act(&mut self, act: Act) -> Option<Effect> {
@@ -102,7 +135,7 @@ impl App {
             }
             Act::FailedOnly => {
                 self.list.is_failed_only = !self.list.is_failed_only;
-                self.list.renew(&self.overview, self.chosen.as_ref());
+                self.filter();
             }
             Act::Follow => {
                 self.follows = !self.follows;
@@ -286,8 +319,15 @@ impl App {
     #[expect(clippy::wildcard_enum_match_arm, reason = "a mouse does more than is of use here")]
     pub(super) fn mouse(&mut self, mouse: MouseEvent) {
         if self.mode != Mode::Browse {
+            let lines = match mouse.kind {
+                MouseEventKind::ScrollDown => WHEEL,
+                MouseEventKind::ScrollUp => -WHEEL,
+                _ => 0,
+            };
+            let last = help::last_top(&self.areas());
+            self.help_top = self.help_top.saturating_add_signed(lines).min(last);
             if matches!(mouse.kind, MouseEventKind::Down(_)) && self.mode == Mode::Help {
-                self.mode = Mode::Browse;
+                (self.mode, self.help_top) = (Mode::Browse, 0);
             }
             return;
         }

@@ -1,0 +1,100 @@
+//! Where the line that moves is drawn: a terminal whose window may change its width under it.
+
+use std::fmt::Write as _;
+use std::io::{self, Write, stderr};
+use std::sync::{Mutex, PoisonError};
+
+use indicatif::TermLike;
+
+/// Columns where nobody says how many there are.
+const COLUMNS: u16 = 80;
+
+/// Draws on stderr, and leaves the cursor in front of what it drew.
+///
+/// A terminal that becomes narrower breaks a line in several, and the cursor stays with the part that it is on. From the
+/// first of them all others can be taken away; from behind the last nobody knows how many there are.
+#[derive(Debug, Default)]
+pub struct Frame {
+    drawing: Mutex<String>,
+}
+
+impl Frame {
+    fn draw(&self, with: impl FnOnce(&mut String) -> std::fmt::Result) -> io::Result<()> {
+        let mut drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
+        with(&mut drawing).map_err(io::Error::other)
+    }
+
+    /// What is to be written next.
+    fn take(&self) -> String {
+        let mut drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
+        if !drawing.is_empty() {
+            drawing.push('\r');
+        }
+        std::mem::take(&mut drawing)
+    }
+}
+
+impl TermLike for Frame {
+    fn width(&self) -> u16 {
+        let size = rustix::termios::tcgetwinsize(stderr()).ok();
+        size.map(|size| size.ws_col).filter(|columns| *columns > 0).unwrap_or(COLUMNS)
+    }
+
+    fn move_cursor_up(&self, n: usize) -> io::Result<()> {
+        self.draw(|drawing| if n > 0 { write!(drawing, "\x1b[{n}A") } else { Ok(()) })
+    }
+
+    fn move_cursor_down(&self, n: usize) -> io::Result<()> {
+        self.draw(|drawing| if n > 0 { write!(drawing, "\x1b[{n}B") } else { Ok(()) })
+    }
+
+    fn move_cursor_right(&self, n: usize) -> io::Result<()> {
+        self.draw(|drawing| if n > 0 { write!(drawing, "\x1b[{n}C") } else { Ok(()) })
+    }
+
+    fn move_cursor_left(&self, n: usize) -> io::Result<()> {
+        self.draw(|drawing| if n > 0 { write!(drawing, "\x1b[{n}D") } else { Ok(()) })
+    }
+
+    fn write_line(&self, line: &str) -> io::Result<()> {
+        self.draw(|drawing| writeln!(drawing, "{line}"))
+    }
+
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        // Blanks up to the edge would only be more to break.
+        let is_blank = text.chars().all(|c| c == ' ');
+        self.draw(|drawing| if is_blank { Ok(()) } else { drawing.write_str(text) })
+    }
+
+    /// Down to the end of the screen: below the line there is nothing but what became of it.
+    fn clear_line(&self) -> io::Result<()> {
+        self.draw(|drawing| drawing.write_str("\r\x1b[J"))
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        let drawing = self.take();
+        if drawing.is_empty() {
+            return Ok(());
+        }
+        let mut out = stderr().lock();
+        out.write_all(drawing.as_bytes())?;
+        out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cursor_waits_in_front_of_the_line_and_all_below_is_taken_away() {
+        let frame = Frame::default();
+        assert_eq!(frame.take(), "");
+        for line in ["one", "two"] {
+            frame.clear_line().unwrap();
+            frame.write_str(line).unwrap();
+            frame.write_str("    ").unwrap();
+            assert_eq!(frame.take(), format!("\r\x1b[J{line}\r"));
+        }
+    }
+}

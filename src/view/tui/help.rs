@@ -1,0 +1,65 @@
+//! What stands over the panes: the keys, and the question what shall become of the loop.
+
+use super::keys::TOLD;
+use super::layout::Areas;
+use super::row::{Look, Row, columns};
+
+/// Columns that two columns of keys take.
+const TWO_COLUMNS: usize = 76;
+
+/// Columns of the names of keys.
+const KEY: usize = 9;
+
+/// The keys, one column below the other where they do not fit beside each other.
+pub fn rows(width: usize) -> Vec<Row> {
+    let one = |(key, does): &(&str, &str)| {
+        let padding = " ".repeat(KEY.saturating_sub(columns(key)));
+        Row::of(Look::Accent, format!("  {key}{padding}")).and(Look::Plain, *does).indented(2 + KEY)
+    };
+    let [views, moving] = TOLD;
+    if width < TWO_COLUMNS {
+        let rows = views.iter().chain([&("", "")]).chain(moving).map(one);
+        return rows.flat_map(|row| row.wrapped(width)).collect();
+    }
+    let half = width / 2;
+    let beside = |place: usize| {
+        let left = views.get(place).map(one).unwrap_or_default();
+        let blank = " ".repeat(half.saturating_sub(left.width()));
+        let mut row = left.and(Look::Plain, blank);
+        row.pieces.extend(moving.get(place).map(one).unwrap_or_default().pieces);
+        row
+    };
+    (0..views.len().max(moving.len())).map(beside).collect()
+}
+
+/// Lines of the keys that are on the screen at once, where they do not all fit: the last line says that there are more.
+pub fn page(areas: &Areas) -> usize {
+    let height = usize::from(areas.keys.y.saturating_sub(areas.header.y + 2));
+    if is_long(areas) { height.saturating_sub(1).max(1) } else { height }
+}
+
+/// Whether there are more lines than the screen has.
+pub fn is_long(areas: &Areas) -> bool {
+    let height = usize::from(areas.keys.y.saturating_sub(areas.header.y + 2));
+    rows(usize::from(areas.header.width)).len() > height
+}
+
+/// The last line that the screen can begin with.
+pub fn last_top(areas: &Areas) -> usize {
+    rows(usize::from(areas.header.width)).len().saturating_sub(page(areas))
+}
+
+/// What is asked of whoever leaves while the loop runs, in so many columns.
+pub fn question(width: usize) -> Vec<Row> {
+    let answer =
+        |key: &str, does: &str| Row::of(Look::Accent, format!("{key:<5}")).and(Look::Plain, does).indented(5);
+    let rows = [
+        Row::of(Look::Bold, "The loop is still running"),
+        Row::new(),
+        answer("l", "leave it running, and quit the screen"),
+        answer("s", "stop it after this iteration"),
+        answer("n", "stop it now, the agent too"),
+        answer("Esc", "stay"),
+    ];
+    rows.iter().flat_map(|row| row.wrapped(width)).collect()
+}

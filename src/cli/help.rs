@@ -42,7 +42,7 @@ Examples:
   specify ralph bisect -- cargo test --lib parser
   specify ralph bisect --session 20261121-2 -- 'test -f src/login.rs && ! grep -q panic src/login.rs'
 
-The command runs in a temporary checkout of each snapshot that is tried. Exit code 0 passes, 125 cannot tell, up
+The command runs in a temporary checkout of each snapshot that is tried. Exit code 0 passes, 125 cannot tell, up \
 to 124 fails, as for `git bisect run`; and as there it is taken for granted that what fails once goes on failing.";
 
 pub(super) const SHOW: &str = "\
@@ -53,7 +53,7 @@ Examples:
   specify ralph show T004 --patch         What the last iteration on T004 changed
   specify ralph show 20261121-2:@         The last iteration of the session whose id begins like that
 
-An iteration is a number, @ (the last), @~2 (two before it) or a task (the last one that worked on it), in
+An iteration is a number, @ (the last), @~2 (two before it) or a task (the last one that worked on it), in \
 front of it a session and a colon where it is not the latest";
 
 pub(super) const RESTORE: &str = "\
@@ -64,9 +64,9 @@ Examples:
   specify ralph restore 0 --tasks         As it was before the session, with its task list
   specify ralph restore --undo            Take the last restoration back
 
-What is there is kept first, under refs/ralph-restore/. Index, branch and HEAD stay as they are. progress.txt
-stays, too, and tasks.md unless --tasks is given. So do files that no snapshot of the session has; where one stands
-in the way of a file that should come, nothing is restored.";
+What is there is kept first, under refs/ralph-restore/. Index, branch and HEAD stay as they are. progress.txt \
+stays, too, and tasks.md unless --tasks is given. So do files that no snapshot of the session has; where one stands in \
+the way of a file that should come, nothing is restored.";
 
 pub(super) const TUI: &str = "\
 Examples:
@@ -89,7 +89,7 @@ Examples:
   specify ralph diff 5 -- src             From iteration 5 to the work tree as it is, in src alone
   specify ralph diff 20261121-2:@ @
 
-Runs git's diff with your settings and your pager. Both sides are snapshots: untracked files are in them,
+Runs git's diff with your settings and your pager. Both sides are snapshots: untracked files are in them, \
 ignored ones are not.";
 
 pub(super) const REBUILD: &str = "\
@@ -104,7 +104,7 @@ Examples:
   specify ralph sync --snapshots          With the work trees as they were
   git config ralph.remote origin          Where there is more than one
 
-Refs only go forward, nothing is deleted, nobody is asked for a password. What comes in is checked before it
+Refs only go forward, nothing is deleted, nobody is asked for a password. What comes in is checked before it \
 gets its name. Look at what you share: prompts and outputs, and in snapshots all files but ignored ones.";
 
 pub(super) const FSCK: &str = "\
@@ -112,7 +112,7 @@ Examples:
   specify ralph fsck                      Everything that is here; exits 1 where something differs
   specify ralph fsck --repair             progress.txt, deleted refs that are still known, notes, leftovers
 
-Looks at lengths and hashes of all files, messages against JSON, the order of records, progress.txt and notes.
+Looks at lengths and hashes of all files, messages against JSON, the order of records, progress.txt and notes. \
 `git fsck` looks at the objects themselves.";
 
 pub(super) const CLEAN: &str = "\
@@ -122,7 +122,7 @@ Examples:
   specify ralph clean --keep-last 5       All but the newest 5 of each feature
   specify ralph clean --session 20261121-2
 
-What is kept by any rule stays; so does a session that runs, and the one that progress.txt follows. What goes is
+What is kept by any rule stays; so does a session that runs, and the one that progress.txt follows. What goes is \
 not fetched again. Remotes are not touched.";
 
 pub(super) const HOOKS: &str = "\
@@ -138,7 +138,7 @@ Examples:
   specify ralph purge 20261121-204512-3f9a0c1d
   specify ralph purge 20261121-2 --local
 
-For a secret that got into a record. A tombstone on refs/ralph-meta/tombstones keeps the session from being
+For a secret that got into a record. A tombstone on refs/ralph-meta/tombstones keeps the session from being \
 pushed or fetched again by anybody who syncs.";
 
 pub(super) const REPLAY: &str = "\
@@ -157,8 +157,8 @@ Examples:
   specify ralph report --markdown | gh pr comment --body-file -
   specify ralph report --json | jq '.clusters[] | select(.is_open)'
 
-The page holds prompts, answers, outputs and code as recorded: look at it before you send it. It loads nothing, and
-shows what agents and programs wrote as text. What it leaves out to stay small it names, with the command that
+The page holds prompts, answers, outputs and code as recorded: look at it before you send it. It loads nothing, and \
+shows what agents and programs wrote as text. What it leaves out to stay small it names, with the command that \
 shows it.";
 
 pub(super) const PROGRESS: &str = "\

@@ -49,8 +49,47 @@ pub fn run(args: &ManArgs) -> Result<ExitCode> {
     Ok(ExitCode::Done)
 }
 
-fn page(command: Command) -> Result<Vec<u8>> {
+fn page(mut command: Command) -> Result<Vec<u8>> {
+    let usage = command.render_usage().to_string();
+    let program = command.get_bin_name().unwrap_or_default().to_owned();
     let mut page = Vec::new();
-    Man::new(command).render(&mut page).context("make the manual page")?;
-    Ok(page)
+    let source = concat!("specify-ralph ", env!("CARGO_PKG_VERSION"));
+    Man::new(command).source(source).render(&mut page).context("make the manual page")?;
+    let page = String::from_utf8(page).context("read the manual page")?;
+    Ok(with_synopsis(&page, &program, &usage).into_bytes())
+}
+
+/// The page with the usage of the help for its synopsis: the library's own lists flags without their values.
+fn with_synopsis(page: &str, program: &str, usage: &str) -> String {
+    const HEADING: &str = ".SH SYNOPSIS\n";
+    let Some((before, rest)) = page.split_once(HEADING) else { return page.to_owned() };
+    let after = rest.find(".SH ").map_or("", |end| &rest[end..]);
+    let plain = |text: &str| text.replace('\\', "\\e").replace('-', "\\-");
+    let line = |usage: &str| match usage.trim().strip_prefix(program) {
+        Some(arguments) => format!("\\fB{}\\fR{}\n", plain(program), plain(arguments)),
+        None => format!("{}\n", plain(usage.trim())),
+    };
+    let lines: Vec<_> = usage.trim_start_matches("Usage:").lines().map(line).collect();
+    format!("{before}{HEADING}{}{after}", lines.join(".br\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_the_usage_of_the_help_and_the_version() {
+        let mut whole = grammar("git ralph");
+        whole.build();
+        let command = whole.find_subcommand("restore").unwrap().clone();
+        let text = String::from_utf8(page(command.display_name("git-ralph-restore")).unwrap()).unwrap();
+        let usage = ".SH SYNOPSIS\n\\fBgit ralph restore\\fR [OPTIONS] [N] [PATHS]...\n.SH DESCRIPTION\n";
+        assert!(text.contains(usage), "{text}");
+        let title = format!(".TH git-ralph-restore 1  \"specify-ralph {}\" \n", env!("CARGO_PKG_VERSION"));
+        assert!(text.contains(&title), "{text}");
+        assert_eq!(
+            with_synopsis("a\n.SH SYNOPSIS\nb\n", "x", "Usage: x -a\n       x B"),
+            "a\n.SH SYNOPSIS\n\\fBx\\fR \\-a\n.br\n\\fBx\\fR B\n"
+        );
+    }
 }

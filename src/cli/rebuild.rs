@@ -87,8 +87,7 @@ fn is_without_session(read: &ReadArgs, caller: &Caller) -> Result<bool> {
     }
     let store = place::open(caller)?;
     let Ok(feature) = place::feature(caller, &store, None, None) else { return Ok(false) };
-    let logs = sessions::chosen(&store, &Choice::default())?;
-    Ok(logs.iter().all(|log| log.feature() != feature.path))
+    Ok(sessions::newest_of_feature(&store, &feature.path)?.is_none())
 }
 
 fn load(args: &RebuildArgs, caller: &Caller) -> Result<Journal> {
@@ -126,7 +125,15 @@ fn picked(args: &RebuildArgs, caller: &Caller, store: &Store) -> Result<SessionL
     {
         return Ok(log);
     }
-    sessions::latest(store, &Choice { session: None, feature: Some(feature.path) })
+    if let Some(log) = sessions::newest_of_feature(store, &feature.path)? {
+        return Ok(log);
+    }
+    // Where nothing at all is recorded, that is what there is to say.
+    sessions::latest(store, &Choice::default())?;
+    bail!(
+        "no session of {} is recorded here\nhint: `specify ralph log --sessions` lists those that are",
+        one_line(&feature.path)
+    )
 }
 
 /// progress.txt stands beside the task list.

@@ -234,6 +234,20 @@ mod tests {
     }
 
     #[test]
+    fn closing_texts_leave_it_to_the_terminal_where_a_paragraph_is_broken() {
+        let whole = grammar("specify ralph");
+        let of = |command: &Command| command.get_after_help().map(ToString::to_string);
+        let texts = whole.get_subcommands().chain([&whole]).filter_map(of);
+        for text in texts {
+            let is_paragraph =
+                |line: &str| !line.is_empty() && !line.starts_with(' ') && !line.ends_with(':');
+            let mut pairs = text.lines().zip(text.lines().skip(1));
+            let broken = pairs.find(|(one, next)| is_paragraph(one) && is_paragraph(next));
+            assert_eq!(broken, None, "{text}");
+        }
+    }
+
+    #[test]
     fn without_a_command_the_flags_are_those_of_run() {
         let bare = parsed("-C sub -n 5 -m opus --agent-cli claude --dry-run").unwrap();
         assert!(bare.action.is_none() && bare.run.dry_run);

@@ -146,14 +146,7 @@ impl<W: Write> Lines<W> {
                 };
                 writeln!(self.out, "\n  {}", self.paint.paint(Hue::Yellow, &why))?;
             }
-            Event::Warning { message } => {
-                let label = self.paint.paint(Hue::Yellow, "warning:");
-                let (message, hint) = message.split_once("\nhint: ").unwrap_or((message, ""));
-                writeln!(self.out, "  {label} {}", one_line(message))?;
-                if !hint.is_empty() {
-                    writeln!(self.out, "  hint: {}", one_line(hint))?;
-                }
-            }
+            Event::Warning { message } => self.warning(message)?,
             Event::SessionEnded { session, why, hint, unrecognised, .. } => {
                 self.ended(session, [why, hint], unrecognised)?;
             }
@@ -172,6 +165,13 @@ impl<W: Write> Lines<W> {
             }
             _ => Ok(()),
         }
+    }
+
+    fn warning(&mut self, message: &str) -> io::Result<()> {
+        let label = self.paint.paint(Hue::Yellow, "warning:");
+        let (message, hint) = message.split_once("\nhint: ").unwrap_or((message, ""));
+        writeln!(self.out, "  {label} {}", one_line(message))?;
+        if hint.is_empty() { Ok(()) } else { writeln!(self.out, "  hint: {}", one_line(hint)) }
     }
 
     fn agent_event(&mut self, event: &AgentEvent) -> io::Result<()> {

@@ -8,6 +8,7 @@ pub mod replay;
 pub mod report;
 pub mod restore;
 pub mod show;
+pub mod shown;
 pub mod stats;
 pub mod status;
 pub mod style;

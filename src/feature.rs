@@ -1,7 +1,7 @@
 //! Which feature a command is about: found from flags, spec-kit's own settings, the branch, or what lies in `specs/`.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::sync::LazyLock;
 
 use anyhow::{Context, Result, bail};
@@ -302,6 +302,22 @@ impl Search {
             .collect();
         names.sort();
         names
+    }
+}
+
+/// The bytes of a file. Whoever opens a pipe for reading waits without end, so nothing else is opened.
+pub fn read_file(path: &Utf8Path) -> io::Result<Vec<u8>> {
+    check_file(path)?;
+    fs::read(path)
+}
+
+/// Refuses what is there and is no file. A link counts as what it leads to.
+pub fn check_file(path: &Utf8Path) -> io::Result<()> {
+    match path.metadata() {
+        Ok(found) if !found.is_file() => {
+            Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"))
+        }
+        _ => Ok(()),
     }
 }
 

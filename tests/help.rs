@@ -104,6 +104,13 @@ fn the_doctor_says_what_is_wrong_and_what_mends_it() {
         found.cloned().unwrap_or_default()
     };
     assert_eq!(about("agents")["state"], "wrong");
+    let place = scene.repo().join(".git").canonicalize().expect("it is there");
+    assert_eq!(about("repository")["message"], place.to_str().expect("it is text"));
+    std::fs::rename(scene.path("specs"), scene.path("elsewhere")).expect("it is ours");
+    scene.write(".specify/init-options.json", r#"{"ai": "some-editor"}"#);
+    let said = scene.ralph("doctor").code(1);
+    said.stdout_has("has no directory in it\n                     make one with spec-kit")
+        .stdout_has("note   agents        spec-kit is set up for some-editor (.specify/init-options.json), which we do not");
     assert_eq!((&about("permissions")["state"], &about("git")["state"]), (&"fine".into(), &"fine".into()));
     scene.unchecked();
 }

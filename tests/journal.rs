@@ -63,6 +63,27 @@ fn what_an_agent_appends_stays_and_is_part_of_the_record() {
 }
 
 #[test]
+fn a_pipe_in_its_place_holds_nobody_up() {
+    let pipe = "rm -f \"$RALPH_PROGRESS\" && mkfifo \"$RALPH_PROGRESS\"";
+    let scene = with_first(&format!("{{ run = '{pipe}' }}"));
+    scene.journal_differs();
+    scene.ralph("").code(0).stdout_has("it is not a regular file");
+    assert_eq!(scene.session().trailers("Ralph-Outcome"), ["success", "success"]);
+    scene
+        .ralph("rebuild --check")
+        .code(1)
+        .stderr_has("progress.txt is not a regular file\nhint: move it away");
+    scene.ralph("fsck").code(1).stdout_has("progress.txt is not a regular file");
+    std::fs::remove_file(scene.path(PROGRESS)).unwrap();
+    scene.ralph("").code(0).stdout_has("all done");
+    assert_eq!(
+        scene.progress().matches("## Iteration").count(),
+        2,
+        "the next start brings it up to the record"
+    );
+}
+
+#[test]
 fn patterns_that_an_agent_writes_are_kept() {
     let run = "sed -i 's/^## Codebase Patterns$/&\\\\n\\\\n- use tabs/' specs/001-login/progress.txt";
     let scene = with_first(&format!("{{ run = \"{run}\" }}"));
@@ -173,6 +194,40 @@ fn rebuild_writes_one_session_or_all() {
     let all = scene.progress();
     assert!(all.find(&ids[0]) < all.find(&ids[1]), "{all}");
     assert_eq!(all.matches("## Iteration 1 - ").count(), 2);
+}
+
+#[test]
+fn patterns_that_a_person_writes_are_no_difference_and_stay() {
+    let scene = scene(TICK);
+    scene.ralph("-n 1").code(1);
+    let noted =
+        scene.progress().replace("Patterns\n", "Patterns\n\n- use tabs, not GITHUB_TOKEN=abcdefgh12345678\n");
+    scene.write(PROGRESS, &noted);
+    scene.ralph("rebuild --check").code(0).stdout_has("but for its patterns, which were changed since");
+    scene.ralph("fsck").code(0);
+    scene.ralph("rebuild").code(0).stdout_has("the patterns written since stay");
+    assert_eq!(scene.progress(), noted);
+    let torn = noted.replace("✅ Completed", "gone");
+    scene.write(PROGRESS, format!("{torn}and more\n"));
+    scene.ralph("rebuild --check").code(1).stdout_has("file    **Status**: gone");
+    scene.ralph("rebuild").code(0).stdout_has("wrote ");
+    assert_eq!(
+        scene.progress(),
+        noted,
+        "the entries are the record's, the patterns are as they were written"
+    );
+    scene.ralph("rebuild --all").code(0);
+    assert!(scene.progress().contains("- use tabs, not GITHUB_TOKEN=abcdefgh12345678\n"));
+    scene.ralph("").code(0);
+    assert!(scene.progress().contains("- use tabs"));
+}
+
+#[test]
+fn fsck_asks_for_no_journal_of_a_feature_without_a_session() {
+    let scene = scene(TICK);
+    scene.write("PLAN.md", "- [ ] T001 One\n");
+    scene.ralph("--tasks PLAN.md").code(0);
+    scene.ralph("fsck").code(0).stdout_has("all is as it was written");
 }
 
 #[test]

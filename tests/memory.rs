@@ -99,6 +99,44 @@ fn a_new_session_begins_with_the_last_entries_of_the_feature() {
     assert!(prompt.contains("FAILED t_answer: needs the answer 42"), "{prompt}");
 }
 
+/// Says what it needs in Claude's stream, and does nothing.
+const TALKER: &str = r#"
+echo '{"type":"system","subtype":"init","model":"m","queued_turn_count":0}'
+echo '{"type":"result","subtype":"success","is_error":false,"result":"The frob needs a knob.","queued_turn_count":0}'
+"#;
+
+#[test]
+fn the_last_words_of_an_agent_are_the_same_live_in_the_next_session_and_in_a_replay() {
+    let scene = Sandbox::new();
+    scene.agents_like_claude(&[("mine", TALKER)]).commit("An agent");
+    scene.ralph("-n 2").code(1);
+    let words = "**Final message:**\n```\nThe frob needs a knob.\n```\n";
+    let prompt = scene.session().text(2, "prompt.md");
+    assert!(prompt.contains(words), "{prompt}");
+    scene.ralph("progress").code(0).stdout_has(words).stdout_lacks("queued_turn_count");
+    scene.ralph("--dry-run").code(0).stdout_has(words).stdout_lacks("queued_turn_count");
+    let replayed = scene.ralph("replay --json").code(0).json();
+    assert_eq!(replayed["iterations"][1]["is_same"], json!(true), "{replayed}");
+}
+
+#[test]
+fn what_a_failing_agent_said_on_stderr_reaches_everybody() {
+    let scene = Sandbox::new();
+    scene.agent_sh("echo 'fatal: the frob is missing' >&2\nexit 3").commit("An agent");
+    let run = scene.ralph("-n 2").code(1);
+    run.stdout_has("  agent  error: fatal: the frob is missing\n");
+    let shown = "**Stderr of the agent:**\n```\nfatal: the frob is missing\n```\n";
+    let prompt = scene.session().text(2, "prompt.md");
+    assert!(prompt.contains(shown) && !prompt.contains("Final message"), "{prompt}");
+    scene.ralph("progress").code(0).stdout_has(shown);
+    let replayed = scene.ralph("replay --json").code(0).json();
+    assert_eq!(replayed["iterations"][1]["is_same"], json!(true), "{replayed}");
+    assert!(scene.progress().contains("```\nfatal: the frob is missing\n```\n---\n"), "{}", scene.progress());
+    scene.ralph("history --with-history").code(0).stdout_has("fatal: the frob is missing");
+    scene.ralph("show").code(0).stdout_has("error       fatal: the frob is missing\n");
+    scene.ralph("show --agent-stderr").code(0).stdout("fatal: the frob is missing\n");
+}
+
 #[test]
 fn a_prompt_that_is_too_long_loses_history_and_progress_but_never_the_task() {
     let scene = forgetful();

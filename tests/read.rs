@@ -52,7 +52,6 @@ fn the_log_lists_iterations_and_filters_them() {
     read(&scene, "log --failed").code(0).stdout_has("T002 failed").stdout_lacks("T001 done");
     read(&scene, "log --task T001").code(0).stdout_has("T001 done").stdout_lacks("T002");
     read(&scene, "log --feature 001-login").code(0).stdout_has(&id);
-    read(&scene, "log --feature specs/009-x").code(0).stdout("");
     read(&scene, &format!("log --session {id}")).code(0).stdout_has(&id);
     read(&scene, "log --sessions").code(0).stdout_has("completed, 3 iterations, 2 of 2 tasks done");
     read(&scene, "--color always log").code(0).stdout_has("\u{1b}[");
@@ -169,6 +168,55 @@ fn what_is_not_there_is_an_error_that_says_where_to_look() {
     for command in ["show --session", "log --session", "status --session", "rebuild --check --session"] {
         let run = read(&scene, &format!("{command} {unknown}"));
         run.code(1).stderr_has(&format!("there is no session {unknown}")).stderr_has("hint: ");
+    }
+    // A feature, a session or a task that names nothing, wherever it is asked for.
+    let recorded =
+        "no session of a feature `009-x` is recorded here\nhint: there are sessions of specs/001-login\n";
+    for command in [
+        "log",
+        "log --json",
+        "log --sessions",
+        "log --sessions --json",
+        "stats",
+        "show",
+        "diff 1",
+        "restore 1",
+        "bundle file",
+        "report",
+        "fsck",
+        "rebuild",
+        "rebuild --check",
+        "clean",
+        "replay",
+        "bisect -- true",
+    ] {
+        let words = match command.split_once(" -- ") {
+            Some((command, rest)) => format!("{command} --feature 009-x -- {rest}"),
+            None => format!("{command} --feature 009-x"),
+        };
+        read(&scene, &words).code(1).stdout("").stderr(&format!("error: {recorded}"));
+    }
+    for command in ["status", "history", "progress", "tasks"] {
+        let run = read(&scene, &format!("{command} --feature 009-x"));
+        run.code(1)
+            .stdout("")
+            .stderr("error: there is no feature `009-x`\nhint: choose with --feature from 001-login\n");
+    }
+    for command in ["log", "status", "show", "fsck", "stats"] {
+        read(&scene, &format!("{command} --feature 001")).code(0);
+    }
+    read(&scene, "log --feature 001-logi").code(1).stderr_has("hint: did you mean 001-login?");
+    read(&scene, "log --json --task T003").code(1).stdout("").stderr_has("hint: did you mean T001?");
+    read(&scene, "show t002").code(0).stdout_has("T002");
+    scene.write("specs/002-logout/tasks.md", "- [ ] T001 One\n");
+    scene.ralph("--feature 002-logout").code(0);
+    let first = scene.sessions()[0].id().to_owned();
+    read(&scene, &format!("status --session {first}")).code(0).stdout_has(&first).stdout_has("001-login");
+    for command in ["log", "show", "status", "fsck"] {
+        read(&scene, &format!("{command} --session {first} --feature 002"))
+            .code(1)
+            .stdout("")
+            .stderr_has(&format!("session {first} is not of specs/002-logout\nhint: "));
     }
     let scene = Sandbox::new();
     read(&scene, "show")
@@ -303,7 +351,16 @@ fn a_reader_that_goes_away_is_no_failure() {
     let scene = Sandbox::new();
     scene.agent_script(STORY).validate(&format!("head -c {} /dev/zero", 1 << 20));
     scene.ralph("").code(0);
-    for words in ["show --stdout", "show --prompt", "log --json", "config", "--help"] {
+    for words in [
+        "show --stdout",
+        "show --prompt",
+        "log --json",
+        "config",
+        "config --json",
+        "agents --json",
+        "replay --json",
+        "--help",
+    ] {
         let mut child =
             scene.call(words).command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());

@@ -94,7 +94,14 @@ fn with_a_task_list_that_is_none() {
     fs::remove_file(scene.path(tasks)).unwrap();
     case(&scene, "", "there is no task list at", "--tasks");
     fs::create_dir(scene.path(tasks)).unwrap();
-    case(&scene, "", "is a directory, not a task list", "");
+    case(&scene, "", "is a directory, not a task list\nhint: name a Markdown file with a task list", "");
+    scene.write("specs/001-login/tasks.md/tasks.md", "- [ ] T001 One\n");
+    case(
+        &scene,
+        "",
+        "is a directory, not a task list\nhint: there is a task list in it: ",
+        "tasks.md/tasks.md",
+    );
 }
 
 #[test]
@@ -114,7 +121,7 @@ fn with_an_agent_that_is_not_there() {
     scene.agent("[agents.fake]\ncommand = [\"no-such-agent\"]\n");
     case(&scene, "", "no program `no-such-agent` on the PATH", "install it");
     scene.agent("[agents.fake]\ncommand = [\"./agent.bin\"]\n");
-    case(&scene, "", "there is no program", "correct `command`");
+    case(&scene, "", "there is no program", "correct its command");
     scene.write("agent.bin", "#!/bin/sh\n");
     case(&scene, "", "is not executable", "chmod +x");
     scene.agent("[agents.fake]\ncommand = [\"sh\", \"{model}\"]\n");
@@ -125,6 +132,29 @@ fn with_an_agent_that_is_not_there() {
     let before = scene.everything();
     scene.ralph("").code(3).stderr_has("read the script").stderr_has("turns");
     assert_eq!(scene.everything(), before);
+}
+
+#[test]
+fn with_a_command_of_which_the_program_is_not_there() {
+    let scene = ready();
+    case(&scene, "--agent-command /nonexist/foo", "there is no program /nonexist/foo", "--agent-command");
+    case(&scene, "--agent-command no-such-agent", "no program `no-such-agent` on the PATH", "install it");
+    let run = scene.ralph(["--agent-command", "no-such-agent; no-such-agent -p"]).code(1);
+    run.stdout_has("agent unusable").stdout_has("not_installed");
+    assert_eq!(scene.session().trailers("Ralph-Outcome"), ["failure"]);
+}
+
+#[test]
+fn with_an_agent_that_is_on_the_path_and_does_not_work() {
+    let scene = ready();
+    scene.program("codex", "echo 'native binary not installed' >&2; exit 1");
+    let words = "`codex --version` fails: native binary not installed";
+    case(&scene, "--agent codex", words, "install it again (");
+    scene.ralph("agents").code(0).stdout_has(words);
+    scene
+        .ralph("--agent scripted,codex")
+        .code(0)
+        .stderr_has("goes on without it: `codex --version` fails: native binary not installed");
 }
 
 #[test]
@@ -185,6 +215,10 @@ fn with_a_progress_file_that_cannot_be_written() {
     fs::create_dir(scene.path("specs/001-login/progress.txt")).unwrap();
     case(&scene, "", "progress.txt is a directory", "move it away");
     fs::remove_dir(scene.path("specs/001-login/progress.txt")).unwrap();
+    // Whoever opens a pipe waits for the other end.
+    scene.hermetic("mkfifo").arg(scene.path("specs/001-login/progress.txt")).status().unwrap();
+    scene.ralph("").code(3).stderr_has("progress.txt is not a regular file").stderr_has("move it away");
+    fs::remove_file(scene.path("specs/001-login/progress.txt")).unwrap();
     scene.write("specs/001-login/progress.txt", "mine\n");
     let path = scene.path("specs/001-login/progress.txt");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();

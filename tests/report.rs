@@ -117,7 +117,7 @@ fn wrong_calls_say_what_to_do() {
     fs::set_permissions(&out, fs::Permissions::from_mode(0o700)).unwrap();
     for (words, code, said) in [
         ("report --session 19990101", 1, "there is no session 19990101"),
-        ("report --feature specs/009-x", 1, "no session is recorded here"),
+        ("report --feature specs/009-x", 1, "no session of a feature `specs/009-x` is recorded here"),
         ("report -o .", 1, "is a folder"),
         ("report -o nowhere/r.html", 1, "nowhere/r.html"),
         ("report -o - --open", 1, "there is no file to open"),

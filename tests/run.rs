@@ -123,6 +123,71 @@ fn a_false_tick_is_opened_again_by_one_byte() {
     }
 }
 
+/// Ticks the first open box and says so in the same line.
+const TICK_AND_SAY_SO: &str = r#"sed -i '0,/- \[ \] \(.*\)/s//- [x] \1 (done)/' "$RALPH_TASKS""#;
+
+#[test]
+fn a_tick_is_seen_where_the_text_of_the_item_was_changed_with_it() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] write login\n- [ ] write logout");
+    scene.agent_sh(TICK_AND_SAY_SO).validate("test $RALPH_ITERATION -gt 1");
+    scene.ralph("").code(0).stdout_has("it had ticked the box");
+    let session = scene.session();
+    assert_eq!(outcomes(&scene), ["failure", "success", "success"]);
+    assert!(session.text(1, "tasks.md").ends_with("- [ ] write login (done)\n- [ ] write logout\n"));
+    assert_eq!(session.iteration(1)["claims"]["ticked"], json!(["#1"]));
+    assert_eq!(session.iteration(1)["false_claim"], json!(["ticked"]));
+    assert_eq!(session.trailers("Ralph-Tasks")[2], "done=2 open=0 closed=#2");
+}
+
+#[test]
+fn what_an_agent_adds_as_done_is_opened_with_the_rest_where_it_failed() {
+    let scene = Sandbox::new();
+    let list = scene.task_list();
+    scene.agent_sh(r#"echo "- [x] T009 More" >> "$RALPH_TASKS""#).validate("false");
+    scene.ralph("-n 1").code(1);
+    assert_eq!(scene.task_list(), format!("{list}- [ ] T009 More\n"));
+    assert_eq!(scene.session().iteration(1)["claims"]["ticked"], json!(["T009"]));
+
+    let scene = Sandbox::new();
+    scene.agent_sh(r#"echo "- [x] T009 More" >> "$RALPH_TASKS""#);
+    scene.ralph("-n 1").code(1);
+    assert_eq!(outcomes(&scene), ["failure"], "the task that was asked for is still open");
+}
+
+#[test]
+fn a_list_that_an_agent_emptied_completes_nothing() {
+    let scene = Sandbox::new();
+    scene.agent_sh(r#": > "$RALPH_TASKS""#);
+    scene.ralph("").code(1).stdout_has("stuck").stdout_has("the task list has no tasks any more");
+    assert_eq!(outcomes(&scene), ["failure"]);
+}
+
+#[test]
+fn tasks_that_left_the_list_without_being_done_complete_nothing() {
+    let scene = Sandbox::new();
+    scene.tasks("- [x] T000 Old\n- [ ] T001 One\n- [ ] T002 Two");
+    scene.agent_sh(r#"sed -i -e 's/\[ \] T001/[x] T001/' -e '/T002/d' "$RALPH_TASKS""#).validate("true");
+    scene
+        .ralph("")
+        .code(1)
+        .stdout_has("T002 was open and is gone from the task list, without having been done")
+        .stdout_has("no task is open, but T002 left the list without having been done");
+    assert_eq!(scene.session().end()["stop_reason"], "stuck");
+
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two");
+    scene.agent_sh(
+        r#"case $RALPH_ITERATION in
+        1) sed -i '/T002/d' "$RALPH_TASKS" ;;
+        2) sed -i 's/\[ \] T001/[x] T001/' "$RALPH_TASKS"; echo '- [ ] T002 Two' >> "$RALPH_TASKS" ;;
+        3) sed -i 's/\[ \] T002/[x] T002/' "$RALPH_TASKS" ;;
+        esac"#,
+    );
+    scene.ralph("").code(0);
+    assert_eq!(outcomes(&scene), ["failure", "success", "success"], "it came back");
+}
+
 #[test]
 fn a_false_tick_stays_where_the_user_wants_it() {
     let scene = Sandbox::new();
@@ -192,6 +257,11 @@ fn a_dry_run_prints_the_prompt_that_would_be_sent_and_writes_nothing() {
     scene.agent_script(GOOD);
     let before = scene.everything();
     let prompt = scene.ralph("--dry-run").code(0).stdout_has("T001 Write hello.txt").stdout;
+    let json = scene.ralph("--dry-run --json").code(0).json();
+    assert_eq!(
+        json,
+        serde_json::json!({"feature": "specs/001-login", "prompt": String::from_utf8_lossy(&prompt)})
+    );
     assert_eq!(scene.everything(), before);
     scene.ralph("-n 10").code(0);
     assert_eq!(scene.session().file(1, "prompt.md"), prompt);
@@ -256,7 +326,7 @@ fn a_validation_that_cannot_run_is_a_recorded_failure() {
 fn a_validation_that_takes_too_long_is_an_iteration_with_exit_code_minus_one() {
     let scene = Sandbox::new();
     scene.agent_script(LIAR).validate("echo begun; sleep 300").config("validation.timeout = \"3s\"");
-    scene.ralph("-n 1").code(1).stdout_has("timed out");
+    scene.ralph("-n 1").code(1).stdout_has("sleep 300 timed out after ");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Exit"), ["agent=0 validation=-1"]);
     assert_eq!(session.iteration(1)["exit_reason"], "timeout");
@@ -338,6 +408,18 @@ fn the_prompt_arrives_whole_by_every_way() {
         assert!(sent.len() > 20 && sent == session.file(1, "agent/stdout"), "{prompt}: {}", sent.len());
         scene.ralph("show --prompt").code(0).stdout(&sent);
     }
+}
+
+#[test]
+fn the_prompt_names_files_that_exist_and_the_box_that_is_meant() {
+    let scene = Sandbox::new();
+    scene.write("PLAN.md", "- [ ] Write tests\n- [ ] Write docs\n- [ ] Write tests\n");
+    let prompt = |words: &str| scene.ralph(words).code(0).text();
+    let third = prompt("--tasks PLAN.md --dry-run --task #3");
+    assert!(third.contains("Its box is in line 3 of the task list."), "{third}");
+    assert!(!third.contains("Specification") && !third.contains("Plan:"), "{third}");
+    assert!(!prompt("--tasks PLAN.md --dry-run --task #2").contains("Its box"));
+    assert!(prompt("--dry-run").contains("- Specification: `"));
 }
 
 #[test]

@@ -133,6 +133,11 @@ fn without_one_clear_remote_nothing_is_sent_anywhere() {
     let bare = with_remote(&scene);
     scene.git("config remote.upstream.url /nowhere");
     scene.ralph("sync").code(3).stderr_has("which remote? There are origin, upstream\nhint: ");
+    let id = scene.session().id().to_owned();
+    let said = scene.ralph(["purge", &id]).code(3).stderr_has("which remote? There are origin, upstream");
+    said.stderr_has("`--remote NAME`").stderr_has("`--local`");
+    let secret = scene.ralph("sync https://me:sesame@localhost:1/x").code(1);
+    assert!(!secret.talk().contains("sesame"), "{secret}");
     scene.ralph("sync nobody").code(3).stderr_has("there is no remote `nobody`\nhint: ");
     scene
         .ralph("sync upstream")
@@ -161,8 +166,9 @@ fn what_the_remote_refuses_is_told_and_the_rest_goes_on() {
     std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
     let said = scene.ralph("sync").code(1).stdout_has("1 session pushed to origin");
     said.stderr_has(&format!("left as it is: {first}: origin refuses it: [remote rejected] (hook declined)"));
-    std::fs::write(&hook, "#!/bin/sh\nprintf '\\033[31mno\\033[0m\\n' >&2\nexit 1\n").unwrap();
-    is_inert(scene.ralph("sync").code(1));
+    std::fs::write(&hook, "#!/bin/sh\nprintf '\\033[31mno ralph here\\033[0m\\n' >&2\nexit 1\n").unwrap();
+    let said = is_inert(scene.ralph("sync").code(1).stdout(""));
+    said.stderr_has("no ralph here").stderr_has("warning: origin says: ");
     std::fs::remove_file(&hook).unwrap();
     scene.ralph("sync").code(0).stdout_has("1 session pushed to origin").stderr("");
 }
@@ -200,7 +206,12 @@ fn refs_that_a_remote_loses_are_noticed_and_brought_back() {
     scene.git_in(&bare, ["update-ref", "-d", &name]);
     let lost = format!("origin has lost 1 ref since the last sync: {name}");
     scene.ralph("sync --fetch-only").code(0).stderr_has(&lost);
-    scene.ralph("sync").code(0).stdout_has("1 session pushed").stderr_has(&lost);
+    scene
+        .ralph("sync")
+        .code(0)
+        .stdout_has("1 session pushed")
+        .stderr_has(&lost)
+        .stderr_has("hint: they were pushed back; ");
     assert_eq!(refs(&scene, &bare, "refs/ralph/"), before);
     scene.git_in(&bare, ["update-ref", &name, &format!("{name}~1")]);
     scene.ralph("sync").code(0).stderr_has(&lost);
@@ -496,9 +507,21 @@ fn records_travel_in_a_file() {
     );
     colleague.ralph("show 1 --patch").code(0);
     let torn = std::fs::read(file).unwrap();
+    let piped = scene.call(["bundle", "-", "--snapshots"]).run().code(0).stderr("");
+    assert!(piped.stdout == torn && !scene.path("-").exists());
+    let fourth = Sandbox::new();
+    fourth.call("unbundle -").stdin(piped.stdout).run().code(0).stdout_has("fetched from stdin\n");
+    assert_eq!(fourth.session().id(), id);
+    fourth.journal_differs();
+    scene.ralph("bundle - --json").code(1).stderr_has("hint: name a file");
+    let plain = colleague.outside("plain.bundle");
+    let plain = plain.to_str().unwrap();
+    colleague.git(["bundle", "create", "--quiet", plain, "HEAD"]);
+    colleague.ralph(["unbundle", plain]).code(1).stderr_has("holds no records\nhint: ");
     std::fs::write(colleague.outside("torn"), &torn[..torn.len() - 30]).unwrap();
     let third = Sandbox::new();
-    third.ralph(["unbundle", colleague.outside("torn").to_str().unwrap()]).code(1);
+    let said = third.ralph(["unbundle", colleague.outside("torn").to_str().unwrap()]).code(1).stdout("");
+    said.stderr_has("hint: what was brought over stays; the file is not whole");
     assert!(refs(&third, third.repo(), "refs/ralph").is_empty());
     // git leaves the draft of a pack behind, as it does with any fetch that breaks, and collects it some day.
     third.unchecked();

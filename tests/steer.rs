@@ -56,6 +56,19 @@ fn stop_ends_the_session_after_its_iteration() {
 }
 
 #[test]
+fn stop_is_heeded_in_the_last_iteration_too_unless_it_completes_the_session() {
+    for (words, code, reason) in [("-n 1", 0, "interrupted"), ("--task T001", 0, "completed")] {
+        let scene = scene();
+        let mut running = scene.spawn(words);
+        running.wait_for_file("begun-1");
+        scene.ralph("stop").code(0).stdout_has("stops after this iteration");
+        go(&scene, 1);
+        running.wait().code(code).stdout_has(reason);
+        assert_eq!(scene.session().end()["stop_reason"], reason);
+    }
+}
+
+#[test]
 fn stop_now_ends_the_agent_too() {
     let scene = scene();
     let running = begun(&scene);

@@ -73,6 +73,44 @@ fn a_terminal_that_cannot_take_a_line_back_gets_none_that_moves() {
 }
 
 #[test]
+fn a_terminal_is_shown_what_a_pipe_gets_as_it_is() {
+    let scene = Sandbox::new();
+    let evil = "\\u001b]0;owned\\u0007\\u001b[31m\\u202eEVIL";
+    scene.tasks("- [ ] T001 One \u{202e}two").agent_script(&format!(
+        "[[turn]]\ndo = [{{ say = \"{evil}\\n\\nLearnings:\\n- {evil}\" }}, {{ stderr = \"{evil}\" }}, {{ tick = \"current\" }}]"
+    ));
+    scene.validate("printf '\\033[31m\\233'");
+    scene.ralph("").code(0);
+    scene.ralph("show --agent").code(0).stdout_has("\u{1b}]0;owned\u{7}\u{1b}[31m\u{202e}EVIL");
+    for words in [
+        "show --agent",
+        "show --stdout",
+        "show --prompt",
+        "show --tasks",
+        "show --json",
+        "show",
+        "log",
+        "log --json",
+        "log --sessions --json",
+        "status --json",
+        "tasks",
+        "tasks --json",
+        "progress",
+        "progress --json",
+        "report --json",
+        "report --markdown",
+        "stats --json",
+    ] {
+        let (said, code) = on_terminal(&scene, &format!("--color never {words}"), "xterm", |_| ());
+        assert_eq!(code, Some(0), "{words}: {said}");
+        let obeyed = |c: char| c.is_control() && !matches!(c, '\r' | '\n') || matches!(c, '\u{202e}');
+        assert!(!said.contains(obeyed), "{words}: {said:?}");
+    }
+    let (said, _) = on_terminal(&scene, "show --agent", "xterm", |_| ());
+    assert!(said.contains("␛]0;owned␇␛[31m\u{fffd}EVIL"), "{said}");
+}
+
+#[test]
 fn a_pipe_gets_lines_alone() {
     let scene = Sandbox::with_willing_agent(1);
     let run = scene.ralph("").code(0).stderr("");

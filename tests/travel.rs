@@ -258,6 +258,69 @@ fn what_cannot_be_brought_back_is_not_written_over() {
 }
 
 #[test]
+fn what_stays_is_never_written_over_by_what_comes() {
+    // A file of the snapshot below which the user has something now, and a folder that the user made a link.
+    for path in ["kept/mine", "src"] {
+        let scene = told();
+        if path == "src" {
+            fs::remove_dir_all(scene.path("src")).unwrap();
+            symlink("../elsewhere", scene.path("src")).unwrap();
+        } else {
+            scene.write("kept/mine", "u\n");
+        }
+        let before = content(scene.repo());
+        for words in ["restore 1", "restore 1 --dry-run", "restore 1 kept src/a"] {
+            let said = scene.ralph(words).code(1);
+            said.stderr_has(&format!("{path} (no snapshot of the session has it; --force removes it)"))
+                .stderr_has("hint: move it away");
+            assert_eq!(content(scene.repo()), before, "{words}");
+        }
+        read(&scene, "restore 1 --force --dry-run").code(0).stdout_has(&format!("remove  {path}\n"));
+        // What is in the way goes also where its own name was not asked for, and is told.
+        let one = if path == "src" { "src/a" } else { "kept" };
+        read(&scene, &format!("restore 1 {one} --force --dry-run"))
+            .code(0)
+            .stdout_has(&format!("remove  {path}\n"));
+        scene.ralph("restore 1 --force --tasks").code(0);
+        assert_eq!(without_ignored(content(scene.repo())), by_git(&scene, &snapshot(&scene, 1)));
+        scene.ralph("restore --undo").code(0);
+        assert_eq!(content(scene.repo()), before);
+    }
+}
+
+#[test]
+fn undoing_does_not_write_over_what_came_since() {
+    let scene = told();
+    scene.ralph("restore 1").code(0);
+    scene.ralph("restore 3 kept").code(0).stdout_has("1 removed");
+    scene.write("kept/mine", "m\n");
+    scene.ralph("restore --undo").code(1).stderr_has("kept/mine (no snapshot");
+    assert_eq!(scene.read("kept/mine"), "m\n");
+    scene.ralph("restore --undo --force").code(0).stdout_has("1 file created, 0 changed, 1 removed");
+    assert_eq!(scene.read("kept"), "keep\n");
+}
+
+#[test]
+fn what_the_session_began_with_goes_again_where_it_is_unchanged() {
+    let scene = Sandbox::new();
+    prepare(&scene, &["rm old edited", "echo new > new"]);
+    scene.write("old", "o\n").write("edited", "e\n").commit("Ready");
+    scene.ralph("").code(0);
+    scene.ralph("restore 0").code(0);
+    assert_eq!((scene.read("old"), scene.read("edited")), ("o\n".into(), "e\n".into()));
+    scene.write("edited", "by hand\n").write("mine", "m\n");
+    scene
+        .ralph("restore 1")
+        .code(0)
+        .stdout_has("1 removed")
+        .stdout_has("left as it is: edited (the session began with another version of it; --force")
+        .stdout_has("left as it is: mine (no snapshot of the session has it; --force");
+    assert!(!scene.path("old").exists());
+    scene.ralph("restore 1 --force").code(0).stdout_has("2 removed");
+    assert_eq!(without_tasks(content(scene.repo())), without_tasks(by_git(&scene, &snapshot(&scene, 1))));
+}
+
+#[test]
 fn some_files_can_be_restored_alone() {
     let scene = told();
     scene.ralph("restore 1 src/a link").code(0).stdout_has("0 files created, 2 changed, 0 removed");
@@ -314,8 +377,11 @@ fn a_snapshot_that_is_not_here_is_an_error_with_the_way_to_it() {
     scene.git_in(&clone, "fetch --quiet origin refs/ralph/*:refs/ralph/*");
     for words in ["restore 1", "diff 1 2", "show 2 --patch", "diff 0"] {
         let run = scene.call(words).dir(&clone).run().code(1);
-        run.stderr_has("is not here").stderr_has("git fetch REMOTE refs/ralph-snap/001-login/");
+        run.stderr_has("is not here").stderr_has("hint: `specify ralph sync --snapshots` fetches it");
     }
+    scene.git_in(&clone, "remote remove origin");
+    scene.call("restore 1").dir(&clone).run().code(1).stderr_has("bundle FILE --snapshots");
+    scene.git_in(&clone, ["remote", "add", "origin", from]);
     scene.git_in(&clone, "fetch --quiet origin refs/ralph-snap/*:refs/ralph-snap/*");
     scene.call("restore 1 --tasks").dir(&clone).run().code(0);
     assert_eq!(content(&clone), by_git(&scene, &snapshot(&scene, 1)));
@@ -497,6 +563,10 @@ fn the_first_iteration_that_fails_a_command_is_found() {
     run.stdout_has(&format!("the first is one of {id}:2, {id}:3, {id}:4"));
     let run = read_words(&scene, &["bisect", "--", "no-such-command", "at-all"]).code(1);
     run.stderr_has("the command could not be run after iteration 5");
+    // Each run says its own words alone.
+    let run = read_words(&scene, &["bisect", "--verbose", "--", "echo said; test ! -e n"]).code(0);
+    let runs = run.talk().matches("after iteration").count();
+    assert_eq!(run.talk().matches("said\n").count(), runs, "{run}");
     // In a repository of its own, where nothing that is done comes back.
     let evil = "git stash -u; git branch -f main HEAD; git tag x; git config a.b c; git worktree prune; echo x > new; false";
     read_words(&scene, &["bisect", "--", evil]).code(1);

@@ -60,6 +60,11 @@ fn a_record_that_is_as_it_was_written_passes_and_every_change_is_found() {
         &altered(&scene, &first, "tasks.md", &same, Some(&retold)),
         "its message does not tell what progress.md holds",
     );
+    let forged = message.replace("T001 done", "T009 \u{202e}done");
+    told(
+        &altered(&scene, &first, "tasks.md", &same, Some(&forged)),
+        "the subject of its message is not what the JSON says",
+    );
     let wrong = json.replace("\"success\"", "\"failure\"");
     told(&altered(&scene, &first, "iteration.json", &wrong, None), "Ralph-Outcome");
     let renumbered = message.replace("Ralph-Iteration: 1", "Ralph-Iteration: 7");
@@ -211,7 +216,9 @@ fn records_go_by_an_explicit_rule_and_no_sync_brings_them_back() {
         scene.sessions().iter().map(|session| session.id().to_owned()).collect()
     };
     assert_eq!(left(&scene), ids[2..]);
-    scene.ralph("sync --snapshots").code(0).stdout("nothing to bring together with origin\n").stderr("");
+    let away =
+        "2 sessions stay away that were cleaned away here; `specify ralph sync --cleaned` brings them back\n";
+    scene.ralph("sync --snapshots").code(0).stdout(away).stderr("");
     assert_eq!(left(&scene), ids[2..]);
     assert_eq!(names(&scene, &bare, "refs/ralph/").len(), 4, "the remote is not touched");
     // progress.txt follows the last one.
@@ -410,6 +417,132 @@ fn notes_of_two_machines_become_one() {
     }
     let tips = [scene.repo(), clone.as_path()].map(|repo| scene.git_in(repo, "rev-parse refs/notes/ralph"));
     assert_eq!(tips[0], tips[1]);
+}
+
+#[test]
+fn lines_of_a_session_that_went_do_not_come_back_and_stay_where_it_is() {
+    let scene = Sandbox::with_willing_agent(2);
+    let bare = scene.with_remote();
+    scene.agent_uses_git();
+    let head = scene.git("rev-parse HEAD");
+    let note = |repo: &std::path::Path| {
+        let words = ["log", "-1", "--notes=ralph", "--format=%N", &head];
+        scene.git_in(repo, words).lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    scene.ralph("-n 1").code(1);
+    let [gone] = scene
+        .sessions()
+        .iter()
+        .map(|session| session.id().to_owned())
+        .collect::<Vec<_>>()
+        .try_into()
+        .unwrap();
+    scene.ralph("").code(0);
+    let stays = scene.sessions()[1].id().to_owned();
+    let line = |id: &str| format!("{id}:1 T001 success");
+    scene.git([
+        "notes",
+        "--ref=ralph",
+        "add",
+        "-m",
+        &format!("{}\n{}\nmine", line(&gone), line(&stays)),
+        "HEAD",
+    ]);
+    scene.ralph("sync").code(0);
+    let clone = scene.outside("clone");
+    scene.git(["clone", "--quiet", bare.to_str().unwrap(), clone.to_str().unwrap()]);
+    scene.call("sync").dir(&clone).run().code(0);
+    let all = [line(&gone), line(&stays), "mine".to_owned()];
+    assert_eq!(note(&clone), all);
+
+    scene.ralph(["clean", "--session", &gone]).code(0);
+    let away =
+        "1 session stays away that was cleaned away here; `specify ralph sync --cleaned` brings it back\n";
+    for words in ["sync", "sync --push-only", "sync --fetch-only", "sync"] {
+        let run = scene.ralph(words).code(0);
+        let told = if words.contains("push") { "nothing to bring together with origin\n" } else { away };
+        run.stdout(told);
+        assert_eq!(note(scene.repo()), all[1..], "{words}");
+        assert_eq!(note(&bare), all, "{words}");
+    }
+    // New lines go both ways, and the others stay where they are.
+    scene.git("notes --ref=ralph append -m more HEAD");
+    scene.git_in(&clone, "-c user.name=B -c user.email=b@c notes --ref=ralph append -m theirs HEAD");
+    scene.call("sync").dir(&clone).run().code(0);
+    scene.ralph("sync").code(0);
+    scene.call("sync").dir(&clone).run().code(0);
+    let expected = [line(&gone), line(&stays), "mine".into(), "more".into(), "theirs".into()];
+    assert_eq!(
+        (note(scene.repo()), note(&bare), note(&clone)),
+        (expected[1..].into(), expected.to_vec(), expected.to_vec())
+    );
+    let tips = || [scene.repo(), &bare].map(|repo| scene.git_in(repo, "rev-parse refs/notes/ralph"));
+    let before = tips();
+    scene.ralph("sync").code(0);
+    assert_eq!(tips(), before, "what is settled stays");
+
+    scene.ralph("sync --cleaned").code(0).stdout_has(&format!("fetched  {gone}\n"));
+    assert_eq!(note(scene.repo()), expected);
+    scene.ralph("sync").code(0).stdout("nothing to bring together with origin\n");
+
+    // A purge takes them away for all but those who still have the session.
+    scene.ralph(["purge", &gone]).code(0);
+    assert_eq!((note(scene.repo()), note(&bare)), (expected[1..].into(), expected[1..].to_vec()));
+    scene.call("sync").dir(&clone).run().code(0);
+    assert_eq!((note(&clone), note(&bare)), (expected.to_vec(), expected[1..].to_vec()));
+    scene.call(["purge", &gone, "--local"]).dir(&clone).run().code(0);
+    scene.call("sync").dir(&clone).run().code(0);
+    assert_eq!((note(&clone), note(&bare)), (expected[1..].into(), expected[1..].to_vec()));
+    scene.unchecked();
+}
+
+#[test]
+fn a_file_brings_back_what_was_cleaned_away_but_not_what_was_purged() {
+    let scene = Sandbox::with_willing_agent(1);
+    scene.ralph("").code(0);
+    let id = scene.session().id().to_owned();
+    let file = scene.outside("night.bundle");
+    let file = file.to_str().unwrap();
+    scene.ralph(["bundle", file, "--snapshots"]).code(0);
+    let refs = names(&scene, scene.repo(), "refs/ralph");
+    scene.ralph(["clean", "--session", &id]).code(0);
+    scene.ralph("log").code(0).stdout("").stderr_has("`specify ralph unbundle FILE`");
+    scene.ralph(["unbundle", file]).code(0).stdout_has(&format!("fetched  {id}\n"));
+    assert_eq!(names(&scene, scene.repo(), "refs/ralph"), refs);
+    assert_eq!(scene.read(".git/ralph/sync/cleaned.json"), "[]");
+    scene.ralph(["purge", &id, "--local"]).code(0);
+    scene.ralph(["unbundle", file]).code(0).stdout("").stderr_has("purged, and still at ");
+    assert!(names(&scene, scene.repo(), "refs/ralph/").is_empty());
+}
+
+#[test]
+fn a_purge_takes_what_was_kept_aside_of_the_session() {
+    let scene = Sandbox::with_willing_agent(1);
+    scene.ralph("").code(0);
+    let id = scene.session().id().to_owned();
+    scene.write("specs/001-login/progress.txt", scene.progress().replace("Codebase", "ZEBRA"));
+    scene.ralph("rebuild").code(0);
+    let kept = scene.path(".git/ralph/kept/1-progress.txt");
+    assert!(kept.exists());
+    scene.write(".git/ralph/kept/2-progress.txt", "of another session");
+    scene.write(&format!(".git/ralph/kept/1-{id}/1/agent.stdout"), "ZEBRA");
+    let name = ".git/ralph/kept/1-progress.txt\n";
+    // Without a remote there is only here.
+    let told = scene.ralph(["purge", &id, "--dry-run"]).code(0);
+    told.stdout_has("would remove refs/ralph/001-login/").stdout_has(name);
+    assert!(kept.exists());
+    let json = scene.ralph(["purge", &id, "--dry-run", "--json"]).code(0).json();
+    assert_eq!(
+        (&json["is_dry_run"], json["kept"].as_array().map(Vec::len)),
+        (&true.into(), Some(2)),
+        "{json}"
+    );
+    scene.ralph(["purge", &id]).code(0).stdout_has(name).stderr_has("- this repository has no remote");
+    let left: Vec<_> = std::fs::read_dir(scene.path(".git/ralph/kept"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left, ["2-progress.txt"]);
 }
 
 #[test]

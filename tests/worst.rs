@@ -243,6 +243,7 @@ fn it_deletes_the_repository() {
     let run = scene.ralph("");
     assert_eq!(run.code, 1, "{run}");
     assert!(run.talk().contains("error: ") && run.talk().contains(".git"), "{run}");
+    assert!(!run.talk().contains("class:") && !run.talk().contains("Caused by"), "{run}");
     scene.ralph("").code(3).stderr_has("is not inside a git repository");
 }
 
@@ -256,6 +257,7 @@ fn it_takes_the_task_list_away() {
         let scene = scene(evil);
         let run = scene.ralph("");
         assert!(run.code == 1 && run.text().contains("stuck"), "{evil}: {run}");
+        assert!(run.text().lines().any(|line| line.starts_with("  hint: ")), "{evil}: {run}");
         assert_eq!(scene.session().trailers("Ralph-Outcome"), ["success", "failure"]);
         drop(std::fs::remove_dir(scene.path("specs/001-login/tasks.md")));
         scene.tasks("- [ ] T004 Four").ralph("").code(0);

@@ -1,5 +1,6 @@
 //! A known agent, started as its program wants it.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
@@ -9,7 +10,7 @@ use super::known::{Known, LEAKING};
 use super::launch::Launch;
 use super::{Agent, AgentSettings, Lookup, Surroundings, Turn, on_path, remedy};
 use crate::process::{self, Interrupt, Tool};
-use crate::record::{AgentEvent, AgentRun, FailureClass, Permissions};
+use crate::record::{AgentEvent, AgentRun, FailureClass, Permissions, summary};
 
 /// What to do where Claude Code refuses to run as root.
 const ROOT: &str = "run as another user, or, in a container that you can lose, set IS_SANDBOX=1, or use permissions = \
@@ -23,6 +24,8 @@ pub(super) struct Adapter {
     known: &'static Known,
     launch: Launch,
     permissions: Permissions,
+    /// What it said when it was asked for its version, or why it could not say.
+    asked: OnceLock<Result<String, String>>,
 }
 
 impl Adapter {
@@ -54,7 +57,7 @@ impl Adapter {
             model: settings.model.clone(),
             codex_home: (known.name == "codex").then(|| codex_home(settings, lookup)).flatten(),
         };
-        Self { known, launch, permissions: settings.permissions }
+        Self { known, launch, permissions: settings.permissions, asked: OnceLock::new() }
     }
 
     fn variable(&self, name: &str, surroundings: &Surroundings<'_>) -> Option<String> {
@@ -65,6 +68,39 @@ impl Adapter {
     /// Where its program is.
     pub(super) fn program(&self, surroundings: &Surroundings<'_>) -> Option<Utf8PathBuf> {
         on_path(self.known.name, &self.variable("PATH", surroundings).unwrap_or_default())
+    }
+
+    /// Asks it for its version, once: some take seconds for the answer.
+    fn ask(&self) -> &Result<String, String> {
+        self.asked.get_or_init(|| {
+            let mut tool = Tool::new(self.known.name, Utf8Path::new("/")).arg("--version").limit(ANSWER);
+            for (name, value) in self.launch.defaults.iter().chain(&self.launch.environment) {
+                tool = tool.env(name, value);
+            }
+            match tool.run() {
+                Ok(captured) if captured.is_success() => {
+                    Ok(String::from_utf8_lossy(&captured.stdout).into_owned())
+                }
+                Ok(captured) => Err(captured.complaint()),
+                Err(error) => Err(error.root_cause().to_string()),
+            }
+        })
+    }
+
+    /// A file on the PATH is no proof that it works.
+    fn check_answer(&self) -> Result<()> {
+        let Known { name, install, .. } = self.known;
+        match self.ask() {
+            Ok(_) => Ok(()),
+            Err(why) => {
+                bail!("`{name} --version` fails: {}\nhint: install it again ({install})", summary(why))
+            }
+        }
+    }
+
+    /// Whether it is there, and works as far as can be told without a prompt.
+    pub(super) fn answers(&self) -> bool {
+        self.ask().is_ok()
     }
 
     fn check_as(&self, privilege: Privilege, surroundings: &Surroundings<'_>) -> Result<()> {
@@ -120,11 +156,7 @@ impl Agent for Adapter {
     }
 
     fn version(&self) -> Option<String> {
-        let mut tool = Tool::new(self.known.name, Utf8Path::new("/")).arg("--version").limit(ANSWER);
-        for (name, value) in self.launch.defaults.iter().chain(&self.launch.environment) {
-            tool = tool.env(name, value);
-        }
-        first_version(&String::from_utf8_lossy(&tool.read().ok()?))
+        first_version(self.ask().as_ref().ok()?)
     }
 
     fn remedy(&self, class: FailureClass) -> String {
@@ -142,7 +174,8 @@ impl Agent for Adapter {
 
     fn check(&self, surroundings: &Surroundings<'_>) -> Result<()> {
         let privilege = if process::is_root() { Privilege::Root } else { Privilege::User };
-        self.check_as(privilege, surroundings)
+        self.check_as(privilege, surroundings)?;
+        self.check_answer()
     }
 
     fn run(

@@ -4,20 +4,25 @@ use camino::Utf8Path;
 use serde_json::Value;
 
 use super::known;
-use super::stream::End;
+use super::lines::from_line;
+use super::stream::{End, FINAL_TEXT};
 use crate::record::Parser;
 
 /// How to read what an agent of this name printed in a session with this recorded configuration.
 pub fn recorded_parser(configuration: &Value, agent: &str) -> Parser {
     let set = configuration.get(format!("agents.{agent}.parser")).and_then(Value::as_str);
     let named = Parser::ALL.iter().find(|(name, _)| Some(*name) == set).map(|(_, parser)| *parser);
-    named.or_else(|| known::find(agent).map(|known| known.parser)).unwrap_or_default()
+    // A command of the user's under a known name is not the known program.
+    let is_own =
+        configuration.get(format!("agents.{agent}.command")).is_some_and(|command| !command.is_null());
+    let known = known::find(agent).filter(|_| !is_own).map(|known| known.parser);
+    named.or(known).unwrap_or_default()
 }
 
 /// The last words in a transcript, or in the end of one. Empty where it has none that can be told from the rest.
 pub fn answer(parser: Parser, transcript: &[u8]) -> String {
     if parser == Parser::Text {
-        return String::from_utf8_lossy(transcript).into_owned();
+        return String::from_utf8_lossy(from_line(transcript, FINAL_TEXT)).into_owned();
     }
     let mut stream = parser.stream();
     for line in transcript.split(|byte| *byte == b'\n') {
@@ -41,6 +46,8 @@ mod tests {
         assert_eq!(answer(Parser::Claude, cut.as_bytes()), "All done.");
         assert_eq!(answer(Parser::Text, b"plain \xff"), "plain \u{fffd}");
         assert_eq!(answer(Parser::Codex, b""), "");
+        let long = [&b"x"[..], &b"y\n".repeat(1 << 16)].concat();
+        assert!(answer(Parser::Text, &long).len() <= 1 << 16);
     }
 
     #[test]
@@ -49,12 +56,14 @@ mod tests {
             "agents.mine.parser": "claude",
             "agents.codex.parser": "text",
             "agents.odd.parser": "of another version",
+            "agents.gemini.command": ["sh", "gemini.sh"],
         });
         for (agent, expected) in [
             ("mine", Parser::Claude),
             ("codex", Parser::Text),
             ("claude", Parser::Claude),
             ("odd", Parser::Text),
+            ("gemini", Parser::Text),
             ("other", Parser::Text),
         ] {
             assert_eq!(recorded_parser(&configuration, agent), expected, "{agent}");

@@ -1,11 +1,16 @@
 //! Any program as an agent.
 
+use std::time::Duration;
+
 use anyhow::{Result, bail};
 
 use super::launch::Launch;
-use super::{Agent, AgentSettings, Surroundings, Turn, check_program};
-use crate::process::Interrupt;
+use super::{Agent, AgentSettings, Surroundings, Turn, check_program, on_path};
+use crate::process::{Interrupt, Tool};
 use crate::record::{AgentEvent, AgentRun, PromptVia};
+
+/// How long a shell may take to say whether it knows a word.
+const ANSWER: Duration = Duration::from_secs(10);
 
 /// An agent that the user describes by its command.
 #[derive(Debug)]
@@ -59,6 +64,26 @@ impl Command {
     }
 }
 
+impl Command {
+    /// Whether the shell knows it by itself, like `exec` and `:`.
+    fn is_word_of_the_shell(&self, word: &str, surroundings: &Surroundings<'_>) -> bool {
+        let path_variable = (surroundings.lookup)("PATH").unwrap_or_default();
+        if word.contains('/') || on_path(word, &path_variable).is_some() {
+            return false;
+        }
+        let tool = Tool::shell("command -v \"$0\"", surroundings.directory).arg(word).limit(ANSWER);
+        tool.run().is_ok_and(|captured| captured.is_success())
+    }
+}
+
+/// The program of a line for the shell, where the line starts that one and nothing else can make it exist.
+fn only_program(line: &str) -> Option<&str> {
+    let is_simple = !line.contains(['|', '&', ';', '\n', '(', ')', '`', '<', '>', '#']);
+    let word = line.split_whitespace().next()?;
+    let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+:@".contains(c));
+    (is_simple && is_plain).then_some(word)
+}
+
 impl Agent for Command {
     fn name(&self) -> &str {
         &self.name
@@ -73,8 +98,15 @@ impl Agent for Command {
         let set = |name: &str| self.launch.environment.iter().rfind(|(set, _)| set == name);
         let lookup =
             |name: &str| set(name).map(|(_, value)| value.clone()).or_else(|| (surroundings.lookup)(name));
+        let surroundings = Surroundings { lookup: &lookup, ..*surroundings };
         let program = self.launch.argv.first().map_or("", String::as_str);
-        check_program(&self.name, program, &Surroundings { lookup: &lookup, ..*surroundings })
+        check_program(&self.name, program, &surroundings)?;
+        match self.launch.script().and_then(only_program) {
+            Some(program) if !self.is_word_of_the_shell(program, &surroundings) => {
+                check_program(&self.name, program, &surroundings)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn run(

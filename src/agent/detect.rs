@@ -34,6 +34,9 @@ const SPEC_KIT: [(&str, [&str; 2]); 2] = [
     (".specify/init-options.json", ["integration", "ai"]),
 ];
 
+/// With this spec-kit leaves it open.
+const ANY_AGENT: &str = "generic";
+
 /// Every known agent, with these settings for it. All are asked for their version at the same time.
 pub fn list(
     settings: &(dyn Fn(&str) -> AgentSettings + Sync),
@@ -47,65 +50,83 @@ pub fn list(
             (known, adapter, path)
         })
         .collect();
-    let versions: Vec<Option<String>> = thread::scope(|scope| {
-        let ask =
-            |(_, adapter, path): &'_ (_, Adapter, Option<_>)| path.as_ref().and_then(|_| adapter.version());
+    let answers: Vec<bool> = thread::scope(|scope| {
+        let ask = |(_, adapter, path): &'_ (_, Adapter, Option<_>)| path.is_some() && adapter.answers();
         let asked: Vec<_> = adapters.iter().map(|one| scope.spawn(move || ask(one))).collect();
         asked.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
     });
-    let listed =
-        |((known, adapter, path), version): ((&Known, Adapter, Option<Utf8PathBuf>), Option<String>)| {
-            let missing = match (adapter.check(surroundings), &version) {
-                (Err(error), _) => Some(error.to_string()),
-                (Ok(()), None) => Some(format!(
-                    "`{name} --version` fails\nhint: install it again ({})",
-                    known.install,
-                    name = known.name
-                )),
-                (Ok(()), Some(_)) => None,
-            };
-            let is_installed = version.is_some();
-            Listed {
-                name: known.name.to_owned(),
-                is_installed,
-                version,
-                path,
-                prompt: known.prompt,
-                install: known.install,
-                missing,
-            }
-        };
-    adapters.into_iter().zip(versions).map(listed).collect()
+    let listed = |((known, adapter, path), is_installed): ((&Known, Adapter, Option<Utf8PathBuf>), bool)| {
+        let missing = adapter.check(surroundings).err().map(|error| error.to_string());
+        Listed {
+            name: known.name.to_owned(),
+            is_installed,
+            version: if is_installed { adapter.version() } else { None },
+            path,
+            prompt: known.prompt,
+            install: known.install,
+            missing,
+        }
+    };
+    adapters.into_iter().zip(answers).map(listed).collect()
 }
 
 /// The agent to use where the user names none: that of spec-kit, else the only one that is installed.
 pub fn detect(surroundings: &Surroundings<'_>) -> Result<String> {
-    if let Some(known) = of_spec_kit(surroundings.directory) {
+    if let Some(Wanted::Known(known)) = of_spec_kit(surroundings.directory) {
         return Ok(known.name.to_owned());
     }
     let listed = list(&AgentSettings::named, surroundings);
     let installed = listed.iter().filter(|agent| agent.is_installed).map(|agent| agent.name.as_str());
-    choose(&installed.collect::<Vec<_>>()).map(str::to_owned)
+    choose(&installed.collect::<Vec<_>>(), passed_over(surroundings.directory)).map(str::to_owned)
 }
 
-/// The known agent that spec-kit set this project up for.
-fn of_spec_kit(root: &Utf8Path) -> Option<&'static Known> {
-    SPEC_KIT.into_iter().find_map(|(file, keys)| {
-        let json: Value = serde_json::from_slice(&fs::read(root.join(file)).ok()?).ok()?;
-        let name = keys.into_iter().find_map(|key| json[key].as_str())?;
-        KNOWN.iter().find(|known| known.spec_kit == name)
-    })
+/// Why spec-kit's choice of an agent has no say, where it made one.
+pub fn passed_over(root: &Utf8Path) -> Option<String> {
+    match of_spec_kit(root)? {
+        Wanted::Known(_) => None,
+        Wanted::Nothing(why) => Some(why),
+    }
 }
 
-fn choose<'a>(found: &[&'a str]) -> Result<&'a str> {
+/// What spec-kit's files say of the agent.
+#[derive(Debug)]
+enum Wanted {
+    Known(&'static Known),
+    /// With the reason.
+    Nothing(String),
+}
+
+/// The agent that spec-kit set this project up for. The first file that names one we know counts, else the first that
+/// should have.
+fn of_spec_kit(root: &Utf8Path) -> Option<Wanted> {
+    let mut passed_over = None;
+    for (file, keys) in SPEC_KIT {
+        let Ok(bytes) = fs::read(root.join(file)) else { continue };
+        let why = match serde_json::from_slice::<Value>(&bytes) {
+            Err(error) => format!("{file} is not JSON ({error})"),
+            Ok(json) => match keys.into_iter().find_map(|key| json[key].as_str()) {
+                None | Some(ANY_AGENT) => continue,
+                Some(name) => match KNOWN.iter().find(|known| known.spec_kit == name) {
+                    Some(known) => return Some(Wanted::Known(known)),
+                    None => format!("spec-kit is set up for {name} ({file}), which we do not drive"),
+                },
+            },
+        };
+        passed_over.get_or_insert(Wanted::Nothing(why));
+    }
+    passed_over
+}
+
+fn choose<'a>(found: &[&'a str], passed_over: Option<String>) -> Result<&'a str> {
     let choices = "name one with --agent NAME, or use any program with --agent-command CMD";
+    let but = passed_over.map_or(String::new(), |why| format!("{why}; "));
     match found {
         [only] => Ok(only),
         [] => {
             let known = known::names().collect::<Vec<_>>().join(", ");
-            bail!("no agent is installed that we know ({known})\nhint: install one, {choices}")
+            bail!("{but}no agent is installed that we know ({known})\nhint: install one, {choices}")
         }
-        several => bail!("several agents are installed: {}\nhint: {choices}", several.join(", ")),
+        several => bail!("{but}several agents are installed: {}\nhint: {choices}", several.join(", ")),
     }
 }
 
@@ -117,11 +138,17 @@ mod tests {
 
     #[test]
     fn the_only_installed_agent_is_chosen() {
-        assert_eq!(choose(&["claude"]).unwrap(), "claude");
-        let error = choose(&[]).unwrap_err().to_string();
+        let broken = || Some("the file is broken".to_owned());
+        assert_eq!(choose(&["claude"], broken()).unwrap(), "claude");
+        let error = choose(&[], None).unwrap_err().to_string();
         assert!(error.starts_with("no agent is installed that we know (claude, codex, "), "{error}");
-        let error = choose(&["a", "b"]).unwrap_err().to_string();
+        let error = choose(&["a", "b"], None).unwrap_err().to_string();
         assert!(error.starts_with("several agents are installed: a, b\nhint: "), "{error}");
+        let error = choose(&["a", "b"], broken()).unwrap_err().to_string();
+        assert!(
+            error.starts_with("the file is broken; several agents are installed: a, b\nhint: "),
+            "{error}"
+        );
     }
 
     #[test]
@@ -130,18 +157,33 @@ mod tests {
             (
                 "integration.json",
                 r#"{"default_integration": "codex", "integration": "claude"}"#,
-                Some("codex"),
+                Ok(Some("codex")),
             ),
-            ("integration.json", r#"{"integration": "kilocode"}"#, Some("kilo")),
-            ("init-options.json", r#"{"ai": "copilot"}"#, Some("copilot")),
-            ("init-options.json", r#"{"ai": "some-editor"}"#, None),
-            ("integration.json", "{", None),
+            ("integration.json", r#"{"integration": "kilocode"}"#, Ok(Some("kilo"))),
+            ("init-options.json", r#"{"ai": "copilot"}"#, Ok(Some("copilot"))),
+            ("init-options.json", r#"{"ai": "generic"}"#, Ok(None)),
+            ("init-options.json", r#"{"script": "sh"}"#, Ok(None)),
+            (
+                "init-options.json",
+                r#"{"ai": "some-editor"}"#,
+                Err("spec-kit is set up for some-editor (.specify/init-options.json), which we do not drive"),
+            ),
+            (
+                "integration.json",
+                "{",
+                Err(".specify/integration.json is not JSON (EOF while parsing an object"),
+            ),
         ] {
             let folder = tempfile::tempdir().unwrap();
             let root = Utf8Path::from_path(folder.path()).unwrap();
             fs::create_dir(root.join(".specify")).unwrap();
             fs::write(root.join(".specify").join(file), text).unwrap();
-            assert_eq!(of_spec_kit(root).map(|known| known.name), wanted, "{text}");
+            match (of_spec_kit(root), wanted) {
+                (Some(Wanted::Known(known)), Ok(Some(name))) => assert_eq!(known.name, name, "{text}"),
+                (None, Ok(None)) => {}
+                (Some(Wanted::Nothing(why)), Err(words)) => assert!(why.starts_with(words), "{text}: {why}"),
+                (found, _) => panic!("{text}: {found:?}"),
+            }
         }
     }
 
@@ -155,7 +197,8 @@ mod tests {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         };
         program("codex", "#!/bin/sh\necho codex-cli 1.2.3\n");
-        program("gemini", "#!/bin/sh\nexit 1\n");
+        program("gemini", "#!/bin/sh\necho 'native binary not installed' >&2\nexit 1\n");
+        program("qwen", "#!/bin/sh\necho nightly\n");
         let path = format!("{folder}:/usr/bin:/bin");
         let lookup = |name: &str| (name == "PATH").then(|| path.clone());
         let settings = |name: &str| AgentSettings {
@@ -168,7 +211,14 @@ mod tests {
         assert_eq!(of("codex").version.as_deref(), Some("1.2.3"));
         assert_eq!((of("codex").is_installed, &of("codex").missing), (true, &None));
         assert!(!of("gemini").is_installed);
-        assert!(of("gemini").missing.as_ref().unwrap().starts_with("`gemini --version` fails\nhint: "));
+        let missing = of("gemini").missing.as_ref().unwrap();
+        assert!(
+            missing.starts_with(
+                "`gemini --version` fails: native binary not installed\nhint: install it again ("
+            ),
+            "{missing}"
+        );
+        assert_eq!((of("qwen").is_installed, &of("qwen").version, &of("qwen").missing), (true, &None, &None));
         assert!(of("kilo").path.is_none());
         assert!(of("kilo").missing.as_ref().unwrap().starts_with("agent `kilo` is not installed"));
     }

@@ -17,7 +17,8 @@ pub fn promise(text: &str) -> bool {
     unfenced(text).any(|line| line.trim() == PROMISE)
 }
 
-/// The list items under lines like `Learnings:`, `Decisions:` and `Tried:`.
+/// The list items under lines like `Learnings:`, `Decisions:` and `Tried:`, or the paragraph there; and what stands behind
+/// them in their line.
 pub fn findings(text: &str) -> Findings {
     let mut findings = Findings::default();
     let mut reader = Reader::Outside;
@@ -84,6 +85,8 @@ enum Reader {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Last {
     Label,
+    /// A name alone on its line, without a colon: only a list makes it a label.
+    Name,
     Item,
     Blank,
 }
@@ -93,16 +96,21 @@ impl Reader {
         if let Some((kind, label_indent)) = label(line) {
             return Self::Inside { kind, label_indent, last: Last::Label };
         }
+        // A point of a list may begin with such a word, and is a point still.
+        let is_point = matches!(self, Self::Inside { .. }) && bullet(line).is_some();
+        if let Some((kind, label_indent, item)) = labelled(line).filter(|_| !is_point) {
+            findings.of(kind).push(item.to_owned());
+            return Self::Inside { kind, label_indent, last: Last::Item };
+        }
+        if let Some(kind) = exact(line.trim()) {
+            return Self::Inside { kind, label_indent: None, last: Last::Name };
+        }
         let Self::Inside { kind, label_indent, last } = self else { return Self::Outside };
         if line.trim().is_empty() {
-            let last = if last == Last::Label { Last::Label } else { Last::Blank };
-            return Self::Inside { kind, label_indent, last };
+            let is_before = matches!(last, Last::Label | Last::Name);
+            return Self::Inside { kind, label_indent, last: if is_before { last } else { Last::Blank } };
         }
-        let items = match kind {
-            Kind::Learnings => &mut findings.learnings,
-            Kind::Decisions => &mut findings.decisions,
-            Kind::Approaches => &mut findings.approaches,
-        };
+        let items = findings.of(kind);
         if ends_list(line) {
             return Self::Outside;
         }
@@ -119,9 +127,53 @@ impl Reader {
                 item.push_str(line.trim());
                 Self::Inside { kind, label_indent, last: Last::Item }
             }
+            (None, _) if last == Last::Label => {
+                items.push(line.trim().to_owned());
+                Self::Inside { kind, label_indent, last: Last::Item }
+            }
             (None, _) => Self::Outside,
         }
     }
+}
+
+impl Findings {
+    fn of(&mut self, kind: Kind) -> &mut Vec<String> {
+        match kind {
+            Kind::Learnings => &mut self.learnings,
+            Kind::Decisions => &mut self.decisions,
+            Kind::Approaches => &mut self.approaches,
+        }
+    }
+}
+
+/// The kind of a line like `Learnings: the frob needs a knob`, and what it says.
+fn labelled(line: &str) -> Option<(Kind, Option<usize>, &str)> {
+    let indent = line.len() - line.trim_start().len();
+    let (words, label_indent) = match bullet(line) {
+        Some(rest) => (rest, Some(indent)),
+        None => (line.trim().trim_start_matches('#'), None),
+    };
+    let (name, item) = words.split_once(':')?;
+    let item = item.trim_start_matches(['*', '_']);
+    let kind = exact(name.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_')))?;
+    let says_something = item.starts_with([' ', '\t']) && item.contains(char::is_alphabetic);
+    says_something.then(|| (kind, label_indent, item.trim()))
+}
+
+/// The kind of a name that is a label's and nothing more: `Learnings`, `Lessons learned`, `What I tried`.
+fn exact(name: &str) -> Option<Kind> {
+    let is_name = |c: char| c.is_alphabetic() || matches!(c, ' ' | '\'' | '\u{2019}');
+    if name.len() > 60 || !name.chars().all(is_name) {
+        return None;
+    }
+    let kind = kind(name)?;
+    let lower = plain(name);
+    if NO_SUCCESS.contains(&lower.trim()) {
+        return Some(kind);
+    }
+    let mut words = lower.split_whitespace().skip_while(|word| FRONT.contains(word)).skip(1);
+    let is_more = words.any(|word| !["learned", "learnt", "tried", "made", "taken"].contains(&word));
+    (!is_more).then_some(kind)
 }
 
 /// The kind of a line like `Learnings:`, `**Learnings**:`, `## Learnings`, `- **Learnings for later:**`.
@@ -141,7 +193,7 @@ fn label(line: &str) -> Option<(Kind, Option<usize>)> {
             return None;
         }
     }
-    // "Learnings: a sentence" is a sentence.
+    // "Learnings: a sentence" is a label and its item.
     if bare.contains(':') || bare.len() > 60 {
         return None;
     }
@@ -165,16 +217,23 @@ const FRONT: [&str; 13] = [
     "have",
 ];
 
+/// Labels of what was tried that no single word tells.
+const NO_SUCCESS: [&str; 2] = ["what did not work", "what didnt work"];
+
+fn plain(label: &str) -> String {
+    label.to_lowercase().replace(['\'', '\u{2019}'], "")
+}
+
 /// The kind that the words of a label tell.
 fn kind(label: &str) -> Option<Kind> {
-    let label = label.to_lowercase().replace(['\'', '\u{2019}'], "");
-    if ["what did not work", "what didnt work"].contains(&label.trim()) {
+    let label = plain(label);
+    if NO_SUCCESS.contains(&label.trim()) {
         return Some(Kind::Approaches);
     }
     let words = label.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let mut words = words.skip_while(|word| FRONT.contains(word));
     match words.next()? {
-        "learnings" | "learning" | "learned" | "learnt" | "lessons" => Some(Kind::Learnings),
+        "learnings" | "learning" | "learned" | "learnt" | "lessons" | "lesson" => Some(Kind::Learnings),
         "decisions" | "decision" | "decided" => Some(Kind::Decisions),
         "tried" | "approaches" | "attempts" => Some(Kind::Approaches),
         _ => None,
@@ -296,13 +355,38 @@ mod tests {
         ] {
             case(&format!("Learnings:\n- one\n{end}\n- not one"), &["one"]);
         }
-        case("Learnings:\nprose, no list\n- not one", &[]);
+    }
+
+    #[test]
+    fn what_stands_behind_a_label_or_below_it_without_a_bullet_is_an_item_too() {
+        case("Learnings: one", &["one"]);
+        case("**Learnings:** one\ngoes on\n\nBye.", &["one goes on"]);
+        case("**Lessons learned**: `--flag` is *odd*", &["`--flag` is *odd*"]);
+        case("- Learnings: one\n- Files: a.rs", &["one"]);
+        case("Learnings: one\n- two", &["one", "two"]);
+        case("Learnings:\nprose, no list\n- two", &["prose, no list", "two"]);
+        case("## Learnings\n\nThe frob\nneeds a knob.\n\nAll is well.", &["The frob needs a knob."]);
+        assert_eq!(findings("What didn't work: perl").approaches, ["perl"]);
+        case("LEARNINGS\n- a\n- b", &["a", "b"]);
+        case(
+            "Learnings:\n- one\n- Decision: no label here\n- two",
+            &["one", "Decision: no label here", "two"],
+        );
+        let found = findings("Learnings: one\nDecision: took x\nTried: perl, did not work\n");
+        assert_eq!(found.learnings, ["one"]);
+        assert_eq!(found.decisions, ["took x"]);
+        assert_eq!(found.approaches, ["perl, did not work"]);
     }
 
     #[test]
     fn what_only_looks_like_a_label_is_none() {
         case("Learnings are good\n- no", &[]);
-        case("Learnings: I found things\n- no", &[]);
+        case("Learnings in this file: no\n- no", &[]);
+        case("Learnings: 3\n- no", &[]);
+        case("Learnings:no\n- no", &[]);
+        case("Learnings: none", &[]);
+        case("Learnings\nare good", &[]);
+        case("I learned that: no\n- no", &[]);
         case("My learnings:\n- no", &[]);
         case("```\nLearnings:\n- no\n```", &[]);
         case("Learnings:\n- none\n- None.\n- n/a", &[]);

@@ -18,6 +18,12 @@ const LAST_WORDS: u64 = 8 << 10;
 /// Longest prompt that is given as an argument: the system takes no longer one than 128 KiB.
 const LONGEST_ARGUMENT: usize = 120 << 10;
 
+/// Codes by which a shell says that it could not start what it was to start.
+const NOT_STARTED: [i32; 2] = [126, 127];
+
+/// A run that took no longer, in milliseconds, did no work before it missed a program.
+const AT_ONCE: u64 = 5_000;
+
 /// What to start, and how to talk to it.
 #[derive(Debug, Clone)]
 pub(super) struct Launch {
@@ -79,6 +85,12 @@ impl Launch {
             }
             // It was we who ended it, so what it says about its end is no failure of its own.
             Some(_) => (None, None),
+            None if NOT_STARTED.contains(&ended.exit.code) && duration_ms <= AT_ONCE => {
+                match not_started(turn)? {
+                    Some(words) => (Some(FailureClass::NotInstalled), Some(words)),
+                    None => self.failure(told.error, turn)?,
+                }
+            }
             None => self.failure(told.error, turn)?,
         };
         let resets_at = match failure_class {
@@ -129,6 +141,14 @@ impl Launch {
         Ok((Some(class), line.or_else(|| Some("its stream ended without a result".to_owned()))))
     }
 
+    /// The line that is given to the shell, where that is what is started.
+    pub(super) fn script(&self) -> Option<&str> {
+        match self.argv.as_slice() {
+            [shell, flag, line] if shell == "sh" && flag == "-c" => Some(line),
+            _ => None,
+        }
+    }
+
     fn child(&self, turn: &Turn<'_>) -> Result<Child> {
         let mut environment = self.environment.clone();
         environment.extend_from_slice(turn.environment);
@@ -165,10 +185,15 @@ impl Launch {
             ("{prompt}", prompt.as_str()),
             ("{model}", self.model.as_deref().unwrap_or_default()),
         ];
-        let is_script = matches!(self.argv.as_slice(), [shell, flag, _] if shell == "sh" && flag == "-c");
-        let kind = if is_script { Words::Script } else { Words::Plain };
+        let kind = if self.script().is_some() { Words::Script } else { Words::Plain };
         Ok(self.argv.iter().map(|word| fill(word, &values, kind)).collect())
     }
+}
+
+/// What a shell says where it could not start the agent: something, while the agent itself has said nothing.
+fn not_started(turn: &Turn<'_>) -> Result<Option<String>> {
+    let is_silent = turn.stdout.metadata().is_ok_and(|stdout| stdout.len() == 0);
+    Ok(if is_silent { last_line(&tail(turn.stderr, LAST_WORDS)?) } else { None })
 }
 
 fn remove_if_there(path: &Utf8Path) -> Result<()> {
@@ -219,7 +244,7 @@ fn quoted(value: &str) -> String {
 }
 
 fn last_line(text: &str) -> Option<String> {
-    text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(summary)
+    text.lines().map(summary).rfind(|line| !line.is_empty())
 }
 
 #[cfg(test)]

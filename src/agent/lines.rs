@@ -110,15 +110,24 @@ pub(super) fn tail(path: &Utf8Path, most: u64) -> Result<String> {
         file.seek(SeekFrom::Start(skipped))?;
         let mut bytes = Vec::new();
         file.take(most).read_to_end(&mut bytes)?;
-        if skipped > 0
-            && let Some(end) = bytes.iter().position(|byte| *byte == b'\n')
-        {
-            bytes.drain(..=end);
+        if skipped > 0 {
+            let kept = without_first_line(&bytes).len();
+            bytes.drain(..bytes.len() - kept);
         }
         Ok(bytes)
     };
     let bytes = read().with_context(|| format!("read the end of {path}"))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The last `most` bytes, or fewer, from the begin of a line.
+pub(super) fn from_line(bytes: &[u8], most: u64) -> &[u8] {
+    let skipped = bytes.len().saturating_sub(usize::try_from(most).unwrap_or(usize::MAX));
+    if skipped == 0 { bytes } else { without_first_line(&bytes[skipped..]) }
+}
+
+fn without_first_line(bytes: &[u8]) -> &[u8] {
+    bytes.iter().position(|byte| *byte == b'\n').map_or(bytes, |end| &bytes[end + 1..])
 }
 
 #[cfg(test)]
@@ -166,5 +175,8 @@ mod tests {
         std::fs::write(&path, b"first\nsecond\nthird\xff\n").unwrap();
         assert_eq!(tail(&path, 1000).unwrap(), "first\nsecond\nthird\u{fffd}\n");
         assert_eq!(tail(&path, 12).unwrap(), "third\u{fffd}\n");
+        assert_eq!(from_line(b"first\nsecond\n", 1000), b"first\nsecond\n");
+        assert_eq!(from_line(b"first\nsecond\n", 9), b"second\n");
+        assert_eq!(from_line(b"one line", 4), b"line");
     }
 }

@@ -29,7 +29,7 @@ use adapter::Adapter;
 use command::Command;
 use scripted::Scripted;
 
-pub use detect::{Listed, detect, list};
+pub use detect::{Listed, detect, list, passed_over};
 
 /// An agent that can be run.
 pub trait Agent {
@@ -214,7 +214,9 @@ fn check_program(agent: &str, program: &str, surroundings: &Surroundings<'_>) ->
     }
     let path = surroundings.directory.join(program);
     if !path.is_file() {
-        bail!("agent `{agent}`: there is no program {path}\nhint: correct `command` in [agents.{agent}]");
+        bail!(
+            "agent `{agent}`: there is no program {path}\nhint: correct its command (--agent-command, or `command` in [agents.{agent}])"
+        );
     }
     if !is_executable(&path) {
         bail!("agent `{agent}`: {path} is not executable\nhint: chmod +x {path}");

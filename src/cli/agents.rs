@@ -9,6 +9,7 @@ use clap::Args;
 use crate::agent::{self, Listed, Surroundings};
 use crate::config::Config;
 use crate::record::PromptVia;
+use crate::view::json::write_pretty;
 
 use super::agent_settings::agent_settings;
 use super::args::Json;
@@ -45,8 +46,7 @@ pub(super) fn listed(config: &Config, root: &Utf8Path, caller: &Caller) -> Vec<L
 }
 
 fn write_json(listed: &[Listed], out: &mut impl Write) -> Result<()> {
-    serde_json::to_writer_pretty(&mut *out, listed)?;
-    writeln!(out)?;
+    write_pretty(out, &listed)?;
     Ok(out.flush()?)
 }
 

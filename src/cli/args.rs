@@ -50,7 +50,7 @@ pub struct SettingArgs {
     #[arg(long, visible_alias = "agent-cli", value_name = "NAME", value_parser = start::setting("agent"))]
     pub agent: Vec<String>,
     /// Command to run as the agent, with the prompt on its stdin
-    #[arg(long, value_name = "CMD", conflicts_with = "agent")]
+    #[arg(long, value_name = "CMD", conflicts_with = "agent", value_parser = start::command_line)]
     pub agent_command: Option<String>,
     /// Command that must pass before a task counts as done
     #[arg(long, value_name = "CMD", value_parser = start::setting("validation.command"))]

@@ -1,6 +1,6 @@
 //! `specify ralph bisect`: the first iteration after which a command fails.
 
-use std::io::{Write, stderr};
+use std::io::{ErrorKind, Write, stderr};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -222,6 +222,15 @@ impl<'a> Trial<'a> {
             marker: self.marker.clone(),
             limits: Limits { wall: UNLIMITED, idle: None, output: u64::MAX },
         };
+        for path in [&child.stdout, &child.stderr] {
+            // Streams are appended to, and what an earlier run said was shown then.
+            match std::fs::remove_file(path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(error).with_context(|| format!("remove {path}"));
+                }
+                Ok(()) | Err(_) => {}
+            }
+        }
         let ended = child.run(self.interrupt, &mut || Pulse::Alive)?;
         if self.args.verbose || !matches!(ended.exit.code, 0..126) {
             for path in [&child.stdout, &child.stderr] {

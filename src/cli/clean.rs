@@ -15,6 +15,7 @@ use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::log::print_json;
 use super::output::{stdout, warn};
+use super::remotes::Unclear;
 use super::sessions::{self, Choice};
 use super::{place, remotes};
 
@@ -148,29 +149,44 @@ fn write(out: &mut impl Write, plan: &Plan, extent: Extent, is_dry_run: bool) ->
 pub fn purge(args: &PurgeArgs, caller: &Caller) -> Result<ExitCode> {
     let store = place::open(caller)?;
     let at = place::clock(caller)?.now();
-    let remote =
-        if args.local { None } else { Some(remotes::chosen(caller, &store, args.remote.as_deref())?) };
+    let (remote, there) = if args.local {
+        (None, There::Untouched)
+    } else {
+        let remote = remotes::any(caller, &store, args.remote.as_deref(), Unclear::Purge)?;
+        let there = if remote.is_some() { There::Done } else { There::Nothing };
+        (remote, there)
+    };
     let session = session(&store, &args.session)?;
     if args.dry_run {
         let mut out = stdout();
-        for name in store.refs_of_session(&session)? {
-            writeln!(out, "would remove {name}")?;
+        let plan = store.plan_purge(&session)?;
+        if args.json.json {
+            let mut report = serde_json::to_value(&plan)?;
+            report["session"] = json!(session);
+            report["remote"] = json!(remote.as_ref().map(Remote::place));
+            report["is_dry_run"] = true.into();
+            print_json(&mut out, &report)?;
+            return Ok(ExitCode::Done);
+        }
+        let Purged { here, kept, .. } = plan;
+        for name in here.into_iter().chain(kept.into_iter().map(String::from)) {
+            writeln!(out, "would remove {}", one_line(&name))?;
         }
         if let Some(remote) = &remote {
-            writeln!(out, "would look for the session at {}", one_line(&remote.name))?;
+            writeln!(out, "would look for the session at {}", one_line(&remote.place()))?;
         }
         out.flush()?;
         return Ok(ExitCode::Done);
     }
     let mut purged = store.purge_here(&session, at)?;
-    let there = remote.as_ref().map_or(Ok(()), |remote| store.purge_there(remote, &session, at, &mut purged));
+    let tried = remote.as_ref().map_or(Ok(()), |remote| store.purge_there(remote, &session, at, &mut purged));
     let mut out = stdout();
     match args.json {
         Json { json: true } => {
             let mut report = serde_json::to_value(&purged)?;
             report["session"] = json!(session);
-            report["remote"] = json!(remote.as_ref().map(|remote| &remote.name));
-            report["error"] = json!(there.as_ref().err().map(|error| format!("{error:#}")));
+            report["remote"] = json!(remote.as_ref().map(Remote::place));
+            report["error"] = json!(tried.as_ref().err().map(|error| format!("{error:#}")));
             print_json(&mut out, &report)?;
         }
         Json { json: false } => write_purged(&mut out, &purged, remote.as_ref())?,
@@ -179,8 +195,8 @@ pub fn purge(args: &PurgeArgs, caller: &Caller) -> Result<ExitCode> {
     for kept in &purged.left {
         warn(&format!("left as it is: {}: {}", kept.name, kept.reason), &mut stderr());
     }
-    advise(&session, remote.is_some());
-    there.map_err(|error| {
+    advise(&session, there);
+    tried.map_err(|error| {
         Error::msg(format!(
             "{error:#}\nhint: here it is gone; `specify ralph purge {session}` tries the rest again"
         ))
@@ -195,19 +211,34 @@ fn write_purged(out: &mut impl Write, purged: &Purged, remote: Option<&Remote>) 
     if purged.notes > 0 {
         writeln!(out, "removed its lines from {}", Count(purged.notes as u64, "note"))?;
     }
-    let place = remote.map_or(String::new(), |remote| one_line(&remote.name));
+    for path in &purged.kept {
+        writeln!(out, "removed {}", one_line(path.as_str()))?;
+    }
+    let place = remote.map_or(String::new(), |remote| one_line(&remote.place()));
     for name in &purged.there {
         writeln!(out, "removed {} at {place}", one_line(name))?;
     }
     Ok(())
 }
 
+/// What a purge did at a remote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum There {
+    Done,
+    /// It was not asked to.
+    Untouched,
+    /// There is no remote.
+    Nothing,
+}
+
 /// What a purge cannot do.
-fn advise(session: &SessionId, is_remote_done: bool) {
-    let remote = if is_remote_done {
-        "the host may keep the objects for a while: ask whoever runs it to collect them"
-    } else {
-        "remotes were not touched"
+fn advise(session: &SessionId, there: There) {
+    let remote = match there {
+        There::Done => "the host may keep the objects for a while: ask whoever runs it to collect them",
+        There::Untouched => "remotes were not touched",
+        There::Nothing => {
+            "this repository has no remote: where one has the session, `specify ralph purge` with `--remote ADDRESS`"
+        }
     };
     let advice = format!(
         "what is left to do:\n\

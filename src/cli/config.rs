@@ -6,6 +6,8 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use crate::config::{Config, Entry};
+use crate::view::json::write_pretty;
+use crate::view::style::is_unseen;
 
 use super::args::Json;
 use super::caller::Caller;
@@ -34,14 +36,15 @@ pub fn run(args: &ConfigArgs, caller: &Caller) -> Result<ExitCode> {
 }
 
 fn write_json(config: &Config, out: &mut impl Write) -> Result<()> {
-    serde_json::to_writer_pretty(&mut *out, &config.entries_to_json())?;
-    writeln!(out)?;
+    write_pretty(out, &config.entries_to_json())?;
     Ok(out.flush()?)
 }
 
 fn write_table(entries: &[Entry], out: &mut impl Write) -> Result<()> {
     // A value with a line break or an escape sequence must not leave its line.
-    let plain = |text: &str| text.chars().map(|c| if c.is_control() { '·' } else { c }).collect::<String>();
+    let plain = |text: &str| {
+        text.chars().map(|c| if c.is_control() || is_unseen(c) { '·' } else { c }).collect::<String>()
+    };
     let width = |text: fn(&Entry) -> &str| {
         entries
             .iter()

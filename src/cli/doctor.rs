@@ -10,10 +10,12 @@ use camino::Utf8Path;
 use clap::Args;
 use serde::Serialize;
 
+use crate::agent::passed_over;
 use crate::config::{Commits, Config};
 use crate::hooks::State as HookState;
 use crate::process::{self, Tool};
 use crate::record::{Permissions, Refusal};
+use crate::repository::{HashKind, RefFormat};
 use crate::session;
 use crate::store::{MANY_LOOSE, Probe, Spool, Store};
 use crate::view::style::{Count, grouped, one_line};
@@ -79,10 +81,14 @@ impl Finding {
 
     fn wrong(about: &'static str, error: &Error) -> Self {
         match error.downcast_ref::<Refusal>() {
-            Some(refusal) => {
-                Self { hint: refusal.hint.clone(), ..Self::new(about, State::Wrong, refusal.message.clone()) }
+            Some(Refusal { message, hint: Some(hint) }) => {
+                Self::new(about, State::Wrong, message.clone()).hinted(hint.clone())
             }
-            None => Self::new(about, State::Wrong, format!("{error:#}")),
+            // Where the refusal was made of an error its hint is in its words.
+            _ => match format!("{error:#}").split_once("\nhint: ") {
+                Some((message, hint)) => Self::new(about, State::Wrong, message).hinted(hint),
+                None => Self::new(about, State::Wrong, format!("{error:#}")),
+            },
         }
     }
 }
@@ -95,6 +101,12 @@ pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
         Ok((config, root)) => {
             findings.push(Finding::new("settings", State::Fine, "can be read"));
             findings.push(agents(&config, &root, caller));
+            if let Some(why) = passed_over(&root).filter(|_| config.agent.is_empty()) {
+                findings.push(
+                    Finding::new("agents", State::Note, why)
+                        .hinted("name one with `agent = \"NAME\"` in .specify/ralph.toml, or --agent NAME"),
+                );
+            }
             findings.push(permissions(&config));
             found = Some(config);
         }
@@ -250,7 +262,8 @@ fn permissions(config: &Config) -> Finding {
 
 fn repository(store: &Store) -> Result<Vec<Finding>> {
     let repository = store.repository();
-    let mut findings = vec![Finding::new("repository", State::Fine, repository.common_dir.to_string())];
+    let place = format!("{}{}", repository.common_dir, format(store)?);
+    let mut findings = vec![Finding::new("repository", State::Fine, place)];
     let logs = store.session_names()?.len();
     if logs > 0 {
         let message = format!("{} recorded", Count(logs as u64, "session"));
@@ -311,6 +324,21 @@ fn feature(store: &Store, caller: &Caller) -> Finding {
         Ok(feature) => Finding::new("feature", State::Fine, feature.path),
         Err(error) => Finding { state: State::Note, ..Finding::wrong("feature", &error) },
     }
+}
+
+/// How a repository differs from most, in what matters to a record.
+fn format(store: &Store) -> Result<String> {
+    let repository = store.repository();
+    let mut traits = Vec::new();
+    traits.extend((repository.hash == HashKind::Sha256).then(|| "sha256".to_owned()));
+    traits.extend((repository.refs == RefFormat::Tables).then(|| "reftable".to_owned()));
+    traits.extend(repository.top.is_none().then(|| "bare".to_owned()));
+    if !repository.promisors.is_empty() {
+        traits.push(format!("a partial clone of {}", repository.promisors.join(", ")));
+    }
+    traits.extend(store.is_shallow()?.then(|| "shallow".to_owned()));
+    traits.extend(repository.sharing.map(|_| "shared".to_owned()));
+    Ok(if traits.is_empty() { String::new() } else { format!(" ({})", traits.join(", ")) })
 }
 
 fn disk(store: &Store) -> Result<Finding> {
@@ -380,14 +408,14 @@ fn remote(store: &Store, caller: &Caller, named: Option<&str>) -> Finding {
     match asked {
         Ok((Probe { sessions, refused }, remote)) if refused.is_empty() => {
             let message =
-                format!("{} lets us in, and has {}", remote.name, Count(sessions as u64, "session"));
+                format!("{} lets us in, and has {}", remote.place(), Count(sessions as u64, "session"));
             Finding::new("remote", State::Fine, message)
                 .hinted("what its own hooks say to a real push is not known by that")
         }
         Ok((Probe { refused, .. }, remote)) => Finding::new(
             "remote",
             State::Wrong,
-            format!("{} does not take {}", remote.name, refused.join("; ")),
+            format!("{} does not take {}", remote.place(), refused.join("; ")),
         )
         .hinted("ask who runs it to allow refs/ralph/*, or share by `specify ralph bundle FILE`"),
         Err(error) => {

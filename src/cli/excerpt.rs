@@ -11,12 +11,13 @@ use serde_json::json;
 use crate::progress::{Cut, Examined, Features, Neighbours, Output, examine};
 use crate::record::Refusal;
 use crate::session::Window;
+use crate::view::json::write_line;
+use crate::view::json::write_pretty;
 use crate::view::style::inert;
 
 use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
-use super::log::print_json;
 use super::output::stdout;
 
 #[derive(Debug, Args)]
@@ -82,7 +83,7 @@ pub fn run(args: &ExcerptArgs, caller: &Caller) -> Result<ExitCode> {
             })),
             "troubles": examined.summaries(),
         });
-        print_json(&mut out, &value)?;
+        write_pretty(&mut out, &value)?;
     } else {
         writeln!(out, "{}", inert(&excerpt))?;
         if let Some(levels) = examined.fingerprint() {
@@ -161,8 +162,7 @@ fn batch(args: &ExcerptArgs, inputs: &Utf8Path, out: &mut impl Write) -> Result<
             neighbours.of(index).into_iter().map(|(other, _)| found[other].0.as_str()).collect::<Vec<_>>()
         });
         let answer = Answer { id, excerpt, fingerprint: fingerprint.as_deref(), neighbours: near };
-        serde_json::to_writer(&mut *out, &answer)?;
-        writeln!(out)?;
+        write_line(out, &answer)?;
     }
     Ok(())
 }

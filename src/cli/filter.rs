@@ -1,14 +1,16 @@
 //! Which iterations `log` lists.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::process::Tool;
-use crate::record::{LogEntry, Outcome, Timestamp};
+use crate::record::{LogEntry, Outcome, Timestamp, nearest};
 use crate::store::{Row, SessionRows};
+use crate::view::style::{Count, one_line};
 
 use super::caller::Caller;
 use super::log;
@@ -24,8 +26,8 @@ pub struct FilterArgs {
     /// Only these outcomes: success, failure, skipped, interrupted
     #[arg(long, value_name = "OUTCOME", value_delimiter = ',')]
     pub outcome: Vec<Outcome>,
-    /// Only iterations of this task (can be repeated)
-    #[arg(long, value_name = "ID")]
+    /// Only iterations of these tasks (can be repeated)
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub task: Vec<String>,
     /// Only tasks of this phase: its number, or a part of its name
     #[arg(long, value_name = "PHASE")]
@@ -57,6 +59,8 @@ pub struct Filter<'a> {
     since: Option<Timestamp>,
     until: Option<Timestamp>,
     phase: Option<Phase>,
+    /// Names as they are recorded.
+    tasks: HashSet<String>,
     /// Features with fingerprints that occur in them more than once; none where that is not asked for.
     repeated: Option<HashSet<(String, String)>>,
 }
@@ -79,24 +83,33 @@ impl<'a> Filter<'a> {
             since: moment(caller, since)?,
             until: moment(caller, until)?,
             phase: args.phase.as_deref().map(Phase::new).transpose()?,
+            tasks: HashSet::new(),
             repeated: None,
         })
     }
 
     /// Looks over all that is listed from, where that must be known before the first is shown.
-    pub fn look_over<'r>(&mut self, sessions: impl Iterator<Item = SessionRows<'r>>) {
-        if !self.args.repeats {
-            return;
+    pub fn look_over<'r>(&mut self, sessions: impl Iterator<Item = SessionRows<'r>>) -> Result<()> {
+        if !self.args.repeats && self.args.task.is_empty() {
+            return Ok(());
         }
+        let mut known = BTreeSet::new();
         let mut counts: HashMap<(&str, String), usize> = HashMap::new();
         for session in sessions {
-            for fingerprint in session.rows().filter_map(|row| row.fingerprint()) {
-                *counts.entry((session.feature, fingerprint.into_owned())).or_default() += 1;
+            for row in session.rows() {
+                known.extend(row.task().map(Cow::into_owned));
+                if let Some(fingerprint) = row.fingerprint() {
+                    *counts.entry((session.feature, fingerprint.into_owned())).or_default() += 1;
+                }
             }
         }
+        for wanted in &self.args.task {
+            self.tasks.extend(named(wanted, &known)?.into_iter().cloned());
+        }
         let repeated = counts.into_iter().filter(|(_, count)| *count > 1);
-        self.repeated =
-            Some(repeated.map(|((feature, fingerprint), _)| (feature.to_owned(), fingerprint)).collect());
+        let repeated = repeated.map(|((feature, fingerprint), _)| (feature.to_owned(), fingerprint));
+        self.repeated = self.args.repeats.then(|| repeated.collect());
+        Ok(())
     }
 
     /// Whether a row is to be listed, as far as its record's message tells.
@@ -107,7 +120,7 @@ impl<'a> Filter<'a> {
             && self.since.is_none_or(|since| row.ended_at >= since)
             && self.until.is_none_or(|until| row.ended_at <= until)
             && (self.args.task.is_empty()
-                || row.task().is_some_and(|task| self.args.task.iter().any(|wanted| *wanted == task)))
+                || row.task().is_some_and(|task| self.tasks.contains(task.as_ref())))
             && self.is_repeated(row, feature);
         if !is_fine || (self.phase.is_none() && self.args.agent.is_none()) {
             return Ok(is_fine);
@@ -163,6 +176,31 @@ impl Phase {
     }
 }
 
+/// The recorded tasks of that name: as it is written, else in any letter case.
+fn named<'a>(wanted: &str, known: &'a BTreeSet<String>) -> Result<Vec<&'a String>> {
+    if let Some(task) = known.get(wanted) {
+        return Ok(vec![task]);
+    }
+    let found: Vec<_> = known.iter().filter(|task| task.eq_ignore_ascii_case(wanted)).collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let hint = match (nearest(wanted, known.iter().map(String::as_str)), known.first(), known.last()) {
+        (Some(near), ..) => format!("did you mean {}?", one_line(near)),
+        (None, Some(first), Some(last)) if first != last => {
+            format!(
+                "they worked on {}, from {} to {}",
+                Count(known.len() as u64, "task"),
+                one_line(first),
+                one_line(last)
+            )
+        }
+        (None, Some(only), _) => format!("they worked on {} alone", one_line(only)),
+        (None, None, _) => "no iteration is recorded of what is asked for".to_owned(),
+    };
+    bail!("no iteration worked on a task `{}`\nhint: {hint}", one_line(wanted))
+}
+
 /// A time as git reads it.
 fn moment(caller: &Caller, (flag, text): (&str, &Option<String>)) -> Result<Option<Timestamp>> {
     let Some(text) = text else { return Ok(None) };
@@ -177,6 +215,27 @@ fn moment(caller: &Caller, (flag, text): (&str, &Option<String>)) -> Result<Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_task_is_named_in_any_letter_case_and_a_wrong_name_says_which_there_are() {
+        let known: BTreeSet<String> = ["T001", "T002", "t002", "a"].map(str::to_owned).into();
+        for (wanted, found) in
+            [("T001", &["T001"][..]), ("t001", &["T001"]), ("t002", &["t002"]), ("A", &["a"])]
+        {
+            assert_eq!(named(wanted, &known).unwrap(), found, "{wanted}");
+        }
+        let two = ["T001", "T002"].map(str::to_owned).into();
+        let one = ["T001"].map(str::to_owned).into();
+        for (wanted, known, hint) in [
+            ("T003", &two, "did you mean T001?"),
+            ("whatever", &two, "they worked on 2 tasks, from T001 to T002"),
+            ("whatever", &one, "they worked on T001 alone"),
+            ("T001", &BTreeSet::new(), "no iteration is recorded of what is asked for"),
+        ] {
+            let message = named(wanted, known).unwrap_err().to_string();
+            assert_eq!(message, format!("no iteration worked on a task `{wanted}`\nhint: {hint}"));
+        }
+    }
 
     #[test]
     fn a_phase_is_its_number_or_a_part_of_its_name() {

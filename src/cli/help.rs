@@ -111,7 +111,7 @@ Examples:
   specify ralph fsck                      Everything that is here; exits 1 where something differs
   specify ralph fsck --repair             progress.txt, deleted refs that are still known, notes, leftovers
 
-Looks at lengths and hashes of all files, trailers against JSON, the order of records, progress.txt and notes.
+Looks at lengths and hashes of all files, messages against JSON, the order of records, progress.txt and notes.
 `git fsck` looks at the objects themselves.";
 
 pub(super) const CLEAN: &str = "\

@@ -39,7 +39,7 @@ pub struct HistoryArgs {
 
 pub fn run(args: &HistoryArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
-    let feature = place::feature(caller, &store, args.feature.as_ref(), None)?;
+    let feature = place::feature_to_read(caller, &store, args.feature.as_ref())?;
     let wish = Wish { only: args.task.clone(), resume: None, flags: args.settings.flags() };
     let settings = Settings::read(&store, &feature, caller, &wish).map_err(refusal)?;
     let Some(task) = settings.next_task(&feature, args.task.as_ref()).map_err(refusal)? else {

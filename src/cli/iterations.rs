@@ -51,7 +51,7 @@ impl Point {
         let snapshot = self.snapshot(store)?;
         match store.snapshot_before(&snapshot)? {
             Some(before) => Ok(before),
-            None => bail!("there is no snapshot from before {self}{}", self.how_to_fetch()),
+            None => bail!("there is no snapshot from before {self}{}", self.how_to_fetch(store)),
         }
     }
 
@@ -74,15 +74,26 @@ impl Point {
                     "{self} has no snapshot\nhint: with `snapshots = true` (the default) a loop keeps one of each iteration"
                 )
             }
-            Some(_) | None => bail!("the snapshot of {self} is not here{}", self.how_to_fetch()),
+            Some(_) | None => bail!("the snapshot of {self} is not here{}", self.how_to_fetch(store)),
         }
     }
 
-    fn how_to_fetch(&self) -> String {
+    fn how_to_fetch(&self, store: &Store) -> String {
         let name = self.log.refs.snapshot();
-        format!(
-            "\nhint: where it was recorded it is on {name}; fetch it with `git fetch REMOTE {name}:{name}`"
-        )
+        let is_cleaned = store.forgotten().is_ok_and(|forgotten| forgotten.contains(&name));
+        let has_remote = store.remotes().is_ok_and(|remotes| !remotes.is_empty());
+        let way = match (is_cleaned, has_remote) {
+            (false, true) => {
+                "`specify ralph sync --snapshots` fetches it, once it was pushed in the same way"
+            }
+            (true, true) => {
+                "`clean` took it away; `specify ralph sync --snapshots --cleaned` fetches it, if the remote has it"
+            }
+            (_, false) => {
+                "where it was recorded, `specify ralph bundle FILE --snapshots` writes it to a file for `specify ralph unbundle FILE`"
+            }
+        };
+        format!("\nhint: {way}")
     }
 }
 
@@ -171,7 +182,10 @@ fn find_in<'a>(log: &'a SessionLog, name: &IterationName) -> Result<Option<&'a L
 }
 
 fn last_of(log: &SessionLog, task: &str) -> Option<Point> {
-    let entry = log.iterations().rev().find(|entry| entry.task.as_deref() == Some(task))?.clone();
+    let last = |is_it: &dyn Fn(&str) -> bool| {
+        log.iterations().rev().find(|entry| entry.task.as_deref().is_some_and(is_it))
+    };
+    let entry = last(&|name| name == task).or_else(|| last(&|name| name.eq_ignore_ascii_case(task)))?.clone();
     Some(Point { log: log.clone(), entry: Some(entry) })
 }
 

@@ -9,6 +9,7 @@ use regex::bytes::Regex;
 use crate::history::repeats;
 use crate::record::{SessionName, nearest};
 use crate::store::{Holder, Row, SessionRows, Store};
+use crate::view::json::write_pretty;
 use crate::view::log::{
     FIELDS, Listed, SessionHead, sessions_json, write_fields, write_iterations, write_json, write_oneline,
     write_sessions,
@@ -59,19 +60,15 @@ pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     if args.sessions && args.json.json {
         return print_sessions(args, &store, &choice);
     }
-    let listing = sessions::listing(&store, &choice)?;
-    let of_feature = |session: &SessionRows<'_>| {
-        args.feature.as_ref().is_none_or(|feature| sessions::is_feature(feature, session.feature))
-    };
-    let found = || listing.sessions().filter(of_feature);
+    let (listing, settled) = sessions::listing(&store, &choice)?;
+    let found = || listing.sessions().filter(|session| settled.takes(&session.refs.session, session.feature));
     let mut out = stdout();
     if matches!(args.json, Json { json: false }) && found().next().is_none() {
-        let _closed =
-            writeln!(stderr(), "no session is recorded here\n{}", sessions::nothing_here(&store)).is_err();
+        let _closed = writeln!(stderr(), "{}", sessions::nothing_recorded(&store)).is_err();
     }
     found().for_each(|session| tell_of_missing(&session));
     let mut filter = Filter::new(&args.filter, caller)?;
-    filter.look_over(found());
+    filter.look_over(found())?;
     let mut listed = listed(args, &store, &filter, found().rev())?;
     if !args.reverse {
         listed.reverse();
@@ -201,7 +198,5 @@ pub fn regex(text: &str) -> Result<Regex> {
 
 /// Indented JSON and a line end.
 pub fn print_json(out: &mut impl Write, value: &impl serde::Serialize) -> Result<()> {
-    serde_json::to_writer_pretty(&mut *out, value)?;
-    writeln!(out)?;
-    Ok(())
+    Ok(write_pretty(out, value)?)
 }

@@ -1,7 +1,8 @@
 //! Where commands write: data to stdout, talk to stderr.
 
 use std::fmt;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::mem;
 
 use anyhow::Error;
 
@@ -49,6 +50,88 @@ fn marked(error: io::Error) -> io::Error {
     }
 }
 
+/// Where stored bytes go: as they are, or made visible where a terminal would obey them.
+#[derive(Debug)]
+pub enum Records<W: Write> {
+    Bytes(W),
+    Shown(Shown<W>),
+}
+
+/// stdout for what a record holds.
+pub fn records() -> Records<Output<io::BufWriter<io::Stdout>>> {
+    if io::stdout().is_terminal() { Records::Shown(Shown::new(stdout())) } else { Records::Bytes(stdout()) }
+}
+
+impl<W: Write> Records<W> {
+    /// Nothing follows.
+    pub fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Bytes(mut out) => out.flush(),
+            Self::Shown(shown) => shown.finish(),
+        }
+    }
+}
+
+impl<W: Write> Write for Records<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Bytes(out) => out.write(bytes),
+            Self::Shown(shown) => shown.show(bytes).map(|()| bytes.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Bytes(out) => out.flush(),
+            Self::Shown(shown) => shown.out.flush(),
+        }
+    }
+}
+
+/// Writes bytes as text that nothing obeys, in whatever pieces they come.
+#[derive(Debug)]
+pub struct Shown<W> {
+    out: W,
+    /// The beginning of a character, or of a line end, whose rest has not come yet.
+    held: Vec<u8>,
+}
+
+impl<W: Write> Shown<W> {
+    fn new(out: W) -> Self {
+        Self { out, held: Vec::new() }
+    }
+
+    fn show(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut all = mem::take(&mut self.held);
+        all.extend_from_slice(bytes);
+        let whole = whole(&all);
+        self.held = all.split_off(whole);
+        self.out.write_all(inert(&String::from_utf8_lossy(&all)).as_bytes())
+    }
+
+    fn finish(mut self) -> io::Result<()> {
+        let rest = inert(&String::from_utf8_lossy(&self.held));
+        self.out.write_all(rest.as_bytes())?;
+        self.out.flush()
+    }
+}
+
+/// How much of `bytes` means the same whatever follows.
+fn whole(bytes: &[u8]) -> usize {
+    if let Some(before) = bytes.strip_suffix(b"\r") {
+        return before.len();
+    }
+    // Of the pieces of a text only the last can be the beginning of a character.
+    match bytes.utf8_chunks().last() {
+        Some(chunk) if chunk.invalid().is_empty() => bytes.len(),
+        Some(chunk) => match std::str::from_utf8(chunk.invalid()) {
+            Err(error) if error.error_len().is_none() => bytes.len() - chunk.invalid().len(),
+            _ => bytes.len(),
+        },
+        None => 0,
+    }
+}
+
 /// Says once what went wrong, and with which code to exit. Broken pipes of children are errors, ours are not.
 pub fn report(error: &Error, stderr: &mut impl Write) -> ExitCode {
     let is_reader_gone = error.chain().any(|cause| {
@@ -87,6 +170,25 @@ mod tests {
         case(&anyhow!("disk full").context("write it"), ExitCode::NotDone, "error: write it: disk full\n");
         let refusal: Error = Refusal::new("no tasks").hinted("write some").into();
         case(&refusal.context("start"), ExitCode::CannotStart, "error: start: no tasks\nhint: write some\n");
+    }
+
+    #[test]
+    fn stored_bytes_are_made_visible_in_whatever_pieces_they_come() {
+        let bytes = "\x1b]0;x\x07 gr\u{f6}ße \u{202e}🎉\r\nb\rc\r".as_bytes();
+        let bytes = [bytes, b"\x9b31m \xf0\x9f"].concat();
+        let expected = "␛]0;x␇ größe \u{fffd}🎉\nb␍c␍\u{fffd}31m \u{fffd}";
+        for size in 1..=bytes.len() {
+            let mut text = Vec::new();
+            let mut out = Records::Shown(Shown::new(&mut text));
+            bytes.chunks(size).for_each(|chunk| out.write_all(chunk).unwrap());
+            out.finish().unwrap();
+            assert_eq!(String::from_utf8(text).unwrap(), expected, "{size}");
+        }
+        let mut text = Vec::new();
+        let mut out = Records::Bytes(&mut text);
+        out.write_all(&bytes).unwrap();
+        out.finish().unwrap();
+        assert_eq!(text, bytes);
     }
 
     #[test]

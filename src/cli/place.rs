@@ -33,6 +33,20 @@ pub fn feature(
     flag: Option<&String>,
     tasks_file: Option<&Utf8PathBuf>,
 ) -> Result<Feature> {
+    find(caller, store, flag, tasks_file).map_err(refusal)
+}
+
+/// The same for a command that only reads: a flag that names nothing is a wrong name like any other.
+pub fn feature_to_read(caller: &Caller, store: &Store, flag: Option<&String>) -> Result<Feature> {
+    find(caller, store, flag, None).map_err(|error| if flag.is_some() { error } else { refusal(error) })
+}
+
+fn find(
+    caller: &Caller,
+    store: &Store,
+    flag: Option<&String>,
+    tasks_file: Option<&Utf8PathBuf>,
+) -> Result<Feature> {
     let text =
         |name: &str| caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned);
     let query = FeatureQuery {
@@ -44,7 +58,7 @@ pub fn feature(
     };
     let top = store.repository().work_tree()?;
     let root = feature::project_root(&caller.start()?, top);
-    feature::find(&query, &root, top, &caller.directory, TaskList::may_have_open_tasks).map_err(refusal)
+    feature::find(&query, &root, top, &caller.directory, TaskList::may_have_open_tasks)
 }
 
 /// The feature that a record names by its path, as it is here now.

@@ -38,7 +38,7 @@ pub enum ProgressAction {
 
 pub fn run(args: &ProgressArgs, caller: &Caller) -> Result<ExitCode> {
     let store = place::open(caller)?;
-    let feature = place::feature(caller, &store, args.feature.as_ref(), None)?;
+    let feature = place::feature_to_read(caller, &store, args.feature.as_ref())?;
     let mut out = stdout();
     match args.action {
         None => {

@@ -283,6 +283,9 @@ impl Ready {
         let mut names = config.agent.clone();
         if names.is_empty() {
             names.push(agent::detect(&surroundings)?);
+            if let Some(why) = agent::passed_over(&root) {
+                warn(&format!("{why}; {} is used, the only one that is installed", names[0]), &mut stderr());
+            }
         }
         let own_program = own_program()?;
         let mut agents: Vec<Prepared> = Vec::new();

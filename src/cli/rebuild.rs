@@ -54,17 +54,20 @@ pub fn run(args: &RebuildArgs, caller: &Caller) -> Result<ExitCode> {
         Json { json: false } => report.write(&mut out)?,
     }
     out.flush()?;
-    let is_right = !args.check || matches!(report.state, State::Equal | State::Added);
+    let is_right = !args.check || matches!(report.state, State::Equal | State::Added | State::Patterns);
     Ok(if is_right { ExitCode::Done } else { ExitCode::NotDone })
 }
 
 /// Says how progress.txt differs from the record, and writes it anew where that is wished.
 pub fn settle(read: &ReadArgs, caller: &Caller, is_repair: bool) -> Result<Option<String>> {
+    if is_without_session(read, caller)? {
+        return Ok(None);
+    }
     let args = RebuildArgs { check: !is_repair, all: false, read: read.clone() };
     let journal = load(&args, caller)?;
     let report = journal.report();
     let told = match report.state {
-        State::Equal | State::Added => return Ok(None),
+        State::Equal | State::Added | State::Patterns => return Ok(None),
         State::Missing => format!("{} is missing", one_line(journal.path.as_str())),
         State::Differs => {
             let path = one_line(journal.path.as_str());
@@ -75,6 +78,17 @@ pub fn settle(read: &ReadArgs, caller: &Caller, is_repair: bool) -> Result<Optio
         journal.write()?;
     }
     Ok(Some(told))
+}
+
+/// Whether no session is recorded of the feature that is worked on here, though others have some.
+fn is_without_session(read: &ReadArgs, caller: &Caller) -> Result<bool> {
+    if read.session.is_some() || read.feature.is_some() {
+        return Ok(false);
+    }
+    let store = place::open(caller)?;
+    let Ok(feature) = place::feature(caller, &store, None, None) else { return Ok(false) };
+    let choice = Choice { session: None, feature: Some(feature.path) };
+    Ok(sessions::chosen(&store, &choice)?.is_empty())
 }
 
 fn load(args: &RebuildArgs, caller: &Caller) -> Result<Journal> {
@@ -137,6 +151,9 @@ fn redactor(caller: &Caller, store: &Store) -> Result<Redactor> {
 }
 
 fn read(path: &Utf8Path) -> Result<Option<Vec<u8>>> {
+    if path.exists() && !path.is_file() {
+        bail!("{path} is not a regular file\nhint: move it away; the loop keeps its journal there");
+    }
     match std::fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -146,10 +163,13 @@ fn read(path: &Utf8Path) -> Result<Option<Vec<u8>>> {
 
 impl Journal {
     fn report(&self) -> Report<'_> {
+        let patterned = self.plain.as_ref().and_then(|found| journal::with_patterns_of(found, &self.rebuilt));
+        let expected = patterned.as_ref().unwrap_or(&self.rebuilt);
         let state = match &self.plain {
             None => State::Missing,
             Some(found) if *found == self.rebuilt => State::Equal,
             Some(found) if found.starts_with(&self.rebuilt) => State::Added,
+            Some(found) if found.starts_with(expected) => State::Patterns,
             Some(_) => State::Differs,
         };
         let found = self.plain.as_ref().filter(|_| state == State::Differs);
@@ -159,7 +179,7 @@ impl Journal {
             state,
             bytes: self.rebuilt.len(),
             added: self.plain.as_ref().map_or(0, |found| found.len().saturating_sub(self.rebuilt.len())),
-            difference: found.and_then(|found| journal::difference(&self.rebuilt, found)).map(
+            difference: found.and_then(|found| journal::difference(expected, found)).map(
                 |Difference { line, expected, found }| Differing { line, record: expected, file: found },
             ),
             action: Action::Checked,
@@ -194,7 +214,7 @@ impl Journal {
     fn write(&self) -> Result<Report<'_>> {
         let mut report = self.report();
         report.action = Action::Left;
-        if matches!(report.state, State::Equal | State::Added) {
+        if matches!(report.state, State::Equal | State::Added | State::Patterns) {
             return Ok(report);
         }
         match &self.found {
@@ -205,7 +225,8 @@ impl Journal {
                 }
             }
         }
-        overwrite(&self.path, &self.rebuilt)?;
+        let kept = self.found.as_ref().and_then(|found| journal::with_patterns_of(found, &self.rebuilt));
+        overwrite(&self.path, kept.as_ref().unwrap_or(&self.rebuilt))?;
         report.action = Action::Written;
         Ok(report)
     }
@@ -235,6 +256,8 @@ enum State {
     Equal,
     /// Equal, with text behind it that is of no record.
     Added,
+    /// The same, but for the patterns, which somebody changed since; maybe with text behind it too.
+    Patterns,
     Differs,
 }
 
@@ -267,6 +290,9 @@ impl Report<'_> {
             (Action::Left, State::Added) => {
                 writeln!(out, "{path} is what the record says; the text added since stays")?;
             }
+            (Action::Left, State::Patterns) => {
+                writeln!(out, "{path} is what the record says; the patterns written since stay")?;
+            }
             (Action::Left, _) => writeln!(out, "{path} is what the record says")?,
             (Action::Checked, State::Missing) => {
                 writeln!(out, "{path} is missing; session {session} has {bytes} bytes of it")?;
@@ -280,6 +306,10 @@ impl Report<'_> {
                     "{path} equals the record of session {session}; {added} bytes were added since"
                 )?;
             }
+            (Action::Checked, State::Patterns) => writeln!(
+                out,
+                "{path} equals the record of session {session}, but for its patterns, which were changed since"
+            )?,
             (Action::Checked, State::Differs) => {
                 writeln!(out, "{path} differs from the record of session {session}")?;
                 if let Some(Differing { line, record, file }) = &self.difference {

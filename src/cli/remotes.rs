@@ -15,27 +15,53 @@ use super::settings::{self, Flags};
 const SSH_FLAGS: &str =
     "-o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=30 -o ServerAliveCountMax=3";
 
+/// What a command does where it is not clear which remote is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unclear {
+    /// Says how to name one to `sync`.
+    Sync,
+    /// Says how to name one to `purge`, which has something to do without any.
+    Purge,
+}
+
 /// The remote that is named, or set, or the only one.
 pub fn chosen(caller: &Caller, store: &Store, named: Option<&str>) -> Result<Remote> {
+    any(caller, store, named, Unclear::Sync)?.ok_or_else(|| {
+        Refusal::new("this repository has no remote")
+            .hinted(
+                "add one with `git remote add origin ADDRESS`, or pass a file on: `specify ralph bundle FILE`",
+            )
+            .into()
+    })
+}
+
+/// The same, and none where none is named, set or there.
+pub fn any(caller: &Caller, store: &Store, named: Option<&str>, unclear: Unclear) -> Result<Option<Remote>> {
     let remotes = store.remotes()?;
     let set = match named {
         Some(_) => None,
         None => settings::load(&caller.project_root()?, caller, Flags::default())?.remote,
     };
-    let name = match (named.map(str::to_owned).or(set), remotes.as_slice()) {
-        (Some(name), _) => name,
-        (None, [only]) => only.clone(),
-        (None, []) => {
-            return Err(Refusal::new("this repository has no remote")
-                .hinted("add one with `git remote add origin ADDRESS`, or pass a file on: `specify ralph bundle FILE`")
-                .into());
-        }
+    match (named.map(str::to_owned).or(set), remotes.as_slice()) {
+        (Some(name), _) => reachable(caller, store, name, &remotes).map(Some),
+        (None, [only]) => reachable(caller, store, only.clone(), &remotes).map(Some),
+        (None, []) => Ok(None),
         (None, several) => {
-            return Err(Refusal::new(format!("which remote? There are {}", several.join(", ")))
-                .hinted("records go to one remote alone: name it, or choose it with `git config ralph.remote NAME`")
-                .into());
+            let hint = match unclear {
+                Unclear::Sync => {
+                    "records go to one remote alone: name it, or choose it with `git config ralph.remote NAME`"
+                }
+                Unclear::Purge => {
+                    "name it with `--remote NAME`, once for each that has the session, or take it away here alone with `--local`"
+                }
+            };
+            let refusal = Refusal::new(format!("which remote? There are {}", several.join(", ")));
+            Err(refusal.hinted(hint).into())
         }
-    };
+    }
+}
+
+fn reachable(caller: &Caller, store: &Store, name: String, remotes: &[String]) -> Result<Remote> {
     if name.starts_with('-') || name.trim().is_empty() {
         return Err(Refusal::new(format!("`{name}` is no remote")).into());
     }

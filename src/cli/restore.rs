@@ -105,6 +105,7 @@ fn to_point<'a>(
         feature: point.log.feature(),
         name: point.to_string(),
         snapshots: snapshots(store, point)?,
+        start: start(store, point)?,
         tasks: &files.tasks,
         progress: &files.progress,
         with_tasks: args.tasks,
@@ -124,6 +125,15 @@ fn snapshots(store: &Store, point: &Point) -> Result<Vec<ObjectId>> {
     Ok(here)
 }
 
+/// The snapshot that a session began with, if it is here.
+fn start(store: &Store, point: &Point) -> Result<Option<ObjectId>> {
+    let start = store.first_snapshot(&point.log)?;
+    Ok(match start {
+        Some(start) if store.has(&start)? => Some(start),
+        Some(_) | None => None,
+    })
+}
+
 /// The restoration with this number, or the last one.
 fn to_undo(store: &Store, number: Option<u32>) -> Result<RestorePoint> {
     let mut points = store.restore_points()?;
@@ -140,7 +150,7 @@ fn to_undo(store: &Store, number: Option<u32>) -> Result<RestorePoint> {
 fn show(planned: Planned<'_>, name: String, (intent, paint): (Intent, Paint)) -> Result<ExitCode> {
     let mut out = stdout();
     let changed = planned.changes.iter().map(|change| (deed(change), change.name()));
-    let left = planned.left.iter().map(|left| (Deed::Leave(reason(left.why)), left.path.clone()));
+    let left = planned.left.iter().map(|left| (Deed::Leave(left.why.reason()), left.path.clone()));
     let mut told = Told { name, paths: changed.chain(left).collect() };
     if intent == Intent::Look {
         restore::write_plan(&mut out, &told, paint)?;
@@ -154,7 +164,7 @@ fn show(planned: Planned<'_>, name: String, (intent, paint): (Intent, Paint)) ->
         })?;
         for (deed, path) in &mut told.paths {
             if done.out_of_sight.contains(path) {
-                *deed = Deed::Leave(reason(Why::OutOfSight));
+                *deed = Deed::Leave(Why::OutOfSight.reason());
             }
         }
         let undo = format!("specify ralph restore --undo {}", done.point.number);
@@ -169,14 +179,5 @@ fn deed(change: &Change) -> Deed {
         (true, _) => Deed::Create,
         (_, true) => Deed::Remove,
         _ => Deed::Change,
-    }
-}
-
-fn reason(why: Why) -> &'static str {
-    match why {
-        Why::TaskList => "a task list; --tasks restores that of the session's own feature",
-        Why::Unknown => "no snapshot of the session has it; --force removes it",
-        Why::Repository => "a repository of its own",
-        Why::OutOfSight => "outside of the sparse checkout",
     }
 }

@@ -4,19 +4,21 @@ use std::io::{IsTerminal, Write, stderr, stdout};
 
 use anyhow::{Context, Result};
 use clap::Args;
+use serde_json::json;
 
 use crate::feature::Feature;
 use crate::process::{Interrupt, Marker};
 use crate::record::{Event, Refusal, SessionId, SessionName, Status, StopReason};
 use crate::session::{self, Finish};
 use crate::store::{SessionLog, SessionRefs, Store};
+use crate::view::json::write_line;
 use crate::view::live::{Detail, Live, Moving};
 use crate::view::style::{Count, Paint};
 
 use super::args::{PlaceArgs, SettingArgs};
 use super::caller::{Caller, Environment};
 use super::exit_code::ExitCode;
-use super::output::warn;
+use super::output::{records, warn};
 use super::pack::Packer;
 use super::place::{self, refusal};
 use super::ready::{Ready, Settings, Wish};
@@ -90,7 +92,7 @@ pub fn run(args: &RunArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let wish = Wish { only: args.task.clone(), resume: None, flags };
     let voice = voice(args.talk, paint);
     if args.dry_run {
-        return dry_run(&store, &feature, &wish, caller);
+        return dry_run(&store, &feature, &wish, (caller, voice));
     }
     start(&store, &feature, wish, caller, voice)
 }
@@ -191,17 +193,27 @@ pub fn start(
     }
 }
 
-fn dry_run(store: &Store, feature: &Feature, wish: &Wish, caller: &Caller) -> Result<ExitCode> {
+fn dry_run(
+    store: &Store,
+    feature: &Feature,
+    wish: &Wish,
+    (caller, voice): (&Caller, Voice),
+) -> Result<ExitCode> {
     let settings = Settings::read(store, feature, caller, wish).map_err(refusal)?;
-    match settings.next_prompt(store, feature, wish).map_err(refusal)? {
-        Some(prompt) => {
-            if let Some(warning) = &prompt.warning {
-                warn(warning, &mut stderr());
-            }
-            let mut out = super::output::stdout();
-            out.write_all(prompt.text.as_bytes()).and_then(|()| out.flush()).context("print the prompt")?;
-        }
+    let prompt = settings.next_prompt(store, feature, wish).map_err(refusal)?;
+    match &prompt {
+        Some(prompt) => prompt.warning.iter().for_each(|warning| warn(warning, &mut stderr())),
         None => warn("no open task can be picked: there is no next prompt", &mut stderr()),
+    }
+    let text = prompt.map(|prompt| prompt.text);
+    if voice == Voice::Json {
+        let mut out = super::output::stdout();
+        write_line(&mut out, &json!({"feature": feature.path, "prompt": text}))
+            .and_then(|()| out.flush())
+            .context("print the prompt")?;
+    } else if let Some(text) = text {
+        let mut out = records();
+        out.write_all(text.as_bytes()).and_then(|()| out.finish()).context("print the prompt")?;
     }
     Ok(ExitCode::Done)
 }
@@ -248,10 +260,10 @@ impl Teller {
         let told = match self.voice {
             Voice::People(..) => self.live.show(event),
             Voice::Json if matches!(event, Event::PhaseStarted { .. }) => Ok(()),
-            Voice::Json => serde_json::to_string(event).map_err(std::io::Error::other).and_then(|line| {
+            Voice::Json => {
                 let mut out = stdout();
-                writeln!(out, "{line}").and_then(|()| out.flush())
-            }),
+                write_line(&mut out, event).and_then(|()| out.flush())
+            }
         };
         // The reader of a pipe may go while the night is long; the record does not depend on it.
         drop(told);

@@ -1,11 +1,14 @@
 //! Sessions as commands choose and describe them.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io::stderr;
 
 use anyhow::{Error, Result, bail};
 
-use crate::record::{LogEntry, Session, SessionId, SessionName};
+use crate::record::{LogEntry, Session, SessionId, SessionName, nearest};
 use crate::store::{Holder, Listing, LoopLock, SessionLog, SessionRefs, Store};
+use crate::view::style::one_line;
 
 use super::output::warn;
 
@@ -13,69 +16,149 @@ use super::output::warn;
 #[derive(Debug, Clone, Default)]
 pub struct Choice {
     pub session: Option<SessionName>,
-    /// A path or a name.
+    /// A path, a name, or the number in front of a name.
     pub feature: Option<String>,
 }
 
-/// A choice that names at most one session.
-struct Settled<'a> {
+/// A choice that names at most one session, and at most one feature by its path.
+#[derive(Debug, Clone, Default)]
+pub struct Settled {
     session: Option<SessionId>,
-    feature: Option<&'a String>,
+    feature: Option<String>,
 }
 
 /// How many candidates an error names.
 const CANDIDATES: usize = 5;
 
 impl Choice {
-    /// Finds the session that is meant, whatever feature it should be of.
-    fn settle(&self, store: &Store) -> Result<Settled<'_>> {
-        let session =
-            self.session.as_ref().map(|name| named(store, name, self.feature.as_ref())).transpose()?;
-        Ok(Settled { session, feature: self.feature.as_ref() })
+    /// Finds the session and the feature that are meant. What names nothing is an error.
+    pub fn settle(&self, store: &Store) -> Result<Settled> {
+        if self.session.is_none() && self.feature.is_none() {
+            return Ok(Settled::default());
+        }
+        let tips = match &self.feature {
+            Some(_) => tips(store)?,
+            None => Vec::new(),
+        };
+        let feature = match &self.feature {
+            Some(wanted) => {
+                let features = tips.iter().map(|(_, feature)| feature.as_str());
+                Some(recorded_feature(wanted, features, store)?.to_owned())
+            }
+            None => None,
+        };
+        let Some(name) = &self.session else { return Ok(Settled { session: None, feature }) };
+        let matching = store.session_names()?.into_iter().filter(|refs| name.matches(&refs.session));
+        let mut found: Vec<SessionId> = matching.map(|refs| refs.session).collect();
+        found.dedup();
+        if let Some(feature) = &feature
+            && !found.is_empty()
+        {
+            let first = found[0].clone();
+            found.retain(|id| tips.iter().any(|(session, path)| session == id && path == feature));
+            if found.is_empty() {
+                let feature = one_line(feature);
+                bail!("session {first} is not of {feature}\nhint: leave --session or --feature out");
+            }
+        }
+        Ok(Settled { session: Some(only(store, name, &found)?), feature })
     }
 }
 
-impl Settled<'_> {
-    fn takes(&self, tip: &LogEntry) -> bool {
-        self.session.as_ref().is_none_or(|id| tip.session == *id)
-            && self.feature.is_none_or(|wanted| is_feature(wanted, &tip.feature))
+impl Settled {
+    pub fn takes(&self, session: &SessionId, feature: &str) -> bool {
+        self.session.as_ref().is_none_or(|id| session == id)
+            && self.feature.as_ref().is_none_or(|wanted| wanted == feature)
+    }
+
+    fn takes_tip(&self, tip: &LogEntry) -> bool {
+        self.takes(&tip.session, &tip.feature)
     }
 }
 
-/// Whether a feature is the one that is wanted, by its path or its name.
-pub fn is_feature(wanted: &str, feature: &str) -> bool {
-    let wanted = wanted.trim_end_matches('/');
-    feature == wanted || feature.rsplit('/').next() == Some(wanted)
+/// All sessions that can be read, with the paths of their features.
+fn tips(store: &Store) -> Result<Vec<(SessionId, String)>> {
+    let tips = RefCell::new(Vec::new());
+    let note = |tip: &LogEntry| {
+        tips.borrow_mut().push((tip.session.clone(), tip.feature.clone()));
+        false
+    };
+    store.sessions_where(note, &mut Vec::new())?;
+    Ok(tips.into_inner())
+}
+
+/// The path of the one recorded feature that is meant: by its path or the end of it, or by the number in front of its
+/// name, as `run` takes it.
+fn recorded_feature<'a>(
+    wanted: &str,
+    recorded: impl Iterator<Item = &'a str>,
+    store: &Store,
+) -> Result<&'a str> {
+    let recorded: BTreeSet<&str> = recorded.collect();
+    let fitting = fitting(wanted, &recorded);
+    match fitting.as_slice() {
+        [only] => Ok(only),
+        [] if recorded.is_empty() => bail!("{}", nothing_recorded(store)),
+        [] => {
+            let last = |path: &&'a str| path.rsplit('/').next().unwrap_or_default();
+            let near = nearest(wanted, recorded.iter().copied().chain(recorded.iter().map(last)));
+            let near = near.map_or(String::new(), |near| format!("did you mean {}? ", one_line(near)));
+            let features: Vec<_> = recorded.into_iter().collect();
+            bail!(
+                "no session of a feature `{}` is recorded here\nhint: {near}there are sessions of {}",
+                one_line(wanted),
+                some_of(&features)
+            )
+        }
+        several => bail!(
+            "`{}` may be any of {}\nhint: give the whole path to --feature",
+            one_line(wanted),
+            some_of(several)
+        ),
+    }
+}
+
+/// The closest kind of likeness wins.
+fn fitting<'a>(wanted: &str, recorded: &BTreeSet<&'a str>) -> Vec<&'a str> {
+    let wanted = wanted.trim_start_matches("./").trim_end_matches('/');
+    let end = format!("/{wanted}");
+    let number = format!("{wanted}-");
+    let name = |path: &'a str| path.rsplit('/').next().unwrap_or_default();
+    let kinds: [&dyn Fn(&'a str) -> bool; 3] =
+        [&|path| path == wanted, &|path| path.ends_with(&end), &|path| {
+            !wanted.contains('/') && name(path).starts_with(&number)
+        }];
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let found = kinds.into_iter().map(|is_it| recorded.iter().copied().filter(|path| is_it(path)).collect());
+    found.into_iter().find(|found: &Vec<&str>| !found.is_empty()).unwrap_or_default()
+}
+
+/// The first few, and how many more there are.
+fn some_of(names: &[&str]) -> String {
+    let shown: Vec<_> = names.iter().take(CANDIDATES).map(|name| one_line(name)).collect();
+    let more = names.len() - shown.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", shown.join(", "))
 }
 
 /// The one session that begins like that.
-fn named(store: &Store, name: &SessionName, feature: Option<&String>) -> Result<SessionId> {
-    let mut found: Vec<SessionId> = Vec::new();
-    for refs in store.session_names()?.into_iter().filter(|refs| name.matches(&refs.session)) {
-        if !found.contains(&refs.session) {
-            found.push(refs.session);
-        }
-    }
-    if let Some(feature) = feature.filter(|_| found.len() > 1) {
-        let of_feature = |tip: &LogEntry| name.matches(&tip.session) && is_feature(feature, &tip.feature);
-        let logs = store.sessions_where(of_feature, &mut Vec::new())?;
-        found = logs.into_iter().map(|log| log.refs.session).collect();
-    }
-    match found.as_slice() {
+fn only(store: &Store, name: &SessionName, found: &[SessionId]) -> Result<SessionId> {
+    match found {
         [one] => Ok(one.clone()),
-        [] => {
-            bail!(
-                "there is no session {name}\nhint: `specify ralph log --sessions` lists those that are here"
-            )
-        }
+        [] => match store.newest_session()? {
+            Some(newest) => bail!(
+                "there is no session {name}\nhint: the latest is {newest}, `specify ralph log --sessions` lists all"
+            ),
+            None => bail!("there is no session {name}: {}", nothing_recorded(store)),
+        },
         several => {
-            let newest: Vec<_> = several.iter().rev().take(CANDIDATES).map(SessionId::as_str).collect();
-            let more = several.len() - newest.len();
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let newest: Vec<_> = several.iter().rev().map(SessionId::as_str).collect();
             bail!(
-                "{} sessions begin with {name}: {}{more}\nhint: write as much of the id as no other has",
+                "{} sessions begin with {name}: {}\nhint: write as much of the id as no other has",
                 several.len(),
-                newest.join(", ")
+                some_of(&newest)
             )
         }
     }
@@ -85,7 +168,7 @@ fn named(store: &Store, name: &SessionName, feature: Option<&String>) -> Result<
 pub fn chosen(store: &Store, choice: &Choice) -> Result<Vec<SessionLog>> {
     let settled = choice.settle(store)?;
     let mut unreadable = Vec::new();
-    let sessions = store.sessions_where(|tip| settled.takes(tip), &mut unreadable)?;
+    let sessions = store.sessions_where(|tip| settled.takes_tip(tip), &mut unreadable)?;
     tell(&unreadable);
     sessions.iter().filter(|log| !log.is_whole()).for_each(|log| tell_of_missing(log.id()));
     Ok(sessions)
@@ -94,7 +177,7 @@ pub fn chosen(store: &Store, choice: &Choice) -> Result<Vec<SessionLog>> {
 /// As [`chosen`], with what cannot be read handed over and not told.
 pub fn readable(store: &Store, choice: &Choice, unreadable: &mut Vec<Error>) -> Result<Vec<SessionLog>> {
     let settled = choice.settle(store)?;
-    store.sessions_where(|tip| settled.takes(tip), unreadable)
+    store.sessions_where(|tip| settled.takes_tip(tip), unreadable)
 }
 
 /// Says which sessions are left out because they cannot be read.
@@ -111,21 +194,37 @@ pub fn tell_of_missing(id: &SessionId) {
     warn(&message, &mut stderr());
 }
 
-/// The rows of the sessions that a choice leaves, of whichever feature.
-pub fn listing(store: &Store, choice: &Choice) -> Result<Listing> {
-    let session = choice.settle(store)?.session;
+/// The rows of the sessions that a choice leaves, and those of other features beside them.
+pub fn listing(store: &Store, choice: &Choice) -> Result<(Listing, Settled)> {
+    let mut settled = match choice.session {
+        Some(_) => choice.settle(store)?,
+        None => Settled::default(),
+    };
     let mut unreadable = Vec::new();
-    let is_wanted = |refs: &SessionRefs| session.as_ref().is_none_or(|id| refs.session == *id);
+    let is_wanted = |refs: &SessionRefs| settled.session.as_ref().is_none_or(|id| refs.session == *id);
     let listing = store.listing(is_wanted, &mut unreadable)?;
     tell(&unreadable);
-    Ok(listing)
+    if let (Some(wanted), None) = (&choice.feature, &settled.feature) {
+        // The listing knows the features, and so no tip need be read for them.
+        let features = listing.sessions().map(|session| session.feature);
+        settled.feature = Some(recorded_feature(wanted, features, store)?.to_owned());
+    }
+    Ok((listing, settled))
 }
 
 /// The latest session of a choice, if there is one.
 pub fn newest(store: &Store, choice: &Choice) -> Result<Option<SessionLog>> {
-    let settled = choice.settle(store)?;
+    newest_of(store, &choice.settle(store)?)
+}
+
+/// The latest session of a feature, by its path, if it has one.
+pub fn newest_of_feature(store: &Store, path: &str) -> Result<Option<SessionLog>> {
+    newest_of(store, &Settled { session: None, feature: Some(path.to_owned()) })
+}
+
+fn newest_of(store: &Store, settled: &Settled) -> Result<Option<SessionLog>> {
     let mut unreadable = Vec::new();
-    let newest = store.latest_where(|tip| settled.takes(tip), &mut unreadable)?;
+    let newest = store.latest_where(|tip| settled.takes_tip(tip), &mut unreadable)?;
     tell(&unreadable);
     newest.iter().filter(|log| !log.is_whole()).for_each(|log| tell_of_missing(log.id()));
     Ok(newest)
@@ -135,13 +234,21 @@ pub fn newest(store: &Store, choice: &Choice) -> Result<Option<SessionLog>> {
 pub fn latest(store: &Store, choice: &Choice) -> Result<SessionLog> {
     match newest(store, choice)? {
         Some(log) => Ok(log),
-        None => bail!("no session is recorded here\n{}", nothing_here(store)),
+        None => bail!("{}", nothing_recorded(store)),
     }
 }
 
+/// That history is empty, and how to come by one.
+pub fn nothing_recorded(store: &Store) -> String {
+    format!("no session is recorded here\n{}", nothing_here(store))
+}
+
 /// What to say where history is empty: a plain clone does not bring it.
-pub fn nothing_here(store: &Store) -> &'static str {
-    if store.remotes().is_ok_and(|remotes| !remotes.is_empty()) {
+fn nothing_here(store: &Store) -> &'static str {
+    if store.forgotten().is_ok_and(|forgotten| !forgotten.is_empty()) {
+        "hint: there were sessions that `clean` took away: `specify ralph sync --cleaned` brings back those that the \
+         remote has, `specify ralph unbundle FILE` those in a file"
+    } else if store.remotes().is_ok_and(|remotes| !remotes.is_empty()) {
         "hint: a clone does not bring the records of others: `specify ralph sync` fetches them; `specify ralph` \
          starts a session"
     } else {

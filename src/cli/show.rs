@@ -15,13 +15,13 @@ use super::args::Color;
 use super::caller::Caller;
 use super::diff::{self, Request};
 use super::exit_code::ExitCode;
-use super::output::stdout;
+use super::output::{records, stdout};
 use super::sessions::Choice;
 use super::{iterations, place};
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("part").args(["patch", "stdout", "stderr", "prompt", "agent", "tasks", "json"]))]
-#[expect(clippy::struct_excessive_bools, reason = "seven flags of which one can be given: see `part`")]
+#[command(group = ArgGroup::new("part").args(["patch", "stdout", "stderr", "prompt", "agent", "agent_stderr", "tasks", "json"]))]
+#[expect(clippy::struct_excessive_bools, reason = "eight flags of which one can be given: see `part`")]
 pub struct ShowArgs {
     /// Iteration: 5, @~2, T004, SESSION:5 [default: @, the last one]
     #[arg(value_name = "N")]
@@ -41,6 +41,9 @@ pub struct ShowArgs {
     /// Print the agent's stdout, byte for byte
     #[arg(long)]
     agent: bool,
+    /// Print the agent's stderr, byte for byte
+    #[arg(long)]
+    agent_stderr: bool,
     /// Print the task list as it stood afterwards
     #[arg(long)]
     tasks: bool,
@@ -65,6 +68,7 @@ pub enum Part {
     Stderr,
     Prompt,
     Agent,
+    AgentStderr,
     Tasks,
 }
 
@@ -76,6 +80,7 @@ impl ShowArgs {
             (self.stderr, Part::Stderr),
             (self.prompt, Part::Prompt),
             (self.agent, Part::Agent),
+            (self.agent_stderr, Part::AgentStderr),
             (self.tasks, Part::Tasks),
             (self.json, Part::Json),
         ];
@@ -88,7 +93,6 @@ pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> 
     let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
     let shown = iterations::find(&store, args.iteration.as_ref().unwrap_or(&IterationName::LAST), &choice)?;
     let entry = shown.iteration()?;
-    let mut out = stdout();
     let path = match args.part() {
         Part::Summary => {
             let iteration = store.iteration(entry)?;
@@ -104,6 +108,7 @@ pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> 
                 entry: &text,
                 repeated,
             };
+            let mut out = stdout();
             view::show::write(&mut out, &found, paint)?;
             out.flush()?;
             return Ok(ExitCode::Done);
@@ -119,10 +124,12 @@ pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> 
         Part::Stderr => "validation/stderr",
         Part::Prompt => "prompt.md",
         Part::Agent => "agent/stdout",
+        Part::AgentStderr => "agent/stderr",
         Part::Tasks => "tasks.md",
     };
+    let mut out = records();
     // A skipped iteration ran nothing: its streams are as empty as those of a silent one.
     store.copy_file(&entry.commit, path, &mut out)?;
-    out.flush()?;
+    out.finish()?;
     Ok(ExitCode::Done)
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::{IsTerminal, stderr};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, CommandFactory, Error, FromArgMatches};
@@ -144,6 +144,14 @@ pub(super) fn setting(key: &'static str) -> impl Fn(&str) -> Result<String> + Cl
     move |text| config::check(key, text).map(|()| text.to_owned())
 }
 
+/// The parser for `--agent-command`.
+pub(super) fn command_line(text: &str) -> Result<String> {
+    if text.trim().is_empty() || text.contains('\0') {
+        bail!("expected a command line");
+    }
+    Ok(text.to_owned())
+}
+
 /// The parser for `--set`.
 pub(super) fn pair(text: &str) -> Result<(String, String)> {
     let (key, value) = text.split_once('=').ok_or_else(|| anyhow!("expected KEY=VALUE"))?;
@@ -257,6 +265,7 @@ mod tests {
             ("--timeout soon", "expected a duration such as 10s"),
             ("--set timeuot=5m", "unknown key `timeuot`, did you mean `timeout`?"),
             ("--set timeout", "expected KEY=VALUE"),
+            ("--agent-command=", "invalid value '' for '--agent-command <CMD>': expected a command line"),
             ("--agent x --agent-command y", "cannot be used with"),
             ("--feature x --tasks y", "cannot be used with"),
             ("-n 5 status", "'--max-iterations <N>' cannot stand before 'status'"),

@@ -34,8 +34,7 @@ pub fn run(args: &ReadArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
     let logs = sessions::chosen(&store, &choice)?;
     if logs.is_empty() {
-        let _closed =
-            writeln!(stderr(), "no session is recorded here\n{}", sessions::nothing_here(&store)).is_err();
+        let _closed = writeln!(stderr(), "{}", sessions::nothing_recorded(&store)).is_err();
     }
     let stats = Stats::of(logs.iter().flat_map(SessionLog::iterations));
     let latest = logs.last();

@@ -10,8 +10,9 @@ use clap::Args;
 
 use crate::feature::Feature;
 use crate::record::{Outcome, Status};
-use crate::store::{Control, SessionLog, Store, Wishes};
+use crate::store::{Control, SessionLog, SessionRefs, Store, Wishes};
 use crate::tasks::TaskList;
+use crate::view::json::write_line;
 use crate::view::status::{Counts, FeatureStatus, InFlight, SessionStatus, write};
 use crate::view::style::Paint;
 
@@ -37,13 +38,13 @@ const LOOK: Duration = Duration::from_millis(500);
 
 pub fn run(args: &StatusArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
-    let feature = place::feature(caller, &store, args.read.feature.as_ref(), None)?;
-    let mut status = look(&store, &feature, &args.read)?;
+    let wanted = Wanted::of(&args.read, caller, &store)?;
+    let mut status = look(&store, &wanted)?;
     let mut out = stdout();
     show(&mut out, &status, args, paint)?;
     while args.watch && is_running(&status) {
         thread::sleep(LOOK);
-        let now = look(&store, &feature, &args.read)?;
+        let now = look(&store, &wanted)?;
         if now != status {
             status = now;
             if !args.read.json.json {
@@ -61,17 +62,45 @@ fn is_running(status: &FeatureStatus) -> bool {
 
 fn show(out: &mut impl Write, status: &FeatureStatus, args: &StatusArgs, paint: Paint) -> Result<()> {
     match (args.read.json, args.watch) {
-        (Json { json: true }, true) => writeln!(out, "{}", serde_json::to_string(status)?)?,
+        (Json { json: true }, true) => write_line(out, status)?,
         (Json { json: true }, false) => print_json(out, status)?,
         (Json { json: false }, _) => write(out, status, paint)?,
     }
     Ok(out.flush()?)
 }
 
-fn look(store: &Store, feature: &Feature, args: &ReadArgs) -> Result<FeatureStatus> {
-    let choice = Choice { session: args.session.clone(), feature: Some(feature.path.clone()) };
+/// What is looked at again and again.
+struct Wanted {
+    feature: Feature,
+    /// None is the latest of the feature.
+    session: Option<SessionRefs>,
+}
+
+impl Wanted {
+    /// A session that is named brings its feature along.
+    fn of(args: &ReadArgs, caller: &Caller, store: &Store) -> Result<Self> {
+        if args.session.is_none() {
+            let feature = place::feature_to_read(caller, store, args.feature.as_ref())?;
+            return Ok(Self { feature, session: None });
+        }
+        let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+        let log = sessions::latest(store, &choice)?;
+        let feature = place::recorded_feature(caller, store, log.feature())?;
+        Ok(Self { feature, session: Some(log.refs) })
+    }
+
+    fn log(&self, store: &Store) -> Result<Option<SessionLog>> {
+        match &self.session {
+            Some(refs) => store.session(refs),
+            None => sessions::newest_of_feature(store, &self.feature.path),
+        }
+    }
+}
+
+fn look(store: &Store, wanted: &Wanted) -> Result<FeatureStatus> {
+    let feature = &wanted.feature;
     let running = sessions::running(store)?;
-    let log = sessions::newest(store, &choice)?;
+    let log = wanted.log(store)?;
     // A plan is made before there are tasks.
     let tasks = match &log {
         Some(_) => TaskList::read_if_there(&feature.tasks_path),

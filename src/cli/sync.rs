@@ -1,6 +1,7 @@
 //! `specify ralph sync`, `bundle` and `unbundle`: records from here to others, and from others to here.
 
-use std::io::{Write, stderr};
+use std::fs::File;
+use std::io::{self, IsTerminal, Write, stderr};
 
 use anyhow::{Context, Error, Result, bail};
 use camino::Utf8PathBuf;
@@ -8,9 +9,11 @@ use clap::Args;
 use serde_json::json;
 
 use crate::record::SessionName;
-use crate::store::{Direction, Exchange, Snapshots, Unreachable, Wish, sessions_among};
+use crate::store::{
+    Cleaned, Direction, Exchange, Scratch, SessionLog, Snapshots, Store, Unreachable, Wish, sessions_among,
+};
 use crate::view::style::{Count, grouped};
-use crate::view::sync::{warnings, write_exchange};
+use crate::view::sync::{Other, warnings, write_exchange};
 
 use super::args::Json;
 use super::caller::Caller;
@@ -21,6 +24,7 @@ use super::sessions::{self, Choice};
 use super::{place, remotes};
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own, and two exclude each other")]
 pub struct SyncArgs {
     /// Remote, by name, address or path [default: the setting `remote`, else the only one]
     #[arg(value_name = "REMOTE")]
@@ -28,6 +32,9 @@ pub struct SyncArgs {
     /// The snapshots of work trees, too: code as it was, with untracked files
     #[arg(long)]
     pub snapshots: bool,
+    /// Bring back what `clean` took away here
+    #[arg(long, conflicts_with = "push_only")]
+    pub cleaned: bool,
     /// Fetch nothing
     #[arg(long, conflicts_with = "fetch_only")]
     pub push_only: bool,
@@ -40,7 +47,7 @@ pub struct SyncArgs {
 
 #[derive(Debug, Args)]
 pub struct BundleArgs {
-    /// File to write
+    /// File to write; `-` is stdout
     #[arg(value_name = "FILE")]
     pub file: Utf8PathBuf,
     /// The snapshots of work trees, too, with the history that they stand on
@@ -58,7 +65,7 @@ pub struct BundleArgs {
 
 #[derive(Debug, Args)]
 pub struct UnbundleArgs {
-    /// File that `bundle` wrote
+    /// File that `bundle` wrote; `-` is stdin
     #[arg(value_name = "FILE")]
     pub file: Utf8PathBuf,
     #[command(flatten)]
@@ -75,10 +82,11 @@ pub fn run(args: &SyncArgs, caller: &Caller) -> Result<ExitCode> {
             (false, false) => Direction::Both,
         },
         snapshots: if args.snapshots { Snapshots::Take } else { Snapshots::Leave },
+        cleaned: if args.cleaned { Cleaned::Take } else { Cleaned::Leave },
         at: place::clock(caller)?.now(),
     };
     let exchange = store.sync(&remote, wish).map_err(explained)?;
-    tell(&exchange, &remote.name, args.json)
+    tell(&exchange, (Other::Remote, &remote.place()), args.json)
 }
 
 pub fn bundle(args: &BundleArgs, caller: &Caller) -> Result<ExitCode> {
@@ -86,10 +94,13 @@ pub fn bundle(args: &BundleArgs, caller: &Caller) -> Result<ExitCode> {
     let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
     let logs = sessions::chosen(&store, &choice)?;
     if logs.is_empty() {
-        bail!("no session is recorded here\n{}", sessions::nothing_here(&store));
+        bail!("{}", sessions::nothing_recorded(&store));
     }
     let file = caller.directory.join(&args.file);
     let snapshots = if args.snapshots { Snapshots::Take } else { Snapshots::Leave };
+    if args.file == "-" {
+        return bundle_to_stdout(&store, &logs, snapshots, args.json);
+    }
     let bundled = store.bundle(&file, &logs, snapshots)?;
     let mut out = stdout();
     if args.json.json {
@@ -103,14 +114,46 @@ pub fn bundle(args: &BundleArgs, caller: &Caller) -> Result<ExitCode> {
     Ok(ExitCode::Done)
 }
 
-pub fn unbundle(args: &UnbundleArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = place::open(caller)?;
-    let file = caller.directory.join(&args.file);
-    let exchange = store.unbundle(&file, place::clock(caller)?.now())?;
-    tell(&exchange, args.file.as_str(), args.json)
+fn bundle_to_stdout(
+    store: &Store,
+    logs: &[SessionLog],
+    snapshots: Snapshots,
+    json: Json,
+) -> Result<ExitCode> {
+    if json.json {
+        bail!("the bundle itself goes to stdout\nhint: name a file, or leave out --json");
+    }
+    if io::stdout().is_terminal() {
+        bail!(
+            "a bundle is nothing for a terminal\nhint: name a file, or send it on: `specify ralph bundle - > FILE`"
+        );
+    }
+    // git writes it whole or not at all, so nobody reads the half of one.
+    let scratch = Scratch::create(store.repository())?;
+    let file = scratch.path("bundle");
+    store.bundle(&file, logs, snapshots)?;
+    let mut bytes = File::open(&file).with_context(|| format!("read {file}"))?;
+    let mut out = stdout();
+    io::copy(&mut bytes, &mut out).context("write to stdout")?;
+    out.flush()?;
+    Ok(ExitCode::Done)
 }
 
-fn tell(exchange: &Exchange, place: &str, json: Json) -> Result<ExitCode> {
+pub fn unbundle(args: &UnbundleArgs, caller: &Caller) -> Result<ExitCode> {
+    let store = place::open(caller)?;
+    let at = place::clock(caller)?.now();
+    if args.file == "-" {
+        let scratch = Scratch::create(store.repository())?;
+        let file = scratch.path("stdin");
+        let mut copy = File::create_new(&file).with_context(|| format!("create {file}"))?;
+        io::copy(&mut io::stdin().lock(), &mut copy).context("read stdin")?;
+        return tell(&store.unbundle(&file, at)?, (Other::File, "stdin"), args.json);
+    }
+    let exchange = store.unbundle(&caller.directory.join(&args.file), at)?;
+    tell(&exchange, (Other::File, args.file.as_str()), args.json)
+}
+
+fn tell(exchange: &Exchange, (other, place): (Other, &str), json: Json) -> Result<ExitCode> {
     let mut out = stdout();
     match json {
         Json { json: true } => {
@@ -123,7 +166,7 @@ fn tell(exchange: &Exchange, place: &str, json: Json) -> Result<ExitCode> {
         Json { json: false } => write_exchange(&mut out, exchange, place)?,
     }
     out.flush()?;
-    for message in warnings(exchange, place) {
+    for message in warnings(exchange, (other, place)) {
         warn(&message, &mut stderr());
     }
     let is_whole = exchange.left_out.is_empty() && exchange.stopped.is_none();

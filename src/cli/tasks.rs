@@ -30,7 +30,7 @@ pub struct TasksArgs {
 pub fn run(args: &TasksArgs, caller: &Caller) -> Result<ExitCode> {
     let path = match &args.file {
         Some(file) => caller.directory.join(file),
-        None => place::feature(caller, &place::open(caller)?, args.feature.as_ref(), None)?.tasks_path,
+        None => place::feature_to_read(caller, &place::open(caller)?, args.feature.as_ref())?.tasks_path,
     };
     let tasks = TaskList::read(&path).map_err(refusal)?;
     let mut out = stdout();

@@ -30,7 +30,7 @@ use crate::view::tui::{
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::ready::{Settings, Wish, own_program};
-use super::sessions::{self, Choice};
+use super::sessions::{Choice, Settled};
 use super::settings::Flags;
 use super::{iterations, place};
 
@@ -56,14 +56,10 @@ const MOST_WORDS: u64 = 64 * 1024;
 pub fn run(args: &TuiArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
     check_terminal(caller)?;
-    let session = args.session.clone();
-    if let Some(name) = &session
-        && !store.session_names()?.iter().any(|refs| name.matches(&refs.session))
-    {
-        bail!("there is no session {name}\nhint: `specify ralph log --sessions` lists those that are here");
-    }
+    let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+    let wanted = choice.settle(&store)?;
     let mut desk = Table::new(&store, caller)?;
-    let left = show(&mut desk, Wanted { session, feature: args.feature.clone() }, paint)?;
+    let left = show(&mut desk, wanted, paint)?;
     Ok(left_by(left))
 }
 
@@ -84,7 +80,7 @@ pub fn with_loop(arguments: &[OsString], caller: &Caller, paint: Paint) -> Resul
     let said = talk.try_clone().context("share what the loop says")?;
     let detached = Detached::start_loop(&argv, &here, said).context("start the loop")?;
     desk.own = Some(RefCell::new(detached));
-    let left = show(&mut desk, Wanted::default(), paint)?;
+    let left = show(&mut desk, Settled::default(), paint)?;
     if let OwnLoop::Ended { code } = desk.own_loop() {
         repeat(talk, code)?;
         return Ok(match left {
@@ -139,17 +135,10 @@ fn check_terminal(caller: &Caller) -> Result<()> {
         .into())
 }
 
-fn show(desk: &mut Table, wanted: Wanted, paint: Paint) -> Result<Left> {
+fn show(desk: &mut Table, wanted: Settled, paint: Paint) -> Result<Left> {
     let library = Library { store: desk.store.clone(), caller: desk.caller.clone(), wanted };
     let source: Arc<dyn Source> = Arc::new(Records::new(desk.store.clone(), Box::new(library)));
     crate::view::tui::run(&source, desk, Palette(paint))
-}
-
-/// Which sessions are shown.
-#[derive(Debug, Clone, Default)]
-struct Wanted {
-    session: Option<SessionName>,
-    feature: Option<String>,
 }
 
 /// What the screen has on hand: the time, signals, the loop, and the user's programs.
@@ -264,7 +253,7 @@ impl Desk for Table {
 struct Library {
     store: Store,
     caller: Caller,
-    wanted: Wanted,
+    wanted: Settled,
 }
 
 impl Elsewhere for Library {
@@ -308,8 +297,7 @@ impl Elsewhere for Library {
     }
 
     fn is_wanted(&self, session: &SessionId, feature: &str) -> bool {
-        self.wanted.session.as_ref().is_none_or(|name| name.matches(session))
-            && self.wanted.feature.as_ref().is_none_or(|wanted| sessions::is_feature(wanted, feature))
+        self.wanted.takes(session, feature)
     }
 }
 

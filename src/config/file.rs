@@ -43,7 +43,11 @@ pub(super) fn parse(path: &Utf8Path, bytes: &[u8]) -> Result<Contents> {
     let source = Source { path, bytes };
     let table = DeTable::parse(text).map_err(|error| {
         let place = source.origin(&error.span().unwrap_or_default()).place();
-        Error::from(Refusal::new(format!("{place}: {}", error.message().replace('\n', ", "))))
+        let refusal = Refusal::new(format!("{place}: {}", error.message().replace('\n', ", ")));
+        Error::from(
+            refusal
+                .hinted("the file is TOML, like `timeout = \"60m\"`; `specify ralph init` shows a whole one"),
+        )
     })?;
     let mut contents = Contents::default();
     for (name, value) in table.get_ref() {

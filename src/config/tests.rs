@@ -142,7 +142,9 @@ fn mistakes_name_place_key_and_form() {
         "--set: wrong value for `untick`\nhint: expected true or false",
     );
     let error = Config::read(&inputs("a = \n")).unwrap_err();
-    assert!(format!("{error:#}").starts_with(".specify/ralph.toml:1:"), "{error:#}");
+    let error = format!("{error:#}");
+    assert!(error.starts_with(".specify/ralph.toml:1:"), "{error}");
+    assert!(error.contains("\nhint: the file is TOML"), "{error}");
     let file = FileInput { path: Utf8Path::new(PATH), bytes: b"a = 1\nb = '\xff'\n" };
     refused(
         &Inputs { file: Some(file), ..Inputs::default() },

@@ -12,6 +12,8 @@ mod strategy;
 mod structured_log;
 mod system_captured;
 
+use excerpt::tails;
+
 use crate::record::{ExitReason, SessionId, Summarized};
 
 pub use excerpt::{
@@ -41,11 +43,14 @@ pub struct IterationContext {
     pub session: Option<SessionId>,
     /// Numbered from 1.
     pub iteration: u32,
-    /// None where no validation ran. Exit and duration are the agent's then, and stdout is its final text.
+    /// None where no validation ran. Exit and duration are the agent's then, stdout is its final text, and stderr what it
+    /// wrote there if it failed.
     pub validation_command: Option<String>,
     pub exit_code: i32,
     /// Why it did not end by itself.
     pub exit_reason: Option<ExitReason>,
+    /// How the agent failed whose work was validated all the same, with its last words on it.
+    pub agent_failure: Option<String>,
     /// The end of what it wrote, or all of it.
     pub stdout: String,
     pub stderr: String,
@@ -70,7 +75,8 @@ pub struct Told {
 impl IterationContext {
     /// The part of its output that an entry shows, and the fingerprint of its failure.
     ///
-    /// The words of an agent are no output: they count from their end, and have no fingerprint.
+    /// The words of an agent are no output: they count from their end, with the end of its stderr where it failed, and have no
+    /// fingerprint.
     pub fn told(&self, choice: Choice, max_chars: usize) -> Told {
         self.told_of(self.examined().as_ref(), choice, max_chars)
     }
@@ -90,7 +96,9 @@ impl IterationContext {
     /// As [`Self::told`], of an output that was read through before.
     pub fn told_of(&self, examined: Option<&Examined>, choice: Choice, max_chars: usize) -> Told {
         let Some(examined) = examined else {
-            return Told { excerpt: self.tail(max_chars), fingerprint: None };
+            let (words, stderr) = self.words(max_chars);
+            let parts: Vec<String> = [words, stderr].into_iter().filter(|part| !part.is_empty()).collect();
+            return Told { excerpt: parts.join("\n"), fingerprint: None };
         };
         let excerpt = match choice {
             Choice::Excerpt => examined.excerpt(max_chars),
@@ -98,6 +106,11 @@ impl IterationContext {
         };
         let levels = if self.exit_code == 0 { None } else { examined.fingerprint() };
         Told { excerpt, fingerprint: levels.map(|levels| levels.strict) }
+    }
+
+    /// What an agent said last, and what a failing one wrote to stderr.
+    fn words(&self, max_chars: usize) -> (String, String) {
+        tails(&self.stdout, &self.stderr, self.cut, max_chars)
     }
 
     fn tail(&self, max_chars: usize) -> String {
@@ -121,17 +134,5 @@ pub trait ProgressStrategy: Send + Sync {
 
     fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-}
-
-/// How a child ended that did not end by itself.
-fn in_words(reason: ExitReason) -> &'static str {
-    match reason {
-        ExitReason::Timeout => "timed out",
-        ExitReason::IdleTimeout => "wrote nothing for too long",
-        ExitReason::OutputLimit => "wrote too much",
-        ExitReason::ErrorLoop => "met one error after the other",
-        ExitReason::StartFailed => "could not start",
-        ExitReason::Interrupted => "was interrupted",
     }
 }

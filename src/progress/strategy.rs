@@ -67,6 +67,7 @@ mod tests {
             validation_command: Some("make test".to_owned()),
             exit_code: 1,
             exit_reason: None,
+            agent_failure: None,
             stdout: format!("FAILED number {iteration}"),
             stderr: String::new(),
             cut: Cut::Nothing,

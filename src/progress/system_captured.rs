@@ -2,7 +2,7 @@
 
 use super::markdown::{code, fenced, one_line};
 use super::newest::Newest;
-use super::{Choice, IterationContext, ProgressStrategy, in_words};
+use super::{Choice, IterationContext, ProgressStrategy};
 
 const MAX_ENTRIES: usize = 5;
 const MAX_OUTPUT_CHARS: usize = 500;
@@ -27,25 +27,37 @@ impl SystemCapturedProgress {
     }
 
     fn entry(&self, context: &IterationContext) -> String {
-        let (command, exit, output) = match &context.validation_command {
-            Some(command) => (format!("**Command:** {}\n", code(command)), "Exit code", "Output"),
-            None => (String::new(), "Exit code of the agent", "Final message"),
+        let (command, exit) = match &context.validation_command {
+            Some(command) => (format!("**Command:** {}\n", code(command)), "Exit code"),
+            None => (String::new(), "Exit code of the agent"),
         };
-        let reason = context.exit_reason.map(|reason| format!(" ({})", in_words(reason))).unwrap_or_default();
+        let agent =
+            context.agent_failure.as_ref().map(|failure| format!("**Agent:** {}\n", one_line(failure)));
+        let agent = agent.unwrap_or_default();
+        let reason = context.exit_reason.map(|reason| format!(" ({})", reason.told())).unwrap_or_default();
         let files: Vec<String> = context.files_changed.iter().map(|file| one_line(file)).collect();
         let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
-        let output = match self.max_output_chars {
-            0 => String::new(),
-            _ => format!(
-                "**{output}:**\n{}",
-                fenced(&context.told(self.choice, self.max_output_chars).excerpt)
-            ),
-        };
+        let output = self.output(context);
         let session = context.session.as_ref().map(|id| format!(" of session {id}")).unwrap_or_default();
         format!(
-            "## Iteration {}{session}\n{command}**{exit}:** {}{reason}\n**Duration:** {}ms\n**Files changed:** {files}\n{output}\n",
+            "## Iteration {}{session}\n{agent}{command}**{exit}:** {}{reason}\n**Duration:** {}ms\n**Files changed:** {files}\n{output}\n",
             context.iteration, context.exit_code, context.duration_ms
         )
+    }
+}
+
+impl SystemCapturedProgress {
+    fn output(&self, context: &IterationContext) -> String {
+        let shown = |title: &str, text: &str| format!("**{title}:**\n{}", fenced(text));
+        match (self.max_output_chars, &context.validation_command) {
+            (0, _) => String::new(),
+            (most, Some(_)) => shown("Output", &context.told(self.choice, most).excerpt),
+            (most, None) => match context.words(most) {
+                (words, stderr) if stderr.is_empty() => shown("Final message", &words),
+                (words, stderr) if words.is_empty() => shown("Stderr of the agent", &stderr),
+                (words, stderr) => shown("Final message", &words) + &shown("Stderr of the agent", &stderr),
+            },
+        }
     }
 }
 
@@ -90,6 +102,7 @@ mod tests {
             validation_command: Some("cargo test".to_owned()),
             exit_code,
             exit_reason: None,
+            agent_failure: None,
             stdout: stdout.to_owned(),
             stderr: String::new(),
             cut: Cut::Nothing,
@@ -179,6 +192,39 @@ mod tests {
             SystemCapturedProgress::default().record(&context),
             "## Iteration 2\n**Exit code of the agent:** 0\n**Duration:** 1000ms\n**Files changed:** none\n\
              **Final message:**\n```\nI wrote the parser.\n```\n\n"
+        );
+    }
+
+    #[test]
+    fn a_failing_agent_is_told_with_its_stderr() {
+        let mut context = context(4, 3, "");
+        context.validation_command = None;
+        context.stderr = "fatal: the frob is missing\n".to_owned();
+        let silent = SystemCapturedProgress::default().record(&context);
+        assert!(
+            silent
+                .ends_with("src/lib.rs\n**Stderr of the agent:**\n```\nfatal: the frob is missing\n```\n\n"),
+            "{silent}"
+        );
+        context.stdout = "I look for the frob.".to_owned();
+        let talking = SystemCapturedProgress::default().record(&context);
+        let both =
+            "**Final message:**\n```\nI look for the frob.\n```\n**Stderr of the agent:**\n```\nfatal: ";
+        assert!(talking.contains(both), "{talking}");
+        let excerpt = context.told(Choice::Excerpt, 500).excerpt;
+        assert_eq!(excerpt, "I look for the frob.\nfatal: the frob is missing");
+    }
+
+    #[test]
+    fn an_agent_that_failed_before_a_validation_is_told_of_too() {
+        let mut context = context(1, 0, "ok");
+        context.agent_failure = Some("exited 3: fatal:\nno frob".to_owned());
+        let entry = SystemCapturedProgress::default().record(&context);
+        assert!(
+            entry.starts_with(
+                "## Iteration 1\n**Agent:** exited 3: fatal: no frob\n**Command:** `cargo test`\n**Exit code:** 0\n"
+            ),
+            "{entry}"
         );
     }
 

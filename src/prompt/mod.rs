@@ -276,6 +276,16 @@ mod tests {
         assert!(prompt.contains("\n   ```\n   cargo test\n   ```\n"), "{prompt}");
         assert!(!prompt.contains("Previous iterations") && !prompt.contains("try number"), "{prompt}");
         assert!(!prompt.contains("\n\n\n"), "{prompt}");
+        assert!(prompt.contains("## Where things are\n\n- Tasks: `specs"), "{prompt}");
+        assert!(prompt.contains("Tasks done: 1, open: 2.") && !prompt.contains("in line"), "{prompt}");
+        let whole = PromptContext { has_spec: true, has_plan: true, task_line: Some(7), ..context() };
+        let prompt = built_in.render(&whole).unwrap();
+        for part in [
+            "## Where things are\n\n- Specification: `specs/001-login/spec.md`\n- Plan: `",
+            "{{ tasks_path }}**\n\nThere are others like it. Its box is in line 7 of the task list.\n\nIt belongs",
+        ] {
+            assert!(prompt.contains(part), "{part}\n{prompt}");
+        }
         let later = PromptContext {
             progress: "## Iteration 2\n".to_owned(),
             repeat_count: 2,

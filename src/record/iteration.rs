@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Exit, ExitReason, Facts, FailureClass, ObjectId, Outcome, SessionId, TaskName, Timestamp};
+use super::{
+    Exit, ExitReason, Facts, FailureClass, ObjectId, Outcome, SessionId, TaskName, Timestamp, without_escapes,
+};
 
 /// What the agent says of itself. Stored apart from what the engine measured.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,9 +110,17 @@ pub struct ToolCall {
 /// Length of a summary of a tool call, in characters.
 const SUMMARY_CHARS: usize = 200;
 
-/// The first 200 characters of `text` on one line, for a [`ToolCall`].
+/// The first 200 characters of `text` on one line and without colours, for a [`ToolCall`]; the last is an ellipsis where there
+/// are more.
 pub fn summary(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(SUMMARY_CHARS).collect()
+    let plain = without_escapes(text);
+    let mut shown = plain.trim().chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut line: String = shown.by_ref().take(SUMMARY_CHARS).collect();
+    if shown.next().is_some() {
+        line.pop();
+        line.push('…');
+    }
+    line
 }
 
 /// What came back from an agent.
@@ -304,5 +314,19 @@ fn short_command(command: &str) -> String {
     match line.char_indices().nth(40) {
         Some((end, _)) => format!("{}...", &line[..end]),
         None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_is_one_plain_line_that_says_where_it_is_cut() {
+        assert_eq!(summary("\u{1b}[31mnot\ttrusted\u{1b}[0m\n"), "not trusted");
+        let long = "é".repeat(200);
+        assert_eq!(summary(&long), long);
+        let cut = summary(&"é".repeat(201));
+        assert!(cut.chars().count() == 200 && cut.ends_with("é…"), "{cut}");
     }
 }

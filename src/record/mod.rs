@@ -1,6 +1,7 @@
 //! The vocabulary: what every other room speaks of. Plain data that imports nothing of ours.
 
 mod agent_setup;
+mod escapes;
 mod event;
 mod facts;
 mod ids;
@@ -16,6 +17,7 @@ mod timestamp;
 mod waiting;
 
 pub use agent_setup::{Parser, Permissions, PromptVia};
+pub use escapes::without_escapes;
 pub use event::{AgentEvent, Event, Phase};
 pub use facts::{CommandRun, FACTS_VERSION, Facts, Failing, Levels, Summarized, ToolUse};
 pub use ids::{ObjectId, SessionId};

@@ -159,6 +159,20 @@ words!(ExitReason {
     Interrupted = "interrupted",
 });
 
+impl ExitReason {
+    /// What the child did, behind its name.
+    pub fn told(self) -> &'static str {
+        match self {
+            Self::Timeout => "timed out",
+            Self::IdleTimeout => "wrote nothing for too long",
+            Self::OutputLimit => "wrote too much",
+            Self::ErrorLoop => "met one error after the other",
+            Self::StartFailed => "could not start",
+            Self::Interrupted => "was interrupted",
+        }
+    }
+}
+
 /// How a child ended: a value, not an error. An error means that *we* failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Exit {

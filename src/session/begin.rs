@@ -100,6 +100,7 @@ impl<'a> Running<'a> {
             current: 0,
             hints: taken_up.hints,
             work,
+            lost: Vec::new(),
             _lookout: lookout,
             control,
         })

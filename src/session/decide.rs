@@ -10,7 +10,7 @@ use super::Limits;
 
 /// What a decision depends on besides tasks and history.
 #[derive(Debug, Clone, Copy)]
-pub struct Bounds {
+pub struct Bounds<'a> {
     pub limits: Limits,
     /// Tokens so far, as far as agents told.
     pub tokens: Option<u64>,
@@ -20,6 +20,8 @@ pub struct Bounds {
     pub is_validated: bool,
     /// Whether an agent's promise was enough to end the session.
     pub is_promised: bool,
+    /// Tasks that were open and left the list without having been done.
+    pub lost: &'a [TaskName],
 }
 
 /// What the session is about.
@@ -44,13 +46,24 @@ pub enum Decision {
     },
 }
 
-pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds, wanted: Wanted<'_>) -> Decision {
+pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: Wanted<'_>) -> Decision {
     // Completion is looked at before the limit: five tasks and `-n 5` end as completed.
     if bounds.is_promised {
         return stop(StopReason::Completed);
     }
     let is_done = match &wanted {
-        Wanted::All => super::is_done(tasks, None),
+        Wanted::All if tasks.tasks().next().is_none() => {
+            return stuck(vec!["the task list has no tasks any more".to_owned()]);
+        }
+        Wanted::All => match super::is_done(tasks, None) {
+            true if !bounds.lost.is_empty() => {
+                let lost = bounds.lost.join(", ");
+                return stuck(vec![format!(
+                    "no task is open, but {lost} left the list without having been done"
+                )]);
+            }
+            is_done => is_done,
+        },
         Wanted::Only(name) => super::is_done(tasks, Some(name)),
         Wanted::This(_) if history.last_succeeded() => return stop(StopReason::Completed),
         Wanted::This(_) => false,
@@ -85,7 +98,7 @@ pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds, wanted: Want
     }
 }
 
-fn reached(history: &History, bounds: &Bounds) -> Option<Limit> {
+fn reached(history: &History, bounds: &Bounds<'_>) -> Option<Limit> {
     let Limits { max_iterations, max_tokens, max_cost, max_duration, .. } = bounds.limits;
     let passed =
         |value: Option<f64>, limit: Option<f64>| matches!((value, limit), (Some(v), Some(l)) if v >= l);

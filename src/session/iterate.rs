@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use anyhow::{Context, Result};
 
 use crate::agent::{Turn, final_message};
+use crate::feature::read_file;
 use crate::progress::capture::{self, Evidence as Captured};
 use crate::progress::historical;
 use crate::progress::{IterationContext, journal, question};
@@ -23,7 +24,7 @@ use super::memory::{Reason, Recalled, Sought};
 use super::prompting::{Failures, Prompt, Turn as PromptTurn};
 use super::recorder::{Taken, redacted};
 use super::told::live_context;
-use super::{Prompting, Running, Untick, Until, add_totals, remember};
+use super::{Lost, Prompting, Running, Untick, Until, add_totals, remember};
 
 /// So many times the budget of a historical context is handed to the command that sums it up.
 const MATERIAL: usize = 4;
@@ -50,7 +51,7 @@ impl Running<'_> {
         self.begins(number, Phase::Prompt);
         let made = self.prompt(tasks, task, &begin)?;
         let prompt = &made.text;
-        let tasks_bytes = match std::fs::read(&self.plan.feature.tasks_path) {
+        let tasks_bytes = match read_file(&self.plan.feature.tasks_path) {
             Err(error) if error.kind() == ErrorKind::NotFound && self.plan.job.until == Until::Validation => {
                 Vec::new()
             }
@@ -93,7 +94,10 @@ impl Running<'_> {
             completion: self.plan.completion,
             is_made: self.plan.job.is_made(),
         });
-        self.open_again(&slot, &verdict)?;
+        self.open_again(&slot, &verdict, &after)?;
+        if self.plan.job.until == Until::Tasks {
+            self.tell_lost(&verdict.lost, &before);
+        }
         self.is_promised = verdict.is_complete;
 
         let ended_at = self.plan.clock.now();
@@ -101,7 +105,7 @@ impl Running<'_> {
         let done = Done {
             task,
             closed: &verdict.closed,
-            tasks: &after,
+            tasks: &before,
             iteration: number,
             environment: &environment,
         };
@@ -152,6 +156,23 @@ impl Running<'_> {
         if !leftovers.is_empty() {
             self.warn(format!("stopped what was left running in the background: {}", leftovers.join(", ")));
         }
+    }
+
+    /// Says which open tasks left the list, and remembers them: they are not done, though they are not open.
+    fn tell_lost(&mut self, lost: &[Item], before: &TaskList) {
+        let names: Vec<&str> = lost.iter().map(|task| task.name.as_str()).collect();
+        match names.as_slice() {
+            [] => {}
+            [name] => {
+                self.warn(format!("{name} was open and is gone from the task list, without having been done"))
+            }
+            _ => self.warn(format!(
+                "{} were open and are gone from the task list, without having been done",
+                names.join(", ")
+            )),
+        }
+        let lost = lost.iter().map(|task| Lost { task: task.clone(), copies: before.copies(task) });
+        self.lost.extend(lost);
     }
 
     fn note_commits(&mut self, iteration: &Iteration) {
@@ -206,7 +227,12 @@ impl Running<'_> {
     /// Excerpts are cut from what the record has: a cut may take away by what a secret would be known.
     fn without_secrets(&self, context: IterationContext) -> IterationContext {
         let redacted = |text: &str| self.recorder.redactor().redact_text(text).0;
-        IterationContext { stdout: redacted(&context.stdout), stderr: redacted(&context.stderr), ..context }
+        IterationContext {
+            stdout: redacted(&context.stdout),
+            stderr: redacted(&context.stderr),
+            agent_failure: context.agent_failure.as_deref().map(redacted),
+            ..context
+        }
     }
 
     fn begin_iteration(&mut self, task: &Task, iteration: u32) -> Result<Begin> {
@@ -388,15 +414,15 @@ impl Running<'_> {
         Ok(())
     }
 
-    fn open_again(&mut self, slot: &Slot, verdict: &Verdict) -> Result<()> {
+    fn open_again(&mut self, slot: &Slot, verdict: &Verdict, after: &TaskList) -> Result<()> {
         if self.plan.untick == Untick::Leave || verdict.to_open.is_empty() {
             return Ok(());
         }
         // The claim must outlive the box: we may die between opening it and recording it.
-        let found = std::fs::read(&self.plan.feature.tasks_path).context("read the task list")?;
+        let found = read_file(&self.plan.feature.tasks_path).context("read the task list")?;
         slot.write_once(names::TASKS_FOUND, &found)?;
         let items: Vec<&Item> = verdict.to_open.iter().collect();
-        let changes = match set_marks(&self.plan.feature.tasks_path, &items, Mark::Open) {
+        let changes = match set_marks(&self.plan.feature.tasks_path, after, &items, Mark::Open) {
             Ok(changes) => changes,
             Err(error) => {
                 self.warn(format!("boxes that were ticked too early stay ticked: {error:#}"));

@@ -1,7 +1,7 @@
 //! What an iteration came to: the agent's claims held against what was measured. Pure.
 
 use crate::record::{AgentRun, Claim, Claims, ExitReason, Outcome, TaskName, Validation};
-use crate::tasks::{Item, TaskList, newly_done};
+use crate::tasks::{Item, Pairing, TaskList, Ticked};
 
 use super::Completion;
 
@@ -24,18 +24,23 @@ pub struct Verdict {
     pub outcome: Outcome,
     pub claims: Claims,
     pub false_claim: Vec<Claim>,
-    /// Tasks that this iteration brought from open to done.
+    /// Tasks that this iteration brought from open to done, by the names that they had before.
     pub closed: Vec<TaskName>,
     /// Items of the list after, whose boxes should be opened again.
     pub to_open: Vec<Item>,
+    /// Tasks of the list before that were open and left it without having been done.
+    pub lost: Vec<Item>,
     /// Whether the promise ends the session.
     pub is_complete: bool,
 }
 
 pub fn judge(evidence: Evidence<'_>) -> Verdict {
     let Evidence { before, after, agent, validation, is_promised, completion, is_made } = evidence;
-    let ticked: Vec<&Item> = newly_done(before, after);
-    let tasks = || ticked.iter().filter(|item| item.is_task());
+    let pairing = Pairing::likely(before, after);
+    let ticked = pairing.ticked();
+    // What the agent wrote down as done is no task that anybody asked for.
+    let tasks = || ticked.iter().filter_map(|ticked| ticked.before).filter(|item| item.is_task());
+    let name = |ticked: &Ticked<'_>| ticked.before.unwrap_or(ticked.after).name.clone();
     let is_good = agent.is_some_and(|run| run.is_good);
     let passes = validation.is_none_or(|validation| validation.exit.is_success());
     let is_interrupted = agent
@@ -59,13 +64,15 @@ pub fn judge(evidence: Evidence<'_>) -> Verdict {
     }
     Verdict {
         outcome,
-        claims: Claims {
-            promise: is_promised,
-            ticked: ticked.iter().map(|item| item.name.clone()).collect(),
-        },
+        claims: Claims { promise: is_promised, ticked: ticked.iter().map(name).collect() },
         false_claim,
         closed: if is_success { tasks().map(|item| item.name.clone()).collect() } else { Vec::new() },
-        to_open: if is_success { Vec::new() } else { ticked.into_iter().cloned().collect() },
+        to_open: if is_success {
+            Vec::new()
+        } else {
+            ticked.iter().map(|ticked| ticked.after.clone()).collect()
+        },
+        lost: pairing.lost().into_iter().cloned().collect(),
         is_complete,
     }
 }

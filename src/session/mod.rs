@@ -41,7 +41,7 @@ use crate::record::{
     TaskName,
 };
 use crate::store::{Control, LoopLock, SessionRefs, Spool, Store};
-use crate::tasks::TaskList;
+use crate::tasks::{Item, TaskList};
 
 use committing::Work;
 use decide::{Bounds, Decision, Wanted};
@@ -223,9 +223,12 @@ pub fn nothing_to_do(
 pub fn check_progress_file(path: &Utf8Path) -> Result<()> {
     let writable = || std::fs::OpenOptions::new().append(true).open(path);
     match path.metadata() {
-        Ok(found) if found.is_dir() => Err(Refusal::new(format!("{path} is a directory"))
-            .hinted("move it away; the loop keeps its journal there")
-            .into()),
+        Ok(found) if !found.is_file() => {
+            let what = if found.is_dir() { "a directory" } else { "not a regular file" };
+            Err(Refusal::new(format!("{path} is {what}"))
+                .hinted("move it away; the loop keeps its journal there")
+                .into())
+        }
         Ok(_) => match writable() {
             Ok(_) => Ok(()),
             Err(error) => Err(Refusal::new(format!("{path} cannot be written: {error}"))
@@ -249,7 +252,7 @@ pub fn check_refs(store: &Store, feature: &Feature) -> Result<()> {
 fn is_done(tasks: &TaskList, only: Option<&TaskName>) -> bool {
     match only {
         Some(name) => tasks.find(name).is_some_and(|item| item.done),
-        None => tasks.counts().open == 0,
+        None => tasks.counts().open == 0 && tasks.tasks().next().is_some(),
     }
 }
 
@@ -277,8 +280,16 @@ pub(super) struct Running<'a> {
     hints: Hints,
     /// None where nothing is to be committed.
     work: Option<Work>,
+    lost: Vec<Lost>,
     /// Ends with the session.
     _lookout: Lookout,
+}
+
+/// A task that was open and left the list without having been done.
+struct Lost {
+    task: Item,
+    /// How many like it stood in the list.
+    copies: usize,
 }
 
 /// Why a session ends.
@@ -311,6 +322,8 @@ impl Running<'_> {
                     return Ok(Ending::of(StopReason::Stuck));
                 }
             };
+            self.lost.retain(|lost| tasks.copies(&lost.task) < lost.copies);
+            let lost: Vec<TaskName> = self.lost.iter().map(|lost| lost.task.name.clone()).collect();
             let bounds = Bounds {
                 limits: self.plan.limits,
                 tokens: self.session.tokens.total(),
@@ -318,6 +331,7 @@ impl Running<'_> {
                 elapsed: self.started.elapsed(),
                 is_validated: self.plan.validation_command.is_some(),
                 is_promised: self.is_promised,
+                lost: &lost,
             };
             let wanted = match (self.plan.job.task(), &self.plan.only) {
                 (Some(task), _) => Wanted::This(task),
@@ -326,6 +340,10 @@ impl Running<'_> {
             };
             let task = match decide::decide(&tasks, &self.history, &bounds, wanted) {
                 Decision::Go(task) => task,
+                // Who asked for it to stop got that, whatever else would have ended it now.
+                Decision::Stop { reason, .. } if reason != StopReason::Completed && self.is_to_stop() => {
+                    return Ok(Ending::of(StopReason::Interrupted));
+                }
                 Decision::Stop { reason, limit, why } => {
                     for line in why {
                         self.warn(line);

@@ -9,6 +9,7 @@ use std::io::{Seek, SeekFrom, Write};
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::feature::{check_file, read_file};
 use crate::progress::journal;
 
 #[derive(Debug)]
@@ -50,7 +51,7 @@ impl ProgressFile {
     }
 
     pub fn read(&self) -> Result<Option<Vec<u8>>> {
-        match std::fs::read(&self.path) {
+        match read_file(&self.path) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error).with_context(|| format!("read {}", self.path)),
@@ -125,7 +126,9 @@ impl ProgressFile {
         if bytes.is_empty() {
             return Ok(());
         }
-        let open = OpenOptions::new().append(true).create(true).open(&self.path);
+        // A pipe would be waited for, until somebody reads from it.
+        let open = check_file(&self.path)
+            .and_then(|()| OpenOptions::new().append(true).create(true).open(&self.path));
         open.and_then(|mut file| file.write_all(bytes)).with_context(|| format!("append to {}", self.path))
     }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::feature::Feature;
+use crate::feature::{Feature, read_file};
 use crate::progress::ProgressStrategy;
 use crate::progress::historical::tokens;
 use crate::prompt::{PromptContext, Template};
@@ -105,6 +105,7 @@ impl Prompting<'_> {
 
     fn render(&self, turn: &Turn<'_>, progress: &str, recalled: Option<&Recalled>) -> Result<String> {
         let feature = self.feature;
+        let item = turn.tasks.find(&turn.task.name).filter(|item| item.text == turn.task.text);
         self.template.render(&PromptContext {
             feature_name: feature.name.clone(),
             feature_dir: feature.dir.to_string(),
@@ -112,9 +113,12 @@ impl Prompting<'_> {
             plan_path: feature.plan_path.to_string(),
             tasks_path: feature.tasks_path.to_string(),
             progress_path: feature.progress_path.to_string(),
+            has_spec: feature.spec_path.is_file(),
+            has_plan: feature.plan_path.is_file(),
             loop_type: self.job.loop_type.clone(),
             artifact_path: self.job.artifact.to_string(),
             current_task: Some(turn.task.clone()),
+            task_line: item.filter(|item| turn.tasks.copies(item) > 1).map(|item| item.line),
             iteration_number: turn.iteration,
             max_iterations: self.max_iterations,
             tasks: turn.tasks.counts(),
@@ -125,7 +129,7 @@ impl Prompting<'_> {
             validation_command: self.validation_command.map(str::to_owned),
             repeat_count: turn.failures.of_task.saturating_add(1),
             same_failure_count: turn.failures.of_one_cause,
-            spec_content: std::fs::read_to_string(&feature.spec_path).unwrap_or_default(),
+            spec_content: spec_content(feature),
         })
     }
 
@@ -142,6 +146,10 @@ impl Prompting<'_> {
             Turn { tasks: &tasks, task: &task, iteration: 1, failures: Failures::default(), session: None };
         self.prompt(&turn, store, memory, None).map(Some)
     }
+}
+
+fn spec_content(feature: &Feature) -> String {
+    read_file(&feature.spec_path).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
 }
 
 /// Texts that are put together may come to some tokens more than their parts.

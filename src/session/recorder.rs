@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::clock::Clock;
+use crate::feature::read_file;
 use crate::progress::journal;
 use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RecordKind, Session, Timestamp};
 use crate::redact::Redactor;
@@ -342,7 +343,7 @@ impl<'a> Recorder<'a> {
             add("validation/stderr", names::VALIDATION_STDERR);
         }
         if content.kind != RecordKind::End {
-            let tasks = std::fs::read(&self.place.tasks_path).unwrap_or_default();
+            let tasks = read_file(&self.place.tasks_path).unwrap_or_default();
             slot.write(names::TASKS, &tasks)?;
             add("tasks.md", names::TASKS);
         }

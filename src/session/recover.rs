@@ -5,6 +5,7 @@
 
 use anyhow::{Context, Result};
 
+use crate::feature::read_file;
 use crate::process;
 use crate::progress::journal::{self, CatchUp};
 use crate::record::{
@@ -160,7 +161,7 @@ fn interrupted(
     let before = TaskList::parse(&before)?;
     let found = match slot.tasks_found()? {
         Some(found) => Some(found),
-        None => std::fs::read(&place.tasks_path).ok(),
+        None => read_file(&place.tasks_path).ok(),
     };
     // A list that cannot be read now has no boxes to open.
     let after = found.as_deref().and_then(|bytes| TaskList::parse(bytes).ok());
@@ -178,7 +179,7 @@ fn interrupted(
         // The claim must outlive the box: we may die as well.
         slot.write_once(names::TASKS_FOUND, &found.unwrap_or_default())?;
         let items: Vec<_> = verdict.to_open.iter().collect();
-        if let Err(error) = set_marks(&place.tasks_path, &items, Mark::Open) {
+        if let Err(error) = set_marks(&place.tasks_path, &after, &items, Mark::Open) {
             recorder.warnings.push(format!("boxes that were ticked too early stay ticked: {error:#}"));
         }
     }

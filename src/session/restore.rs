@@ -4,6 +4,7 @@
 //! file changes: one that is cut off can be repeated, or undone.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 
 use anyhow::{Context, Result, anyhow, bail};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -11,7 +12,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::clock::Clock;
 use crate::record::{ObjectId, Refusal, SessionId};
 use crate::store::{LoopLock, Restoration, RestorePoint, Scratch, Store};
-use crate::worktree::{Change, Paths, WorkTree, Workshop};
+use crate::worktree::{Change, Paths, RawPath, WorkTree, Workshop};
 
 use super::recover;
 
@@ -48,6 +49,8 @@ pub struct Target<'a> {
     pub name: String,
     /// The snapshots of the session's iterations, in their order: what they have may be removed.
     pub snapshots: Vec<ObjectId>,
+    /// The snapshot that the session began with: what is still as it was then may be removed, too.
+    pub start: Option<ObjectId>,
     /// The feature's own files, from the top of the work tree.
     pub tasks: &'a str,
     pub progress: &'a str,
@@ -82,14 +85,31 @@ pub struct Left {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
+    /// Only the loop and `rebuild` write it.
+    Journal,
     /// The loop writes it, and the user did not ask for it.
     TaskList,
     /// No snapshot of the session has it.
     Unknown,
+    /// The session began with another version of it, and no snapshot of an iteration has it.
+    Edited,
     /// A submodule or a nested repository.
     Repository,
     /// A sparse checkout keeps it out of the work tree.
     OutOfSight,
+}
+
+impl Why {
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Journal => "the loop and `rebuild` alone write it",
+            Self::TaskList => "a task list; --tasks restores that of the session's own feature",
+            Self::Unknown => "no snapshot of the session has it; --force removes it",
+            Self::Edited => "the session began with another version of it; --force removes it",
+            Self::Repository => "a repository of its own",
+            Self::OutOfSight => "outside of the sparse checkout",
+        }
+    }
 }
 
 /// Whether anything may be written.
@@ -109,34 +129,47 @@ impl<'a> Restore<'a> {
         if let Some(spec) = work_tree.unmatched(workshop, &target.snapshot, paths)? {
             bail!("`{spec}` matches no file, neither now nor after {}", target.name);
         }
-        let mut changes = work_tree.differences(workshop, (&now, &target.snapshot), paths)?;
+        let asked = work_tree.differences(workshop, (&now, &target.snapshot), paths)?;
         let top = self.store.repository().work_tree()?;
-        let mut left = Vec::new();
         let hidden = work_tree.out_of_sight(workshop)?;
-        let removals = changes.iter().filter(|change| change.is_removal());
-        let candidates: BTreeSet<Vec<u8>> = removals.map(|change| change.path.clone()).collect();
-        let known = match self.force {
-            Force::Yes => candidates,
-            Force::No => work_tree.known(workshop, &target.snapshots, &candidates)?,
-        };
-        changes.retain(|change| {
+        // Whatever is asked for, these stay as they are.
+        let untouchable = |change: &Change| {
             let path = change.name();
-            let why = if is_journal(top, target, &path) {
-                return false;
+            if is_journal(top, target, &path) {
+                Some(Why::Journal)
             } else if path == target.tasks && !target.with_tasks || is_others_list(top, target, &path) {
-                Why::TaskList
+                Some(Why::TaskList)
             } else if change.is_of_repository() {
-                Why::Repository
+                Some(Why::Repository)
             } else if hidden.contains(&change.path) {
-                Why::OutOfSight
-            } else if change.is_removal() && !known.contains(&change.path) {
-                Why::Unknown
+                Some(Why::OutOfSight)
             } else {
-                return true;
-            };
-            left.push(Left { path, why });
-            false
-        });
+                None
+            }
+        };
+        let is_made = |change: &&Change| change.is_new() && untouchable(change).is_none();
+        let made: BTreeSet<RawPath> =
+            asked.iter().filter(is_made).map(|change| change.path.clone()).collect();
+        let in_the_way = self.in_the_way((&work_tree, workshop), (&now, &target.snapshot), &made)?;
+        let named: BTreeSet<&RawPath> = asked.iter().map(|change| &change.path).collect();
+        let unasked = in_the_way.iter().filter(|change| !named.contains(&change.path));
+        let considered: Vec<Change> = asked.iter().chain(unasked).cloned().collect();
+        let in_the_way: BTreeSet<&RawPath> = in_the_way.iter().map(|change| &change.path).collect();
+        let knowledge = self.knowledge((&work_tree, workshop), (&now, target), &considered)?;
+        let (mut changes, mut left, mut blocking) = (Vec::new(), Vec::new(), Vec::new());
+        for change in considered {
+            let is_blocking = in_the_way.contains(&change.path);
+            match untouchable(&change).or_else(|| knowledge.why_it_stays(&change)) {
+                None => changes.push(change),
+                Some(why) if is_blocking => blocking.push(Left { path: change.name(), why }),
+                Some(Why::Journal) => {}
+                Some(why) => left.push(Left { path: change.name(), why }),
+            }
+        }
+        if !blocking.is_empty() {
+            bail!("{}", told_of_blocking(&blocking));
+        }
+        refuse_endangered(&work_tree, workshop, &changes)?;
         Ok(Planned {
             restore: self,
             work_tree,
@@ -161,6 +194,23 @@ impl<'a> Restore<'a> {
         let made: BTreeSet<_> = made.into_iter().map(|change| change.path).collect();
         let mut changes = work_tree.differences(workshop, (&now, &point.found), everything)?;
         changes.retain(|change| made.contains(&change.path) && !change.is_of_repository());
+        let is_new = |change: &&Change| change.is_new();
+        let new: BTreeSet<RawPath> =
+            changes.iter().filter(is_new).map(|change| change.path.clone()).collect();
+        // What came since stands where files should come back: the restoration knows nothing of it.
+        let mut in_the_way = self.in_the_way((&work_tree, workshop), (&now, &point.found), &new)?;
+        in_the_way.retain(|change| !made.contains(&change.path));
+        let (blocking, removed): (Vec<_>, Vec<_>) =
+            in_the_way.into_iter().partition(|change| self.force == Force::No || change.is_of_repository());
+        if !blocking.is_empty() {
+            let left = |change: &Change| {
+                let why = if change.is_of_repository() { Why::Repository } else { Why::Unknown };
+                Left { path: change.name(), why }
+            };
+            bail!("{}", told_of_blocking(&blocking.iter().map(left).collect::<Vec<_>>()));
+        }
+        changes.extend(removed);
+        refuse_endangered(&work_tree, workshop, &changes)?;
         let (session, feature) = self.store.restored(point)?;
         Ok(Planned {
             restore: self,
@@ -174,6 +224,49 @@ impl<'a> Restore<'a> {
             name: format!("what was there before restoration {}", point.number),
             _lock: lock,
         })
+    }
+
+    /// The files of now that cannot stay where the paths in `made` come: below one of them, or above.
+    fn in_the_way(
+        self,
+        (work_tree, workshop): (&WorkTree, Workshop<'_>),
+        (now, wanted): (&ObjectId, &ObjectId),
+        made: &BTreeSet<RawPath>,
+    ) -> Result<Vec<Change>> {
+        if made.is_empty() {
+            return Ok(Vec::new());
+        }
+        let everything = Paths { directory: self.store.repository().work_tree()?, specs: &[] };
+        let mut all = work_tree.differences(workshop, (now, wanted), everything)?;
+        all.retain(|change| change.is_removal() && collides(&change.path, made));
+        Ok(all)
+    }
+
+    /// What the session knows of the files that would be removed.
+    fn knowledge(
+        self,
+        (work_tree, workshop): (&WorkTree, Workshop<'_>),
+        (now, target): (&ObjectId, &Target<'_>),
+        changes: &[Change],
+    ) -> Result<Knowledge> {
+        if self.force == Force::Yes {
+            return Ok(Knowledge::Needless);
+        }
+        let removals = changes.iter().filter(|change| change.is_removal());
+        let mut unknown: BTreeSet<RawPath> = removals.map(|change| change.path.clone()).collect();
+        let known = work_tree.known(workshop, &target.snapshots, &unknown)?;
+        unknown.retain(|path| !known.contains(path));
+        let mut edited = BTreeSet::new();
+        if let (Some(start), false) = (&target.start, unknown.is_empty()) {
+            let everything = Paths { directory: self.store.repository().work_tree()?, specs: &[] };
+            let since = work_tree.differences(workshop, (now, start), everything)?;
+            let (lacking, differing): (Vec<Change>, Vec<Change>) =
+                since.into_iter().partition(Change::is_removal);
+            edited = differing.into_iter().map(|change| change.path).collect();
+            let lacking: BTreeSet<RawPath> = lacking.into_iter().map(|change| change.path).collect();
+            unknown.retain(|path| lacking.contains(path) || edited.contains(path));
+        }
+        Ok(Knowledge::Of { unknown, edited })
     }
 
     /// Makes sure that nobody is at work here, and looks at the work tree as it is.
@@ -226,10 +319,8 @@ impl Planned<'_> {
     pub fn carry_out(self, on_kept: &mut dyn FnMut(&RestorePoint)) -> Result<Done> {
         let (index, objects) = places(&self.scratch);
         let workshop = self.restore.workshop(&index, &objects);
-        let endangered = self.work_tree.endangered(workshop, &self.changes)?;
-        if !endangered.is_empty() {
-            bail!("{}", told_of(&endangered));
-        }
+        // Once more: fetching what is missing may have taken its time.
+        refuse_endangered(&self.work_tree, workshop, &self.changes)?;
         let wanted = self.work_tree.with_changes(workshop, &self.changes)?;
         self.work_tree.check(workshop, &self.now, &wanted)?;
         let point = self.restore.store.keep_restoration(Restoration {
@@ -252,14 +343,61 @@ impl Planned<'_> {
     }
 }
 
-fn told_of(endangered: &BTreeSet<Vec<u8>>) -> String {
-    let named: Vec<_> = endangered.iter().take(NAMED).map(|path| String::from_utf8_lossy(path)).collect();
-    let more = endangered.len() - named.len();
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+/// Which of the files that would be removed the session does not know.
+enum Knowledge {
+    /// Whatever it is may go.
+    Needless,
+    Of {
+        unknown: BTreeSet<RawPath>,
+        edited: BTreeSet<RawPath>,
+    },
+}
+
+impl Knowledge {
+    fn why_it_stays(&self, change: &Change) -> Option<Why> {
+        match self {
+            Self::Of { unknown, edited } if change.is_removal() && unknown.contains(&change.path) => {
+                Some(if edited.contains(&change.path) { Why::Edited } else { Why::Unknown })
+            }
+            Self::Needless | Self::Of { .. } => None,
+        }
+    }
+}
+
+/// Whether a file cannot be beside others: where one of them is must be a folder, or a folder must be where it is.
+fn collides(path: &[u8], others: &BTreeSet<RawPath>) -> bool {
+    let below = [path, b"/"].concat();
+    let next = others.range::<[u8], _>((Bound::Excluded(below.as_slice()), Bound::Unbounded)).next();
+    let mut folders = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| &path[..end]);
+    next.is_some_and(|other| other.starts_with(&below)) || folders.any(|folder| others.contains(folder))
+}
+
+fn told_of_blocking(blocking: &[Left]) -> String {
+    let named = blocking.iter().map(|left| format!("{} ({})", left.path, left.why.reason()));
     format!(
-        "what stands where other files should could not be brought back, for snapshots leave it out: {}{more}\nhint: move it away, or name the files to restore",
-        named.join(", ").replace(char::is_control, "\u{fffd}")
+        "what stands where other files should come stays as it is: {}\nhint: move it away, or name the files to restore",
+        listed(named.collect())
     )
+}
+
+/// Refuses to write over what nobody could bring back.
+fn refuse_endangered(work_tree: &WorkTree, workshop: Workshop<'_>, changes: &[Change]) -> Result<()> {
+    let endangered = work_tree.endangered(workshop, changes)?;
+    if endangered.is_empty() {
+        return Ok(());
+    }
+    let named = endangered.iter().map(|path| String::from_utf8_lossy(path).into_owned());
+    bail!(
+        "what stands where other files should could not be brought back, for snapshots leave it out: {}\nhint: move it away, or name the files to restore",
+        listed(named.collect())
+    )
+}
+
+fn listed(paths: Vec<String>) -> String {
+    let more = paths.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let named: Vec<String> = paths.into_iter().take(NAMED).collect();
+    format!("{}{more}", named.join(", ")).replace(char::is_control, "\u{fffd}")
 }
 
 /// The private index, and the objects that are not in the repository yet.

@@ -4,7 +4,9 @@ use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
 use camino::Utf8Path;
+use serde_json::Value;
 
+use crate::agent::answer::{answer, recorded_parser};
 use crate::progress::{Cut, IterationContext};
 use crate::record::{Iteration, LogEntry, Outcome};
 use crate::store::{Slot, Store, names};
@@ -33,7 +35,9 @@ fn context_from(
     let (stdout, stderr) = if is_validated {
         (read("validation/stdout")?, read("validation/stderr")?)
     } else {
-        (read("agent/stdout")?, read("agent/stderr")?)
+        // Of one that did well, stderr is noise.
+        let stderr = if exit_code == 0 { Window::default() } else { read("agent/stderr")? };
+        (read("agent/stdout")?, stderr)
     };
     Ok(Some(IterationContext {
         session: None,
@@ -41,6 +45,7 @@ fn context_from(
         validation_command: iteration.validation_command.clone().filter(|_| is_validated),
         exit_code,
         exit_reason: iteration.exit_reason,
+        agent_failure: agent_failure(iteration).filter(|_| is_validated),
         cut: Cut::of(stdout.is_cut, stderr.is_cut),
         directory: directory.to_string(),
         stdout: stdout.text,
@@ -49,6 +54,16 @@ fn context_from(
         files_changed: iteration.files_changed.clone(),
         summary: iteration.facts.summarized.clone(),
     }))
+}
+
+/// How an agent failed, and what it said of it.
+fn agent_failure(iteration: &Iteration) -> Option<String> {
+    let how = match (iteration.exit.agent, iteration.failure_class) {
+        (Some(code), _) if code != 0 => format!("exited {code}"),
+        (_, Some(class)) => class.to_string(),
+        _ => return None,
+    };
+    Some(iteration.error.as_ref().map_or_else(|| how.clone(), |words| format!("{how}: {words}")))
 }
 
 /// From the spool, right after the iteration.
@@ -61,8 +76,8 @@ pub fn live_context(
     context_from(iteration, directory, &mut |path| match path {
         "validation/stdout" => window_of(&slot.path(names::VALIDATION_STDOUT)),
         "validation/stderr" => window_of(&slot.path(names::VALIDATION_STDERR)),
-        "agent/stdout" => Ok(Window::whole(final_text.as_bytes())),
-        _ => Ok(Window::default()),
+        "agent/stderr" => window_of(&slot.path(names::AGENT_STDERR)),
+        _ => Ok(Window::whole(final_text.as_bytes())),
     })
 }
 
@@ -75,7 +90,14 @@ pub fn context_of(
 ) -> Result<Option<IterationContext>> {
     context_from(iteration, directory, &mut |path| {
         let (bytes, is_cut) = store.tail(&entry.commit, path, TAIL)?;
-        Ok(Window::tail(&bytes, is_cut))
+        if path != "agent/stdout" {
+            return Ok(Window::tail(&bytes, is_cut));
+        }
+        // What was kept is all that it printed; what counts is what it said last.
+        let begun = store.begun(entry)?;
+        let configuration = begun.map_or(Value::Null, |session| session.configuration);
+        let parser = recorded_parser(&configuration, &iteration.agent);
+        Ok(Window::whole(answer(parser, &bytes).as_bytes()))
     })
 }
 

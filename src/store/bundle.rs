@@ -10,7 +10,7 @@ use crate::record::{SessionId, Timestamp};
 
 use super::refs::{LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
 use super::remote::Remote;
-use super::sync::{Direction, Exchange, Snapshots, Wish};
+use super::sync::{Cleaned, Direction, Exchange, Snapshots, Wish};
 use super::{SessionLog, Store};
 
 /// What went into a bundle.
@@ -67,7 +67,19 @@ impl Store {
             );
         }
         let bundle = Remote { name: file.to_string(), url: None, ssh_command: None };
-        self.sync(&bundle, Wish { direction: Direction::Fetch, snapshots: Snapshots::Take, at })
+        if self.list_remote(&bundle)?.is_empty() {
+            bail!("{file} holds no records\nhint: `specify ralph bundle FILE` writes a file that does");
+        }
+        self.sync(
+            &bundle,
+            Wish {
+                direction: Direction::Fetch,
+                snapshots: Snapshots::Take,
+                // Who names a file wants what is in it.
+                cleaned: Cleaned::Take,
+                at,
+            },
+        )
     }
 }
 

@@ -62,6 +62,16 @@ impl Store {
         }
     }
 
+    /// Forgets that refs were cleaned away: they are wanted again, and here.
+    pub(super) fn want_again<'a>(&self, names: impl Iterator<Item = &'a String>) -> Result<()> {
+        let mut forgotten = self.forgotten()?;
+        let before = forgotten.len();
+        for name in names {
+            forgotten.remove(name);
+        }
+        if forgotten.len() < before { self.write_forgotten(&forgotten) } else { Ok(()) }
+    }
+
     pub(super) fn write_forgotten(&self, forgotten: &BTreeSet<String>) -> Result<()> {
         disk::create_private_dir(&folder(self.repository()))?;
         disk::write_durably(&self.forgotten_path(), &serde_json::to_vec_pretty(forgotten)?)

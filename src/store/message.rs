@@ -38,7 +38,7 @@ pub struct Snapshot<'a> {
 
 /// Composes the whole message.
 pub fn compose(subject: Subject<'_>, entry: &str) -> String {
-    let mut message = printable(&headline(subject));
+    let mut message = headline(subject);
     message.push_str("\n\n");
     let body = readable(entry);
     if !body.is_empty() {
@@ -126,8 +126,9 @@ pub fn is_of(message: &str, kind: &str) -> bool {
         && paragraph.lines().any(|line| line.strip_prefix("Ralph-Record: ") == Some(kind))
 }
 
-fn headline(subject: Subject<'_>) -> String {
-    match subject {
+/// The first line of a message.
+pub fn headline(subject: Subject<'_>) -> String {
+    let line = match subject {
         Subject::Iteration(iteration) => {
             format!(
                 "{}: iteration {}, {}",
@@ -155,7 +156,8 @@ fn headline(subject: Subject<'_>) -> String {
                 }
             }
         }
-    }
+    };
+    printable(&line)
 }
 
 /// The last part of a feature's path: what people call it.

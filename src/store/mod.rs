@@ -77,7 +77,7 @@ pub use row::Row;
 pub use scratch::Scratch;
 pub use search::Search;
 pub use spool::{Begin, Draft, Place, Slot, Spool, Tips, names};
-pub use sync::{Direction, Exchange, Kept, Snapshots, Synced, Wish};
+pub use sync::{Cleaned, Direction, Exchange, Kept, Snapshots, Synced, Wish};
 pub use verify::{Finding, Mend, Verified};
 
 use anyhow::{Result, anyhow};
@@ -121,7 +121,7 @@ impl Store {
         // git itself found the place and trusts it; settings of the user have no say in what we store.
         let options = gix::open::Options::isolated().with(gix::sec::Trust::Full).open_path_as_is(true);
         let opened = options.open(self.repository.git_dir.as_std_path());
-        let git = opened.map_err(|error| anyhow!("open {}: {error:#}", self.repository.git_dir))?;
+        let git = opened.map_err(|error| caused(&format!("open {}", self.repository.git_dir), &error))?;
         let mut git = git.to_thread_local();
         // In a pack each of our commits is a delta on the one before: without this, reading a session in its
         // order would make every one anew from the start of its chain.

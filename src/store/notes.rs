@@ -12,9 +12,10 @@ use crate::record::{Iteration, ObjectId, SCHEMA, SessionId, Timestamp};
 
 use super::objects::{self, Quarantine, Signature};
 use super::read::seconds_of;
-use super::refs::NOTES;
+use super::refs::{NOTES, SessionRefs};
 use super::scratch::Scratch;
 use super::shared::Change;
+use super::sync::Merged;
 use super::{Store, incoming};
 
 /// How often a change is tried again when another process makes one at the same time.
@@ -60,6 +61,18 @@ fn lines_of(iteration: &Iteration) -> Lines {
 /// Whether a line is of that session.
 fn is_of(line: &str, session: &SessionId) -> bool {
     line.strip_prefix(session.as_str()).is_some_and(|rest| rest.starts_with(':'))
+}
+
+/// Ids of sessions whose lines do not belong into the notes.
+struct Unwanted {
+    /// What was purged or cleaned away, and is not here.
+    here: BTreeSet<String>,
+    /// What was purged.
+    there: BTreeSet<String>,
+}
+
+fn is_of_any(line: &str, sessions: &BTreeSet<String>) -> bool {
+    line.split_once(':').is_some_and(|(session, _)| sessions.contains(session))
 }
 
 impl Store {
@@ -209,41 +222,90 @@ impl Store {
         Ok(0)
     }
 
-    /// Brings the notes of another repository together with ours. Gives the commit that has both.
+    /// Brings the notes of another repository together with ours: a union of lines. Those of sessions that were
+    /// cleaned away here are there alone, those of purged ones nowhere but where the session still is.
     pub(super) fn merge_notes(
         &self,
         here: Option<&ObjectId>,
         theirs: &ObjectId,
         at: Timestamp,
-    ) -> Result<ObjectId> {
+    ) -> Result<Merged> {
         let git = self.open_git()?;
         let their_notes = blobs(&git, theirs)?;
         // Where ours cannot be read, the records say what they were.
         let ours = here.map(|here| blobs(&git, here)).transpose().unwrap_or_default().unwrap_or_default();
         let scratch = Scratch::create(self.repository())?;
         let quarantine = Quarantine::open(&scratch.path("objects"), self.repository().hash)?;
-        let mut all = ours.clone();
+        let unwanted = self.unwanted()?;
+        let is_all_wanted = unwanted.here.is_empty() && unwanted.there.is_empty();
+        let commits: BTreeSet<&String> = ours.keys().chain(their_notes.keys()).collect();
+        let (mut all, mut wanted) = (ours.clone(), ours.clone());
         let mut changed = BTreeSet::new();
-        for (commit, blob) in &their_notes {
-            if all.get(commit) == Some(blob) {
+        for commit in commits {
+            let (our_blob, their_blob) = (ours.get(commit), their_notes.get(commit));
+            if our_blob == their_blob && is_all_wanted {
                 continue;
             }
-            let mut union = lines(&git, *blob)?;
-            if let Some(ours) = all.get(commit) {
-                union.extend(lines(&git, *ours)?);
+            let versions: Vec<_> = our_blob.into_iter().chain(their_blob).collect();
+            let versions: Vec<_> =
+                versions.into_iter().map(|blob| Ok((*blob, lines(&git, *blob)?))).collect::<Result<_>>()?;
+            let union: BTreeSet<String> = versions.iter().flat_map(|(_, lines)| lines).cloned().collect();
+            if union.is_empty() {
+                continue;
             }
             let union = settled(union);
-            if !union.is_empty() {
-                changed.insert(commit.clone());
-                all.insert(commit.clone(), quarantine.write_blob(text(&union).as_bytes())?);
+            let without = |sessions: &BTreeSet<String>| -> BTreeSet<String> {
+                union.iter().filter(|line| !is_of_any(line, sessions)).cloned().collect()
+            };
+            for (notes, lines) in
+                [(&mut all, without(&unwanted.there)), (&mut wanted, without(&unwanted.here))]
+            {
+                let known = versions.iter().find(|(_, known)| *known == lines).map(|(blob, _)| *blob);
+                let before = match known {
+                    _ if lines.is_empty() => notes.remove(commit),
+                    Some(blob) => notes.insert(commit.clone(), blob),
+                    None => notes.insert(commit.clone(), quarantine.write_blob(text(&lines).as_bytes())?),
+                };
+                if before != notes.get(commit).copied() {
+                    changed.insert(commit.clone());
+                }
             }
         }
-        if let Some(kept) = self.fast_forward(here, theirs, (all == ours, all == their_notes))? {
-            return Ok(kept);
-        }
+        let base = here.filter(|_| !ours.is_empty());
         let parents: Vec<ObjectId> = here.into_iter().chain([theirs]).cloned().collect();
-        let ours_there = here.filter(|_| !ours.is_empty());
-        self.write_notes(&quarantine, (&all, &changed), (ours_there, &parents, at))
+        if wanted == all {
+            let kept = self.fast_forward(here, theirs, (all == ours, all == their_notes))?;
+            let write = || self.write_notes(&quarantine, (&all, &changed), (base, &parents, at));
+            return kept.map_or_else(write, Ok).map(Merged::same);
+        }
+        let there = if all == their_notes {
+            theirs.clone()
+        } else {
+            self.write_notes(&quarantine, (&all, &changed), (base, &parents, at))?
+        };
+        let is_settled = |here: &&ObjectId| wanted == ours && self.is_ancestor(&there, here).unwrap_or(false);
+        if let Some(here) = here.filter(is_settled) {
+            return Ok(Merged { here: here.clone(), there });
+        }
+        // It has theirs in its history, so that they need not be fetched again.
+        let parents: Vec<ObjectId> = here.into_iter().chain([&there]).cloned().collect();
+        let here = self.write_notes(&quarantine, (&wanted, &changed), (base, &parents, at))?;
+        Ok(Merged { here, there })
+    }
+
+    /// The sessions whose lines are not wanted.
+    fn unwanted(&self) -> Result<Unwanted> {
+        let ids = |names: &mut dyn Iterator<Item = String>| -> BTreeSet<String> {
+            let refs = names.filter_map(|name| SessionRefs::from_log(&name));
+            refs.map(|refs| refs.session.to_string()).collect()
+        };
+        let there = ids(&mut self.tombstones()?.into_keys());
+        let mut here = ids(&mut self.forgotten()?.into_iter());
+        here.extend(there.iter().cloned());
+        for refs in self.session_names()? {
+            here.remove(refs.session.as_str());
+        }
+        Ok(Unwanted { here, there })
     }
 
     /// Which of two versions has all there is, and all the history of the other; none where neither has.

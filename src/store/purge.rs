@@ -1,6 +1,7 @@
 //! Taking a session away for good: here, and from a remote. What clones have, their owners must take away.
 
 use anyhow::{Context, Result, bail};
+use camino::Utf8PathBuf;
 use serde::Serialize;
 
 use crate::record::{ObjectId, Refusal, SessionId, Timestamp};
@@ -10,8 +11,8 @@ use super::refs::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::remote::{Pushed, Remote, Strictness};
 use super::retention::{ASIDE, is_of};
 use super::spool::Spool;
-use super::sync::{Direction, Kept, Snapshots, Wish};
-use super::{Store, message};
+use super::sync::{Cleaned, Direction, Kept, Snapshots, Wish};
+use super::{Store, disk, message};
 
 /// What was taken away.
 #[derive(Debug, Default, Serialize)]
@@ -20,6 +21,8 @@ pub struct Purged {
     pub here: Vec<String>,
     /// Notes that lost a line.
     pub notes: usize,
+    /// What was kept aside of it in our folder, and is gone.
+    pub kept: Vec<Utf8PathBuf>,
     /// Refs that are gone at the remote.
     pub there: Vec<String>,
     /// Refs that stay at the remote, and why.
@@ -27,9 +30,10 @@ pub struct Purged {
 }
 
 impl Store {
-    /// The refs of a session that are here and ours.
-    pub fn refs_of_session(&self, session: &SessionId) -> Result<Vec<String>> {
-        Ok(self.tips_of_session(session)?.into_iter().map(|(name, _)| name).collect())
+    /// What a purge takes away here: refs, and texts that were kept.
+    pub fn plan_purge(&self, session: &SessionId) -> Result<Purged> {
+        let here = self.tips_of_session(session)?.into_iter().map(|(name, _)| name).collect();
+        Ok(Purged { here, kept: self.kept_of(session)?, ..Purged::default() })
     }
 
     fn tips_of_session(&self, session: &SessionId) -> Result<Vec<(String, ObjectId)>> {
@@ -76,7 +80,39 @@ impl Store {
                 spool.remove(self.repository())?;
             }
         }
-        Ok(Purged { here: tips.into_iter().map(|(name, _)| name).collect(), notes, ..Purged::default() })
+        let kept = self.forget_kept(session)?;
+        let here = tips.into_iter().map(|(name, _)| name).collect();
+        Ok(Purged { here, notes, kept, ..Purged::default() })
+    }
+
+    /// What was put aside of a session, or holds a journal with it, or what its loop said beside a screen.
+    fn kept_of(&self, session: &SessionId) -> Result<Vec<Utf8PathBuf>> {
+        let mut found = Vec::new();
+        for folder in ["kept", "talk"] {
+            for path in disk::children(&self.repository().ralph_dir().join(folder))? {
+                let is_named = path.file_name().is_some_and(|name| name.ends_with(session.as_str()));
+                let is_folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+                let text = if is_folder { None } else { disk::read_if_there(&path)? };
+                let id = session.as_str().as_bytes();
+                if is_named || text.is_some_and(|text| text.windows(id.len()).any(|part| part == id)) {
+                    found.push(path);
+                }
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    fn forget_kept(&self, session: &SessionId) -> Result<Vec<Utf8PathBuf>> {
+        let found = self.kept_of(session)?;
+        for path in &found {
+            if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+                disk::remove_dir_if_there(path)?;
+            } else {
+                disk::remove_file_if_there(path)?;
+            }
+        }
+        Ok(found)
     }
 
     /// Takes a session away at a remote, each ref only from where it was seen, and leaves the tombstone there.
@@ -87,7 +123,7 @@ impl Store {
         at: Timestamp,
         purged: &mut Purged,
     ) -> Result<()> {
-        let listed = self.list_remote(remote).with_context(|| format!("reach {}", remote.name))?;
+        let listed = self.list_remote(remote).with_context(|| format!("reach {}", remote.place()))?;
         let mut graves = Vec::new();
         for (name, tip) in listed.iter().filter(|(name, _)| is_of(name, session)) {
             if !self.is_ours_there(remote, name, tip, at)? {
@@ -102,16 +138,17 @@ impl Store {
                     .left
                     .push(Kept { name: name.clone(), reason: "it was moved there meanwhile".to_owned() }),
                 Pushed::Refused(words) => {
-                    let reason = format!("{} refuses it: {words}", remote.name);
+                    let reason = format!("{} refuses it: {words}", remote.place());
                     purged.left.push(Kept { name: name.clone(), reason });
                 }
             }
         }
         self.bury(&graves, at)?;
         if self.tombstones()?.is_empty() {
-            bail!("session {session} is neither here nor at {}", remote.name);
+            bail!("session {session} is neither here nor at {}", remote.place());
         }
-        let wish = Wish { direction: Direction::Both, snapshots: Snapshots::Leave, at };
+        let wish =
+            Wish { direction: Direction::Both, snapshots: Snapshots::Leave, cleaned: Cleaned::Leave, at };
         let left = self.sync_shared(remote, wish)?;
         purged.left.extend(left);
         Ok(())

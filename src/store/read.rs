@@ -61,6 +61,11 @@ impl SessionLog {
 }
 
 impl Store {
+    /// Whether this is a shallow clone.
+    pub fn is_shallow(&self) -> Result<bool> {
+        Ok(!shallow_ends(&self.open_git()?)?.is_empty())
+    }
+
     /// All sessions of ours in the order of their ids. Refs of other tools are left out.
     pub fn sessions(&self) -> Result<Vec<SessionLog>> {
         self.sessions_where(|_| true, &mut Vec::new())
@@ -206,6 +211,18 @@ impl Store {
     pub fn session_json(&self, entry: &LogEntry) -> Result<Session> {
         let bytes = self.file(&entry.commit, "session.json")?.context("find session.json")?;
         serde_json::from_slice(&bytes).with_context(|| format!("read session.json of {}", entry.commit))
+    }
+
+    /// The session as it was begun, or last taken up, before this record; none where that is not here.
+    pub fn begun(&self, entry: &LogEntry) -> Result<Option<Session>> {
+        let git = self.open_git()?;
+        let ends = shallow_ends(&git)?;
+        let lookup = self.lookup(&ends);
+        let refs = SessionRefs::new(&entry.feature, entry.session.clone());
+        let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup) };
+        let Some(log) = read_log(&git, refs, (&entry.commit, chain), |_| true)? else { return Ok(None) };
+        let is_begin = |entry: &&LogEntry| matches!(entry.kind, RecordKind::Start | RecordKind::Resume);
+        log.entries.iter().rfind(is_begin).map(|begin| self.session_json(begin)).transpose()
     }
 
     /// A file of a record, whole; none where the record has no such file.

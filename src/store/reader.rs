@@ -5,7 +5,7 @@ use anyhow::{Context, Result, anyhow};
 use crate::record::{Iteration, LogEntry, ObjectId};
 
 use super::read::{chunks, write_blob};
-use super::{Store, objects, snapshots};
+use super::{Store, caused, objects, snapshots};
 
 /// Reads records, with git held open.
 pub struct Reader {
@@ -79,7 +79,7 @@ impl Reader {
     /// Whether an object is here.
     pub fn has(&self, id: &ObjectId) -> Result<bool> {
         let found = self.git.try_find_header(objects::to_gix(id)?);
-        found.map(|found| found.is_some()).map_err(|error| anyhow!("look for {id}: {error:#}"))
+        found.map(|found| found.is_some()).map_err(|error| caused(&format!("look for {id}"), &error))
     }
 
     /// The snapshot that was taken before the snapshot `id`; none where that was the first, or is not here.

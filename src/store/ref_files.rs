@@ -36,7 +36,7 @@ impl<'a> RefFiles<'a> {
 
     fn look_up(&self, name: &str) -> Result<Option<ObjectId>> {
         let git = self.store.open_git()?;
-        let found = git.try_find_reference(name).map_err(|error| anyhow!("read {name}: {error:#}"))?;
+        let found = git.try_find_reference(name).map_err(|error| caused(&format!("read {name}"), &error))?;
         match found.as_ref().map(gix::Reference::try_id) {
             Some(Some(id)) => objects::from_gix(&id).map(Some),
             _ => Ok(None),
@@ -87,8 +87,8 @@ impl RefDatabase for RefFiles<'_> {
 
     fn below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
         let git = self.store.open_git()?;
-        let platform = git.references().map_err(|error| anyhow!("list refs: {error:#}"))?;
-        let found = platform.prefixed(prefix).map_err(|error| anyhow!("list {prefix}: {error:#}"))?;
+        let platform = git.references().map_err(|error| caused("list refs", &error))?;
+        let found = platform.prefixed(prefix).map_err(|error| caused(&format!("list {prefix}"), &error))?;
         let mut refs = Vec::new();
         // A ref that cannot be read, or that points at no object, is not one that we can list.
         for reference in found.flatten() {
@@ -109,7 +109,7 @@ impl RefDatabase for RefFiles<'_> {
 
     fn branch(&self) -> Result<Option<String>> {
         let git = self.store.open_git()?;
-        let name = git.head_name().map_err(|error| anyhow!("read HEAD: {error:#}"))?;
+        let name = git.head_name().map_err(|error| caused("read HEAD", &error))?;
         Ok(name.map(|name| name.shorten().to_string()))
     }
 

@@ -21,6 +21,9 @@ const TRANSFER: Duration = Duration::from_secs(30 * 60);
 /// So many refs go in one transfer.
 pub(super) const BATCH: usize = 200;
 
+/// Most lines that are told of what a remote says.
+pub(super) const MOST_SAID: usize = 10;
+
 /// Most refs that a remote may list: more is no record of anybody's.
 const MOST_REFS: usize = 500_000;
 
@@ -73,6 +76,26 @@ pub(super) enum Strictness {
     Strict,
     /// As the user's settings say: the project's own history may have old blemishes.
     AsSet,
+}
+
+/// What came of a push.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    /// By the names of the refs there.
+    pub answers: BTreeMap<String, Pushed>,
+    /// What the other side has to say beside it.
+    pub said: Vec<String>,
+}
+
+impl Remote {
+    /// Its name as it may be shown: a password in an address is nobody's business.
+    pub fn place(&self) -> String {
+        let Some((scheme, rest)) = self.name.split_once("://") else { return self.name.clone() };
+        let end = rest.find('/').unwrap_or(rest.len());
+        let (host, path) = rest.split_at(end);
+        let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+        format!("{scheme}://{host}{path}")
+    }
 }
 
 impl Store {
@@ -131,7 +154,7 @@ impl Store {
                 refs.insert(name.to_owned(), id);
             }
             if refs.len() > MOST_REFS {
-                bail!("{} lists more than {MOST_REFS} refs under refs/ralph/", remote.name);
+                bail!("{} lists more than {MOST_REFS} refs under refs/ralph/", remote.place());
             }
         }
         Ok(refs)
@@ -163,7 +186,7 @@ impl Store {
         if specs.is_empty() {
             return Ok(Probe { sessions, refused: Vec::new() });
         }
-        let answers = self.push_specs(remote, &["--dry-run".to_owned()], &specs)?;
+        let Answer { answers, .. } = self.push_specs(remote, &["--dry-run".to_owned()], &specs)?;
         let refused = answers.into_iter().filter_map(|(name, answer)| match answer {
             Pushed::Refused(words) => Some(format!("{name}: {words}")),
             Pushed::Done | Pushed::Behind => None,
@@ -210,11 +233,7 @@ impl Store {
     }
 
     /// Pushes commits to refs, where that goes forward; a connection that breaks is an error.
-    pub(super) fn push(
-        &self,
-        remote: &Remote,
-        refs: &[(String, ObjectId)],
-    ) -> Result<BTreeMap<String, Pushed>> {
+    pub(super) fn push(&self, remote: &Remote, refs: &[(String, ObjectId)]) -> Result<Answer> {
         let specs: Vec<String> = refs.iter().map(|(name, id)| format!("{id}:{name}")).collect();
         self.push_specs(remote, &[], &specs)
     }
@@ -222,16 +241,17 @@ impl Store {
     /// Deletes a ref there, if it still points where we think.
     pub(super) fn delete_there(&self, remote: &Remote, name: &str, at: &ObjectId) -> Result<Pushed> {
         let lease = format!("--force-with-lease={name}:{at}");
-        let mut pushed = self.push_specs(remote, &[lease], &[format!(":{name}")])?;
-        pushed.remove(name).context("read what git says of the deletion")
+        let Answer { mut answers, said } = self.push_specs(remote, &[lease], &[format!(":{name}")])?;
+        let answer = answers.remove(name).context("read what git says of the deletion")?;
+        Ok(match answer {
+            Pushed::Refused(words) if !said.is_empty() => {
+                Pushed::Refused(format!("{words}: {}", said.join(" ")))
+            }
+            Pushed::Refused(_) | Pushed::Done | Pushed::Behind => answer,
+        })
     }
 
-    fn push_specs(
-        &self,
-        remote: &Remote,
-        flags: &[String],
-        specs: &[String],
-    ) -> Result<BTreeMap<String, Pushed>> {
+    fn push_specs(&self, remote: &Remote, flags: &[String], specs: &[String]) -> Result<Answer> {
         let git = self
             .git_to(remote)
             .args(["push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"])
@@ -239,12 +259,20 @@ impl Store {
             .args(["--", &remote.name])
             .args(specs);
         let ended = reached(git.limit(TRANSFER).run())?;
-        let outcomes = outcomes(&String::from_utf8_lossy(&ended.stdout));
-        if outcomes.is_empty() || is_lost(&ended) {
+        let answers = outcomes(&String::from_utf8_lossy(&ended.stdout));
+        if answers.is_empty() || is_lost(&ended) {
             return Err(Unreachable(said(&ended)).into());
         }
-        Ok(outcomes)
+        Ok(Answer { answers, said: said_there(&String::from_utf8_lossy(&ended.stderr)) })
     }
+}
+
+/// What the other side says of its own, a hook for example; what git says there is in the answers.
+fn said_there(stderr: &str) -> Vec<String> {
+    let of_git = ["error: hook declined", "error: cannot lock ref", "fatal: ", "Resolving deltas"];
+    let lines = stderr.lines().filter_map(|line| line.strip_prefix("remote: ")).map(str::trim);
+    let is_theirs = |line: &&str| !line.is_empty() && !of_git.iter().any(|start| line.starts_with(start));
+    lines.filter(is_theirs).take(MOST_SAID).map(str::to_owned).collect()
 }
 
 /// Reads what `git push --porcelain` says of each ref.
@@ -303,6 +331,27 @@ fn said(ended: &Captured) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_password_in_an_address_is_not_shown() {
+        let place = |name: &str| Remote { name: name.to_owned(), url: None, ssh_command: None }.place();
+        for (name, shown) in [
+            ("https://user:pw@host/x@y", "https://host/x@y"),
+            ("https://user:p@w@host", "https://host"),
+            ("ssh://git@host:22/x", "ssh://host:22/x"),
+            ("git@host:x", "git@host:x"),
+            ("/a/path@x", "/a/path@x"),
+            ("origin", "origin"),
+        ] {
+            assert_eq!(place(name), shown);
+        }
+    }
+
+    #[test]
+    fn what_the_other_side_says_is_told_without_what_git_says_there() {
+        let stderr = "remote: no ralph here        \nremote: error: hook declined to update refs/ralph/a/1        \nTo /x\n ! [remote rejected]\nerror: failed to push\n";
+        assert_eq!(said_there(stderr), ["no ralph here"]);
+    }
 
     #[test]
     fn what_became_of_each_ref_is_read_from_what_git_says() {

@@ -1,11 +1,11 @@
 //! Reading the chain of a session's snapshots.
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use gix::objs::FindExt;
 
 use crate::record::ObjectId;
 
-use super::{SessionLog, Store, message, objects};
+use super::{SessionLog, Store, caused, message, objects};
 
 /// Most snapshots that a chain is followed down.
 const FAR: usize = 1_000_000;
@@ -15,7 +15,7 @@ impl Store {
     pub fn has(&self, id: &ObjectId) -> Result<bool> {
         let git = self.open_git()?;
         let found = git.try_find_header(objects::to_gix(id)?);
-        found.map(|found| found.is_some()).map_err(|error| anyhow!("look for {id}: {error:#}"))
+        found.map(|found| found.is_some()).map_err(|error| caused(&format!("look for {id}"), &error))
     }
 
     /// The snapshot that was taken before the snapshot `id`; none where that was the first, or is not here.

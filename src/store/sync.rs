@@ -3,7 +3,7 @@
 //! Refs only go forward, on both sides, and none is deleted. What comes in is looked at before it gets its name.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
@@ -18,12 +18,15 @@ use super::lock::{is_free, try_to_hold};
 use super::notes::message_of;
 use super::read::shallow_ends;
 use super::refs::{INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
-use super::remote::{BATCH, Pushed, Remote, Strictness, Unreachable};
+use super::remote::{Answer, BATCH, MOST_SAID, Pushed, Remote, Strictness, Unreachable};
 use super::shared::Change;
 use super::{Store, disk, message};
 
-/// How often a ref with many writers is tried to be brought together with another repository's.
+/// How often a ref with many writers is pushed in vain while nobody else moves it.
 const ROUNDS: u32 = 12;
+
+/// How long it is tried to bring such a ref together while others get through.
+const LONGEST: Duration = Duration::from_secs(120);
 
 /// So many batches may fail before the rest is left for another day: each is halved to find what it fails by.
 const FAILURES: usize = 60;
@@ -43,11 +46,19 @@ pub enum Snapshots {
     Take,
 }
 
+/// Whether what was cleaned away here comes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cleaned {
+    Leave,
+    Take,
+}
+
 /// What is to be synced.
 #[derive(Debug, Clone, Copy)]
 pub struct Wish {
     pub direction: Direction,
     pub snapshots: Snapshots,
+    pub cleaned: Cleaned,
     pub at: Timestamp,
 }
 
@@ -79,6 +90,10 @@ pub struct Exchange {
     /// Sessions that were purged and are still here, or there.
     pub purged_but_here: Vec<String>,
     pub purged_but_there: Vec<String>,
+    /// Refs that the other side has and that stay away, for they were cleaned away here.
+    pub cleaned: Vec<String>,
+    /// What the other side said when it refused something.
+    pub said: Vec<String>,
     /// Why it came to an end before all was done.
     pub stopped: Option<String>,
 }
@@ -92,7 +107,21 @@ struct Wanted {
 }
 
 /// Makes one commit of what is here, if anything, and theirs.
-type Merge = fn(&Store, Option<&ObjectId>, &ObjectId, Timestamp) -> Result<ObjectId>;
+type Merge = fn(&Store, Option<&ObjectId>, &ObjectId, Timestamp) -> Result<Merged>;
+
+/// What came of two versions of a ref with many writers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Merged {
+    pub here: ObjectId,
+    /// With what is not wanted here, and may be wanted elsewhere.
+    pub there: ObjectId,
+}
+
+impl Merged {
+    pub fn same(both: ObjectId) -> Self {
+        Self { here: both.clone(), there: both }
+    }
+}
 
 /// A sync that is under way.
 struct Sync<'a> {
@@ -177,7 +206,7 @@ impl Store {
 impl Sync<'_> {
     fn run(&mut self) -> Result<()> {
         let (store, remote) = (self.store, self.remote);
-        let listed = store.list_remote(remote).with_context(|| format!("reach {}", remote.name))?;
+        let listed = store.list_remote(remote).with_context(|| format!("reach {}", remote.place()))?;
         let before = store.ledger(remote)?;
         // First of all: they say what must not come back.
         let mut done = self.share(TOMBSTONES, listed.get(TOMBSTONES), Store::merge_tombstones);
@@ -192,8 +221,9 @@ impl Sync<'_> {
             .collect();
         let is_alive =
             |name: &str| SessionRefs::from_name(name).is_some_and(|refs| !buried.contains_key(&refs.log()));
-        let behind: Vec<Wanted> = self.behind(&listed, &is_alive)?;
+        let mut behind: Vec<Wanted> = self.behind(&listed, &is_alive)?;
         if self.wish.direction != Direction::Push {
+            self.leave_cleaned(&mut behind)?;
             done = done.and_then(|()| self.fetch_all(behind.clone()));
         }
         if self.wish.direction != Direction::Fetch {
@@ -280,7 +310,6 @@ impl Sync<'_> {
         listed: &BTreeMap<String, ObjectId>,
         is_alive: &impl Fn(&str) -> bool,
     ) -> Result<Vec<Wanted>> {
-        let forgotten = self.store.forgotten()?;
         // With those of others, which stand in the way of ours.
         let mut all_here: BTreeMap<String, ObjectId> = BTreeMap::new();
         for prefix in [LOG_PREFIX, SNAPSHOT_PREFIX] {
@@ -289,7 +318,7 @@ impl Sync<'_> {
         let mut behind = Vec::new();
         for (name, there) in listed {
             let Some(refs) = SessionRefs::from_name(name) else { continue };
-            let is_wanted = self.is_wanted_kind(name) && is_alive(name) && !forgotten.contains(name);
+            let is_wanted = self.is_wanted_kind(name) && is_alive(name);
             let here = all_here.get(name).cloned();
             if !is_wanted || here.as_ref() == Some(there) {
                 continue;
@@ -303,6 +332,17 @@ impl Sync<'_> {
             }
         }
         Ok(behind)
+    }
+
+    /// Leaves out what was cleaned away here, unless it is asked for; what is here all the same goes on.
+    fn leave_cleaned(&mut self, behind: &mut Vec<Wanted>) -> Result<()> {
+        if self.wish.cleaned == Cleaned::Take {
+            return Ok(());
+        }
+        let forgotten = self.store.forgotten()?;
+        let stays_away = |wanted: &mut Wanted| wanted.here.is_none() && forgotten.contains(&wanted.name);
+        self.exchange.cleaned = behind.extract_if(.., stays_away).map(|wanted| wanted.name).collect();
+        Ok(())
     }
 
     fn fetch_all(&mut self, wanted: Vec<Wanted>) -> Result<()> {
@@ -364,6 +404,7 @@ impl Sync<'_> {
             }
         }
         let (made, failed) = self.store.change_each(good, "sync", self.wish.at);
+        self.store.want_again(made.iter().map(|change| &change.name))?;
         for Change { name, new, .. } in made {
             self.exchange.fetched.extend(new.map(|commit| Synced { name, commit }));
         }
@@ -379,7 +420,8 @@ impl Sync<'_> {
 
     /// Gives whether anything of it was accepted.
     fn push_batch(&mut self, batch: &[(String, ObjectId)]) -> Result<bool> {
-        let outcomes = self.store.push(self.remote, batch).context("push records")?;
+        let pushed = self.store.push(self.remote, batch).context("push records")?;
+        let outcomes = self.answered(pushed);
         let is_done = |(name, _): &&(String, ObjectId)| outcomes.get(name) == Some(&Pushed::Done);
         let (done, left): (Vec<_>, Vec<_>) = batch.iter().partition(is_done);
         let pushed = done.iter().map(|(name, id)| Synced { name: name.clone(), commit: id.clone() });
@@ -396,12 +438,25 @@ impl Sync<'_> {
         for (name, _) in left {
             let reason = match outcomes.get(name) {
                 Some(Pushed::Behind) => "it went on there meanwhile; sync again".to_owned(),
-                Some(Pushed::Refused(words)) => format!("{} refuses it: {words}", self.remote.name),
+                Some(Pushed::Refused(words)) => format!("{} refuses it: {words}", self.remote.place()),
                 Some(Pushed::Done) | None => "git says nothing of it".to_owned(),
             };
             self.leave_out([name.clone()], &reason);
         }
         Ok(!done.is_empty())
+    }
+
+    /// Keeps the words of the other side, each once, where it refused something.
+    fn answered(&mut self, answer: Answer) -> BTreeMap<String, Pushed> {
+        let Answer { answers, said } = answer;
+        if answers.values().any(|pushed| matches!(pushed, Pushed::Refused(_))) {
+            for words in said {
+                if self.exchange.said.len() < MOST_SAID && !self.exchange.said.contains(&words) {
+                    self.exchange.said.push(words);
+                }
+            }
+        }
+        answers
     }
 
     fn leave_out(&mut self, names: impl IntoIterator<Item = String>, reason: &str) {
@@ -413,43 +468,70 @@ impl Sync<'_> {
     fn share(&mut self, name: &str, there: Option<&ObjectId>, merge: Merge) -> Result<()> {
         let store = self.store;
         let mut there = there.cloned();
-        for round in 1..=ROUNDS {
-            if self.wish.direction != Direction::Push && there.is_some() && there != store.tip(name)? {
-                let old = store.tip(name)?;
-                match self.merged(name, old.as_ref(), merge) {
-                    Ok((theirs, new)) => {
-                        there = Some(theirs);
-                        let change = Change { name: name.to_owned(), old: old.clone(), new: Some(new) };
-                        // Where another process was faster here, the next round has what it wrote.
-                        if old != change.new && store.change_refs(&[change], "sync", self.wish.at).is_err() {
-                            continue;
+        let began = Instant::now();
+        let mut in_vain = 0;
+        while in_vain < ROUNDS && began.elapsed() < LONGEST {
+            let old = store.tip(name)?;
+            let mut outgoing = old.clone();
+            if let Some(theirs) = there.clone().filter(|theirs| old.as_ref() != Some(theirs)) {
+                let is_known =
+                    old.as_ref().is_some_and(|old| store.is_ancestor(&theirs, old).unwrap_or(false));
+                if is_known || self.wish.direction != Direction::Push {
+                    let found = if is_known { Ok(theirs) } else { self.fetch_shared(name) };
+                    let merged = found.and_then(|theirs| {
+                        let merged = merge(store, old.as_ref(), &theirs, self.wish.at)?;
+                        Ok((theirs, merged))
+                    });
+                    match merged {
+                        Ok((theirs, Merged { here, there: new })) => {
+                            there = Some(theirs);
+                            outgoing = Some(new);
+                            let change = Change { name: name.to_owned(), old: old.clone(), new: Some(here) };
+                            // Where another process was faster here, the next round has what it wrote.
+                            if old != change.new
+                                && store.change_refs(&[change], "sync", self.wish.at).is_err()
+                            {
+                                in_vain += 1;
+                                continue;
+                            }
                         }
-                    }
-                    Err(error) if error.is::<Unreachable>() => return Err(error),
-                    Err(error) => {
-                        self.leave_out([name.to_owned()], &format!("{error:#}"));
-                        return Ok(());
+                        Err(error) if error.is::<Unreachable>() => return Err(error),
+                        Err(error) => {
+                            self.leave_out([name.to_owned()], &format!("{error:#}"));
+                            return Ok(());
+                        }
                     }
                 }
             }
-            let Some(here) = store.tip(name)? else { return Ok(()) };
-            if self.wish.direction == Direction::Fetch || there.as_ref() == Some(&here) {
+            let Some(outgoing) = outgoing else { return Ok(()) };
+            if self.wish.direction == Direction::Fetch || there.as_ref() == Some(&outgoing) {
                 return Ok(());
             }
-            let pushed = store.push(self.remote, &[(name.to_owned(), here)])?;
+            let pushed = store.push(self.remote, &[(name.to_owned(), outgoing)])?;
+            let pushed = self.answered(pushed);
             match pushed.get(name) {
                 Some(Pushed::Done) => return Ok(()),
                 Some(Pushed::Refused(words)) => {
-                    let reason = format!("{} refuses it: {words}", self.remote.name);
+                    let reason = format!("{} refuses it: {words}", self.remote.place());
                     self.leave_out([name.to_owned()], &reason);
                     return Ok(());
                 }
                 Some(Pushed::Behind) | None => {}
             }
+            let now = store.list_remote(self.remote)?.get(name).cloned();
+            // Where it was moved, somebody else got through: there is no standstill, only a queue.
+            in_vain = if now == there { in_vain + 1 } else { 0 };
+            there = now;
+            if self.wish.direction == Direction::Push && !self.has(there.as_ref())? {
+                self.leave_out(
+                    [name.to_owned()],
+                    "it went on there, and nothing is fetched; a sync both ways brings it together",
+                );
+                return Ok(());
+            }
             // Others do the same at this moment: not all at once again.
-            let step = u64::from(std::process::id() % 7 + 1) * u64::from(round);
-            std::thread::sleep(Duration::from_millis(10 * step));
-            there = store.list_remote(self.remote)?.get(name).cloned();
+            let moment = began.elapsed().subsec_nanos().wrapping_add(std::process::id()) % 150;
+            std::thread::sleep(Duration::from_millis(u64::from(moment) + 20 * u64::from(in_vain)));
         }
         self.leave_out(
             [name.to_owned()],
@@ -458,12 +540,13 @@ impl Sync<'_> {
         Ok(())
     }
 
-    /// Fetches a ref that many write. Gives what it is there, and what has all of theirs and of ours.
-    fn merged(&self, name: &str, old: Option<&ObjectId>, merge: Merge) -> Result<(ObjectId, ObjectId)> {
+    fn has(&self, commit: Option<&ObjectId>) -> Result<bool> {
+        commit.map_or(Ok(true), |commit| self.store.has(commit))
+    }
+
+    fn fetch_shared(&self, name: &str) -> Result<ObjectId> {
         let incoming = format!("{INCOMING_PREFIX}shared");
         self.store.fetch(self.remote, &[(name, &incoming)], Strictness::Strict)?;
-        let theirs = self.store.tip(&incoming)?.context("find what was fetched")?;
-        let new = merge(self.store, old, &theirs, self.wish.at)?;
-        Ok((theirs, new))
+        self.store.tip(&incoming)?.context("find what was fetched")
     }
 }

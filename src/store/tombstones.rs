@@ -13,6 +13,7 @@ use super::objects::{self, Quarantine, Signature};
 use super::refs::{SessionRefs, TOMBSTONES};
 use super::scratch::Scratch;
 use super::shared::Change;
+use super::sync::Merged;
 use super::{Store, message};
 
 /// The file in the tree.
@@ -81,7 +82,7 @@ impl Store {
         here: Option<&ObjectId>,
         theirs: &ObjectId,
         at: Timestamp,
-    ) -> Result<ObjectId> {
+    ) -> Result<Merged> {
         let their_lines = self.tombstones_of(theirs)?;
         let our_lines = here.map(|here| self.tombstones_of(here)).transpose()?.unwrap_or_default();
         let mut all = their_lines.clone();
@@ -93,10 +94,10 @@ impl Store {
             }
         }
         if let Some(kept) = self.fast_forward(here, theirs, (all == our_lines, all == their_lines))? {
-            return Ok(kept);
+            return Ok(Merged::same(kept));
         }
         let parents: Vec<ObjectId> = here.into_iter().chain([theirs]).cloned().collect();
-        self.write_tombstones(&all, &parents, at)
+        self.write_tombstones(&all, &parents, at).map(Merged::same)
     }
 
     fn write_tombstones(&self, all: &Tombstones, parents: &[ObjectId], at: Timestamp) -> Result<ObjectId> {

@@ -184,6 +184,10 @@ impl Store {
                 verified.found(log, Some(entry), format!("the trailer {key} is not what the JSON says"));
             }
         }
+        // `log` prints it, and so does git.
+        if message.lines().next() != Some(message::headline(subject).as_str()) {
+            verified.found(log, Some(entry), "the subject of its message is not what the JSON says");
+        }
         let text = self.file(&entry.commit, "progress.md")?.unwrap_or_default();
         let text = message::readable(&String::from_utf8_lossy(&text));
         if message::body_of(&message) != text {

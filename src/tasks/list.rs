@@ -1,4 +1,4 @@
-//! The items of a task list, and how one is found again in a later version of the file.
+//! The items of a task list.
 
 use std::collections::{HashMap, HashSet};
 
@@ -86,7 +86,6 @@ pub struct TaskList {
     pub(super) is_blank: bool,
     is_template: bool,
     by_name: HashMap<TaskName, usize>,
-    by_text: HashMap<String, Vec<usize>>,
     pub(super) by_id: HashMap<String, Vec<usize>>,
     /// Ids behind boxes that Markdown does not know.
     pub(super) unrecognised_ids: HashSet<String>,
@@ -155,7 +154,6 @@ impl TaskList {
             if let Some(id) = &item.id {
                 self.by_id.entry(id.clone()).or_default().push(index);
             }
-            self.by_text.entry(item.text.clone()).or_default().push(index);
         }
     }
 
@@ -176,48 +174,19 @@ impl TaskList {
         exact.or_else(|| self.items.iter().find(|item| item.name.eq_ignore_ascii_case(name)))
     }
 
-    /// An item of an older or newer version of this file: by id and occurrence, else by its text.
-    pub fn find_again(&self, item: &Item) -> Option<&Item> {
-        if item.id.is_some()
-            && let Some(index) = self.by_name.get(&item.name)
-        {
-            return Some(&self.items[*index]);
-        }
-        if item.id.is_some() && item.text.is_empty() {
-            return None;
-        }
-        // Equal texts are common ("Write tests"): the place in the file decides.
-        let alike = self.by_text.get(&item.text)?;
-        let is_beside = |other: &&Item| other.headings == item.headings && other.depth == item.depth;
-        self.nearest_to(alike, item.line).find(is_beside).or_else(|| self.nearest_to(alike, item.line).next())
-    }
-
-    /// The items at `indices`, which are in the file's order, beginning with the nearest to `line`.
-    fn nearest_to<'a>(&'a self, indices: &'a [usize], line: usize) -> impl Iterator<Item = &'a Item> {
-        let (above, below) =
-            indices.split_at(indices.partition_point(|index| self.items[*index].line < line));
-        let item = |index: &usize| &self.items[*index];
-        let (mut above, mut below) =
-            (above.iter().rev().map(item).peekable(), below.iter().map(item).peekable());
-        std::iter::from_fn(move || {
-            let is_above_nearer = match (above.peek(), below.peek()) {
-                (Some(above), Some(below)) => line - above.line < below.line - line,
-                (above, _) => above.is_some(),
-            };
-            if is_above_nearer { above.next() } else { below.next() }
-        })
+    /// How many items have the id of `item`; where it has none, its text.
+    pub fn copies(&self, item: &Item) -> usize {
+        let is_copy = |other: &&Item| match &item.id {
+            Some(id) => other.id.as_ref() == Some(id),
+            None => other.id.is_none() && other.text == item.text,
+        };
+        self.items.iter().filter(is_copy).count()
     }
 
     /// Whether this is spec-kit's template as it comes, with its sample tasks.
     pub fn is_unfilled_template(&self) -> bool {
         self.is_template
     }
-}
-
-/// The items of `after` (tasks and criteria) that are done there and were open in `before`.
-pub fn newly_done<'a>(before: &TaskList, after: &'a TaskList) -> Vec<&'a Item> {
-    let was_open = |item: &&Item| before.find_again(item).is_some_and(|earlier| !earlier.done);
-    after.items.iter().filter(|item| item.done).filter(was_open).collect()
 }
 
 #[derive(Debug, Default)]
@@ -396,28 +365,6 @@ mod tests {
     }
 
     #[test]
-    fn an_item_is_found_again_by_id_and_else_by_its_text() {
-        let before = parse("# A\n- [ ] T001 a\n- [ ] T002 b\n- [ ] T001 c\n");
-        let after = parse("# A\n- [ ] T009 new\n- [x] T001 a, changed\n- [x] T003 b\n- [x] T001 c\n");
-        let again: Vec<_> = before.items.iter().map(|item| after.find_again(item).unwrap().line).collect();
-        assert_eq!(again, [3, 4, 5]);
-        let before = parse("# A\n- [ ] write tests\n# B\n- [ ] write tests\n");
-        let after = parse("# B\n- [x] write tests\n# A\n- [ ] write tests\n");
-        assert_eq!(after.find_again(&before.items[0]).unwrap().line, 4);
-        assert_eq!(newly_done(&before, &after).len(), 1);
-        assert!(parse("# A\n").find_again(&before.items[0]).is_none());
-    }
-
-    #[test]
-    fn newly_done_is_what_was_open_and_is_done() {
-        let before = parse("- [ ] T001 a\n- [x] T002 b\n- [ ] T003 c\n  - [ ] criterion\n");
-        let after =
-            parse("- [X] T001 a\n- [x] T002 b\n- [ ] T003 c\n  - [x] criterion\n- [x] T004 born done\n");
-        let names: Vec<_> = newly_done(&before, &after).iter().map(|item| item.name.clone()).collect();
-        assert_eq!(names, ["T001", "#4"]);
-    }
-
-    #[test]
     fn names_find_their_items() {
         let list = parse("- [ ] T001 a\n- [ ] T001 b\n- [ ] T002 c\n");
         for (name, line) in [("T001", 1), ("T001#1", 1), ("T001#2", 2), ("t002", 3)] {
@@ -503,7 +450,6 @@ mod tests {
                 prop_assert_eq!(bytes, [b'[', item.mark as u8, b']']);
                 prop_assert!(item.parent.is_none_or(|parent| !list.items[parent].is_leaf));
                 prop_assert_eq!(list.find(&item.name).map(|found| found.offset), Some(item.offset));
-                prop_assert_eq!(list.find_again(item).map(|found| found.offset), Some(item.offset));
             }
             let odd: Vec<_> = list.unrecognised.iter().map(|odd| odd.line).collect();
             prop_assert!(odd.is_sorted());

@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use anyhow::{Context, Result};
 use camino::Utf8Path;
 
-use super::{Item, TaskList};
+use super::{Item, Pairing, TaskList};
 use crate::record::TaskName;
 
 /// What a box shall say.
@@ -26,11 +26,11 @@ pub struct Changes {
     pub not_found: Vec<TaskName>,
 }
 
-/// Sets the boxes of `items`, which may come from an older version of the file.
+/// Sets the boxes of `items`, which are of `list`; that may come from an older version of the file.
 ///
 /// The file is read anew, and single bytes are written in place: the inode and its mode stay, and an editor or
 /// an agent that appends meanwhile loses nothing.
-pub fn set_marks(path: &Utf8Path, items: &[&Item], mark: Mark) -> Result<Changes> {
+pub fn set_marks(path: &Utf8Path, list: &TaskList, items: &[&Item], mark: Mark) -> Result<Changes> {
     if items.is_empty() {
         return Ok(Changes::default());
     }
@@ -38,15 +38,17 @@ pub fn set_marks(path: &Utf8Path, items: &[&Item], mark: Mark) -> Result<Changes
         OpenOptions::new().read(true).write(true).open(path).with_context(|| format!("open {path}"))?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).with_context(|| format!("read {path}"))?;
-    let list = TaskList::parse(&bytes).with_context(|| format!("read {path}"))?;
+    let present = TaskList::parse(&bytes).with_context(|| format!("read {path}"))?;
     let byte = match mark {
         Mark::Open => b' ',
-        Mark::Done => list.tick(),
+        Mark::Done => present.tick(),
     };
+    // Whoever edits meanwhile must not lose a mark to a guess.
+    let pairing = Pairing::certain(list, &present);
     let mut changes = Changes::default();
     for item in items {
         let name = item.name.clone();
-        match list.find_again(item) {
+        match pairing.later(item) {
             None => changes.not_found.push(name),
             Some(found) if found.done == (mark == Mark::Done) => changes.unchanged.push(name),
             Some(found) => {
@@ -117,7 +119,7 @@ mod tests {
         ] {
             let (_directory, path) = file(source);
             let list = parse(source);
-            let changes = set_marks(&path, &[list.find("T002").unwrap()], Mark::Done).unwrap();
+            let changes = set_marks(&path, &list, &[list.find("T002").unwrap()], Mark::Done).unwrap();
             assert_eq!(changes.changed, ["T002"]);
             assert_eq!(fs::read_to_string(&path).unwrap(), ticked);
         }
@@ -127,7 +129,7 @@ mod tests {
     fn boxes_are_found_in_a_file_that_changed_meanwhile() {
         let old = parse("- [x] T001 a\n- [x] T002 b\n- [x] T003 c\n- [x] T004 d\n");
         let (_directory, path) = file("# New\n\n- [x] T001 a\n- [ ] T002 b\n- [x] T005 c\n\nmore\n");
-        let changes = set_marks(&path, &old.items.iter().collect::<Vec<_>>(), Mark::Open).unwrap();
+        let changes = set_marks(&path, &old, &old.items.iter().collect::<Vec<_>>(), Mark::Open).unwrap();
         assert_eq!(changes.changed, ["T001", "T003"]);
         assert_eq!(changes.unchanged, ["T002"]);
         assert_eq!(changes.not_found, ["T004"]);
@@ -142,7 +144,8 @@ mod tests {
         let source = "- [ ] T001 a\n";
         let (_directory, path) = file(source);
         let before = fs::metadata(&path).unwrap();
-        set_marks(&path, &[&parse(source).items[0]], Mark::Done).unwrap();
+        let list = parse(source);
+        set_marks(&path, &list, &[&list.items[0]], Mark::Done).unwrap();
         let after = fs::metadata(&path).unwrap();
         assert_eq!((before.ino(), before.mode()), (after.ino(), after.mode()));
     }
@@ -180,13 +183,13 @@ mod tests {
             let list = parse(&source);
             for item in list.items.iter().filter(|item| !item.done) {
                 let (_directory, path) = file(&source);
-                let changes = set_marks(&path, &[item], Mark::Done).unwrap();
+                let changes = set_marks(&path, &list, &[item], Mark::Done).unwrap();
                 prop_assert_eq!(changes.changed, vec![item.name.clone()]);
                 let ticked = fs::read(&path).unwrap();
                 let differing: Vec<_> = (0..source.len()).filter(|at| source.as_bytes()[*at] != ticked[*at]).collect();
                 prop_assert_eq!(ticked.len(), source.len());
                 prop_assert_eq!(differing, vec![item.offset + 1]);
-                set_marks(&path, &[item], Mark::Open).unwrap();
+                set_marks(&path, &list, &[item], Mark::Open).unwrap();
                 prop_assert_eq!(fs::read_to_string(&path).unwrap(), source.clone());
             }
         }

@@ -8,13 +8,15 @@ mod list;
 mod markdown;
 mod marks;
 mod near_miss;
+mod pairs;
 mod phase;
 mod pick;
 mod read;
 
-pub use list::{Item, Kind, TaskList, newly_done};
+pub use list::{Item, Kind, TaskList};
 pub use marks::{Changes, Mark, set_marks};
 pub use near_miss::Unrecognised;
+pub use pairs::{Pairing, Ticked};
 pub use pick::{Blocked, Obstacle, Pick};
 
 #[cfg(test)]

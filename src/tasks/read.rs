@@ -19,7 +19,11 @@ impl TaskList {
             other => other.with_context(|| format!("read {path}"))?,
         };
         if metadata.is_dir() {
-            bail!("{path} is a directory, not a task list\nhint: name the file in it, like {path}/tasks.md");
+            let hint = match path.join("tasks.md") {
+                inner if inner.is_file() => format!("there is a task list in it: {inner}"),
+                _ => "name a Markdown file with a task list".to_owned(),
+            };
+            bail!("{path} is a directory, not a task list\nhint: {hint}");
         }
         if !metadata.is_file() {
             bail!("{path} is not a regular file\nhint: name a Markdown file with a task list");

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::record::{LogEntry, Session, SessionId, Status, StopReason};
 use crate::store::Row;
 
+use super::json::pretty;
 use super::style::{Count, Hue, Paint, cut, duration, one_line, sign};
 
 /// Longest story in a column, in characters.
@@ -138,8 +139,12 @@ pub(super) fn story<'a>(row: &Row<'a>) -> Cow<'a, str> {
 
 fn iteration_line(line: &mut String, row: &Row<'_>, repeated: Option<u32>, width: usize, paint: Paint) {
     let (hue, mark) = row.outcome.map_or((Hue::Dim, " "), sign);
-    let time = row.duration_ms.agent.unwrap_or(0) + row.duration_ms.validation.unwrap_or(0);
-    let (story, time) = (story(row), duration(time));
+    let time = match (row.duration_ms.agent, row.duration_ms.validation) {
+        // Nothing ran, or nobody was there to measure it.
+        (None, None) => String::new(),
+        (agent, validation) => duration(agent.unwrap_or(0) + validation.unwrap_or(0)),
+    };
+    let story = story(row);
     let short = &row.commit[..row.commit.len().min(10)];
     let repeated = repeated.map(|first| format!("  same failure as iteration {first}")).unwrap_or_default();
     // Thousands of lines: only those in colour are put together from parts.
@@ -166,7 +171,7 @@ pub fn write_json<'a>(out: &mut impl Write, rows: impl Iterator<Item = &'a Row<'
     for row in rows {
         list.clear();
         list.push_str(separator);
-        for part in serde_json::to_string_pretty(&fields(row)?)?.lines() {
+        for part in pretty(&fields(row)?)?.lines() {
             let _ = write!(list, "\n    {part}");
         }
         out.write_all(list.as_bytes())?;

@@ -2,6 +2,7 @@
 
 pub mod changed_lines;
 pub mod history;
+pub mod json;
 pub mod live;
 pub mod log;
 pub mod replay;

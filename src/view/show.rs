@@ -9,6 +9,9 @@ use super::style::{Count, Hue, Paint, cut, duration, grouped, inert, one_line, s
 /// How many tool calls are listed.
 const TOOL_CALLS: usize = 20;
 
+/// Longest line of what an agent said of its failure, in characters.
+const ERROR: usize = 300;
+
 /// What is shown of an iteration.
 #[derive(Debug, Clone, Copy)]
 pub struct Found<'a> {
@@ -44,6 +47,9 @@ pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result
             end(iteration.exit.agent, iteration.duration_ms.agent)
         ),
     )?;
+    if let Some(words) = &iteration.error {
+        fact("error", cut(&one_line(words), ERROR))?;
+    }
     if let Some(command) = &iteration.validation_command {
         let end = end(iteration.exit.validation, iteration.duration_ms.validation);
         fact("validation", format!("{}{end}", one_line(command)))?;
@@ -92,7 +98,7 @@ pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result
         "\n{}",
         paint.paint(
             Hue::Dim,
-            "more: --patch what it changed; --prompt, --agent, --stdout, --stderr, --tasks the stored bytes; --json the record"
+            "more: --patch what it changed; --prompt, --agent, --agent-stderr, --stdout, --stderr, --tasks the stored bytes; --json the record"
         )
     )
 }

@@ -96,14 +96,32 @@ pub fn span(duration: Duration) -> String {
     self::duration(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Text from outside, safe on a terminal: no control characters but tabs, on one line.
+/// Text from outside, safe on a terminal, on one line: no control characters but tabs, and a sign in the place of what
+/// deceives.
 pub fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\t' { ' ' } else { c }).collect()
+    let shown = |c: char| match c {
+        '\t' => c,
+        c if c.is_control() => ' ',
+        c if is_unseen(c) => '\u{fffd}',
+        c => c,
+    };
+    text.chars().map(shown).collect()
 }
 
-/// Text from outside, safe on a terminal: control characters but tabs and line ends are shown, not obeyed.
+/// Text from outside, safe on a terminal: what would steer it, or deceive a reader, is shown, not obeyed. Line ends of
+/// Windows become plain ones.
 pub fn inert(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && !matches!(c, '\t' | '\n') { '\u{fffd}' } else { c }).collect()
+    let mut safe = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\t' | '\n' => safe.push(c),
+            '\r' if rest.peek() == Some(&'\n') => {}
+            c if is_unseen(c) => safe.push('\u{fffd}'),
+            c => safe.push(picture(c).unwrap_or(c)),
+        }
+    }
+    safe
 }
 
 /// The picture of a control character below the printable ones, tabs and line ends among them.
@@ -161,8 +179,9 @@ mod tests {
 
     #[test]
     fn nothing_from_outside_reaches_the_terminal_as_a_command() {
-        assert_eq!(one_line("a\x1b[31m\r\nb"), "a [31m  b");
-        assert_eq!(inert("a\x1b]0;x\x07\nb\tc"), "a\u{fffd}]0;x\u{fffd}\nb\tc");
+        assert_eq!(one_line("a\x1b[31m\r\nb\u{202e}c"), "a [31m  b\u{fffd}c");
+        assert_eq!(inert("a\x1b]0;x\x07\r\nb\tc\rd"), "a␛]0;x␇\nb\tc␍d");
+        assert_eq!(inert("\u{9b}31m user\u{202e}txt.exe größe"), "\u{fffd}31m user\u{fffd}txt.exe größe");
         assert_eq!(cut("abcdef", 4), "abc…");
         assert_eq!(cut("abcd", 4), "abcd");
     }

@@ -1,8 +1,10 @@
 //! What a sync did, in words.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use crate::store::{Exchange, Synced, sessions_among};
+use crate::record::SessionId;
+use crate::store::{Exchange, SessionRefs, Synced, sessions_among};
 
 use super::style::{Count, one_line};
 
@@ -10,7 +12,7 @@ use super::style::{Count, one_line};
 const NAMED: usize = 20;
 
 pub fn write_exchange(out: &mut dyn Write, exchange: &Exchange, place: &str) -> io::Result<()> {
-    let Exchange { fetched, pushed, .. } = exchange;
+    let Exchange { fetched, pushed, cleaned, .. } = exchange;
     for (verb, moved) in [("fetched", fetched), ("pushed", pushed)] {
         for session in sessions(moved).iter().take(NAMED) {
             writeln!(out, "{verb:<7}  {session}")?;
@@ -18,13 +20,33 @@ pub fn write_exchange(out: &mut dyn Write, exchange: &Exchange, place: &str) -> 
     }
     let place = one_line(place);
     match (counted(fetched), counted(pushed)) {
-        (None, None) => writeln!(out, "nothing to bring together with {place}"),
-        (Some(fetched), None) => writeln!(out, "{fetched} fetched from {place}"),
-        (None, Some(pushed)) => writeln!(out, "{pushed} pushed to {place}"),
+        (None, None) if is_at_one(exchange) => writeln!(out, "nothing to bring together with {place}")?,
+        (None, None) => {}
+        (Some(fetched), None) => writeln!(out, "{fetched} fetched from {place}")?,
+        (None, Some(pushed)) => writeln!(out, "{pushed} pushed to {place}")?,
         (Some(fetched), Some(pushed)) => {
-            writeln!(out, "{fetched} fetched from {place}, {pushed} pushed")
+            writeln!(out, "{fetched} fetched from {place}, {pushed} pushed")?;
         }
     }
+    let away: BTreeSet<_> = cleaned.iter().filter_map(|name| session_of(name)).collect();
+    match away.len() {
+        0 => Ok(()),
+        1 => writeln!(
+            out,
+            "1 session stays away that was cleaned away here; `specify ralph sync --cleaned` brings it back"
+        ),
+        many => writeln!(
+            out,
+            "{many} sessions stay away that were cleaned away here; `specify ralph sync --cleaned` brings them back"
+        ),
+    }
+}
+
+/// Whether both sides have the same, and nothing stands between them.
+fn is_at_one(exchange: &Exchange) -> bool {
+    let Exchange { left_out, lost, purged_but_here, purged_but_there, cleaned, stopped, .. } = exchange;
+    let names = [lost, purged_but_here, purged_but_there, cleaned];
+    left_out.is_empty() && stopped.is_none() && names.iter().all(|names| names.is_empty())
 }
 
 /// Sessions, and how many of them have come with snapshots alone.
@@ -43,17 +65,32 @@ fn counted(moved: &[Synced]) -> Option<String> {
     }
 }
 
-fn sessions(moved: &[Synced]) -> Vec<crate::record::SessionId> {
+fn session_of(name: &str) -> Option<SessionId> {
+    SessionRefs::from_name(name).map(|refs| refs.session)
+}
+
+fn sessions(moved: &[Synced]) -> Vec<SessionId> {
     sessions_among(moved.iter().map(|one| &one.name))
 }
 
+/// What was synced with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Other {
+    Remote,
+    File,
+}
+
 /// What the user should know beside it.
-pub fn warnings(exchange: &Exchange, place: &str) -> Vec<String> {
-    let Exchange { left_out, lost, purged_but_here, purged_but_there, stopped, .. } = exchange;
+pub fn warnings(exchange: &Exchange, (other, place): (Other, &str)) -> Vec<String> {
+    let Exchange { left_out, lost, purged_but_here, purged_but_there, stopped, said, .. } = exchange;
     let mut warnings = Vec::new();
     if let Some(reason) = stopped {
+        let rest = match other {
+            Other::Remote => "sync again for the rest",
+            Other::File => "the file is not whole, so get it anew for the rest",
+        };
         warnings.push(format!(
-            "stopped before all was done: {reason}\nhint: what was brought over stays; sync again for the rest"
+            "stopped before all was done: {reason}\nhint: what was brought over stays; {rest}"
         ));
     }
     for kept in left_out.iter().take(NAMED) {
@@ -62,10 +99,19 @@ pub fn warnings(exchange: &Exchange, place: &str) -> Vec<String> {
     if left_out.len() > NAMED {
         warnings.push(format!("and {} more", left_out.len() - NAMED));
     }
+    for words in said {
+        warnings.push(format!("{place} says: {words}"));
+    }
     if !lost.is_empty() {
         let names: Vec<&str> = lost.iter().take(NAMED).map(String::as_str).collect();
+        let is_back = |name: &String| exchange.pushed.iter().any(|one| one.name == *name);
+        let hint = if lost.iter().all(is_back) {
+            "they were pushed back"
+        } else {
+            "what is here goes back with `specify ralph sync`"
+        };
         warnings.push(format!(
-            "{place} has lost {} since the last sync: {}\nhint: what is here goes back with `specify ralph sync`; look who deletes refs there (`git push --mirror` does)",
+            "{place} has lost {} since the last sync: {}\nhint: {hint}; look who deletes refs there (`git push --mirror` does)",
             Count(lost.len() as u64, "ref"),
             names.join(", ")
         ));
@@ -77,10 +123,11 @@ pub fn warnings(exchange: &Exchange, place: &str) -> Vec<String> {
         ));
     }
     if !purged_but_there.is_empty() {
-        warnings.push(format!(
-            "purged, and still at {place}: {}\nhint: `specify ralph purge SESSION` tries again to remove it there",
-            purged_but_there.join(", ")
-        ));
+        let hint = match other {
+            Other::Remote => "\nhint: `specify ralph purge SESSION` tries again to remove it there",
+            Other::File => "",
+        };
+        warnings.push(format!("purged, and still at {place}: {}{hint}", purged_but_there.join(", ")));
     }
     warnings
 }
@@ -101,6 +148,22 @@ mod tests {
         let log = one("refs/ralph/001-login/20261121-204512-3f9a0c1d");
         let snapshot = one("refs/ralph-snap/001-login/20261121-204512-3f9a0c1d");
         assert_eq!(told(&Exchange::default()), "nothing to bring together with origin\n");
+        let away = Exchange {
+            cleaned: vec![snapshot.name.clone(), log.name.clone()],
+            lost: vec![log.name.clone()],
+            ..Exchange::default()
+        };
+        assert_eq!(
+            told(&away),
+            "1 session stays away that was cleaned away here; `specify ralph sync --cleaned` brings it back\n"
+        );
+        let lost = |pushed| {
+            let exchange = Exchange { lost: vec![log.name.clone()], pushed, ..Exchange::default() };
+            assert!(!told(&exchange).contains("nothing"));
+            warnings(&exchange, (Other::Remote, "origin")).concat()
+        };
+        assert!(lost(vec![log.clone()]).contains("\nhint: they were pushed back; "));
+        assert!(lost(Vec::new()).contains("\nhint: what is here goes back with `specify ralph sync`; "));
         let exchange =
             Exchange { fetched: vec![log.clone(), snapshot], pushed: vec![log], ..Exchange::default() };
         assert_eq!(

@@ -8,6 +8,9 @@ use serde::Serialize;
 
 use crate::tasks::{Item, TaskList, Unrecognised};
 
+use super::json::write_line;
+use super::style::one_line;
+
 /// Columns that indent a sub-task below its parent.
 const INDENT: usize = 2;
 
@@ -20,7 +23,7 @@ pub fn write_human(out: &mut dyn Write, file: &Utf8Path, list: &TaskList) -> Res
     for item in &list.items {
         if phase != Some(&item.phase) {
             phase = Some(&item.phase);
-            writeln!(out, "\n{}", printable(item.phase.as_deref().unwrap_or("(no heading)")))?;
+            writeln!(out, "\n{}", one_line(item.phase.as_deref().unwrap_or("(no heading)")))?;
         }
         write_item(out, item, width)?;
     }
@@ -40,13 +43,8 @@ fn write_item(out: &mut dyn Write, item: &Item, width: usize) -> Result<()> {
     notes.extend((!item.depends_on.is_empty()).then(|| format!("waits for {}", item.depends_on.join(", "))));
     let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
     let line = format!("{indent}[{}] {label}{padding}  {}{notes}", item.mark, item.text);
-    writeln!(out, "{}", printable(line.trim_end()))?;
+    writeln!(out, "{}", one_line(line.trim_end()))?;
     Ok(())
-}
-
-/// The file may be an agent's work: what it holds must not steer the terminal.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// The name of a task; criteria are told apart by having none.
@@ -60,7 +58,7 @@ fn write_unrecognised(out: &mut dyn Write, unrecognised: &[Unrecognised]) -> Res
     }
     writeln!(out, "\nBoxes that Markdown does not know (never picked, never done):")?;
     for odd in unrecognised {
-        writeln!(out, "  {}", printable(&odd.to_string()))?;
+        writeln!(out, "  {}", one_line(&odd.to_string()))?;
     }
     Ok(())
 }
@@ -73,12 +71,8 @@ pub fn write_json(out: &mut dyn Write, file: &Utf8Path, list: &TaskList) -> Resu
         items: &'a [Item],
         unrecognised: &'a [Unrecognised],
     }
-    serde_json::to_writer(
-        &mut *out,
-        &Listing { file, items: &list.items, unrecognised: &list.unrecognised },
-    )?;
-    writeln!(out)?;
-    Ok(())
+    let listing = Listing { file, items: &list.items, unrecognised: &list.unrecognised };
+    Ok(write_line(out, &listing)?)
 }
 
 #[cfg(test)]

@@ -23,8 +23,11 @@ export function install() {
     mkdirSync(folder, { recursive: true });
     const wanted = Object.entries(PACKAGES).map(([name, version]) => `${name}@${version}`);
     const words = ["install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error", ...wanted];
-    const done = spawnSync("npm", words, { encoding: "utf8", timeout: 300_000 });
-    if (done.error || done.status !== 0) {
+    const tried = () => spawnSync("npm", words, { encoding: "utf8", timeout: 300_000 });
+    const failed = (done) => done.error || done.status !== 0;
+    let done = tried();
+    for (let tries = 1; failed(done) && tries < 3; tries += 1) done = tried();
+    if (failed(done)) {
       throw new NotHere(`npm cannot install ${wanted.join(" ")}: ${done.error ?? done.stderr.trim().split("\n")[0]}`);
     }
   }

@@ -35,15 +35,10 @@ esac
 # What the user's own tools need to be installed comes from the user's own environment; all that follows has a home of its own.
 install_tools() {
   mkdir -p "$cache"
-  local venv=$cache/spec-kit-$speckit_version
-  speckit=$venv/bin
   claude=$(RALPH_CI_CACHE=$cache python3 -B "$here/install.py" claude) || skip "claude cannot be installed"
-  if ! "$speckit/specify" --help >/dev/null 2>&1; then
-    say "installing specify-cli==$speckit_version from PyPI"
-    rm -rf "$venv"
-    python3 -m venv "$venv" || skip "python3 cannot make a virtual environment (on Debian: the package python3-venv)"
-    "$speckit/pip" install --quiet "specify-cli==$speckit_version" || skip "pip cannot install specify-cli==$speckit_version"
-  fi
+  local specify
+  specify=$(RALPH_CI_CACHE=$cache python3 -B "$here/../spec-kit/install.py" "$speckit_version") || skip "spec-kit cannot be installed"
+  speckit=$(dirname "$specify")
   say "claude $("$claude" --version), spec-kit $speckit_version"
 }
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 from agents import AGENTS
+from network import fetch
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -51,9 +52,8 @@ def install(agent):
     shutil.rmtree(prefix, ignore_errors=True)
     prefix.mkdir(parents=True)
     command = ["npm", "install", "--prefix", prefix, "--no-audit", "--no-fund", "--loglevel=error", what]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
-    if done.returncode != 0:
-        reason = done.stderr.strip().partition("\n")[0]
+    reason = fetch(command)
+    if reason is not None:
         raise NotHere(f"npm cannot install {what}: {reason}")
     script = folder_of(agent).parent / agent.package / "install.cjs"
     if version_of(agent) is None and script.exists():

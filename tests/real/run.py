@@ -66,6 +66,21 @@ def play(folder, agent, scene, ours, places):
     return wrong, time.monotonic() - begun
 
 
+def play_again(played, places, ours):
+    """Real programs stumble now and then: what failed is played once more, alone. Gives what failed then as well."""
+    failures = []
+    for (agent, scene), (folder, wrong) in played.items():
+        say(f"once more: {agent.name}, {scene}, which failed so:")
+        print(wrong, flush=True)
+        show(folder)
+        wrong, seconds = play(folder.with_name(f"{folder.name}-again"), agent, scene, ours, places)
+        say(f"{'ok    ' if wrong is None else 'FAILED'} {seconds:5.1f} s  {agent.name}, {scene}, at the second try")
+        if wrong is not None:
+            failures.append(wrong)
+            print(wrong, flush=True)
+    return len(failures)
+
+
 def show(folder):
     """What the loop and the agent said last."""
     for path in [folder / "talk.log", folder / "events.jsonl"]:
@@ -75,8 +90,8 @@ def show(folder):
 
 
 def play_all(work, agents, scenes, ours, jobs):
-    """How many scenes did not go as they should."""
-    failures, places, played = 0, [], {}
+    """How many scenes did not go as they should, twice."""
+    failed, places, played = {}, [], {}
     pool = ThreadPoolExecutor(jobs)
     try:
         # The slow ones stand last in their table. Begun first, they leave no long end in which the others are done.
@@ -88,15 +103,18 @@ def play_all(work, agents, scenes, ours, jobs):
             wrong, seconds = future.result()
             say(f"{'ok    ' if wrong is None else 'FAILED'} {seconds:5.1f} s  {agent.name}, {scene}")
             if wrong is not None:
-                failures += 1
+                failed[agent, scene] = folder, wrong
+        # More than one in ten is no stumble.
+        if len(failed) * 10 > len(played):
+            for wrong in (wrong for _, wrong in failed.values()):
                 print(wrong, flush=True)
-                show(folder)
+            return len(failed)
+        return play_again(failed, places, ours)
     finally:
         # Whoever stops the test stops what it began.
         pool.shutdown(wait=False, cancel_futures=True)
         for place in places:
             place.close()
-    return failures
 
 
 def main():

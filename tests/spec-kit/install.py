@@ -1,4 +1,8 @@
-"""Installs spec-kit from PyPI, each version into an environment of its own, once."""
+#!/usr/bin/env python3
+"""Installs spec-kit from PyPI, each version into an environment of its own, once.
+
+usage: tests/spec-kit/install.py VERSION      prints where the program is
+"""
 
 import os
 import pathlib
@@ -7,6 +11,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/real"))
+
+from network import fetch  # noqa: E402
 
 # The oldest and the newest of what our README names (0.8 to 1.2) that PyPI has. Before 0.10 a feature was found by its branch.
 VERSIONS = ["0.9.4", "1.2.3"]
@@ -38,8 +45,21 @@ def install(version):
     shutil.rmtree(environment, ignore_errors=True)
     environment.parent.mkdir(parents=True, exist_ok=True)
     for command in [[sys.executable, "-m", "venv", environment], [folder_of(version) / "pip", "install", "--quiet", f"specify-cli=={version}"]]:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
-        if done.returncode != 0:
-            raise NotHere(f"specify-cli {version} cannot be installed: {(done.stderr or done.stdout).strip().splitlines()[-1]}")
+        reason = fetch(command)
+        if reason is not None:
+            raise NotHere(f"specify-cli {version} cannot be installed: {reason}")
     if not runs(version):
         raise NotHere(f"specify-cli {version} was installed and does not run")
+
+
+def main():
+    for version in sys.argv[1:]:
+        try:
+            install(version)
+        except NotHere as reason:
+            sys.exit(f"install.py: {reason}")
+        print(folder_of(version) / "specify")
+
+
+if __name__ == "__main__":
+    main()

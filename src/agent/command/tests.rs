@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::*;
@@ -79,6 +77,54 @@ fn an_agent_that_cannot_be_started_is_not_installed() {
     assert_eq!(run.exit, Exit { code: -1, reason: Some(ExitReason::StartFailed) });
     assert_eq!(run.failure_class, Some(FailureClass::NotInstalled));
     assert!(run.error.unwrap().starts_with("cannot start `no-such-agent`"));
+}
+
+#[test]
+fn a_shell_that_cannot_start_the_agent_says_so() {
+    use crate::record::FailureClass::NotInstalled;
+    for (number, line, class) in [
+        (31, "no-such-agent", Some(NotInstalled)),
+        (32, "./no/such/agent --flag", Some(NotInstalled)),
+        (33, "/", Some(NotInstalled)),
+        (34, "echo worked; no-such-agent", None),
+        (35, "exit 127", None),
+        (36, "no-such-agent; exit 1", None),
+    ] {
+        let (run, _) = Room::new(number).run(&AgentSettings::shell(line), "");
+        assert_eq!(run.failure_class, class, "{line}: {run:?}");
+    }
+}
+
+#[test]
+fn a_line_whose_only_program_is_missing_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap();
+    std::fs::write(folder.join("plain.sh"), "").unwrap();
+    let lookup = |name: &str| (name == "PATH").then(|| "/bin:/usr/bin".to_owned());
+    let surroundings = Surroundings { directory: folder, lookup: &lookup };
+    for (line, complaint) in [
+        (
+            "/nonexist/foo",
+            "there is no program /nonexist/foo\nhint: correct its command (--agent-command, or ",
+        ),
+        ("./plain.sh 'a b'", "plain.sh is not executable\nhint: chmod +x "),
+        ("no-such-agent -p \"$X\"", "no program `no-such-agent` on the PATH\nhint: "),
+        ("cat", ""),
+        (": nothing", ""),
+        ("exec cat", ""),
+        ("if true", ""),
+        ("X=1 no-such-agent", ""),
+        ("no-such-agent || cat", ""),
+        ("no-such-agent() { cat; }; no-such-agent", ""),
+        ("\"$HOME\"/no-such-agent", ""),
+        ("", ""),
+    ] {
+        let settings = AgentSettings::shell(line);
+        let command = settings.command.clone().unwrap();
+        let checked = Command::new(&command, &settings).unwrap().check(&surroundings);
+        let said = checked.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(said.contains(complaint) && said.is_empty() == complaint.is_empty(), "{line}: {said}");
+    }
 }
 
 #[test]

@@ -24,6 +24,7 @@ use crate::record::{AgentEvent, FailureClass, Parser, Timestamp, Tokens, ToolCal
 
 pub(super) use copilot::usage_file;
 pub(super) use failure::{class_of, class_of_words, time_told};
+pub(super) use text::FINAL_TEXT;
 
 /// An output that is being read. What is unknown in it is skipped, and it may end anywhere.
 pub(super) trait Stream {

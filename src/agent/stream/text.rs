@@ -7,7 +7,7 @@ use crate::agent::lines::tail;
 use crate::record::AgentEvent;
 
 /// How much of an output's end is the final message where nothing marks its begin.
-const FINAL_TEXT: u64 = 64 << 10;
+pub(in crate::agent) const FINAL_TEXT: u64 = 64 << 10;
 
 /// Most of a line of plain output that is shown while the agent runs.
 const SHOWN_LINE: usize = 4 << 10;

@@ -18,7 +18,14 @@ const UNITS: [&str; 14] = [
     "min",
 ];
 
-/// `text` in a form that is the same in every run: without addresses, times, temporary paths and line numbers.
+/// Names of the machine itself, where the system picks ports.
+const LOOPBACK: [&str; 4] = ["127.0.0.1", "0.0.0.0", "localhost", "::1"];
+
+/// From here on the system picks ports by itself.
+const FIRST_PICKED_PORT: u32 = 32768;
+
+/// `text` in a form that is the same in every run: without addresses, times, temporary paths, line numbers, and the
+/// numbers that the system gives to processes and ports.
 pub(super) fn mask(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut words = text.split_whitespace().peekable();
@@ -73,9 +80,18 @@ fn word_of(word: &str, out: &mut String) {
                 .unwrap_or(rest.len());
             let end = rest[..end].trim_end_matches(['.', '-', ':', '_']).len();
             let (number, behind) = rest.split_at(end);
+            rest = behind;
+            if let Some(host) = host_of_picked_port(out, number) {
+                out.push_str(host);
+                out.push_str(if host.is_empty() { "<port>" } else { ":<port>" });
+                continue;
+            }
+            if number.bytes().all(|byte| byte.is_ascii_digit()) && is_process(out) {
+                out.push_str("<pid>");
+                continue;
+            }
             let is_inside = out.ends_with(|c: char| c.is_ascii_alphabetic() || c == '_');
             number_of(number, if is_inside { Context::Inside } else { Context::Alone }, out);
-            rest = behind;
             continue;
         }
         if c.is_ascii_alphabetic() {
@@ -104,6 +120,28 @@ fn word_of(word: &str, out: &mut String) {
         out.push(c);
         rest = &rest[c.len_utf8()..];
     }
+}
+
+/// Whether the number behind what was written so far is that of a process: `pid 77`, `pid=77`, `[PID: 77]`.
+fn is_process(out: &str) -> bool {
+    let front = out.trim_end_matches([' ', '=', ':', '#']);
+    let start = front.len().saturating_sub(3);
+    front.len() < out.len()
+        && front.get(start..).is_some_and(|word| word.eq_ignore_ascii_case("pid"))
+        && !front[..start].ends_with(|c: char| c.is_alphanumeric())
+}
+
+/// What of `number` stands before a port that the system picked; none where it holds no such port.
+fn host_of_picked_port<'a>(out: &str, number: &'a str) -> Option<&'a str> {
+    let (host, port) = number.rsplit_once(':').unwrap_or(("", number));
+    if !(FIRST_PICKED_PORT..=65535).contains(&port.parse().ok()?) {
+        return None;
+    }
+    let front = out.rsplit([' ', '(', '\'']).next().unwrap_or_default();
+    let front = if host.is_empty() { front.strip_suffix(':')? } else { front };
+    let name = format!("{front}{host}");
+    let name = name.trim_end_matches(']');
+    LOOPBACK.iter().any(|loopback| name.ends_with(loopback)).then_some(host)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -248,6 +286,14 @@ mod tests {
             ("got {'b', 'a'}", "got {'a', 'b'}"),
             ("epoch 1763776961123", "epoch <number>"),
             ("E0308 and TS2322", "E0308 and TS2322"),
+            ("worker (pid 3123) died", "worker (pid <pid>) died"),
+            ("PID: 3123, pid=3124 pid:3125", "PID: <pid>, pid=<pid> pid:<pid>"),
+            ("rapid 31 pid31 pid", "rapid 31 pid31 pid"),
+            ("connect ECONNREFUSED 127.0.0.1:43121", "connect ECONNREFUSED 127.0.0.1:<port>"),
+            ("connect ECONNREFUSED ::1:43121.", "connect ECONNREFUSED ::1:<port>."),
+            ("http://localhost:51234/a, [::1]:51234", "http://localhost:<port>/a, [::1]:<port>"),
+            ("127.0.0.1:5432 and 10.0.0.1:43121", "127.0.0.1:5432 and 10.0.0.1:43121"),
+            ("http://localhost:3000 99999", "http://localhost:3000 99999"),
         ] {
             assert_eq!(mask(text), expected, "{text}");
         }

@@ -30,7 +30,7 @@ use trouble::{Stage, Trouble};
 pub use clean::clean;
 pub use fingerprint::Fingerprint;
 pub use similar::{Features, Neighbours};
-pub use tail::{Cut, TRUNCATED, blind_tail};
+pub use tail::{Cut, TRUNCATED, blind_tail, tails};
 
 /// What a command left behind.
 #[derive(Debug, Clone, Copy, Default)]

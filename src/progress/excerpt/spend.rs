@@ -1,6 +1,6 @@
 //! Spends a budget of characters on the lines that are worth most.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::glance::glance;
 use super::mask::mask;
@@ -29,17 +29,48 @@ pub(super) fn spend(page: &Page, troubles: &[Trouble], budget: usize) -> String 
     if let Some(whole) = whole(page, budget) {
         return whole;
     }
-    let (wanted, more) = wanted(page, troubles);
-    let mut chosen: Vec<usize> = Vec::new();
+    let (wanted, groups) = wanted(page, troubles);
+    let mut reserved = 0;
+    let (chosen, more) = loop {
+        let chosen = chosen(page, &wanted, budget, reserved);
+        let more = more(troubles, &groups, &chosen);
+        let more = if more.len() * 4 < budget { more } else { String::new() };
+        if more.len() <= reserved {
+            break (chosen, more);
+        }
+        // What is said of the others takes room too, so that they may become more.
+        reserved = more.len();
+    };
+    if chosen.is_empty() && budget > 0 {
+        // In very little room the end of the best line is still better than nothing.
+        let first = wanted.first().map(|(_, index)| page.line(*index).trim_start());
+        return first.map_or_else(String::new, |line| shorten(line, budget));
+    }
+    let mut out = String::new();
+    let mut last: Option<usize> = None;
+    for (index, line) in chosen {
+        if let Some(last) = last {
+            out.push('\n');
+            if (last + 1..index).any(|between| !page.line(between).is_empty()) {
+                out.push_str(GAP);
+                out.push('\n');
+            }
+        }
+        out.push_str(&line);
+        last = Some(index);
+    }
+    out.push_str(&more);
+    out
+}
+
+/// The lines that `budget` has room for beside `reserved` characters, as they are shown.
+fn chosen(page: &Page, wanted: &[(u32, usize)], budget: usize, reserved: usize) -> BTreeMap<usize, String> {
     let mut texts: HashSet<&str> = HashSet::new();
-    let more =
-        more.map(|more| format!("\n{more}")).filter(|more| more.len() * 4 < budget).unwrap_or_default();
-    let mut room = budget.saturating_sub(more.chars().count());
+    let mut room = budget.saturating_sub(reserved);
     // A single line never takes all.
     let longest = (budget * 3 / 5).max(80).min(budget);
-    let mut shortened: HashMap<usize, String> = HashMap::new();
-    let first = wanted.first().map(|(_, index)| *index);
-    for (_, index) in wanted {
+    let mut shortened: BTreeMap<usize, String> = BTreeMap::new();
+    for &(_, index) in wanted {
         let line = page.line(index);
         let text = line.trim();
         if text.is_empty() || shortened.contains_key(&index) || !texts.insert(text) {
@@ -57,28 +88,26 @@ pub(super) fn spend(page: &Page, troubles: &[Trouble], budget: usize) -> String 
         }
         room -= price;
         shortened.insert(index, line);
-        chosen.push(index);
     }
-    if chosen.is_empty() && budget > 0 {
-        // In very little room the end of the best line is still better than nothing.
-        return first.map_or_else(String::new, |index| shorten(page.line(index).trim_start(), budget));
-    }
-    chosen.sort_unstable();
-    let mut out = String::new();
-    let mut last: Option<usize> = None;
-    for index in chosen {
-        if let Some(last) = last {
-            out.push('\n');
-            if (last + 1..index).any(|between| !page.line(between).is_empty()) {
-                out.push_str(GAP);
-                out.push('\n');
-            }
+    shortened
+}
+
+/// How many troubles none of the chosen lines is of.
+fn more(troubles: &[Trouble], groups: &[u32], chosen: &BTreeMap<usize, String>) -> String {
+    let is_shown = |trouble: &Trouble| trouble.parts.iter().any(|(index, _)| chosen.contains_key(index));
+    let (shown, hidden): (Vec<_>, Vec<_>) = troubles
+        .iter()
+        .zip(groups)
+        .filter(|(trouble, _)| trouble.stage != Stage::Echo)
+        .partition(|(trouble, _)| is_shown(trouble));
+    let kinds: HashSet<u32> = shown.into_iter().map(|(_, group)| *group).collect();
+    match hidden.len() {
+        0 => String::new(),
+        count if hidden.iter().all(|(_, group)| kinds.contains(group)) => {
+            format!("\n+{count} more of the same kind")
         }
-        out.push_str(&shortened[&index]);
-        last = Some(index);
+        count => format!("\n+{count} more"),
     }
-    out.push_str(&more);
-    out
 }
 
 /// All of the page, where it fits.
@@ -121,17 +150,18 @@ fn shorten(line: &str, longest: usize) -> String {
     out
 }
 
-/// Lines with what each costs, best first; and what is to be said of those troubles that are only counted.
-fn wanted(page: &Page, troubles: &[Trouble]) -> (Vec<(u32, usize)>, Option<String>) {
+/// Lines with what each costs, best first; and of what kind each trouble is.
+fn wanted(page: &Page, troubles: &[Trouble]) -> (Vec<(u32, usize)>, Vec<u32>) {
     let mut wanted: Vec<(u32, usize)> = Vec::new();
     let mut groups: HashMap<String, u32> = HashMap::new();
     let mut members: Vec<u32> = Vec::new();
-    let mut hidden = 0_u32;
+    let mut kinds: Vec<u32> = Vec::new();
     let is_known = troubles.iter().any(|trouble| trouble.stage != Stage::Echo && trouble.is_told());
     for trouble in troubles {
         let key = format!("{}\0{}", trouble.code, group_of(&trouble.message));
         let next = u32::try_from(groups.len()).unwrap_or(u32::MAX);
         let group = *groups.entry(key).or_insert(next);
+        kinds.push(group);
         if group as usize == members.len() {
             members.push(0);
         }
@@ -142,7 +172,6 @@ fn wanted(page: &Page, troubles: &[Trouble]) -> (Vec<(u32, usize)>, Option<Strin
             continue;
         }
         if member > 40 {
-            hidden += 1;
             continue;
         }
         // The first groups in full, the others by their names first.
@@ -164,20 +193,40 @@ fn wanted(page: &Page, troubles: &[Trouble]) -> (Vec<(u32, usize)>, Option<Strin
             wanted.push((base + cost, index));
         }
     }
-    let base = unexplained(page, &mut wanted, is_known);
+    // Of what hangs nobody tells the cause: how far it came is all there is.
+    let is_enough = troubles
+        .iter()
+        .any(|trouble| !matches!(trouble.stage, Stage::Echo | Stage::Hang) && trouble.is_told());
+    let explained = match (is_known, is_enough) {
+        (_, true) => Explained::Enough,
+        (true, false) => Explained::Partly,
+        (false, false) => Explained::Nothing,
+    };
+    let base = unexplained(page, &mut wanted, explained);
     let last = page.len();
     // Of equals, the first of the page; what has no worth, from the end.
     wanted.sort_by_key(|&(cost, index)| (cost, if cost >= base { last - index } else { index }));
-    let more = (hidden > 0).then(|| format!("+{hidden} more of the same kind"));
-    (wanted, more)
+    (wanted, kinds)
 }
+
+/// How much of a failure tools have explained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Explained {
+    Nothing,
+    Partly,
+    Enough,
+}
+
+/// What a line costs at least that says nothing.
+const WORTHLESS: u32 = 40;
 
 /// How many lines at the start and at the end of a page are looked at where tools have explained the rest.
 const BORDER: usize = 300;
 
 /// Adds what no tool explains, and gives the cost from which on a line has no worth: such lines come first where no tool
 /// explains anything.
-fn unexplained(page: &Page, wanted: &mut Vec<(u32, usize)>, is_known: bool) -> u32 {
+fn unexplained(page: &Page, wanted: &mut Vec<(u32, usize)>, explained: Explained) -> u32 {
+    let is_known = explained != Explained::Nothing;
     let known: HashSet<usize> = wanted.iter().map(|(_, index)| *index).collect();
     let base = if is_known { 26 } else { 2 };
     let last = page.len();
@@ -204,12 +253,15 @@ fn unexplained(page: &Page, wanted: &mut Vec<(u32, usize)>, is_known: bool) -> u
             8..=10 => 6,
             5..=7 => 12,
             2..=4 => 20,
-            0..=1 => 40,
-            _ => 70,
+            0..=1 => WORTHLESS,
+            _ => WORTHLESS + 30,
         };
-        wanted.push((base + price, index));
+        // Where tools have explained what went wrong, what says nothing only stands in the way of it.
+        if explained != Explained::Enough || price < WORTHLESS {
+            wanted.push((base + price, index));
+        }
     }
-    base + 40
+    base + WORTHLESS
 }
 
 /// Messages that differ in numbers alone are of one group.

@@ -46,6 +46,15 @@ pub fn blind_tail(stdout: &str, stderr: &str, cut: Cut, max_chars: usize) -> Str
     tail(clean(text).trim(), max_chars, front)
 }
 
+/// The ends of both streams in so many characters: each may have half, and what the other leaves.
+pub fn tails(stdout: &str, stderr: &str, cut: Cut, max_chars: usize) -> (String, String) {
+    let (stdout, stderr) = (clean(stdout), clean(stderr));
+    let (stdout, stderr) = (stdout.trim(), stderr.trim());
+    let (of_stdout, of_stderr) = (stdout.chars().count(), stderr.chars().count());
+    let for_stderr = of_stderr.min((max_chars / 2).max(max_chars.saturating_sub(of_stdout)));
+    (tail(stdout, max_chars - for_stderr, cut.stdout()), tail(stderr, for_stderr, cut.stderr()))
+}
+
 /// The last `max_chars` characters, marked where they are not all.
 fn tail(text: &str, max_chars: usize, front: Front) -> String {
     if text.is_empty() || max_chars == 0 {
@@ -67,6 +76,18 @@ mod tests {
         assert_eq!(blind_tail("0123", "err", Cut::Nothing, 2), "...[truncated]...\n23");
         assert_eq!(blind_tail("", "err", Cut::Nothing, 2), "...[truncated]...\nrr");
         assert_eq!(blind_tail("äöü", "", Cut::Nothing, 2), "...[truncated]...\nöü");
+    }
+
+    #[test]
+    fn two_streams_share_the_room() {
+        let both = |max| tails("0123456789", "abcdef", Cut::Nothing, max);
+        let told = |stdout: &str, stderr: &str| (stdout.to_owned(), stderr.to_owned());
+        assert_eq!(both(16), told("0123456789", "abcdef"));
+        assert_eq!(both(14), told("...[truncated]...\n23456789", "abcdef"));
+        assert_eq!(both(4), told("...[truncated]...\n89", "...[truncated]...\nef"));
+        assert_eq!(both(0), told("", ""));
+        assert_eq!(tails("", "abcdef", Cut::Stderr, 9), told("", "...[truncated]...\nabcdef"));
+        assert_eq!(tails("0123", "", Cut::Nothing, 4), told("0123", ""));
     }
 
     #[test]

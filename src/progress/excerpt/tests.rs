@@ -126,17 +126,60 @@ fn a_short_output_is_kept_whole() {
 
 #[test]
 fn many_failures_of_one_kind_are_counted() {
-    let mut output = String::from("failures:\n\n");
-    for number in 0..500 {
-        writeln!(output, "---- case_{number} stdout ----\n\nthread 'case_{number}' (1) panicked at src/a.rs:3:5:\nno luck\n").unwrap();
+    let of_cargo = |number: usize| {
+        format!(
+            "---- case_{number}_ stdout ----\n\nthread 'case_{number}_' (1) panicked at src/a.rs:3:5:\nno luck\n\n"
+        )
+    };
+    let of_pytest =
+        |number: usize| format!("FAILED tests/test_{number}.py::case_{number}_ - assert {number} == 0\n");
+    for count in [27, 40, 60, 200, 500] {
+        let cargo: String = (0..count).map(of_cargo).collect();
+        let pytest: String = (0..count).map(of_pytest).collect();
+        for output in [format!("failures:\n\n{cargo}"), pytest] {
+            let excerpt = examined(&output, "").excerpt(500);
+            assert!(excerpt.contains("case_0_"), "{excerpt}");
+            let shown = (0..count).filter(|number| excerpt.contains(&format!("case_{number}_"))).count();
+            assert!(
+                excerpt.ends_with(&format!("\n+{} more of the same kind", count - shown)),
+                "{shown} of {count}:\n{excerpt}"
+            );
+        }
     }
-    let excerpt = examined(&output, "").excerpt(500);
-    assert!(
-        excerpt.contains("case_0")
-            && excerpt.contains("no luck")
-            && excerpt.contains("more of the same kind"),
-        "{excerpt}"
-    );
+}
+
+#[test]
+fn what_says_nothing_is_left_out_where_tools_say_enough() {
+    let go = "=== RUN   TestSum\n    sum_test.go:9: got 3, want 4\n--- FAIL: TestSum (0.00s)\nFAIL\n";
+    let python = "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    f()\nValueError: no knob\nmake: *** [test] Error 1\n";
+    let phpunit = "There was 1 failure:\n\n1) SumTest::testSum\nFailed asserting that 3 matches expected 4.\n\n/w/p/SumTest.php:9\n\nFAILURES!\nTests: 1, Assertions: 1, Failures: 1.\n";
+    let many = |count, line: &dyn Fn(usize) -> String| (0..count).map(line).collect::<String>();
+    for (noise, output) in [
+        (many(80, &|number| format!("--- PASS: TestOk{number} (0.00s)\n")), go),
+        (many(80, &|number| format!("✓ passes number {number}\n")), go),
+        (many(60, &|number| format!("[INFO] Building thing {number}\n")), go),
+        (many(90, &|number| format!("Step {number}\n")), phpunit),
+        (many(90, &|number| format!("cleanup {number}\n")), python),
+    ] {
+        let excerpt = examined(&format!("{noise}{output}\n{noise}"), "").excerpt(700);
+        let shown = |line: &&str| excerpt.contains(line.trim().trim_start_matches("/w/p/"));
+        assert!(output.lines().filter(shown).count() > 2, "{excerpt}");
+        assert!(!excerpt.lines().any(|line| noise.lines().any(|noise| noise == line)), "{excerpt}");
+    }
+}
+
+#[test]
+fn failures_of_other_kinds_that_have_no_room_are_counted_too() {
+    let output: String = ["sum", "product", "quotient", "remainder", "root"]
+        .map(|name| {
+            format!(
+                "FAILED tests/test_{name}.py::test_{name} - {name}Error: the {name} is out of its place\n"
+            )
+        })
+        .concat();
+    let excerpt = examined(&output, "").excerpt(200);
+    let shown = excerpt.matches("FAILED").count();
+    assert!(excerpt.ends_with(&format!("\n+{} more", 5 - shown)), "{excerpt}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::progress::clean;
 use crate::record::{Iteration, Outcome, SessionId, Task};
 
 use likeness::{Likeness, Problem};
-use pieces::Writer;
+use pieces::{Headings, Shorter, Writer};
 
 pub use likeness::Likeness as Relevance;
 
@@ -113,9 +113,26 @@ pub struct Piece {
     #[serde(skip)]
     place: usize,
     pub text: String,
-    /// A shorter form of it, for where there is little room.
+    /// How it can be told in little room.
     #[serde(skip)]
-    short: Option<String>,
+    shorter: Option<Shorter>,
+}
+
+impl Piece {
+    /// Takes on the longest form that has so many tokens at most; false where none has.
+    fn fit(&mut self, room: usize) -> bool {
+        if tokens::fits(&self.text, room) {
+            return true;
+        }
+        let Some(text) = self.shorter.as_ref().and_then(|shorter| shorter.within(room)) else { return false };
+        self.text = text;
+        true
+    }
+
+    /// What its shortest form takes.
+    fn least(&self) -> usize {
+        self.shorter.as_ref().map_or_else(|| tokens::count(&self.text), Shorter::least)
+    }
 }
 
 /// What a prompt is told of older iterations.
@@ -246,46 +263,55 @@ impl Chosen {
     }
 }
 
+/// Texts that are put together may come to a few tokens more than their parts.
+const SEAMS: usize = 4;
+
 /// The pieces that the budget has room for, between head and warning; nothing where there is room for none.
+///
+/// The failures of the task come first, in as few words as it takes; nothing else is told before all of them are.
 fn within(head: &str, pieces: &mut [Piece], writer: &Writer<'_>, budget: usize) -> String {
-    let whole = |pieces: &[Piece]| assembled(head, pieces, writer);
+    let whole = |pieces: &[Piece], headings| assembled(head, pieces, (writer, headings));
     for piece in &mut *pieces {
         piece.is_told = true;
     }
-    let text = whole(pieces);
+    let text = whole(pieces, Headings::Full);
     if tokens::fits(&text, budget) {
         return text;
     }
-    let fixed = tokens::count(head) + tokens::count(IMPORTANT);
-    let mut room = budget.saturating_sub(fixed);
+    let mut room = budget.saturating_sub(tokens::count(head) + tokens::count(IMPORTANT) + SEAMS);
+    let is_own = |piece: &Piece| piece.section == Section::FailedApproaches;
+    let mut reserved: usize = pieces.iter().filter(|piece| is_own(piece)).map(Piece::least).sum();
+    let full = tokens::count(&writer.heading(Section::FailedApproaches, Headings::Full));
+    let headings = if full + reserved <= room { Headings::Full } else { Headings::Bare };
     let mut open: BTreeSet<Section> = BTreeSet::new();
+    let mut is_own_missing = false;
     for piece in pieces.iter_mut() {
-        let heading =
-            if open.contains(&piece.section) { 0 } else { tokens::count(&writer.heading(piece.section)) };
-        let mut cost = heading + tokens::count(&piece.text);
-        if cost > room
-            && let Some(short) = piece.short.take()
-        {
-            piece.text = short;
-            cost = heading + tokens::count(&piece.text);
+        let is_new = !open.contains(&piece.section);
+        let heading = if is_new { tokens::count(&writer.heading(piece.section, headings)) } else { 0 };
+        let most = room.saturating_sub(heading);
+        if is_own(piece) {
+            reserved -= piece.least();
+            // One of them in full is worth less than all of them in short.
+            piece.is_told = piece.fit(most.saturating_sub(reserved)) || piece.fit(most);
+            is_own_missing |= !piece.is_told;
+        } else {
+            piece.is_told = !is_own_missing && piece.fit(most);
         }
-        piece.is_told = cost <= room;
         if piece.is_told {
-            room -= cost;
+            room = most.saturating_sub(tokens::count(&piece.text));
             open.insert(piece.section);
         }
     }
-    // Texts that are put together may come to a token more than their parts.
-    let mut text = whole(pieces);
+    let mut text = whole(pieces, headings);
     while !tokens::fits(&text, budget) {
         let Some(last) = pieces.iter_mut().rev().find(|piece| piece.is_told) else { return String::new() };
         last.is_told = false;
-        text = whole(pieces);
+        text = whole(pieces, headings);
     }
     text
 }
 
-fn assembled(head: &str, pieces: &[Piece], writer: &Writer<'_>) -> String {
+fn assembled(head: &str, pieces: &[Piece], (writer, headings): (&Writer<'_>, Headings)) -> String {
     let mut told: Vec<&Piece> = pieces.iter().filter(|piece| piece.is_told).collect();
     if told.is_empty() {
         return String::new();
@@ -298,7 +324,7 @@ fn assembled(head: &str, pieces: &[Piece], writer: &Writer<'_>) -> String {
             if section.is_some_and(is_list) {
                 text.push('\n');
             }
-            text.push_str(&writer.heading(piece.section));
+            text.push_str(&writer.heading(piece.section, headings));
             section = Some(piece.section);
         }
         text.push_str(&piece.text);

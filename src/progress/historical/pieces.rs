@@ -7,7 +7,7 @@ use crate::progress::markdown::{code, fenced, one_line};
 use crate::record::{Claim, Iteration, Outcome, SessionId, Task};
 
 use super::likeness::{Likeness, key};
-use super::{Chosen, HistorySettings, Mode, Piece, Repeats, Section};
+use super::{Chosen, HistorySettings, Mode, Piece, Repeats, Section, tokens};
 
 /// Longest line of somebody's words, in characters.
 const LINE: usize = 300;
@@ -16,6 +16,67 @@ const TITLE: usize = 80;
 const MOST_FILES: usize = 8;
 const MOST_CLUSTERS: usize = 3;
 const MOST_LINES: usize = 12;
+/// Of more iterations, the newest are named and the others counted.
+const MOST_NAMES: usize = 5;
+/// Longest line that stands for a whole failure, in characters.
+const SHORT_LINE: usize = 120;
+
+/// How much a heading says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Headings {
+    Full,
+    /// What it is over, and nothing else.
+    Bare,
+}
+
+/// A failure in less words: older tries go first, then all but one line.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Shorter {
+    front: String,
+    /// Newest first: in which iteration, as a label says it, and what.
+    tries: Vec<(String, String)>,
+    rest: String,
+    line: String,
+}
+
+impl Shorter {
+    /// The longest form that has at most so many tokens; none where there is none.
+    pub(super) fn within(&self, room: usize) -> Option<String> {
+        let bare = tokens::count(&self.with(0));
+        if bare > room {
+            return tokens::fits(&self.line, room).then(|| self.line.clone());
+        }
+        let mut left = room - bare;
+        let fitting = self.tries.iter().take_while(|(_, what)| {
+            let cost = tokens::count(what);
+            let fits = cost <= left;
+            left = left.saturating_sub(cost);
+            fits
+        });
+        // Labels take room too.
+        let most = fitting.count();
+        (0..=most).rev().map(|tries| self.with(tries)).find(|text| tokens::fits(text, room))
+    }
+
+    /// What the shortest form takes.
+    pub(super) fn least(&self) -> usize {
+        tokens::count(&self.line).min(tokens::count(&self.with(0)))
+    }
+
+    fn with(&self, tries: usize) -> String {
+        format!("{}{}{}", self.front, tried(&self.tries[..tries]), self.rest)
+    }
+}
+
+/// A line for each iteration in which something was tried.
+fn tried(tries: &[(String, String)]) -> String {
+    let mut lines = String::new();
+    for of_one in tries.chunk_by(|(one, _), (other, _)| one == other) {
+        let what: Vec<&str> = of_one.iter().map(|(_, what)| what.as_str()).collect();
+        push(&mut lines, &format!("Tried{}: {}", of_one[0].0, what.join("; ")));
+    }
+    lines
+}
 
 pub(super) struct Writer<'a> {
     pub past: &'a [Iteration],
@@ -25,12 +86,12 @@ pub(super) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    pub(super) fn heading(&self, section: Section) -> String {
+    pub(super) fn heading(&self, section: Section, headings: Headings) -> String {
         match section {
             Section::FailedApproaches => {
                 let title = cut(&self.task.text, TITLE);
                 let streak = self.streak();
-                let repeated = if streak.len() < 2 {
+                let repeated = if streak.len() < 2 || headings == Headings::Bare {
                     String::new()
                 } else {
                     format!(
@@ -64,15 +125,6 @@ impl Writer<'_> {
             pieces.extend(self.decisions(chosen));
         }
         pieces.extend(self.warnings(chosen));
-        for piece in &mut pieces {
-            if piece.section == Section::SimilarFailures {
-                piece.text = piece.text.replacen("(failed)", &self.of_which_task(piece.place), 1);
-                piece.short = piece
-                    .short
-                    .take()
-                    .map(|text| text.replacen("(failed)", &self.of_which_task(piece.place), 1));
-            }
-        }
         pieces
     }
 
@@ -100,19 +152,12 @@ impl Writer<'_> {
     /// Failures of one cause, the newest first, as one piece.
     fn failure(&self, places: &[usize], likeness: &Likeness) -> Piece {
         let newest = &self.past[places[0]];
-        let mut lines = format!("**{}** (failed):\n", self.name(newest));
-        if self.settings.approaches {
-            for &place in places {
-                let tried: Vec<String> =
-                    self.past[place].approaches.iter().map(|text| cut(text, LINE)).collect();
-                if !tried.is_empty() {
-                    let when =
-                        if place == places[0] { String::new() } else { format!(" in {}", self.lower(place)) };
-                    push(&mut lines, &format!("Tried{when}: {}", tried.join("; ")));
-                }
-            }
-        }
-        let mut short = lines.clone();
+        let is_own = newest.task.as_ref() == Some(&self.task.name);
+        let how = if is_own { "(failed)".to_owned() } else { self.of_which_task(places[0]) };
+        let front = format!("**{}** {how}:\n", self.name(newest));
+        let tries = if self.settings.approaches { self.tries(places) } else { Vec::new() };
+        let mut lines = format!("{front}{}", tried(&tries));
+        let mut rest = String::new();
         push(&mut lines, &format!("Failed because: {}", one_line(&newest.cause())));
         let excerpt = newest.facts.excerpt.trim();
         if !excerpt.is_empty() {
@@ -120,25 +165,40 @@ impl Writer<'_> {
                 .lines()
                 .for_each(|line| writeln!(lines, "  {line}").expect("a string takes everything"));
         }
-        push(&mut short, &format!("Failed because: {}", decisive(newest)));
+        push(&mut rest, &format!("Failed because: {}", decisive(newest, LINE)));
         if let [_, earlier @ ..] = places
             && !earlier.is_empty()
         {
             let same = format!("The same failure came in {} too", self.names(earlier));
             push(&mut lines, &same);
-            push(&mut short, &same);
+            push(&mut rest, &same);
         }
         if let Some(files) = files(newest) {
             push(&mut lines, &format!("Files touched: {files}"));
         }
-        for lesson in places.iter().flat_map(|&place| &self.past[place].learnings).take(MOST_LINES) {
+        let mut seen = HashSet::new();
+        let lessons = places.iter().flat_map(|&place| &self.past[place].learnings);
+        for lesson in lessons.filter(|lesson| seen.insert(same(lesson))).take(MOST_LINES) {
             push(&mut lines, &format!("Lesson: {}", cut(lesson, LINE)));
         }
         lines.push('\n');
-        short.push('\n');
-        let is_own = newest.task.as_ref() == Some(&self.task.name);
+        rest.push('\n');
+        let line = format!("**{}** {how}: {}\n\n", self.name(newest), decisive(newest, SHORT_LINE));
         let section = if is_own { Section::FailedApproaches } else { Section::SimilarFailures };
-        Piece { short: Some(short), ..self.piece(section, places[0], likeness, lines) }
+        let shorter = Some(Shorter { front, tries, rest, line });
+        Piece { shorter, ..self.piece(section, places[0], likeness, lines) }
+    }
+
+    /// What was tried in these iterations, each thing once.
+    fn tries(&self, places: &[usize]) -> Vec<(String, String)> {
+        let mut seen = HashSet::new();
+        let mut tries = Vec::new();
+        for &place in places {
+            let when = if place == places[0] { String::new() } else { format!(" in {}", self.lower(place)) };
+            let new = self.past[place].approaches.iter().filter(|text| seen.insert(same(text)));
+            tries.extend(new.map(|text| (when.clone(), cut(text, LINE))));
+        }
+        tries
     }
 
     fn success(&self, place: usize, likeness: &Likeness) -> Option<Piece> {
@@ -191,7 +251,8 @@ impl Writer<'_> {
                 places.iter().filter_map(|&place| self.past[place].task.as_deref()).collect();
             tasks.dedup();
             let tasks: Vec<String> = tasks.into_iter().map(one_line).collect();
-            let text = format!("- {times} times ({}): {}\n", tasks.join(", "), decisive(&self.past[newest]));
+            let text =
+                format!("- {times} times ({}): {}\n", tasks.join(", "), decisive(&self.past[newest], LINE));
             let likeness = Likeness { score: 0.7, why: vec![format!("the same failure {times} times")] };
             self.piece(Section::Clusters, newest, &likeness, text)
         };
@@ -288,7 +349,7 @@ impl Writer<'_> {
             is_told: false,
             place,
             text,
-            short: None,
+            shorter: None,
         }
     }
 
@@ -307,7 +368,11 @@ impl Writer<'_> {
     fn names(&self, places: &[usize]) -> String {
         let mut places = places.to_vec();
         places.sort_unstable();
-        let names: Vec<String> = places.into_iter().map(|place| self.lower(place)).collect();
+        let earlier = places.len().saturating_sub(MOST_NAMES);
+        let mut names: Vec<String> = places[earlier..].iter().map(|&place| self.lower(place)).collect();
+        if earlier > 0 {
+            names.insert(0, format!("{earlier} earlier"));
+        }
         match names.split_last() {
             Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
             _ => names.join(""),
@@ -322,7 +387,7 @@ pub(super) fn head(scanned: usize) -> String {
 }
 
 /// The line that says most of a failure.
-fn decisive(iteration: &Iteration) -> String {
+fn decisive(iteration: &Iteration, most: usize) -> String {
     let facts = &iteration.facts;
     let error = facts.errors.first().map(|error| {
         let parts = [&error.id, &error.code, &error.message].into_iter().chain(&error.values);
@@ -330,7 +395,7 @@ fn decisive(iteration: &Iteration) -> String {
     });
     let line = || facts.excerpt.lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned);
     match error.filter(|text| !text.is_empty()).or_else(line) {
-        Some(text) => code(&cut(&text, LINE)),
+        Some(text) => code(&cut(&text, most)),
         None => one_line(&iteration.cause()),
     }
 }
@@ -355,6 +420,11 @@ fn is_warning(text: &str) -> bool {
 
 fn push(lines: &mut String, text: &str) {
     writeln!(lines, "- {text}").expect("a string takes everything");
+}
+
+/// Equal for words that say the same.
+fn same(text: &str) -> String {
+    one_line(text).trim_end_matches('.').to_lowercase()
 }
 
 /// On one line, and not longer than so many characters.

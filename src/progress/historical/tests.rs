@@ -147,6 +147,29 @@ fn failures_of_one_cause_are_told_once_and_a_row_of_them_is_named() {
 }
 
 #[test]
+fn what_was_tried_and_learned_again_and_again_is_told_once() {
+    let mut past = [failure(1, "T008", "x"), failure(2, "T008", "x"), failure(3, "T008", "x")];
+    for iteration in &mut past {
+        iteration.approaches = vec!["perl".to_owned()];
+        iteration.learnings = vec!["The frob needs a knob".to_owned()];
+    }
+    past[0].approaches.push("awk".to_owned());
+    past[1].learnings[0].push('.');
+    let text = told(&past, &smart()).text;
+    assert!(text.contains("- Tried: perl\n- Tried in iteration 1: awk\n- Failed because"), "{text}");
+    assert_eq!(text.matches("needs a knob").count(), 1, "{text}");
+}
+
+#[test]
+fn of_many_iterations_the_newest_are_named() {
+    let past: Vec<_> = (1..=30).map(|number| failure(number, "T008", "x")).collect();
+    let text = told(&past, &HistorySettings { lookback: None, ..smart() }).text;
+    let named = "The last 30 tries failed in the same way (25 earlier, iteration 26, iteration 27, iteration 28, \
+                 iteration 29 and iteration 30)";
+    assert!(text.contains(named), "{text}");
+}
+
+#[test]
 fn failures_of_other_tasks_are_told_by_how_like_they_are() {
     let past = |cause: &str| [failure(1, "T001", cause), failure(2, "T008", "same")];
     for (cause, is_told) in [("same", true), ("seldom", true), ("other", false)] {
@@ -194,6 +217,44 @@ fn where_there_is_little_room_the_task_itself_comes_first_and_in_short() {
     assert!(context.text.contains("- Failed because: `t_mine, expected mine`"), "{}", context.text);
     assert!(context.tokens() <= 160, "{}", context.tokens());
     assert!(context.pieces.iter().any(|piece| !piece.is_told));
+}
+
+#[test]
+fn older_tries_of_the_task_go_one_by_one_where_there_is_no_room_for_all() {
+    let mut past: Vec<_> = (1..=30).map(|number| failure(number, "T008", "x")).collect();
+    for (place, iteration) in past.iter_mut().enumerate() {
+        let words = "with words and words ".repeat(12);
+        iteration.approaches = (0..5).map(|way| format!("way {way} of try {place} {words}")).collect();
+    }
+    past.insert(0, failure(31, "T001", "x"));
+    let told = |budget| told(&past, &HistorySettings { lookback: Some(30), budget, ..smart() });
+    let mut before = usize::MAX;
+    for budget in [5000, 2000, 1000, 500, 250, 150] {
+        let context = told(budget);
+        assert!(context.tokens() <= budget, "{budget}: {}", context.text);
+        assert!(context.pieces[0].is_told, "{budget}");
+        assert!(context.text.contains("**Iteration 30** (failed):"), "{budget}: {}", context.text);
+        let tries = context.text.matches("of try ").count();
+        assert!(tries < before || tries == 0, "{budget}: {tries} after {before}");
+        assert!(tries == 0 || context.text.contains("way 0 of try 29 "), "{budget}: {}", context.text);
+        before = tries;
+    }
+    assert!(told(5000).tokens() > 4500);
+    let nothing = told(60);
+    assert_eq!((nothing.text.as_str(), nothing.pieces.iter().any(|piece| piece.is_told)), ("", false));
+}
+
+#[test]
+fn each_failure_of_the_task_is_told_before_one_of_them_is_told_in_full() {
+    let mut past: Vec<_> =
+        ["a", "b", "c"].iter().zip(1..).map(|(cause, number)| failure(number, "T008", cause)).collect();
+    for iteration in &mut past {
+        iteration.facts.excerpt = "noise and noise\n".repeat(40);
+    }
+    past.push(failure(4, "T001", "a"));
+    let context = told(&past, &HistorySettings { budget: 200, ..smart() });
+    let own = context.pieces.iter().filter(|piece| piece.section == Section::FailedApproaches);
+    assert_eq!(own.map(|piece| piece.is_told).collect::<Vec<_>>(), [true, true, true], "{}", context.text);
 }
 
 #[test]

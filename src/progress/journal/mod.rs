@@ -6,12 +6,12 @@ mod rebuild;
 use std::fmt::Write;
 use std::ops::Range;
 
+use super::clean;
 use super::markdown::{code, fenced, one_line};
-use super::{clean, in_words};
 use crate::record::{ExitReason, Iteration, Outcome, SessionId, Timestamp};
 
 pub use proposals::{Proposals, proposals};
-pub use rebuild::{CatchUp, Difference, catch_up, difference, rebuild, rebuild_all};
+pub use rebuild::{CatchUp, Difference, catch_up, difference, rebuild, rebuild_all, with_patterns_of};
 
 const PATTERNS: &str = "codebase patterns";
 
@@ -99,7 +99,7 @@ fn push_check(entry: &mut String, iteration: &Iteration) {
 
 fn ending(exit: Option<i32>, reason: Option<ExitReason>) -> Option<String> {
     match (reason, exit) {
-        (Some(reason), _) => Some(in_words(reason).to_owned()),
+        (Some(reason), _) => Some(reason.told().to_owned()),
         (None, Some(exit)) => Some(format!("exited {exit}")),
         (None, None) => None,
     }

@@ -1,6 +1,8 @@
 //! Making progress.txt again from what the records hold, and comparing it with the file that is there.
 
-use super::{header_with, separator, session_line};
+use std::ops::Range;
+
+use super::{header_with, patterns, separator, session_line};
 use crate::record::{SessionId, Timestamp};
 
 /// Fewer bytes than this may end a file for any reason.
@@ -38,6 +40,19 @@ pub fn rebuild_all(
         file = append_lines(&file, std::iter::once(&line).chain(&entries).map(Vec::as_slice));
     }
     file
+}
+
+/// `file` with the patterns as they stand in `other`: they belong to people. None where that changes nothing, or
+/// where one of the two has no such section with something behind it (a file may be torn anywhere).
+pub fn with_patterns_of(other: &[u8], file: &[u8]) -> Option<Vec<u8>> {
+    let (theirs, ours) = (&other[whole_patterns(other)?], whole_patterns(file)?);
+    (file[ours.clone()] != *theirs).then(|| [&file[..ours.start], theirs, &file[ours.end..]].concat())
+}
+
+fn whole_patterns(file: &[u8]) -> Option<Range<usize>> {
+    let text = std::str::from_utf8(file).ok()?;
+    patterns(text)
+        .filter(|section| section.end < text.len() && !text[section.clone()].contains("<!-- session "))
 }
 
 /// The first line in which two files differ.

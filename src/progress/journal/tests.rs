@@ -208,6 +208,28 @@ fn an_edited_file_keeps_its_edits_and_gets_what_it_lacks() {
     assert_eq!(catch_up(&[], b"", b""), CatchUp::UpToDate);
 }
 
+#[test]
+fn the_patterns_of_a_file_go_into_another_whole_or_not_at_all() {
+    let ours = "# Log\n\n## Codebase Patterns\n\n---\n\nentry\n";
+    for (theirs, expected) in [
+        ("## Codebase Patterns\n- a\n\n---\n", Some("# Log\n\n## Codebase Patterns\n- a\n\n---\n\nentry\n")),
+        (
+            "## Codebase Patterns\n- a\n## Iteration 1\n",
+            Some("# Log\n\n## Codebase Patterns\n- a\n---\n\nentry\n"),
+        ),
+        (ours, None),
+        ("## Codebase Patterns\n- torn", None),
+        ("## Codebase Patterns\n\n<!-- session x -->\n\n## Iteration 1\n", None),
+        ("", None),
+        ("no section\n", None),
+    ] {
+        let found = with_patterns_of(theirs.as_bytes(), ours.as_bytes());
+        assert_eq!(found.map(|file| String::from_utf8(file).unwrap()).as_deref(), expected, "{theirs}");
+    }
+    assert_eq!(with_patterns_of(b"\xff## Codebase Patterns\n- a\n---\n", ours.as_bytes()), None);
+    assert_eq!(with_patterns_of(ours.as_bytes(), b"no section\n"), None);
+}
+
 proptest! {
     #[test]
     fn a_file_that_was_cut_anywhere_is_made_whole(

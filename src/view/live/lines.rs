@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use crate::record::{
-    AgentEvent, Event, Iteration, Outcome, Session, Status, StopReason, TaskName, Tokens, Waiting,
+    AgentEvent, Event, FailureClass, Iteration, Outcome, Session, Status, StopReason, TaskName, Tokens,
+    Waiting, without_escapes,
 };
 
 use crate::view::style::{Count, Hue, Paint, cut, duration, one_line, sign, tokens_told};
@@ -39,11 +40,13 @@ pub struct Lines<W> {
     width: usize,
     /// The last iteration that failed, where its task is still open, and that task.
     failed: Option<(u32, Option<TaskName>)>,
+    /// The error that the agent told of last in this iteration.
+    told: Option<String>,
 }
 
 impl<W: Write> Lines<W> {
     pub fn new(out: W, paint: Paint, detail: Detail) -> Self {
-        Self { out, paint, detail, width: WIDTH, failed: None }
+        Self { out, paint, detail, width: WIDTH, failed: None, told: None }
     }
 
     /// Words are cut to what fits into a window of so many columns.
@@ -88,6 +91,7 @@ impl<W: Write> Lines<W> {
                 writeln!(self.out, "{}", self.dim(&format!("  session {session}")))?;
             }
             Event::IterationStarted { iteration, task, attempt, hints, .. } => {
+                self.told = None;
                 let again = if *attempt > 1 { format!(" (try {attempt})") } else { String::new() };
                 let title = self.words(&task.text);
                 let head = self.paint.paint(Hue::Bold, &format!("iteration {iteration}"));
@@ -113,16 +117,17 @@ impl<W: Write> Lines<W> {
             Event::PhaseStarted { .. } => {}
             Event::AgentEvent { event, .. } => self.agent_event(event)?,
             Event::ValidationFinished { command, exit, duration_ms, .. } => {
-                let how = match exit.reason {
-                    None => format!("exited {}", exit.code),
-                    Some(reason) => reason.as_str().replace('_', " "),
+                let (how, when) = match exit.reason {
+                    None => (format!("exited {}", exit.code), "in"),
+                    Some(reason) => (reason.told().to_owned(), "after"),
                 };
                 let hue = if exit.is_success() { Hue::Green } else { Hue::Red };
                 let how = self.paint.paint(hue, &how);
                 let command = self.words(command);
-                writeln!(self.out, "  validation  {command} {how} in {}", duration(*duration_ms))?;
+                writeln!(self.out, "  validation  {command} {how} {when} {}", duration(*duration_ms))?;
             }
             Event::IterationRecorded { record, commit, .. } => {
+                self.last_words(record)?;
                 let (hue, mark) = sign(record.outcome);
                 let story = self.paint.paint(hue, &format!("{mark} {}", one_line(&record.story())));
                 let commit = self.dim(commit.short());
@@ -143,13 +148,30 @@ impl<W: Write> Lines<W> {
             }
             Event::Warning { message } => {
                 let label = self.paint.paint(Hue::Yellow, "warning:");
+                let (message, hint) = message.split_once("\nhint: ").unwrap_or((message, ""));
                 writeln!(self.out, "  {label} {}", one_line(message))?;
+                if !hint.is_empty() {
+                    writeln!(self.out, "  hint: {}", one_line(hint))?;
+                }
             }
             Event::SessionEnded { session, why, hint, unrecognised, .. } => {
                 self.ended(session, [why, hint], unrecognised)?;
             }
         }
         self.out.flush()
+    }
+
+    /// What the agent said of its failure, where that was not on the screen yet and is not what ends the session.
+    fn last_words(&mut self, record: &Iteration) -> io::Result<()> {
+        let is_last = record.failure_class.is_some_and(FailureClass::is_unusable);
+        match &record.error {
+            Some(words)
+                if record.outcome == Outcome::Failure && !is_last && self.told.as_ref() != Some(words) =>
+            {
+                self.agent_event(&AgentEvent::Error { message: words.clone() })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn agent_event(&mut self, event: &AgentEvent) -> io::Result<()> {
@@ -166,7 +188,10 @@ impl<W: Write> Lines<W> {
             AgentEvent::ToolEnded { tool_name, is_error: true } => format!("{} failed", one_line(tool_name)),
             AgentEvent::ToolEnded { .. } | AgentEvent::Usage { .. } => return Ok(()),
             AgentEvent::Retry { message } => format!("tries again: {}", self.words(message)),
-            AgentEvent::Error { message } => format!("error: {}", self.words(message)),
+            AgentEvent::Error { message } => {
+                self.told = Some(message.clone());
+                format!("error: {}", self.words(message))
+            }
         };
         if line.is_empty() {
             Ok(())
@@ -260,7 +285,7 @@ impl<W: Write> Lines<W> {
 
     /// Somebody's words on one line, safe on a terminal.
     fn words(&self, words: &str) -> String {
-        cut(&one_line(words), self.width)
+        cut(&one_line(&without_escapes(words)), self.width)
     }
 
     fn dim(&self, text: &str) -> String {

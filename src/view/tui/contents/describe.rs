@@ -35,9 +35,10 @@ pub fn iteration(row: &IterationRow, iteration: &Iteration) -> Vec<Section> {
             format!("{}{}{}", command, exit(row.validation_exit), time(row.validation_ms)),
         ));
     }
-    if let Some(class) = iteration.failure_class {
-        let words = iteration.error.as_deref().map_or(String::new(), |words| format!(": {words}"));
-        rows.push(Row::fact("error", format!("{class}{words}")));
+    let class = iteration.failure_class.map(|class| class.to_string());
+    let error: Vec<String> = [class, iteration.error.clone()].into_iter().flatten().collect();
+    if !error.is_empty() {
+        rows.push(Row::fact("error", error.join(": ")));
     }
     rows.extend(tokens_fact(&iteration.tokens, iteration.cost_usd));
     rows.push(Row::fact("ended", row.ended_at.to_string()));

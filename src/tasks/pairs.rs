@@ -1,0 +1,346 @@
+//! Which item of a task list is which in a later version of the file.
+//!
+//! Agents do not only tick boxes: they add "(done)", move what is done below a heading, number anew, reword. What is
+//! surest pairs first, and what is done prefers what was done: a box that was done before is never taken for a tick
+//! while another reading of the file is as good.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Item, TaskList};
+
+/// More pairs of items are not compared word by word.
+const MOST_COMPARED: usize = 250_000;
+
+/// The items of two versions of a file, each with its counterpart in the other.
+#[derive(Debug)]
+pub struct Pairing<'a> {
+    before: &'a TaskList,
+    after: &'a TaskList,
+    /// By place in `after`, the place in `before`.
+    earlier: Vec<Option<usize>>,
+    /// By place in `before`, the place in `after`.
+    later: Vec<Option<usize>>,
+}
+
+/// A box that is done and was not, as far as anybody can tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ticked<'a> {
+    /// What stood open before; none where it is in the file for the first time.
+    pub before: Option<&'a Item>,
+    pub after: &'a Item,
+}
+
+impl<'a> Pairing<'a> {
+    /// Pairs what is the same in words, and then what is most likely meant by others.
+    pub fn likely(before: &'a TaskList, after: &'a TaskList) -> Self {
+        let mut pairing = Self::certain(before, after);
+        pairing.alike(|_, _, words| words.is_contained());
+        pairing.alike(|before, after, words| before.done && after.done && words.is_close());
+        pairing.alike(|_, _, words| words.is_close());
+        pairing.in_place(Reworded::Done);
+        // Whatever they are called now: so many boxes were done before, and are nobody's claim.
+        pairing.grouped(|list, index| list.items[index].done.then_some(()));
+        pairing.in_place(Reworded::Any);
+        pairing
+    }
+
+    /// Pairs only what has the same words or the same id.
+    pub fn certain(before: &'a TaskList, after: &'a TaskList) -> Self {
+        let earlier = vec![None; after.items.len()];
+        let later = vec![None; before.items.len()];
+        let mut pairing = Self { before, after, earlier, later };
+        pairing.grouped(|list, index| Some((around(list, index), label(&list.items[index]))));
+        pairing.grouped(|list, index| {
+            let item = &list.items[index];
+            Some((item.headings.as_slice(), item.depth, label(item)))
+        });
+        pairing.grouped(|list, index| Some(label(&list.items[index])));
+        // Where ids were given anew, an id now stands in front of other words.
+        pairing.unique_texts();
+        pairing
+            .alike(|before, after, words| before.id.is_some() && before.id == after.id && words.is_close());
+        pairing.grouped(|list, index| list.items[index].id.as_deref());
+        pairing.grouped(|list, index| {
+            let item = &list.items[index];
+            text(item).map(|text| (item.headings.as_slice(), item.depth, text))
+        });
+        pairing.grouped(|list, index| text(&list.items[index]));
+        pairing
+    }
+
+    /// The boxes that are done and were open, and those that came done.
+    pub fn ticked(&self) -> Vec<Ticked<'a>> {
+        let earlier = |place: &Option<usize>| place.map(|place| &self.before.items[place]);
+        let both = self.earlier.iter().map(earlier).zip(&self.after.items);
+        let ticked = both.filter(|(before, after)| after.done && before.is_none_or(|before| !before.done));
+        ticked.map(|(before, after)| Ticked { before, after }).collect()
+    }
+
+    /// The tasks that were open and are neither done now nor tasks any more.
+    pub fn lost(&self) -> Vec<&'a Item> {
+        let is_lost = |place: &Option<usize>| {
+            place.map(|place| &self.after.items[place]).is_none_or(|after| !after.done && !after.is_task())
+        };
+        let both = self.before.items.iter().zip(&self.later);
+        both.filter(|(item, later)| item.is_task() && !item.done && is_lost(later))
+            .map(|(item, _)| item)
+            .collect()
+    }
+
+    /// The counterpart in the newer list of an item of the older one.
+    pub(super) fn later(&self, item: &Item) -> Option<&'a Item> {
+        let place = self.before.items.binary_search_by_key(&item.offset, |item| item.offset).ok()?;
+        self.later[place].map(|place| &self.after.items[place])
+    }
+
+    fn pair(&mut self, before: usize, after: usize) {
+        self.earlier[after] = Some(before);
+        self.later[before] = Some(after);
+    }
+
+    /// What has no counterpart yet, in the order of the older and the newer file.
+    fn left(&self) -> (Vec<usize>, Vec<usize>) {
+        let left =
+            |places: &[Option<usize>]| (0..places.len()).filter(|place| places[*place].is_none()).collect();
+        (left(&self.later), left(&self.earlier))
+    }
+
+    /// Pairs what is left and has the same key.
+    fn grouped<K: Ord>(&mut self, key: impl Fn(&'a TaskList, usize) -> Option<K>) {
+        let (before, after) = self.left();
+        if before.is_empty() || after.is_empty() {
+            return;
+        }
+        for (before, after) in groups(self.keyed(&before, &after, key)).into_values() {
+            self.assign(before, after);
+        }
+    }
+
+    fn keyed<K>(
+        &self,
+        before: &[usize],
+        after: &[usize],
+        key: impl Fn(&'a TaskList, usize) -> Option<K>,
+    ) -> Vec<(K, Side)> {
+        let older = before.iter().filter_map(|place| Some((key(self.before, *place)?, Side::Before(*place))));
+        let newer = after.iter().filter_map(|place| Some((key(self.after, *place)?, Side::After(*place))));
+        older.chain(newer).collect()
+    }
+
+    /// Pairs items that nothing tells apart but their order, so that as few as can be were ticked.
+    fn assign(&mut self, mut before: Vec<usize>, mut after: Vec<usize>) {
+        self.pair_done(&before, &after);
+        let done = |list: &TaskList, places: &[usize], counterparts: &[Option<usize>]| -> Vec<usize> {
+            let is_left = |place: &usize| counterparts[*place].is_none() && list.items[*place].done;
+            places.iter().copied().filter(is_left).collect()
+        };
+        let done_before = done(self.before, &before, &self.later);
+        let done_after = done(self.after, &after, &self.earlier);
+        for (one, other) in done_before.into_iter().zip(done_after) {
+            self.pair(one, other);
+        }
+        before.retain(|place| self.later[*place].is_none());
+        after.retain(|place| self.earlier[*place].is_none());
+        for (one, other) in before.into_iter().zip(after) {
+            self.pair(one, other);
+        }
+    }
+
+    /// Pairs what has the same place in both rows and is done in both.
+    fn pair_done(&mut self, before: &[usize], after: &[usize]) {
+        for (one, other) in before.iter().zip(after) {
+            if self.before.items[*one].done && self.after.items[*other].done {
+                self.pair(*one, *other);
+            }
+        }
+    }
+
+    /// Pairs what is left by its text alone, where each side has that text once.
+    fn unique_texts(&mut self) {
+        let (before, after) = self.left();
+        let keyed = self.keyed(&before, &after, |list, place| text(&list.items[place]));
+        for (before, after) in groups(keyed).into_values() {
+            if let ([before], [after]) = (before.as_slice(), after.as_slice()) {
+                self.pair(*before, *after);
+            }
+        }
+    }
+
+    /// Pairs what is left and meant to be the same by `is_same`, the most similar first.
+    fn alike(&mut self, is_same: impl Fn(&Item, &Item, &Likeness) -> bool) {
+        let (before, after) = self.left();
+        if before.is_empty() || before.len().saturating_mul(after.len()) > MOST_COMPARED {
+            return;
+        }
+        let words = |list: &TaskList, places: &[usize]| -> Vec<Words> {
+            places.iter().map(|place| Words::of(&list.items[*place])).collect()
+        };
+        let (older, newer) = (words(self.before, &before), words(self.after, &after));
+        let mut found = Vec::new();
+        for (one, one_words) in before.iter().zip(&older) {
+            for (other, other_words) in after.iter().zip(&newer) {
+                let (item, later) = (&self.before.items[*one], &self.after.items[*other]);
+                let likeness = one_words.likeness(other_words);
+                if is_same(item, later, &likeness) {
+                    let rank = (likeness.permille, item.done && later.done, item.headings == later.headings);
+                    found.push((Reverse(rank), one.abs_diff(*other), *one, *other));
+                }
+            }
+        }
+        found.sort_unstable();
+        for (_, _, one, other) in found {
+            if self.later[one].is_none() && self.earlier[other].is_none() {
+                self.pair(one, other);
+            }
+        }
+    }
+
+    /// Pairs what was reworded where it stands: as many items as before, between the same neighbours. Two ids are two
+    /// tasks.
+    fn in_place(&mut self, which: Reworded) {
+        let (before, after) = self.left();
+        let older = neighbours(&self.later, |place, _| place);
+        let newer = neighbours(&self.earlier, |_, counterpart| counterpart);
+        let key = |list: &'a TaskList, place: usize, neighbours: &[(Option<usize>, Option<usize>)]| {
+            let item = &list.items[place];
+            (neighbours[place], item.depth, item.headings.as_slice())
+        };
+        let older = before.iter().map(|place| (key(self.before, *place, &older), Side::Before(*place)));
+        let newer = after.iter().map(|place| (key(self.after, *place, &newer), Side::After(*place)));
+        for (before, after) in groups(older.chain(newer).collect()).into_values() {
+            let has_id = |list: &TaskList, places: &[usize]| {
+                places.iter().any(|place| list.items[*place].id.is_some())
+            };
+            if before.len() != after.len() || has_id(self.before, &before) && has_id(self.after, &after) {
+                continue;
+            }
+            match which {
+                Reworded::Done => self.pair_done(&before, &after),
+                Reworded::Any => self.assign(before, after),
+            }
+        }
+    }
+}
+
+/// What was given other words where it stands.
+#[derive(Debug, Clone, Copy)]
+enum Reworded {
+    /// Only what is done in both.
+    Done,
+    Any,
+}
+
+/// An item of one of the two lists, by its place.
+#[derive(Debug, Clone, Copy)]
+enum Side {
+    Before(usize),
+    After(usize),
+}
+
+/// The places in both lists that have the same key.
+fn groups<K: Ord>(keyed: Vec<(K, Side)>) -> BTreeMap<K, (Vec<usize>, Vec<usize>)> {
+    let mut groups: BTreeMap<K, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+    for (key, side) in keyed {
+        let (before, after) = groups.entry(key).or_default();
+        match side {
+            Side::Before(place) => before.push(place),
+            Side::After(place) => after.push(place),
+        }
+    }
+    groups
+}
+
+/// The headings and the items around an item, by which equal items are told apart.
+fn around(list: &TaskList, index: usize) -> (&[String], Vec<(Option<&str>, &str)>) {
+    let mut parents = Vec::new();
+    let mut at = list.items[index].parent;
+    while let Some(parent) = at {
+        let item = &list.items[parent];
+        // An id stays where the text is changed.
+        parents.push((item.id.as_deref(), if item.id.is_some() { "" } else { item.text.as_str() }));
+        at = item.parent;
+    }
+    (&list.items[index].headings, parents)
+}
+
+fn label(item: &Item) -> (Option<&str>, &str) {
+    (item.id.as_deref(), &item.text)
+}
+
+fn text(item: &Item) -> Option<&str> {
+    Some(item.text.as_str()).filter(|text| !text.is_empty())
+}
+
+/// For each place the nearest paired ones in front and behind, as places in the older list.
+fn neighbours(
+    counterparts: &[Option<usize>],
+    in_older: impl Fn(usize, usize) -> usize,
+) -> Vec<(Option<usize>, Option<usize>)> {
+    let mut neighbours = vec![(None, None); counterparts.len()];
+    let anchor = |place: usize| counterparts[place].map(|counterpart| in_older(place, counterpart));
+    let mut last = None;
+    for place in 0..counterparts.len() {
+        neighbours[place].0 = last;
+        last = anchor(place).or(last);
+    }
+    let mut next = None;
+    for place in (0..counterparts.len()).rev() {
+        neighbours[place].1 = next;
+        next = anchor(place).or(next);
+    }
+    neighbours
+}
+
+/// The words of an item, its id among them.
+#[derive(Debug)]
+struct Words {
+    words: BTreeSet<String>,
+    /// All of it in a row.
+    text: String,
+}
+
+/// How much two texts have in common.
+#[derive(Debug)]
+struct Likeness {
+    /// The words in common, twice, among the words of both.
+    permille: usize,
+    /// Whether one says all that the other says.
+    holds: bool,
+    /// How many words the shorter one has.
+    shorter: usize,
+}
+
+impl Words {
+    fn of(item: &Item) -> Self {
+        let text = format!("{} {}", item.id.as_deref().unwrap_or_default(), item.text).to_lowercase();
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        let words: BTreeSet<String> = words.map(str::to_owned).collect();
+        Self { words, text: text.trim().to_owned() }
+    }
+
+    fn likeness(&self, other: &Self) -> Likeness {
+        let common = self.words.intersection(&other.words).count();
+        let shorter = self.words.len().min(other.words.len());
+        let begins = self.text.starts_with(&other.text) || other.text.starts_with(&self.text);
+        Likeness {
+            permille: 2000 * common / (self.words.len() + other.words.len()).max(1),
+            holds: shorter > 0 && (common == shorter || begins),
+            shorter,
+        }
+    }
+}
+
+impl Likeness {
+    fn is_close(&self) -> bool {
+        self.permille > 500
+    }
+
+    /// One word alone is in many texts by chance.
+    fn is_contained(&self) -> bool {
+        self.holds && (self.shorter > 1 || self.is_close())
+    }
+}
+
+#[cfg(test)]
+mod tests;

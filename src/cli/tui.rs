@@ -20,7 +20,6 @@ use crate::progress::historical::Mode;
 use crate::record::{AgentEvent, IterationName, LogEntry, Refusal, SessionId, SessionName, Timestamp, Which};
 use crate::session::{Reason, Recalled, Sought};
 use crate::store::{Control, Scratch, Stop, Store};
-use crate::view::shown::Shown;
 use crate::view::style::{Paint, inert};
 use crate::view::tui::{
     Change, Desk, Elsewhere, File, Left, Opened, OwnLoop, Palette, Patch, Place, Program, Records, Source,
@@ -32,7 +31,7 @@ use super::exit_code::ExitCode;
 use super::ready::{Settings, Wish, own_program};
 use super::sessions::{Choice, Settled};
 use super::settings::Flags;
-use super::{iterations, place};
+use super::{iterations, output, place};
 
 #[derive(Debug, Args)]
 pub struct TuiArgs {
@@ -232,19 +231,14 @@ impl Desk for Table {
             Opened::Diff(_) => scratch.path("changes.diff"),
             Opened::Text(_) => scratch.path("view.txt"),
         };
-        let mut copy = BufWriter::new(Talk::create(&path).with_context(|| format!("create {path}"))?);
-        match program {
+        let file = BufWriter::new(Talk::create(&path).with_context(|| format!("create {path}"))?);
+        let mut copy = match program {
             // A pager hands the terminal what it reads; an editor shows it by itself, and may want the bytes.
-            Program::Pager => {
-                let mut copy = Shown::new(copy);
-                self.copy(opened, &mut copy)?;
-                copy.finish().with_context(|| format!("write {path}"))?;
-            }
-            Program::Editor => {
-                self.copy(opened, &mut copy)?;
-                copy.flush().with_context(|| format!("write {path}"))?;
-            }
-        }
+            Program::Pager => output::Records::Shown(output::Shown::new(file)),
+            Program::Editor => output::Records::Bytes(file),
+        };
+        self.copy(opened, &mut copy)?;
+        copy.finish().with_context(|| format!("write {path}"))?;
         self.open_file(program, &path)
     }
 }

@@ -9,7 +9,6 @@ pub mod replay;
 pub mod report;
 pub mod restore;
 pub mod show;
-pub mod shown;
 pub mod stats;
 pub mod status;
 pub mod style;

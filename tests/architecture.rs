@@ -76,7 +76,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("crossterm", &["view/tui/"]),
     ("duct", &["process/"]),
     ("gix", &["store/"]),
-    ("indicatif", &["view/live/spinner.rs"]),
+    ("indicatif", &["view/live/frame.rs", "view/live/spinner.rs"]),
     ("minijinja", &["prompt/", "view/report/"]),
     ("pulldown_cmark", &["tasks/markdown.rs", "view/report/rich.rs"]),
     ("ratatui", &["view/tui/"]),

@@ -132,7 +132,11 @@ wait_for 'ended with 0'
 check_clean 'leaving a loop that runs'
 
 echo 'The screen alone'
-keys "$program ralph tui; echo ended with \$?" Enter
+keys "GIT_PAGER='cat >$work/paged' $program ralph tui; echo ended with \$?" Enter
+wait_for 'The agent begins with T003'
+keys v
+wait_until 'the pager has all of it' grep -q '␛\[31mred' "$work/paged"
+grep -q $'\033' "$work/paged" && fail 'the pager has what a terminal obeys'
 wait_for 'The agent begins with T003'
 touch "$work/go-T003"
 wait_for 'The agent begins with T004'

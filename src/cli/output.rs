@@ -97,7 +97,7 @@ pub struct Shown<W> {
 }
 
 impl<W: Write> Shown<W> {
-    fn new(out: W) -> Self {
+    pub fn new(out: W) -> Self {
         Self { out, held: Vec::new() }
     }
 

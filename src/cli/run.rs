@@ -71,6 +71,9 @@ pub struct ResumeArgs {
     pub feature: Option<String>,
     #[command(flatten)]
     pub talk: TalkArgs,
+    /// Show it on the screen of `tui`, which may be left without stopping the loop
+    #[arg(long, conflicts_with_all = ["verbose", "quiet", "json"])]
+    pub tui: bool,
     #[command(flatten)]
     pub settings: SettingArgs,
 }

@@ -53,6 +53,7 @@ fn run(ralph: Ralph, program: &'static str, arguments: &[OsString]) -> Result<Ex
     match ralph.action.unwrap_or_else(|| Action::Run(Box::new(ralph.run))) {
         Action::Run(args) if args.tui => super::tui::with_loop(arguments, &caller, paint),
         Action::Run(args) => super::run::run(&args, &caller, paint),
+        Action::Resume(args) if args.tui => super::tui::with_loop(arguments, &caller, paint),
         Action::Resume(args) => super::run::resume(&args, &caller, paint),
         Action::Stop(args) => super::steer::stop(&args, &caller),
         Action::Hint(args) => super::steer::hint(&args, &caller),

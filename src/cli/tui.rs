@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fs::File as Talk;
-use std::io::{IsTerminal, Read, Seek, SeekFrom, Write, stderr, stdin, stdout};
+use std::io::{BufWriter, IsTerminal, Read, Seek, SeekFrom, Write, stderr, stdin, stdout};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
@@ -31,7 +31,7 @@ use super::exit_code::ExitCode;
 use super::ready::{Settings, Wish, own_program};
 use super::sessions::{Choice, Settled};
 use super::settings::Flags;
-use super::{iterations, place};
+use super::{iterations, output, place};
 
 #[derive(Debug, Args)]
 pub struct TuiArgs {
@@ -182,16 +182,20 @@ impl Table {
         Ok(())
     }
 
-    /// Copies a file of an iteration, so that nobody writes into the spool.
-    fn copy(&self, file: &File, to: &Utf8Path) -> Result<()> {
-        let mut copy = Talk::create(to).with_context(|| format!("create {to}"))?;
-        match &file.place {
-            Place::Record(commit) => {
-                self.store.copy_file(commit, file.stream.path(), &mut copy)?;
+    /// Copies what is opened, so that nobody writes into the spool.
+    fn copy(&self, opened: &Opened, to: &mut dyn Write) -> Result<()> {
+        match opened {
+            Opened::File(File { place: Place::Record(commit), stream, .. }) => {
+                self.store.copy_file(commit, stream.path(), to)?;
             }
-            Place::Spool(session, number) => {
-                self.store.copy_spool_file((session, *number), file.stream.spool_name(), &mut copy)?;
+            Opened::File(File { place: Place::Spool(session, number), stream, .. }) => {
+                self.store.copy_spool_file((session, *number), stream.spool_name(), to)?;
             }
+            Opened::Diff(change) => {
+                let changes = diff(&self.store, &self.caller, change, u64::MAX)?;
+                to.write_all(changes.text.as_bytes()).context("write the changes")?;
+            }
+            Opened::Text(text) => to.write_all(text.as_bytes()).context("write the text")?,
         }
         Ok(())
     }
@@ -223,23 +227,18 @@ impl Desk for Table {
     fn open(&self, program: Program, opened: &Opened) -> Result<()> {
         let scratch = Scratch::create(self.store.repository())?;
         let path = match opened {
-            Opened::File(file) => {
-                let path = scratch.path(&file.stream.path().replace('/', "-"));
-                self.copy(file, &path)?;
-                path
-            }
-            Opened::Diff(change) => {
-                let path = scratch.path("changes.diff");
-                let changes = diff(&self.store, &self.caller, change, u64::MAX)?;
-                std::fs::write(&path, changes.text).with_context(|| format!("write {path}"))?;
-                path
-            }
-            Opened::Text(text) => {
-                let path = scratch.path("view.txt");
-                std::fs::write(&path, text).with_context(|| format!("write {path}"))?;
-                path
-            }
+            Opened::File(file) => scratch.path(&file.stream.path().replace('/', "-")),
+            Opened::Diff(_) => scratch.path("changes.diff"),
+            Opened::Text(_) => scratch.path("view.txt"),
         };
+        let file = BufWriter::new(Talk::create(&path).with_context(|| format!("create {path}"))?);
+        let mut copy = match program {
+            // A pager hands the terminal what it reads; an editor shows it by itself, and may want the bytes.
+            Program::Pager => output::Records::Shown(output::Shown::new(file)),
+            Program::Editor => output::Records::Bytes(file),
+        };
+        self.copy(opened, &mut copy)?;
+        copy.finish().with_context(|| format!("write {path}"))?;
         self.open_file(program, &path)
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::record::Outcome;
+use crate::record::{Outcome, Tokens};
 
 /// Whether text carries colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +69,15 @@ pub fn grouped(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// `600 tokens in (4,000 from cache), 166 out`; what is not known is not said. What comes from a cache, or goes into it,
+/// does not count as read anew.
+pub fn tokens_told(tokens: &Tokens) -> String {
+    let cached = tokens.cache_read.map_or(String::new(), |read| format!(" ({} from cache)", grouped(read)));
+    let read = tokens.input.map(|input| format!("{} tokens in{cached}", grouped(input)));
+    let written = tokens.output.map(|output| format!("{} out", grouped(output)));
+    [read, written].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// `940 ms`, `6.1 s`, `2 min 3 s`, `1 h 40 min`

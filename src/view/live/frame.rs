@@ -6,6 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use indicatif::TermLike;
 
+use super::columns;
+
 /// Columns where nobody says how many there are.
 const COLUMNS: u16 = 80;
 
@@ -36,8 +38,7 @@ impl Frame {
 
 impl TermLike for Frame {
     fn width(&self) -> u16 {
-        let size = rustix::termios::tcgetwinsize(stderr()).ok();
-        size.map(|size| size.ws_col).filter(|columns| *columns > 0).unwrap_or(COLUMNS)
+        columns(stderr()).unwrap_or(COLUMNS)
     }
 
     fn move_cursor_up(&self, n: usize) -> io::Result<()> {

@@ -7,7 +7,7 @@ use crate::record::{
     Waiting, without_escapes,
 };
 
-use crate::view::style::{Count, Hue, Paint, cut, duration, grouped, one_line, sign};
+use crate::view::style::{Count, Hue, Paint, cut, duration, one_line, sign, tokens_told};
 
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -313,14 +313,5 @@ fn claims(record: &Iteration) -> &'static str {
 
 /// `, 4,600 tokens in (6,000 from cache), 166 out`; nothing where no agent told.
 fn tokens(tokens: &Tokens) -> String {
-    if tokens.is_unknown() {
-        return String::new();
-    }
-    let number = |value: Option<u64>| value.map_or("?".to_owned(), grouped);
-    format!(
-        ", {} tokens in ({} from cache), {} out",
-        number(tokens.input),
-        number(tokens.cache_read),
-        number(tokens.output)
-    )
+    if tokens.is_unknown() { String::new() } else { format!(", {}", tokens_told(tokens)) }
 }

@@ -6,6 +6,7 @@ mod now;
 mod spinner;
 
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 
 use crate::record::Event;
 
@@ -47,7 +48,7 @@ impl<W: Write> Live<W> {
         if matches!(change, Change::Begun | Change::Over) {
             self.spinner = None;
         }
-        self.lines.fit(columns());
+        self.lines.fit(columns(io::stdout()));
         self.lines.show(event)?;
         self.write_lines()?;
         match (change, &self.spinner) {
@@ -74,7 +75,7 @@ impl<W: Write> Live<W> {
     }
 }
 
-/// How wide the window of stdout is, where it is one. It may change any time.
-fn columns() -> Option<u16> {
-    rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col).filter(|columns| *columns > 0)
+/// How wide the window of a stream is, where it has one. It may change any time.
+fn columns(of: impl AsFd) -> Option<u16> {
+    rustix::termios::tcgetwinsize(of).ok().map(|size| size.ws_col).filter(|columns| *columns > 0)
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::record::{AgentEvent, Event, Phase, Tokens};
-use crate::view::style::{cut, duration, grouped, one_line};
+use crate::view::style::{cut, duration, one_line, tokens_told};
 
 /// Longest piece of somebody's words; the window cuts what does not fit.
 const WIDTH: usize = 200;
@@ -35,9 +35,9 @@ impl Now {
         self.phase
     }
 
-    /// `T004  4,600 tokens in, 166 out  Edit src/lib.rs`
+    /// `T004  600 tokens in (4,000 from cache), 166 out  Edit src/lib.rs`
     pub fn words(&self) -> String {
-        let tokens = tokens(&self.tokens);
+        let tokens = tokens_told(&self.tokens);
         let parts = [self.task.as_str(), &tokens, &self.doing];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
     }
@@ -106,14 +106,6 @@ impl Now {
     }
 }
 
-/// `4,600 tokens in, 166 out`; what is not known is not said.
-fn tokens(tokens: &Tokens) -> String {
-    let cached = tokens.cache_read.unwrap_or(0).saturating_add(tokens.cache_write.unwrap_or(0));
-    let read = tokens.input.map(|input| format!("{} tokens in", grouped(input.saturating_add(cached))));
-    let written = tokens.output.map(|output| format!("{} out", grouped(output)));
-    [read, written].into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
 /// `6 s`, `2 min 3 s`: in whole seconds, for it is read while it counts.
 pub fn elapsed(time: Duration) -> String {
     match time.as_secs() {
@@ -153,16 +145,26 @@ mod tests {
                 agent(AgentEvent::Usage { tokens }),
                 Change::Words,
                 "agent",
-                "4,600 tokens in, 166 out  Then  [31mthat",
+                "600 tokens in (4,000 from cache), 166 out  Then  [31mthat",
             ),
-            (agent(tool("Edit", "a.rs")), Change::Words, "agent", "4,600 tokens in, 166 out  Edit a.rs"),
+            (
+                agent(tool("Edit", "a.rs")),
+                Change::Words,
+                "agent",
+                "600 tokens in (4,000 from cache), 166 out  Edit a.rs",
+            ),
             (
                 phase(Phase::Validation { command: "cargo test".to_owned() }),
                 Change::Begun,
                 "validation",
-                "4,600 tokens in, 166 out  cargo test",
+                "600 tokens in (4,000 from cache), 166 out  cargo test",
             ),
-            (phase(Phase::Recording), Change::Begun, "recording", "4,600 tokens in, 166 out"),
+            (
+                phase(Phase::Recording),
+                Change::Begun,
+                "recording",
+                "600 tokens in (4,000 from cache), 166 out",
+            ),
             (phase(Phase::Prompt), Change::Begun, "prompt", ""),
         ] {
             assert_eq!(now.take(&event), change, "{event:?}");

@@ -131,8 +131,13 @@ fn course(turns: &[Turn]) -> String {
     let closed_told = Count(closed as u64, "task");
     let first = match closed {
         0 => format!("{} of {runs_told} succeeded.", grouped(successes as u64)),
-        1 => format!("It closed 1 task in {runs_told}, which took {}.", duration(pace)),
-        _ => format!("It closed {closed_told} in {runs_told}, {} a task.", duration(pace)),
+        1 => format!("It closed 1 task in {runs_told}, with {} of agent and validation.", duration(pace)),
+        _ => {
+            format!(
+                "It closed {closed_told} in {runs_told}, with {} of agent and validation a task.",
+                duration(pace)
+            )
+        }
     };
     match since {
         0 => first,
@@ -302,11 +307,14 @@ mod tests {
             ("T1!", "No iteration has run to its end."),
             ("T1-", "Its one iteration closed no task."),
             ("T1- T1- T1!", "None of its 2 iterations closed a task."),
-            ("T1- T1+", "It closed 1 task in 2 iterations, which took 20.0 s."),
-            ("T1+ T2+ T3-", "It closed 2 tasks in 3 iterations, 15.0 s a task. The last iteration failed."),
+            ("T1- T1+", "It closed 1 task in 2 iterations, with 20.0 s of agent and validation."),
+            (
+                "T1+ T2+ T3-",
+                "It closed 2 tasks in 3 iterations, with 15.0 s of agent and validation a task. The last iteration failed.",
+            ),
             (
                 "T1+ T2- T2- T2!",
-                "It closed 1 task in 3 iterations, which took 30.0 s. The last 2 iterations closed none.",
+                "It closed 1 task in 3 iterations, with 30.0 s of agent and validation. The last 2 iterations closed none.",
             ),
         ] {
             assert_eq!(course(&turns(words)), expected, "{words}");

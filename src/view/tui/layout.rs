@@ -38,7 +38,7 @@ impl Areas {
             let areas = Self { header, list_title: list.0, list: list.1, keys, ..Self::default() };
             return Self { tabs: view.0, page: view.1, ..areas };
         }
-        let left = (width * 3 / 8).clamp(26, 56);
+        let left = (width * 3 / 8).clamp(26, 80);
         let right = width - left - 1;
         Self {
             header,

@@ -574,6 +574,15 @@ fn a_filter_keeps_ones_place_and_shows_what_is_listed() {
 }
 
 #[test]
+fn a_page_without_anything_on_it_is_not_opened() {
+    let mut scene = Scene::new(Sample::of(Vec::new()), (80, 24));
+    for keys in ["v", "e"] {
+        scene.keys(keys).shows("nothing to open");
+        assert_eq!(scene.effects, []);
+    }
+}
+
+#[test]
 fn the_list_says_how_many_sessions_there_are_and_how_many_iterations_pass_a_filter() {
     for (keys, expected) in [
         ("", " Sessions                   3 │"),

@@ -155,8 +155,8 @@ impl App {
             }
             Act::CopyName => return Some(self.copy(self.name()?)),
             Act::CopyCommit => return Some(self.copy(self.commit()?)),
-            Act::Pager => return Some(Effect::Open(Program::Pager, self.opened())),
-            Act::Editor => return Some(Effect::Open(Program::Editor, self.opened())),
+            Act::Pager => return self.open(Program::Pager),
+            Act::Editor => return self.open(Program::Editor),
             Act::Redraw => return Some(Effect::Redraw),
             Act::Help => self.mode = Mode::Help,
             Act::Quit => {
@@ -289,6 +289,15 @@ impl App {
     fn copy(&mut self, text: String) -> Effect {
         self.message = Some(Row::of(Look::Dim, "copied ").and(Look::Accent, text.clone()));
         Effect::Copy(text)
+    }
+
+    fn open(&mut self, program: Program) -> Option<Effect> {
+        let opened = self.opened();
+        if matches!(&opened, Opened::Text(text) if text.trim().is_empty()) {
+            self.message = Some(Row::of(Look::Dim, "nothing to open"));
+            return None;
+        }
+        Some(Effect::Open(program, opened))
     }
 
     /// What a pager or an editor would show: the file at the cursor, the patch, or the text of the view.

@@ -16,8 +16,9 @@ fn ready(tasks: &str) -> Sandbox {
 fn hook(scene: &Sandbox, name: &str, script: &str) {
     use std::os::unix::fs::PermissionsExt;
     let path = scene.path(&format!(".git/hooks/{name}"));
-    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("the folder of hooks is there");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))
+        .expect("the hook was just written");
 }
 
 fn files_of(scene: &Sandbox, commit: &str) -> Vec<String> {
@@ -72,7 +73,7 @@ fn what_was_staged_stays_staged_and_what_was_dirty_stays_out() {
     assert_eq!(scene.git("show main:work-T001"), "by me\n1");
     assert_eq!(files_of(&scene, "main"), ["specs/001-login/tasks.md"]);
     run.stdout_has("committed with changes that were there before the session began: work-T001")
-        .stdout_has("not committed, for they were staged before the session began: work-T002 hint: ");
+        .stdout_has("not committed, for they were staged before the session began: work-T002\n  hint: ");
     assert!(scene.git("status --porcelain").contains(" M dirty"), "{}", scene.git("status --porcelain"));
 }
 

@@ -359,7 +359,7 @@ impl Running<'_> {
                 Before::Stop(ending) => return Ok(ending),
             }
             let iteration = self.iterate(&tasks, &task)?;
-            self.tell_of_idle_limits(&iteration);
+            self.tell_of_vain_limits(&iteration);
             if let Some(class) = iteration.failure_class.filter(|class| class.is_unusable()) {
                 return Ok(self.unusable(class, iteration.error));
             }
@@ -371,7 +371,7 @@ impl Running<'_> {
     }
 
     /// Says once of each agent which limits cannot hold, as it does not tell what they are about.
-    fn tell_of_idle_limits(&mut self, iteration: &Iteration) {
+    fn tell_of_vain_limits(&mut self, iteration: &Iteration) {
         // One that failed or was cut short may not have come to tell.
         let has_told = iteration.exit.agent == Some(0) && iteration.failure_class.is_none();
         if !has_told || !self.heard.insert(self.current) {
@@ -379,11 +379,11 @@ impl Running<'_> {
         }
         let Limits { max_tokens, max_cost, .. } = self.plan.limits;
         let agent = &iteration.agent;
-        for (is_idle, what, limit) in [
+        for (is_vain, what, limit) in [
             (max_cost.is_some() && iteration.cost_usd.is_none(), "cost", "max-cost"),
             (max_tokens.is_some() && iteration.tokens.total().is_none(), "tokens", "max-tokens"),
         ] {
-            if is_idle {
+            if is_vain {
                 self.warn(format!("{agent} tells no {what}, so `{limit}` cannot end this session"));
             }
         }

@@ -72,7 +72,7 @@ struct Model {
     journal: Vec<Piece>,
     /// The journal as the record knows it.
     recorded: Vec<Piece>,
-    /// Whether something was put in front of what the record has, or taken away.
+    /// Whether something was taken away of what the record has.
     is_changed: bool,
     words: usize,
 }
@@ -174,8 +174,8 @@ impl Story {
             }
             Step::Insert => {
                 self.model.words += 1;
+                // The patterns are theirs, and no difference.
                 self.model.journal.insert(0, Piece::Words(self.model.words));
-                self.model.is_changed = true;
                 let patterns = format!("## Codebase Patterns\n\nwords {}\n", self.model.words);
                 let text = self.scene.progress().replacen("## Codebase Patterns\n", &patterns, 1);
                 fs::write(self.scene.path(PROGRESS), text).unwrap();

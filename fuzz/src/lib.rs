@@ -16,7 +16,7 @@ use specify_ralph::record::{Iteration, ObjectId, SessionId, Timestamp};
 use specify_ralph::redact::{RedactingReader, Redactor};
 use specify_ralph::store::{Begin, Draft, Envelope, Manifest, Place, SessionRefs, Subject, slug};
 use specify_ralph::store::{compose_message, parse_message};
-use specify_ralph::tasks::{Mark, TaskList, set_marks};
+use specify_ralph::tasks::{Mark, Pairing, TaskList, Ticked, set_marks};
 
 /// A target, by its name and the function that takes its inputs.
 pub type Target = (&'static str, fn(&[u8]));
@@ -45,7 +45,11 @@ pub fn tasks(input: &[u8]) {
         assert_eq!(input.get(item.offset), Some(&b'['), "{item:?}");
         assert_eq!(input.get(item.offset + 2), Some(&b']'), "{item:?}");
         assert_eq!(list.find(&item.name).map(|found| found.offset), Some(item.offset), "{item:?}");
-        assert_eq!(list.find_again(item).map(|found| found.offset), Some(item.offset), "{item:?}");
+    }
+    for pairing in
+        [Pairing::likely(&list, &list), Pairing::similar(&list, &list), Pairing::certain(&list, &list)]
+    {
+        assert!(pairing.ticked().is_empty() && pairing.lost().is_empty(), "{pairing:?}");
     }
     drop(list.next_open(|_| false));
     let Some(item) = list.items.iter().find(|item| !item.done) else { return };
@@ -56,11 +60,14 @@ pub fn tasks(input: &[u8]) {
     let dir = tempfile::tempdir().unwrap();
     let path = Utf8Path::from_path(dir.path()).unwrap().join("tasks.md");
     fs::write(&path, input).unwrap();
-    assert_eq!(set_marks(&path, &[item], Mark::Done).unwrap().changed, [item.name.clone()]);
+    assert_eq!(set_marks(&path, &list, &[item], Mark::Done).unwrap().changed, [item.name.clone()]);
     let ticked = fs::read(&path).unwrap();
     let differing: Vec<_> = (0..input.len()).filter(|&at| input[at] != ticked[at]).collect();
     assert_eq!((ticked.len(), differing), (input.len(), vec![item.offset + 1]));
-    assert_eq!(set_marks(&path, &[item], Mark::Open).unwrap().changed, [item.name.clone()]);
+    let later = TaskList::parse(&ticked).unwrap();
+    let done = later.items.iter().find(|found| found.offset == item.offset).unwrap();
+    assert_eq!(Pairing::likely(&list, &later).ticked(), [Ticked { before: Some(item), after: done }]);
+    assert_eq!(set_marks(&path, &later, &[done], Mark::Open).unwrap().changed, [done.name.clone()]);
     let opened = fs::read(&path).unwrap();
     let is_back = (0..input.len()).all(|at| opened[at] == input[at] || at == item.offset + 1);
     assert!(is_back && opened[item.offset + 1] == b' ');

@@ -60,14 +60,20 @@ pub fn tasks(input: &[u8]) {
     let dir = tempfile::tempdir().unwrap();
     let path = Utf8Path::from_path(dir.path()).unwrap().join("tasks.md");
     fs::write(&path, input).unwrap();
-    assert_eq!(set_marks(&path, &list, &[item], Mark::Done).unwrap().changed, [item.name.clone()]);
+    assert_eq!(
+        set_marks(&path, &list, &[item], Mark::Done).unwrap().changed,
+        std::slice::from_ref(&item.name)
+    );
     let ticked = fs::read(&path).unwrap();
     let differing: Vec<_> = (0..input.len()).filter(|&at| input[at] != ticked[at]).collect();
     assert_eq!((ticked.len(), differing), (input.len(), vec![item.offset + 1]));
     let later = TaskList::parse(&ticked).unwrap();
     let done = later.items.iter().find(|found| found.offset == item.offset).unwrap();
     assert_eq!(Pairing::likely(&list, &later).ticked(), [Ticked { before: Some(item), after: done }]);
-    assert_eq!(set_marks(&path, &later, &[done], Mark::Open).unwrap().changed, [done.name.clone()]);
+    assert_eq!(
+        set_marks(&path, &later, &[done], Mark::Open).unwrap().changed,
+        std::slice::from_ref(&done.name)
+    );
     let opened = fs::read(&path).unwrap();
     let is_back = (0..input.len()).all(|at| opened[at] == input[at] || at == item.offset + 1);
     assert!(is_back && opened[item.offset + 1] == b' ');
@@ -175,7 +181,7 @@ pub fn progress(input: &[u8]) {
         CatchUp::Edited { missing, .. } => assert!(missing.is_empty(), "still missing: {missing:?}"),
         other => panic!("not caught up: {other:?}"),
     }
-    drop(journal::patterns(&String::from_utf8_lossy(found)));
+    let _range = journal::patterns(&String::from_utf8_lossy(found));
 }
 
 /// Any bytes may come from any agent: every parser reads them.

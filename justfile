@@ -12,6 +12,7 @@ fmt:
 lint:
     cargo fmt --check
     cargo clippy --all-targets -- -D warnings
+    cargo clippy --all-targets --manifest-path fuzz/Cargo.toml --target-dir target -- -D warnings
 
 # Run the tests: `just test store` for some of them
 test *args:

@@ -11,6 +11,12 @@ use super::columns;
 /// Columns where nobody says how many there are.
 const COLUMNS: u16 = 80;
 
+/// Has what is too long end at the edge: the window may have become narrower since it was asked for its width.
+const NO_BREAKS: &str = "\x1b[?7l";
+
+/// Has it go on in the next row, as is usual.
+const BREAKS: &str = "\x1b[?7h";
+
 /// Draws on stderr, and leaves the cursor in front of what it drew.
 ///
 /// A terminal that becomes narrower breaks a line in several, and the cursor stays with the part that it is on. From the
@@ -29,10 +35,8 @@ impl Frame {
     /// What is to be written next.
     fn take(&self) -> String {
         let mut drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
-        if !drawing.is_empty() {
-            drawing.push('\r');
-        }
-        std::mem::take(&mut drawing)
+        let drawn = std::mem::take(&mut *drawing);
+        if drawn.is_empty() { drawn } else { format!("{NO_BREAKS}{drawn}\r{BREAKS}") }
     }
 }
 
@@ -95,7 +99,7 @@ mod tests {
             frame.clear_line().unwrap();
             frame.write_str(line).unwrap();
             frame.write_str("    ").unwrap();
-            assert_eq!(frame.take(), format!("\r\x1b[J{line}\r"));
+            assert_eq!(frame.take(), format!("\x1b[?7l\r\x1b[J{line}\r\x1b[?7h"));
         }
     }
 }

@@ -206,7 +206,7 @@ def main():
     words = [word for word in sys.argv[1:] if word != "--list"]
     if len(words) != 1:
         sys.exit(__doc__)
-    streams = [stream for agent in AGENTS for stream in sorted(pathlib.Path(words[0], agent).glob("*.stdout"))]
+    streams = [stream for agent in AGENTS for stream in sorted(pathlib.Path(words[0], agent).resolve().glob("*.stdout"))]
     if not streams:
         sys.exit(f"recordings.py: no recorded streams in {words[0]}")
     failed, classes = 0, collections.Counter()

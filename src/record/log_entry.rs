@@ -28,6 +28,11 @@ impl RecordKind {
             Self::End => "end",
         }
     }
+
+    /// Whether it says how the records behind it are made: with which settings.
+    pub fn begins(self) -> bool {
+        matches!(self, Self::Start | Self::Resume)
+    }
 }
 
 /// One commit of a session's log, as its message tells it.

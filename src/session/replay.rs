@@ -54,7 +54,11 @@ impl Replay<'_> {
         let mut history = History::default();
         let mut tasks = TaskList::default();
         let mut replayed = Vec::new();
+        let mut begin = None;
         for entry in &self.log.entries {
+            if entry.kind.begins() {
+                begin = Some(entry);
+            }
             if entry.kind == RecordKind::End {
                 history = History::default();
             }
@@ -91,7 +95,7 @@ impl Replay<'_> {
                         text: made.text,
                     });
                 }
-                if let Some(context) = told::context_of(self.store, entry, &iteration, self.root)? {
+                if let Some(context) = told::context_of(self.store, (entry, begin), &iteration, self.root)? {
                     strategy.record(&context);
                 }
                 history.push(&iteration);

@@ -83,10 +83,11 @@ pub fn live_context(
     })
 }
 
-/// From the record, when a session is taken up again.
+/// From the record, when a session is taken up again. `begin` is the record by which the session was begun or taken up
+/// before `entry`; who does not know it has the whole session read for it.
 pub fn context_of(
     store: &Store,
-    entry: &LogEntry,
+    (entry, begin): (&LogEntry, Option<&LogEntry>),
     iteration: &Iteration,
     directory: &Utf8Path,
 ) -> Result<Option<IterationContext>> {
@@ -96,8 +97,11 @@ pub fn context_of(
             return Ok(Window::tail(&bytes, is_cut));
         }
         // What was kept is all that it printed; what counts is what it said last.
-        let begun = store.begun(entry)?;
-        let configuration = begun.map_or(Value::Null, |session| session.configuration);
+        let session = match begin {
+            Some(begin) => Some(store.session_json(begin)?),
+            None => store.begun(entry)?,
+        };
+        let configuration = session.map_or(Value::Null, |session| session.configuration);
         let parser = recorded_parser(&configuration, &iteration.agent);
         Ok(Window::whole(answer(parser, &bytes).as_bytes()))
     })

@@ -221,8 +221,11 @@ impl Store {
         let refs = SessionRefs::new(&entry.feature, entry.session.clone());
         let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup) };
         let Some(log) = read_log(&git, refs, (&entry.commit, chain), |_| true)? else { return Ok(None) };
-        let is_begin = |entry: &&LogEntry| matches!(entry.kind, RecordKind::Start | RecordKind::Resume);
-        log.entries.iter().rfind(is_begin).map(|begin| self.session_json(begin)).transpose()
+        log.entries
+            .iter()
+            .rfind(|entry| entry.kind.begins())
+            .map(|begin| self.session_json(begin))
+            .transpose()
     }
 
     /// A file of a record, whole; none where the record has no such file.

@@ -10,12 +10,12 @@ use serde::Serialize;
 
 use crate::feature;
 use crate::process::{Child, Interrupt, Limits, Marker, Pulse};
-use crate::record::{IterationName, ObjectId, SessionId, SessionName, Which};
+use crate::record::{IterationName, ObjectId, SessionId, Which};
 use crate::store::{SessionLog, Store};
 use crate::view::style::{one_line, span};
 use crate::worktree::Checkout;
 
-use super::args::Json;
+use super::args::ReadArgs;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::log::print_json;
@@ -32,13 +32,7 @@ pub struct BisectArgs {
     #[arg(short, long)]
     pub verbose: bool,
     #[command(flatten)]
-    pub json: Json,
-    /// Session [default: the latest]
-    #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionName>,
-    /// Feature, by path or by name
-    #[arg(long, value_name = "FEATURE")]
-    pub feature: Option<String>,
+    pub read: ReadArgs,
 }
 
 /// No limit, where one must be given: the user looks on.
@@ -49,7 +43,7 @@ const CANNOT_TELL: i32 = 125;
 
 pub fn run(args: &BisectArgs, caller: &Caller) -> Result<ExitCode> {
     let store = place::open(caller)?;
-    let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+    let choice = Choice { session: args.read.session.clone(), feature: args.read.feature.clone() };
     let moments = moments(&store, &choice)?;
     let interrupt = Interrupt::install()?;
     let found = Trial::new(args, caller, (&store, &moments), &interrupt).and_then(Trial::hunt);
@@ -272,7 +266,7 @@ fn report(args: &BisectArgs, moments: &Moments, found: &Found, runs: &[Run]) -> 
         Found::Always | Found::Never | Found::OneOf(_) => None,
     };
     let entry = place.and_then(|place| moments.log.iteration(iteration(place)));
-    if args.json.json {
+    if args.read.json.json {
         let candidates: Vec<u32> = match found {
             Found::OneOf(places) => places.iter().map(|place| iteration(*place)).collect(),
             Found::First(_) | Found::Always | Found::Never => Vec::new(),

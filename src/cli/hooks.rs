@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::hooks::{Hook, Runner, State, uninstall, with_union, without_union};
 use crate::process::Tool;
-use crate::record::{Refusal, SessionId};
+use crate::record::{Refusal, SessionId, some_of};
 
 use super::args::Json;
 use super::caller::Caller;
@@ -319,16 +319,14 @@ fn behind((old, new): (&str, &str), caller: &Caller) -> Result<ExitCode> {
     }
     let store = place::open(caller)?;
     let known = store.known_sessions()?;
-    let missing: Vec<&SessionId> = named.difference(&known).collect();
+    let missing: Vec<&str> = named.difference(&known).map(SessionId::as_str).collect();
     if missing.is_empty() || store.remotes()?.is_empty() {
         return Ok(ExitCode::Done);
     }
-    let shown = missing.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let more = missing.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     writeln!(
         stdout(),
-        "ralph: these commits were made in sessions that are not here: {shown}{more}\nhint: `git ralph sync --fetch-only` brings them"
+        "ralph: these commits were made in sessions that are not here: {}\nhint: `git ralph sync --fetch-only` brings them",
+        some_of(&missing, NAMED)
     )?;
     Ok(ExitCode::Done)
 }

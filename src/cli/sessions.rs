@@ -6,7 +6,7 @@ use std::io::stderr;
 
 use anyhow::{Error, Result, bail};
 
-use crate::record::{LogEntry, Session, SessionId, SessionName, nearest};
+use crate::record::{LogEntry, Session, SessionId, SessionName, nearest, some_of};
 use crate::store::{Holder, Listing, LoopLock, SessionLog, SessionRefs, Store};
 use crate::view::style::one_line;
 
@@ -107,13 +107,13 @@ fn recorded_feature<'a>(
             bail!(
                 "no session of a feature `{}` is recorded here\nhint: {near}there are sessions of {}",
                 one_line(wanted),
-                some_of(&features)
+                candidates(&features)
             )
         }
         several => bail!(
             "`{}` may be any of {}\nhint: give the whole path to --feature",
             one_line(wanted),
-            some_of(several)
+            candidates(several)
         ),
     }
 }
@@ -135,12 +135,10 @@ fn fitting<'a>(wanted: &str, recorded: &BTreeSet<&'a str>) -> Vec<&'a str> {
     found.into_iter().find(|found: &Vec<&str>| !found.is_empty()).unwrap_or_default()
 }
 
-/// The first few, and how many more there are.
-fn some_of(names: &[&str]) -> String {
-    let shown: Vec<_> = names.iter().take(CANDIDATES).map(|name| one_line(name)).collect();
-    let more = names.len() - shown.len();
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more}", shown.join(", "))
+/// The first few on one line.
+fn candidates(names: &[&str]) -> String {
+    let names: Vec<_> = names.iter().map(|name| one_line(name)).collect();
+    some_of(&names, CANDIDATES)
 }
 
 /// The one session that begins like that.
@@ -158,7 +156,7 @@ fn only(store: &Store, name: &SessionName, found: &[SessionId]) -> Result<Sessio
             bail!(
                 "{} sessions begin with {name}: {}\nhint: write as much of the id as no other has",
                 several.len(),
-                some_of(&newest)
+                candidates(&newest)
             )
         }
     }

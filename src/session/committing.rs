@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use camino::Utf8Path;
 
 use crate::process::{Child, Pulse};
-use crate::record::{Iteration, ObjectId, Outcome, Refusal, Task, TaskName};
+use crate::record::{Iteration, ObjectId, Outcome, Refusal, Task, TaskName, some_of};
 use crate::store::Store;
 use crate::tasks::TaskList;
 use crate::worktree::{RawPath, Staged, WorkTree};
@@ -298,8 +298,6 @@ pub(super) fn follow_cut_off(
 
 /// Paths for a message.
 fn named(paths: &[RawPath]) -> String {
-    let shown: Vec<_> = paths.iter().take(NAMED).map(|path| String::from_utf8_lossy(path)).collect();
-    let more = paths.len() - shown.len();
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    shown.join(", ").replace(char::is_control, "\u{fffd}") + &more
+    let names: Vec<_> = paths.iter().map(|path| String::from_utf8_lossy(path)).collect();
+    some_of(&names, NAMED).replace(char::is_control, "\u{fffd}")
 }

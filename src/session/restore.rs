@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::clock::Clock;
-use crate::record::{ObjectId, Refusal, SessionId};
+use crate::record::{ObjectId, Refusal, SessionId, some_of};
 use crate::store::{LoopLock, Restoration, RestorePoint, Scratch, Store};
 use crate::worktree::{Change, Paths, RawPath, WorkTree, Workshop};
 
@@ -373,10 +373,11 @@ fn collides(path: &[u8], others: &BTreeSet<RawPath>) -> bool {
 }
 
 fn told_of_blocking(blocking: &[Left]) -> String {
-    let named = blocking.iter().map(|left| format!("{} ({})", left.path, left.why.reason()));
+    let named: Vec<_> =
+        blocking.iter().map(|left| format!("{} ({})", left.path, left.why.reason())).collect();
     format!(
         "what stands where other files should come stays as it is: {}\nhint: move it away, or name the files to restore",
-        listed(named.collect())
+        listed(&named)
     )
 }
 
@@ -386,18 +387,15 @@ fn refuse_endangered(work_tree: &WorkTree, workshop: Workshop<'_>, changes: &[Ch
     if endangered.is_empty() {
         return Ok(());
     }
-    let named = endangered.iter().map(|path| String::from_utf8_lossy(path).into_owned());
+    let named: Vec<_> = endangered.iter().map(|path| String::from_utf8_lossy(path)).collect();
     bail!(
         "what stands where other files should could not be brought back, for snapshots leave it out: {}\nhint: move it away, or name the files to restore",
-        listed(named.collect())
+        listed(&named)
     )
 }
 
-fn listed(paths: Vec<String>) -> String {
-    let more = paths.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let named: Vec<String> = paths.into_iter().take(NAMED).collect();
-    format!("{}{more}", named.join(", ")).replace(char::is_control, "\u{fffd}")
+fn listed<S: AsRef<str>>(paths: &[S]) -> String {
+    some_of(paths, NAMED).replace(char::is_control, "\u{fffd}")
 }
 
 /// The private index, and the objects that are not in the repository yet.

@@ -10,6 +10,7 @@ mod excerpt;
 mod finish;
 mod forward;
 mod help;
+mod hostile;
 mod journal;
 mod loops;
 mod memory;

@@ -1,0 +1,1 @@
+//! Links, pipes and devices where files of the project are expected.

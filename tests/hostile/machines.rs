@@ -1,0 +1,1 @@
+//! Sessions of other machines, and systems other than Linux.

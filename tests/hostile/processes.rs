@@ -1,0 +1,1 @@
+//! Children that hang, stop or outlive the loop, and signals.

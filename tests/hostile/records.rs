@@ -1,0 +1,1 @@
+//! Records that this version cannot read.

@@ -1,0 +1,1 @@
+//! Secrets in every channel and in every disguise.

@@ -235,3 +235,49 @@ fn every_source_says_what_it_is_for() {
         }
     }
 }
+
+/// Where `specify ralph` is a name that stays, however the program is called: a file, and what the line has.
+const CANONICAL_NAMES: &[(&str, &str)] = &[
+    // Examples: the grammar puts the command in.
+    ("cli/help.rs", "  specify ralph"),
+    ("cli/help.rs", " specify ralph"),
+    ("cli/help.rs", "`specify ralph config` shows them"),
+    ("cli/report_file.rs", "made_by"),
+    // A file that people commit.
+    ("config/sample.rs", "# Settings of"),
+    ("config/sample.rs", "shows every setting and where it comes from"),
+    // What marks our block in a hook.
+    ("hooks.rs", "const BEGIN"),
+    ("hooks.rs", "const END"),
+    ("record/own_command.rs", "pub const CANONICAL"),
+    ("store/objects.rs", "pub const COMMITTER"),
+    ("view/report/markdown.rs", "pub const MARKDOWN"),
+    ("view/report/mod.rs", "made_by"),
+];
+
+#[test]
+fn texts_name_the_program_as_it_was_called() {
+    for (path, text) in sources("src") {
+        let code = code(&text);
+        for line in code.lines().filter(|line| line.contains("specify ralph") && !is_test(&path)) {
+            let is_meant = |(file, part): &(&str, &str)| path == *file && line.contains(part);
+            assert!(CANONICAL_NAMES.iter().any(is_meant), "{path}: write {{RALPH}} of `record`: {line}");
+        }
+        // In a text that nothing formats it would be printed as it stands.
+        let named = ["{RALPH}", "{RALPH:", "{RALPH_ELSEWHERE}"].map(|name| code.match_indices(name));
+        for (at, _) in named.into_iter().flatten() {
+            let literal = literal_start(&code, at);
+            let before = code[..literal].trim_end().trim_end_matches("\\\n").trim_end();
+            let call = before.rfind("!(").map_or("", |call| &before[call..]);
+            let is_formatted = call == "!(" || call.ends_with(',') && !call.contains(['"', ';']);
+            assert!(is_formatted, "{path}: not formatted: {}", &code[literal..at]);
+        }
+    }
+}
+
+/// Where the text begins that `at` is in.
+fn literal_start(code: &str, at: usize) -> usize {
+    let is_escaped = |quote: usize| code[..quote].ends_with('\\') && !code[..quote].ends_with("\\\\");
+    let mut quotes = code[..at].rmatch_indices('"').map(|(quote, _)| quote);
+    quotes.find(|quote| !is_escaped(*quote)).expect("a text begins")
+}

@@ -24,7 +24,13 @@ fn read(path: impl AsRef<Path>) -> String {
 
 /// What `specify ralph` prints, run in `directory`.
 fn ralph(directory: &Path, arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_specify"))
+    let program = Path::new(env!("CARGO_BIN_EXE_specify"));
+    // Texts name the program as it is called, and documents say `specify ralph`.
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let own = program.parent().map(Path::to_owned).into_iter();
+    let path = std::env::join_paths(own.chain(std::env::split_paths(&path))).unwrap();
+    let output = Command::new(program)
+        .env("PATH", path)
         .arg("ralph")
         .args(arguments)
         .current_dir(directory)

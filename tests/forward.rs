@@ -52,5 +52,6 @@ fn help_names_the_commands() {
         assert!(help.text().contains(&format!("\n  {command} ")), "{help}");
     }
     help.stdout_lacks("play-script");
-    scene.call("--help").program(Program::GitRalph).run().code(0).stdout_has("git ralph");
+    std::os::unix::fs::symlink(Program::GitRalph.path(), scene.outside("bin/git-ralph")).unwrap();
+    scene.call("--help").program(Program::GitRalph).run().code(0).stdout_has("Usage: git ralph ");
 }

@@ -1,6 +1,6 @@
 //! What the user can do about an agent that cannot be used.
 
-use crate::record::FailureClass;
+use crate::record::{FailureClass, RALPH};
 
 /// For any agent.
 pub(super) fn of(class: FailureClass) -> String {
@@ -24,7 +24,9 @@ pub(super) fn of(class: FailureClass) -> String {
         | FailureClass::RateLimit
         | FailureClass::Overloaded
         | FailureClass::Network
-        | FailureClass::Other => "look at what the agent printed: specify ralph show --agent",
+        | FailureClass::Other => {
+            return format!("look at what the agent printed: {RALPH} show --agent");
+        }
     }
     .to_owned()
 }

@@ -95,7 +95,7 @@ pub struct SettingArgs {
     /// Longest wait for an agent at its limit [default: 6h]
     #[arg(long, value_name = "TIME", value_parser = start::setting("max-wait"))]
     pub max_wait: Option<String>,
-    /// Any setting, as `specify ralph config` lists them (can be repeated)
+    /// Any setting, as `config` lists them (can be repeated)
     #[arg(long, value_name = "KEY=VALUE", value_parser = start::pair)]
     pub set: Vec<(String, String)>,
 }

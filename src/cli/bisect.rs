@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::feature;
 use crate::process::{Child, Interrupt, Limits, Marker, Pulse};
-use crate::record::{IterationName, ObjectId, SessionId, Which};
+use crate::record::{IterationName, ObjectId, RALPH, SessionId, Which};
 use crate::store::{SessionLog, Store};
 use crate::view::style::{one_line, span};
 use crate::worktree::Checkout;
@@ -285,7 +285,7 @@ fn report(args: &BisectArgs, moments: &Moments, found: &Found, runs: &[Run]) -> 
         let name = format!("{session}:{}", entry.iteration.unwrap_or_default());
         writeln!(out, "{name} is the first iteration after which it fails")?;
         writeln!(out, "  {}", one_line(&entry.subject))?;
-        writeln!(out, "look: specify ralph show {name} --patch")?;
+        writeln!(out, "look: {RALPH} show {name} --patch")?;
     } else {
         match found {
             Found::OneOf(places) => {

@@ -6,7 +6,7 @@ use anyhow::{Error, Result, bail};
 use clap::Args;
 use serde_json::json;
 
-use crate::record::{SessionId, SessionName};
+use crate::record::{RALPH, SessionId, SessionName};
 use crate::store::{Extent, Leftover, Plan, Purged, Remote, Rules, Store};
 use crate::view::style::{Count, grouped, one_line};
 
@@ -198,7 +198,7 @@ pub fn purge(args: &PurgeArgs, caller: &Caller) -> Result<ExitCode> {
     advise(&session, there);
     tried.map_err(|error| {
         Error::msg(format!(
-            "{error:#}\nhint: here it is gone; `specify ralph purge {session}` tries the rest again"
+            "{error:#}\nhint: here it is gone; `{RALPH} purge {session}` tries the rest again"
         ))
     })?;
     Ok(if purged.left.is_empty() { ExitCode::Done } else { ExitCode::NotDone })
@@ -234,10 +234,14 @@ enum There {
 /// What a purge cannot do.
 fn advise(session: &SessionId, there: There) {
     let remote = match there {
-        There::Done => "the host may keep the objects for a while: ask whoever runs it to collect them",
-        There::Untouched => "remotes were not touched",
+        There::Done => {
+            "the host may keep the objects for a while: ask whoever runs it to collect them".to_owned()
+        }
+        There::Untouched => "remotes were not touched".to_owned(),
         There::Nothing => {
-            "this repository has no remote: where one has the session, `specify ralph purge` with `--remote ADDRESS`"
+            format!(
+                "this repository has no remote: where one has the session, `{RALPH} purge` with `--remote ADDRESS`"
+            )
         }
     };
     let advice = format!(
@@ -245,7 +249,7 @@ fn advise(session: &SessionId, there: There) {
          - change the secret, if there was one: whoever fetched it has it\n\
          - here its objects stay until git collects them: `git reflog expire --expire=now --all && git gc --prune=now`\n\
          - {remote}\n\
-         - in every clone that has the session: `specify ralph sync`, then `specify ralph purge {session} --local`\n\
+         - in every clone that has the session: `{RALPH} sync`, then `{RALPH} purge {session} --local`\n\
          - progress.txt and the code itself are not looked at"
     );
     let _closed = writeln!(stderr(), "{advice}").is_err();

@@ -7,8 +7,10 @@ use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 
 use super::exit_code::ExitCode;
+use super::help;
 use super::output::stdout;
 use super::start::grammar;
+use crate::record::{CANONICAL, RALPH_ELSEWHERE};
 
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
@@ -17,11 +19,23 @@ pub struct CompletionsArgs {
     pub shell: Shell,
 }
 
+/// What completes `specify ralph` goes where the shell looks for `specify`.
+pub(super) fn examples() -> &'static str {
+    if is_specify() { help::COMPLETIONS } else { help::COMPLETIONS_FOR_GIT }
+}
+
+/// Called as `git ralph`, we leave `specify` to spec-kit.
+fn is_specify() -> bool {
+    RALPH_ELSEWHERE.as_str() == CANONICAL
+}
+
 pub fn run(args: &CompletionsArgs) -> Result<ExitCode> {
     let mut script = Vec::new();
-    let ralph = || grammar("specify ralph").name("ralph");
+    let ralph = || grammar(CANONICAL).name("ralph");
     let mut specify = Command::new("specify").about("Spec-driven development").subcommand(ralph());
-    generate(args.shell, &mut specify, "specify", &mut script);
+    if is_specify() {
+        generate(args.shell, &mut specify, "specify", &mut script);
+    }
     generate(args.shell, &mut ralph().name("git-ralph"), "git-ralph", &mut script);
     if args.shell == Shell::Bash {
         script.extend_from_slice(for_git(&ralph()).as_bytes());

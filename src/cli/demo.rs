@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
 
 use crate::process::Tool;
-use crate::record::{Claim, LogEntry, Outcome, Refusal};
+use crate::record::{Claim, LogEntry, Outcome, RALPH, Refusal};
 use crate::store::Store;
 use crate::view::live::Detail;
 use crate::view::style::{Hue, Paint};
@@ -86,18 +86,21 @@ pub fn run(args: &DemoArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let seen = if args.dir.is_some() {
         format!("cd {}", project.dir)
     } else {
-        "specify ralph demo --dir ralph-demo; cd ralph-demo".to_owned()
+        format!("{RALPH} demo --dir ralph-demo; cd ralph-demo")
     };
     writeln!(out, "\n{}", title(&format!("Look at it yourself ({seen})")))?;
-    for (command, does) in [
-        ("specify ralph log", "every iteration"),
-        ("specify ralph show 3", "one of them"),
-        ("specify ralph show 3 --stdout", "what the validation said in it, byte for byte"),
-        ("specify ralph rebuild --check", "progress.txt is what the record says"),
-        ("cat specs/001-greeting/progress.txt", "the journal"),
-        ("git log --glob='refs/ralph/*'", "all of it without us"),
-    ] {
-        writeln!(out, "  {command:<40} {}", paint.paint(Hue::Dim, does))?;
+    let ours = |words: &str| format!("{RALPH} {words}");
+    let commands = [
+        (ours("log"), "every iteration"),
+        (ours("show 3"), "one of them"),
+        (ours("show 3 --stdout"), "what the validation said in it, byte for byte"),
+        (ours("rebuild --check"), "progress.txt is what the record says"),
+        ("cat specs/001-greeting/progress.txt".to_owned(), "the journal"),
+        ("git log --glob='refs/ralph/*'".to_owned(), "all of it without us"),
+    ];
+    let width = commands.iter().map(|(command, _)| command.chars().count()).fold(40, usize::max);
+    for (command, does) in commands {
+        writeln!(out, "  {command:<width$} {}", paint.paint(Hue::Dim, does))?;
     }
     out.flush()?;
     Ok(ExitCode::Done)

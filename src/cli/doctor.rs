@@ -14,7 +14,7 @@ use crate::agent::passed_over;
 use crate::config::{Commits, Config};
 use crate::hooks::State as HookState;
 use crate::process::{self, Tool};
-use crate::record::{Permissions, Refusal};
+use crate::record::{CANONICAL, Permissions, RALPH, Refusal};
 use crate::repository::{HashKind, RefFormat};
 use crate::session;
 use crate::store::{MANY_LOOSE, Probe, Spool, Store};
@@ -198,17 +198,17 @@ fn programs(caller: &Caller) -> Finding {
                 || "spec-kit's is not installed".to_owned(),
                 |program| format!("spec-kit's is behind it: {}", program.display()),
             );
-            Finding::new("programs", State::Fine, format!("`specify ralph` is this program; {behind}"))
+            Finding::new("programs", State::Fine, format!("`{CANONICAL}` is this program; {behind}"))
         }
         Some(first) => Finding::new(
             "programs",
             State::Note,
             format!(
-                "{} comes first on the PATH, so `specify ralph` does not reach this program",
+                "{} comes first on the PATH, so `{CANONICAL}` does not reach this program",
                 first.display()
             ),
         )
-        .hinted("`git ralph` always works; or put this program's folder in front on the PATH"),
+        .hinted(format!("`{RALPH}` works; or put this program's folder in front on the PATH")),
     }
 }
 
@@ -228,7 +228,7 @@ fn agents(config: &Config, root: &Utf8Path, caller: &Caller) -> Finding {
     match (usable.is_empty(), own.is_empty()) {
         (true, true) => {
             Finding::new("agents", State::Wrong, "no known agent can be used, and none is set up")
-                .hinted("`specify ralph agents` says what each of them needs")
+                .hinted(format!("`{RALPH} agents` says what each of them needs"))
         }
         (true, false) => Finding::new("agents", State::Fine, format!("set up here: {}", own.join(", "))),
         (false, _) => Finding::new("agents", State::Fine, usable.join(", ")),
@@ -268,19 +268,19 @@ fn repository(store: &Store) -> Result<Vec<Finding>> {
     if logs > 0 {
         let message = format!("{} recorded", Count(logs as u64, "session"));
         findings.push(Finding::new("records", State::Fine, message).hinted(
-            "`specify ralph log` lists them, and without us `git log --glob='refs/ralph/*'` (`git log refs/ralph/*` prints nothing)",
+            format!("`{RALPH} log` lists them, and without us `git log --glob='refs/ralph/*'` (`git log refs/ralph/*` prints nothing)"),
         ));
     }
     for holder in &sessions::running(store)? {
         let message = format!("session {} runs, process {} on {}", holder.session, holder.pid, holder.host);
         findings
-            .push(Finding::new("loops", State::Note, message).hinted("`specify ralph status` tells more"));
+            .push(Finding::new("loops", State::Note, message).hinted(format!("`{RALPH} status` tells more")));
     }
     let loose = store.loose_objects()?;
     if loose >= MANY_LOOSE {
         let message = format!("about {}, ours and others", Count(loose as u64, "loose object"));
         findings
-            .push(Finding::new("objects", State::Note, message).hinted("`specify ralph pack` packs ours"));
+            .push(Finding::new("objects", State::Note, message).hinted(format!("`{RALPH} pack` packs ours")));
     }
     Ok(findings)
 }
@@ -295,9 +295,9 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
         if session.as_ref().is_some_and(|session| running.iter().all(|holder| holder.session != *session)) {
             let name = session.map(|session| session.to_string()).unwrap_or_default();
             let message = format!("session {name} was cut off, and its last iteration is not recorded yet");
-            findings.push(Finding::new("leftovers", State::Note, message).hinted(
-                "the next `specify ralph` in its work tree records it; `specify ralph resume` takes it up again",
-            ));
+            findings.push(Finding::new("leftovers", State::Note, message).hinted(format!(
+                "the next `{RALPH}` in its work tree records it; `{RALPH} resume` takes it up again"
+            )));
         }
     }
     let incoming = store.left_incoming()?.len();
@@ -305,7 +305,7 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
         let message = format!("a sync was cut off, and left {}", Count(incoming as u64, "ref"));
         findings.push(
             Finding::new("leftovers", State::Note, message)
-                .hinted("`specify ralph fsck --repair` removes them; so does the next sync"),
+                .hinted(format!("`{RALPH} fsck --repair` removes them; so does the next sync")),
         );
     }
     let lock = repository.git_dir.join("index.lock");
@@ -346,9 +346,9 @@ fn disk(store: &Store) -> Result<Finding> {
     let message = format!("{} MiB free", grouped(free >> 20));
     Ok(match free {
         ..TOO_LITTLE => Finding::new("disk", State::Wrong, message)
-            .hinted("an iteration that cannot be recorded ends the loop: make room first (`specify ralph clean --dry-run` says what we could free)"),
+            .hinted(format!("an iteration that cannot be recorded ends the loop: make room first (`{RALPH} clean --dry-run` says what we could free)")),
         TOO_LITTLE..LITTLE => Finding::new("disk", State::Note, message)
-            .hinted("`specify ralph clean --dry-run` says what we could free; `snapshots = false` needs less"),
+            .hinted(format!("`{RALPH} clean --dry-run` says what we could free; `snapshots = false` needs less")),
         LITTLE.. => Finding::new("disk", State::Fine, message),
     })
 }
@@ -365,11 +365,11 @@ fn hooks(caller: &Caller) -> Finding {
     let (installed, outdated) = (of(HookState::Installed), of(HookState::Outdated));
     if !outdated.is_empty() {
         return Finding::new("hooks", State::Note, format!("put in by another version: {outdated}"))
-            .hinted("`specify ralph hooks install` renews them");
+            .hinted(format!("`{RALPH} hooks install` renews them"));
     }
     if installed.is_empty() {
         return Finding::new("hooks", State::Fine, "none of ours")
-            .hinted("`specify ralph hooks install` has commits of an iteration say so");
+            .hinted(format!("`{RALPH} hooks install` has commits of an iteration say so"));
     }
     Finding::new("hooks", State::Fine, installed)
 }
@@ -394,9 +394,10 @@ fn sharing(store: &Store) -> Result<Vec<Finding>> {
             let message = format!(
                 "{fetch} brings refs/ralph/*, and pruning is on: a fetch deletes sessions that were not pushed yet"
             );
-            findings.push(Finding::new("sharing", State::Wrong, message).hinted(format!(
-                "git config --unset-all {fetch} ':refs/ralph', and use `specify ralph sync`"
-            )));
+            findings.push(
+                Finding::new("sharing", State::Wrong, message)
+                    .hinted(format!("git config --unset-all {fetch} ':refs/ralph', and use `{RALPH} sync`")),
+            );
         }
     }
     Ok(findings)
@@ -417,7 +418,7 @@ fn remote(store: &Store, caller: &Caller, named: Option<&str>) -> Finding {
             State::Wrong,
             format!("{} does not take {}", remote.place(), refused.join("; ")),
         )
-        .hinted("ask who runs it to allow refs/ralph/*, or share by `specify ralph bundle FILE`"),
+        .hinted(format!("ask who runs it to allow refs/ralph/*, or share by `{RALPH} bundle FILE`")),
         Err(error) => {
             let finding = Finding::wrong("remote", &error);
             let hint = finding.hint.clone();

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::process::replace;
-use crate::record::Refusal;
+use crate::record::{RALPH, Refusal};
 
 use super::caller::Environment;
 use super::exit_code::ExitCode;
@@ -22,14 +22,18 @@ const TRAIL: &str = "SPECIFY_RALPH_TRAIL";
 /// How many processes may hand one call to each other.
 const LONGEST_TRAIL: u32 = 16;
 
-const ABOUT: &str = "\
-specify (specify-ralph) runs `specify ralph` itself and hands everything else to spec-kit,
+fn about() -> String {
+    format!(
+        "\
+specify (specify-ralph) runs `{RALPH}` itself and hands everything else to spec-kit,
 which is not installed here.
 
-Usage: specify ralph [OPTIONS] [COMMAND]
+Usage: {RALPH} [OPTIONS] [COMMAND]
 
-`specify ralph --help` tells more. To install spec-kit: uv tool install specify-cli
-";
+`{RALPH} --help` tells more. To install spec-kit: uv tool install specify-cli
+"
+    )
+}
 
 /// Hands `arguments` over, untouched. Comes back only where spec-kit is not installed.
 pub fn forward(arguments: &[OsString], environment: &Environment) -> Result<ExitCode> {
@@ -53,7 +57,7 @@ pub fn forward(arguments: &[OsString], environment: &Environment) -> Result<Exit
 fn without_speckit(arguments: &[OsString]) -> Result<ExitCode> {
     let mut out = stdout();
     let text = match arguments.first().and_then(|first| first.to_str()) {
-        None | Some("-h" | "--help") => ABOUT.to_owned(),
+        None | Some("-h" | "--help") => about(),
         Some("-V" | "--version") => format!("specify-ralph {}\n", env!("CARGO_PKG_VERSION")),
         Some(_) => {
             let name = arguments[0].to_string_lossy();
@@ -75,7 +79,7 @@ pub(super) fn identity(path: &Path) -> Option<Identity> {
     fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
-fn is_program(path: &Path) -> bool {
+pub(super) fn is_program(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 

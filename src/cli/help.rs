@@ -184,6 +184,14 @@ Examples:
   npm test 2>&1 | specify ralph excerpt
   specify ralph excerpt --stdout out.txt --stderr err.txt --exit-code 1 --max-chars 1000 --json
   specify ralph excerpt --batch inputs.jsonl --neighbours";
+/// Completions of `git ralph`, which leave those of spec-kit's `specify` alone.
+pub(super) const COMPLETIONS_FOR_GIT: &str = "\
+Examples:
+  specify ralph completions bash > ~/.local/share/bash-completion/completions/git-ralph
+  specify ralph completions zsh > ~/.zfunc/_git-ralph
+  specify ralph completions fish > ~/.config/fish/completions/git-ralph.fish
+  specify ralph completions powershell >> $PROFILE";
+
 pub(super) const COMPLETIONS: &str = "\
 Examples:
   specify ralph completions bash > ~/.local/share/bash-completion/completions/specify

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Command};
 
-use crate::record::nearest;
+use crate::record::{CANONICAL, RALPH, nearest, with_command};
 
 use super::exit_code::ExitCode;
 use super::output::stdout;
@@ -27,7 +27,7 @@ const TOPICS: [(&str, &str); 3] = [
 
 /// The parser of what help is asked for.
 pub(super) fn topic(name: &str) -> Result<String> {
-    let grammar = grammar("specify ralph");
+    let grammar = grammar(CANONICAL);
     let commands = grammar.get_subcommands().filter(|command| !command.is_hide_set()).map(Command::get_name);
     let known: Vec<&str> = TOPICS.iter().map(|(topic, _)| *topic).chain(commands).collect();
     if known.contains(&name) {
@@ -42,10 +42,14 @@ pub(super) fn topic(name: &str) -> Result<String> {
     })
 }
 
-pub fn run(args: &HelpArgs, mut grammar: Command) -> Result<ExitCode> {
+pub fn run(args: &HelpArgs) -> Result<ExitCode> {
+    let mut grammar = grammar(RALPH.as_str());
     grammar.build();
     let named = args.topic.as_deref();
-    let page = TOPICS.into_iter().find(|(topic, _)| named == Some(topic)).map(|(_, text)| text.to_owned());
+    let page = TOPICS
+        .into_iter()
+        .find(|(topic, _)| named == Some(topic))
+        .map(|(_, text)| with_command(text, RALPH.as_str()));
     let text = page.unwrap_or_else(|| {
         let command = named.and_then(|name| grammar.find_subcommand(name).cloned());
         command.unwrap_or(grammar).render_help().to_string()

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::hooks::{Hook, Runner, State, uninstall, with_union, without_union};
 use crate::process::Tool;
-use crate::record::{Refusal, SessionId, some_of};
+use crate::record::{RALPH, Refusal, SessionId, some_of};
 
 use super::args::Json;
 use super::caller::Caller;
@@ -325,7 +325,7 @@ fn behind((old, new): (&str, &str), caller: &Caller) -> Result<ExitCode> {
     }
     writeln!(
         stdout(),
-        "ralph: these commits were made in sessions that are not here: {}\nhint: `git ralph sync --fetch-only` brings them",
+        "ralph: these commits were made in sessions that are not here: {}\nhint: `{RALPH} sync --fetch-only` brings them",
         some_of(&missing, NAMED)
     )?;
     Ok(ExitCode::Done)

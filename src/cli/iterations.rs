@@ -5,7 +5,7 @@ use std::fmt;
 use anyhow::{Result, bail};
 use camino::Utf8Path;
 
-use crate::record::{IterationName, LogEntry, ObjectId, Which, nearest};
+use crate::record::{IterationName, LogEntry, ObjectId, RALPH, Which, nearest};
 use crate::store::{SessionLog, Store};
 use crate::view::style::one_line;
 
@@ -84,13 +84,17 @@ impl Point {
         let has_remote = store.remotes().is_ok_and(|remotes| !remotes.is_empty());
         let way = match (is_cleaned, has_remote) {
             (false, true) => {
-                "`specify ralph sync --snapshots` fetches it, once it was pushed in the same way"
+                format!("`{RALPH} sync --snapshots` fetches it, once it was pushed in the same way")
             }
             (true, true) => {
-                "`clean` took it away; `specify ralph sync --snapshots --cleaned` fetches it, if the remote has it"
+                format!(
+                    "`clean` took it away; `{RALPH} sync --snapshots --cleaned` fetches it, if the remote has it"
+                )
             }
             (_, false) => {
-                "where it was recorded, `specify ralph bundle FILE --snapshots` writes it to a file for `specify ralph unbundle FILE`"
+                format!(
+                    "where it was recorded, `{RALPH} bundle FILE --snapshots` writes it to a file for `{RALPH} unbundle FILE`"
+                )
             }
         };
         format!("\nhint: {way}")
@@ -173,7 +177,7 @@ fn find_in<'a>(log: &'a SessionLog, name: &IterationName) -> Result<Option<&'a L
         Some(entry) => Ok(Some(entry)),
         None if name.is_like_session() => bail!("{}", as_session(name)),
         None => bail!(
-            "session {} has no iteration {}, the last is {}\nhint: `specify ralph log` lists all",
+            "session {} has no iteration {}, the last is {}\nhint: `{RALPH} log` lists all",
             log.id(),
             IterationName { session: None, which: name.which.clone() },
             last.iteration.unwrap_or_default()

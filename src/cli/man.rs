@@ -10,6 +10,7 @@ use clap_mangen::Man;
 use super::exit_code::ExitCode;
 use super::output::stdout;
 use super::start::grammar;
+use crate::record::CANONICAL;
 
 #[derive(Debug, Args)]
 pub struct ManArgs {
@@ -21,13 +22,13 @@ pub struct ManArgs {
 pub fn run(args: &ManArgs) -> Result<ExitCode> {
     let mut out = stdout();
     let Some(dir) = &args.dir else {
-        let page = page(grammar("specify ralph"))?;
+        let page = page(grammar(CANONICAL))?;
         out.write_all(&page).and_then(|()| out.flush()).context("print the manual page")?;
         return Ok(ExitCode::Done);
     };
     std::fs::create_dir_all(dir).with_context(|| format!("create {dir}"))?;
     let mut count = 0;
-    for program in ["specify ralph", "git ralph"] {
+    for program in [CANONICAL, "git ralph"] {
         let mut whole = grammar(program);
         whole.build();
         let name = program.replace(' ', "-");

@@ -27,6 +27,7 @@ mod man;
 mod notes;
 mod on_finish;
 mod output;
+mod own_command;
 mod pack;
 mod patches;
 mod place;
@@ -172,7 +173,7 @@ enum Action {
     /// Write a file of settings for this project, with every key commented
     Init(init::InitArgs),
     /// Print a script that completes command lines
-    #[command(after_help = help::COMPLETIONS)]
+    #[command(after_help = completions::examples())]
     Completions(completions::CompletionsArgs),
     /// Print the manual page, or write all of them
     Man(man::ManArgs),

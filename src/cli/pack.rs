@@ -17,8 +17,8 @@ use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::log::print_json;
 use super::output::stdout;
+use super::own_command::own_program;
 use super::place;
-use super::ready::own_program;
 
 #[derive(Debug, Args)]
 pub struct PackArgs {

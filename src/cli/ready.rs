@@ -16,7 +16,7 @@ use crate::progress::capture::Rules;
 use crate::progress::historical::{HistorySettings, Mode, Repeats};
 use crate::progress::{Choice, Strategy};
 use crate::prompt::Template;
-use crate::record::{Refusal, Session, Task};
+use crate::record::{RALPH, Refusal, Session, Task};
 use crate::session::{
     self, Asked, Candidate, Commits, Completion, Decided, Job, Limits, Memory, Plan, Prompt, Prompting,
     Replay, Replayed, Snapshots, Telling, Untick,
@@ -29,6 +29,7 @@ use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::on_finish;
 use super::output::warn;
+use super::own_command::own_program;
 use super::place::refusal;
 use super::settings::{Flags, load};
 
@@ -156,7 +157,7 @@ fn check_tasks(feature: &Feature, only: Option<&str>) -> Result<()> {
         && tasks.find(name).is_none_or(|item| !item.is_task())
     {
         let message = format!("there is no task {name} in {}", feature.tasks_path);
-        return Err(Refusal::new(message).hinted("`specify ralph tasks` lists them").into());
+        return Err(Refusal::new(message).hinted(format!("`{RALPH} tasks` lists them")).into());
     }
     Ok(())
 }
@@ -431,12 +432,4 @@ impl Ready {
 
 pub fn variable(caller: &Caller, name: &str) -> Option<String> {
     caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned)
-}
-
-/// The words by which we are called again as the scripted agent.
-pub(super) fn own_program() -> Result<Vec<String>> {
-    let program = std::env::current_exe().context("find our own program")?;
-    let program = program.to_string_lossy().into_owned();
-    let is_specify = Utf8Path::new(&program).file_name().is_some_and(|name| name.starts_with("specify"));
-    Ok(if is_specify { vec![program, "ralph".to_owned()] } else { vec![program] })
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::progress::journal::{self, Difference};
-use crate::record::SessionId;
+use crate::record::{RALPH, SessionId};
 use crate::redact::Redactor;
 use crate::session;
 use crate::store::{SessionLog, Store, stays_inside};
@@ -131,7 +131,7 @@ fn picked(args: &RebuildArgs, caller: &Caller, store: &Store) -> Result<SessionL
     // Where nothing at all is recorded, that is what there is to say.
     sessions::latest(store, &Choice::default())?;
     bail!(
-        "no session of {} is recorded here\nhint: `specify ralph log --sessions` lists those that are",
+        "no session of {} is recorded here\nhint: `{RALPH} log --sessions` lists those that are",
         one_line(&feature.path)
     )
 }
@@ -327,8 +327,8 @@ impl Report<'_> {
                     writeln!(out, "  record  {}", shown(record))?;
                     writeln!(out, "  file    {}", shown(file))?;
                 }
-                let hint = "hint: `specify ralph rebuild` writes the file anew and keeps the old one";
-                let _closed = writeln!(stderr(), "{hint}").is_err();
+                let hint = "writes the file anew and keeps the old one";
+                let _closed = writeln!(stderr(), "hint: `{RALPH} rebuild` {hint}").is_err();
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::process::Tool;
-use crate::record::Refusal;
+use crate::record::{RALPH, Refusal};
 use crate::store::{Remote, Store};
 
 use super::caller::Caller;
@@ -28,9 +28,9 @@ pub enum Unclear {
 pub fn chosen(caller: &Caller, store: &Store, named: Option<&str>) -> Result<Remote> {
     any(caller, store, named, Unclear::Sync)?.ok_or_else(|| {
         Refusal::new("this repository has no remote")
-            .hinted(
-                "add one with `git remote add origin ADDRESS`, or pass a file on: `specify ralph bundle FILE`",
-            )
+            .hinted(format!(
+                "add one with `git remote add origin ADDRESS`, or pass a file on: `{RALPH} bundle FILE`"
+            ))
             .into()
     })
 }

@@ -5,7 +5,7 @@ use std::io::{Write, stderr};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use crate::record::{IterationName, ObjectId, SessionName};
+use crate::record::{IterationName, ObjectId, RALPH, SessionName};
 use crate::session::{Force, Intent, Planned, Restore, Target, Why};
 use crate::store::{RestorePoint, Store};
 use crate::view::restore::{self, Deed, Told};
@@ -167,7 +167,7 @@ fn show(planned: Planned<'_>, name: String, (intent, paint): (Intent, Paint)) ->
                 *deed = Deed::Leave(Why::OutOfSight.reason());
             }
         }
-        let undo = format!("specify ralph restore --undo {}", done.point.number);
+        let undo = format!("{RALPH} restore --undo {}", done.point.number);
         restore::write_done(&mut out, &told, Some(&undo), paint)?;
     }
     out.flush()?;

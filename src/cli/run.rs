@@ -8,7 +8,9 @@ use serde_json::json;
 
 use crate::feature::Feature;
 use crate::process::{Interrupt, Marker};
-use crate::record::{Event, Refusal, SessionId, SessionName, Status, StopReason, TaskCounts, TaskName};
+use crate::record::{
+    Event, RALPH, Refusal, SessionId, SessionName, Status, StopReason, TaskCounts, TaskName,
+};
 use crate::session::{self, Finish};
 use crate::store::{SessionLog, SessionRefs, Store};
 use crate::view::json::write_line;
@@ -115,17 +117,19 @@ fn to_take_up(store: &Store, args: &ResumeArgs) -> Result<SessionRefs> {
     let running = sessions::running(store)?;
     let found = sessions::chosen(store, &choice).map_err(refusal)?;
     let status = |log: &SessionLog| log.status(running.iter().any(|holder| holder.session == *log.id()));
-    let refuse = |id: &SessionId, status: Status, hint: &str| {
+    let refuse = |id: &SessionId, status: Status, hint: String| {
         Err(Refusal::new(format!("session {id} is {status}")).hinted(hint).into())
     };
     let open = found.iter().rev().find(|log| status(log) != Status::Completed);
     match open.or(found.last()) {
         None => Err(Refusal::new("no session is recorded here to take up again")
-            .hinted("start one with `specify ralph`")
+            .hinted(format!("start one with `{RALPH}`"))
             .into()),
         Some(log) => match status(log) {
-            Status::Completed => refuse(log.id(), Status::Completed, "start a new one with `specify ralph`"),
-            Status::Running => refuse(log.id(), Status::Running, "`specify ralph status` says where"),
+            Status::Completed => {
+                refuse(log.id(), Status::Completed, format!("start a new one with `{RALPH}`"))
+            }
+            Status::Running => refuse(log.id(), Status::Running, format!("`{RALPH} status` says where")),
             Status::Interrupted | Status::Failed => Ok(log.refs.clone()),
         },
     }

@@ -6,7 +6,7 @@ use std::io::stderr;
 
 use anyhow::{Error, Result, bail};
 
-use crate::record::{LogEntry, Session, SessionId, SessionName, nearest, some_of};
+use crate::record::{LogEntry, RALPH, Session, SessionId, SessionName, nearest, some_of};
 use crate::store::{Holder, Listing, LoopLock, SessionLog, SessionRefs, Store};
 use crate::view::style::one_line;
 
@@ -147,7 +147,7 @@ fn only(store: &Store, name: &SessionName, found: &[SessionId]) -> Result<Sessio
         [one] => Ok(one.clone()),
         [] => match store.newest_session()? {
             Some(newest) => bail!(
-                "there is no session {name}\nhint: the latest is {newest}, `specify ralph log --sessions` lists all"
+                "there is no session {name}\nhint: the latest is {newest}, `{RALPH} log --sessions` lists all"
             ),
             None => bail!("there is no session {name}: {}", nothing_recorded(store)),
         },
@@ -242,15 +242,19 @@ pub fn nothing_recorded(store: &Store) -> String {
 }
 
 /// What to say where history is empty: a plain clone does not bring it.
-fn nothing_here(store: &Store) -> &'static str {
+fn nothing_here(store: &Store) -> String {
     if store.forgotten().is_ok_and(|forgotten| !forgotten.is_empty()) {
-        "hint: there were sessions that `clean` took away: `specify ralph sync --cleaned` brings back those that the \
-         remote has, `specify ralph unbundle FILE` those in a file"
+        format!(
+            "hint: there were sessions that `clean` took away: `{RALPH} sync --cleaned` brings back those that the \
+         remote has, `{RALPH} unbundle FILE` those in a file"
+        )
     } else if store.remotes().is_ok_and(|remotes| !remotes.is_empty()) {
-        "hint: a clone does not bring the records of others: `specify ralph sync` fetches them; `specify ralph` \
+        format!(
+            "hint: a clone does not bring the records of others: `{RALPH} sync` fetches them; `{RALPH}` \
          starts a session"
+        )
     } else {
-        "hint: start one with `specify ralph`, or take in those of others with `specify ralph unbundle FILE`"
+        format!("hint: start one with `{RALPH}`, or take in those of others with `{RALPH} unbundle FILE`")
     }
 }
 

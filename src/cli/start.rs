@@ -9,6 +9,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, CommandFactory, Error, FromArgMatches};
 
 use crate::config::{self, FlagInput};
+use crate::record::{CANONICAL, RALPH, with_command};
 use crate::view::style::Paint;
 
 use super::args::{Color, SettingArgs};
@@ -16,25 +17,30 @@ use super::caller::{Caller, Environment};
 use super::exit_code::ExitCode;
 use super::forward::forward;
 use super::output::report;
+use super::own_command::{Program, set_own_command};
 use super::run::RunArgs;
 use super::settings::Flags;
 use super::{Action, Ralph};
 
 pub(super) fn specify(arguments: &[OsString]) -> ExitCode {
+    let environment = Environment::read();
+    set_own_command(Program::Specify, arguments.first().map(OsString::as_os_str), &environment);
     match arguments.split_first() {
-        Some((_, [first, rest @ ..])) if first == "ralph" => ralph("specify ralph", rest),
-        Some((_, rest)) => reported(forward(rest, &Environment::read())),
-        None => reported(forward(&[], &Environment::read())),
+        Some((_, [first, rest @ ..])) if first == "ralph" => ralph(rest),
+        Some((_, rest)) => reported(forward(rest, &environment)),
+        None => reported(forward(&[], &environment)),
     }
 }
 
 pub(super) fn git_ralph(arguments: &[OsString]) -> ExitCode {
-    ralph("git ralph", arguments.get(1..).unwrap_or_default())
+    let called = arguments.first().map(OsString::as_os_str);
+    set_own_command(Program::GitRalph, called, &Environment::read());
+    ralph(arguments.get(1..).unwrap_or_default())
 }
 
-fn ralph(program: &'static str, arguments: &[OsString]) -> ExitCode {
-    match parse(program, arguments) {
-        Ok(ralph) => reported(run(ralph, program, arguments)),
+fn ralph(arguments: &[OsString]) -> ExitCode {
+    match parse(arguments) {
+        Ok(ralph) => reported(run(ralph, arguments)),
         Err(error) => {
             // Where nobody reads the help there is nobody to tell.
             let _closed = error.print().is_err();
@@ -47,7 +53,7 @@ fn reported(result: Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|error| report(&error, &mut stderr()))
 }
 
-fn run(ralph: Ralph, program: &'static str, arguments: &[OsString]) -> Result<ExitCode> {
+fn run(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
     let caller = Caller::new(ralph.everywhere.directory.as_deref())?;
     let paint = paint(ralph.everywhere.color, &caller.environment);
     match ralph.action.unwrap_or_else(|| Action::Run(Box::new(ralph.run))) {
@@ -90,7 +96,7 @@ fn run(ralph: Ralph, program: &'static str, arguments: &[OsString]) -> Result<Ex
         Action::Init(args) => super::init::run(&args, &caller),
         Action::Completions(args) => super::completions::run(&args),
         Action::Man(args) => super::man::run(&args),
-        Action::Help(args) => super::help_topic::run(&args, grammar(program)),
+        Action::Help(args) => super::help_topic::run(&args),
         Action::PlayScript(args) => super::play_script::run(&args, &caller).map(ExitCode::Played),
     }
 }
@@ -109,10 +115,21 @@ fn paint(color: Color, environment: &Environment) -> Paint {
 }
 
 pub(super) fn grammar(program: &'static str) -> Command {
-    Ralph::command().bin_name(program)
+    with_examples(Ralph::command().bin_name(program), program)
 }
 
-fn parse(program: &'static str, arguments: &[OsString]) -> Result<Ralph, Error> {
+/// The command, and those below it, with examples that can be typed.
+fn with_examples(command: Command, program: &str) -> Command {
+    if program == CANONICAL {
+        return command;
+    }
+    let examples = command.get_after_help().map(|text| with_command(&text.to_string(), program));
+    let command = if let Some(text) = examples { command.after_help(text) } else { command };
+    command.mut_subcommands(|command| with_examples(command, program))
+}
+
+fn parse(arguments: &[OsString]) -> Result<Ralph, Error> {
+    let program = RALPH.as_str();
     let mut command = grammar(program);
     let words = std::iter::once(OsString::from(program)).chain(arguments.iter().cloned());
     let matches = command.try_get_matches_from_mut(words)?;
@@ -207,12 +224,12 @@ mod tests {
 
     fn parsed(line: &str) -> Result<Ralph, Error> {
         let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-        parse("specify ralph", &words)
+        parse(&words)
     }
 
     #[test]
     fn the_grammar_is_sound() {
-        grammar("specify ralph").debug_assert();
+        grammar(CANONICAL).debug_assert();
     }
 
     #[test]
@@ -231,12 +248,12 @@ mod tests {
             assert!(help.starts_with(char::is_uppercase), "{name}: `{help}`");
             assert!(!help.ends_with('.'), "{name}: `{help}`");
         }
-        walk(&grammar("specify ralph"));
+        walk(&grammar(CANONICAL));
     }
 
     #[test]
     fn closing_texts_leave_it_to_the_terminal_where_a_paragraph_is_broken() {
-        let whole = grammar("specify ralph");
+        let whole = grammar(CANONICAL);
         let of = |command: &Command| command.get_after_help().map(ToString::to_string);
         let texts = whole.get_subcommands().chain([&whole]).filter_map(of);
         for text in texts {

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::{Result, bail};
 use clap::Args;
 
-use crate::record::{Refusal, SessionId, SessionName};
+use crate::record::{RALPH, Refusal, SessionId, SessionName};
 use crate::store::{Control, Holder, LoopLock, Stop, Store};
 use crate::view::style::one_line;
 
@@ -56,7 +56,9 @@ pub fn stop(args: &StopArgs, caller: &Caller) -> Result<ExitCode> {
 pub fn hint(args: &HintArgs, caller: &Caller) -> Result<ExitCode> {
     let text = args.text.join(" ");
     if text.trim().is_empty() {
-        bail!(Refusal::new("the hint is empty").hinted("specify ralph hint 'use the parser that is there'"));
+        bail!(
+            Refusal::new("the hint is empty").hinted(format!("{RALPH} hint 'use the parser that is there'"))
+        );
     }
     let store = place::open(caller)?;
     let holder = running(&store, args.session.as_ref())?;
@@ -74,7 +76,7 @@ pub fn hint(args: &HintArgs, caller: &Caller) -> Result<ExitCode> {
 pub fn pause(args: &PauseArgs, caller: &Caller) -> Result<ExitCode> {
     steer(caller, args.session.as_ref(), |control, id| {
         control.ask_to_pause()?;
-        Ok(format!("session {id} pauses after this iteration; `specify ralph continue` lets it go on"))
+        Ok(format!("session {id} pauses after this iteration; `{RALPH} continue` lets it go on"))
     })
 }
 
@@ -125,7 +127,7 @@ fn running(store: &Store, wanted: Option<&SessionName>) -> Result<Holder> {
 }
 
 fn nobody(message: String) -> anyhow::Error {
-    Refusal::new(message).hinted("`specify ralph status` says where things stand").into()
+    Refusal::new(message).hinted(format!("`{RALPH} status` says where things stand")).into()
 }
 
 fn say(line: &str) -> Result<ExitCode> {

@@ -8,7 +8,7 @@ use camino::Utf8PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use crate::record::SessionName;
+use crate::record::{RALPH, SessionName};
 use crate::store::{
     Cleaned, Direction, Exchange, Scratch, SessionLog, Snapshots, Store, Unreachable, Wish, sessions_among,
 };
@@ -125,7 +125,7 @@ fn bundle_to_stdout(
     }
     if io::stdout().is_terminal() {
         bail!(
-            "a bundle is nothing for a terminal\nhint: name a file, or send it on: `specify ralph bundle - > FILE`"
+            "a bundle is nothing for a terminal\nhint: name a file, or send it on: `{RALPH} bundle - > FILE`"
         );
     }
     // git writes it whole or not at all, so nobody reads the half of one.

@@ -17,7 +17,9 @@ use crate::clock::Clock;
 use crate::history::clusters::{clusters, folded};
 use crate::process::{Detached, Farewell, Tool};
 use crate::progress::historical::Mode;
-use crate::record::{AgentEvent, IterationName, LogEntry, Refusal, SessionId, SessionName, Timestamp, Which};
+use crate::record::{
+    AgentEvent, IterationName, LogEntry, RALPH, Refusal, SessionId, SessionName, Timestamp, Which,
+};
 use crate::session::{Reason, Recalled, Sought};
 use crate::store::{Control, Scratch, Stop, Store};
 use crate::view::style::{Paint, inert};
@@ -28,7 +30,8 @@ use crate::view::tui::{
 
 use super::caller::Caller;
 use super::exit_code::ExitCode;
-use super::ready::{Settings, Wish, own_program};
+use super::own_command::own_program;
+use super::ready::{Settings, Wish};
 use super::sessions::{Choice, Settled};
 use super::settings::Flags;
 use super::{iterations, output, place};
@@ -90,7 +93,7 @@ pub fn with_loop(arguments: &[OsString], caller: &Caller, paint: Paint) -> Resul
     // Where nobody listens any more there is nobody to tell.
     let _closed = writeln!(
         stderr(),
-        "the loop goes on; it talks to {path}\nhint: `specify ralph tui` shows it, `specify ralph stop` ends it"
+        "the loop goes on; it talks to {path}\nhint: `{RALPH} tui` shows it, `{RALPH} stop` ends it"
     )
     .is_err();
     Ok(left_by(left))
@@ -130,7 +133,7 @@ fn check_terminal(caller: &Caller) -> Result<()> {
         return Ok(());
     }
     Err(Refusal::new("the screen needs a terminal that it can draw on")
-        .hinted("`specify ralph log` and `specify ralph status` print what there is")
+        .hinted(format!("`{RALPH} log` and `{RALPH} status` print what there is"))
         .into())
 }
 

@@ -8,7 +8,7 @@ use camino::Utf8Path;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use crate::record::{Parser, PromptVia, Refusal, nearest};
+use crate::record::{Parser, PromptVia, RALPH, Refusal, nearest};
 
 use super::agents::{AgentCommand, AgentSettings};
 use super::key::{self, KEYS};
@@ -41,14 +41,14 @@ pub(super) fn parse(path: &Utf8Path, bytes: &[u8]) -> Result<Contents> {
         }
     };
     let source = Source { path, bytes };
-    let table = DeTable::parse(text).map_err(|error| {
-        let place = source.origin(&error.span().unwrap_or_default()).place();
-        let refusal = Refusal::new(format!("{place}: {}", error.message().replace('\n', ", ")));
-        Error::from(
-            refusal
-                .hinted("the file is TOML, like `timeout = \"60m\"`; `specify ralph init` shows a whole one"),
-        )
-    })?;
+    let table =
+        DeTable::parse(text).map_err(|error| {
+            let place = source.origin(&error.span().unwrap_or_default()).place();
+            let refusal = Refusal::new(format!("{place}: {}", error.message().replace('\n', ", ")));
+            Error::from(refusal.hinted(format!(
+                "the file is TOML, like `timeout = \"60m\"`; `{RALPH} init` shows a whole one"
+            )))
+        })?;
     let mut contents = Contents::default();
     for (name, value) in table.get_ref() {
         match (name.get_ref().as_ref(), value.get_ref()) {

@@ -2,7 +2,7 @@
 
 use anyhow::Error;
 
-use crate::record::{Refusal, nearest};
+use crate::record::{RALPH, Refusal, nearest};
 
 use super::key::{KEYS, Key};
 use super::origin::Origin;
@@ -20,7 +20,7 @@ pub(super) fn unknown(origin: &Origin, name: &str, further: &[&str]) -> Error {
     let suggestion = nearest(name, names()).or_else(|| names().find(|known| is_in_another_table(known)));
     match suggestion {
         Some(known) => refusal.hinted(format!("did you mean `{known}`?")),
-        None => refusal.hinted("`specify ralph config` lists every key"),
+        None => refusal.hinted(format!("`{RALPH} config` lists every key")),
     }
     .into()
 }

@@ -11,7 +11,7 @@ use crate::progress::historical;
 use crate::progress::{IterationContext, journal, question};
 use crate::record::{
     AgentRun, Claims, Durations, Event, ExitReason, Exits, Facts, FailureClass, Iteration, ObjectId, Outcome,
-    Phase, SCHEMA, Session, Summarized, Task, TaskCounts, Timestamp, Tokens, Validation,
+    Phase, RALPH, SCHEMA, Session, Summarized, Task, TaskCounts, Timestamp, Tokens, Validation,
 };
 use crate::store::{Begin, Slot, names};
 use crate::tasks::{Item, Mark, TaskList, set_marks};
@@ -172,9 +172,7 @@ impl Running<'_> {
 
     fn note_commits(&mut self, iteration: &Iteration) {
         if let Err(error) = self.plan.store.note_commits(iteration) {
-            self.warn(format!(
-                "its commits got no note: {error:#}\nhint: `specify ralph notes rebuild` writes it"
-            ));
+            self.warn(format!("its commits got no note: {error:#}\nhint: `{RALPH} notes rebuild` writes it"));
         }
     }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::clock::Clock;
 use crate::feature::read_file;
 use crate::progress::journal;
-use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RecordKind, Session, Timestamp};
+use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp};
 use crate::redact::Redactor;
 use crate::store::{
     Draft, Place, SessionLog, SessionRefs, Slot, Snapshot, Spool, Standing, Store, Tips, names,
@@ -131,7 +131,7 @@ impl<'a> Recorder<'a> {
         let planned = self.plan_progress(&header, &entry);
         if planned.changed_entries > 0 {
             self.warnings.push(format!(
-                "{}: past entries were changed ({}); the record has them as they were, see `specify ralph rebuild --check`",
+                "{}: past entries were changed ({}); the record has them as they were, see `{RALPH} rebuild --check`",
                 self.progress.path(),
                 planned.changed_entries
             ));

@@ -9,8 +9,8 @@ use crate::feature::read_file;
 use crate::process;
 use crate::progress::journal::{self, CatchUp};
 use crate::record::{
-    ArtifactStatus, Durations, Event, ExitReason, ObjectId, RecordKind, Refusal, Session, Status, StopReason,
-    Tokens,
+    ArtifactStatus, Durations, Event, ExitReason, ObjectId, RALPH, RecordKind, Refusal, Session, Status,
+    StopReason, Tokens,
 };
 use crate::redact::Redactor;
 use crate::repository::Repository;
@@ -75,7 +75,9 @@ fn refuse_what_lies_elsewhere(plan: &Plan<'_>) -> Result<()> {
                 "session {} was cut off in another work tree ({}) and must be recovered there first",
                 refs.session, place.work_tree
             ))
-            .hinted("run `specify ralph resume` there (`git worktree list` shows where), or start a new session here")
+            .hinted(format!(
+                "run `{RALPH} resume` there (`git worktree list` shows where), or start a new session here"
+            ))
             .into());
         }
     }
@@ -301,7 +303,7 @@ fn catch_up(
     let file = ProgressFile::new(&place.progress_path);
     // It may lie in a folder that is not on this branch: then it is behind, and nothing else is.
     if let Err(error) = mend(&file, recorder.redactor(), parts, say) {
-        warn(say, format!("{error:#}; `specify ralph rebuild` brings it up to the record"));
+        warn(say, format!("{error:#}; `{RALPH} rebuild` brings it up to the record"));
     }
     recorder.expect_progress(journal::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice)))
 }

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::clock::Clock;
-use crate::record::{ObjectId, Refusal, SessionId, some_of};
+use crate::record::{ObjectId, RALPH, Refusal, SessionId, some_of};
 use crate::store::{LoopLock, Restoration, RestorePoint, Scratch, Store};
 use crate::worktree::{Change, Paths, RawPath, WorkTree, Workshop};
 
@@ -334,8 +334,7 @@ impl Planned<'_> {
         })?;
         on_kept(&point);
         let applied = self.work_tree.apply(workshop, &self.now, &wanted);
-        let hint =
-            || format!("\nhint: `specify ralph restore --undo {}` takes back what was done", point.number);
+        let hint = || format!("\nhint: `{RALPH} restore --undo {}` takes back what was done", point.number);
         applied.map_err(|error| anyhow!("{error:#}{}", hint()))?;
         let hidden = self.work_tree.out_of_sight(workshop)?;
         let of_ours = self.changes.iter().filter(|change| hidden.contains(&change.path));
@@ -412,7 +411,7 @@ fn refuse_unfinished(store: &Store) -> Result<()> {
     }
     if !recover::nothing_is_left(store.repository())? {
         return Err(Refusal::new("a session died in this work tree, and its record is not finished")
-            .hinted("`specify ralph resume` finishes it first; --force goes on all the same")
+            .hinted(format!("`{RALPH} resume` finishes it first; --force goes on all the same"))
             .into());
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::record::{AgentRun, Event, Limit, StopReason, Timestamp, Waiting};
+use crate::record::{AgentRun, Event, Limit, RALPH, StopReason, Timestamp, Waiting};
 
 use super::roster::{Cut, Next, Out};
 use super::{Ending, Running};
@@ -90,11 +90,10 @@ impl Running<'_> {
         let words = message.map_or(String::new(), |words| format!(": {words}"));
         Ending {
             why: Some(format!("{agent} cannot be used before {until} ({class}{words})")),
-            hint: Some(
-                "take the session up again then with `specify ralph resume`, wait longer with --max-wait, or name \
+            hint: Some(format!(
+                "take the session up again then with `{RALPH} resume`, wait longer with --max-wait, or name \
                  a second agent: --agent claude,codex"
-                    .to_owned(),
-            ),
+            )),
             ..Ending::limit(Limit::Wait)
         }
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-use crate::record::{LogEntry, ObjectId};
+use crate::record::{LogEntry, ObjectId, RALPH};
 use crate::redact::Redactor;
 use crate::repository::Repository;
 
@@ -43,7 +43,7 @@ impl std::fmt::Display for Conflict {
         }
         write!(
             f,
-            "{} was moved by somebody else: expected {}, found {}\nhint: the iteration stays in the spool; put the ref back with `git update-ref {} {}` and run `specify ralph resume`",
+            "{} was moved by somebody else: expected {}, found {}\nhint: the iteration stays in the spool; put the ref back with `git update-ref {} {}` and run `{RALPH} resume`",
             self.name,
             short(&self.expected),
             short(&self.found),

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use camino::Utf8Path;
 
 use crate::process::Tool;
-use crate::record::{SessionId, Timestamp};
+use crate::record::{RALPH, SessionId, Timestamp};
 
 use super::refs::{LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
 use super::remote::Remote;
@@ -63,12 +63,12 @@ impl Store {
             let words = verified.complaint();
             let words = words.trim_start_matches("error: ");
             bail!(
-                "{file} cannot be taken in: {words}\nhint: it must be a whole file that `specify ralph bundle` or `git bundle` wrote"
+                "{file} cannot be taken in: {words}\nhint: it must be a whole file that `{RALPH} bundle` or `git bundle` wrote"
             );
         }
         let bundle = Remote { name: file.to_string(), url: None, ssh_command: None };
         if self.list_remote(&bundle)?.is_empty() {
-            bail!("{file} holds no records\nhint: `specify ralph bundle FILE` writes a file that does");
+            bail!("{file} holds no records\nhint: `{RALPH} bundle FILE` writes a file that does");
         }
         self.sync(
             &bundle,

@@ -10,7 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Refusal, SessionId, Timestamp};
+use crate::record::{RALPH, Refusal, SessionId, Timestamp};
 use crate::repository::Repository;
 
 use super::disk;
@@ -159,9 +159,9 @@ fn refusal(file: &mut impl Read) -> Refusal {
             "another loop runs in this work tree: session {}, process {} on {}, since {}",
             holder.session, holder.pid, holder.host, holder.started_at
         ))
-        .hinted(
-            "wait for it, stop it with `specify ralph stop`, or work in another work tree (git worktree add)",
-        ),
+        .hinted(format!(
+            "wait for it, stop it with `{RALPH} stop`, or work in another work tree (git worktree add)"
+        )),
         None => {
             Refusal::new("another loop is just starting in this work tree").hinted("try again in a moment")
         }

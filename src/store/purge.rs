@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use camino::Utf8PathBuf;
 use serde::Serialize;
 
-use crate::record::{ObjectId, Refusal, SessionId, Timestamp};
+use crate::record::{ObjectId, RALPH, Refusal, SessionId, Timestamp};
 
 use super::control::Control;
 use super::refs::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
@@ -63,7 +63,7 @@ impl Store {
     pub fn purge_here(&self, session: &SessionId, at: Timestamp) -> Result<Purged> {
         if self.is_running(session)? {
             let refusal = Refusal::new(format!("session {session} runs"));
-            return Err(refusal.hinted("stop it first: `specify ralph stop`").into());
+            return Err(refusal.hinted(format!("stop it first: `{RALPH} stop`")).into());
         }
         let tips = self.tips_of_session(session)?;
         let graves: Vec<SessionRefs> =

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::record::{SessionId, Status, StopReason, TaskName, Timestamp, Waiting};
+use crate::record::{RALPH, SessionId, Status, StopReason, TaskName, Timestamp, Waiting};
 
 use super::style::{Count, Hue, Paint, one_line};
 
@@ -59,7 +59,7 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
     let skips = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
     writeln!(out, "  {done} of {} done, {open} open{skips}", Count((done + open) as u64, "task"))?;
     let Some(session) = &status.session else {
-        return writeln!(out, "  no session yet: start one with `specify ralph`");
+        return writeln!(out, "  no session yet: start one with `{RALPH}`");
     };
     let reason =
         session.stop_reason.map_or(String::new(), |reason| match reason.as_str().replace('_', " ") {
@@ -91,13 +91,13 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
         writeln!(out, "  {} {why}", paint.paint(Hue::Yellow, &format!("waits until {until}:")))?;
     }
     let asked = match (session.is_stopping, session.is_paused, &session.in_flight) {
-        (true, _, _) => "stops after this iteration",
-        (_, true, Some(_)) => "pauses after this iteration",
-        (_, true, None) => "is paused; `specify ralph continue` lets it go on",
-        (false, false, _) => "",
+        (true, _, _) => "stops after this iteration".to_owned(),
+        (_, true, Some(_)) => "pauses after this iteration".to_owned(),
+        (_, true, None) => format!("is paused; `{RALPH} continue` lets it go on"),
+        (false, false, _) => String::new(),
     };
     if !asked.is_empty() {
-        writeln!(out, "  {}", paint.paint(Hue::Yellow, asked))?;
+        writeln!(out, "  {}", paint.paint(Hue::Yellow, &asked))?;
     }
     if session.hints > 0 {
         writeln!(out, "  {} for the next prompt", Count(session.hints as u64, "hint"))?;

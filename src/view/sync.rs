@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use crate::record::SessionId;
+use crate::record::{RALPH, SessionId};
 use crate::store::{Exchange, SessionRefs, Synced, sessions_among};
 
 use super::style::{Count, one_line};
@@ -33,11 +33,11 @@ pub fn write_exchange(out: &mut dyn Write, exchange: &Exchange, place: &str) -> 
         0 => Ok(()),
         1 => writeln!(
             out,
-            "1 session stays away that was cleaned away here; `specify ralph sync --cleaned` brings it back"
+            "1 session stays away that was cleaned away here; `{RALPH} sync --cleaned` brings it back"
         ),
         many => writeln!(
             out,
-            "{many} sessions stay away that were cleaned away here; `specify ralph sync --cleaned` brings them back"
+            "{many} sessions stay away that were cleaned away here; `{RALPH} sync --cleaned` brings them back"
         ),
     }
 }
@@ -106,9 +106,9 @@ pub fn warnings(exchange: &Exchange, (other, place): (Other, &str)) -> Vec<Strin
         let names: Vec<&str> = lost.iter().take(NAMED).map(String::as_str).collect();
         let is_back = |name: &String| exchange.pushed.iter().any(|one| one.name == *name);
         let hint = if lost.iter().all(is_back) {
-            "they were pushed back"
+            "they were pushed back".to_owned()
         } else {
-            "what is here goes back with `specify ralph sync`"
+            format!("what is here goes back with `{RALPH} sync`")
         };
         warnings.push(format!(
             "{place} has lost {} since the last sync: {}\nhint: {hint}; look who deletes refs there (`git push --mirror` does)",
@@ -118,14 +118,14 @@ pub fn warnings(exchange: &Exchange, (other, place): (Other, &str)) -> Vec<Strin
     }
     if !purged_but_here.is_empty() {
         warnings.push(format!(
-            "purged by somebody, and still here: {}\nhint: `specify ralph purge SESSION` removes it here, too",
+            "purged by somebody, and still here: {}\nhint: `{RALPH} purge SESSION` removes it here, too",
             purged_but_here.join(", ")
         ));
     }
     if !purged_but_there.is_empty() {
         let hint = match other {
-            Other::Remote => "\nhint: `specify ralph purge SESSION` tries again to remove it there",
-            Other::File => "",
+            Other::Remote => format!("\nhint: `{RALPH} purge SESSION` tries again to remove it there"),
+            Other::File => String::new(),
         };
         warnings.push(format!("purged, and still at {place}: {}{hint}", purged_but_there.join(", ")));
     }

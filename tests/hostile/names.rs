@@ -1,1 +1,152 @@
 //! The name by which the program was called, and can be called again.
+
+#![expect(clippy::unwrap_used, reason = "a scene that cannot go on has failed")]
+
+use std::ffi::OsString;
+use std::os::unix::fs::symlink;
+use std::process::Output;
+
+use crate::sandbox::{Program, Sandbox};
+
+/// The folders of the machine's PATH that have none of the programs that are called `specify` or `git-ralph`.
+fn plain_path(scene: &Sandbox) -> OsString {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_plain = |folder: &std::path::PathBuf| {
+        ["specify", "git-ralph"].iter().all(|program| !folder.join(program).exists())
+    };
+    let plain = std::env::split_paths(&path).filter(is_plain);
+    std::env::join_paths(std::iter::once(scene.outside("bin")).chain(plain)).unwrap()
+}
+
+/// A project where only the programs of the scene's own folder are called as ours are.
+struct Names {
+    scene: Sandbox,
+    path: OsString,
+}
+
+impl Names {
+    fn new() -> Self {
+        let scene = Sandbox::new();
+        let path = plain_path(&scene);
+        Self { scene, path }
+    }
+
+    fn has(self, program: Program) -> Self {
+        let name = program.path().rsplit('/').next().unwrap().to_owned();
+        symlink(program.path(), self.scene.outside("bin").join(name)).unwrap();
+        self
+    }
+
+    fn has_spec_kit(self) -> Self {
+        self.scene.program("specify", "echo \"No such command '$1'.\" >&2; exit 2");
+        self
+    }
+
+    /// What the shell makes of a line.
+    fn shell(&self, line: &str) -> Output {
+        self.scene.hermetic("sh").env("PATH", &self.path).args(["-c", line]).output().unwrap()
+    }
+
+    /// All that it prints.
+    fn text(&self, line: &str) -> String {
+        let output = self.shell(line);
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    }
+
+    /// The hint of an empty history names `expected`, and what it names starts.
+    #[track_caller]
+    fn case(&self, called: &str, expected: &str) {
+        let said = self.text(&format!("{called} log"));
+        assert!(said.contains(&format!("start one with `{expected}`")), "{called}: {said}");
+        let version = self.text(&format!("{expected} --version"));
+        assert!(version.starts_with("specify-ralph "), "{expected}: {version}");
+        let help = self.text(&format!("{called} restore --help"));
+        assert!(help.contains(&format!("\nUsage: {expected} restore ")), "{called}: {help}");
+        assert!(help.contains(&format!("\n  {expected} restore --undo ")), "{called}: {help}");
+    }
+}
+
+#[test]
+fn hints_and_help_name_a_command_that_starts_this_program() {
+    let by_path = format!("{} ralph", Program::Specify.path());
+    let git_by_path = Program::GitRalph.path();
+    let names = Names::new().has(Program::Specify);
+    names.case("specify ralph", "specify ralph");
+    names.case(&by_path, "specify ralph");
+    names.case(git_by_path, git_by_path);
+
+    let names = Names::new().has(Program::GitRalph);
+    names.case("git ralph", "git ralph");
+    names.case("git-ralph", "git ralph");
+    names.case(&by_path, "git ralph");
+
+    let names = Names::new().has(Program::GitRalph).has_spec_kit();
+    names.case("git ralph", "git ralph");
+    names.case(&by_path, "git ralph");
+
+    let names = Names::new().has_spec_kit();
+    names.case(&by_path, &by_path);
+    let link = names.scene.outside("it's here");
+    symlink(Program::Specify.path(), &link).unwrap();
+    let quoted = format!("'{}' ralph", link.display().to_string().replace('\'', "'\\''"));
+    names.case(&quoted, &quoted);
+    names.scene.unchecked();
+}
+
+#[test]
+fn with_git_ralph_alone_nothing_says_specify_ralph() {
+    let names = Names::new().has(Program::GitRalph).has_spec_kit();
+    let clean = |line: &str| {
+        let said = names.text(line);
+        let lines = said.lines().filter(|line| line.contains("specify ralph"));
+        // The committer's name, and what marks our summaries.
+        let stays = ["specify ralph <ralph@localhost>", "<!-- specify ralph report -->"];
+        let wrong: Vec<_> = lines.filter(|line| !stays.iter().any(|name| line.contains(name))).collect();
+        assert!(wrong.is_empty(), "{line}: {wrong:#?}");
+        said
+    };
+    let help = clean("git ralph help");
+    let commands = help.split("\nCommands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    for command in commands.lines().filter_map(|line| line.split_whitespace().next()) {
+        clean(&format!("git ralph {command} -h; git ralph help {command}"));
+    }
+    for topic in ["format", "names", "stopping"] {
+        clean(&format!("git ralph help {topic}"));
+    }
+    for line in ["status", "log", "resume", "stop", "show 4", "restore 1", "sync", "bundle -", "hint ''"] {
+        clean(&format!("git ralph {line} </dev/null | cat"));
+    }
+    for (line, expected) in [
+        ("config --set no=where", "git ralph"),
+        ("purge 20200101-000000-00000000 --local", "`git ralph sync`"),
+        ("tui", "`git ralph log`"),
+        ("run --task T009", "`git ralph tasks`"),
+    ] {
+        let said = clean(&format!("git ralph {line} </dev/null"));
+        assert!(said.contains(expected), "{line}: {said}");
+    }
+    for shell in ["bash", "zsh", "fish", "powershell"] {
+        let script = clean(&format!("git ralph completions {shell}"));
+        assert!(script.contains("git-ralph") && !script.contains("_specify"), "{shell}: {script}");
+    }
+    let demo = clean("git ralph demo --dir ../demo");
+    assert!(demo.contains("\n  git ralph log  ") && demo.contains("git ralph rebuild --check"), "{demo}");
+    for line in ["report --markdown", "status", "clean --keep-last 0", "rebuild --check"] {
+        clean(&format!("cd ../demo && git ralph {line}"));
+    }
+    let page = names.text("cd ../demo && git ralph report -o -");
+    assert!(page.contains("<code>git ralph show ") && page.contains("<code>git ralph log --session"));
+    assert!(!page.contains("<code>specify ralph"), "{page}");
+    names.scene.unchecked();
+}
+
+#[test]
+fn a_page_to_send_has_no_path_of_this_machine() {
+    let names = Names::new().has_spec_kit();
+    let program = Program::Specify.path();
+    names.text(&format!("{program} ralph demo --dir ../demo"));
+    let page = names.shell(&format!("cd ../demo && {program} ralph report -o -")).stdout;
+    let page = String::from_utf8(page).unwrap();
+    assert!(page.contains("<code>specify ralph show ") && !page.contains(program), "{page}");
+    names.scene.unchecked();
+}

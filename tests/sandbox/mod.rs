@@ -91,9 +91,10 @@ impl Sandbox {
         let folder = tempfile::Builder::new().prefix("ralph-scene-").tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let repo = root.join(name);
-        for made in ["home", "config", "tmp", "bin"] {
+        for made in ["home", "config", "tmp", "bin", "installed"] {
             fs::create_dir(root.join(made)).unwrap();
         }
+        std::os::unix::fs::symlink(Program::Specify.path(), root.join("installed/specify")).unwrap();
         fs::create_dir_all(&repo).unwrap();
         let sandbox = Self {
             folder,
@@ -312,11 +313,12 @@ impl Sandbox {
         output.stdout
     }
 
-    /// A program with nothing of the machine's but the PATH, with our own folder in front.
+    /// A program with nothing of the machine's but the PATH, with our own folders in front: the scene's programs, and
+    /// `specify` as an installation has it.
     pub fn hermetic(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let root = self.outside("");
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let own = std::iter::once(self.outside("bin"));
+        let own = [self.outside("bin"), self.outside("installed")].into_iter();
         let path = std::env::join_paths(own.chain(std::env::split_paths(&path))).unwrap();
         let mut command = Command::new(program);
         command

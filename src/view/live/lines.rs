@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use crate::record::{
-    AgentEvent, Event, FailureClass, Iteration, Outcome, Session, Status, StopReason, TaskName, Tokens,
-    Waiting, without_escapes,
+    AgentEvent, Event, FailureClass, Iteration, Outcome, RALPH, Session, Status, StopReason, TaskName,
+    Tokens, Waiting, without_escapes,
 };
 
 use crate::view::style::{Count, Hue, Paint, cut, duration, one_line, sign, tokens_told};
@@ -135,7 +135,7 @@ impl<W: Write> Lines<W> {
             }
             Event::Paused { .. } => {
                 let line = self.paint.paint(Hue::Yellow, "paused");
-                writeln!(self.out, "\n  {line}  `specify ralph continue` lets it go on, `stop` ends it")?;
+                writeln!(self.out, "\n  {line}  `{RALPH} continue` lets it go on, `stop` ends it")?;
             }
             Event::Continued { .. } => writeln!(self.out, "  goes on")?,
             Event::Waiting { waiting, seconds, .. } => self.waiting(waiting, *seconds)?,
@@ -259,11 +259,11 @@ impl<W: Write> Lines<W> {
         let id = &session.id;
         let mut next = Vec::new();
         if let Some((failed, _)) = &self.failed {
-            next.push((format!("specify ralph show {id}:{failed}"), "why it failed"));
+            next.push((format!("{RALPH} show {id}:{failed}"), "why it failed"));
         }
-        next.push((format!("specify ralph log --session {id}"), "every iteration"));
+        next.push((format!("{RALPH} log --session {id}"), "every iteration"));
         if session.status != Status::Completed {
-            next.push((format!("specify ralph resume {id}"), "go on from here"));
+            next.push((format!("{RALPH} resume {id}"), "go on from here"));
         }
         writeln!(self.out, "  look:")?;
         let longest = next.iter().map(|(command, _)| command.len()).max().unwrap_or_default();

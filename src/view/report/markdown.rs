@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use crate::record::Outcome;
+use crate::record::{Outcome, RALPH_ELSEWHERE};
 use crate::view::style::{duration, grouped};
 
 use super::harmless::one_line;
@@ -73,8 +73,8 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> io::Result<()> {
     }
     writeln!(
         out,
-        "\n<sub>Made by `specify ralph report --markdown`. All of it: `specify ralph report --session {}`, where the \
-         records are (`specify ralph sync` fetches them).</sub>",
+        "\n<sub>Made by `{RALPH_ELSEWHERE} report --markdown`. All of it: `{RALPH_ELSEWHERE} report \
+         --session {}`, where the records are (`{RALPH_ELSEWHERE} sync` fetches them).</sub>",
         session.id
     )
 }

@@ -6,7 +6,7 @@ use minijinja::{Environment, UndefinedBehavior, Value, context};
 use sha2::{Digest, Sha256};
 
 use crate::history::clusters::folded;
-use crate::record::{Status, Timestamp};
+use crate::record::{RALPH_ELSEWHERE, Status, Timestamp};
 
 use super::Report;
 use super::fit;
@@ -105,6 +105,7 @@ impl Pages {
             let written = if value.is_safe() { out.write_str(&text) } else { out.write_str(&escape(&text)) };
             Ok(written?)
         });
+        environment.add_global("ralph", RALPH_ELSEWHERE.as_str());
         environment.add_template("page", PAGE).context("read the template of the page")?;
         environment.add_template("iteration", ITERATION).context("read the template of an iteration")?;
         Ok(Self { environment })

@@ -4,7 +4,7 @@ use minijinja::Value;
 use serde::Serialize;
 
 use crate::history::clusters::Cluster;
-use crate::record::{Outcome, Status, TaskName};
+use crate::record::{CANONICAL, Outcome, RALPH_ELSEWHERE, Status, TaskName};
 use crate::view::style::{Count, duration, grouped, sign};
 
 use super::chart;
@@ -110,14 +110,13 @@ pub(super) fn notes(report: &Report, left: Left) -> Vec<Value> {
     }
     if report.iterations.iter().any(|turn| turn.diff == Diff::Missing(Diff::NOT_HERE)) {
         notes.push(
-            "Some snapshots are not here, so what those iterations changed cannot be shown. `specify ralph sync \
-             --snapshots` fetches them where somebody has them."
-                .to_owned(),
+            format!("Some snapshots are not here, so what those iterations changed cannot be shown. `{RALPH_ELSEWHERE} sync \
+             --snapshots` fetches them where somebody has them."),
         );
     }
     if left.iterations > 0 {
         notes.push(format!(
-            "The oldest {} are left out to keep the page small. `--max-size` makes room for them; `specify ralph log \
+            "The oldest {} are left out to keep the page small. `--max-size` makes room for them; `{RALPH_ELSEWHERE} log \
              --session {}` lists all.",
             Count(left.iterations as u64, "iteration"),
             report.session.id
@@ -144,7 +143,7 @@ pub(super) fn footer(left: Left) -> Value {
             "No prompt, answer or difference is cut. Of validations the decisive lines are shown.".to_owned()
         }
         cut if left.is_for_size => format!(
-            "{} cut at {size} to keep the page small; each says so and how to see the rest. `specify ralph report \
+            "{} cut at {size} to keep the page small; each says so and how to see the rest. `{RALPH_ELSEWHERE} report \
              --max-size 50MiB` makes a bigger page.",
             are(cut, "text")
         ),
@@ -326,7 +325,7 @@ pub(super) fn phases(tasks: &[TaskRow]) -> (Vec<PhaseView<'_>>, Option<String>) 
     phases.truncate(TASKS);
     let left_out = count - phases.len();
     let note = (left_out > 0)
-        .then(|| format!("{} left out. specify ralph tasks lists all.", are(left_out, "more phase")));
+        .then(|| format!("{} left out. {RALPH_ELSEWHERE} tasks lists all.", are(left_out, "more phase")));
     (phases, note)
 }
 
@@ -393,8 +392,9 @@ pub(super) fn cluster_views(clusters: &[Cluster]) -> (Vec<ClusterView<'_>>, Opti
         }
     });
     let left_out = clusters.len().saturating_sub(CAUSES);
-    let note = (left_out > 0)
-        .then(|| format!("{} left out. specify ralph report --json has all.", are(left_out, "more cause")));
+    let note = (left_out > 0).then(|| {
+        format!("{} left out. {RALPH_ELSEWHERE} report --json has all.", are(left_out, "more cause"))
+    });
     (shown.collect(), note)
 }
 
@@ -472,7 +472,7 @@ pub(super) fn facts(report: &Report) -> Vec<Fact> {
         ("Model", models.join(", ")),
         ("Most iterations", grouped(u64::from(session.max_iterations))),
         ("Machine", session.host.clone()),
-        ("Recorded by", format!("specify ralph {}", session.tool_version)),
+        ("Recorded by", format!("{CANONICAL} {}", session.tool_version)),
     ]
     .into_iter()
     .filter(|(_, value)| !value.is_empty())

@@ -4,7 +4,7 @@ use minijinja::Value;
 use serde::Serialize;
 
 use crate::history::clusters::message;
-use crate::record::{Claim, FailureClass, Outcome, ToolCall};
+use crate::record::{Claim, FailureClass, Outcome, RALPH_ELSEWHERE, ToolCall};
 use crate::view::style::{Count, cut, duration, grouped, sign};
 
 use super::harmless::{escape, escaped_len, one_line};
@@ -223,7 +223,7 @@ fn item_of(item: &str) -> &str {
 fn parts(turn: &Turn, most: Most) -> Vec<Part> {
     let record = &turn.record;
     let is_failure = record.outcome == Outcome::Failure;
-    let show = |flag: &str| format!("specify ralph show {} {flag}", turn.name);
+    let show = |flag: &str| format!("{RALPH_ELSEWHERE} show {} {flag}", turn.name);
     let mut parts = Vec::new();
     if let Some(text) = &turn.answer {
         let (shown, cut) = shown(text, fit::head(&text.text, most.text));

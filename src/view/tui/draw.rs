@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use crate::record::Status;
+use crate::record::{RALPH, Status};
 use crate::view::style::{Paint, cut, grouped};
 
 use super::app::{App, Mode, OwnLoop, Pane};
@@ -328,8 +328,8 @@ impl Pen<'_> {
             vec![
                 Row::of(Look::Bold, "No session is recorded here"),
                 Row::new(),
-                Row::of(Look::Accent, "specify ralph").and(Look::Plain, " starts one"),
-                Row::of(Look::Accent, "specify ralph sync").and(Look::Plain, " brings those of others"),
+                Row::of(Look::Accent, RALPH.as_str()).and(Look::Plain, " starts one"),
+                Row::of(Look::Accent, format!("{RALPH} sync")).and(Look::Plain, " brings those of others"),
                 Row::new(),
                 Row::of(Look::Dim, "This screen shows them as they come."),
             ]

@@ -1,0 +1,79 @@
+//! The command that starts this program again: what hints, examples and usage lines tell people to type.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+/// The name in records and documents, which outlive this machine.
+pub const CANONICAL: &str = "specify ralph";
+
+/// The command on this machine, such as `git ralph`, or a path for the shell.
+pub const RALPH: OwnCommand = OwnCommand::Here;
+
+/// The command in what people send to others: a name, never a path of this machine.
+pub const RALPH_ELSEWHERE: OwnCommand = OwnCommand::Elsewhere;
+
+/// The one value that the whole process shares: errors of every room end in a hint, and a value that never changes
+/// after the start would go through every signature. Where nothing is set, as in unit tests, it is [`CANONICAL`].
+static KNOWN: OnceLock<Known> = OnceLock::new();
+
+#[derive(Debug)]
+struct Known {
+    here: String,
+    elsewhere: &'static str,
+}
+
+/// Prints as a command line, up to our own subcommands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnCommand {
+    Here,
+    Elsewhere,
+}
+
+impl OwnCommand {
+    /// Sets both for the rest of the process. The first call counts.
+    pub fn set(here: String, elsewhere: &'static str) {
+        KNOWN.get_or_init(|| Known { here, elsewhere });
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match (self, KNOWN.get()) {
+            (Self::Here, Some(known)) => &known.here,
+            (Self::Elsewhere, Some(known)) => known.elsewhere,
+            (_, None) => CANONICAL,
+        }
+    }
+}
+
+impl fmt::Display for OwnCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A text of ours with `command` for every [`CANONICAL`] but that of our committer's name, `specify ralph <...>`.
+pub fn with_command(text: &str, command: &str) -> String {
+    let mut parts = text.split(CANONICAL);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |before, after| {
+        let name = if after.starts_with(" <") { CANONICAL } else { command };
+        format!("{before}{name}{after}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_of_a_text_gets_the_name_and_the_committer_keeps_his() {
+        let text = "specify ralph log\n  `specify ralph`, by `specify ralph <ralph@localhost>`";
+        let expected = "git ralph log\n  `git ralph`, by `specify ralph <ralph@localhost>`";
+        assert_eq!(with_command(text, "git ralph"), expected);
+        assert_eq!(with_command("", "git ralph"), "");
+    }
+
+    #[test]
+    fn without_a_start_it_is_the_canonical_name() {
+        assert_eq!(format!("{RALPH} log, {RALPH_ELSEWHERE:<15}."), "specify ralph log, specify ralph  .");
+    }
+}

@@ -360,6 +360,8 @@ fn session(id: &SessionId, seconds: i64) -> Session {
         configuration: serde_json::json!({"max-iterations": 1_000_000}),
         hints: Vec::new(),
         host: "bench".to_owned(),
+        machine: None,
+        commands: std::collections::BTreeMap::new(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
     }
 }

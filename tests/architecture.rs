@@ -75,6 +75,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("clap_mangen", &["cli/man.rs"]),
     ("crossterm", &["view/tui/"]),
     ("duct", &["process/"]),
+    ("getrandom", &["store/identity.rs"]),
     ("gix", &["store/"]),
     ("indicatif", &["view/live/frame.rs", "view/live/spinner.rs"]),
     ("minijinja", &["prompt/", "view/report/"]),

@@ -19,7 +19,6 @@ use super::output::stdout;
 use super::place;
 use super::ready::Wish;
 use super::run::{self, Voice};
-use super::settings::Flags;
 
 #[derive(Debug, Args)]
 pub struct DemoArgs {
@@ -72,7 +71,7 @@ pub fn run(args: &DemoArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
         Caller { directory: project.dir.clone(), environment: caller.environment.for_another_project() };
     let store = place::open(&inside)?;
     let feature = place::feature(&inside, &store, Some(&"001-greeting".to_owned()), None)?;
-    let wish = Wish { only: None, resume: None, flags: Flags::default() };
+    let wish = Wish::default();
     let code = run::start(&store, &feature, wish, &inside, Voice::People(paint, Detail::Normal))?;
     if matches!(code, ExitCode::Interrupted | ExitCode::Terminated | ExitCode::HungUp) {
         return Ok(code);

@@ -5,6 +5,7 @@ mod agents;
 mod args;
 mod bisect;
 mod caller;
+mod changed_commands;
 mod clean;
 mod completions;
 mod config;

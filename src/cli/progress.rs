@@ -42,7 +42,7 @@ pub fn run(args: &ProgressArgs, caller: &Caller) -> Result<ExitCode> {
     let mut out = stdout();
     match args.action {
         None => {
-            let wish = Wish { only: None, resume: None, flags: args.settings.flags() };
+            let wish = Wish { flags: args.settings.flags(), ..Wish::default() };
             let settings = Settings::read(&store, &feature, caller, &wish).map_err(refusal)?;
             let text = settings.progress(&store, &feature)?;
             if args.json.json {

@@ -26,6 +26,7 @@ use crate::tasks::TaskList;
 
 use super::agent_settings::agent_settings;
 use super::caller::Caller;
+use super::changed_commands::Comparison;
 use super::exit_code::ExitCode;
 use super::on_finish;
 use super::output::warn;
@@ -37,9 +38,12 @@ use super::settings::{Flags, load};
 const UNLIMITED: Duration = Duration::from_secs(u64::MAX / 4);
 
 /// What a call asks for beyond the configuration.
+#[derive(Default)]
 pub struct Wish {
     pub only: Option<String>,
     pub resume: Option<SessionRefs>,
+    /// The record of the session whose commands must be those that are set.
+    pub keeps: Option<Box<Session>>,
     pub flags: Flags,
 }
 
@@ -265,6 +269,8 @@ pub struct Ready {
     root: Utf8PathBuf,
     /// In the order of preference; never empty.
     agents: Vec<Prepared>,
+    /// The agents that are asked for, whether or not they can work here.
+    names: Vec<String>,
     template: Template,
     job: Job,
     clock: Clock,
@@ -290,7 +296,7 @@ impl Ready {
         }
         let own_program = own_program()?;
         let mut agents: Vec<Prepared> = Vec::new();
-        for name in names {
+        for name in names.clone() {
             if agents.iter().all(|known| known.settings.name != name) {
                 let settings = agent_settings(&config, &name);
                 let agent = agent::build(&settings, &own_program, &lookup)?;
@@ -298,7 +304,13 @@ impl Ready {
             }
         }
         let clock = Clock::new(lookup(Clock::VARIABLE).as_deref())?;
-        Ok(Self { config, root, agents, template, job, clock })
+        Ok(Self { config, root, agents, names, template, job, clock })
+    }
+
+    /// Refuses to resume a session with other commands than those that it began with. Runs nothing.
+    pub fn refuse_changed_commands(&self, store: &Store, begun: &Session) -> Result<()> {
+        let identity = store.identity()?;
+        Comparison::new(begun, (&self.config, &self.names), identity.as_ref())?.refuse_changes()
     }
 
     /// What only a session needs: the agent is there, the template sound, progress.txt can be written.
@@ -420,6 +432,12 @@ impl Ready {
             redaction_rules: redaction.rules.clone(),
             redaction_allow: redaction.allow.clone(),
             configuration: self.config.to_json(),
+            commands: self
+                .config
+                .commands(&self.names)
+                .into_iter()
+                .map(|command| (command.key, command.value))
+                .collect(),
             only: wish.only,
             resume: wish.resume,
             project_root: self.root.clone(),

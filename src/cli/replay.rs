@@ -58,7 +58,7 @@ pub fn run(args: &ReplayArgs, caller: &Caller, paint: Paint) -> Result<ExitCode>
     let mut flags = args.settings.flags();
     flags.settings.extend(args.strategy());
     let flags = Flags { loop_type: Some(begun.loop_type.clone()), ..flags };
-    let wish = Wish { only: None, resume: None, flags };
+    let wish = Wish { flags, ..Wish::default() };
     let settings = Settings::read(&store, &feature, caller, &wish).map_err(refusal)?;
     let replayed = settings.replay(&store, &feature, &log, begun.max_iterations).map_err(refusal)?;
     let mut out = stdout();

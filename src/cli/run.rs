@@ -71,6 +71,9 @@ pub struct ResumeArgs {
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
+    /// Go on though commands, agents or what decides that a task is done are not those that the session began with
+    #[arg(long)]
+    pub accept_changed_commands: bool,
     #[command(flatten)]
     pub talk: TalkArgs,
     /// Show it on the screen of `tui`, which may be left without stopping the loop
@@ -91,7 +94,7 @@ pub fn run(args: &RunArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
     let feature = place::feature(caller, &store, args.place.feature.as_ref(), args.place.tasks.as_ref())?;
     let flags = Flags { loop_type: args.loop_type.clone(), ..args.settings.flags() };
-    let wish = Wish { only: args.task.clone(), resume: None, flags };
+    let wish = Wish { only: args.task.clone(), flags, ..Wish::default() };
     let voice = voice(args.talk, paint);
     if args.dry_run {
         return dry_run(&store, &feature, &wish, (caller, voice));
@@ -103,11 +106,14 @@ pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCo
     let store = place::open(caller)?;
     let refs = to_take_up(&store, args)?;
     let log = store.session(&refs)?;
-    let begun = log.as_ref().map(|log| store.session_json(&log.entries[0])).transpose()?;
-    let path = log.map(|log| log.feature().to_owned()).unwrap_or_default();
+    let begin = log.as_ref().and_then(|log| log.entries.iter().rfind(|entry| entry.kind.begins()));
+    let begun = begin.map(|begin| store.session_json(begin)).transpose()?;
+    let path = log.as_ref().map(|log| log.feature().to_owned()).unwrap_or_default();
     let feature = place::recorded_feature(caller, &store, &path)?;
-    let flags = Flags { loop_type: begun.map(|begun| begun.loop_type), ..args.settings.flags() };
-    let wish = Wish { only: None, resume: Some(refs), flags };
+    let loop_type = begun.as_ref().map(|begun| begun.loop_type.clone());
+    let flags = Flags { loop_type, ..args.settings.flags() };
+    let keeps = begun.filter(|_| !args.accept_changed_commands).map(Box::new);
+    let wish = Wish { only: None, resume: Some(refs), keeps, flags };
     start(&store, &feature, wish, caller, voice(args.talk, paint))
 }
 
@@ -171,6 +177,9 @@ pub fn start(
     let only = wish.only.clone();
     let moving = moving(voice, &caller.environment);
     let mut ready = Ready::new(settings, caller).map_err(refusal)?;
+    if let Some(begun) = &wish.keeps {
+        ready.refuse_changed_commands(store, begun)?;
+    }
     ready.check(caller).map_err(refusal)?;
     let interrupt = Interrupt::install()?;
     let plan = ready.plan(store, feature, wish, &interrupt)?;

@@ -33,7 +33,6 @@ use super::exit_code::ExitCode;
 use super::own_command::own_program;
 use super::ready::{Settings, Wish};
 use super::sessions::{Choice, Settled};
-use super::settings::Flags;
 use super::{iterations, output, place};
 
 #[derive(Debug, Args)]
@@ -267,7 +266,7 @@ impl Elsewhere for Library {
         let entries: Vec<LogEntry> = store.iterations_of(feature, MOST_ITERATIONS)?;
         let clusters = folded(&clusters(&store.read_iterations(&entries)?));
         let feature = place::recorded_feature(caller, store, feature)?;
-        let wish = Wish { only: None, resume: None, flags: Flags::default() };
+        let wish = Wish::default();
         let settings = Settings::read(store, &feature, caller, &wish)?;
         let telling = settings.telling();
         let budget = telling.settings.budget;

@@ -28,7 +28,7 @@ pub(super) struct Contents {
 }
 
 /// Stands where a value must not be shown.
-const HIDDEN: &str = "***";
+pub const HIDDEN: &str = "***";
 
 pub(super) fn parse(path: &Utf8Path, bytes: &[u8]) -> Result<Contents> {
     let text = match std::str::from_utf8(bytes) {

@@ -35,6 +35,7 @@ pub struct LoopSettings {
 }
 
 impl LoopSettings {
+    /// What a type says beside settings.
     pub(super) const FIELDS: &[&str] = &["template", "artifact", "until"];
 }
 

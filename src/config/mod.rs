@@ -3,6 +3,7 @@
 use crate::record::Permissions;
 
 mod agents;
+mod commands;
 mod duration;
 mod file;
 mod key;
@@ -23,7 +24,9 @@ use std::time::Duration;
 use serde_json::{Map, Value as Json, json};
 
 pub use agents::{AgentCommand, AgentSettings};
+pub use commands::{Command, is_command};
 pub use duration::{display_duration, display_size, parse_duration, parse_size};
+pub use file::HIDDEN;
 pub use key::{KEYS, Key, Kind, STRATEGIES};
 pub use layers::{FileInput, FlagInput, GitInput, Inputs, check};
 pub use loops::{IMPLEMENT, LoopSettings, LoopType, Until};

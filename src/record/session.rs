@@ -1,5 +1,7 @@
 //! A session: one run of the loop, from start to a stop reason. `session.json` in the start and end records.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -51,5 +53,11 @@ pub struct Session {
     #[serde(default)]
     pub hints: Vec<String>,
     pub host: String,
+    /// Names the clone in which it runs: host names change, and two machines may have the same.
+    #[serde(default)]
+    pub machine: Option<String>,
+    /// For each setting that runs something or decides what is done, a hash that only that clone can make.
+    #[serde(default)]
+    pub commands: BTreeMap<String, String>,
     pub tool_version: String,
 }

@@ -11,7 +11,7 @@ use crate::record::{
     Timestamp, Tokens,
 };
 use crate::redact::Redactor;
-use crate::store::{Control, Holder, LoopLock, Place, SessionLog, Spool};
+use crate::store::{Control, Holder, Identity, LoopLock, Place, SessionLog, Spool};
 use crate::tasks::TaskList;
 use crate::worktree::WorkTree;
 
@@ -50,7 +50,8 @@ impl<'a> Running<'a> {
             host: plan.host.clone(),
             started_at,
         })?;
-        let mut session = new_session(&plan, &id, tasks, started_at)?;
+        let identity = plan.store.create_identity()?;
+        let mut session = new_session(&plan, &id, &identity, tasks, started_at)?;
         let mut history = History::default();
         let mut taken_up = TakenUp::default();
         if let Some(log) = &earlier {
@@ -105,11 +106,18 @@ impl<'a> Running<'a> {
             heard: BTreeSet::new(),
             _lookout: lookout,
             control,
+            identity,
         })
     }
 }
 
-fn new_session(plan: &Plan<'_>, id: &SessionId, tasks: &TaskList, started_at: Timestamp) -> Result<Session> {
+fn new_session(
+    plan: &Plan<'_>,
+    id: &SessionId,
+    identity: &Identity,
+    tasks: &TaskList,
+    started_at: Timestamp,
+) -> Result<Session> {
     let work_tree = WorkTree::new(plan.store.repository())?;
     Ok(Session {
         schema: SCHEMA,
@@ -136,6 +144,12 @@ fn new_session(plan: &Plan<'_>, id: &SessionId, tasks: &TaskList, started_at: Ti
         configuration: plan.configuration.clone(),
         hints: Vec::new(),
         host: plan.host.clone(),
+        machine: Some(identity.machine()),
+        commands: plan
+            .commands
+            .iter()
+            .map(|(name, value)| (name.clone(), identity.fingerprint(name, value)))
+            .collect(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
     })
 }

@@ -395,7 +395,7 @@ impl Running<'_> {
 
     /// Makes the spool whole again where the child that just ended deleted it.
     fn mend_spool(&mut self, slot: &Slot, begin: &Begin, prompt: &str, tasks: &[u8]) -> Result<()> {
-        let is_mended = self.recorder.mend_spool()?;
+        let is_mended = self.recorder.mend_spool()? | self.plan.store.keep_identity(&self.identity)?;
         if is_mended || !slot.is_begun() {
             slot.begin(begin, prompt, tasks)?;
             let folder = self.plan.store.repository().ralph_dir();

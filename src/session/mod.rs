@@ -40,7 +40,7 @@ use crate::record::{
     ArtifactStatus, Event, FailureClass, Iteration, Limit, Refusal, Session, SessionId, Status, StopReason,
     TaskCounts, TaskName,
 };
-use crate::store::{Control, LoopLock, SessionRefs, Spool, Store};
+use crate::store::{Control, Identity, LoopLock, SessionRefs, Spool, Store};
 use crate::tasks::{Item, TaskList};
 
 use committing::Work;
@@ -99,6 +99,8 @@ pub struct Plan<'a> {
     pub redaction_allow: Vec<String>,
     /// Every effective setting, for the record.
     pub configuration: Value,
+    /// Values of settings that run something or decide what is done; a resumption compares them. Never shown.
+    pub commands: BTreeMap<String, String>,
     /// Work on this task alone.
     pub only: Option<TaskName>,
     /// Take this session up again instead of starting one.
@@ -277,6 +279,8 @@ pub(super) struct Running<'a> {
     /// What the agents behind the first say of their versions, once they were asked.
     versions: BTreeMap<usize, Option<String>>,
     control: Control,
+    /// The key of this clone, which the session is recorded with.
+    identity: Identity,
     hints: Hints,
     /// None where nothing is to be committed.
     work: Option<Work>,

@@ -38,6 +38,11 @@ pub(super) fn try_to_hold(path: &Utf8Path) -> Result<Option<File>> {
     }
 }
 
+/// Waits for the lock on an open file, which is held as long as the file is open.
+pub(super) fn wait_for(file: &File, path: &Utf8Path) -> Result<()> {
+    flock(file, FlockOperation::LockExclusive).with_context(|| format!("lock {path}"))
+}
+
 /// Whether no process holds the lock on a file. Writes nothing.
 pub(super) fn is_free(path: &Utf8Path) -> Result<bool> {
     let file = match File::open(path) {

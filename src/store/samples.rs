@@ -35,6 +35,8 @@ pub fn session() -> Session {
         configuration: serde_json::Value::Null,
         hints: Vec::new(),
         host: "host".into(),
+        machine: None,
+        commands: std::collections::BTreeMap::new(),
         tool_version: "0.1.0".into(),
     }
 }

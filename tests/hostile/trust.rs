@@ -1,1 +1,161 @@
 //! Commands and addresses that arrive with a clone, or that an agent plants.
+
+#![expect(clippy::unwrap_used, reason = "what cannot be set up or read has failed the scene")]
+
+use std::fs;
+
+use crate::sandbox::{Run, Sandbox};
+
+/// Says that all is done, and does nothing.
+const LIAR: &str = "[[turn]]\ndo = [{ tick = \"current\" }]\n";
+
+/// A session that began with a validation that does not pass, and reached its limit.
+fn judged() -> Sandbox {
+    let scene = Sandbox::new();
+    scene.agent_script(LIAR).validate("test -e work").commit("An agent");
+    scene.ralph("-n 1").code(1);
+    assert_eq!(scene.session().trailers("Ralph-Outcome"), ["failure"]);
+    scene
+}
+
+/// The resumption is refused because of `key`, and nothing was run or recorded.
+#[track_caller]
+fn is_refused(scene: &Sandbox, words: &str, key: &str, origin: &str) -> Run {
+    let before = scene.session().iterations().len();
+    let run = scene.ralph(words).code(3);
+    assert!(run.talk().contains("began with other commands than those that are set now"), "{run}");
+    let line =
+        run.talk().lines().find(|line| line.trim_start().starts_with(&format!("{key}: "))).map(str::to_owned);
+    let line = line.unwrap_or_else(|| panic!("{key} is not named: {run}"));
+    assert!(line.contains(origin), "{line}");
+    assert!(
+        run.talk().contains("hint: if these changes are yours, add `--accept-changed-commands`"),
+        "{run}"
+    );
+    assert_eq!(scene.session().iterations().len(), before);
+    run
+}
+
+#[test]
+fn a_validation_that_was_planted_in_the_file_does_not_judge_a_resumed_session() {
+    let scene = judged();
+    scene.validate("true");
+    let run = is_refused(&scene, "resume", "validation.command", ".specify/ralph.toml:1");
+    assert!(run.talk().contains(r#"validation.command: "test -e work" -> "true""#), "{run}");
+    scene.ralph("resume --accept-changed-commands").code(0);
+    assert_eq!(scene.session().trailers("Ralph-Outcome"), ["failure", "success"]);
+}
+
+#[test]
+fn what_was_accepted_once_is_not_asked_for_again() {
+    let scene = judged();
+    scene.validate("test -e nothing");
+    scene.ralph("resume -n 1 --accept-changed-commands").code(1);
+    scene.ralph("resume -n 1").code(1);
+    scene.validate("test -e work");
+    is_refused(&scene, "resume", "validation.command", ".specify/ralph.toml:1");
+}
+
+#[test]
+fn a_validation_that_was_planted_in_gits_configuration_does_not_judge_a_resumed_session() {
+    let scene = Sandbox::new();
+    let plants = "git config ralph.validation.command true\nsed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"\n";
+    scene.agent_sh(plants).validate("test -e work").agent_uses_git().commit("An agent");
+    // The session that runs goes on with what it began with.
+    scene.ralph("-n 2").code(1);
+    assert_eq!(scene.session().trailers("Ralph-Outcome"), ["failure", "failure"]);
+    is_refused(&scene, "resume", "validation.command", "git config ralph.validation.command (local)");
+    scene.git("config --unset ralph.validation.command");
+    scene.ralph("resume -n 1").code(1);
+}
+
+#[test]
+fn hooks_agents_and_rules_that_were_planted_are_refused_by_name() {
+    for (planted, key) in [
+        ("hooks.on-finish = 'touch ../owned'", "hooks.on-finish"),
+        ("progress.command = 'touch ../owned'", "progress.command"),
+        ("history.summarize = 'touch ../owned'", "history.summarize"),
+        ("completion = 'promise'", "completion"),
+        ("untick = false", "untick"),
+        ("permissions = 'read-only'", "permissions"),
+        ("redaction.allow = ['.+']", "redaction.allow"),
+        ("redaction.rules = ['done']", "redaction.rules"),
+    ] {
+        let scene = judged();
+        scene.config(planted);
+        is_refused(&scene, "resume", key, ".specify/ralph.toml:1");
+        assert!(!scene.outside("owned").exists(), "{planted}");
+    }
+    for (table, key) in [
+        ("[agents.fake]\ncommand = ['sh', 'evil.sh']\n", "agents.fake.command"),
+        ("[agents.fake]\ncommand = ['sh', 'agent.sh']\nparser = 'claude'\n", "agents.fake.parser"),
+        ("[agents.fake]\ncommand = ['sh', 'agent.sh']\nprompt = 'file'\n", "agents.fake.prompt"),
+        ("[agents.fake]\ncommand = ['sh', 'agent.sh']\nenv.PATH = '/evil'\n", "agents.fake.env.PATH"),
+    ] {
+        let scene = Sandbox::new();
+        scene.agent_sh("exit 0\n").commit("An agent");
+        scene.ralph("-n 1").code(1);
+        scene.agent(table);
+        is_refused(&scene, "resume", key, ".specify/ralph.toml:");
+    }
+}
+
+#[test]
+fn a_variable_of_an_agent_is_compared_and_neither_shown_nor_recorded() {
+    let scene = Sandbox::new();
+    let with =
+        |value: &str| format!("[agents.fake]\ncommand = ['sh', 'agent.sh']\nenv.SETTING = '{value}'\n");
+    scene.agent_sh("exit 0\n").agent(&with("first-value")).commit("An agent");
+    scene.ralph("-n 1").code(1);
+    scene.ralph("resume -n 1").code(1);
+    let recorded = scene.session().end();
+    let hash = recorded["commands"]["agents.fake.env.SETTING"].as_str().unwrap().to_owned();
+    assert!(hash.len() == 32 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()), "{recorded}");
+    assert!(!recorded.to_string().contains("first-value"));
+    scene.agent(&with("other-value"));
+    let run = is_refused(&scene, "resume", "agents.fake.env.SETTING", ".specify/ralph.toml:");
+    assert!(!run.talk().contains("-value"), "{run}");
+    // The hash is of no use to who tries values: it is made with a key that stays here.
+    let key = fs::read(scene.path(".git/ralph/key")).unwrap();
+    assert_eq!(key.len(), 32);
+    // Without the key nothing can be compared, and what is hidden counts as changed.
+    scene.agent(&with("first-value"));
+    scene.ralph("resume -n 1").code(1);
+    fs::remove_file(scene.path(".git/ralph/key")).unwrap();
+    let id = scene.session().id().to_owned();
+    let run = is_refused(&scene, &format!("resume {id}"), "agents.fake.env.SETTING", ".specify/ralph.toml:");
+    assert!(run.talk().contains("cannot be compared"), "{run}");
+}
+
+#[test]
+fn a_flag_that_changes_a_command_needs_the_same_word() {
+    let scene = judged();
+    is_refused(&scene, "resume --validate true", "validation.command", "(--validate)");
+    is_refused(&scene, "resume --agent-command true", "agent", "(--agent-command)");
+    scene.ralph("resume --validate true --accept-changed-commands").code(0);
+}
+
+#[test]
+fn what_decides_nothing_may_be_changed_between_a_session_and_its_resumption() {
+    let scene = judged();
+    scene.config("timeout = '5m'\nskip-after = 9\nprogress.max-entries = 2\nremote = 'origin'\ncapture.port = 'port (\\d+)'\n");
+    scene.write("work", "");
+    scene.ralph("resume -n 2 --model other").code(0);
+}
+
+#[test]
+fn a_session_of_an_older_version_is_compared_as_far_as_it_is_recorded() {
+    let scene = judged();
+    scene.unchecked();
+    let record = scene.session();
+    let json = scene.git(["show", &format!("{}:session.json", record.refname())]);
+    let mut json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    for field in ["machine", "commands"] {
+        json.as_object_mut().unwrap().remove(field);
+    }
+    let root = scene.git(["rev-list", "--max-parents=0", record.refname()]);
+    super::records::rewrite(&scene, &root, &[("session.json", Some(json.to_string().as_bytes()))], &[]);
+    scene.ralph("resume -n 1").code(1).stderr("");
+    scene.validate("true");
+    is_refused(&scene, "resume", "validation.command", ".specify/ralph.toml:1");
+}

@@ -1,0 +1,168 @@
+//! Refuses to resume a session with other commands than those that it began with, unless the user says so.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::stderr;
+
+use anyhow::Result;
+use serde_json::Value;
+
+use crate::config::{Command, Config, HIDDEN, is_command};
+use crate::record::{Refusal, Session};
+use crate::redact::Redactor;
+use crate::store::Identity;
+
+use super::output::warn;
+
+/// The flag that accepts what is refused here.
+pub const FLAG: &str = "--accept-changed-commands";
+
+/// How much of a value a message shows, in characters.
+const MAX_VALUE_CHARS: usize = 160;
+
+/// What a session began with, what is in force now, and what can be compared.
+pub struct Comparison<'a> {
+    /// As recorded when the session began, or was last resumed.
+    begun: &'a Session,
+    config: &'a Config,
+    /// Those that work.
+    agents: &'a [String],
+    redactor: Redactor,
+    /// `None` if the hashes in the record were made in another clone.
+    identity: Option<&'a Identity>,
+}
+
+/// How a setting compares.
+enum Compared {
+    Equal,
+    Changed,
+    /// Only a hash could tell, and there is none or it is not ours.
+    Unknown,
+}
+
+impl<'a> Comparison<'a> {
+    pub fn new(
+        begun: &'a Session,
+        (config, agents): (&'a Config, &'a [String]),
+        identity: Option<&'a Identity>,
+    ) -> Result<Self> {
+        let identity =
+            identity.filter(|own| begun.machine == Some(own.machine()) && !begun.commands.is_empty());
+        let redactor = Redactor::new(&config.redaction.rules, &config.redaction.allow)?;
+        Ok(Self { begun, config, agents, redactor, identity })
+    }
+
+    /// Refuses if anything differs; what cannot be compared in a record of an older version is a warning.
+    pub fn refuse_changes(&self) -> Result<()> {
+        let now: BTreeMap<String, Command> = self
+            .config
+            .commands(self.agents)
+            .into_iter()
+            .map(|command| (command.key.clone(), command))
+            .collect();
+        let mut changes = Vec::new();
+        for key in self.recorded_keys().into_iter().chain(now.keys().cloned()).collect::<BTreeSet<_>>() {
+            let command = now.get(&key);
+            match self.compare(&key, command) {
+                Compared::Equal => {}
+                Compared::Unknown if self.begun.commands.is_empty() => {
+                    warn(
+                        &format!("whether `{key}` was changed since the session began is not known"),
+                        &mut stderr(),
+                    );
+                }
+                compared => changes.push(self.line(&key, command, &compared)),
+            }
+        }
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let message = format!(
+            "session {} began with other commands than those that are set now:\n  {}",
+            self.begun.id,
+            changes.join("\n  ")
+        );
+        let hint = format!("if these changes are yours, add `{FLAG}`; else set the old values again");
+        Err(Refusal::new(message).hinted(hint).into())
+    }
+
+    fn recorded_keys(&self) -> Vec<String> {
+        let configuration = self.begun.configuration.as_object().into_iter().flatten();
+        let set = configuration.filter(|(_, value)| !value.is_null()).map(|(key, _)| key.clone());
+        let agents = self.recorded_agents();
+        let agents: Vec<String> = agents.into_iter().chain(self.agents.iter().cloned()).collect();
+        set.filter(|key| is_command(key, &agents, &self.begun.loop_type)).collect()
+    }
+
+    /// Those that worked; of detected ones an older record names the first.
+    fn recorded_agents(&self) -> Vec<String> {
+        let listed = self.begun.configuration.get("agent").and_then(Value::as_array);
+        let listed = listed.map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned).collect());
+        listed.unwrap_or_else(|| vec![self.begun.agent.clone()])
+    }
+
+    fn compare(&self, key: &str, command: Option<&Command>) -> Compared {
+        let recorded = self.recorded(key);
+        let is_new_default = recorded.is_none()
+            && self.begun.configuration.get(key).is_none()
+            && command.is_some_and(|command| command.is_default());
+        if is_new_default {
+            // An older version knew no such setting, and nobody sets it now.
+            return Compared::Equal;
+        }
+        let Some(command) = command else {
+            return if recorded.is_none() { Compared::Equal } else { Compared::Changed };
+        };
+        let hash = self.begun.commands.get(key);
+        if let Some(identity) = self.identity {
+            let is_same = hash == Some(&identity.fingerprint(key, &command.value));
+            return if is_same { Compared::Equal } else { Compared::Changed };
+        }
+        match recorded {
+            None => Compared::Changed,
+            Some(recorded) if recorded != self.redacted(&command.shown) => Compared::Changed,
+            Some(recorded) if recorded == HIDDEN => Compared::Unknown,
+            Some(_) => Compared::Equal,
+        }
+    }
+
+    fn recorded(&self, key: &str) -> Option<Value> {
+        if key == "agent" {
+            return Some(self.recorded_agents().into());
+        }
+        self.begun.configuration.get(key).filter(|value| !value.is_null()).cloned()
+    }
+
+    /// As a record of today would have it.
+    fn redacted(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => self.redactor.redact_text(text).0.into(),
+            Value::Array(values) => values.iter().map(|value| self.redacted(value)).collect(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.clone(),
+        }
+    }
+
+    /// `validation.command: "make test" -> "true" (.specify/ralph.toml:3)`
+    fn line(&self, key: &str, command: Option<&Command>, compared: &Compared) -> String {
+        let Some(command) = command else {
+            let old = shown(self.recorded(key).as_ref());
+            return format!("{key}: {old} -> none (no longer set)");
+        };
+        let (old, new) = (shown(self.recorded(key).as_ref()), shown(Some(&self.redacted(&command.shown))));
+        let origin = &command.origin;
+        match compared {
+            Compared::Unknown => {
+                format!("{key}: the value is not recorded, and cannot be compared ({origin})")
+            }
+            _ if old == new => format!("{key}: another value than before, which is not shown ({origin})"),
+            _ => format!("{key}: {old} -> {new} ({origin})"),
+        }
+    }
+}
+
+fn shown(value: Option<&Value>) -> String {
+    let text = value.map_or_else(|| "none".to_owned(), Value::to_string);
+    match text.char_indices().nth(MAX_VALUE_CHARS) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}

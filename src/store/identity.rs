@@ -1,0 +1,118 @@
+//! What tells this clone from all others: a random key in its git directory, which is never recorded, sent or copied by git.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
+
+use anyhow::{Context, Result, anyhow};
+use camino::Utf8PathBuf;
+use sha2::{Digest, Sha256};
+
+use crate::repository::Repository;
+
+use super::{Store, disk, lock};
+
+const KEY_BYTES: usize = 32;
+
+/// How much of a hash is recorded.
+const HASH_BYTES: usize = 16;
+
+/// The key of one clone. What is recorded are hashes that nobody without the key can try values against.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Identity {
+    key: [u8; KEY_BYTES],
+}
+
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Identity({})", self.machine())
+    }
+}
+
+impl Identity {
+    /// The public name of this clone, which sessions are recorded with.
+    pub fn machine(&self) -> String {
+        self.hash(&["machine"])
+    }
+
+    /// A hash of a setting by which a later call notices that it was changed.
+    pub fn fingerprint(&self, name: &str, value: &str) -> String {
+        self.hash(&["setting", name, value])
+    }
+
+    fn hash(&self, parts: &[&str]) -> String {
+        let mut hash = Sha256::new();
+        hash.update(self.key);
+        for part in parts {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part.as_bytes());
+        }
+        hash.finalize().iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl Store {
+    /// The key of this clone; `None` if no session was ever begun here. Writes nothing.
+    pub fn identity(&self) -> Result<Option<Identity>> {
+        let found = disk::read_if_there(&path(self.repository()))?;
+        Ok(found.and_then(|bytes| bytes.try_into().ok()).map(|key| Identity { key }))
+    }
+
+    /// Writes the key again if it is not there any more, or another one. Returns true if that was so.
+    pub fn keep_identity(&self, identity: &Identity) -> Result<bool> {
+        if self.identity()?.as_ref() == Some(identity) {
+            return Ok(false);
+        }
+        let path = path(self.repository());
+        disk::create_private_dir(path.parent().context("find the folder of the key")?)?;
+        disk::remove_file_if_there(&path)?;
+        disk::write_durably(&path, &identity.key)?;
+        disk::share(&path, self.repository().sharing)?;
+        Ok(true)
+    }
+
+    /// The key of this clone, which is made where there is none.
+    pub fn create_identity(&self) -> Result<Identity> {
+        if let Some(found) = self.identity()? {
+            return Ok(found);
+        }
+        let path = path(self.repository());
+        let folder = path.parent().context("find the folder of the key")?;
+        disk::create_private_dir(folder)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)
+            .with_context(|| format!("open {path}"))?;
+        // Two loops in two work trees may begin at the same time, and must get the same key.
+        lock::wait_for(&file, &path)?;
+        let key = read_or_write(&mut file).with_context(|| format!("write {path}"))?;
+        for made in [folder, &path] {
+            disk::share(made, self.repository().sharing)?;
+        }
+        disk::sync_dir_if_there(folder)?;
+        Ok(Identity { key })
+    }
+}
+
+fn path(repository: &Repository) -> Utf8PathBuf {
+    repository.ralph_dir().join("key")
+}
+
+fn read_or_write(file: &mut File) -> Result<[u8; KEY_BYTES]> {
+    let mut found = Vec::new();
+    file.read_to_end(&mut found)?;
+    if let Ok(key) = found.try_into() {
+        return Ok(key);
+    }
+    let mut key = [0; KEY_BYTES];
+    getrandom::fill(&mut key).map_err(|error| anyhow!("ask the system for random bytes: {error}"))?;
+    file.set_len(0)?;
+    file.rewind()?;
+    file.write_all(&key)?;
+    file.sync_all()?;
+    Ok(key)
+}

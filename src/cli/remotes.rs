@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use crate::config::Config;
 use crate::process::Tool;
 use crate::record::{RALPH, Refusal};
 use crate::store::{Remote, Store};
@@ -40,7 +41,7 @@ pub fn any(caller: &Caller, store: &Store, named: Option<&str>, unclear: Unclear
     let remotes = store.remotes()?;
     let set = match named {
         Some(_) => None,
-        None => settings::load(&caller.project_root()?, caller, Flags::default())?.remote,
+        None => configured(&settings::load(&caller.project_root()?, caller, Flags::default())?, &remotes)?,
     };
     match (named.map(str::to_owned).or(set), remotes.as_slice()) {
         (Some(name), _) => reachable(caller, store, name, &remotes).map(Some),
@@ -59,6 +60,21 @@ pub fn any(caller: &Caller, store: &Store, named: Option<&str>, unclear: Unclear
             Err(refusal.hinted(hint).into())
         }
     }
+}
+
+/// The remote that is set. The project's file comes with a clone: it may choose among the remotes that are configured
+/// here, and name no address.
+fn configured(config: &Config, remotes: &[String]) -> Result<Option<String>> {
+    let (Some(name), Some(origin)) = (&config.remote, config.set_by_file("remote")) else {
+        return Ok(config.remote.clone());
+    };
+    if remotes.contains(name) {
+        return Ok(Some(name.clone()));
+    }
+    let hint = "a file of the project may only name a remote that `git remote -v` lists; if you trust this address, \
+                choose it yourself: `git config ralph.remote ADDRESS`, or give it to the command";
+    let message = format!("{origin}: `{name}` is not a remote that is configured here");
+    Err(Refusal::new(message).hinted(hint).into())
 }
 
 fn reachable(caller: &Caller, store: &Store, name: String, remotes: &[String]) -> Result<Remote> {

@@ -171,6 +171,12 @@ impl Config {
         self.idle_timeout.filter(|_| self.is_set("idle-timeout"))
     }
 
+    /// Where `key` was set, if that is the project's file, which may have come with a clone.
+    pub fn set_by_file(&self, key: &str) -> Option<&Origin> {
+        let found = self.settings.iter().find(|setting| setting.key == key)?;
+        matches!(found.origin, Origin::File { .. }).then_some(&found.origin)
+    }
+
     pub fn entries(&self) -> Vec<Entry> {
         let value = |setting: &Setting| match (&setting.value, key::find(&setting.key)) {
             (Value::Unset, Some(key)) => key.unset.to_owned(),

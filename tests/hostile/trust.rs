@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use crate::sandbox::{Run, Sandbox};
+use crate::sandbox::{Run, Sandbox, WILLING_AGENT};
 
 /// Says that all is done, and does nothing.
 const LIAR: &str = "[[turn]]\ndo = [{ tick = \"current\" }]\n";
@@ -158,4 +158,51 @@ fn a_session_of_an_older_version_is_compared_as_far_as_it_is_recorded() {
     scene.ralph("resume -n 1").code(1).stderr("");
     scene.validate("true");
     is_refused(&scene, "resume", "validation.command", ".specify/ralph.toml:1");
+}
+
+#[test]
+fn a_file_of_the_project_cannot_choose_an_address_to_sync_with() {
+    let scene = Sandbox::new();
+    scene.agent_script(WILLING_AGENT).commit("An agent");
+    scene.with_remote();
+    let evil = scene.outside("evil.git");
+    scene.git(["init", "--quiet", "--bare", evil.to_str().unwrap()]);
+    scene.ralph("").code(0);
+    let path = evil.to_str().unwrap().to_owned();
+    let configured = scene.read(".specify/ralph.toml");
+    for address in [
+        path.as_str(),
+        &format!("file://{path}"),
+        "../evil.git",
+        ".",
+        "evil.example:records.git",
+        "https://evil.example/x",
+        "ext::sh -c touch% owned",
+        "--upload-pack=touch owned",
+        "-c",
+        "origin/../../evil.git",
+        "origin ",
+    ] {
+        scene.write(".specify/ralph.toml", format!("remote = {address:?}\n{configured}"));
+        for words in ["sync", "sync --push-only"] {
+            let run = scene.ralph(words).code(3);
+            assert!(run.talk().contains(".specify/ralph.toml:1: `"), "{address}: {run}");
+            assert!(run.talk().contains("hint: "), "{address}: {run}");
+        }
+        let table = format!("{configured}\n[loop.implement]\nremote = {address:?}\n");
+        scene.write(".specify/ralph.toml", table);
+        scene.ralph("sync").code(3);
+        let id = scene.session().id().to_owned();
+        scene.ralph(["purge", &id]).code(3);
+    }
+    assert_eq!(scene.git_in(&evil, "for-each-ref"), "");
+    assert!(!scene.path("owned").exists());
+    // What the user says is done.
+    scene.write(".specify/ralph.toml", format!("remote = \"origin\"\n{configured}"));
+    scene.ralph("sync").code(0);
+    scene.git(["config", "ralph.remote", &path]);
+    scene.ralph("sync").code(0);
+    assert_eq!(scene.git_in(&evil, "for-each-ref --format=%(refname) refs/ralph/").lines().count(), 1);
+    scene.git("config --unset ralph.remote");
+    scene.ralph(["sync", &path]).code(0).stdout_has("nothing to bring together");
 }

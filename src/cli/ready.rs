@@ -4,7 +4,7 @@ use std::io::stderr;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 
 use crate::agent::{self, Agent, AgentSettings, Surroundings};
 use crate::clock::Clock;
@@ -65,7 +65,7 @@ impl Settings {
             Until::Validation => check_validation(&config, wish.only.as_deref())?,
         }
         let template = template(&root, &config.loop_type)?;
-        let job = job(feature, &config.loop_type);
+        let job = job(feature, &root, &config.loop_type)?;
         Ok(Self { config, root, template, job })
     }
 
@@ -193,13 +193,35 @@ fn template(root: &Utf8Path, loop_type: &LoopType) -> Result<Template> {
     }
 }
 
-fn job(feature: &Feature, loop_type: &LoopType) -> Job {
+fn job(feature: &Feature, root: &Utf8Path, loop_type: &LoopType) -> Result<Job> {
     let (until, by_default) = match loop_type.until {
         Until::Tasks => (session::Until::Tasks, &feature.tasks_path),
         Until::Validation => (session::Until::Validation, &feature.dir),
     };
     let artifact = loop_type.artifact.as_ref().map(|artifact| feature.dir.join(artifact));
-    Job { loop_type: loop_type.name.clone(), until, artifact: artifact.unwrap_or_else(|| by_default.clone()) }
+    if let Some(artifact) = artifact.as_ref().filter(|artifact| !lies_below(artifact, root)) {
+        let name = &loop_type.name;
+        return Err(Refusal::new(format!(
+            "the artifact of [loop.{name}] lies outside of the project: {artifact}"
+        ))
+        .hinted(format!("`artifact` in .specify/ralph.toml is a path from {}", feature.dir))
+        .into());
+    }
+    let artifact = artifact.unwrap_or_else(|| by_default.clone());
+    Ok(Job { loop_type: loop_type.name.clone(), until, artifact })
+}
+
+/// Returns true if the words of `path` lead to a place below `root`.
+fn lies_below(path: &Utf8Path, root: &Utf8Path) -> bool {
+    let mut resolved = Utf8PathBuf::new();
+    for component in path.components() {
+        match component {
+            Utf8Component::ParentDir => drop(resolved.pop()),
+            Utf8Component::CurDir => {}
+            other => resolved.push(other),
+        }
+    }
+    resolved.starts_with(root)
 }
 
 fn strategy(config: &Config) -> Strategy {

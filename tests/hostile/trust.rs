@@ -206,3 +206,20 @@ fn a_file_of_the_project_cannot_choose_an_address_to_sync_with() {
     scene.git("config --unset ralph.remote");
     scene.ralph(["sync", &path]).code(0).stdout_has("nothing to bring together");
 }
+
+#[test]
+fn an_artifact_of_a_loop_type_lies_in_the_project() {
+    let scene = Sandbox::new();
+    scene.agent_script("[[turn]]\ndo = [{ say = \"done\" }]\n").validate("true");
+    let configured = scene.read(".specify/ralph.toml");
+    for artifact in ["/etc/passwd", "../../../outside.md", "a/../../../../x"] {
+        let table = format!("{configured}\n[loop.plan]\nartifact = {artifact:?}\n");
+        scene.write(".specify/ralph.toml", table);
+        scene.ralph("--loop plan --feature 001-login").code(3).stderr_has("lies outside of the project");
+    }
+    let table = format!("{configured}\n[loop.plan]\nartifact = \"../../docs/plan.md\"\n");
+    scene.write(".specify/ralph.toml", table).write("docs/plan.md", "a plan\n");
+    scene.ralph("--loop plan --feature 001-login -n 1").code(0);
+    let path = scene.session().end()["artifact"]["path"].as_str().unwrap().to_owned();
+    assert_eq!(path, "specs/001-login/../../docs/plan.md");
+}

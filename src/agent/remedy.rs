@@ -24,7 +24,8 @@ pub(super) fn of(class: FailureClass) -> String {
         | FailureClass::RateLimit
         | FailureClass::Overloaded
         | FailureClass::Network
-        | FailureClass::Other => {
+        | FailureClass::Other
+        | FailureClass::Later(_) => {
             return format!("look at what the agent printed: {RALPH} show --agent");
         }
     }

@@ -1,5 +1,7 @@
 //! Where a command works: the repository, its records, the feature.
 
+use std::io::stderr;
+
 use anyhow::{Error, Result};
 use camino::Utf8PathBuf;
 
@@ -11,13 +13,15 @@ use crate::store::Store;
 use crate::tasks::TaskList;
 
 use super::caller::Caller;
+use super::output::warn;
 
 /// The repository that the caller stands in, and its records.
 pub fn open(caller: &Caller) -> Result<Store> {
     let text =
         |name: &str| caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned);
     let author = AuthorVariables { name: text("GIT_AUTHOR_NAME"), email: text("GIT_AUTHOR_EMAIL") };
-    Ok(Store::new(Repository::discover(&caller.start()?, &author)?))
+    let store = Store::new(Repository::discover(&caller.start()?, &author)?);
+    Ok(store.warning_with(Some(|message| warn(message, &mut stderr()))))
 }
 
 /// The clock that the caller goes by.

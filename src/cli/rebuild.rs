@@ -139,8 +139,11 @@ fn picked(args: &RebuildArgs, caller: &Caller, store: &Store) -> Result<SessionL
 /// progress.txt stands beside the task list.
 fn journal_path(store: &Store, log: &SessionLog) -> Result<Utf8PathBuf> {
     let top = store.repository().work_tree()?;
-    let start = log.entries.first().context("find the start of the session")?;
-    let tasks = store.session_json(start)?.artifact.path;
+    let begun = store.first_readable_session(log);
+    let tasks = begun
+        .with_context(|| format!("no record of session {} names its task list", log.id()))?
+        .artifact
+        .path;
     let folder = Utf8Path::new(&tasks).parent().unwrap_or(Utf8Path::new(""));
     // A ref may come from anybody: what it names is only ever used below the top of this work tree.
     if !stays_inside(folder.as_str()) {

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::json;
 
@@ -54,7 +54,8 @@ pub fn run(args: &ReplayArgs, caller: &Caller, paint: Paint) -> Result<ExitCode>
     let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
     let log = sessions::latest(&store, &choice)?;
     let feature = place::recorded_feature(caller, &store, log.feature())?;
-    let begun = store.session_json(&log.entries[0])?;
+    let begun = store.first_readable_session(&log);
+    let begun = begun.with_context(|| format!("no record of session {} tells how it began", log.id()))?;
     let mut flags = args.settings.flags();
     flags.settings.extend(args.strategy());
     let flags = Flags { loop_type: Some(begun.loop_type.clone()), ..flags };

@@ -107,7 +107,15 @@ pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCo
     let refs = to_take_up(&store, args)?;
     let log = store.session(&refs)?;
     let begin = log.as_ref().and_then(|log| log.entries.iter().rfind(|entry| entry.kind.begins()));
-    let begun = begin.map(|begin| store.session_json(begin)).transpose()?;
+    let begun = begin.and_then(|begin| store.readable_session(begin));
+    if begun.is_none() && !args.accept_changed_commands {
+        return Err(Refusal::new(format!(
+            "with which commands session {} began cannot be read",
+            refs.session
+        ))
+        .hinted("if those that are set now are the right ones, add `--accept-changed-commands`")
+        .into());
+    }
     let path = log.as_ref().map(|log| log.feature().to_owned()).unwrap_or_default();
     let feature = place::recorded_feature(caller, &store, &path)?;
     let loop_type = begun.as_ref().map(|begun| begun.loop_type.clone());
@@ -136,7 +144,7 @@ fn to_take_up(store: &Store, args: &ResumeArgs) -> Result<SessionRefs> {
                 refuse(log.id(), Status::Completed, format!("start a new one with `{RALPH}`"))
             }
             Status::Running => refuse(log.id(), Status::Running, format!("`{RALPH} status` says where")),
-            Status::Interrupted | Status::Failed => Ok(log.refs.clone()),
+            Status::Interrupted | Status::Failed | Status::Later(_) => Ok(log.refs.clone()),
         },
     }
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io::stderr;
 
-use anyhow::{Error, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 
 use crate::record::{LogEntry, RALPH, Session, SessionId, SessionName, nearest, some_of};
 use crate::store::{Holder, Listing, LoopLock, SessionLog, SessionRefs, Store};
@@ -266,10 +266,15 @@ pub fn running(store: &Store) -> Result<Vec<Holder>> {
 /// A session with what its log says of it by now: `session.json` is of its start where it has no end.
 pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<Session> {
     let tip = log.tip();
-    if tip.status.is_some() {
-        return store.session_json(tip);
+    if tip.status.is_some()
+        && let Some(session) = store.readable_session(tip)
+    {
+        return Ok(session);
     }
-    let mut session = store.session_json(&log.entries[0])?;
+    let begun = store.first_readable_session(log);
+    let mut session = begun.with_context(|| format!("no record of session {} tells of it", log.id()))?;
+    session.stop_reason = tip.stop_reason;
+    session.limit = tip.limit;
     session.status = log.status(running.iter().any(|holder| holder.session == session.id));
     for entry in log.iterations() {
         session.tasks_completed += entry.closed.len();

@@ -9,7 +9,7 @@ use clap::{ArgGroup, Args};
 use crate::history::repeats;
 use crate::record::{IterationName, LogEntry, SessionName};
 use crate::view;
-use crate::view::style::Paint;
+use crate::view::style::{Paint, inert, one_line};
 
 use super::args::Color;
 use super::caller::Caller;
@@ -95,9 +95,15 @@ pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> 
     let entry = shown.iteration()?;
     let path = match args.part() {
         Part::Summary => {
-            let iteration = store.iteration(entry)?;
-            let text = store.file(&entry.commit, "progress.md")?.unwrap_or_default();
-            let text = String::from_utf8_lossy(&text);
+            let text = store.or_leave_out(entry, store.file(&entry.commit, "progress.md")).flatten();
+            let text = String::from_utf8_lossy(text.as_deref().unwrap_or_default()).into_owned();
+            let Some(iteration) = store.readable_iteration(entry) else {
+                // What people are told of it is text, which every version can show.
+                let mut out = stdout();
+                writeln!(out, "{}\n\n{}", one_line(&entry.subject), inert(&text))?;
+                out.flush()?;
+                return Ok(ExitCode::Done);
+            };
             let of = |entry: &LogEntry| entry.fingerprint.clone().map(Cow::Owned);
             let numbers =
                 shown.log.iterations().map(|entry| (entry.iteration.unwrap_or_default(), of(entry)));

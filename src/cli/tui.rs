@@ -55,7 +55,8 @@ const MOST_ITERATIONS: usize = 1000;
 const MOST_WORDS: u64 = 64 * 1024;
 
 pub fn run(args: &TuiArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
-    let store = place::open(caller)?;
+    // The screen says what is left out.
+    let store = place::open(caller)?.warning_with(None);
     check_terminal(caller)?;
     let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
     let wanted = choice.settle(&store)?;
@@ -66,7 +67,8 @@ pub fn run(args: &TuiArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
 
 /// Starts the loop that `arguments` ask for beside the screen, in a process that outlives it.
 pub fn with_loop(arguments: &[OsString], caller: &Caller, paint: Paint) -> Result<ExitCode> {
-    let store = place::open(caller)?;
+    // The screen says what is left out.
+    let store = place::open(caller)?.warning_with(None);
     check_terminal(caller)?;
     super::run::refuse_within_iteration(caller)?;
     let mut desk = Table::new(&store, caller)?;

@@ -33,7 +33,7 @@ impl Counts {
             Some(Outcome::Failure) => self.failure += 1,
             Some(Outcome::Skipped) => self.skipped += 1,
             Some(Outcome::Interrupted) => self.interrupted += 1,
-            None => {}
+            Some(Outcome::Later(_)) | None => {}
         }
     }
 }

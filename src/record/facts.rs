@@ -24,10 +24,16 @@ pub struct Facts {
     pub commands: Vec<CommandRun>,
     /// What the user's own rules found, by the names of the rules.
     pub captured: BTreeMap<String, Vec<String>>,
-    /// What a command of the user's made of the iteration.
+    /// What a command of the user's made of the iteration; `None` also if a later version has another form for it.
+    #[serde(deserialize_with = "known")]
     pub summarized: Option<Summarized>,
     /// How many things were left out to stay within the limit.
     pub left_out: usize,
+}
+
+fn known<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Summarized>, D::Error> {
+    let value = serde_json::Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).ok())
 }
 
 /// One cause of a failure, as its tool tells it.

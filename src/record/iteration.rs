@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Exit, ExitReason, Facts, FailureClass, ObjectId, Outcome, SessionId, TaskName, Timestamp, without_escapes,
+    Claim, Exit, ExitReason, Facts, FailureClass, ObjectId, Outcome, SessionId, TaskName, Timestamp,
+    ToolKind, without_escapes,
 };
 
 /// What the agent says of itself. Stored apart from what the engine measured.
@@ -13,14 +14,6 @@ pub struct Claims {
     pub promise: bool,
     /// The boxes that went from open to done while it ran.
     pub ticked: Vec<TaskName>,
-}
-
-/// A kind of claim, in the list of those that proved false.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Claim {
-    Promise,
-    Ticked,
 }
 
 /// Milliseconds; null where the child did not run.
@@ -84,17 +77,6 @@ fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
         (None, known) | (known, None) => known,
         (Some(one), Some(other)) => Some(one.saturating_add(other)),
     }
-}
-
-/// What a tool of an agent does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ToolKind {
-    Read,
-    Write,
-    Edit,
-    Shell,
-    Other,
 }
 
 /// One tool call of an agent, cut for reading; the transcript has it whole.
@@ -268,6 +250,7 @@ impl Iteration {
             Outcome::Success => format!("{task} still open, {} done", self.closed.join(", ")),
             Outcome::Failure => format!("{task} failed ({})", self.cause()),
             Outcome::Skipped => format!("{task} skipped"),
+            Outcome::Later(word) => format!("{task} {}", word.as_str()),
             Outcome::Interrupted => match self.failure_class.filter(|class| class.is_passing()) {
                 Some(class) => format!("{task} cut short ({class})"),
                 None => format!("{task} interrupted"),
@@ -302,7 +285,7 @@ impl Iteration {
 /// Whether a record of an iteration counts as a run of the agent.
 pub fn is_run(outcome: Outcome, class: Option<FailureClass>) -> bool {
     match outcome {
-        Outcome::Success | Outcome::Failure => true,
+        Outcome::Success | Outcome::Failure | Outcome::Later(_) => true,
         Outcome::Skipped => false,
         Outcome::Interrupted => !class.is_some_and(FailureClass::is_passing),
     }

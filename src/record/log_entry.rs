@@ -17,6 +17,8 @@ pub enum RecordKind {
     /// A session was taken up again.
     Resume,
     End,
+    /// A record that this version cannot read: of it no more is known than where it stands.
+    Unknown,
 }
 
 impl RecordKind {
@@ -26,6 +28,7 @@ impl RecordKind {
             Self::Iteration => "iteration",
             Self::Resume => "resume",
             Self::End => "end",
+            Self::Unknown => "unknown",
         }
     }
 

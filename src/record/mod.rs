@@ -17,6 +17,7 @@ mod some_of;
 mod task;
 mod timestamp;
 mod waiting;
+mod word;
 
 pub use agent_setup::{Parser, Permissions, PromptVia};
 pub use escapes::without_escapes;
@@ -24,13 +25,15 @@ pub use event::{AgentEvent, Event, Phase};
 pub use facts::{CommandRun, FACTS_VERSION, Facts, Failing, Levels, Summarized, ToolUse};
 pub use ids::{ObjectId, SessionId};
 pub use iteration::{
-    AgentRun, Claim, Claims, Durations, Exits, Iteration, LeftOut, RedactionCount, Tokens, ToolCall,
-    ToolKind, Validation, is_run, summary,
+    AgentRun, Claims, Durations, Exits, Iteration, LeftOut, RedactionCount, Tokens, ToolCall, Validation,
+    is_run, summary,
 };
 pub use iteration_name::{IterationName, SessionName, Which};
 pub use log_entry::{LogEntry, RecordKind, TrailerCounts};
 pub use nearest::nearest;
-pub use outcome::{ArtifactStatus, Exit, ExitReason, FailureClass, Limit, Outcome, Status, StopReason};
+pub use outcome::{
+    ArtifactStatus, Claim, Exit, ExitReason, FailureClass, Limit, Outcome, Status, StopReason, ToolKind,
+};
 pub use own_command::{CANONICAL, OwnCommand, RALPH, RALPH_ELSEWHERE, with_command};
 pub use refusal::Refusal;
 pub use session::{Artifact, Session};
@@ -38,6 +41,7 @@ pub use some_of::some_of;
 pub use task::{Task, TaskCounts, TaskName};
 pub use timestamp::Timestamp;
 pub use waiting::Waiting;
+pub use word::Word;
 
 /// Version of the JSON shapes and trailers that this program writes; `Ralph-Schema` in every commit of ours.
 pub const SCHEMA: u32 = 1;

@@ -4,14 +4,22 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Writes an enum of plain words the way its JSON spells them, and reads it back.
+use super::Word;
+
+/// Writes an enum of plain words the way its JSON spells them, and reads it back. What a user gives must be one of the
+/// words; what a record has may be another, which is kept.
 macro_rules! words {
     ($name:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
         impl $name {
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
+            pub fn as_str(&self) -> &str {
+                match self { $(Self::$variant => $word,)+ Self::Later(word) => word.as_str() }
+            }
+
+            /// The value that a record has; one that this version does not know is kept as it is.
+            pub fn of_record(text: &str) -> anyhow::Result<Self> {
+                text.parse().or_else(|error| Word::new(text).map(Self::Later).ok_or(error))
             }
         }
 
@@ -43,7 +51,7 @@ macro_rules! words {
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = String::deserialize(deserializer)?;
-                text.parse().map_err(serde::de::Error::custom)
+                Self::of_record(&text).map_err(serde::de::Error::custom)
             }
         }
     };
@@ -56,6 +64,8 @@ pub enum Outcome {
     Failure,
     Skipped,
     Interrupted,
+    /// What a later version wrote.
+    Later(Word),
 }
 
 words!(Outcome { Success = "success", Failure = "failure", Skipped = "skipped", Interrupted = "interrupted" });
@@ -73,6 +83,8 @@ pub enum StopReason {
     Interrupted,
     /// The agent cannot work at all: bad key, no credit, unknown model.
     AgentUnusable,
+    /// What a later version wrote.
+    Later(Word),
 }
 
 words!(StopReason {
@@ -88,7 +100,7 @@ impl StopReason {
         match self {
             Self::Completed => Status::Completed,
             Self::Interrupted => Status::Interrupted,
-            Self::LimitReached | Self::Stuck | Self::AgentUnusable => Status::Failed,
+            Self::LimitReached | Self::Stuck | Self::AgentUnusable | Self::Later(_) => Status::Failed,
         }
     }
 }
@@ -102,6 +114,8 @@ pub enum Limit {
     Duration,
     /// All agents are out for longer than the user wants to wait.
     Wait,
+    /// What a later version wrote.
+    Later(Word),
 }
 
 words!(Limit {
@@ -119,6 +133,8 @@ pub enum Status {
     Completed,
     Interrupted,
     Failed,
+    /// What a later version wrote.
+    Later(Word),
 }
 
 words!(Status { Running = "running", Completed = "completed", Interrupted = "interrupted", Failed = "failed" });
@@ -129,6 +145,8 @@ pub enum ArtifactStatus {
     Draft,
     Complete,
     Failed,
+    /// What a later version wrote.
+    Later(Word),
 }
 
 words!(ArtifactStatus { Draft = "draft", Complete = "complete", Failed = "failed" });
@@ -148,6 +166,8 @@ pub enum ExitReason {
     StartFailed,
     /// The user stopped the session.
     Interrupted,
+    /// What a later version wrote.
+    Later(Word),
 }
 
 words!(ExitReason {
@@ -161,7 +181,7 @@ words!(ExitReason {
 
 impl ExitReason {
     /// What the child did, behind its name.
-    pub fn told(self) -> &'static str {
+    pub fn told(&self) -> &str {
         match self {
             Self::Timeout => "timed out",
             Self::IdleTimeout => "wrote nothing for too long",
@@ -169,6 +189,7 @@ impl ExitReason {
             Self::ErrorLoop => "met one error after the other",
             Self::StartFailed => "could not start",
             Self::Interrupted => "was interrupted",
+            Self::Later(word) => word.as_str(),
         }
     }
 }
@@ -190,6 +211,31 @@ impl Exit {
     }
 }
 
+/// A kind of claim, in the list of those that proved false.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Claim {
+    Promise,
+    Ticked,
+    /// What a later version wrote.
+    Later(Word),
+}
+
+words!(Claim { Promise = "promise", Ticked = "ticked" });
+
+/// What a tool of an agent does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ToolKind {
+    Read,
+    Write,
+    Edit,
+    Shell,
+    Other,
+    /// What a later version wrote.
+    Later(Word),
+}
+
+words!(ToolKind { Read = "read", Write = "write", Edit = "edit", Shell = "shell", Other = "other" });
+
 /// What kind of failure an agent met, by its own structured words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureClass {
@@ -206,6 +252,8 @@ pub enum FailureClass {
     Network,
     /// Anything else that the agent itself reports as an error.
     Other,
+    /// What a later version wrote.
+    Later(Word),
 }
 
 words!(FailureClass {
@@ -240,6 +288,27 @@ impl FailureClass {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_of_a_later_version_is_kept_in_records_and_refused_from_users() {
+        fn case<T: Serialize + serde::de::DeserializeOwned + std::str::FromStr>() {
+            let read: T = serde_json::from_str("\"lost_claim\"").unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), "\"lost_claim\"");
+            assert!("lost_claim".parse::<T>().is_err());
+            for broken in ["\"\"", "7", "\"two words\"", "\"\\u001b[31m\"", "null"] {
+                assert!(serde_json::from_str::<T>(broken).is_err(), "{broken}");
+            }
+        }
+        case::<Outcome>();
+        case::<StopReason>();
+        case::<Limit>();
+        case::<Status>();
+        case::<ArtifactStatus>();
+        case::<ExitReason>();
+        case::<FailureClass>();
+        case::<Claim>();
+        case::<ToolKind>();
+    }
 
     #[test]
     fn every_word_is_read_back_as_what_it_was() {

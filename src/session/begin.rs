@@ -179,7 +179,10 @@ fn take_up(
         }
         let Some(number) = entry.iteration else { continue };
         taken_up.last = number;
-        let iteration = plan.store.iteration(entry)?;
+        let Some(iteration) = plan.store.readable_iteration(entry) else {
+            history.push_entry(entry);
+            continue;
+        };
         add_totals(session, &iteration);
         history.push(&iteration);
         taken_up.hints = Hints::of_last(&iteration);

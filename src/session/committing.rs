@@ -117,7 +117,7 @@ impl Running<'_> {
         let left_out: BTreeSet<&[u8]> = left_out.collect();
         let tried = match outcome {
             Outcome::Success => self.try_commit(&mut work, &left_out, done),
-            Outcome::Failure | Outcome::Skipped | Outcome::Interrupted => Ok(None),
+            Outcome::Failure | Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => Ok(None),
         };
         self.work = Some(work);
         tried.unwrap_or_else(|error| {

@@ -133,8 +133,9 @@ impl Memory {
             if contexts.len() >= most {
                 break;
             }
-            let iteration = store.iteration(entry)?;
-            let context = told::context_of(store, (entry, None), &iteration, &self.root)?;
+            let Some(iteration) = store.readable_iteration(entry) else { continue };
+            let context = told::context_of(store, (entry, None), &iteration, &self.root);
+            let context = store.or_leave_out(entry, context).flatten();
             let of = Some(&entry.session).filter(|_| !is_own(&entry)).cloned();
             contexts.extend(context.map(|context| IterationContext { session: of, ..context }));
         }
@@ -208,7 +209,8 @@ impl Memory {
                 entry.session == iteration.session && entry.iteration == Some(iteration.iteration)
             };
             let Some(entry) = self.entries.iter().rev().find(is_it) else { continue };
-            let context = told::context_of(store, (entry, None), iteration, &self.root)?;
+            let context = told::context_of(store, (entry, None), iteration, &self.root);
+            let context = store.or_leave_out(entry, context).flatten();
             let examined = context.as_ref().and_then(IterationContext::examined);
             let evidence = Evidence {
                 outcome: iteration.outcome,

@@ -422,7 +422,7 @@ impl Running<'_> {
         session.artifact.status = match reason.status() {
             Status::Completed => ArtifactStatus::Complete,
             Status::Failed => ArtifactStatus::Failed,
-            Status::Running | Status::Interrupted => ArtifactStatus::Draft,
+            Status::Running | Status::Interrupted | Status::Later(_) => ArtifactStatus::Draft,
         };
         if let Some(tasks) = &tasks {
             session.tasks_done = tasks.counts().done;

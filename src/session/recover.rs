@@ -134,7 +134,8 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Ev
         plan.store.note_last_written(&place.feature, &place.session)?;
         catch_up(&mut recorder, place, &progress_parts(plan.store, &log)?, say)?;
         if let Some(last) = log.iterations().next_back().filter(|last| last.head_before != last.head_after)
-            && let Err(error) = plan.store.note_commits(&plan.store.iteration(last)?)
+            && let Some(iteration) = plan.store.readable_iteration(last)
+            && let Err(error) = plan.store.note_commits(&iteration)
         {
             warn(say, format!("the commits of the last iteration got no note: {error:#}"));
         }
@@ -222,7 +223,9 @@ fn ended(plan: &Plan<'_>, place: &Place, log: &SessionLog) -> Result<Session> {
         ..session.clone()
     };
     for entry in log.iterations() {
-        super::add_totals(&mut totals, &plan.store.iteration(entry)?);
+        if let Some(iteration) = plan.store.readable_iteration(entry) {
+            super::add_totals(&mut totals, &iteration);
+        }
         session.tasks_done = entry.tasks.tasks_done;
         session.tasks_remaining = entry.tasks.tasks_open;
     }
@@ -282,10 +285,19 @@ pub fn rebuilt_of_all(store: &Store, logs: &[SessionLog]) -> Result<Vec<u8>> {
 /// Brings progress.txt up to the last session of this feature that was written from this work tree.
 fn catch_up_last(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
     let Some(refs) = plan.store.last_written(&plan.feature.path)? else { return Ok(()) };
-    let Some(log) = plan.store.session(&refs)? else { return Ok(()) };
+    if let Err(error) = catch_up_with(plan, &refs, say) {
+        // It is the text of a session that is over: no reason not to start another one.
+        warn(say, format!("progress.txt was not brought up to session {}: {error:#}", refs.session));
+    }
+    Ok(())
+}
+
+fn catch_up_with(plan: &Plan<'_>, refs: &SessionRefs, say: &mut dyn FnMut(&Event)) -> Result<()> {
+    let Some(log) = plan.store.session(refs)? else { return Ok(()) };
     let file = ProgressFile::new(&plan.feature.progress_path);
     let branch = plan.store.branch()?;
-    let is_same_branch = plan.store.session_json(&log.entries[0])?.branch == branch;
+    let begun = plan.store.first_readable_session(&log);
+    let is_same_branch = begun.is_some_and(|begun| begun.branch == branch);
     if file.read()?.is_none() && !is_same_branch {
         // It is not lost: it stands on the branch that the last session worked on.
         return Ok(());

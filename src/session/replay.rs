@@ -63,7 +63,7 @@ impl Replay<'_> {
                 history = History::default();
             }
             if entry.kind == RecordKind::Iteration {
-                let iteration = self.store.iteration(entry)?;
+                let Some(iteration) = self.store.readable_iteration(entry) else { continue };
                 if iteration.outcome != Outcome::Skipped {
                     let task = task_of(&iteration, &tasks);
                     let turn = Turn {
@@ -95,7 +95,8 @@ impl Replay<'_> {
                         text: made.text,
                     });
                 }
-                if let Some(context) = told::context_of(self.store, (entry, begin), &iteration, self.root)? {
+                let context = told::context_of(self.store, (entry, begin), &iteration, self.root);
+                if let Some(context) = self.store.or_leave_out(entry, context).flatten() {
                     strategy.record(&context);
                 }
                 history.push(&iteration);

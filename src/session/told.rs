@@ -98,8 +98,8 @@ pub fn context_of(
         }
         // What was kept is all that it printed; what counts is what it said last.
         let session = match begin {
-            Some(begin) => Some(store.session_json(begin)?),
-            None => store.begun(entry)?,
+            Some(begin) => store.readable_session(begin),
+            None => store.or_leave_out(entry, store.begun(entry)).flatten(),
         };
         let configuration = session.map_or(Value::Null, |session| session.configuration);
         let parser = recorded_parser(&configuration, &iteration.agent);

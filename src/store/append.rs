@@ -111,7 +111,7 @@ impl Store {
                 && entry.parent == draft.parent
         };
         let Some(tip) = tip else { return Ok(None) };
-        Ok(self.chain(tip)?.iter().find(|entry| is_it(entry)).map(|entry| entry.commit.clone()))
+        Ok(self.chain(tip, None)?.iter().find(|entry| is_it(entry)).map(|entry| entry.commit.clone()))
     }
 
     fn write_objects(&self, slot: &Slot, draft: &Draft, redactor: &Redactor) -> Result<ObjectId> {

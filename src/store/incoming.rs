@@ -70,7 +70,12 @@ pub(super) fn look_at_log(git: &gix::Repository, arrival: &Arrival<'_>) -> Resul
             authored_at: authored,
             committed_at: committed,
         };
-        let Some(entry) = message::parse(&message, &envelope)? else {
+        // A record that this version cannot read is passed on as it is: its shape is looked at like that of any other.
+        let parsed = message::parse(&message, &envelope).or_else(|error| {
+            let unknown = message::unreadable(&message, &envelope, None, None);
+            unknown.filter(|_| message::is_of_this_schema(&message)).map(Some).ok_or(error)
+        });
+        let Some(entry) = parsed? else {
             if entries.is_empty() {
                 return Ok(Look::Foreign);
             }
@@ -87,7 +92,8 @@ pub(super) fn look_at_log(git: &gix::Repository, arrival: &Arrival<'_>) -> Resul
         }
         look_at_tree(git, tree, 1, &mut trees)?;
         let is_end = arrival.ends.contains(&id);
-        if !is_end && parents.is_empty() != (entry.kind == RecordKind::Start) {
+        let is_start = entry.kind == RecordKind::Start || entry.kind == RecordKind::Unknown && parents.is_empty();
+        if !is_end && parents.is_empty() != is_start {
             bail!("{} is no beginning of a session", id.to_hex());
         }
         next = parents.first().copied().filter(|_| !is_end);
@@ -100,9 +106,11 @@ pub(super) fn look_at_log(git: &gix::Repository, arrival: &Arrival<'_>) -> Resul
         bail!("{DIVERGED}");
     }
     entries.reverse();
-    let numbers: Vec<u32> = entries.iter().filter_map(|entry| entry.iteration).collect();
-    if numbers.windows(2).any(|pair| pair[0].checked_add(1) != Some(pair[1])) {
-        bail!("its iterations are not numbered one after the other");
+    for readable in entries.split(|entry| entry.kind == RecordKind::Unknown) {
+        let numbers: Vec<u32> = readable.iter().filter_map(|entry| entry.iteration).collect();
+        if numbers.windows(2).any(|pair| pair[0].checked_add(1) != Some(pair[1])) {
+            bail!("its iterations are not numbered one after the other");
+        }
     }
     Ok(Look::Ours(entries.len()))
 }

@@ -150,7 +150,8 @@ impl Store {
                 Some(kept) => (Some(kept.tip), kept.rows),
                 None => (None, 0..0),
             };
-            let chain = Chain { ends: &ends, known: known.as_ref(), lookup: None };
+            let chain =
+                Chain { ends: &ends, known: known.as_ref(), lookup: None, unreadable: &self.unreadable };
             match chain.read(&git, &refs, &tip) {
                 Ok((entries, is_joined)) => {
                     read += entries.len();

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use anyhow::{Context, Result, bail};
 
 use crate::record::{
-    Durations, Exits, Iteration, LogEntry, ObjectId, RecordKind, SCHEMA, Session, SessionId, TaskCounts,
-    Timestamp, Tokens,
+    Durations, Exits, FailureClass, Iteration, Limit, LogEntry, ObjectId, Outcome, RecordKind, SCHEMA,
+    Session, SessionId, Status, StopReason, TaskCounts, Timestamp, Tokens,
 };
 
 /// A readable copy of an entry longer than this many bytes is cut; the tree has it whole.
@@ -114,6 +114,12 @@ pub fn is_signed(message: &str) -> bool {
     paragraph.lines().any(|line| line.starts_with("Ralph-Schema: "))
 }
 
+/// Whether a message has the schema in its trailers that this version writes.
+pub fn is_of_this_schema(message: &str) -> bool {
+    let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    paragraph.lines().any(|line| line == format!("Ralph-Schema: {SCHEMA}"))
+}
+
 /// Whether a message is that of a snapshot.
 pub fn is_of_snapshot(message: &str) -> bool {
     is_of(message, "snapshot")
@@ -140,13 +146,13 @@ pub fn headline(subject: Subject<'_>) -> String {
         Subject::Session(kind, session) => {
             let name = name_of(&session.feature);
             match kind {
-                RecordKind::Start | RecordKind::Iteration => {
+                RecordKind::Start | RecordKind::Iteration | RecordKind::Unknown => {
                     format!("{name}: start, {} tasks open, agent {}", session.tasks_remaining, session.agent)
                 }
                 RecordKind::Resume => format!("{name}: resume, {} tasks open", session.tasks_remaining),
                 RecordKind::End => {
                     let reason =
-                        session.stop_reason.map_or("ended", |reason| reason.as_str()).replace('_', " ");
+                        session.stop_reason.as_ref().map_or("ended", StopReason::as_str).replace('_', " ");
                     let runs = session.iterations_run;
                     let plural = if runs == 1 { "" } else { "s" };
                     let (done, all) = (session.tasks_done, session.tasks_done + session.tasks_remaining);
@@ -349,8 +355,8 @@ pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
             iteration: find("Iteration").map(str::parse).transpose().context("read Ralph-Iteration")?,
             task: find("Task").map(str::to_owned),
             phase: find("Phase").map(str::to_owned),
-            outcome: find("Outcome").map(str::parse).transpose()?,
-            failure_class: find("Failure-Class").map(str::parse).transpose()?,
+            outcome: find("Outcome").map(Outcome::of_record).transpose()?,
+            failure_class: find("Failure-Class").map(FailureClass::of_record).transpose()?,
             started_at: envelope.authored_at,
             ended_at: envelope.committed_at,
             exit: {
@@ -385,14 +391,57 @@ pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
             head_before: work.text("before").map(id).transpose()?.flatten(),
             head_after: work.text("after").map(id).transpose()?.flatten(),
             snapshot: find("Snapshot").map(str::parse).transpose()?,
-            status: find("Status").map(str::parse).transpose()?,
-            stop_reason: find("Stop-Reason").map(str::parse).transpose()?,
-            limit: find("Limit").map(str::parse).transpose()?,
+            status: find("Status").map(Status::of_record).transpose()?,
+            stop_reason: find("Stop-Reason").map(StopReason::of_record).transpose()?,
+            limit: find("Limit").map(Limit::of_record).transpose()?,
             commit: envelope.commit.clone(),
             parent: envelope.parent.clone(),
         })
     };
     read().with_context(|| format!("read the trailers of {commit}")).map(Some)
+}
+
+/// What is known of a record that cannot be read: that it stands in the log of `session`. `None` if that is not sure.
+pub fn unreadable(
+    message: &str,
+    envelope: &Envelope,
+    session: Option<&SessionId>,
+    above: Option<&LogEntry>,
+) -> Option<LogEntry> {
+    let named = named_in(message);
+    let (session, feature) = match (session, above) {
+        (Some(session), Some(above)) => (session.clone(), above.feature.clone()),
+        _ => named?,
+    };
+    Some(LogEntry {
+        commit: envelope.commit.clone(),
+        parent: envelope.parent.clone(),
+        kind: RecordKind::Unknown,
+        subject: message.lines().next().unwrap_or_default().to_owned(),
+        session,
+        feature,
+        iteration: None,
+        task: None,
+        phase: None,
+        outcome: None,
+        failure_class: None,
+        started_at: envelope.authored_at,
+        ended_at: envelope.committed_at,
+        exit: Exits::default(),
+        duration_ms: Durations::default(),
+        agent: None,
+        model: None,
+        tokens: Tokens::default(),
+        closed: Vec::new(),
+        tasks: TaskCounts { done: 0, open: 0 }.into(),
+        fingerprint: None,
+        head_before: None,
+        head_after: None,
+        snapshot: None,
+        status: None,
+        stop_reason: None,
+        limit: None,
+    })
 }
 
 /// `agent=0 validation=101` in a trailer.

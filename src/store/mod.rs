@@ -48,6 +48,7 @@ mod talk;
 #[cfg(test)]
 mod tests;
 mod tombstones;
+mod unreadable;
 mod verify;
 
 pub use append::Conflict;
@@ -95,6 +96,7 @@ const PACK_CACHE: usize = 8 * 1024 * 1024;
 pub struct Store {
     repository: Repository,
     syncing: Syncing,
+    unreadable: unreadable::Unreadable,
 }
 
 /// Whether what is recorded must survive a power cut.
@@ -111,7 +113,7 @@ impl Store {
     }
 
     pub fn with_sync(repository: Repository, syncing: Syncing) -> Self {
-        Self { repository, syncing }
+        Self { repository, syncing, unreadable: unreadable::Unreadable::default() }
     }
 
     pub fn repository(&self) -> &Repository {

@@ -153,7 +153,8 @@ impl Store {
         for log in self.sessions()? {
             // Where HEAD did not move, no commit was made.
             for entry in log.iterations().filter(|entry| entry.head_before != entry.head_after) {
-                for (commit, more) in lines_of(&self.iteration(entry)?) {
+                let Some(iteration) = self.readable_iteration(entry) else { continue };
+                for (commit, more) in lines_of(&iteration) {
                     lines.entry(commit).or_default().extend(more);
                 }
             }

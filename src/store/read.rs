@@ -13,6 +13,7 @@ use super::listing::Lookup;
 use super::message::{self, Envelope};
 use super::objects;
 use super::refs::{self, LOG_PREFIX, SessionRefs};
+use super::unreadable::Unreadable;
 
 /// A blob of ours is at most one chunk; what is bigger was not written by us.
 pub(super) const BLOB_LIMIT: u64 = 64 * 1024 * 1024;
@@ -47,7 +48,8 @@ impl SessionLog {
 
     /// Whether its beginning is here: a shallow clone may have its end alone.
     pub fn is_whole(&self) -> bool {
-        self.entries[0].kind == RecordKind::Start
+        let first = &self.entries[0];
+        first.kind == RecordKind::Start || first.kind == RecordKind::Unknown && first.parent.is_none()
     }
 
     /// Where the session stands by its record alone: without an end it counts as interrupted, unless it runs.
@@ -83,7 +85,7 @@ impl Store {
         let git = self.open_git()?;
         let ends = shallow_ends(&git)?;
         let lookup = self.lookup(&ends);
-        let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup) };
+        let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup), unreadable: &self.unreadable };
         let mut sessions = Vec::new();
         for (refs, tip) in self.log_tips()? {
             match read_log(&git, refs, (&tip, chain), &is_wanted) {
@@ -104,7 +106,7 @@ impl Store {
         let git = self.open_git()?;
         let ends = shallow_ends(&git)?;
         let lookup = self.lookup(&ends);
-        let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup) };
+        let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup), unreadable: &self.unreadable };
         for (refs, tip) in self.log_tips()?.into_iter().rev() {
             match read_log(&git, refs, (&tip, chain), &is_wanted) {
                 Ok(Some(log)) => return Ok(Some(log)),
@@ -121,7 +123,7 @@ impl Store {
         let git = self.open_git()?;
         let ends = shallow_ends(&git)?;
         let lookup = self.lookup(&ends);
-        let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup) };
+        let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup), unreadable: &self.unreadable };
         let mut logs = Vec::new();
         let mut found = 0;
         for (refs, tip) in self.log_tips()?.into_iter().rev() {
@@ -138,17 +140,18 @@ impl Store {
         Ok(entries.filter(|entry| entry.kind == RecordKind::Iteration).collect())
     }
 
-    /// What the records of `entries` say, but for those that cannot be read.
+    /// What the records of `entries` say, but for those that cannot be read, which are left out with a warning.
     pub fn read_iterations(&self, entries: &[LogEntry]) -> Result<Vec<Iteration>> {
         let git = self.open_git()?;
         let mut iterations = Vec::new();
         for entry in entries {
-            let mut bytes = Vec::new();
-            let Ok(Some(chunks)) = chunks(&git, &entry.commit, "iteration.json") else { continue };
-            if chunks.iter().try_for_each(|chunk| write_blob(&git, chunk, &mut bytes)).is_err() {
-                continue;
-            }
-            iterations.extend(serde_json::from_slice::<Iteration>(&bytes).ok());
+            let read = || -> Result<Iteration> {
+                let mut bytes = Vec::new();
+                let chunks = chunks(&git, &entry.commit, "iteration.json")?.context("find iteration.json")?;
+                chunks.iter().try_for_each(|chunk| write_blob(&git, chunk, &mut bytes))?;
+                serde_json::from_slice(&bytes).context("read iteration.json")
+            };
+            iterations.extend(self.or_leave_out(entry, read()));
         }
         Ok(iterations)
     }
@@ -176,7 +179,7 @@ impl Store {
     /// One session by its refs; none where its log is not there or not ours.
     pub fn session(&self, refs: &SessionRefs) -> Result<Option<SessionLog>> {
         let Some(tip) = self.tip(&refs.log())? else { return Ok(None) };
-        let entries = self.chain(&tip)?;
+        let entries = self.chain(&tip, Some(&refs.session))?;
         Ok((!entries.is_empty()).then(|| SessionLog { refs: refs.clone(), entries }))
     }
 
@@ -192,11 +195,11 @@ impl Store {
 
     /// The entries from the first commit to `tip`; none if the tip is not ours. An error where a shallow clone has
     /// not all of them, for what is written after them must fit.
-    pub(super) fn chain(&self, tip: &ObjectId) -> Result<Vec<LogEntry>> {
+    pub(super) fn chain(&self, tip: &ObjectId, session: Option<&SessionId>) -> Result<Vec<LogEntry>> {
         let git = self.open_git()?;
         // What is written after them must fit: here no cache is believed.
-        let chain = Chain { ends: &BTreeSet::new(), known: None, lookup: None };
-        let walked = chain.walk(&git, None, tip, |_| true);
+        let chain = Chain { ends: &BTreeSet::new(), known: None, lookup: None, unreadable: &self.unreadable };
+        let walked = chain.walk(&git, (None, session), tip, |_| true);
         walked.map(|(entries, _)| entries).map_err(|error| match shallow_ends(&git) {
             Ok(ends) if !ends.is_empty() => error.context(SHALLOW),
             _ => error,
@@ -219,7 +222,7 @@ impl Store {
         let ends = shallow_ends(&git)?;
         let lookup = self.lookup(&ends);
         let refs = SessionRefs::new(&entry.feature, entry.session.clone());
-        let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup) };
+        let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup), unreadable: &self.unreadable };
         let Some(log) = read_log(&git, refs, (&entry.commit, chain), |_| true)? else { return Ok(None) };
         log.entries
             .iter()
@@ -304,7 +307,7 @@ fn read_log(
     (tip, chain): (&ObjectId, Chain<'_>),
     is_wanted: impl Fn(&LogEntry) -> bool,
 ) -> Result<Option<SessionLog>> {
-    let walked = chain.walk(git, Some(&refs), tip, is_wanted);
+    let walked = chain.walk(git, (Some(&refs), Some(&refs.session)), tip, is_wanted);
     let (entries, _) = walked.with_context(|| format!("read {}", refs.log()))?;
     Ok((!entries.is_empty()).then_some(SessionLog { refs, entries }))
 }
@@ -318,6 +321,8 @@ pub(super) struct Chain<'a> {
     pub known: Option<&'a ObjectId>,
     /// What may know the rest of a long chain.
     pub lookup: Option<&'a Lookup>,
+    /// Where it is noted which records cannot be read.
+    pub unreadable: &'a Unreadable,
 }
 
 /// So many records are read from their commits before anything else is asked.
@@ -331,17 +336,19 @@ impl Chain<'_> {
         refs: &SessionRefs,
         tip: &ObjectId,
     ) -> Result<(Vec<LogEntry>, bool)> {
-        self.walk(git, Some(refs), tip, |_| true).with_context(|| format!("read {}", refs.log()))
+        self.walk(git, (Some(refs), Some(&refs.session)), tip, |_| true)
+            .with_context(|| format!("read {}", refs.log()))
     }
 
     fn walk(
         &self,
         git: &gix::Repository,
-        refs: Option<&SessionRefs>,
+        (refs, session): (Option<&SessionRefs>, Option<&SessionId>),
         tip: &ObjectId,
         is_wanted: impl Fn(&LogEntry) -> bool,
     ) -> Result<(Vec<LogEntry>, bool)> {
         let mut entries: Vec<LogEntry> = Vec::new();
+        let mut first_error = None;
         let mut below = None;
         let mut known = self.known.map(objects::to_gix).transpose()?;
         let mut next = Some(objects::to_gix(tip)?);
@@ -374,7 +381,17 @@ impl Chain<'_> {
                 committed_at: seconds_of(commit.committer),
             };
             let message = String::from_utf8_lossy(commit.message);
-            match message::parse(&message, &envelope)? {
+            let parsed = message::parse(&message, &envelope).or_else(|error| {
+                // Where nothing of a session can be read, all of it is left out.
+                match message::unreadable(&message, &envelope, session, entries.last()) {
+                    Some(entry) if parent.is_some() || !entries.is_empty() => {
+                        first_error.get_or_insert((entry.session.clone(), entry.commit.clone(), error));
+                        Ok(Some(entry))
+                    }
+                    _ => Err(error),
+                }
+            });
+            match parsed? {
                 Some(entry) if entries.is_empty() && !is_wanted(&entry) => return Ok((entries, false)),
                 Some(entry) => entries.push(entry),
                 // The tip is not ours: somebody else's ref. Below our own commits nothing foreign can stand.
@@ -382,6 +399,12 @@ impl Chain<'_> {
                 None => bail!("a commit that is not ours stands below one that is: {}", id.to_hex()),
             }
             next = parent.filter(|_| !self.ends.contains(&id));
+        }
+        if let Some((session, commit, error)) = first_error {
+            if entries.iter().all(|entry| entry.kind == RecordKind::Unknown) {
+                return Err(error);
+            }
+            self.unreadable.note(&session, &commit, &error);
         }
         Ok((joined(Vec::new(), entries), false))
     }

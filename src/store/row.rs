@@ -7,8 +7,8 @@ use std::str::{FromStr, Split};
 use anyhow::{Context, Result};
 
 use crate::record::{
-    Durations, Exits, FailureClass, LogEntry, ObjectId, Outcome, RecordKind, SessionId, TaskCounts,
-    Timestamp, Tokens, is_run,
+    Durations, Exits, FailureClass, Limit, LogEntry, ObjectId, Outcome, RecordKind, SessionId, Status,
+    StopReason, TaskCounts, Timestamp, Tokens, is_run,
 };
 
 use super::message::{escape, unescape};
@@ -41,14 +41,15 @@ impl<'a> Row<'a> {
             "iteration" => RecordKind::Iteration,
             "resume" => RecordKind::Resume,
             "end" => RecordKind::End,
+            "unknown" => RecordKind::Unknown,
             _ => return None,
         };
         Some(Self {
             kind,
             commit: fields.next()?,
             iteration: fields.next()?.parse().ok()?,
-            outcome: known(fields.next()?)?,
-            failure_class: known(fields.next()?)?,
+            outcome: word(fields.next()?, Outcome::of_record)?,
+            failure_class: word(fields.next()?, FailureClass::of_record)?,
             ended_at: Timestamp::from_seconds(fields.next()?.parse().ok()?),
             duration_ms: Durations { agent: known(fields.next()?)?, validation: known(fields.next()?)? },
             task: fields.next()?,
@@ -101,7 +102,9 @@ impl<'a> Row<'a> {
         let tasks = TaskCounts { done: rest.next()?.parse().ok()?, open: rest.next()?.parse().ok()? };
         let [head_before, head_after, snapshot]: [Option<ObjectId>; 3] =
             [next(&mut rest)?, next(&mut rest)?, next(&mut rest)?];
-        let (status, stop_reason, limit) = (next(&mut rest)?, next(&mut rest)?, next(&mut rest)?);
+        let status = word(rest.next()?, Status::of_record)?;
+        let stop_reason = word(rest.next()?, StopReason::of_record)?;
+        let limit = word(rest.next()?, Limit::of_record)?;
         let closed = rest.map(|name| unescape(name).into_owned()).collect();
         Some(LogEntry {
             commit: self.commit.parse().ok()?,
@@ -226,6 +229,12 @@ fn text(field: &str) -> Option<Cow<'_, str>> {
 #[expect(clippy::option_option, reason = "what is not there and what cannot be read are two things")]
 fn known<T: FromStr>(field: &str) -> Option<Option<T>> {
     if field == NONE { Some(None) } else { field.parse().ok().map(Some) }
+}
+
+/// As [`known`], for words of which later versions have more.
+#[expect(clippy::option_option, reason = "what is not there and what cannot be read are two things")]
+fn word<T>(field: &str, read: impl Fn(&str) -> Result<T>) -> Option<Option<T>> {
+    if field == NONE { Some(None) } else { read(field).ok().map(Some) }
 }
 
 #[expect(clippy::option_option, reason = "what is not there and what cannot be read are two things")]

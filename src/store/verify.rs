@@ -120,6 +120,10 @@ impl Store {
     }
 
     fn verify_record(&self, log: &SessionLog, entry: &LogEntry, verified: &mut Verified) -> Result<()> {
+        if entry.kind == RecordKind::Unknown {
+            verified.found(log, Some(entry), "this version cannot read its trailers");
+            return Ok(());
+        }
         let manifest = self.file(&entry.commit, "manifest.json")?.context("find manifest.json")?;
         let manifest: Manifest = serde_json::from_slice(&manifest).context("read manifest.json")?;
         let mut expected: BTreeSet<String> = ["manifest.json".to_owned()].into();
@@ -304,6 +308,9 @@ fn verify_chain(log: &SessionLog, is_deep: bool, verified: &mut Verified) {
         }
         if before.is_some_and(|before| before.ended_at > entry.ended_at) {
             verified.found(log, Some(entry), "it is older than the record before it");
+        }
+        if kind == RecordKind::Unknown {
+            next = None;
         }
         if kind == RecordKind::Iteration {
             if next.is_some_and(|next| entry.iteration != Some(next)) {

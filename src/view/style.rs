@@ -44,6 +44,7 @@ pub fn sign(outcome: Outcome) -> (Hue, &'static str) {
         Outcome::Failure => (Hue::Red, "✘"),
         Outcome::Skipped => (Hue::Yellow, "»"),
         Outcome::Interrupted => (Hue::Yellow, "‖"),
+        Outcome::Later(_) => (Hue::Yellow, "?"),
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::fs;
 
+use super::records::{File, Mutation, rewrite};
 use crate::sandbox::{Run, Sandbox, WILLING_AGENT};
 
 /// Says that all is done, and does nothing.
@@ -154,7 +155,9 @@ fn a_session_of_an_older_version_is_compared_as_far_as_it_is_recorded() {
         json.as_object_mut().unwrap().remove(field);
     }
     let root = scene.git(["rev-list", "--max-parents=0", record.refname()]);
-    super::records::rewrite(&scene, &root, &[("session.json", Some(json.to_string().as_bytes()))], &[]);
+    let file = File::Bytes(json.to_string().into_bytes());
+    let mutation = Mutation { files: vec![("session.json", file)], ..Mutation::default() };
+    rewrite(&scene, record.refname(), &[(root, mutation)]);
     scene.ralph("resume -n 1").code(1).stderr("");
     scene.validate("true");
     is_refused(&scene, "resume", "validation.command", ".specify/ralph.toml:1");

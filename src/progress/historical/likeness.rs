@@ -129,7 +129,7 @@ pub(super) fn is_failure_of(iteration: &Iteration, task: &str) -> bool {
             Outcome::Success => {
                 !iteration.closed.is_empty() && !iteration.closed.iter().any(|closed| closed == task)
             }
-            Outcome::Skipped | Outcome::Interrupted => false,
+            Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => false,
         }
 }
 

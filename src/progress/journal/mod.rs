@@ -72,6 +72,7 @@ fn status(outcome: Outcome) -> &'static str {
         Outcome::Failure => "❌ Failed",
         Outcome::Skipped => "⏭️ Skipped",
         Outcome::Interrupted => "⏸️ Interrupted",
+        Outcome::Later(_) => "Unknown",
     }
 }
 

@@ -279,7 +279,7 @@ impl<W: Write> Lines<W> {
             Outcome::Success if self.failed.as_ref().is_some_and(|(_, task)| *task == record.task) => {
                 self.failed = None;
             }
-            Outcome::Success | Outcome::Skipped | Outcome::Interrupted => {}
+            Outcome::Success | Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => {}
         }
     }
 

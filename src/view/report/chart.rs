@@ -67,7 +67,7 @@ fn column(turns: &[Turn]) -> Column {
         match turn.record.outcome {
             Outcome::Success => column.success = column.success.saturating_add(time),
             Outcome::Failure => column.failure = column.failure.saturating_add(time),
-            Outcome::Interrupted => column.other = column.other.saturating_add(time),
+            Outcome::Interrupted | Outcome::Later(_) => column.other = column.other.saturating_add(time),
             Outcome::Skipped => column.is_skip = true,
         }
         column.open = turn.record.tasks_open;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::history::clusters::Cluster;
-use crate::record::{Outcome, Session, Status, StopReason, TaskName, Timestamp};
+use crate::record::{FailureClass, Outcome, Session, Status, StopReason, TaskName, Timestamp};
 use crate::view::status::InFlight;
 use crate::view::style::{Count, duration, grouped};
 
@@ -85,6 +85,7 @@ pub fn of(session: &Session, turns: &[Turn], in_flight: Option<&InFlight>, now: 
             (Level::Warning, format!("Interrupted, {done}"))
         }
         (Status::Failed, _) => (Level::Bad, format!("Failed, {done}")),
+        (Status::Later(word), _) => (Level::Note, format!("{}, {done}", capital(word.as_str()))),
     };
     let end = session.ended_at.or_else(|| {
         let last = turns.last().map(|turn| turn.record.ended_at);
@@ -187,7 +188,8 @@ pub fn attention(
     if session.stop_reason == Some(StopReason::AgentUnusable)
         && let Some(turn) = turns.last()
     {
-        let class = turn.record.failure_class.map_or("unknown", |class| class.as_str()).replace('_', " ");
+        let class =
+            turn.record.failure_class.as_ref().map_or("unknown", FailureClass::as_str).replace('_', " ");
         found.push(Attention {
             level: Level::Bad,
             task: None,

@@ -134,6 +134,7 @@ impl Report {
                 Outcome::Failure => counts.failure += 1,
                 Outcome::Skipped => counts.skipped += 1,
                 Outcome::Interrupted => counts.interrupted += 1,
+                Outcome::Later(_) => {}
             }
         }
         let clusters = clusters(turns.iter().map(|turn| &turn.record));

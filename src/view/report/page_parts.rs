@@ -4,7 +4,7 @@ use minijinja::Value;
 use serde::Serialize;
 
 use crate::history::clusters::Cluster;
-use crate::record::{CANONICAL, Outcome, RALPH_ELSEWHERE, Status, TaskName};
+use crate::record::{CANONICAL, Outcome, RALPH_ELSEWHERE, Status, StopReason, TaskName};
 use crate::view::style::{Count, duration, grouped, sign};
 
 use super::chart;
@@ -410,7 +410,7 @@ fn names(tasks: &[TaskName]) -> String {
 
 #[derive(Serialize)]
 pub(super) struct Chip {
-    outcome: &'static str,
+    outcome: String,
     mark: &'static str,
     label: &'static str,
     count: usize,
@@ -428,7 +428,7 @@ pub(super) fn chips(report: &Report) -> Vec<Chip> {
     let there = all.into_iter().filter(|(_, _, count)| *count > 0);
     there
         .map(|(outcome, label, count)| Chip {
-            outcome: outcome.as_str(),
+            outcome: outcome.to_string(),
             mark: sign(outcome).1,
             label,
             count,
@@ -460,7 +460,7 @@ pub(super) fn facts(report: &Report) -> Vec<Fact> {
         names.truncate(NAMES);
     }
     let version = session.agent_version.as_deref().filter(|_| agents.len() == 1).unwrap_or_default();
-    let status = session.stop_reason.map_or(session.status.as_str(), |reason| reason.as_str());
+    let status = session.stop_reason.as_ref().map_or(session.status.as_str(), StopReason::as_str);
     let status =
         if session.status == Status::Running { "running".to_owned() } else { status.replace('_', " ") };
     [

@@ -37,7 +37,7 @@ pub(super) struct Most {
 #[derive(Serialize)]
 pub(super) struct TurnView<'a> {
     n: u32,
-    outcome: &'static str,
+    outcome: &'a str,
     mark: &'static str,
     task: &'a str,
     text: String,
@@ -130,6 +130,7 @@ fn why(turn: &Turn) -> String {
             Some(class) => format!("cut short ({})", words_of(class)),
             None => "interrupted".to_owned(),
         },
+        Outcome::Later(word) => word.as_str().to_owned(),
     };
     let again = turn.repeated.map(|first| format!(", as in {first}")).unwrap_or_default();
     format!("{}{again}", cut(&one_line(&words), WHY))

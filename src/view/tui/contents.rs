@@ -112,7 +112,7 @@ pub fn sign(outcome: Outcome) -> (Look, &'static str) {
     let look = match outcome {
         Outcome::Success => Look::Good,
         Outcome::Failure => Look::Bad,
-        Outcome::Skipped | Outcome::Interrupted => Look::Warn,
+        Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => Look::Warn,
     };
     (look, crate::view::style::sign(outcome).1)
 }
@@ -124,6 +124,7 @@ pub fn status_sign(status: Status) -> (Look, &'static str) {
         Status::Completed => (Look::Good, "✔"),
         Status::Interrupted => (Look::Warn, "‖"),
         Status::Failed => (Look::Bad, "✘"),
+        Status::Later(_) => (Look::Warn, "?"),
     }
 }
 

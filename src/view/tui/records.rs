@@ -122,7 +122,8 @@ impl Records {
             };
             seen.sessions.push((tip, row));
         }
-        seen.warnings = unreadable.iter().map(|error| format!("{error:#}")).collect();
+        seen.warnings =
+            unreadable.iter().map(|error| format!("{error:#}")).chain(self.store.left_out()).collect();
         Ok(())
     }
 }

@@ -53,6 +53,7 @@ pub fn iteration(row: &IterationRow, iteration: &Iteration) -> Vec<Section> {
         .map(|claim| match claim {
             Claim::Promise => "that all is done",
             Claim::Ticked => "a ticked box",
+            Claim::Later(word) => word.as_str(),
         })
         .collect();
     if !claims.is_empty() {

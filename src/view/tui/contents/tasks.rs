@@ -37,7 +37,7 @@ impl<'a> Told<'a> {
             match row.outcome {
                 Outcome::Failure => *told.failures.entry(task).or_default() += 1,
                 Outcome::Skipped => drop(told.skipped.insert(task)),
-                Outcome::Success | Outcome::Interrupted => {}
+                Outcome::Success | Outcome::Interrupted | Outcome::Later(_) => {}
             }
         }
         let running = session.in_flight().filter(|running| is_past(running.number));

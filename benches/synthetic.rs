@@ -317,6 +317,7 @@ pub fn iteration_json(session: &SessionId, number: u32, seconds: i64, random: &m
         commits: Vec::new(),
         snapshot: None,
         left_out: Vec::new(),
+        uncommitted: None,
         redactions: Vec::new(),
         hints: Vec::new(),
         tasks_done: done,

@@ -7,7 +7,9 @@ mod budget;
 mod checkout;
 mod commit;
 mod credentials;
+mod filters;
 mod restore;
+mod submodules;
 mod users_index;
 
 use std::collections::BTreeSet;
@@ -41,6 +43,9 @@ const REFUSALS: usize = 100;
 /// git would write files from this size on straight into a pack, and only loose objects are moved into the repository.
 const ALL_LOOSE: &str = "core.bigFileThreshold=1048576g";
 
+/// The settings `diff.ignoreSubmodules` and `submodule.NAME.ignore` would hide a new commit of a submodule.
+const ALL_SUBMODULES: &str = "--ignore-submodules=none";
+
 /// The checkout of one work tree.
 #[derive(Debug, Clone)]
 pub struct WorkTree {
@@ -62,6 +67,8 @@ pub struct WorkTree {
 pub struct Contents {
     pub tree: ObjectId,
     pub left_out: Vec<LeftOut>,
+    /// Of those left out, the ones that git failed to take.
+    pub refused: BTreeSet<RawPath>,
 }
 
 /// Where a snapshot is made.
@@ -130,7 +137,8 @@ impl WorkTree {
         }
         let output = self
             .git_private(workshop)
-            .args(["diff-tree", "-r", "-z", "--name-only", "--no-renames", before.as_str(), after.as_str()])
+            .args(["diff-tree", "-r", "-z", "--name-only", "--no-renames", ALL_SUBMODULES])
+            .args([before.as_str(), after.as_str()])
             .read()?;
         Ok(split(&output).map(<[u8]>::to_vec).collect())
     }
@@ -225,9 +233,10 @@ impl WorkTree {
         }
         paths.retain(|path| !removed.contains(path));
         let removed: Vec<_> = removed.into_iter().collect();
-        self.feed(workshop, &["--force-remove"], &removed, &mut left_out)?;
+        let mut refused = BTreeSet::new();
+        self.feed(workshop, &["--force-remove"], &removed, (&mut left_out, &mut refused))?;
         let paths: Vec<_> = paths.into_iter().collect();
-        self.feed(workshop, &["--add", "--remove", "--replace"], &paths, &mut left_out)?;
+        self.feed(workshop, &["--add", "--remove", "--replace"], &paths, (&mut left_out, &mut refused))?;
         if self.has_gitlinks {
             let dirty = self.dirty_submodules(workshop);
             left_out.extend(dirty.iter().map(|path| leave(path, LeftOut::SUBMODULE_CHANGES)));
@@ -238,7 +247,7 @@ impl WorkTree {
         let tree = tree.parse()?;
         left_out.sort();
         left_out.dedup();
-        Ok(Contents { tree, left_out })
+        Ok(Contents { tree, left_out, refused })
     }
 
     /// What differs from the private index, each path behind a tag and a blank.
@@ -267,7 +276,13 @@ impl WorkTree {
     /// What is tracked and differs, without a look into the files: a filter that fails would end that.
     fn list_tracked(&self, workshop: Workshop<'_>) -> Result<Vec<u8>> {
         users_index::renew(workshop.index)?;
-        let raw = self.git_private(workshop).args(["diff-files", "-z", "--name-status", "--no-renames"]);
+        let raw = self.git_private(workshop).args([
+            "diff-files",
+            "-z",
+            "--name-status",
+            "--no-renames",
+            ALL_SUBMODULES,
+        ]);
         let raw = raw.limit(LISTING).read()?;
         let mut parts = split(&raw);
         let mut listed = Vec::new();
@@ -315,7 +330,7 @@ impl WorkTree {
                 .run();
             return match asked {
                 Ok(captured) if captured.is_success() => Verdict::TakeLink(folder.to_vec()),
-                _ => Verdict::Leave("nested repository"),
+                _ => Verdict::Leave(LeftOut::NESTED_REPOSITORY),
             };
         }
         if is_credentials(path) {
@@ -340,26 +355,6 @@ impl WorkTree {
             Look::Unreadable => Verdict::Leave("unreadable"),
             Look::Fine(size) => Verdict::Take(size),
         }
-    }
-
-    /// Submodules and nested repositories whose own work tree is not what their commit says: a snapshot of this
-    /// repository holds the commit and nothing else.
-    fn dirty_submodules(&self, workshop: Workshop<'_>) -> Vec<RawPath> {
-        let raw = self
-            .git_private(workshop)
-            .args(["diff-files", "-z", "--raw", "--ignore-submodules=none"])
-            .limit(LISTING)
-            .read();
-        // What cannot be looked into is not known to be dirty.
-        let raw = raw.unwrap_or_default();
-        let mut parts = split(&raw);
-        let mut dirty = Vec::new();
-        while let (Some(change), Some(path)) = (parts.next(), parts.next()) {
-            if change.starts_with(b":160000 160000") {
-                dirty.push(path.to_vec());
-            }
-        }
-        dirty
     }
 
     fn look(&self, path: &[u8], workshop: Workshop<'_>) -> Look {
@@ -419,33 +414,30 @@ impl WorkTree {
         workshop: Workshop<'_>,
         options: &[&str],
         paths: &[RawPath],
-        left_out: &mut Vec<LeftOut>,
+        (left_out, refused): (&mut Vec<LeftOut>, &mut BTreeSet<RawPath>),
     ) -> Result<()> {
         if paths.is_empty() {
             return Ok(());
         }
-        let mut stdin = Vec::new();
-        for path in paths {
-            stdin.extend_from_slice(path);
-            stdin.push(0);
-        }
+        let stdin = joined(paths);
         let update = self.git_private(workshop).args(["-c", ALL_LOOSE]).arg("update-index").args(options);
         let captured = update.args(["-z", "--stdin"]).stdin(stdin).run()?;
         if captured.is_success() {
             return Ok(());
         }
         if let [path] = paths {
-            left_out.push(leave(path, &format!("git refuses it: {}", captured.complaint())));
+            left_out.push(leave(path, &format!("{}{}", LeftOut::REFUSED, captured.complaint())));
+            refused.insert(path.clone());
             return Ok(());
         }
         if left_out.len() > REFUSALS {
-            left_out
-                .extend(paths.iter().map(|path| leave(path, "unread after many others that git refused")));
+            left_out.extend(paths.iter().map(|path| leave(path, LeftOut::UNREAD)));
+            refused.extend(paths.iter().cloned());
             return Ok(());
         }
         let (one, other) = paths.split_at(paths.len() / 2);
-        self.feed(workshop, options, one, left_out)?;
-        self.feed(workshop, options, other, left_out)
+        self.feed(workshop, options, one, (left_out, refused))?;
+        self.feed(workshop, options, other, (left_out, refused))
     }
 
     fn path(&self, raw: &[u8]) -> PathBuf {
@@ -481,6 +473,11 @@ fn sealed_folders(stderr: &[u8]) -> impl Iterator<Item = LeftOut> {
 
 fn leave(path: &[u8], reason: &str) -> LeftOut {
     LeftOut { path: lossy(path), reason: reason.to_owned() }
+}
+
+/// Paths as git reads them from its standard input with `-z`.
+fn joined<'a>(paths: impl IntoIterator<Item = &'a RawPath>) -> Vec<u8> {
+    paths.into_iter().flat_map(|path| path.iter().copied().chain([0])).collect()
 }
 
 fn lossy(path: &[u8]) -> String {

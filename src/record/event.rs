@@ -98,6 +98,12 @@ pub enum Event {
         hint: Option<String>,
         /// Boxes that Markdown does not know, which nobody will tick.
         unrecognised: Vec<String>,
+        /// Tasks that are done and in no commit, though `commit = "task"` is set.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        uncommitted: Vec<String>,
+        /// Files of the work that the commits leave out.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        left_out: Vec<String>,
     },
 }
 

@@ -166,6 +166,20 @@ pub struct LeftOut {
 impl LeftOut {
     /// The commit of a submodule was taken, and what is uncommitted in it was not.
     pub const SUBMODULE_CHANGES: &str = "submodule changes";
+
+    /// A repository inside the work tree that is no submodule.
+    pub const NESTED_REPOSITORY: &str = "nested repository";
+
+    /// In front of git's own words, where git could not read a file.
+    pub const REFUSED: &str = "git refuses it: ";
+
+    /// Returns true if nobody decided to leave the file out: git failed to take it.
+    pub fn is_refused(&self) -> bool {
+        self.reason.starts_with(Self::REFUSED) || self.reason == Self::UNREAD
+    }
+
+    /// So many files before it failed that it was not tried.
+    pub const UNREAD: &str = "unread after many others that git refused";
 }
 
 /// `iteration.json`, version 1: everything of an iteration but the big texts.
@@ -226,6 +240,9 @@ pub struct Iteration {
     pub snapshot: Option<ObjectId>,
     /// Files that the snapshot leaves out, and why.
     pub left_out: Vec<LeftOut>,
+    /// Why the work of a success is in no commit of the project, where `commit = "task"` asks for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncommitted: Option<String>,
     pub redactions: Vec<RedactionCount>,
     pub hints: Vec<String>,
     pub tasks_done: usize,

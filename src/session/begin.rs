@@ -72,7 +72,9 @@ impl<'a> Running<'a> {
         };
         plan.store.note_last_written(&session.feature, &session.id)?;
         let (tree, objects) = recorder.last_contents();
-        let work = Work::begin(&plan, &taken_up.recorded, tree, objects.as_deref())?;
+        let resumed_from = earlier.is_some().then_some(session.started_at);
+        let left_out = (recorder.last_left_out(), resumed_from);
+        let work = Work::begin(&plan, &taken_up.recorded, (tree, objects.as_deref()), left_out)?;
         say(&Event::SessionStarted {
             session: id,
             feature: session.feature.clone(),

@@ -7,13 +7,16 @@ use anyhow::{Context, Result, bail};
 use camino::Utf8Path;
 
 use crate::process::{Child, Pulse};
-use crate::record::{Iteration, ObjectId, Outcome, Refusal, Task, TaskName, some_of};
+use crate::record::{
+    Iteration, LeftOut, ObjectId, Outcome, RALPH, Refusal, StopReason, Task, TaskName, Timestamp, some_of,
+};
 use crate::store::Store;
 use crate::tasks::TaskList;
-use crate::worktree::{RawPath, Staged, WorkTree};
+use crate::worktree::{Prepared, RawPath, Staged, WorkTree};
 
+use super::left_out::{self, LeftOutFiles};
 use super::recorder::Taken;
-use super::{Commits, Plan, Running};
+use super::{Commits, Ending, Plan, Running};
 
 /// So many paths are named in a warning.
 const NAMED: usize = 5;
@@ -38,6 +41,20 @@ pub(super) struct Work {
     dirty: BTreeSet<RawPath>,
     /// What was held back, and told.
     told: BTreeSet<RawPath>,
+    /// Files that commits leave out by rule.
+    left_out: LeftOutFiles,
+    /// Tasks that are done, and whose work is in no commit.
+    uncommitted: Vec<TaskName>,
+    /// The branch that commits go to: the one that was checked out when the session began or was resumed.
+    branch: Option<String>,
+}
+
+/// What came of an attempt to commit.
+#[derive(Debug, Default)]
+pub(super) struct Committed {
+    pub commit: Option<ObjectId>,
+    /// Why the work of a success is in no commit.
+    pub refused: Option<String>,
 }
 
 /// What a commit is about.
@@ -79,15 +96,20 @@ impl Work {
     pub fn begin(
         plan: &Plan<'_>,
         recorded: &[Iteration],
-        tree: Option<&ObjectId>,
-        objects: Option<&Utf8Path>,
+        (tree, objects): (Option<&ObjectId>, Option<&Utf8Path>),
+        (left_out, resumed_from): (&[LeftOut], Option<Timestamp>),
     ) -> Result<Option<Self>> {
         if plan.commits == Commits::Off {
             return Ok(None);
         }
         let work_tree = WorkTree::new(plan.store.repository())?;
         let head = plan.store.head()?;
-        let mut work = Self { staged: work_tree.staged(head.as_ref())?, ..Self::default() };
+        let mut work = Self {
+            staged: work_tree.staged(head.as_ref())?,
+            left_out: LeftOutFiles::begin(work_tree.top(), &with_files(&work_tree, left_out), resumed_from),
+            branch: plan.store.branch()?,
+            ..Self::default()
+        };
         if let Some(tree) = tree {
             work.dirty = work_tree.differing(head.as_ref(), tree, objects)?;
         }
@@ -100,61 +122,99 @@ impl Work {
         work.dirty.retain(|path| !work.pending.contains(path));
         Ok(Some(work))
     }
+
+    /// Why nothing can be committed in this work tree now, and what helps; `None` if it can.
+    fn obstacle(&self, plan: &Plan<'_>) -> Result<Option<(String, String)>> {
+        if let Some(what) = plan.store.under_way()? {
+            let obstacle = format!("{what} is under way in this work tree");
+            return Ok(Some((obstacle, "finish or abort it".to_owned())));
+        }
+        let (began_on, branch) = (self.branch.as_deref().unwrap_or_default(), plan.store.branch()?);
+        if branch.as_deref() == Some(began_on) {
+            return Ok(None);
+        }
+        let branch = branch.map_or_else(|| "no branch".to_owned(), |branch| format!("`{branch}`"));
+        let obstacle = format!("the session commits on `{began_on}`, and {branch} is checked out now");
+        Ok(Some((obstacle, format!("check it out again (`git switch {began_on}`)"))))
+    }
 }
 
 impl Running<'_> {
+    /// Why the session cannot go on where `commit = "task"` is set: somebody switched the branch, or began a merge.
+    pub(super) fn cannot_commit_here(&self) -> Result<Option<Ending>> {
+        let Some(work) = &self.work else { return Ok(None) };
+        let Some((obstacle, remedy)) = work.obstacle(&self.plan)? else { return Ok(None) };
+        if self.plan.interrupt.signal().is_some() {
+            return Ok(None);
+        }
+        Ok(Some(Ending {
+            why: Some(format!(
+                "`commit = \"task\"` stops here: {obstacle}; the work so far is in the work tree and in the record"
+            )),
+            hint: Some(format!("{remedy}, then `{RALPH} resume {}`", self.session.id)),
+            ..Ending::of(StopReason::Stuck)
+        }))
+    }
+
+    /// The tasks that are done and in no commit, and the files that commits leave out, for the closing lines.
+    pub(super) fn not_in_commits(&self) -> (Vec<TaskName>, Vec<String>) {
+        let Some(work) = &self.work else { return Default::default() };
+        (work.uncommitted.clone(), work.left_out.named())
+    }
+
     /// Notes what an iteration changed, and commits it if it is a success. What cannot be committed now is in the
-    /// next commit. Gives the commit.
-    pub(super) fn commit_work(
-        &mut self,
-        outcome: Outcome,
-        taken: &Taken,
-        done: &Done<'_>,
-    ) -> Option<ObjectId> {
-        let mut work = self.work.take()?;
+    /// next commit.
+    pub(super) fn commit_work(&mut self, outcome: Outcome, taken: &mut Taken, done: &Done<'_>) -> Committed {
+        let Some(mut work) = self.work.take() else { return Committed::default() };
         work.pending.extend(taken.changed.iter().cloned());
-        let left_out = taken.left_out.iter().map(|left| left.path.as_bytes());
-        let left_out: BTreeSet<&[u8]> = left_out.collect();
         let tried = match outcome {
-            Outcome::Success => self.try_commit(&mut work, &left_out, done),
+            Outcome::Success => self.try_commit(&mut work, taken, done),
             Outcome::Failure | Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => Ok(None),
         };
+        let committed = match tried {
+            Ok(commit) => Committed { commit, refused: None },
+            Err(error) => {
+                work.uncommitted.push(done.task.name.clone());
+                let reason = format!("{error:#}");
+                self.warn(format!("{} is done, and not committed: {reason}", done.task.name));
+                // A hint is for the moment, not for the record.
+                let refused = reason.split_once("\nhint: ").map_or(reason.as_str(), |(reason, _)| reason);
+                Committed { commit: None, refused: Some(refused.to_owned()) }
+            }
+        };
         self.work = Some(work);
-        tried.unwrap_or_else(|error| {
-            self.warn(format!("{} is done, and not committed: {error:#}", done.task.name));
-            None
-        })
+        committed
     }
 
     fn try_commit(
         &mut self,
         work: &mut Work,
-        left_out: &BTreeSet<&[u8]>,
+        taken: &mut Taken,
         done: &Done<'_>,
     ) -> Result<Option<ObjectId>> {
         let store = self.plan.store;
-        if let Some(what) = store.under_way()? {
-            bail!("{what} is under way");
+        if let Some((obstacle, _)) = work.obstacle(&self.plan)? {
+            bail!("{obstacle}");
         }
-        if store.branch()?.is_none() {
-            bail!("no branch is checked out");
+        if let Some(failure) = &taken.failure {
+            bail!("what it changed is not known, for there is {failure}");
         }
         let work_tree = self.recorder.work_tree().clone();
         let base = store.head()?;
         let now = work_tree.staged(base.as_ref())?;
         // What stands in the index as the user left it is theirs; the rest was staged by the agent.
         let held = now.that_are_in(&work.staged);
-        let kept = |path: &&RawPath| !held.has(path) && !left_out.contains(path.as_slice());
-        let paths: BTreeSet<RawPath> = work.pending.iter().filter(kept).cloned().collect();
+        let paths = work.to_commit(taken, &held);
         self.tell_held(work, &held);
         let scratch = self.spool.scratch();
         std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
         let index = scratch.join("commit-index");
         let mut made = None;
         let prepared = work_tree.prepare(&index, base.as_ref(), &paths)?;
+        let left_out = left_out_of(work, taken, &prepared, &work_tree);
         if prepared.has_changes {
             let message = scratch.join("commit-message");
-            let text = self.message(done);
+            let text = self.message(done) + &left_out::trailers(&left_out.iter().collect::<Vec<_>>());
             std::fs::write(&message, text).with_context(|| format!("write {message}"))?;
             Staged::write(&held, &scratch.join(HELD))?;
             Staged::write(&now, &scratch.join(STAGED))?;
@@ -173,8 +233,24 @@ impl Running<'_> {
             self.tell_taken_along(work, &paths);
             made = Some(commit);
         }
+        self.warn_of_left_out(work, &left_out, done);
         work.pending.retain(|path| held.has(path));
+        work.uncommitted.clear();
         Ok(made)
+    }
+
+    fn warn_of_left_out(&mut self, work: &mut Work, left_out: &[LeftOut], done: &Done<'_>) {
+        if left_out.is_empty() {
+            return;
+        }
+        let names: Vec<String> =
+            left_out.iter().map(|left| format!("{} ({})", left.path, left.reason)).collect();
+        let names = some_of(&names, NAMED).replace(char::is_control, "\u{fffd}");
+        self.warn(format!(
+            "the commit of {} leaves out {names}\nhint: `git add` and commit them yourself, or have git ignore them",
+            done.task.name
+        ));
+        work.left_out.note(left_out);
     }
 
     fn run_git_commit(
@@ -276,6 +352,55 @@ impl Running<'_> {
         ));
         work.dirty.retain(|path| !paths.contains(path));
     }
+}
+
+impl Work {
+    /// The paths of the next commit.
+    fn to_commit(&self, taken: &Taken, held: &Staged) -> BTreeSet<RawPath> {
+        // A submodule whose own files are dirty is there with its commit.
+        let is_out = |left: &&LeftOut| !left.is_refused() && left.reason != LeftOut::SUBMODULE_CHANGES;
+        let left_out = taken.left_out.iter().filter(is_out).map(|left| left.path.as_str());
+        let left_out: BTreeSet<&str> = left_out.collect();
+        // What git could not read for the snapshot is tried once more, and refuses the commit if that fails again.
+        let changed = self.left_out.changed(&taken.left_out).into_iter();
+        let refused: BTreeSet<&str> =
+            changed.filter(|left| left.is_refused()).map(|left| left.path.as_str()).collect();
+        let name = |path: &RawPath| String::from_utf8_lossy(path).into_owned();
+        let refused = taken.refused.iter().filter(|path| refused.contains(name(path).as_str()));
+        let is_kept = |path: &&RawPath| !held.has(path) && !left_out.contains(name(path).as_str());
+        self.pending.iter().chain(refused).filter(is_kept).cloned().collect()
+    }
+}
+
+/// The files of the work that the next commit lacks by rule. Repositories that are no submodules are noted in `taken`.
+fn left_out_of(work: &Work, taken: &mut Taken, prepared: &Prepared, work_tree: &WorkTree) -> Vec<LeftOut> {
+    let by_rule: Vec<LeftOut> = with_files(work_tree, &taken.left_out);
+    let changed = work.left_out.changed(&by_rule).into_iter().filter(|left| !left.is_refused());
+    let mut left_out: Vec<LeftOut> = changed.cloned().collect();
+    for path in &prepared.nested {
+        let path = String::from_utf8_lossy(path).into_owned();
+        let nested = LeftOut { path, reason: LeftOut::NESTED_REPOSITORY.to_owned() };
+        taken.left_out.push(nested.clone());
+        left_out.push(nested);
+    }
+    left_out
+}
+
+/// The same, with the files that are uncommitted in a submodule in place of the submodule.
+fn with_files(work_tree: &WorkTree, left_out: &[LeftOut]) -> Vec<LeftOut> {
+    let mut expanded = Vec::new();
+    for left in left_out {
+        let is_submodule = left.reason == LeftOut::SUBMODULE_CHANGES;
+        // What cannot be listed is named as a whole.
+        let files =
+            if is_submodule { work_tree.dirty_files_of(&left.path).unwrap_or_default() } else { Vec::new() };
+        if files.is_empty() {
+            expanded.push(left.clone());
+        }
+        let within = |file: String| LeftOut { path: format!("{}/{file}", left.path), ..left.clone() };
+        expanded.extend(files.into_iter().map(within));
+    }
+    expanded
 }
 
 /// Brings the index along to the commit of an iteration whose loop died before it could.

@@ -101,7 +101,7 @@ impl Running<'_> {
         self.is_promised = verdict.is_complete;
 
         let ended_at = self.plan.clock.now();
-        let taken = self.recorder.take(&slot, &format!("iteration {number}"), ended_at);
+        let mut taken = self.recorder.take(&slot, &format!("iteration {number}"), ended_at);
         let done = Done {
             task,
             closed: &verdict.closed,
@@ -109,7 +109,7 @@ impl Running<'_> {
             iteration: number,
             environment: &environment,
         };
-        let made = self.commit_work(verdict.outcome, &taken, &done);
+        let committed = self.commit_work(verdict.outcome, &mut taken, &done);
         let known = slot.refs_before()?;
         let mut iteration = self.compose(
             begin,
@@ -117,7 +117,8 @@ impl Running<'_> {
             ended_at,
         )?;
         // It is ours by whatever clock git dated it.
-        iteration.commits.extend(made.filter(|commit| !iteration.commits.contains(commit)));
+        iteration.commits.extend(committed.commit.filter(|commit| !iteration.commits.contains(commit)));
+        iteration.uncommitted = committed.refused;
         let mut context = live_context(&slot, &iteration, &run.final_text, &self.plan.project_root)?;
         context = context.map(|context| self.without_secrets(context));
         let examined = context.as_ref().and_then(IterationContext::examined);
@@ -543,6 +544,7 @@ pub(super) fn opened(
         commits: Vec::new(),
         snapshot: None,
         left_out: Vec::new(),
+        uncommitted: None,
         redactions: Vec::new(),
         hints: begin.hints,
         tasks_done: counts.done,

@@ -9,6 +9,7 @@ mod decide;
 mod iterate;
 mod job;
 mod judge;
+mod left_out;
 mod memory;
 mod progress_file;
 mod prompting;
@@ -363,6 +364,9 @@ impl Running<'_> {
                 Before::Stop(ending) => return Ok(ending),
             }
             let iteration = self.iterate(&tasks, &task)?;
+            if let Some(ending) = self.cannot_commit_here()? {
+                return Ok(ending);
+            }
             self.tell_of_vain_limits(&iteration);
             if let Some(class) = iteration.failure_class.filter(|class| class.is_unusable()) {
                 return Ok(self.unusable(class, iteration.error));
@@ -445,12 +449,15 @@ impl Running<'_> {
         for warning in std::mem::take(&mut self.recorder.warnings) {
             self.warn(warning);
         }
+        let (uncommitted, left_out) = self.not_in_commits();
         (self.say)(&Event::SessionEnded {
             session: Box::new(self.session.clone()),
             commit,
             why,
             hint,
             unrecognised,
+            uncommitted,
+            left_out,
         });
         if is_settled {
             self.spool.remove(self.plan.store.repository())?;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::clock::Clock;
 use crate::feature::read_file;
 use crate::progress::journal;
-use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp};
+use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp, some_of};
 use crate::redact::Redactor;
 use crate::store::{
     Draft, Place, SessionLog, SessionRefs, Slot, Snapshot, Spool, Standing, Store, Tips, names,
@@ -19,6 +19,9 @@ use crate::store::{
 use crate::worktree::{Contents, RawPath, WorkTree, Workshop};
 
 use super::progress_file::{Planned, ProgressFile};
+
+/// Most files that a warning names.
+const MAX_NAMED_FILES: usize = 5;
 
 /// Writes the records of one session.
 pub struct Recorder<'a> {
@@ -37,6 +40,10 @@ pub struct Recorder<'a> {
     progress: ProgressFile,
     /// Submodules of whose changes the user knows already.
     dirty: BTreeSet<String>,
+    /// Files that git failed to take, of which the user knows already.
+    refused: BTreeSet<String>,
+    /// What the last snapshot left out.
+    last_left_out: Vec<LeftOut>,
     /// What the user should know; whoever runs the recorder passes it on.
     pub warnings: Vec<String>,
 }
@@ -48,6 +55,10 @@ pub struct Taken {
     /// Without progress.txt.
     pub changed: Vec<RawPath>,
     pub left_out: Vec<LeftOut>,
+    /// Of those left out, the ones that git failed to take.
+    pub refused: BTreeSet<RawPath>,
+    /// Why there is no snapshot, so that it is not known what changed.
+    pub failure: Option<String>,
 }
 
 impl Taken {
@@ -77,6 +88,8 @@ impl<'a> Recorder<'a> {
             tip,
             snapshot,
             dirty: BTreeSet::new(),
+            refused: BTreeSet::new(),
+            last_left_out: Vec::new(),
             warnings: Vec::new(),
         })
     }
@@ -89,6 +102,11 @@ impl<'a> Recorder<'a> {
     pub fn last_contents(&self) -> (Option<&ObjectId>, Option<Utf8PathBuf>) {
         let beside = (!self.place.snapshots).then(|| self.spool.scratch().join("objects"));
         (self.last_contents.as_ref(), beside)
+    }
+
+    /// What the last snapshot left out.
+    pub fn last_left_out(&self) -> &[LeftOut] {
+        &self.last_left_out
     }
 
     pub fn redactor(&self) -> &Redactor {
@@ -217,8 +235,9 @@ impl<'a> Recorder<'a> {
             self.warnings.push(format!("{error:#}"));
         }
         self.try_take(slot, moment, taken_at).unwrap_or_else(|error| {
-            self.warnings.push(format!("no snapshot after {moment}: {error:#}"));
-            Taken { snapshot: self.snapshot.clone(), ..Taken::default() }
+            let failure = format!("no snapshot after {moment}: {error:#}");
+            self.warnings.push(failure.clone());
+            Taken { snapshot: self.snapshot.clone(), failure: Some(failure), ..Taken::default() }
         })
     }
 
@@ -275,16 +294,35 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Says once of each submodule that what is uncommitted in it is in no snapshot.
-    fn tell_of_submodules(&mut self, left_out: &[LeftOut]) {
+    /// Warns once of each submodule with uncommitted changes, which no snapshot holds.
+    fn warn_of_submodules(&mut self, left_out: &[LeftOut]) {
         for left in left_out.iter().filter(|left| left.reason == LeftOut::SUBMODULE_CHANGES) {
             if self.dirty.insert(left.path.clone()) {
+                // What cannot be listed is dirty all the same.
+                let files = self.work_tree.dirty_files_of(&left.path).unwrap_or_default();
+                let files = if files.is_empty() {
+                    String::new()
+                } else {
+                    format!(": {}", some_of(&files, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}"))
+                };
                 self.warnings.push(format!(
-                    "{}: the snapshots hold the commit of this submodule, not its uncommitted changes",
+                    "{}: the snapshots hold the commit of this submodule, not its uncommitted changes{files}",
                     left.path
                 ));
             }
         }
+    }
+
+    /// Warns once of each file that the snapshots lack though nobody asked for that, as with a clean filter that fails.
+    fn warn_of_refused(&mut self, left_out: &[LeftOut]) {
+        let refused = left_out.iter().filter(|left| left.is_refused());
+        let new: Vec<&LeftOut> = refused.filter(|left| !self.refused.contains(&left.path)).collect();
+        let Some(first) = new.first() else { return };
+        let names: Vec<&str> = new.iter().map(|left| left.path.as_str()).collect();
+        let names = some_of(&names, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}");
+        let reason = first.reason.trim_start_matches(LeftOut::REFUSED);
+        self.warnings.push(format!("the snapshots lack {names}, which git could not read: {reason}"));
+        self.refused.extend(new.iter().map(|left| left.path.clone()));
     }
 
     fn try_take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> Result<Taken> {
@@ -294,8 +332,10 @@ impl<'a> Recorder<'a> {
         let objects = if self.place.snapshots { slot.objects() } else { scratch.join("objects") };
         std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
         let workshop = Workshop { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
-        let Contents { tree, left_out } = self.work_tree.contents(workshop)?;
-        self.tell_of_submodules(&left_out);
+        let Contents { tree, left_out, refused } = self.work_tree.contents(workshop)?;
+        self.warn_of_submodules(&left_out);
+        self.warn_of_refused(&left_out);
+        self.last_left_out.clone_from(&left_out);
         let progress = self.work_tree.relative(&self.place.progress_path);
         let mut changed = match &self.last_contents {
             Some(before) => self.work_tree.changed(workshop, before, &tree)?,
@@ -321,7 +361,7 @@ impl<'a> Recorder<'a> {
         } else {
             None
         };
-        Ok(Taken { snapshot, changed, left_out })
+        Ok(Taken { snapshot, changed, left_out, refused, failure: None })
     }
 
     fn record(

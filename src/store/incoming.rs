@@ -92,7 +92,8 @@ pub(super) fn look_at_log(git: &gix::Repository, arrival: &Arrival<'_>) -> Resul
         }
         look_at_tree(git, tree, 1, &mut trees)?;
         let is_end = arrival.ends.contains(&id);
-        let is_start = entry.kind == RecordKind::Start || entry.kind == RecordKind::Unknown && parents.is_empty();
+        let is_start =
+            entry.kind == RecordKind::Start || entry.kind == RecordKind::Unknown && parents.is_empty();
         if !is_end && parents.is_empty() != is_start {
             bail!("{} is no beginning of a session", id.to_hex());
         }

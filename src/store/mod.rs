@@ -60,7 +60,7 @@ pub use incoming::stays_inside;
 pub use leftovers::Leftover;
 pub use listing::{Listing, SessionRows};
 pub use lock::{Holder, LoopLock};
-pub use message::Snapshot;
+pub use message::{Snapshot, escape as escape_trailer};
 pub use notes::Lines;
 // For fuzzing alone: nobody else needs a message apart from its commit.
 #[doc(hidden)]

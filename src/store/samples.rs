@@ -83,6 +83,7 @@ pub fn iteration(number: u32) -> Iteration {
         commits: Vec::new(),
         snapshot: None,
         left_out: Vec::new(),
+        uncommitted: None,
         redactions: Vec::new(),
         hints: Vec::new(),
         tasks_done: 12,

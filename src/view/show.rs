@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::record::Iteration;
+use crate::record::{Iteration, LeftOut, some_of};
 
 use super::style::{Count, Hue, Paint, cut, duration, grouped, inert, one_line, sign};
 
@@ -11,6 +11,9 @@ const TOOL_CALLS: usize = 20;
 
 /// Longest line of what an agent said of its failure, in characters.
 const ERROR: usize = 300;
+
+/// How many files are named that a snapshot or commit leaves out.
+const LEFT_OUT: usize = 20;
 
 /// What is shown of an iteration.
 #[derive(Debug, Clone, Copy)]
@@ -72,6 +75,14 @@ pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result
                 number(tokens.output)
             ),
         )?;
+    }
+    if let Some(reason) = &iteration.uncommitted {
+        fact("uncommitted", cut(&one_line(reason), ERROR))?;
+    }
+    if !iteration.left_out.is_empty() {
+        let left = |left: &LeftOut| format!("{} ({})", left.path, left.reason);
+        let left: Vec<String> = iteration.left_out.iter().map(left).collect();
+        fact("left out", one_line(&some_of(&left, LEFT_OUT)))?;
     }
     if !iteration.false_claim.is_empty() {
         let ticked = iteration.claims.ticked.join(", ");

@@ -10,7 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::process::Tool;
 use crate::record::ObjectId;
 
-use super::{RawPath, WorkTree, split, users_index};
+use super::{ALL_SUBMODULES, RawPath, WorkTree, joined, split, users_index};
 
 /// How long somebody else may hold the lock of the user's index.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -31,6 +31,8 @@ pub struct Prepared {
     /// The commit that it is built on.
     pub head: Option<ObjectId>,
     pub has_changes: bool,
+    /// Repositories inside the work tree that stay out, as they are no submodules.
+    pub nested: BTreeSet<RawPath>,
 }
 
 impl Staged {
@@ -97,7 +99,8 @@ impl WorkTree {
     /// What the user has staged.
     pub fn staged(&self, head: Option<&ObjectId>) -> Result<Staged> {
         let base = self.base(head)?;
-        let raw = self.git().args(["diff-index", "--cached", "--raw", "-z", "--no-renames", &base]).read()?;
+        let listing = ["diff-index", "--cached", "--raw", "-z", "--no-renames", ALL_SUBMODULES, &base];
+        let raw = self.git().args(listing).read()?;
         Ok(entries(&raw))
     }
 
@@ -109,7 +112,7 @@ impl WorkTree {
         objects: Option<&Utf8Path>,
     ) -> Result<BTreeSet<RawPath>> {
         let base = self.base(head)?;
-        let listing = ["diff-tree", "-r", "-z", "--name-only", "--no-renames"];
+        let listing = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", ALL_SUBMODULES];
         let variables = objects.map(|objects| self.with_objects(objects)).into_iter().flatten();
         let git = variables.fold(self.git(), |git, (name, value)| git.env(name, value));
         let output = git.args(listing).args([base.as_str(), tree.as_str()]).read()?;
@@ -134,13 +137,22 @@ impl WorkTree {
         // It names what is ignored and not tracked, and exits 1 where nothing is.
         let checked = git().args(["check-ignore", "-z", "--stdin"]).stdin(joined(paths)).run()?;
         let ignored: BTreeSet<&[u8]> = split(&checked.stdout).collect();
-        let paths: BTreeSet<RawPath> =
+        let mut paths: BTreeSet<RawPath> =
             paths.iter().filter(|path| !ignored.contains(path.as_slice())).cloned().collect();
+        let nested = self.nested_repositories(index, &paths)?;
+        paths.retain(|path| !nested.contains(path));
         let update = git().args(["update-index", "--add", "--remove", "--replace", "-z", "--stdin"]);
-        update.stdin(joined(&paths)).read()?;
+        let update = self.strict_filters()?.iter().fold(update, |git, (name, value)| git.env(name, value));
+        let updated = update.stdin(joined(&paths)).run()?;
+        if !updated.is_success() {
+            match self.failed_filter(index, &updated, &paths)? {
+                Some(failed) => bail!("{failed}"),
+                None => bail!("`git update-index`: {}", updated.complaint()),
+            }
+        }
         let base = self.base(head)?;
-        let compared = git().args(["diff-index", "--cached", "--quiet", &base]).run()?;
-        Ok(Prepared { head: head.cloned(), has_changes: compared.code == 1 })
+        let compared = git().args(["diff-index", "--cached", "--quiet", ALL_SUBMODULES, &base]).run()?;
+        Ok(Prepared { head: head.cloned(), has_changes: compared.code == 1, nested })
     }
 
     /// The words and the variables that commit a prepared index as the user would: with hooks and signature.
@@ -210,7 +222,7 @@ impl WorkTree {
         let base = self.base(base)?;
         let raw = self
             .git()
-            .args(["diff-tree", "-r", "--raw", "-z", "--no-renames", &base, commit.as_str()])
+            .args(["diff-tree", "-r", "--raw", "-z", "--no-renames", ALL_SUBMODULES, &base, commit.as_str()])
             .read()?;
         let mut changes = entries(&raw);
         changes.0.retain(|path, _| !held.has(path));
@@ -237,14 +249,10 @@ impl WorkTree {
         }
     }
 
-    fn git_with(&self, index: &Utf8Path) -> Tool {
+    pub(super) fn git_with(&self, index: &Utf8Path) -> Tool {
         let settings = ["-c", "core.splitIndex=false", "-c", "core.untrackedCache=false"];
         self.git().args(settings).env("GIT_INDEX_FILE", index.as_str())
     }
-}
-
-fn joined(paths: &BTreeSet<RawPath>) -> Vec<u8> {
-    paths.iter().flat_map(|path| path.iter().copied().chain([0])).collect()
 }
 
 /// What stands before the first of these bytes, and what behind it.

@@ -9,7 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::process::{Captured, Tool};
 use crate::record::ObjectId;
 
-use super::{RawPath, WorkTree, Workshop, lossy, split};
+use super::{ALL_SUBMODULES, RawPath, WorkTree, Workshop, lossy, split};
 
 /// A path that is one thing in one tree and another in the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl WorkTree {
     ) -> Result<Vec<Change>> {
         let raw = self
             .git_at(workshop, paths.directory)
-            .args(["diff-tree", "-r", "-z", "--raw", "--full-index", "--no-renames"])
+            .args(["diff-tree", "-r", "-z", "--raw", "--full-index", "--no-renames", ALL_SUBMODULES])
             .args([from.as_str(), to.as_str(), "--"])
             .args(paths.specs)
             .read()?;
@@ -125,7 +125,16 @@ impl WorkTree {
         let pairs: String = snapshots.windows(2).map(|pair| format!("{} {}\n", pair[1], pair[0])).collect();
         let added = self
             .git_private(workshop)
-            .args(["diff-tree", "--stdin", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=A"])
+            .args([
+                "diff-tree",
+                "--stdin",
+                "-r",
+                "-z",
+                "--name-only",
+                "--no-renames",
+                "--diff-filter=A",
+                ALL_SUBMODULES,
+            ])
             .arg("--no-commit-id")
             .stdin(pairs)
             .read()?;

@@ -1,1 +1,213 @@
 //! Commits that would lack part of the work, and agents that meddle with branches, refs and objects.
+
+#![expect(clippy::unwrap_used, reason = "what cannot be set up or read has failed the scene")]
+
+use serde_json::json;
+
+use crate::sandbox::Sandbox;
+
+/// Ticks the task after `work`.
+fn agent(work: &str) -> String {
+    format!("cat >/dev/null\n{work}\nsed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n")
+}
+
+/// `commit = "task"`, and an agent that does `work` for each task.
+fn scene(tasks: &str, work: &str) -> Sandbox {
+    let scene = Sandbox::new();
+    scene.tasks(tasks).agent_sh(&agent(work)).config("commit = 'task'").commit("Ready");
+    scene.agent_uses_git();
+    scene
+}
+
+const ONE: &str = "- [ ] T001 One";
+const TWO: &str = "- [ ] T001 One\n- [ ] T002 Two";
+
+fn files_of(scene: &Sandbox, commit: &str) -> Vec<String> {
+    let listed = scene.git(["show", "--format=", "--name-only", commit]);
+    listed.lines().map(str::to_owned).collect()
+}
+
+/// The trailers of the last commit that name what it lacks.
+fn left_out(scene: &Sandbox) -> Vec<String> {
+    let listed = scene.git("log -1 --format=%(trailers:key=Ralph-Left-Out,valueonly)");
+    listed.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_clean_filter_that_fails_refuses_the_commit_and_the_work_stays() {
+    for required in ["true", "false"] {
+        for key in ["clean", "process"] {
+            let scene = scene(TWO, "echo $RALPH_TASK >> a.bin; echo $RALPH_TASK > $RALPH_TASK.txt");
+            scene.write(".gitattributes", "*.bin filter=lfs\n").commit("Attributes");
+            scene.git(["config", &format!("filter.lfs.{key}"), "no-such-program -- %f"]);
+            scene.git(["config", "filter.lfs.required", required]);
+            let head = scene.git("rev-parse HEAD");
+            let run = scene.ralph("").code(0);
+            let said = "T001 is done, and not committed: the clean filter `lfs` failed";
+            let run = run.stdout_has(said).stdout_has("a.bin is in the work tree only\n  hint: ");
+            run.stdout_has("T001, T002 are done, and their work is not committed");
+            assert_eq!(scene.git("rev-parse HEAD"), head);
+            assert_eq!(scene.read("a.bin"), "T001\nT002\n");
+            let record = scene.session().iteration(1);
+            assert_eq!(record["outcome"], "success");
+            assert_eq!(record["commits"], json!([]));
+            let reason = record["uncommitted"].as_str().unwrap();
+            assert!(reason.contains("the clean filter `lfs` failed") && !reason.contains("hint"), "{reason}");
+            scene.ralph("show 1").code(0).stdout_has("uncommitted the clean filter `lfs` failed");
+            // What git could take is in the snapshot all the same.
+            let snapshot = record["snapshot"].as_str().unwrap();
+            assert_eq!(scene.git(["cat-file", "blob", &format!("{snapshot}:T001.txt")]), "T001");
+            scene.ralph("fsck").code(0);
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_without_a_file_that_a_filter_failed_for_says_so() {
+    let scene = scene(ONE, "echo 1 > a.bin; echo 1 > b.txt");
+    scene.write(".gitattributes", "*.bin filter=lfs\n").config("commit = 'off'").commit("Attributes");
+    scene.write(".specify/ralph.toml", scene.read(".specify/ralph.toml").replace("commit = 'task'\n", ""));
+    scene.git("config filter.lfs.clean no-such-program");
+    scene.git("config filter.lfs.required true");
+    let run = scene.ralph("").code(0);
+    run.stdout_has("the snapshots lack a.bin, which git could not read: fatal: ");
+    let record = scene.session().iteration(1);
+    assert_eq!(record["left_out"][0]["path"], "a.bin");
+    assert_eq!(record["files_changed"], json!(["b.txt", "specs/001-login/tasks.md"]));
+    assert_eq!(scene.read("a.bin"), "1\n");
+}
+
+#[test]
+fn a_filter_that_works_again_commits_what_it_had_refused() {
+    let scene = scene(TWO, "echo $RALPH_TASK >> a.bin; test $RALPH_TASK = T001 || : > ../works");
+    scene.write(".gitattributes", "*.bin filter=up\n").commit("Attributes");
+    scene.git(["config", "filter.up.clean", "test -e ../works && tr a-z A-Z"]);
+    let run = scene.ralph("").code(0);
+    run.stdout_has("T001 is done, and not committed: ").stdout_lacks("work is not committed");
+    assert_eq!(files_of(&scene, "HEAD"), ["a.bin", "specs/001-login/tasks.md"]);
+    assert_eq!(scene.git("show HEAD:a.bin"), "T001\nT002");
+}
+
+#[test]
+fn a_file_that_a_filter_refused_before_the_session_stops_no_commit() {
+    let scene = scene(ONE, "echo 1 > b.txt");
+    scene.write(".gitattributes", "*.bin filter=lfs\n").commit("Attributes");
+    scene.git("config filter.lfs.clean no-such-program");
+    scene.git("config filter.lfs.required true");
+    scene.write("mine.bin", "mine\n");
+    scene.ralph("").code(0).stdout_lacks("not committed");
+    assert_eq!(files_of(&scene, "HEAD"), ["b.txt", "specs/001-login/tasks.md"]);
+}
+
+#[test]
+fn files_that_rules_leave_out_are_named_in_trailer_warning_show_and_closing_lines() {
+    let scene = scene(
+        ONE,
+        "head -c 3000 /dev/zero > big; echo k > .env; echo k > \"$(printf 'new\\nline.key')\"
+        git init -q nested; echo 1 > nested/f; git -C nested add f; git -C nested commit -qm 1
+        git init -q unborn; echo 1 > code",
+    );
+    scene.config("snapshot-max-file = '1KiB'").write("mine.pem", "mine\n").write("work", "x\n");
+    scene.git("add .specify");
+    scene.git("commit -qm limit");
+    let run = scene.ralph("").code(0);
+    assert_eq!(files_of(&scene, "HEAD"), ["code", "specs/001-login/tasks.md"]);
+    assert_eq!(left_out(&scene), [".env", "big", "new%0aline.key", "unborn/", "nested"]);
+    run.stdout_has("the commit of T001 leaves out .env (credentials), big (too large), new")
+        .stdout_has("\n  hint: `git add` and commit them yourself, or have git ignore them")
+        .stdout_has("left out of the commits: .env, big, ")
+        .stdout_lacks("mine.pem");
+    scene.ralph("show 1").code(0).stdout_has("left out    ").stdout_has("nested (nested repository)");
+    // The second commit names none of them again.
+    scene.tasks("- [x] T001 One\n- [ ] T002 Two").agent_sh(&agent("echo 2 > code")).ralph("").code(0);
+    assert_eq!(left_out(&scene), Vec::<String>::new());
+}
+
+#[test]
+fn a_file_that_is_tracked_is_committed_whatever_its_size_and_name() {
+    let scene = scene(ONE, "head -c 3000 /dev/zero > big; echo new > .env; echo new > id_rsa");
+    scene.config("snapshot-max-file = '1KiB'").write("big", "x").write(".env", "x").write("id_rsa", "x");
+    scene.commit("Tracked").ralph("").code(0).stdout_lacks("leaves out");
+    assert_eq!(files_of(&scene, "HEAD"), [".env", "big", "id_rsa", "specs/001-login/tasks.md"]);
+    assert_eq!(left_out(&scene), Vec::<String>::new());
+}
+
+#[test]
+fn a_new_commit_of_a_submodule_is_committed_and_its_dirty_files_are_said() {
+    for settings in ["", "config diff.ignoreSubmodules all", "config submodule.sub.ignore all"] {
+        let scene = scene(
+            ONE,
+            "cd sub; echo 2 > file; git commit -qam two; echo 3 > file; echo 1 > untracked; cd ..",
+        );
+        let other = scene.outside("other");
+        std::fs::create_dir(&other).unwrap();
+        scene.git_in(&other, "init --quiet .");
+        std::fs::write(other.join("file"), "1\n").unwrap();
+        scene.git_in(&other, "add file");
+        scene.git_in(&other, "commit --quiet -m one");
+        let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../other", "sub"];
+        scene.git(add);
+        scene.commit("A submodule");
+        if !settings.is_empty() {
+            scene.git(settings);
+        }
+        let run = scene.ralph("").code(0);
+        let run = run.stdout_has("not its uncommitted changes: file, untracked");
+        run.stdout_has("left out of the commits: sub/file, sub/untracked");
+        let at = scene.git_in(&scene.path("sub"), "rev-parse HEAD");
+        assert_eq!(scene.git("rev-parse HEAD:sub"), at, "{settings}");
+        assert_eq!(left_out(&scene), ["sub/file", "sub/untracked"]);
+    }
+}
+
+#[test]
+fn a_submodule_that_the_agent_adds_is_committed() {
+    let scene = scene(
+        ONE,
+        "git -c protocol.file.allow=always submodule --quiet add ../other sub; git init -q loose; cd loose
+        echo 1 > f; git add f; git commit -qm 1; cd ..; git add loose 2>/dev/null",
+    );
+    let other = scene.outside("other");
+    std::fs::create_dir(&other).unwrap();
+    scene.git_in(&other, "init --quiet .");
+    scene.git_in(&other, "commit --quiet --allow-empty -m one");
+    scene.ralph("").code(0).stdout_has("leaves out loose (nested repository)");
+    assert_eq!(files_of(&scene, "HEAD"), [".gitmodules", "specs/001-login/tasks.md", "sub"]);
+    assert_eq!(left_out(&scene), ["loose"]);
+}
+
+#[test]
+fn the_session_stops_where_the_agent_left_the_branch() {
+    for (meddling, said) in [
+        ("git switch -q -c other", "the session commits on `main`, and `other` is checked out now"),
+        ("git branch -q -m other", "the session commits on `main`, and `other` is checked out now"),
+        ("git checkout -q --detach", "the session commits on `main`, and no branch is checked out now"),
+        ("git checkout -q --orphan other", "the session commits on `main`, and `other` is checked out now"),
+        ("git rev-parse HEAD > .git/MERGE_HEAD", "a merge is under way in this work tree"),
+        ("mkdir .git/rebase-merge", "a rebase is under way in this work tree"),
+    ] {
+        let scene = scene(TWO, &format!("echo 1 > made; {meddling}"));
+        let commits = scene.git("rev-list --count --branches");
+        let run = scene.ralph("").code(1);
+        let run = run.stdout_has(&format!("T001 is done, and not committed: {said}"));
+        let run = run.stdout_has(&format!("`commit = \"task\"` stops here: {said}; the work so far is in "));
+        let run = run.stdout_has("T001 is done, and its work is not committed");
+        assert!(run.text().contains("\n  hint: "), "{run}");
+        assert_eq!(scene.git("rev-list --count --branches"), commits);
+        let session = scene.session();
+        assert_eq!(session.trailers("Ralph-Outcome"), ["success"]);
+        assert_eq!(session.end()["stop_reason"], "stuck");
+        let snapshot = session.trailers("Ralph-Snapshot").remove(0);
+        assert_eq!(scene.git(["cat-file", "blob", &format!("{snapshot}:made")]), "1");
+    }
+}
+
+#[test]
+fn a_session_that_stopped_on_another_branch_commits_all_when_it_is_resumed() {
+    let scene = scene(TWO, "echo 1 > made-$RALPH_TASK; test $RALPH_TASK = T002 || git switch -q -c other");
+    scene.ralph("").code(1).stdout_has("check it out again (`git switch main`), then `specify ralph resume ");
+    scene.git("switch -q main");
+    scene.ralph("resume").code(0).stdout_lacks("not committed");
+    assert_eq!(files_of(&scene, "main"), ["made-T001", "made-T002", "specs/001-login/tasks.md"]);
+    assert_eq!(scene.git("rev-parse other"), scene.git("rev-parse main~1"));
+}

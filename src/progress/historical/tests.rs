@@ -52,6 +52,7 @@ fn iteration(number: u32, task: &str, outcome: Outcome) -> Iteration {
         commits: Vec::new(),
         snapshot: None,
         left_out: Vec::new(),
+        uncommitted: None,
         redactions: Vec::new(),
         hints: Vec::new(),
         tasks_done: 0,

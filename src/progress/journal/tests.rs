@@ -47,6 +47,7 @@ pub(super) fn iteration(outcome: Outcome) -> Iteration {
         commits: Vec::new(),
         snapshot: None,
         left_out: Vec::new(),
+        uncommitted: None,
         redactions: Vec::new(),
         hints: Vec::new(),
         tasks_done: 1,

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::record::{
     AgentEvent, Event, FailureClass, Iteration, Outcome, RALPH, Session, Status, StopReason, TaskName,
-    Tokens, Waiting, without_escapes,
+    Tokens, Waiting, some_of, without_escapes,
 };
 
 use crate::view::style::{Count, Hue, Paint, cut, duration, one_line, sign, tokens_told};
@@ -27,6 +27,9 @@ const BESIDE: usize = 14;
 
 /// Below this, words say nothing.
 const LEAST: usize = 20;
+
+/// Most names that a closing line lists.
+const MAX_NAMED: usize = 10;
 
 /// The type of loop that goes without saying.
 const USUAL: &str = "implement";
@@ -147,8 +150,10 @@ impl<W: Write> Lines<W> {
                 writeln!(self.out, "\n  {}", self.paint.paint(Hue::Yellow, &why))?;
             }
             Event::Warning { message } => self.warning(message)?,
-            Event::SessionEnded { session, why, hint, unrecognised, .. } => {
+            Event::SessionEnded { session, why, hint, unrecognised, uncommitted, left_out, .. } => {
                 self.ended(session, [why, hint], unrecognised)?;
+                self.not_in_commits(uncommitted, left_out)?;
+                self.look_next(session)?;
             }
         }
         self.out.flush()
@@ -251,7 +256,26 @@ impl<W: Write> Lines<W> {
                 writeln!(self.out, "    {}", cut(&one_line(line), self.width))?;
             }
         }
-        self.look_next(session)
+        Ok(())
+    }
+
+    /// What `commit = "task"` did not commit.
+    fn not_in_commits(&mut self, uncommitted: &[String], left_out: &[String]) -> io::Result<()> {
+        let listed = |names: &[String]| one_line(&some_of(names, MAX_NAMED));
+        if !uncommitted.is_empty() {
+            let are = if uncommitted.len() == 1 {
+                "is done, and its work is"
+            } else {
+                "are done, and their work is"
+            };
+            let line = format!("{} {are} not committed", listed(uncommitted));
+            writeln!(self.out, "  {}", self.paint.paint(Hue::Yellow, &line))?;
+        }
+        if !left_out.is_empty() {
+            let line = format!("left out of the commits: {}", listed(left_out));
+            writeln!(self.out, "  {}", self.paint.paint(Hue::Yellow, &line))?;
+        }
+        Ok(())
     }
 
     /// The commands that answer what somebody asks in the morning.
@@ -297,7 +321,8 @@ impl<W: Write> Lines<W> {
 fn is_trouble(event: &Event) -> bool {
     let is_bad_end = |session: &Session| session.status != Status::Completed;
     matches!(event, Event::Warning { .. })
-        || matches!(event, Event::SessionEnded { session, .. } if is_bad_end(session))
+        || matches!(event, Event::SessionEnded { session, uncommitted, .. }
+            if is_bad_end(session) || !uncommitted.is_empty())
 }
 
 /// What the agent claimed and the engine found untrue.

@@ -1,0 +1,103 @@
+//! Clean filters of the user's, as git-lfs: whether one failed, and which files it was for.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use camino::Utf8Path;
+
+use crate::process::Captured;
+use crate::record::some_of;
+
+use super::{RawPath, WorkTree, joined, lossy, split};
+
+/// Most files that a message names.
+const MAX_NAMED_FILES: usize = 5;
+
+/// How git ends its complaint about a filter, behind the name in quotes.
+const FAILED: &str = "' failed";
+
+/// What git says where a filter of its process protocol ended before it answered.
+const HUNG_UP: &str = "fatal: the remote end hung up unexpectedly";
+
+impl WorkTree {
+    /// Variables with which a clean filter that fails stops git. Otherwise git adds the unfiltered content of a
+    /// filter that is not `required`, as if there were none.
+    pub(super) fn strict_filters(&self) -> Result<Vec<(String, String)>> {
+        let asked = ["config", "-z", "--get-regexp", r"^filter\..*\.(clean|process)$"];
+        // It exits 1 where there is none.
+        let listed = self.git().args(asked).run()?.stdout;
+        let mut drivers = BTreeSet::new();
+        for entry in split(&listed) {
+            let entry = String::from_utf8_lossy(entry);
+            let (key, command) = entry.split_once('\n').unwrap_or((&entry, ""));
+            let driver = key.rsplit_once('.').map(|(driver, _)| driver.to_owned());
+            drivers.extend(driver.filter(|_| !command.is_empty()));
+        }
+        if drivers.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut variables = vec![("GIT_CONFIG_COUNT".to_owned(), drivers.len().to_string())];
+        for (place, driver) in drivers.iter().enumerate() {
+            variables.push((format!("GIT_CONFIG_KEY_{place}"), format!("{driver}.required")));
+            variables.push((format!("GIT_CONFIG_VALUE_{place}"), "true".to_owned()));
+        }
+        Ok(variables)
+    }
+
+    /// Says which filter failed and for which of `paths`; `None` if it was something else.
+    pub(super) fn failed_filter(
+        &self,
+        index: &Utf8Path,
+        failed: &Captured,
+        paths: &BTreeSet<RawPath>,
+    ) -> Result<Option<String>> {
+        let complaint = failed.complaint();
+        let named = filter_named_in(&complaint);
+        if named.is_none() && complaint != HUNG_UP {
+            return Ok(None);
+        }
+        let asked = self.git_with(index).args(["check-attr", "-z", "--stdin", "filter"]);
+        let told = asked.stdin(joined(paths)).read()?;
+        let fields: Vec<&[u8]> = told.split(|byte| *byte == 0).collect();
+        let filtered = || fields.chunks_exact(3).filter(|triple| triple[2] != b"unspecified");
+        let Some(driver) =
+            named.map(str::to_owned).or_else(|| filtered().map(|triple| lossy(triple[2])).next())
+        else {
+            return Ok(None);
+        };
+        let of_driver = filtered().filter(|triple| triple[2] == driver.as_bytes());
+        let files: Vec<String> = of_driver.map(|triple| lossy(triple[0])).collect();
+        // What the filter itself printed stands in front of git's words.
+        let stderr = String::from_utf8_lossy(&failed.stderr);
+        let first = stderr.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        let own = if first == complaint { String::new() } else { format!(" ({first})") };
+        let verb = if files.len() == 1 { "is" } else { "are" };
+        Ok(Some(format!(
+            "the clean filter `{driver}` failed{own}; {} {verb} in the work tree only\nhint: install what the filter runs (`git config filter.{driver}.clean`); the next task's commit takes the files along, or commit them yourself",
+            some_of(&files, MAX_NAMED_FILES)
+        )))
+    }
+}
+
+/// The name in `fatal: PATH: clean filter 'NAME' failed`.
+fn filter_named_in(complaint: &str) -> Option<&str> {
+    let (_, name) = complaint.strip_suffix(FAILED)?.rsplit_once(": clean filter '")?;
+    Some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_filter_is_read_from_the_words_of_git() {
+        for (complaint, expected) in [
+            ("fatal: a.bin: clean filter 'lfs' failed", Some("lfs")),
+            ("fatal: it's: clean filter 'x': clean filter 'git-crypt' failed", Some("git-crypt")),
+            ("fatal: a.bin: smudge filter lfs failed", None),
+            ("fatal: Unable to process path a.bin", None),
+        ] {
+            assert_eq!(filter_named_in(complaint), expected, "{complaint}");
+        }
+    }
+}

@@ -41,7 +41,7 @@ pub(super) fn tilded(byte: u8) -> bool {
 }
 
 pub(super) fn slashed(byte: u8) -> bool {
-    dashed(byte) || b"/@".contains(&byte)
+    dashed(byte) || b"/@+".contains(&byte)
 }
 
 pub(super) fn base64(byte: u8) -> bool {

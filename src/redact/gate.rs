@@ -4,6 +4,7 @@
 //! position, at three bytes that are hashed into a table of bits, meets each window once: nothing else costs
 //! anything where no window is near. Letters count in either case; the rules look again.
 
+use super::shape::Set;
 use super::{Class, Rule};
 
 /// How many bytes a window has.
@@ -20,6 +21,50 @@ const FOLD: u8 = 0x20;
 pub(super) enum Place {
     Byte(u8),
     Of(Class),
+    Among(Set),
+}
+
+impl Place {
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes: Vec<u8> = match self {
+            Self::Byte(byte) => vec![byte | FOLD],
+            Self::Of(class) => (0..=u8::MAX).filter(|&byte| class(byte)).map(|byte| byte | FOLD).collect(),
+            Self::Among(set) => (0..=u8::MAX).filter(|&byte| set.has(byte)).map(|byte| byte | FOLD).collect(),
+        };
+        bytes.sort_unstable();
+        bytes.dedup();
+        bytes
+    }
+
+    /// How many different bytes may stand here.
+    pub(super) fn count(&self) -> usize {
+        self.bytes().len()
+    }
+
+    /// How seldom text has a byte of this kind: about ten times the bits that it tells.
+    pub(super) fn rarity(&self) -> u32 {
+        let bytes = self.bytes();
+        let common: u32 = bytes.iter().map(|&byte| 1000 / 2_u32.pow(byte_rarity(byte) / 10)).sum();
+        match bytes.as_slice() {
+            [byte] => byte_rarity(*byte),
+            _ => 100_u32.saturating_sub(10 * common.max(1).ilog2()),
+        }
+    }
+}
+
+/// The same for one byte, folded, by how often it stands in logs and code.
+fn byte_rarity(byte: u8) -> u32 {
+    match byte {
+        b'e' | b' ' | b't' => 35,
+        b'a' | b'o' | b'i' | b'n' | b's' | b'r' => 40,
+        b'l' | b'd' | b'c' | b'u' | b'm' | b'p' | b'h' => 50,
+        b'f' | b'g' | b'b' | b'y' | b'w' | b'v' | b'0' | b'1' | b'2' | b'.' | b'/' | b'"' | b'-' | b'='
+        | b':' | b',' => 60,
+        b'k' | b'3'..=b'9' | 0x7f | b'(' | b')' => 65,
+        b'x' => 75,
+        b'j' | b'q' | b'z' => 90,
+        _ => 80,
+    }
 }
 
 pub(super) type Window = [Place; WIDTH];
@@ -77,13 +122,7 @@ impl Gate {
             self.heads.push(Head { key, rule });
             return;
         }
-        let mut next: Vec<u8> = match window[done] {
-            Place::Byte(byte) => vec![byte | FOLD],
-            Place::Of(class) => (0..=u8::MAX).filter(|&byte| class(byte)).map(|byte| byte | FOLD).collect(),
-        };
-        next.sort_unstable();
-        next.dedup();
-        for byte in next {
+        for byte in window[done].bytes() {
             self.add(window, done + 1, key | u32::from(byte) << (8 * done), rule);
         }
     }

@@ -43,7 +43,7 @@ const WINDOW: usize = 1024 * 1024;
 const MARKER: &str = "[redacted:";
 
 /// The longest name of a rule, and more.
-const LONGEST_NAME: usize = 40;
+const LONGEST_NAME: usize = 48;
 
 /// How often a text is looked at at most until it is settled.
 const LOOKS: usize = 8;
@@ -215,6 +215,9 @@ enum Rule {
     Signature,
     WebToken,
     Shape(&'static shape::Shape),
+    Issuer(&'static shape::Issuer),
+    /// A word that names an issuer, and where in it the window stands.
+    Named(&'static shape::Issuer, &'static str, usize),
     Inner(&'static shape::Inner),
     Header(header::Header),
     Name,
@@ -230,6 +233,8 @@ impl Rule {
             Self::Signature => url::find_signature(view),
             Self::WebToken => shape::find_web_token(view),
             Self::Shape(shape) => shape::find(view, shape),
+            Self::Issuer(issuer) => shape::find_issuer(view, issuer),
+            Self::Named(issuer, word, skipped) => shape::find_named(view, issuer, word, skipped),
             Self::Inner(inner) => shape::find_inner(view, inner),
             Self::Header(header) => header::find(view, header),
             Self::Name => assignment::find(view),

@@ -1,6 +1,8 @@
 //! Keys and tokens that are known by how they look.
 
 mod issuers;
+mod pattern;
+mod table;
 
 use super::class::{Class, dotted, is_word};
 use super::gate::{Place, Window, window};
@@ -8,6 +10,8 @@ use super::view::View;
 use super::{Rule, Secret};
 
 use issuers::{INNERS, SHAPES};
+pub(super) use pattern::Set;
+pub(super) use table::{Issuer, find as find_issuer, find_named};
 
 /// What the keys of one issuer look like.
 #[derive(Debug, Clone, Copy)]
@@ -87,7 +91,7 @@ pub(super) fn windows() -> impl Iterator<Item = (Window, Rule)> {
         let mark = window(inner.mark, inner.after.0);
         ([Place::Of(inner.before.0), mark[0], mark[1], mark[2]], Rule::Inner(inner))
     });
-    shapes.chain(inners).chain([(window(JWT, dotted), Rule::WebToken)])
+    shapes.chain(inners).chain([(window(JWT, dotted), Rule::WebToken)]).chain(table::windows())
 }
 
 pub(super) fn find(view: &View<'_>, shape: &Shape) -> Option<Secret> {
@@ -95,7 +99,10 @@ pub(super) fn find(view: &View<'_>, shape: &Shape) -> Option<Secret> {
     if !view.has(view.anchor, shown) || !view.before(view.anchor).ends_with(in_front) {
         return None;
     }
-    let start = view.anchor - in_front.len();
+    find_at(view, shape, view.anchor - in_front.len())
+}
+
+fn find_at(view: &View<'_>, shape: &Shape, start: usize) -> Option<Secret> {
     if !view.is_word_start(start) {
         return None;
     }
@@ -147,6 +154,14 @@ pub(super) fn find_web_token(view: &View<'_>) -> Option<Secret> {
     is_token.then_some(Secret { rule: "jwt", start, end, belongs: Some(dotted) })
 }
 
+/// What a rule of ours says of the key that begins at `start`.
+fn find_from(view: &View<'_>, start: usize) -> Option<Secret> {
+    SHAPES
+        .iter()
+        .filter(|shape| view.has(start, shape.prefix.as_bytes()))
+        .find_map(|shape| find_at(view, shape, start))
+}
+
 /// Whether `text` begins with a key or token of a known shape.
 pub(super) fn is_known(text: &[u8]) -> bool {
     SHAPES
@@ -169,6 +184,11 @@ pub(super) fn rules() -> impl Iterator<Item = &'static str> {
     SHAPES.iter().map(|shape| shape.rule).chain(INNERS.iter().map(|inner| inner.rule))
 }
 
+#[cfg(test)]
+pub(super) fn issuer_rules() -> impl Iterator<Item = &'static str> {
+    table::rules()
+}
+
 /// A secret of each shape, by its rule.
 #[cfg(test)]
 pub(super) fn samples() -> Vec<(&'static str, String)> {
@@ -182,3 +202,6 @@ pub(super) fn samples() -> Vec<(&'static str, String)> {
     };
     SHAPES.iter().filter(|shape| !shape.keeps_prefix).map(sample).collect()
 }
+
+#[cfg(test)]
+mod tests;

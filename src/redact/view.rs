@@ -53,13 +53,22 @@ impl<'a> View<'a> {
         same == text.len()
     }
 
+    /// As [`View::has`], with letters in either case.
+    pub(super) fn has_folded(&self, at: usize, text: &[u8]) -> bool {
+        let rest = self.bytes.get(at..).unwrap_or_default();
+        let same =
+            rest.iter().zip(text).take_while(|(byte, wanted)| byte.eq_ignore_ascii_case(wanted)).count();
+        self.look(at + text.len().min(same + 1));
+        same == text.len()
+    }
+
     /// The end of what is of `class` from `at` on.
     pub(super) fn run(&self, at: usize, class: Class) -> usize {
         self.run_most(at, usize::MAX, class)
     }
 
     /// The end of what is of `class` from `at` on, after at most so many bytes.
-    pub(super) fn run_most(&self, at: usize, most: usize, class: Class) -> usize {
+    pub(super) fn run_most(&self, at: usize, most: usize, class: impl Fn(u8) -> bool) -> usize {
         let rest = self.bytes.get(at..).unwrap_or_default();
         let rest = &rest[..rest.len().min(most)];
         let end = at + rest.iter().position(|&byte| !class(byte)).unwrap_or(rest.len());

@@ -147,7 +147,7 @@ pub(in super::super) const SHAPES: &[Shape] = &[
     shape("discord-webhook", "discordapp.com/api/webhooks/", slashed, 40).keep_prefix(),
     shape("teams-webhook", "webhook.office.com/webhookb2/", slashed, 40).keep_prefix(),
     shape("zapier-webhook", "hooks.zapier.com/hooks/catch/", slashed, 12).keep_prefix(),
-    shape("sendgrid-key", "SG.", dotted, 40).check(|body| body.contains(&b'.')),
+    shape("sendgrid-key", "SG.", equalled, 40).check(|body| body.contains(&b'.')),
     exact("twilio-key", "SK", hexadecimal, 32),
     exact("mailgun-key", "key-", hexadecimal, 32),
     shape("brevo-key", "xkeysib-", dashed, 40),
@@ -173,8 +173,8 @@ pub(in super::super) const SHAPES: &[Shape] = &[
     shape("gocardless-token", "live_", dashed, 40).random(),
     shape("razorpay-key", "rzp_live_", alphanumeric, 14),
     shape("paddle-key", "pdl_", is_word, 40).random(),
-    shape("polar-token", "polar_oat_", is_word, 20),
-    shape("polar-token", "polar_pat_", is_word, 20),
+    shape("polar-token", "polar_oat_", dashed, 20),
+    shape("polar-token", "polar_pat_", dashed, 20),
     shape("shopify-token", "shpat_", hexadecimal_any, 32),
     shape("shopify-token", "shpca_", hexadecimal_any, 32),
     shape("shopify-token", "shppa_", hexadecimal_any, 32),
@@ -267,6 +267,10 @@ pub(in super::super) const INNERS: &[Inner] = &[
     around("azure-key", (alphanumeric, 40, 60), "JQQJ99", (alphanumeric, 20, 40)),
     around("firebase-key", (dashed, 11, 11), ":APA91b", (dashed, 100, 200)),
 ];
+
+fn equalled(byte: u8) -> bool {
+    dotted(byte) || byte == b'='
+}
 
 fn hexadecimal_any(byte: u8) -> bool {
     byte.is_ascii_hexdigit()

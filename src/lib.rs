@@ -13,6 +13,7 @@ pub mod history;
 pub mod hooks;
 pub mod process;
 pub mod progress;
+pub mod project_files;
 pub mod prompt;
 pub mod record;
 pub mod redact;

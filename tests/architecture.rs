@@ -8,7 +8,7 @@ use crate::sandbox::sound::files;
 
 /// Each room, and the rooms that it may name.
 const ROOMS: &[(&str, &[&str])] = &[
-    ("agent", &["clock", "process", "record"]),
+    ("agent", &["clock", "process", "project_files", "record"]),
     (
         "cli",
         &[
@@ -20,6 +20,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "hooks",
             "process",
             "progress",
+            "project_files",
             "prompt",
             "record",
             "redact",
@@ -33,15 +34,16 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
     ("clock", &["record"]),
     ("config", &["record"]),
-    ("feature", &["record"]),
+    ("feature", &["project_files"]),
     ("history", &["record"]),
     ("hooks", &[]),
     ("process", &["record"]),
     ("progress", &["record"]),
-    ("prompt", &["record"]),
+    ("project_files", &["record"]),
+    ("prompt", &["project_files", "record"]),
     ("record", &[]),
     ("redact", &[]),
-    ("repository", &["process", "record"]),
+    ("repository", &["process", "project_files", "record"]),
     (
         "session",
         &[
@@ -51,6 +53,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "history",
             "process",
             "progress",
+            "project_files",
             "prompt",
             "record",
             "redact",
@@ -61,11 +64,11 @@ const ROOMS: &[(&str, &[&str])] = &[
             "worktree",
         ],
     ),
-    ("store", &["process", "record", "redact", "repository"]),
-    ("tasks", &["record"]),
+    ("store", &["process", "project_files", "record", "redact", "repository"]),
+    ("tasks", &["project_files", "record"]),
     ("validate", &["clock", "process", "record"]),
     ("view", &["history", "progress", "record", "store", "tasks"]),
-    ("worktree", &["process", "record", "repository"]),
+    ("worktree", &["process", "project_files", "record", "repository"]),
 ];
 
 /// Crates that only some files may name.
@@ -81,7 +84,10 @@ const CRATES: &[(&str, &[&str])] = &[
     ("minijinja", &["prompt/", "view/report/"]),
     ("pulldown_cmark", &["tasks/markdown.rs", "view/report/rich.rs"]),
     ("ratatui", &["view/tui/"]),
-    ("rustix", &["agent/mod.rs", "process/", "store/disk.rs", "store/lock.rs", "view/live/mod.rs"]),
+    (
+        "rustix",
+        &["agent/mod.rs", "process/", "project_files/", "store/disk.rs", "store/lock.rs", "view/live/mod.rs"],
+    ),
     ("sha2", &["progress/excerpt/fingerprint.rs", "store/", "view/report/page.rs"]),
     ("signal_hook", &["process/"]),
     ("tiktoken", &["progress/historical/tokens.rs"]),

@@ -14,7 +14,7 @@ mod users_index;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -23,6 +23,7 @@ use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::process::{Marker, Tool};
+use crate::project_files::open_plain;
 use crate::record::{LeftOut, ObjectId, SessionId, Timestamp};
 use crate::repository::{Repository, as_alternate};
 
@@ -363,7 +364,7 @@ impl WorkTree {
             Ok(metadata) if metadata.is_file() => {
                 if metadata.len() > workshop.max_file {
                     Look::Oversized
-                } else if File::open(&path).is_err() && path.exists() {
+                } else if open_plain(&path).is_err() && path.exists() {
                     Look::Unreadable
                 } else {
                     Look::Fine(metadata.len())

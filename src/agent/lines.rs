@@ -6,6 +6,8 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::project_files::{open_plain, refused};
+
 /// Longest line that is handed on. No event of an agent comes near it; what is longer is skipped.
 const LONGEST: usize = 16 << 20;
 
@@ -51,8 +53,10 @@ impl Lines {
 
     fn read_up_to(&mut self, most: usize, each: &mut dyn FnMut(&[u8])) -> Result<usize> {
         if self.file.is_none() {
-            self.file = match File::open(&self.path) {
+            self.file = match open_plain(&self.path) {
                 Ok(file) => Some(file),
+                // The child replaced it; it is put back when the child has ended.
+                Err(error) if refused(&error).is_some() => return Ok(0),
                 // The child was not started yet.
                 Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
                 Err(error) => return Err(error).with_context(|| format!("open {}", self.path)),

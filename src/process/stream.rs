@@ -1,11 +1,12 @@
 //! A file that a child writes to.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Seek};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 
 use anyhow::{Context, Result};
 use camino::Utf8Path;
+use rustix::fs::OFlags;
 
 /// Appending, so that what several processes write there does not overwrite each other.
 pub(super) fn create(path: &Utf8Path) -> Result<File> {
@@ -13,15 +14,20 @@ pub(super) fn create(path: &Utf8Path) -> Result<File> {
 }
 
 fn open(path: &Utf8Path) -> io::Result<File> {
-    OpenOptions::new().create(true).read(true).append(true).mode(0o600).open(path)
+    // An agent may have put a link in its place, to a file that is none of ours.
+    let no_link = i32::try_from(OFlags::NOFOLLOW.bits()).map_err(io::Error::other)?;
+    OpenOptions::new().create(true).read(true).append(true).mode(0o600).custom_flags(no_link).open(path)
 }
 
 /// Writes the stream to its path again where a child deleted it there: we still hold what was written.
 pub(super) fn put_back(mut stream: &File, path: &Utf8Path) -> Result<()> {
     let ours = stream.metadata().context("look at the child's output")?;
-    let is_there = path.metadata().is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino()));
-    if is_there {
+    let there = path.symlink_metadata().ok();
+    if there.as_ref().is_some_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())) {
         return Ok(());
+    }
+    if there.is_some_and(|there| !there.is_file() && !there.is_dir()) {
+        fs::remove_file(path).with_context(|| format!("remove {path}, which is no file of ours"))?;
     }
     let mut copy = || -> io::Result<()> {
         if let Some(folder) = path.parent() {

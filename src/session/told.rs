@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::agent::answer::{answer, recorded_parser};
 use crate::progress::{Cut, IterationContext};
+use crate::project_files::{open_plain, refused};
 use crate::record::{Iteration, LogEntry, Outcome};
 use crate::store::{Slot, Store, names};
 
@@ -108,9 +109,11 @@ pub fn context_of(
 }
 
 fn window_of(path: &Utf8Path) -> Result<Window> {
-    match std::fs::File::open(path) {
+    match open_plain(path) {
         Ok(file) => Window::of_file(file).with_context(|| format!("read {path}")),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Window::default()),
+        Err(error) if error.kind() == ErrorKind::NotFound || refused(&error).is_some() => {
+            Ok(Window::default())
+        }
         Err(error) => Err(error).with_context(|| format!("read {path}")),
     }
 }

@@ -1,7 +1,6 @@
 //! The files of a record as blobs: redacted, in chunks where they are big, and proved by a manifest.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read;
 
 use anyhow::{Context, Result};
@@ -9,6 +8,7 @@ use camino::Utf8Path;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::project_files::{open_plain, refused};
 use crate::record::RedactionCount;
 use crate::redact::Redactor;
 
@@ -52,8 +52,10 @@ impl<'a> FileWriter<'a> {
 
     /// Adds the file at `source` under `path`, redacted. A stream that was never opened is an empty file.
     pub fn add_file(&mut self, path: &str, source: &Utf8Path) -> Result<()> {
-        match File::open(source) {
+        match open_plain(source) {
             Ok(file) => self.add_redacted(path, file),
+            // What an agent put there in its place is no output.
+            Err(error) if refused(&error).is_some() => self.add_exact(path, b""),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => self.add_exact(path, b""),
             Err(error) => Err(error).with_context(|| format!("read {source}")),
         }

@@ -1,6 +1,5 @@
 //! The events of `copilot --output-format json`, and the file beside them in which it counts tokens.
 
-use std::fs;
 use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
@@ -10,6 +9,7 @@ use serde_json::Value;
 use super::calls::Calls;
 use super::failure::{class_of, class_of_words};
 use super::{Answer, End, Stream, Told, each_event, inclusive_tokens, text};
+use crate::project_files::{MAX_SETTINGS_BYTES, open_plain, read_at_most, refused};
 use crate::record::{AgentEvent, FailureClass, Tokens, summary};
 
 const TOKENS: [&str; 4] = ["inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens"];
@@ -109,9 +109,12 @@ impl Stream for CopilotStream {
 
 /// All tokens, and the model that got most requests; nothing where the file is missing or is no JSON.
 fn usage(path: &Utf8Path) -> Result<(Tokens, Option<String>)> {
-    let bytes = match fs::read(path) {
+    let read = open_plain(path).and_then(|mut file| read_at_most(&mut file, MAX_SETTINGS_BYTES));
+    let bytes = match read {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok((Tokens::default(), None)),
+        Err(error) if error.kind() == ErrorKind::NotFound || refused(&error).is_some() => {
+            return Ok((Tokens::default(), None));
+        }
         Err(error) => return Err(error).with_context(|| format!("read {path}")),
     };
     let Ok(usage) = serde_json::from_slice::<Value>(&bytes) else { return Ok((Tokens::default(), None)) };

@@ -1,13 +1,14 @@
 //! Which feature a command is about: found from flags, spec-kit's own settings, the branch, or what lies in `specs/`.
 
-use std::fs;
 use std::io::{self, ErrorKind};
 use std::sync::LazyLock;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use regex::Regex;
 use serde_json::Value;
+
+use crate::project_files::{MAX_SETTINGS_BYTES, ProjectFiles, Refused, explain, refused};
 
 /// Where spec-kit notes the current feature, from the project's root.
 const FEATURE_FILE: &str = ".specify/feature.json";
@@ -41,6 +42,8 @@ pub struct Feature {
     pub spec_path: Utf8PathBuf,
     pub plan_path: Utf8PathBuf,
     pub progress_path: Utf8PathBuf,
+    /// By which these are read and written.
+    pub files: ProjectFiles,
 }
 
 /// The folder that holds `.specify/`, looked for from `cwd` up to the top of the work tree; else that top.
@@ -56,13 +59,14 @@ pub fn project_root(cwd: &Utf8Path, worktree_top: &Utf8Path) -> Utf8PathBuf {
 pub fn find(
     query: &FeatureQuery,
     project_root: &Utf8Path,
-    worktree_top: &Utf8Path,
+    files: &ProjectFiles,
     cwd: &Utf8Path,
     has_open_tasks: impl Fn(&Utf8Path) -> bool,
 ) -> Result<Feature> {
     let search = Search {
         root: project_root.canonicalize_utf8().with_context(|| format!("open {project_root}"))?,
-        top: worktree_top.canonicalize_utf8().with_context(|| format!("open {worktree_top}"))?,
+        top: files.top().to_owned(),
+        files: files.clone(),
         cwd: cwd.canonicalize_utf8().with_context(|| format!("open {cwd}"))?,
     };
     if let Some(flag) = &query.flag {
@@ -94,13 +98,14 @@ struct Search {
     root: Utf8PathBuf,
     top: Utf8PathBuf,
     cwd: Utf8PathBuf,
+    files: ProjectFiles,
 }
 
 impl Search {
     /// The feature of a directory that exists.
     fn of_directory(&self, directory: &Utf8Path) -> Result<Feature> {
-        let dir = directory.canonicalize_utf8().with_context(|| format!("open {directory}"))?;
-        let path = self.path_from_top(&dir)?;
+        let dir = self.files.locate(directory).map_err(|error| self.not_located(directory, error))?;
+        let path = self.path_from_top(&dir);
         if path.is_empty() {
             bail!(
                 "{dir} is the top of the work tree, not a feature\nhint: name a task list in it with --tasks FILE"
@@ -114,20 +119,21 @@ impl Search {
             spec_path: dir.join("spec.md"),
             plan_path: dir.join("plan.md"),
             progress_path: dir.join("progress.txt"),
+            files: self.files.clone(),
             dir,
         })
     }
 
     fn of_file(&self, file: &Utf8Path) -> Result<Feature> {
         let written = self.cwd.join(file);
-        let tasks_path = match written.canonicalize_utf8() {
+        let tasks_path = match self.files.locate(&written) {
             Ok(path) => path,
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 bail!("there is no task list at {written}\nhint: --tasks takes the path of a Markdown file")
             }
-            Err(error) => return Err(error).with_context(|| format!("open {written}")),
+            Err(error) => return Err(self.not_located(&written, error)),
         };
-        let path = self.path_from_top(&tasks_path)?;
+        let path = self.path_from_top(&tasks_path);
         if tasks_path.is_dir() {
             bail!(
                 "{tasks_path} is a directory, not a task list\nhint: name the file in it, or give the directory to --feature"
@@ -145,21 +151,28 @@ impl Search {
             spec_path: dir.join("spec.md"),
             plan_path: dir.join("plan.md"),
             progress_path: dir.join("progress.txt"),
+            files: self.files.clone(),
             tasks_path,
             dir,
         })
     }
 
     /// `path` from the top of the work tree, with slashes.
-    fn path_from_top(&self, path: &Utf8Path) -> Result<String> {
-        match path.strip_prefix(&self.top) {
-            Ok(inner) => Ok(inner.components().map(|part| part.as_str()).collect::<Vec<_>>().join("/")),
-            Err(_) => bail!(
+    fn path_from_top(&self, path: &Utf8Path) -> String {
+        let inner = path.strip_prefix(&self.top).unwrap_or(path);
+        inner.components().map(|part| part.as_str()).collect::<Vec<_>>().join("/")
+    }
+
+    fn not_located(&self, path: &Utf8Path, error: io::Error) -> Error {
+        let is_outside = matches!(refused(&error), Some(Refused::Outside(_)));
+        if is_outside && !without_dots(path).starts_with(&self.top) {
+            return anyhow!(
                 "{path} lies outside the repository at {}\n\
                  hint: the record of a feature lives in its repository; name a feature inside, or change to the other one",
                 self.top
-            ),
+            );
         }
+        explain("open", path, error)
     }
 
     /// `--feature`: a path, a name in `specs/`, or the number in front of one.
@@ -182,7 +195,7 @@ impl Search {
             }
         }
         let numbered: Vec<_> = self
-            .names()
+            .names()?
             .into_iter()
             .filter(|name| is_plain && name.starts_with(&format!("{flag}-")))
             .collect();
@@ -210,11 +223,11 @@ impl Search {
     /// What `.specify/feature.json` names, if it is there.
     fn noted(&self) -> Result<Option<String>> {
         let path = self.root.join(FEATURE_FILE);
-        let bytes = match fs::read(&path) {
+        let bytes = match self.files.read(&path, MAX_SETTINGS_BYTES) {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 return Ok(None);
             }
-            other => other.with_context(|| format!("read {path}"))?,
+            read => read.map_err(|error| explain("read", &path, error))?,
         };
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
         let json: Value = match serde_json::from_slice(bytes) {
@@ -233,7 +246,7 @@ impl Search {
             Some((_, rest)) if !rest.contains('/') => rest,
             _ => label.trim(),
         };
-        let names = self.names();
+        let names = self.names()?;
         let mut fitting: Vec<_> = names.iter().filter(|name| *name == label).collect();
         if let Some(prefix) = PREFIX.find(label).filter(|_| fitting.is_empty()) {
             fitting = names.iter().filter(|name| name.starts_with(prefix.as_str())).collect();
@@ -254,7 +267,7 @@ impl Search {
 
     /// The only feature with open tasks, or the only feature.
     fn only(&self, has_open_tasks: impl Fn(&Utf8Path) -> bool) -> Result<Feature> {
-        let names = self.names();
+        let names = self.names()?;
         let tasks = |name: &String| self.root.join("specs").join(name).join("tasks.md");
         let listed: Vec<_> = names.iter().filter(|name| tasks(name).exists()).collect();
         let open: Vec<_> = listed.iter().copied().filter(|name| has_open_tasks(&tasks(name))).collect();
@@ -282,7 +295,7 @@ impl Search {
     }
 
     fn candidates_hint(&self) -> String {
-        let names = self.names();
+        let names = self.names().unwrap_or_default();
         if names.is_empty() {
             "hint: make a feature with spec-kit (`/speckit.specify`), or name a task list with --tasks FILE"
                 .to_owned()
@@ -292,38 +305,41 @@ impl Search {
     }
 
     /// The directories in `specs/`, sorted. Names that are not UTF-8 cannot be recorded, so they are no candidates.
-    fn names(&self) -> Vec<String> {
-        let Ok(entries) = fs::read_dir(self.root.join("specs")) else { return Vec::new() };
+    fn names(&self) -> Result<Vec<String>> {
+        let specs = self.root.join("specs");
+        let entries = match self.files.names_in(&specs) {
+            Ok(entries) => entries,
+            Err(error) if refused(&error).is_some() => return Err(explain("open", &specs, error)),
+            Err(_) => return Ok(Vec::new()),
+        };
         let mut names: Vec<_> = entries
-            .flatten()
-            .filter(|entry| entry.path().is_dir())
-            .filter_map(|entry| entry.file_name().into_string().ok())
-            .filter(|name| !name.starts_with('.'))
+            .into_iter()
+            .filter_map(|name| name.into_string().ok())
+            .filter(|name| !name.starts_with('.') && specs.join(name).is_dir())
             .collect();
         names.sort();
-        names
+        Ok(names)
     }
 }
 
-/// The bytes of a file. Whoever opens a pipe for reading waits without end, so nothing else is opened.
-pub fn read_file(path: &Utf8Path) -> io::Result<Vec<u8>> {
-    check_file(path)?;
-    fs::read(path)
-}
-
-/// Refuses what is there and is no file. A link counts as what it leads to.
-pub fn check_file(path: &Utf8Path) -> io::Result<()> {
-    match path.metadata() {
-        Ok(found) if !found.is_file() => {
-            Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"))
+/// The path as it is written, whatever links are in it.
+fn without_dots(path: &Utf8Path) -> Utf8PathBuf {
+    let mut plain = Utf8PathBuf::new();
+    for part in path.components() {
+        if part.as_str() == ".." {
+            plain.pop();
+        } else {
+            plain.push(part);
         }
-        _ => Ok(()),
     }
+    plain
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use std::fs;
 
     struct Project {
         _directory: tempfile::TempDir,
@@ -349,10 +365,14 @@ mod tests {
             Self { _directory: directory, top }
         }
 
+        fn files(&self) -> ProjectFiles {
+            ProjectFiles::new(&self.top, &[], &[])
+        }
+
         fn find_from(&self, cwd: &str, query: &FeatureQuery) -> Result<Feature> {
             let cwd = self.top.join(cwd);
             let has_open = |path: &Utf8Path| fs::read_to_string(path).is_ok_and(|text| text.contains("[ ]"));
-            find(query, &project_root(&cwd, &self.top), &self.top, &cwd, has_open)
+            find(query, &project_root(&cwd, &self.top), &self.files(), &cwd, has_open)
         }
 
         #[track_caller]
@@ -418,6 +438,7 @@ mod tests {
             spec_path: dir.join("spec.md"),
             plan_path: dir.join("plan.md"),
             progress_path: dir.join("progress.txt"),
+            files: project.files(),
             dir,
         };
         assert_eq!(project.find_from("", &FeatureQuery::default()).unwrap(), expected);
@@ -489,8 +510,15 @@ mod tests {
             (r#"{"feature_directory": "specs/009-gone"}"#, "does not exist"),
             (r#"{"feature_directory": "specs/001-a/tasks.md"}"#, "is a file"),
             (r#"{"feature_directory": "/"}"#, "outside the repository"),
+            (r#"{"feature_directory": ".git"}"#, "it leads into a git directory"),
+            (r#"{"feature_directory": "specs/../.GIT/"}"#, "it leads into a git directory"),
         ] {
-            let project = Project::new(&[("specs/001-a/tasks.md", OPEN), (".specify/feature.json", text)]);
+            let project = Project::new(&[
+                ("specs/001-a/tasks.md", OPEN),
+                (".specify/feature.json", text),
+                (".git/", ""),
+                (".GIT/", ""),
+            ]);
             project.refuses(&FeatureQuery::default(), sentence);
         }
     }
@@ -534,6 +562,10 @@ mod tests {
         symlink("nowhere", project.top.join("specs/002-dangling")).unwrap();
         project.case(&FeatureQuery::default(), "specs/001-a");
         project.case(&flag("current"), "specs/001-a");
-        project.refuses(&flag("out"), "outside the repository");
+        project.refuses(&flag("out"), "it leads out of the work tree");
+        fs::create_dir_all(project.top.join(".git/info")).unwrap();
+        project.refuses(&flag(".git/info"), "it leads into a git directory");
+        symlink("../.git", project.top.join("specs/004-git")).unwrap();
+        project.refuses(&flag("004-git"), "it leads into a git directory");
     }
 }

@@ -4,6 +4,7 @@ use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::process::Tool;
+use crate::project_files::{ProjectFiles, allowed_folders};
 use crate::record::Refusal;
 
 /// The places of a repository. All paths are absolute.
@@ -21,6 +22,10 @@ pub struct Repository {
     pub promisors: Vec<String>,
     /// `core.sharedRepository`; none where only the umask counts.
     pub sharing: Option<Sharing>,
+    /// The values of `ralph.allowLinks`: where links in the work tree may lead beyond it.
+    allowed_links: Vec<String>,
+    /// The home folder, for the `~/` in them.
+    home: Option<String>,
     /// What git would write as the author of a commit, where it knows a name and an address.
     pub author: Option<Person>,
 }
@@ -132,6 +137,8 @@ impl Repository {
             refs: ref_format(&settings)?,
             promisors: promisors(&settings),
             sharing: last(&settings, "core.sharedrepository").and_then(Sharing::parse),
+            allowed_links: all(&settings, "ralph.allowlinks"),
+            home: None,
             author: known_author(&settings, author),
         };
         Ok(repository)
@@ -144,6 +151,19 @@ impl Repository {
                 .hinted("make one with `git worktree add` and run the loop there")
                 .into()
         })
+    }
+
+    /// The same, for a user whose home folder is known.
+    #[must_use]
+    pub fn of_user_at(self, home: Option<String>) -> Self {
+        Self { home, ..self }
+    }
+
+    /// The files of the work tree.
+    pub fn project_files(&self) -> Result<ProjectFiles> {
+        let values = self.allowed_links.iter().map(String::as_str);
+        let allowed = allowed_folders(values, self.home.as_deref())?;
+        Ok(ProjectFiles::new(self.work_tree()?, &[&self.git_dir, &self.common_dir], &allowed))
     }
 
     /// Whether files that were committed may be at a remote alone.
@@ -192,6 +212,12 @@ fn read_settings(directory: &Utf8Path) -> Result<Vec<Setting>> {
 /// The last value wins, as in git.
 fn last<'a>(settings: &'a [Setting], key: &str) -> Option<&'a str> {
     settings.iter().rev().find(|setting| setting.key == key).map(|setting| setting.value.as_str())
+}
+
+/// All values, in git's order.
+fn all(settings: &[Setting], key: &str) -> Vec<String> {
+    let values = settings.iter().filter(|setting| setting.key == key);
+    values.map(|setting| setting.value.clone()).collect()
 }
 
 fn known_author(settings: &[Setting], variables: &AuthorVariables) -> Option<Person> {

@@ -71,6 +71,48 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("worktree", &["process", "project_files", "record", "repository"]),
 ];
 
+/// Files that may open files by path, and what these files are. All files of the project go through `project_files/`.
+const OPENERS: &[(&str, &str)] = &[
+    ("agent/lines.rs", "streams in the spool"),
+    ("agent/launch.rs", "streams and prompts in the spool"),
+    ("agent/rollout.rs", "the agent's own logs in the home folder"),
+    ("agent/script.rs", "what a scripted agent does, as an agent"),
+    ("cli/bisect.rs", "streams of a checkout of our own"),
+    ("cli/demo.rs", "a project that is made for the demo"),
+    ("cli/excerpt.rs", "files that the user names"),
+    ("cli/hooks.rs", "hooks in the git directory"),
+    ("cli/man.rs", "a folder that the user names"),
+    ("cli/pack.rs", "the log of packing, in the git directory"),
+    ("cli/report_file.rs", "a file that the user names"),
+    ("cli/sync.rs", "bundles that the user names"),
+    ("process/", "streams in the spool, and /proc"),
+    ("session/ask.rs", "questions in the spool"),
+    ("session/committing.rs", "messages in the spool"),
+    ("session/recover.rs", "the spool"),
+    ("session/steering.rs", "hints in the git directory"),
+    ("store/", "the git directory"),
+    ("worktree.rs", "the lock of the private index"),
+    ("worktree/", "the private index, and checkouts of our own"),
+];
+
+/// Ways to open a file by its path.
+const OPENING: &[&str] = &[
+    "fs::read(",
+    "fs::read_to_string(",
+    "fs::read_dir(",
+    "fs::write(",
+    "fs::copy(",
+    "fs::rename(",
+    "fs::remove_file(",
+    "fs::remove_dir_all(",
+    "File::open(",
+    "File::create(",
+    "File::create_new(",
+    "File::options(",
+    "OpenOptions::new(",
+    "DirBuilder::new(",
+];
+
 /// Crates that only some files may name.
 const CRATES: &[(&str, &[&str])] = &[
     ("clap", &["cli/"]),
@@ -218,6 +260,20 @@ fn only_the_front_rooms_read_the_environment() {
         for way in ["env::var(", "env::var_os(", "env::vars(", "env::vars_os("] {
             assert!(path.starts_with("cli/") || is_test(&path) || !code.contains(way), "{path}: {way}");
         }
+    }
+}
+
+#[test]
+fn files_of_the_project_are_opened_by_one_room_alone() {
+    let sources = sources("src");
+    let opens = |text: &str| OPENING.iter().find(|way| code(text).contains(**way)).copied();
+    for (path, text) in sources.iter().filter(|(path, _)| !is_test(path)) {
+        let is_allowed = OPENERS.iter().any(|(place, _)| path.starts_with(place));
+        assert!(is_allowed || opens(text).is_none(), "{path}: {:?}, not by project_files", opens(text));
+    }
+    for (place, _) in OPENERS {
+        let mut inside = sources.iter().filter(|(path, _)| path.starts_with(place));
+        assert!(inside.any(|(_, text)| opens(text).is_some()), "{place} opens nothing any more");
     }
 }
 

@@ -12,6 +12,7 @@ use specify_ralph::agent;
 use specify_ralph::config::{Config, FileInput, Inputs};
 use specify_ralph::progress::journal::{self, CatchUp};
 use specify_ralph::progress::{Features, Neighbours, Output, examine, fenced};
+use specify_ralph::project_files::ProjectFiles;
 use specify_ralph::record::{Iteration, ObjectId, SessionId, Timestamp};
 use specify_ralph::redact::{RedactingReader, Redactor};
 use specify_ralph::store::{Begin, Draft, Envelope, Manifest, Place, SessionRefs, Subject, slug};
@@ -58,10 +59,11 @@ pub fn tasks(input: &[u8]) {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let path = Utf8Path::from_path(dir.path()).unwrap().join("tasks.md");
+    let top = Utf8Path::from_path(dir.path()).unwrap();
+    let (files, path) = (ProjectFiles::new(top, &[], &[]), top.join("tasks.md"));
     fs::write(&path, input).unwrap();
     assert_eq!(
-        set_marks(&path, &list, &[item], Mark::Done).unwrap().changed,
+        set_marks((&files, &path), &list, &[item], Mark::Done).unwrap().changed,
         std::slice::from_ref(&item.name)
     );
     let ticked = fs::read(&path).unwrap();
@@ -71,7 +73,7 @@ pub fn tasks(input: &[u8]) {
     let done = later.items.iter().find(|found| found.offset == item.offset).unwrap();
     assert_eq!(Pairing::likely(&list, &later).ticked(), [Ticked { before: Some(item), after: done }]);
     assert_eq!(
-        set_marks(&path, &later, &[done], Mark::Open).unwrap().changed,
+        set_marks((&files, &path), &later, &[done], Mark::Open).unwrap().changed,
         std::slice::from_ref(&done.name)
     );
     let opened = fs::read(&path).unwrap();

@@ -1,6 +1,6 @@
 //! Which agents are here, and which of them to use where the user names none.
 
-use std::fs;
+use std::io::ErrorKind;
 use std::thread;
 
 use anyhow::{Result, bail};
@@ -8,6 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::project_files::{MAX_SETTINGS_BYTES, ProjectFiles};
 use crate::record::PromptVia;
 
 use super::adapter::Adapter;
@@ -71,18 +72,18 @@ pub fn list(
 }
 
 /// The agent to use where the user names none: that of spec-kit, else the only one that is installed.
-pub fn detect(surroundings: &Surroundings<'_>) -> Result<String> {
-    if let Some(Wanted::Known(known)) = of_spec_kit(surroundings.directory) {
+pub fn detect(files: &ProjectFiles, surroundings: &Surroundings<'_>) -> Result<String> {
+    if let Some(Wanted::Known(known)) = of_spec_kit(files, surroundings.directory) {
         return Ok(known.name.to_owned());
     }
     let listed = list(&AgentSettings::named, surroundings);
     let installed = listed.iter().filter(|agent| agent.is_installed).map(|agent| agent.name.as_str());
-    choose(&installed.collect::<Vec<_>>(), passed_over(surroundings.directory)).map(str::to_owned)
+    choose(&installed.collect::<Vec<_>>(), passed_over(files, surroundings.directory)).map(str::to_owned)
 }
 
 /// Why spec-kit's choice of an agent has no say, where it made one.
-pub fn passed_over(root: &Utf8Path) -> Option<String> {
-    match of_spec_kit(root)? {
+pub fn passed_over(files: &ProjectFiles, root: &Utf8Path) -> Option<String> {
+    match of_spec_kit(files, root)? {
         Wanted::Known(_) => None,
         Wanted::Nothing(why) => Some(why),
     }
@@ -98,12 +99,18 @@ enum Wanted {
 
 /// The agent that spec-kit set this project up for. The first file that names one we know counts, else the first that
 /// should have.
-fn of_spec_kit(root: &Utf8Path) -> Option<Wanted> {
+fn of_spec_kit(files: &ProjectFiles, root: &Utf8Path) -> Option<Wanted> {
     let mut passed_over = None;
     for (file, keys) in SPEC_KIT {
-        let Ok(bytes) = fs::read(root.join(file)) else { continue };
-        let why = match serde_json::from_slice::<Value>(&bytes) {
-            Err(error) => format!("{file} is not JSON ({error})"),
+        let read = files.read(&root.join(file), MAX_SETTINGS_BYTES);
+        let json = match read {
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => continue,
+            Err(error) => Err(format!("{file} cannot be read ({error})")),
+            Ok(bytes) => serde_json::from_slice::<Value>(&bytes)
+                .map_err(|error| format!("{file} is not JSON ({error})")),
+        };
+        let why = match json {
+            Err(why) => why,
             Ok(json) => match keys.into_iter().find_map(|key| json[key].as_str()) {
                 None | Some(ANY_AGENT) => continue,
                 Some(name) => match KNOWN.iter().find(|known| known.spec_kit == name) {
@@ -132,6 +139,7 @@ fn choose<'a>(found: &[&'a str], passed_over: Option<String>) -> Result<&'a str>
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
@@ -178,7 +186,7 @@ mod tests {
             let root = Utf8Path::from_path(folder.path()).unwrap();
             fs::create_dir(root.join(".specify")).unwrap();
             fs::write(root.join(".specify").join(file), text).unwrap();
-            match (of_spec_kit(root), wanted) {
+            match (of_spec_kit(&ProjectFiles::new(root, &[], &[]), root), wanted) {
                 (Some(Wanted::Known(known)), Ok(Some(name))) => assert_eq!(known.name, name, "{text}"),
                 (None, Ok(None)) => {}
                 (Some(Wanted::Nothing(why)), Err(words)) => assert!(why.starts_with(words), "{text}: {why}"),

@@ -37,6 +37,7 @@ use serde::Deserialize;
 
 use super::Lookup;
 use crate::process;
+use crate::project_files::{MAX_DOCUMENT_BYTES, read_named};
 
 /// Exit code where the prompt lacks what the script expects.
 const PROMPT_DIFFERS: i32 = 9;
@@ -96,7 +97,8 @@ pub struct Stage<'a> {
 }
 
 pub(super) fn load(path: &Utf8Path) -> Result<Script> {
-    let text = fs::read_to_string(path).with_context(|| format!("read the script {path}"))?;
+    let bytes = read_named(path, MAX_DOCUMENT_BYTES).with_context(|| format!("read the script {path}"))?;
+    let text = String::from_utf8(bytes).with_context(|| format!("read the script {path}"))?;
     toml::from_str(&text).with_context(|| format!("read the script {path}"))
 }
 

@@ -17,7 +17,7 @@ use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::stdout;
 use super::ready::variable;
-use super::settings::{Flags, load};
+use super::settings::{Flags, load_here};
 
 #[derive(Debug, Args)]
 pub struct AgentsArgs {
@@ -26,9 +26,8 @@ pub struct AgentsArgs {
 }
 
 pub fn run(args: &AgentsArgs, caller: &Caller) -> Result<ExitCode> {
-    let root = caller.project_root()?;
-    let config = load(&root, caller, Flags::default())?;
-    let listed = listed(&config, &root, caller);
+    let (project, config) = load_here(caller, Flags::default())?;
+    let listed = listed(&config, &project.root, caller);
     let mut out = stdout();
     match args.json {
         Json { json: true } => write_json(&listed, &mut out),

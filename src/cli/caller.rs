@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::process::Tool;
+use crate::project_files::ProjectFiles;
 use crate::record::Refusal;
 
 /// What tells spec-kit's scripts the project, wherever they are called.
@@ -82,11 +83,22 @@ impl Caller {
         Err(refusal.hinted("it must name the folder that holds `.specify/`; correct or unset it").into())
     }
 
-    /// The folder that holds `.specify/`, else the top of the work tree, else the folder itself.
-    pub fn project_root(&self) -> Result<Utf8PathBuf> {
+    /// The user's home folder.
+    pub fn home(&self) -> Option<String> {
+        self.environment.value("HOME").and_then(OsStr::to_str).map(str::to_owned)
+    }
+
+    /// The project: the folder that holds `.specify/`, else the top of the work tree, else the folder itself.
+    pub fn project(&self) -> Result<Project> {
         let start = self.start()?;
-        let top = Tool::git_as_called(&start).args(["rev-parse", "--show-toplevel"]).line().ok();
-        let top = top.map(Utf8PathBuf::from).filter(|top| !top.as_str().is_empty());
+        let places = ["--git-dir", "--git-common-dir", "--show-toplevel"];
+        let git = Tool::git_as_called(&start).args(["rev-parse", "--path-format=absolute"]).args(places);
+        // Outside of a repository it names none of them, in a bare one no top.
+        let answer = git.run().map(|answer| answer.stdout).unwrap_or_default();
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let mut lines = answer.lines().map(Utf8Path::new);
+        let git_directories: Vec<&Utf8Path> = lines.by_ref().take(2).collect();
+        let top = lines.next().map(Utf8Path::to_owned);
         // Git names the top without symlinks, so the way up to it must be looked for without them too.
         let directory = start.canonicalize_utf8().unwrap_or(start);
         let is_inside = |folder: &Utf8Path| top.as_ref().is_none_or(|top| folder.starts_with(top));
@@ -94,8 +106,18 @@ impl Caller {
             .ancestors()
             .take_while(|folder| is_inside(folder))
             .find(|at| at.join(".specify").is_dir());
-        Ok(project.map(Utf8Path::to_owned).or(top).unwrap_or(directory))
+        let root = project.map(Utf8Path::to_owned).or_else(|| top.clone()).unwrap_or(directory);
+        let files = ProjectFiles::new(top.as_deref().unwrap_or(&root), &git_directories, &[]);
+        Ok(Project { root, files })
     }
+}
+
+/// A project, in a repository or not.
+#[derive(Debug)]
+pub struct Project {
+    pub root: Utf8PathBuf,
+    /// Without the folders that git's configuration permits links to.
+    pub files: ProjectFiles,
 }
 
 #[cfg(test)]
@@ -110,10 +132,10 @@ mod tests {
         std::fs::create_dir_all(&deep).unwrap();
         let caller = Caller { directory: deep.clone(), environment: Environment::default() };
         Tool::git(&top).args(["init", "--quiet"]).read().unwrap();
-        assert_eq!(caller.project_root().unwrap(), top);
+        assert_eq!(caller.project().unwrap().root, top);
         std::fs::create_dir(top.join(".specify")).unwrap();
-        assert_eq!(caller.project_root().unwrap(), top);
+        assert_eq!(caller.project().unwrap().root, top);
         std::fs::create_dir(top.join("services/login/.specify")).unwrap();
-        assert_eq!(caller.project_root().unwrap(), top.join("services/login"));
+        assert_eq!(caller.project().unwrap().root, top.join("services/login"));
     }
 }

@@ -13,7 +13,7 @@ use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::{stdout, warn};
-use super::settings::{Flags, load};
+use super::settings::{Flags, load_here};
 
 #[derive(Debug, Args)]
 pub struct ConfigArgs {
@@ -22,7 +22,7 @@ pub struct ConfigArgs {
 }
 
 pub fn run(args: &ConfigArgs, caller: &Caller) -> Result<ExitCode> {
-    let config = load(&caller.project_root()?, caller, Flags::default())?;
+    let (_, config) = load_here(caller, Flags::default())?;
     for warning in &config.warnings {
         warn(warning, &mut std::io::stderr());
     }

@@ -3,7 +3,6 @@
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::feature;
 use crate::process::{Interrupt, Tool};
 use crate::record::{IterationName, ObjectId, SessionName};
 use crate::store::{Scratch, Store};
@@ -92,8 +91,7 @@ fn with_work_tree(request: Request<'_>, store: &Store, journal: &str, from: &Obj
 
 /// The size limit of snapshots in this project.
 pub fn largest_file(caller: &Caller, store: &Store) -> Result<u64> {
-    let root = feature::project_root(&caller.start()?, store.repository().work_tree()?);
-    let config = settings::load(&root, caller, Flags::default())?;
+    let (_, config) = settings::load_in(store, caller, Flags::default())?;
     Ok(config.snapshots.max_file.unwrap_or(u64::MAX))
 }
 

@@ -18,6 +18,7 @@ use crate::record::{CANONICAL, Permissions, RALPH, Refusal};
 use crate::repository::{HashKind, RefFormat};
 use crate::session;
 use crate::store::{MANY_LOOSE, Probe, Spool, Store};
+use crate::tasks::TaskList;
 use crate::view::style::{Count, grouped, one_line};
 
 use super::agents::listed;
@@ -28,7 +29,7 @@ use super::forward::identity;
 use super::log::print_json;
 use super::output::stdout;
 use super::remotes::chosen;
-use super::settings::{Flags, load};
+use super::settings::{Flags, load_here};
 use super::{place, sessions};
 
 #[derive(Debug, Args)]
@@ -95,13 +96,14 @@ impl Finding {
 
 pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
     let mut findings = vec![git(&caller.directory), programs(caller)];
-    let read = caller.project_root().and_then(|root| Ok((load(&root, caller, Flags::default())?, root)));
+    let read = load_here(caller, Flags::default());
     let mut found = None;
     match read {
-        Ok((config, root)) => {
+        Ok((project, config)) => {
             findings.push(Finding::new("settings", State::Fine, "can be read"));
-            findings.push(agents(&config, &root, caller));
-            if let Some(why) = passed_over(&root).filter(|_| config.agent.is_empty()) {
+            findings.push(agents(&config, &project.root, caller));
+            if let Some(why) = passed_over(&project.files, &project.root).filter(|_| config.agent.is_empty())
+            {
                 findings.push(
                     Finding::new("agents", State::Note, why)
                         .hinted("name one with `agent = \"NAME\"` in .specify/ralph.toml, or --agent NAME"),
@@ -321,7 +323,14 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
 /// Which feature a bare `specify ralph` would work on.
 fn feature(store: &Store, caller: &Caller) -> Finding {
     match place::feature(caller, store, None, None) {
-        Ok(feature) => Finding::new("feature", State::Fine, feature.path),
+        Ok(feature) => {
+            let tasks = TaskList::read_if_there(&feature.files, &feature.tasks_path).map(drop);
+            let progress = || session::check_progress_file(&feature.files, &feature.progress_path);
+            match tasks.and_then(|()| progress()) {
+                Ok(()) => Finding::new("feature", State::Fine, feature.path),
+                Err(error) => Finding::wrong("feature", &error),
+            }
+        }
         Err(error) => Finding { state: State::Note, ..Finding::wrong("feature", &error) },
     }
 }

@@ -1,7 +1,7 @@
 //! `specify ralph hooks`: our part of the repository's git hooks.
 
 use std::collections::BTreeSet;
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io::{ErrorKind, Write, stderr};
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::hooks::{Hook, Runner, State, uninstall, with_union, without_union};
 use crate::process::Tool;
+use crate::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles, explain, read_named};
 use crate::record::{RALPH, Refusal, SessionId, some_of};
 
 use super::args::Json;
@@ -98,6 +99,9 @@ struct Folder {
     runner: Runner,
     /// Of the work tree.
     top: Utf8PathBuf,
+    /// Hooks in the work tree are files of the project; those in the git directory are the user's own.
+    files: ProjectFiles,
+    git_dir: Utf8PathBuf,
 }
 
 impl Folder {
@@ -116,7 +120,8 @@ impl Folder {
         let repository = store.repository();
         let top = repository.work_tree()?.to_owned();
         if path.starts_with(&repository.common_dir) || path.starts_with(&top) {
-            return Ok(Self { path, runner, top });
+            let (files, git_dir) = (repository.project_files()?, repository.common_dir.clone());
+            return Ok(Self { path, runner, top, files, git_dir });
         }
         Err(Refusal::new(format!("the hooks of this repository are in {path}, for other repositories too"))
             .hinted("set `git config core.hooksPath .git/hooks` here first, if you want hooks of its own")
@@ -130,14 +135,52 @@ impl Folder {
     fn attributes(&self) -> Utf8PathBuf {
         self.top.join(".gitattributes")
     }
-}
 
-fn read(path: &Utf8Path) -> Result<Option<String>> {
-    match fs::read(path) {
-        // What is no text is no shell script.
-        Ok(bytes) => Ok(Some(String::from_utf8(bytes).unwrap_or_default())),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("read {path}")),
+    fn is_of_git(&self, path: &Utf8Path) -> bool {
+        path.starts_with(&self.git_dir)
+    }
+
+    fn read(&self, path: &Utf8Path) -> Result<Option<String>> {
+        let read = if self.is_of_git(path) {
+            read_named(path, MAX_DOCUMENT_BYTES)
+        } else {
+            self.files.read(path, MAX_DOCUMENT_BYTES)
+        };
+        match read {
+            // What is no text is no shell script.
+            Ok(bytes) => Ok(Some(String::from_utf8(bytes).unwrap_or_default())),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(explain("read", path, error)),
+        }
+    }
+
+    /// Creates the folder of the hooks.
+    fn create(&self) -> Result<()> {
+        let created = if self.is_of_git(&self.path) {
+            fs::create_dir_all(&self.path)
+        } else {
+            self.files.create_dir_all(&self.path)
+        };
+        created.map_err(|error| explain("create", &self.path, error))
+    }
+
+    /// Writes in place, so that a file keeps its mode; a new one gets `mode`.
+    fn write(&self, path: &Utf8Path, text: &str, mode: Option<Permissions>) -> Result<()> {
+        let written = if self.is_of_git(path) {
+            File::create(path).and_then(|mut file| file.write_all(text.as_bytes()).map(|()| file))
+        } else {
+            self.files.overwrite(path, text.as_bytes())
+        };
+        let file = written.map_err(|error| explain("write", path, error))?;
+        match mode {
+            Some(mode) => file.set_permissions(mode).with_context(|| format!("set the mode of {path}")),
+            None => Ok(()),
+        }
+    }
+
+    fn remove(&self, path: &Utf8Path) -> Result<()> {
+        let removed = if self.is_of_git(path) { fs::remove_file(path) } else { self.files.remove(path) };
+        removed.map_err(|error| explain("remove", path, error))
     }
 }
 
@@ -157,7 +200,7 @@ fn install(args: &HooksInstallArgs, caller: &Caller) -> Result<ExitCode> {
     let mut planned = Vec::new();
     for hook in wanted {
         let path = folder.of(hook);
-        let text = read(&path)?;
+        let text = folder.read(&path)?;
         let is_run = folder.runner == Runner::Husky
             || path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o100 != 0);
         if text.is_some() && !is_run {
@@ -177,22 +220,18 @@ fn install(args: &HooksInstallArgs, caller: &Caller) -> Result<ExitCode> {
     }
     if args.merge_union {
         let path = folder.attributes();
-        let text = read(&path)?;
+        let text = folder.read(&path)?;
         let new = with_union(text.as_deref());
         planned.push((path, text, new, Permissions::from_mode(0o644)));
     }
-    fs::create_dir_all(&folder.path).with_context(|| format!("create {}", folder.path))?;
+    folder.create()?;
     let mut out = stdout();
     for (path, old, new, mode) in planned {
         if old.as_ref() == Some(&new) {
             writeln!(out, "{path} has it already")?;
             continue;
         }
-        // In place: it may be a link, and keeps its mode.
-        fs::write(&path, &new).with_context(|| format!("write {path}"))?;
-        if old.is_none() {
-            fs::set_permissions(&path, mode).with_context(|| format!("set the mode of {path}"))?;
-        }
+        folder.write(&path, &new, old.is_none().then_some(mode))?;
         writeln!(out, "installed in {path}")?;
     }
     let [key, value] = REWRITE;
@@ -228,11 +267,11 @@ fn remove(caller: &Caller) -> Result<ExitCode> {
     let mut out = stdout();
     let hooks = Hook::ALL.map(|hook| (folder.of(hook), uninstall as fn(&str) -> Option<String>));
     for (path, without) in hooks.into_iter().chain([(folder.attributes(), without_union as _)]) {
-        let Some(text) = read(&path)? else { continue };
+        let Some(text) = folder.read(&path)? else { continue };
         match without(&text) {
             Some(rest) if rest == text => continue,
-            Some(rest) => fs::write(&path, rest).with_context(|| format!("write {path}"))?,
-            None => fs::remove_file(&path).with_context(|| format!("remove {path}"))?,
+            Some(rest) => folder.write(&path, &rest, None)?,
+            None => folder.remove(&path)?,
         }
         writeln!(out, "removed from {path}")?;
     }
@@ -249,7 +288,7 @@ fn remove(caller: &Caller) -> Result<ExitCode> {
 /// How each hook stands.
 pub(super) fn states(caller: &Caller) -> Result<Vec<(Hook, State)>> {
     let folder = Folder::find(caller)?;
-    let state = |hook: Hook| Ok((hook, hook.state(read(&folder.of(hook))?.as_deref(), folder.runner)));
+    let state = |hook: Hook| Ok((hook, hook.state(folder.read(&folder.of(hook))?.as_deref(), folder.runner)));
     Hook::ALL.into_iter().map(state).collect()
 }
 

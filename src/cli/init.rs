@@ -1,6 +1,5 @@
 //! `specify ralph init`: what a project can have of its own, each file written once and never over another.
 
-use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 
 use anyhow::{Context, Result};
@@ -8,11 +7,13 @@ use camino::Utf8Path;
 use clap::Args;
 
 use crate::config;
+use crate::project_files::{ProjectFiles, explain};
 use crate::prompt::{PROJECT_TEMPLATE, Template};
 
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::stdout;
+use super::settings::project;
 
 #[derive(Debug, Args)]
 pub struct InitArgs {
@@ -25,14 +26,14 @@ pub struct InitArgs {
 }
 
 pub fn run(args: &InitArgs, caller: &Caller) -> Result<ExitCode> {
-    let root = caller.project_root()?;
+    let project = project(caller)?;
     let mut files = vec![(".specify/ralph.toml", config::sample())];
     if args.template {
         files.push((PROJECT_TEMPLATE, Template::built_in().source));
     }
     let mut out = stdout();
     for (path, text) in files {
-        let told = match write_new(&root.join(path), &text)? {
+        let told = match write_new(&project.files, &project.root.join(path), &text)? {
             Written::New => format!("wrote {path}"),
             Written::Kept => format!("{path} is there already, and stays as it is"),
         };
@@ -47,16 +48,13 @@ enum Written {
     Kept,
 }
 
-fn write_new(path: &Utf8Path, text: &str) -> Result<Written> {
+fn write_new(files: &ProjectFiles, path: &Utf8Path, text: &str) -> Result<Written> {
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).with_context(|| format!("create {folder}"))?;
+        files.create_dir_all(folder).map_err(|error| explain("create", folder, error))?;
     }
-    match OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(mut file) => {
-            file.write_all(text.as_bytes()).with_context(|| format!("write {path}"))?;
-            Ok(Written::New)
-        }
+    match files.create_new(path, text.as_bytes()) {
+        Ok(()) => Ok(Written::New),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(Written::Kept),
-        Err(error) => Err(error).with_context(|| format!("write {path}")),
+        Err(error) => Err(explain("write", path, error)),
     }
 }

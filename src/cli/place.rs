@@ -3,7 +3,7 @@
 use std::io::stderr;
 
 use anyhow::{Error, Result};
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::clock::Clock;
 use crate::feature::{self, Feature, FeatureQuery};
@@ -20,7 +20,8 @@ pub fn open(caller: &Caller) -> Result<Store> {
     let text =
         |name: &str| caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned);
     let author = AuthorVariables { name: text("GIT_AUTHOR_NAME"), email: text("GIT_AUTHOR_EMAIL") };
-    let store = Store::new(Repository::discover(&caller.start()?, &author)?);
+    let repository = Repository::discover(&caller.start()?, &author)?;
+    let store = Store::new(repository.of_user_at(caller.home()));
     Ok(store.warning_with(Some(|message| warn(message, &mut stderr()))))
 }
 
@@ -62,7 +63,9 @@ fn find(
     };
     let top = store.repository().work_tree()?;
     let root = feature::project_root(&caller.start()?, top);
-    feature::find(&query, &root, top, &caller.directory, TaskList::may_have_open_tasks)
+    let files = store.repository().project_files()?;
+    let has_open_tasks = |path: &Utf8Path| TaskList::may_have_open_tasks(&files, path);
+    feature::find(&query, &root, &files, &caller.directory, has_open_tasks)
 }
 
 /// The feature that a record names by its path, as it is here now.

@@ -9,7 +9,7 @@ use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use crate::agent::{self, Agent, AgentSettings, Surroundings};
 use crate::clock::Clock;
 use crate::config::{self, Config, LoopType, ProgressSettings, Until};
-use crate::feature::{self, Feature};
+use crate::feature::Feature;
 use crate::process::{self, Interrupt, Limits as ChildLimits};
 use crate::progress::ProgressStrategy;
 use crate::progress::capture::Rules;
@@ -25,14 +25,14 @@ use crate::store::{SessionLog, SessionRefs, Store};
 use crate::tasks::TaskList;
 
 use super::agent_settings::agent_settings;
-use super::caller::Caller;
+use super::caller::{Caller, Project};
 use super::changed_commands::Comparison;
 use super::exit_code::ExitCode;
 use super::on_finish;
 use super::output::warn;
 use super::own_command::own_program;
 use super::place::refusal;
-use super::settings::{Flags, load};
+use super::settings::{Flags, load_in};
 
 /// No limit, where one must be given.
 const UNLIMITED: Duration = Duration::from_secs(u64::MAX / 4);
@@ -50,7 +50,7 @@ pub struct Wish {
 /// What the project says, before any agent is asked for.
 pub struct Settings {
     config: Config,
-    root: Utf8PathBuf,
+    project: Project,
     template: Template,
     job: Job,
 }
@@ -58,15 +58,14 @@ pub struct Settings {
 impl Settings {
     /// Reads the settings, and refuses a task list that a loop can do nothing with.
     pub fn read(store: &Store, feature: &Feature, caller: &Caller, wish: &Wish) -> Result<Self> {
-        let root = feature::project_root(&caller.start()?, store.repository().work_tree()?);
-        let config = load(&root, caller, wish.flags.clone())?;
+        let (project, config) = load_in(store, caller, wish.flags.clone())?;
         match config.loop_type.until {
             Until::Tasks => check_tasks(feature, wish.only.as_deref())?,
             Until::Validation => check_validation(&config, wish.only.as_deref())?,
         }
-        let template = template(&root, &config.loop_type)?;
-        let job = job(feature, &root, &config.loop_type)?;
-        Ok(Self { config, root, template, job })
+        let template = template(&project, &config.loop_type)?;
+        let job = job(feature, &project.root, &config.loop_type)?;
+        Ok(Self { config, project, template, job })
     }
 
     /// Whether it is done when the tasks are.
@@ -106,8 +105,12 @@ impl Settings {
     ) -> Result<Vec<Replayed>> {
         self.template.check()?;
         let mut strategy = start(strategy(&self.config), &self.config);
-        let replay =
-            Replay { store, log, root: &self.root, progress_entries: self.config.progress.max_entries };
+        let replay = Replay {
+            store,
+            log,
+            root: &self.project.root,
+            progress_entries: self.config.progress.max_entries,
+        };
         let nothing = start(Strategy::default(), &self.config);
         let base = Prompting {
             feature,
@@ -144,7 +147,7 @@ impl Settings {
 
     /// What is remembered of the feature.
     pub fn memory(&self, store: &Store, feature: &Feature) -> Result<Memory> {
-        Memory::load(store, feature, &self.root)
+        Memory::load(store, feature, &self.project.root)
     }
 
     /// How older iterations are told.
@@ -155,7 +158,7 @@ impl Settings {
 
 /// Refuses a task list that a loop can do nothing with.
 fn check_tasks(feature: &Feature, only: Option<&str>) -> Result<()> {
-    let tasks = TaskList::read(&feature.tasks_path)?;
+    let tasks = TaskList::read(&feature.files, &feature.tasks_path)?;
     tasks.require_tasks(&feature.tasks_path)?;
     if let Some(name) = only
         && tasks.find(name).is_none_or(|item| !item.is_task())
@@ -182,11 +185,11 @@ fn check_validation(config: &Config, only: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-fn template(root: &Utf8Path, loop_type: &LoopType) -> Result<Template> {
+fn template(Project { root, files }: &Project, loop_type: &LoopType) -> Result<Template> {
     let LoopType { name, until, template, .. } = loop_type;
-    match (Template::of_loop(root, name, template.as_deref())?, until) {
+    match (Template::of_loop(files, root, name, template.as_deref())?, until) {
         (Some(found), _) => Ok(found),
-        (None, Until::Tasks) => Template::find(root),
+        (None, Until::Tasks) => Template::find(files, root),
         (None, Until::Validation) => Err(Refusal::new(format!("loop type `{name}` has no template"))
             .hinted(format!("write .specify/templates/ralph-{name}.md, or set `template` in [loop.{name}]"))
             .into()),
@@ -306,13 +309,13 @@ struct Prepared {
 
 impl Ready {
     pub fn new(settings: Settings, caller: &Caller) -> Result<Self> {
-        let Settings { config, root, template, job } = settings;
+        let Settings { config, project: Project { root, files }, template, job } = settings;
         let lookup = |name: &str| variable(caller, name);
         let surroundings = Surroundings { directory: &root, lookup: &lookup };
         let mut names = config.agent.clone();
         if names.is_empty() {
-            names.push(agent::detect(&surroundings)?);
-            if let Some(why) = agent::passed_over(&root) {
+            names.push(agent::detect(&files, &surroundings)?);
+            if let Some(why) = agent::passed_over(&files, &root) {
                 warn(&format!("{why}; {} is used, the only one that is installed", names[0]), &mut stderr());
             }
         }
@@ -403,7 +406,7 @@ impl Ready {
         wish: Wish,
         interrupt: &'a Interrupt,
     ) -> Result<Plan<'a>> {
-        session::check_progress_file(&feature.progress_path).map_err(refusal)?;
+        session::check_progress_file(&feature.files, &feature.progress_path).map_err(refusal)?;
         session::check_refs(store, feature)?;
         let commits = match self.config.commit {
             config::Commits::Off => Commits::Off,

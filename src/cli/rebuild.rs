@@ -8,6 +8,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::progress::journal::{self, Difference};
+use crate::project_files::{MAX_PROGRESS_BYTES, ProjectFiles, Refused, explain, refused};
 use crate::record::{RALPH, SessionId};
 use crate::redact::Redactor;
 use crate::session;
@@ -38,6 +39,7 @@ pub struct RebuildArgs {
 struct Journal {
     store: Store,
     log: SessionLog,
+    files: ProjectFiles,
     path: Utf8PathBuf,
     rebuilt: Vec<u8>,
     found: Option<Vec<u8>>,
@@ -98,7 +100,8 @@ fn load(args: &RebuildArgs, caller: &Caller) -> Result<Journal> {
     }
     let path = journal_path(&store, &log)?;
     let redactor = redactor(caller, &store)?;
-    let found = read(&path)?;
+    let files = store.repository().project_files()?;
+    let found = read(&files, &path)?;
     let plain = found.as_ref().map(|found| redactor.redact_bytes(found).0);
     let rebuilt = if args.all {
         let feature = Some(log.feature().to_owned());
@@ -107,7 +110,7 @@ fn load(args: &RebuildArgs, caller: &Caller) -> Result<Journal> {
     } else {
         session::expected_progress(&store, &log)?
     };
-    Ok(Journal { store, log, path, rebuilt, found, plain })
+    Ok(Journal { store, log, files, path, rebuilt, found, plain })
 }
 
 /// The session last written from this work tree, else the newest; of the feature that is asked for.
@@ -154,20 +157,20 @@ fn journal_path(store: &Store, log: &SessionLog) -> Result<Utf8PathBuf> {
 }
 
 fn redactor(caller: &Caller, store: &Store) -> Result<Redactor> {
-    let top = store.repository().work_tree()?;
-    let root = crate::feature::project_root(&caller.start()?, top);
-    let config = super::settings::load(&root, caller, super::settings::Flags::default())?;
+    let (_, config) = super::settings::load_in(store, caller, super::settings::Flags::default())?;
     Redactor::new(&config.redaction.rules, &config.redaction.allow)
 }
 
-fn read(path: &Utf8Path) -> Result<Option<Vec<u8>>> {
-    if path.exists() && !path.is_file() {
-        bail!("{path} is not a regular file\nhint: move it away; the loop keeps its journal there");
-    }
-    match std::fs::read(path) {
+fn read(files: &ProjectFiles, path: &Utf8Path) -> Result<Option<Vec<u8>>> {
+    match files.read(path, MAX_PROGRESS_BYTES) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("read {path}")),
+        Err(error) => match refused(&error) {
+            Some(Refused::Directory | Refused::NotAFile(_)) => {
+                bail!("{path} is not a regular file\nhint: move it away; the loop keeps its journal there")
+            }
+            _ => Err(explain("read", path, error)),
+        },
     }
 }
 
@@ -231,12 +234,14 @@ impl Journal {
             Some(found) => report.kept = Some(self.store.keep("progress.txt", found)?),
             None => {
                 if let Some(folder) = self.path.parent() {
-                    std::fs::create_dir_all(folder).with_context(|| format!("create {folder}"))?;
+                    self.files.create_dir_all(folder).map_err(|error| explain("create", folder, error))?;
                 }
             }
         }
         let kept = self.found.as_ref().and_then(|found| journal::with_patterns_of(found, &self.rebuilt));
-        overwrite(&self.path, kept.as_ref().unwrap_or(&self.rebuilt))?;
+        // In place, so that open editors see it.
+        let written = self.files.overwrite(&self.path, kept.as_ref().unwrap_or(&self.rebuilt));
+        written.map_err(|error| explain("write", &self.path, error))?;
         report.action = Action::Written;
         Ok(report)
     }
@@ -336,11 +341,6 @@ impl Report<'_> {
         }
         Ok(())
     }
-}
-
-/// In place, so that open editors see it.
-fn overwrite(path: &Utf8Path, bytes: &[u8]) -> Result<()> {
-    std::fs::write(path, bytes).with_context(|| format!("write {path}"))
 }
 
 #[cfg(test)]

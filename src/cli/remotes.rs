@@ -41,7 +41,7 @@ pub fn any(caller: &Caller, store: &Store, named: Option<&str>, unclear: Unclear
     let remotes = store.remotes()?;
     let set = match named {
         Some(_) => None,
-        None => configured(&settings::load(&caller.project_root()?, caller, Flags::default())?, &remotes)?,
+        None => configured(&settings::load_here(caller, Flags::default())?.1, &remotes)?,
     };
     match (named.map(str::to_owned).or(set), remotes.as_slice()) {
         (Some(name), _) => reachable(caller, store, name, &remotes).map(Some),

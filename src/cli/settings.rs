@@ -5,11 +5,17 @@ use std::io::ErrorKind;
 use anyhow::{Context, Result};
 use camino::Utf8Path;
 
-use crate::config::{Config, FileInput, FlagInput, GIT_PREFIX, GitInput, Inputs, VARIABLE_PREFIX};
+use crate::config::{
+    ALLOW_LINKS, Config, FileInput, FlagInput, GIT_PREFIX, GitInput, Inputs, VARIABLE_PREFIX,
+};
+use crate::feature;
 use crate::process::Tool;
+use crate::project_files::{MAX_SETTINGS_BYTES, allowed_folders, explain};
 use crate::record::Refusal;
+use crate::store::Store;
 
-use super::caller::Caller;
+use super::caller::{Caller, Project};
+use super::place::refusal;
 
 /// The project's settings, from its root.
 pub const FILE: &str = ".specify/ralph.toml";
@@ -23,23 +29,51 @@ pub struct Flags {
     pub loop_type: Option<String>,
 }
 
-/// The effective configuration of the project at `root`.
-pub fn load(root: &Utf8Path, caller: &Caller, flags: Flags) -> Result<Config> {
-    let path = root.join(FILE);
-    let bytes = match std::fs::read(&path) {
+/// The project of the caller, in a repository or not, and its configuration.
+pub fn load_here(caller: &Caller, flags: Flags) -> Result<(Project, Config)> {
+    let git = git(caller)?;
+    let project = allowing(caller.project()?, &git, caller)?;
+    let config = read(&project, git, caller, flags)?;
+    Ok((project, config))
+}
+
+/// The project of the caller, with the links that git's configuration permits.
+pub fn project(caller: &Caller) -> Result<Project> {
+    allowing(caller.project()?, &git(caller)?, caller)
+}
+
+fn allowing(project: Project, git: &[GitInput], caller: &Caller) -> Result<Project> {
+    let set = git.iter().filter(|input| input.key == ALLOW_LINKS);
+    let values = set.map(|input| input.value.as_deref().unwrap_or("true"));
+    let folders = allowed_folders(values, caller.home().as_deref())?;
+    Ok(Project { files: project.files.allowing(&folders), ..project })
+}
+
+fn read(project: &Project, git: Vec<GitInput>, caller: &Caller, flags: Flags) -> Result<Config> {
+    let path = project.root.join(FILE);
+    let bytes = match project.files.read(&path, MAX_SETTINGS_BYTES) {
         Ok(bytes) => Some(bytes),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
-        Err(error) => return Err(Refusal::new(format!("read {path}: {error}")).into()),
+        Err(error) => return Err(refusal(explain("read", &path, error))),
     };
     let file = bytes.as_ref().map(|bytes| FileInput { path: Utf8Path::new(FILE), bytes });
     Config::read(&Inputs {
         file,
-        git: git(caller)?,
+        git,
         environment: environment(caller)?,
         flags: flags.settings,
         agent_command: flags.agent_command,
         loop_type: flags.loop_type,
     })
+}
+
+/// The effective configuration of the project that a repository holds.
+pub fn load_in(store: &Store, caller: &Caller, flags: Flags) -> Result<(Project, Config)> {
+    let repository = store.repository();
+    let root = feature::project_root(&caller.start()?, repository.work_tree()?);
+    let project = Project { root, files: repository.project_files()? };
+    let config = read(&project, git(caller)?, caller, flags)?;
+    Ok((project, config))
 }
 
 fn git(caller: &Caller) -> Result<Vec<GitInput>> {
@@ -106,7 +140,7 @@ mod tests {
         std::fs::write(root.join(FILE), "max-iterations = 4\n").unwrap();
         let environment = [("SPECKIT_RALPH_MODEL".into(), "opus".into())].into_iter().collect();
         let caller = Caller { directory: root.to_owned(), environment };
-        let config = load(root, &caller, Flags::default()).unwrap();
+        let (_, config) = load_here(&caller, Flags::default()).unwrap();
         assert_eq!(config.limits.max_iterations, 4);
         assert_eq!(config.progress.max_entries, 7);
         assert_eq!(config.model.as_deref(), Some("opus"));

@@ -103,8 +103,8 @@ fn look(store: &Store, wanted: &Wanted) -> Result<FeatureStatus> {
     let log = wanted.log(store)?;
     // A plan is made before there are tasks.
     let tasks = match &log {
-        Some(_) => TaskList::read_if_there(&feature.tasks_path),
-        None => TaskList::read(&feature.tasks_path),
+        Some(_) => TaskList::read_if_there(&feature.files, &feature.tasks_path),
+        None => TaskList::read(&feature.files, &feature.tasks_path),
     }
     .map_err(refusal)?;
     let skipped: BTreeSet<_> = log

@@ -28,11 +28,19 @@ pub struct TasksArgs {
 }
 
 pub fn run(args: &TasksArgs, caller: &Caller) -> Result<ExitCode> {
-    let path = match &args.file {
-        Some(file) => caller.directory.join(file),
-        None => place::feature_to_read(caller, &place::open(caller)?, args.feature.as_ref())?.tasks_path,
+    let (path, tasks) = match &args.file {
+        Some(file) => {
+            let path = caller.directory.join(file);
+            let tasks = TaskList::read_named(&path);
+            (path, tasks)
+        }
+        None => {
+            let feature = place::feature_to_read(caller, &place::open(caller)?, args.feature.as_ref())?;
+            let tasks = TaskList::read(&feature.files, &feature.tasks_path);
+            (feature.tasks_path, tasks)
+        }
     };
-    let tasks = TaskList::read(&path).map_err(refusal)?;
+    let tasks = tasks.map_err(refusal)?;
     let mut out = stdout();
     match args.json {
         Json { json: true } => view::tasks::write_json(&mut out, &path, &tasks)?,

@@ -14,7 +14,7 @@ use super::loops::{IMPLEMENT, LoopType};
 use super::mistake;
 use super::origin::Origin;
 use super::setting::{Setting, Settings};
-use super::spelling::{GIT_PREFIX, VARIABLE_PREFIX, from_git, from_variable};
+use super::spelling::{ALLOW_LINKS, GIT_PREFIX, VARIABLE_PREFIX, from_git, from_variable};
 use super::value::{Raw, Value};
 use super::{
     Commits, Completion, Config, HistorySettings, Limits, LoopSettings, ProgressSettings, RedactionSettings,
@@ -134,6 +134,9 @@ impl Layers {
             }
             let origin = Origin::Git { key: key.clone(), scope: scope.clone() };
             let lower = key.to_ascii_lowercase();
+            if lower == ALLOW_LINKS {
+                continue;
+            }
             if lower.starts_with("ralph.agents.") || lower.starts_with("ralph.loop.") {
                 return Err(mistake::file_only(&origin, key));
             }

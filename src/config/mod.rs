@@ -33,7 +33,7 @@ pub use loops::{IMPLEMENT, LoopSettings, LoopType, Until};
 pub use origin::Origin;
 pub use sample::sample;
 pub use setting::Setting;
-pub use spelling::{GIT_PREFIX, VARIABLE_PREFIX, git_name, variable_name};
+pub use spelling::{ALLOW_LINKS, GIT_PREFIX, VARIABLE_PREFIX, git_name, variable_name};
 pub use value::Value;
 
 /// What ends the loop.

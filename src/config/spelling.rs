@@ -8,6 +8,10 @@ pub const VARIABLE_PREFIX: &str = "SPECKIT_RALPH_";
 /// What every key of ours in git's configuration begins with, as git prints it.
 pub const GIT_PREFIX: &str = "ralph.";
 
+/// Where links in the work tree may lead beyond it: in git's configuration alone, as git prints it. A file of the project
+/// must not permit what its own links do.
+pub const ALLOW_LINKS: &str = "ralph.allowlinks";
+
 /// `progress.max-entries` as `ralph.progress.maxEntries`.
 pub fn git_name(name: &str) -> String {
     let mut text = GIT_PREFIX.to_owned();

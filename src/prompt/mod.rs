@@ -12,6 +12,7 @@ use camino::Utf8Path;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 
+use crate::project_files::{MAX_SETTINGS_BYTES, ProjectFiles, Refused, refused};
 use crate::record::Refusal;
 
 pub use context::{NAMES, PromptContext};
@@ -38,25 +39,30 @@ impl Template {
     }
 
     /// The project's template, else the built-in one.
-    pub fn find(root: &Utf8Path) -> Result<Self> {
-        Ok(Self::read(root, PROJECT_TEMPLATE)?.unwrap_or_else(Self::built_in))
+    pub fn find(files: &ProjectFiles, root: &Utf8Path) -> Result<Self> {
+        Ok(Self::read(files, root, PROJECT_TEMPLATE)?.unwrap_or_else(Self::built_in))
     }
 
     /// The template of a type of loop: the file that is named for it, from the root, else the project's own for that
     /// type, else the built-in one; none where there is no such.
-    pub fn of_loop(root: &Utf8Path, loop_type: &str, named: Option<&str>) -> Result<Option<Self>> {
+    pub fn of_loop(
+        files: &ProjectFiles,
+        root: &Utf8Path,
+        loop_type: &str,
+        named: Option<&str>,
+    ) -> Result<Option<Self>> {
         if let Some(path) = named {
             let missing = || {
                 Refusal::new(format!("there is no template {}", root.join(path)))
                     .hinted(format!("correct `template` in [loop.{loop_type}]; it is a path from {root}"))
             };
-            return Ok(Some(Self::read(root, path)?.ok_or_else(missing)?));
+            return Ok(Some(Self::read(files, root, path)?.ok_or_else(missing)?));
         }
-        if let Some(own) = Self::read(root, &format!(".specify/templates/ralph-{loop_type}.md"))? {
+        if let Some(own) = Self::read(files, root, &format!(".specify/templates/ralph-{loop_type}.md"))? {
             return Ok(Some(own));
         }
         let built_in = match loop_type {
-            "implement" => return Self::find(root).map(Some),
+            "implement" => return Self::find(files, root).map(Some),
             "plan" => PLAN,
             "spec" => SPEC,
             _ => return Ok(None),
@@ -65,15 +71,17 @@ impl Template {
         Ok(Some(Self { source: built_in.to_owned(), origin }))
     }
 
-    fn read(root: &Utf8Path, path: &str) -> Result<Option<Self>> {
+    fn read(files: &ProjectFiles, root: &Utf8Path, path: &str) -> Result<Option<Self>> {
         let file = root.join(path);
-        match std::fs::read(&file) {
+        match files.read(&file, MAX_SETTINGS_BYTES) {
             Ok(bytes) => Self::from_bytes(path, bytes).map(Some),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => {
-                let refusal = Refusal::new(format!("read {file}: {error}"))
-                    .hinted("mend or remove it; without it the built-in template is used");
-                Err(refusal.into())
+                let hint = refused(&error).and_then(Refused::hint);
+                let hint = hint.unwrap_or_else(|| {
+                    "correct or remove it; without it the built-in template is used".to_owned()
+                });
+                Err(Refusal::new(format!("read {file}: {error}")).hinted(hint).into())
             }
         }
     }
@@ -308,8 +316,9 @@ mod tests {
     #[test]
     fn the_built_in_templates_of_artifacts_say_what_they_must() {
         let root = Utf8Path::new("/nowhere");
+        let files = ProjectFiles::new(root, &[], &[]);
         for loop_type in ["plan", "spec"] {
-            let built_in = Template::of_loop(root, loop_type, None).unwrap().unwrap();
+            let built_in = Template::of_loop(&files, root, loop_type, None).unwrap().unwrap();
             let artifact_path = format!("specs/001-login/{loop_type}.md");
             let first = PromptContext { artifact_path: artifact_path.clone(), ..context() };
             let prompt = built_in.render(&first).unwrap();
@@ -331,8 +340,8 @@ mod tests {
                 assert!(prompt.contains(part), "{part}\n{prompt}");
             }
         }
-        assert_eq!(Template::of_loop(root, "implement", None).unwrap(), Some(Template::built_in()));
-        assert_eq!(Template::of_loop(root, "other", None).unwrap(), None);
+        assert_eq!(Template::of_loop(&files, root, "implement", None).unwrap(), Some(Template::built_in()));
+        assert_eq!(Template::of_loop(&files, root, "other", None).unwrap(), None);
     }
 
     /// An agent may print its prompt: that must neither claim that all is done nor report learnings.
@@ -349,19 +358,20 @@ mod tests {
     fn a_project_has_its_own_template_or_the_built_in_one() {
         let folder = tempfile::tempdir().unwrap();
         let root = Utf8Path::from_path(folder.path()).unwrap();
-        assert_eq!(Template::find(root).unwrap(), Template::built_in());
+        let files = ProjectFiles::new(root, &[], &[]);
+        assert_eq!(Template::find(&files, root).unwrap(), Template::built_in());
         std::fs::create_dir_all(root.join(".specify/templates")).unwrap();
         std::fs::write(root.join(PROJECT_TEMPLATE), "\u{feff}mine\n").unwrap();
-        assert_eq!(Template::find(root).unwrap().source, "mine\n");
+        assert_eq!(Template::find(&files, root).unwrap().source, "mine\n");
         std::fs::write(root.join(PROJECT_TEMPLATE), b"mine\xff").unwrap();
-        let error = Template::find(root).unwrap_err();
+        let error = Template::find(&files, root).unwrap_err();
         assert_eq!(
             format!("{error:#}"),
             ".specify/templates/ralph-prompt.md: not UTF-8 at byte 4\nhint: save the file as UTF-8"
         );
         std::fs::remove_file(root.join(PROJECT_TEMPLATE)).unwrap();
         std::fs::create_dir(root.join(PROJECT_TEMPLATE)).unwrap();
-        assert!(Template::find(root).unwrap_err().downcast_ref::<Refusal>().is_some());
+        assert!(Template::find(&files, root).unwrap_err().downcast_ref::<Refusal>().is_some());
     }
 
     proptest! {

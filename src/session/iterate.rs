@@ -1,14 +1,14 @@
 //! One iteration, from an open task to a record: prompt, agent, validation, judgement, record.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 
 use anyhow::{Context, Result};
 
 use crate::agent::{Turn, final_message};
-use crate::feature::read_file;
 use crate::progress::capture::{self, Evidence as Captured};
 use crate::progress::historical;
 use crate::progress::{IterationContext, journal, question};
+use crate::project_files::MAX_TASK_LIST_BYTES;
 use crate::record::{
     AgentRun, Claims, Durations, Event, ExitReason, Exits, Facts, FailureClass, Iteration, ObjectId, Outcome,
     Phase, RALPH, SCHEMA, Session, Summarized, Task, TaskCounts, Timestamp, Tokens, Validation,
@@ -51,7 +51,7 @@ impl Running<'_> {
         self.begins(number, Phase::Prompt);
         let made = self.prompt(tasks, task, &begin)?;
         let prompt = &made.text;
-        let tasks_bytes = match read_file(&self.plan.feature.tasks_path) {
+        let tasks_bytes = match self.task_list_bytes() {
             Err(error) if error.kind() == ErrorKind::NotFound && self.plan.job.until == Until::Validation => {
                 Vec::new()
             }
@@ -92,7 +92,7 @@ impl Running<'_> {
             validation: validation.as_ref(),
             is_promised,
             completion: self.plan.completion,
-            is_made: self.plan.job.is_made(),
+            is_made: self.plan.job.is_made(self.plan.feature),
         });
         self.open_again(&slot, &verdict, &after)?;
         if self.plan.job.until == Until::Tasks {
@@ -413,10 +413,19 @@ impl Running<'_> {
             return Ok(());
         }
         // The claim must outlive the box: we may die between opening it and recording it.
-        let found = read_file(&self.plan.feature.tasks_path).context("read the task list")?;
+        let found = match self.task_list_bytes() {
+            Ok(found) => found,
+            Err(error) => {
+                self.warn(format!(
+                    "boxes that were ticked too early stay ticked: read the task list: {error}"
+                ));
+                return Ok(());
+            }
+        };
         slot.write_once(names::TASKS_FOUND, &found)?;
         let items: Vec<&Item> = verdict.to_open.iter().collect();
-        let changes = match set_marks(&self.plan.feature.tasks_path, after, &items, Mark::Open) {
+        let feature = self.plan.feature;
+        let changes = match set_marks((&feature.files, &feature.tasks_path), after, &items, Mark::Open) {
             Ok(changes) => changes,
             Err(error) => {
                 self.warn(format!("boxes that were ticked too early stay ticked: {error:#}"));
@@ -469,8 +478,14 @@ impl Running<'_> {
         Ok(iteration)
     }
 
+    fn task_list_bytes(&self) -> io::Result<Vec<u8>> {
+        let feature = self.plan.feature;
+        feature.files.read(&feature.tasks_path, MAX_TASK_LIST_BYTES)
+    }
+
     fn counts(&self) -> TaskCounts {
-        TaskList::read(&self.plan.feature.tasks_path).map(|tasks| tasks.counts()).unwrap_or_default()
+        let feature = self.plan.feature;
+        TaskList::read(&feature.files, &feature.tasks_path).map(|tasks| tasks.counts()).unwrap_or_default()
     }
 
     fn recorded(&mut self, iteration: &Iteration, commit: ObjectId) -> Result<()> {

@@ -30,8 +30,8 @@ impl Job {
     /// The task list; where the job is not about tasks, there need be none.
     pub fn read_tasks(&self, feature: &Feature) -> Result<TaskList> {
         match self.until {
-            Until::Tasks => TaskList::read(&feature.tasks_path),
-            Until::Validation => TaskList::read_if_there(&feature.tasks_path),
+            Until::Tasks => TaskList::read(&feature.files, &feature.tasks_path),
+            Until::Validation => TaskList::read_if_there(&feature.files, &feature.tasks_path),
         }
     }
 
@@ -60,8 +60,7 @@ impl Job {
     }
 
     /// Whether there is anything to validate; none where boxes tell what was done.
-    pub(super) fn is_made(&self) -> Option<bool> {
-        let is_there = || self.artifact.metadata().is_ok_and(|found| found.is_dir() || found.len() > 0);
-        (self.until == Until::Validation).then(is_there)
+    pub(super) fn is_made(&self, feature: &Feature) -> Option<bool> {
+        (self.until == Until::Validation).then(|| feature.files.is_filled(&self.artifact))
     }
 }

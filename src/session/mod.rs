@@ -36,6 +36,7 @@ use crate::history::History;
 use crate::process::{Interrupt, Limits as ChildLimits, Marker};
 use crate::progress::capture::Rules;
 use crate::progress::{Choice, IterationContext, ProgressStrategy};
+use crate::project_files::{ProjectFiles, Refused, explain, refused};
 use crate::prompt::Template;
 use crate::record::{
     ArtifactStatus, Event, FailureClass, Iteration, Limit, Refusal, Session, SessionId, Status, StopReason,
@@ -218,28 +219,24 @@ pub fn nothing_to_do(
     if !recover::nothing_is_left(store.repository())? {
         return Ok(None);
     }
-    let tasks = TaskList::read(&feature.tasks_path)?;
+    let tasks = TaskList::read(&feature.files, &feature.tasks_path)?;
     Ok(is_done(&tasks, only).then(|| tasks.counts()))
 }
 
 /// Refuses a progress.txt that cannot be appended to.
-pub fn check_progress_file(path: &Utf8Path) -> Result<()> {
-    let writable = || std::fs::OpenOptions::new().append(true).open(path);
-    match path.metadata() {
-        Ok(found) if !found.is_file() => {
-            let what = if found.is_dir() { "a directory" } else { "not a regular file" };
-            Err(Refusal::new(format!("{path} is {what}"))
-                .hinted("move it away; the loop keeps its journal there")
-                .into())
-        }
-        Ok(_) => match writable() {
-            Ok(_) => Ok(()),
-            Err(error) => Err(Refusal::new(format!("{path} cannot be written: {error}"))
+pub fn check_progress_file(files: &ProjectFiles, path: &Utf8Path) -> Result<()> {
+    let Err(error) = files.check_writable(path) else { return Ok(()) };
+    let refusal = match refused(&error) {
+        Some(Refused::Directory) => Refusal::new(format!("{path} is a directory")),
+        Some(Refused::NotAFile(what)) => Refusal::new(format!("{path} is not a regular file ({what})")),
+        Some(_) => return Err(explain("write", path, error)),
+        None => {
+            return Err(Refusal::new(format!("{path} cannot be written: {error}"))
                 .hinted(format!("chmod u+w {path}"))
-                .into()),
-        },
-        Err(_) => Ok(()),
-    }
+                .into());
+        }
+    };
+    Err(refusal.hinted("move it away; the loop keeps its journal there").into())
 }
 
 /// Refuses where a ref of another tool has the name under which ours would stand.

@@ -3,17 +3,17 @@
 //! The file is a view of the record. It is only ever appended to in place, so that open editors and `tail -f`
 //! follow it; it is written after the record, and the next start appends what a crash kept from it.
 
-use std::fs::OpenOptions;
 use std::io::{Seek, SeekFrom, Write};
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::feature::{check_file, read_file};
 use crate::progress::journal;
+use crate::project_files::{MAX_PROGRESS_BYTES, ProjectFiles};
 
 #[derive(Debug)]
 pub struct ProgressFile {
+    files: ProjectFiles,
     path: Utf8PathBuf,
     /// What we left there last; none before the first look.
     left: Option<Vec<u8>>,
@@ -37,8 +37,8 @@ pub struct Planned {
 }
 
 impl ProgressFile {
-    pub fn new(path: &Utf8Path) -> Self {
-        Self { path: path.to_owned(), left: None, entries: Vec::new() }
+    pub fn new(files: &ProjectFiles, path: &Utf8Path) -> Self {
+        Self { files: files.clone(), path: path.to_owned(), left: None, entries: Vec::new() }
     }
 
     /// Says what the file should be now, by the record.
@@ -51,7 +51,7 @@ impl ProgressFile {
     }
 
     pub fn read(&self) -> Result<Option<Vec<u8>>> {
-        match read_file(&self.path) {
+        match self.files.read(&self.path, MAX_PROGRESS_BYTES) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error).with_context(|| format!("read {}", self.path)),
@@ -107,12 +107,13 @@ impl ProgressFile {
     /// Inserts text in place, where the file is as `found`. What is in front of it stays as it is.
     pub fn insert(&self, found: &[u8], at: usize, text: &str) -> Result<()> {
         let moved = [text.as_bytes(), &found[at..]].concat();
-        let open = OpenOptions::new().write(true).open(&self.path);
-        open.and_then(|mut file| {
-            file.seek(SeekFrom::Start(at as u64))?;
-            file.write_all(&moved)
-        })
-        .with_context(|| format!("write into {}", self.path))
+        self.files
+            .open_to_edit(&self.path)
+            .and_then(|mut file| {
+                file.seek(SeekFrom::Start(at as u64))?;
+                file.write_all(&moved)
+            })
+            .with_context(|| format!("write into {}", self.path))
     }
 
     /// Whether the file lacks something of what it should hold.
@@ -126,10 +127,7 @@ impl ProgressFile {
         if bytes.is_empty() {
             return Ok(());
         }
-        // A pipe would be waited for, until somebody reads from it.
-        let open = check_file(&self.path)
-            .and_then(|()| OpenOptions::new().append(true).create(true).open(&self.path));
-        open.and_then(|mut file| file.write_all(bytes)).with_context(|| format!("append to {}", self.path))
+        self.files.append(&self.path, bytes).with_context(|| format!("append to {}", self.path))
     }
 }
 
@@ -150,7 +148,7 @@ mod tests {
     fn scene() -> Scene {
         let dir = tempfile::tempdir().unwrap();
         let path = Utf8PathBuf::from_path_buf(dir.path().join("progress.txt")).unwrap();
-        let mut file = ProgressFile::new(&path);
+        let mut file = ProgressFile::new(&ProjectFiles::new(path.parent().unwrap(), &[], &[]), &path);
         let planned = file.plan("# Log\n", "one\n").unwrap();
         file.carry_out(planned).unwrap();
         Scene { file, _dir: dir }

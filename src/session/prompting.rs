@@ -2,9 +2,10 @@
 
 use anyhow::Result;
 
-use crate::feature::{Feature, read_file};
+use crate::feature::Feature;
 use crate::progress::ProgressStrategy;
 use crate::progress::historical::tokens;
+use crate::project_files::MAX_DOCUMENT_BYTES;
 use crate::prompt::{PromptContext, Template};
 use crate::record::{SessionId, Task, TaskName};
 use crate::store::Store;
@@ -149,7 +150,8 @@ impl Prompting<'_> {
 }
 
 fn spec_content(feature: &Feature) -> String {
-    read_file(&feature.spec_path).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
+    let bytes = feature.files.read(&feature.spec_path, MAX_DOCUMENT_BYTES).unwrap_or_default();
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// Texts that are put together may come to some tokens more than their parts.

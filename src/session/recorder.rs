@@ -1,6 +1,7 @@
 //! What happened, on its way into the record and into progress.txt: spool, store, file, in this order.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
@@ -9,8 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::clock::Clock;
-use crate::feature::read_file;
 use crate::progress::journal;
+use crate::project_files::{MAX_TASK_LIST_BYTES, ProjectFiles};
 use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp, some_of};
 use crate::redact::Redactor;
 use crate::store::{
@@ -30,6 +31,7 @@ pub struct Recorder<'a> {
     redactor: Redactor,
     spool: Spool,
     work_tree: WorkTree,
+    files: ProjectFiles,
     /// The tips as we left them; the store refuses to move them from anywhere else.
     tip: Option<ObjectId>,
     snapshot: Option<ObjectId>,
@@ -76,10 +78,12 @@ impl<'a> Recorder<'a> {
         let log = store.session(&refs)?;
         let scratch = spool.scratch();
         std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
+        let files = store.repository().project_files()?;
         Ok(Self {
             store,
             work_tree: WorkTree::new(store.repository())?.at_work_for(&place.session),
-            progress: ProgressFile::new(&place.progress_path),
+            progress: ProgressFile::new(&files, &place.progress_path),
+            files,
             last_contents: snapshot.clone(),
             last_committed_at: log.map(|log| log.tip().ended_at),
             place,
@@ -92,6 +96,10 @@ impl<'a> Recorder<'a> {
             last_left_out: Vec::new(),
             warnings: Vec::new(),
         })
+    }
+
+    pub fn files(&self) -> &ProjectFiles {
+        &self.files
     }
 
     pub fn work_tree(&self) -> &WorkTree {
@@ -223,7 +231,8 @@ impl<'a> Recorder<'a> {
     /// Says what progress.txt should hold now, by the record: `rebuilt`, and where the file says the same but
     /// for secrets, the file.
     pub fn expect_progress(&mut self, rebuilt: Vec<u8>) -> Result<()> {
-        let found = self.progress.read()?.unwrap_or_default();
+        // One that cannot be read is said where the next text is planned.
+        let found = self.progress.read().ok().flatten().unwrap_or_default();
         let is_equal = self.redactor.redact_bytes(&found).0 == rebuilt;
         self.progress.expect(if is_equal { found } else { rebuilt });
         Ok(())
@@ -383,7 +392,7 @@ impl<'a> Recorder<'a> {
             add("validation/stderr", names::VALIDATION_STDERR);
         }
         if content.kind != RecordKind::End {
-            let tasks = read_file(&self.place.tasks_path).unwrap_or_default();
+            let tasks = self.tasks();
             slot.write(names::TASKS, &tasks)?;
             add("tasks.md", names::TASKS);
         }
@@ -419,6 +428,17 @@ impl<'a> Recorder<'a> {
         }
         slot.remove()?;
         Ok(commit)
+    }
+
+    /// The task list for the record. One that cannot be read is left out of it.
+    fn tasks(&mut self) -> Vec<u8> {
+        let path = &self.place.tasks_path;
+        self.files.read(path, MAX_TASK_LIST_BYTES).unwrap_or_else(|error| {
+            if error.kind() != ErrorKind::NotFound {
+                self.warnings.push(format!("the record has no task list: read {path}: {error}"));
+            }
+            Vec::new()
+        })
     }
 
     fn moved(&mut self, draft: &Draft, commit: &ObjectId) {

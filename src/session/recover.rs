@@ -5,9 +5,9 @@
 
 use anyhow::{Context, Result};
 
-use crate::feature::read_file;
 use crate::process;
 use crate::progress::journal::{self, CatchUp};
+use crate::project_files::MAX_TASK_LIST_BYTES;
 use crate::record::{
     ArtifactStatus, Durations, Event, ExitReason, ObjectId, RALPH, RecordKind, Refusal, Session, Status,
     StopReason, Tokens,
@@ -162,9 +162,10 @@ fn interrupted(
 ) -> Result<ObjectId> {
     let before = std::fs::read(slot.path(names::TASKS_BEFORE)).context("read the task list as it was")?;
     let before = TaskList::parse(&before)?;
+    let files = plan.store.repository().project_files()?;
     let found = match slot.tasks_found()? {
         Some(found) => Some(found),
-        None => read_file(&place.tasks_path).ok(),
+        None => files.read(&place.tasks_path, MAX_TASK_LIST_BYTES).ok(),
     };
     // A list that cannot be read now has no boxes to open.
     let after = found.as_deref().and_then(|bytes| TaskList::parse(bytes).ok());
@@ -182,11 +183,12 @@ fn interrupted(
         // The claim must outlive the box: we may die as well.
         slot.write_once(names::TASKS_FOUND, &found.unwrap_or_default())?;
         let items: Vec<_> = verdict.to_open.iter().collect();
-        if let Err(error) = set_marks(&place.tasks_path, &after, &items, Mark::Open) {
+        if let Err(error) = set_marks((&files, &place.tasks_path), &after, &items, Mark::Open) {
             recorder.warnings.push(format!("boxes that were ticked too early stay ticked: {error:#}"));
         }
     }
-    let counts = TaskList::read(&place.tasks_path).map_or_else(|_| after.counts(), |tasks| tasks.counts());
+    let counts =
+        TaskList::read(&files, &place.tasks_path).map_or_else(|_| after.counts(), |tasks| tasks.counts());
     let ended_at = plan.clock.now();
     let taken = recorder.take(slot, &format!("iteration {}", begin.iteration), ended_at);
     let head_after = plan.store.head()?;
@@ -294,7 +296,7 @@ fn catch_up_last(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
 
 fn catch_up_with(plan: &Plan<'_>, refs: &SessionRefs, say: &mut dyn FnMut(&Event)) -> Result<()> {
     let Some(log) = plan.store.session(refs)? else { return Ok(()) };
-    let file = ProgressFile::new(&plan.feature.progress_path);
+    let file = ProgressFile::new(&plan.feature.files, &plan.feature.progress_path);
     let branch = plan.store.branch()?;
     let begun = plan.store.first_readable_session(&log);
     let is_same_branch = begun.is_some_and(|begun| begun.branch == branch);
@@ -312,7 +314,7 @@ fn catch_up(
     parts: &ProgressParts,
     say: &mut dyn FnMut(&Event),
 ) -> Result<()> {
-    let file = ProgressFile::new(&place.progress_path);
+    let file = ProgressFile::new(recorder.files(), &place.progress_path);
     // It may lie in a folder that is not on this branch: then it is behind, and nothing else is.
     if let Err(error) = mend(&file, recorder.redactor(), parts, say) {
         warn(say, format!("{error:#}; `{RALPH} rebuild` brings it up to the record"));

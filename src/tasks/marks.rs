@@ -1,12 +1,13 @@
 //! Ticking and opening boxes in the file: one byte each, and nothing else.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
 use anyhow::{Context, Result};
 use camino::Utf8Path;
 
 use super::{Item, Pairing, TaskList};
+use crate::project_files::{MAX_TASK_LIST_BYTES, ProjectFiles, explain, read_at_most};
 use crate::record::TaskName;
 
 /// What a box shall say.
@@ -30,14 +31,17 @@ pub struct Changes {
 ///
 /// The file is read anew, and single bytes are written in place: the inode and its mode stay, and an editor or
 /// an agent that appends meanwhile loses nothing.
-pub fn set_marks(path: &Utf8Path, list: &TaskList, items: &[&Item], mark: Mark) -> Result<Changes> {
+pub fn set_marks(
+    (files, path): (&ProjectFiles, &Utf8Path),
+    list: &TaskList,
+    items: &[&Item],
+    mark: Mark,
+) -> Result<Changes> {
     if items.is_empty() {
         return Ok(Changes::default());
     }
-    let mut file =
-        OpenOptions::new().read(true).write(true).open(path).with_context(|| format!("open {path}"))?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).with_context(|| format!("read {path}"))?;
+    let mut file = files.open_to_edit(path).map_err(|error| explain("open", path, error))?;
+    let bytes = read_at_most(&mut file, MAX_TASK_LIST_BYTES).with_context(|| format!("read {path}"))?;
     let present = TaskList::parse(&bytes).with_context(|| format!("read {path}"))?;
     let byte = match mark {
         Mark::Open => b' ',
@@ -105,6 +109,10 @@ mod tests {
         (directory, path)
     }
 
+    fn files_of(path: &Utf8Path) -> ProjectFiles {
+        ProjectFiles::new(path.parent().unwrap(), &[], &[])
+    }
+
     fn parse(source: &str) -> TaskList {
         TaskList::parse(source.as_bytes()).unwrap()
     }
@@ -119,7 +127,9 @@ mod tests {
         ] {
             let (_directory, path) = file(source);
             let list = parse(source);
-            let changes = set_marks(&path, &list, &[list.find("T002").unwrap()], Mark::Done).unwrap();
+            let changes =
+                set_marks((&files_of(&path), &path), &list, &[list.find("T002").unwrap()], Mark::Done)
+                    .unwrap();
             assert_eq!(changes.changed, ["T002"]);
             assert_eq!(fs::read_to_string(&path).unwrap(), ticked);
         }
@@ -129,7 +139,9 @@ mod tests {
     fn boxes_are_found_in_a_file_that_changed_meanwhile() {
         let old = parse("- [x] T001 a\n- [x] T002 b\n- [x] T003 c\n- [x] T004 d\n");
         let (_directory, path) = file("# New\n\n- [x] T001 a\n- [ ] T002 b\n- [x] T005 c\n\nmore\n");
-        let changes = set_marks(&path, &old, &old.items.iter().collect::<Vec<_>>(), Mark::Open).unwrap();
+        let changes =
+            set_marks((&files_of(&path), &path), &old, &old.items.iter().collect::<Vec<_>>(), Mark::Open)
+                .unwrap();
         assert_eq!(changes.changed, ["T001", "T003"]);
         assert_eq!(changes.unchanged, ["T002"]);
         assert_eq!(changes.not_found, ["T004"]);
@@ -145,7 +157,7 @@ mod tests {
         let (_directory, path) = file(source);
         let before = fs::metadata(&path).unwrap();
         let list = parse(source);
-        set_marks(&path, &list, &[&list.items[0]], Mark::Done).unwrap();
+        set_marks((&files_of(&path), &path), &list, &[&list.items[0]], Mark::Done).unwrap();
         let after = fs::metadata(&path).unwrap();
         assert_eq!((before.ino(), before.mode()), (after.ino(), after.mode()));
     }
@@ -154,7 +166,7 @@ mod tests {
     fn a_box_that_moved_under_our_hands_is_not_written() {
         let (_directory, path) = file("- [ ] T001 a\n");
         let list = parse("- [x] T001 a\n");
-        let mut file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        let mut file = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
         assert!(!set_byte(&mut file, &list.items[0], b'X').unwrap());
         assert_eq!(fs::read_to_string(&path).unwrap(), "- [ ] T001 a\n");
     }
@@ -183,13 +195,13 @@ mod tests {
             let list = parse(&source);
             for item in list.items.iter().filter(|item| !item.done) {
                 let (_directory, path) = file(&source);
-                let changes = set_marks(&path, &list, &[item], Mark::Done).unwrap();
+                let changes = set_marks((&files_of(&path), &path), &list, &[item], Mark::Done).unwrap();
                 prop_assert_eq!(changes.changed, vec![item.name.clone()]);
                 let ticked = fs::read(&path).unwrap();
                 let differing: Vec<_> = (0..source.len()).filter(|at| source.as_bytes()[*at] != ticked[*at]).collect();
                 prop_assert_eq!(ticked.len(), source.len());
                 prop_assert_eq!(differing, vec![item.offset + 1]);
-                set_marks(&path, &list, &[item], Mark::Open).unwrap();
+                set_marks((&files_of(&path), &path), &list, &[item], Mark::Open).unwrap();
                 prop_assert_eq!(fs::read_to_string(&path).unwrap(), source.clone());
             }
         }

@@ -24,10 +24,12 @@ mod tests {
     use camino::Utf8Path;
 
     use super::*;
+    use crate::project_files::ProjectFiles;
 
     fn fixture(name: &str) -> TaskList {
         let root = Utf8Path::new(env!("CARGO_MANIFEST_DIR"));
-        TaskList::read(&root.join("fixtures/specs").join(name).join("tasks.md")).unwrap()
+        let files = ProjectFiles::new(root, &[], &[]);
+        TaskList::read(&files, &root.join("fixtures/specs").join(name).join("tasks.md")).unwrap()
     }
 
     /// Mark and name of each item; criteria in parentheses.

@@ -1,48 +1,62 @@
 //! Reading a task list from disk, and saying what is wrong with it.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 
 use anyhow::{Context, Result, bail};
 use camino::Utf8Path;
+
+use crate::project_files::{MAX_TASK_LIST_BYTES, ProjectFiles, Refused, explain, read_named, refused};
 
 use super::TaskList;
 
 impl TaskList {
     /// Reads a file. An empty file is a list without items; [`TaskList::require_tasks`] objects to that.
-    pub fn read(path: &Utf8Path) -> Result<Self> {
-        let metadata = match fs::metadata(path) {
+    pub fn read(files: &ProjectFiles, path: &Utf8Path) -> Result<Self> {
+        Self::from_file(path, files.read(path, MAX_TASK_LIST_BYTES))
+    }
+
+    /// Reads a file that the user named, wherever it is.
+    pub fn read_named(path: &Utf8Path) -> Result<Self> {
+        Self::from_file(path, read_named(path, MAX_TASK_LIST_BYTES))
+    }
+
+    fn from_file(path: &Utf8Path, read: io::Result<Vec<u8>>) -> Result<Self> {
+        let bytes = match read {
+            Ok(bytes) => bytes,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => bail!(
                 "there is no task list at {path}\n\
                  hint: make one with spec-kit (`/speckit.tasks`), or name another file with --tasks"
             ),
-            other => other.with_context(|| format!("read {path}"))?,
+            Err(error) => match refused(&error) {
+                Some(Refused::Directory) => {
+                    let hint = match path.join("tasks.md") {
+                        inner if inner.is_file() => format!("there is a task list in it: {inner}"),
+                        _ => "name a Markdown file with a task list".to_owned(),
+                    };
+                    bail!("{path} is a directory, not a task list\nhint: {hint}");
+                }
+                Some(Refused::NotAFile(what)) => {
+                    bail!(
+                        "{path} is not a regular file ({what})\nhint: name a Markdown file with a task list"
+                    )
+                }
+                _ => return Err(explain("read", path, error)),
+            },
         };
-        if metadata.is_dir() {
-            let hint = match path.join("tasks.md") {
-                inner if inner.is_file() => format!("there is a task list in it: {inner}"),
-                _ => "name a Markdown file with a task list".to_owned(),
-            };
-            bail!("{path} is a directory, not a task list\nhint: {hint}");
-        }
-        if !metadata.is_file() {
-            bail!("{path} is not a regular file\nhint: name a Markdown file with a task list");
-        }
-        let bytes = fs::read(path).with_context(|| format!("read {path}"))?;
         Self::parse(&bytes).with_context(|| format!("read {path}"))
     }
 
     /// The list at `path`, or an empty one where there is no file.
-    pub fn read_if_there(path: &Utf8Path) -> Result<Self> {
+    pub fn read_if_there(files: &ProjectFiles, path: &Utf8Path) -> Result<Self> {
         match path.symlink_metadata() {
             Err(error) if error.kind() == ErrorKind::NotFound => Self::parse(b""),
-            _ => Self::read(path),
+            _ => Self::read(files, path),
         }
     }
 
     /// Whether the file at `path` has an open task. One that cannot be read counts too, so that its fault is heard of.
-    pub fn may_have_open_tasks(path: &Utf8Path) -> bool {
-        Self::read(path).map_or(true, |list| list.counts().open > 0)
+    pub fn may_have_open_tasks(files: &ProjectFiles, path: &Utf8Path) -> bool {
+        Self::read(files, path).map_or(true, |list| list.counts().open > 0)
     }
 
     /// Refuses a list that gives a loop nothing to do and never did; `path` is for the message.
@@ -91,6 +105,8 @@ pub(super) fn utf8(bytes: &[u8]) -> Result<&str> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use camino::Utf8PathBuf;
 
     use super::*;
@@ -103,6 +119,7 @@ mod tests {
             fs::write(root.join(name), bytes).unwrap();
             root.join(name)
         };
+        let files = ProjectFiles::new(&root, &[], &[]);
         for (path, sentence) in [
             (root.join("missing/tasks.md"), "there is no task list"),
             (root.clone(), "is a directory"),
@@ -115,7 +132,7 @@ mod tests {
             (file("latin1.md", b"- [ ] caf\xe9\n"), "not UTF-8: byte 9 (line 1)"),
             (file("template.md", b"# Tasks: [FEATURE NAME]\n\n- [ ] T001 x\n"), "template"),
         ] {
-            let result = TaskList::read(&path).and_then(|list| list.require_tasks(&path));
+            let result = TaskList::read(&files, &path).and_then(|list| list.require_tasks(&path));
             let message = format!("{:#}", result.unwrap_err());
             assert!(message.contains(sentence), "{message}");
             assert!(message.contains(path.as_str()), "{message}");
@@ -127,11 +144,12 @@ mod tests {
     fn a_list_that_cannot_be_read_may_have_open_tasks() {
         let directory = tempfile::tempdir().unwrap();
         let path = Utf8PathBuf::from_path_buf(directory.path().join("tasks.md")).unwrap();
+        let files = ProjectFiles::new(path.parent().unwrap(), &[], &[]);
         for (bytes, expected) in
             [(&b"- [ ] a\n"[..], true), (b"- [x] a\n", false), (b"", false), (b"\xff", true)]
         {
             fs::write(&path, bytes).unwrap();
-            assert_eq!(TaskList::may_have_open_tasks(&path), expected, "{bytes:?}");
+            assert_eq!(TaskList::may_have_open_tasks(&files, &path), expected, "{bytes:?}");
         }
     }
 }

@@ -5,6 +5,7 @@ use camino::Utf8PathBuf;
 use proptest::prelude::*;
 
 use super::*;
+use crate::project_files::ProjectFiles;
 use crate::tasks::{Mark, set_marks};
 
 fn parse(source: &str) -> TaskList {
@@ -242,7 +243,8 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let path = Utf8PathBuf::from_path_buf(folder.path().join("tasks.md")).unwrap();
         fs::write(&path, &after).unwrap();
-        set_marks(&path, &newer, &ticked, Mark::Open).unwrap();
+        let files = ProjectFiles::new(path.parent().unwrap(), &[], &[]);
+        set_marks((&files, &path), &newer, &ticked, Mark::Open).unwrap();
         let mut expected = after.into_bytes();
         for item in ticked {
             expected[item.offset + 1] = b' ';

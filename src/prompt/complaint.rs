@@ -7,13 +7,17 @@ use regex::Regex;
 
 use crate::record::{Refusal, nearest};
 
-use super::Template;
 use super::context::{NAMES, TASK_PARTS};
 use super::source::tags;
+use super::{MAX_PROMPT_BYTES, MAX_STEPS, Template};
 
 /// A template that the engine refuses, or that fails while it is rendered.
 pub(super) fn broken(template: &Template, error: &Error) -> Refusal {
     let what = match error.detail() {
+        _ if error.kind() == ErrorKind::OutOfFuel => format!("it takes more than {MAX_STEPS} steps"),
+        _ if error.kind() == ErrorKind::WriteFailure => {
+            format!("the prompt is larger than {} MiB", MAX_PROMPT_BYTES >> 20)
+        }
         Some(detail) => format!("{}: {detail}", error.kind()),
         None => error.kind().to_string(),
     };

@@ -5,7 +5,7 @@ mod context;
 mod fence;
 mod source;
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind, Write};
 
 use anyhow::{Context, Result};
 use camino::Utf8Path;
@@ -24,6 +24,12 @@ const SPEC: &str = include_str!("../../templates/ralph-spec.md");
 
 /// Where a project keeps its own template, from its root.
 pub const PROJECT_TEMPLATE: &str = ".specify/templates/ralph-prompt.md";
+
+/// Beyond all that an agent could read.
+const MAX_PROMPT_BYTES: usize = 64 << 20;
+
+/// Instructions of the template engine for one prompt; the built-in templates need a few hundred.
+const MAX_STEPS: u64 = 1_000_000;
 
 /// A prompt template.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,13 +118,34 @@ impl Template {
         if let Some(refusal) = complaint::unknown_name(self, &undeclared, &environment) {
             return Err(refusal.into());
         }
-        let text = template.render(context.values()).map_err(|error| complaint::broken(self, &error))?;
-        Ok(text)
+        let mut prompt = Bounded(Vec::new());
+        template
+            .render_captured_to(context.values(), &mut prompt)
+            .map_err(|error| complaint::broken(self, &error))?;
+        String::from_utf8(prompt.0).context("read the prompt")
+    }
+}
+
+/// Collects a prompt, and fails where it grows beyond all use.
+struct Bounded(Vec<u8>);
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > MAX_PROMPT_BYTES {
+            return Err(ErrorKind::FileTooLarge.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
 fn environment() -> Result<Environment<'static>> {
     let mut environment = Environment::new();
+    environment.set_fuel(Some(MAX_STEPS));
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     let syntax = SyntaxConfig::builder().keep_trailing_newline(true).build().context("set up templates")?;
@@ -262,6 +289,18 @@ mod tests {
         assert!(
             text.ends_with("hint: `{#` opens a comment; write `{{ '{#' }}` for the characters"),
             "{text}"
+        );
+    }
+
+    #[test]
+    fn a_template_that_never_ends_or_grows_without_bound_is_refused() {
+        refused(
+            "{% for i in range(9999) %}{% for j in range(9999) %}{% endfor %}{% endfor %}",
+            "t.md:1: it takes more than 1000000 steps",
+        );
+        refused(
+            "{% set line = 'x' * 9000 %}{% for i in range(9000) %}{{ line }}{% endfor %}",
+            "t.md:1: the prompt is larger than 64 MiB",
         );
     }
 

@@ -345,3 +345,11 @@ fn a_template_outside_the_project_counts_only_where_the_user_permits_it() {
     scene.ralph("").code(0);
     assert!(scene.session().text(1, "prompt.md").contains("a private key"));
 }
+
+#[test]
+fn a_template_without_end_is_refused() {
+    let scene = Sandbox::with_willing_agent(1);
+    let endless = "{% for i in range(9999) %}{% for j in range(9999) %}{% endfor %}{% endfor %}";
+    scene.write(".specify/templates/ralph-prompt.md", endless);
+    scene.ralph("").code(3).stderr_has("it takes more than 1000000 steps");
+}

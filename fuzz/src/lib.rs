@@ -19,10 +19,14 @@ use specify_ralph::store::{Begin, Draft, Envelope, Manifest, Place, SessionRefs,
 use specify_ralph::store::{compose_message, parse_message};
 use specify_ralph::tasks::{Mark, Pairing, TaskList, Ticked, set_marks};
 
+mod links;
+
+pub use links::links;
+
 /// A target, by its name and the function that takes its inputs.
 pub type Target = (&'static str, fn(&[u8]));
 
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     ("tasks", tasks),
     ("message", message),
     ("spool", spool),
@@ -34,6 +38,7 @@ pub const TARGETS: [Target; 11] = [
     ("config", config),
     ("final_message", final_message),
     ("excerpt", excerpt),
+    ("links", links),
 ];
 
 /// Any bytes are a task list, or no UTF-8; ticking a box changes one byte, and opening it gives the file back.

@@ -50,6 +50,15 @@ test-page *args:
 bench *args:
     cargo bench --bench numbers -- {{args}}
 
+# Score excerpts, fingerprints and neighbours on recorded outputs: `just excerpts --tools --misses`, `just excerpts --accept`
+excerpts *args:
+    cargo build --release --locked
+    python3 -B fixtures/failures/score.py {{args}}
+
+# Record the outputs of a tool again from its projects in fixtures/failures/: `just record-excerpts pytest`
+record-excerpts *names:
+    python3 -B fixtures/failures/record.py {{names}}
+
 # Fuzz all targets for a while: `just fuzz --seconds 600`, `just fuzz --inputs 5000000 tasks`
 fuzz *args='--inputs 1000000':
     cargo run --release --manifest-path fuzz/Cargo.toml --bin smoke -- {{args}}

@@ -37,9 +37,9 @@ const UNION: &str = "progress.txt merge=union\n";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     Absent,
-    /// Our block is in it, as this version writes it.
+    /// Our block is in it, as this program writes it.
     Installed,
-    /// A block of another version is in it.
+    /// A block of another version is in it, or one that calls us in another way.
     Outdated,
     /// The hook of somebody else, in which our block can stand.
     Others,
@@ -66,39 +66,42 @@ impl Hook {
         }
     }
 
-    /// The block. It never fails, reads nothing of the hook's input, and is silent where our program is not there. Those
-    /// that are about a running loop begin no process where none runs.
-    fn block(self) -> String {
+    /// The block, for `command` as the shell reads it, up to our subcommands. It never fails, reads nothing of the
+    /// hook's input, and is silent where our program is not there. Those that are about a running loop begin no process
+    /// where none runs.
+    fn block(self, command: &str) -> String {
+        let program = command.strip_suffix(" ralph").unwrap_or(command);
+        let is_there = format!("command -v {program} >/dev/null 2>&1");
         let body = match self {
             Self::PrepareCommitMsg => {
                 "if [ -n \"${RALPH_SESSION-}\" ] && [ -n \"${RALPH_ITERATION-}\" ]; then\n  \
                  git interpret-trailers --in-place --if-exists addIfDifferent \\\n    \
-                 --trailer \"Ralph-Made-In: $RALPH_SESSION:$RALPH_ITERATION ${RALPH_TASK-}\" \"$1\" </dev/null || :\nfi\n"
+                 --trailer \"Ralph-Made-In: $RALPH_SESSION:$RALPH_ITERATION ${RALPH_TASK-}\" \"$1\" </dev/null || :\nfi\n".to_owned()
             }
-            Self::PostCommit => {
-                "if [ -n \"${RALPH_SESSION-}\" ] && [ -n \"${RALPH_ITERATION-}\" ] && command -v git-ralph >/dev/null 2>&1; then\n  \
-                 git-ralph hooks note </dev/null >/dev/null 2>&1 || :\nfi\n"
-            }
-            Self::PostMerge => {
-                "if [ -z \"${RALPH_SESSION-}\" ] && command -v git-ralph >/dev/null 2>&1; then\n  \
-                 git-ralph hooks behind ORIG_HEAD HEAD </dev/null >&2 || :\nfi\n"
-            }
-            Self::PostCheckout => {
-                "if [ \"${3-}\" = 1 ] && [ \"$1\" != \"$2\" ] && [ -z \"${RALPH_SESSION-}\" ] && command -v git-ralph >/dev/null 2>&1; then\n  \
-                 git-ralph hooks behind \"$1\" \"$2\" </dev/null >&2 || :\nfi\n"
-            }
-            Self::PrePush => {
-                "if [ -z \"${RALPH_SESSION-}\" ] && command -v git-ralph >/dev/null 2>&1; then\n  \
-                 git-ralph sync --push-only -- \"$1\" </dev/null >&2 || :\nfi\n"
-            }
+            Self::PostCommit => format!(
+                "if [ -n \"${{RALPH_SESSION-}}\" ] && [ -n \"${{RALPH_ITERATION-}}\" ] && {is_there}; then\n  \
+                 {command} hooks note </dev/null >/dev/null 2>&1 || :\nfi\n"
+            ),
+            Self::PostMerge => format!(
+                "if [ -z \"${{RALPH_SESSION-}}\" ] && {is_there}; then\n  \
+                 {command} hooks behind ORIG_HEAD HEAD </dev/null >&2 || :\nfi\n"
+            ),
+            Self::PostCheckout => format!(
+                "if [ \"${{3-}}\" = 1 ] && [ \"$1\" != \"$2\" ] && [ -z \"${{RALPH_SESSION-}}\" ] && {is_there}; then\n  \
+                 {command} hooks behind \"$1\" \"$2\" </dev/null >&2 || :\nfi\n"
+            ),
+            Self::PrePush => format!(
+                "if [ -z \"${{RALPH_SESSION-}}\" ] && {is_there}; then\n  \
+                 {command} sync --push-only -- \"$1\" </dev/null >&2 || :\nfi\n"
+            ),
         };
         format!("{BEGIN}{body}{END}")
     }
 
-    pub fn state(self, text: Option<&str>, runner: Runner) -> State {
+    pub fn state(self, text: Option<&str>, runner: Runner, command: &str) -> State {
         match text {
             None => State::Absent,
-            Some(text) if text.contains(&self.block()) => State::Installed,
+            Some(text) if text.contains(&self.block(command)) => State::Installed,
             Some(text) if block_in(text).is_some() => State::Outdated,
             Some(text) if is_shell(text, runner) => State::Others,
             Some(_) => State::Foreign,
@@ -106,18 +109,18 @@ impl Hook {
     }
 
     /// The file with our block in it; none where it cannot stand there.
-    pub fn install(self, text: Option<&str>, runner: Runner) -> Option<String> {
-        match self.state(text, runner) {
-            State::Absent => Some(format!("{SHELL}{}", self.block())),
+    pub fn install(self, text: Option<&str>, runner: Runner, command: &str) -> Option<String> {
+        match self.state(text, runner, command) {
+            State::Absent => Some(format!("{SHELL}{}", self.block(command))),
             State::Installed => text.map(str::to_owned),
             State::Foreign => None,
-            State::Outdated => self.install(uninstall(text?).as_deref(), runner),
+            State::Outdated => self.install(uninstall(text?).as_deref(), runner, command),
             State::Others => {
                 // In front: what is there may end with `exec` or `exit`.
                 let text = text?;
                 let head = if text.starts_with("#!") { text.find('\n')? + 1 } else { 0 };
                 let (shebang, rest) = text.split_at(head);
-                Some(format!("{shebang}{}{rest}", self.block()))
+                Some(format!("{shebang}{}{rest}", self.block(command)))
             }
         }
     }
@@ -179,18 +182,20 @@ mod tests {
 
     use super::*;
 
+    const GIT: &str = "git-ralph";
+
     #[test]
     fn a_block_goes_in_behind_the_first_line_and_comes_out_to_the_byte() {
         let others = "#!/usr/bin/env bash\nset -eu\nexec husky \"$@\"";
         for (hook, runner) in
             Hook::ALL.into_iter().flat_map(|hook| [(hook, Runner::Git), (hook, Runner::Husky)])
         {
-            let with = hook.install(Some(others), runner).unwrap();
+            let with = hook.install(Some(others), runner, GIT).unwrap();
             assert!(with.starts_with("#!/usr/bin/env bash\n# >>> specify ralph >>>\n"), "{with}");
-            assert_eq!(hook.state(Some(&with), runner), State::Installed);
-            assert_eq!(hook.install(Some(&with), runner).unwrap(), with);
+            assert_eq!(hook.state(Some(&with), runner, GIT), State::Installed);
+            assert_eq!(hook.install(Some(&with), runner, GIT).unwrap(), with);
             assert_eq!(uninstall(&with).unwrap(), others);
-            let alone = hook.install(None, runner).unwrap();
+            let alone = hook.install(None, runner, GIT).unwrap();
             assert_eq!(uninstall(&alone), None);
         }
     }
@@ -199,12 +204,15 @@ mod tests {
     fn an_old_block_is_replaced_and_what_no_shell_reads_is_left() {
         let hook = Hook::PrePush;
         let old = "#!/bin/sh\n# >>> specify ralph >>>\nold\n# <<< specify ralph <<<\nmine\n";
-        assert_eq!(hook.state(Some(old), Runner::Git), State::Outdated);
-        assert_eq!(uninstall(&hook.install(Some(old), Runner::Git).unwrap()).unwrap(), "#!/bin/sh\nmine\n");
+        assert_eq!(hook.state(Some(old), Runner::Git, GIT), State::Outdated);
+        assert_eq!(
+            uninstall(&hook.install(Some(old), Runner::Git, GIT).unwrap()).unwrap(),
+            "#!/bin/sh\nmine\n"
+        );
         for foreign in ["#!/usr/bin/env python3\nprint()\n", "\u{7f}ELF", "", "#!/bin/sh\r\nx\r\n", "echo\n"]
         {
-            assert_eq!(hook.state(Some(foreign), Runner::Git), State::Foreign, "{foreign:?}");
-            assert_eq!(hook.install(Some(foreign), Runner::Git), None);
+            assert_eq!(hook.state(Some(foreign), Runner::Git, GIT), State::Foreign, "{foreign:?}");
+            assert_eq!(hook.install(Some(foreign), Runner::Git, GIT), None);
         }
     }
 
@@ -212,12 +220,12 @@ mod tests {
     fn files_of_husky_need_no_first_line() {
         let hook = Hook::PostCommit;
         for others in ["npx lint-staged\n", "npm test", "", "#!/usr/bin/env node\n"] {
-            let with = hook.install(Some(others), Runner::Husky).unwrap();
+            let with = hook.install(Some(others), Runner::Husky, GIT).unwrap();
             assert_eq!(uninstall(&with).unwrap(), others, "{with}");
-            assert_eq!(hook.state(Some(&with), Runner::Husky), State::Installed);
+            assert_eq!(hook.state(Some(&with), Runner::Husky, GIT), State::Installed);
         }
         for foreign in ["\0ELF\n", "npm test\r\n"] {
-            assert_eq!(hook.install(Some(foreign), Runner::Husky), None, "{foreign:?}");
+            assert_eq!(hook.install(Some(foreign), Runner::Husky, GIT), None, "{foreign:?}");
         }
         // One that somebody else left without a word of their own stays.
         assert_eq!(uninstall(SHELL).as_deref(), Some(SHELL));
@@ -235,12 +243,27 @@ mod tests {
         assert_eq!(without_union("").as_deref(), Some(""));
     }
 
+    #[test]
+    fn a_block_calls_the_command_if_its_program_is_there() {
+        for (command, program) in
+            [(GIT, GIT), ("/opt/specify ralph", "/opt/specify"), ("'/a b/x' ralph", "'/a b/x'")]
+        {
+            for hook in Hook::ALL.into_iter().filter(|hook| *hook != Hook::PrepareCommitMsg) {
+                let text = hook.install(None, Runner::Git, command).unwrap();
+                assert!(text.contains(&format!(" && command -v {program} >/dev/null")), "{text}");
+                assert!(text.contains(&format!("; then\n  {command} ")), "{text}");
+                let other = hook.install(Some(&text), Runner::Git, "/else ralph").unwrap();
+                assert!(other.contains("\n  /else ralph ") && other.matches(BEGIN).count() == 1, "{other}");
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn what_others_wrote_comes_back_to_the_byte(rest in "(?s).{0,200}") {
             let others = format!("#!/bin/sh\n{rest}x");
             for runner in [Runner::Git, Runner::Husky] {
-                let with = Hook::PrepareCommitMsg.install(Some(&others), runner);
+                let with = Hook::PrepareCommitMsg.install(Some(&others), runner, GIT);
                 match with {
                     Some(with) => prop_assert_eq!(uninstall(&with), Some(others.clone())),
                     None => prop_assert!(others.contains('\0')),

@@ -558,6 +558,9 @@ fn hooks_live_beside_others_and_go_to_the_byte() {
     assert_eq!(status["hooks"][0]["is_installed"], false);
     scene.ralph("hooks install").code(3).stderr_has("is not executable, so git does not run it\nhint: ");
     std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    // `git ralph` is what the block calls.
+    let program = scene.outside("bin/git-ralph");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_git-ralph"), &program).unwrap();
     scene
         .ralph("hooks install --pre-push")
         .code(0)
@@ -578,9 +581,6 @@ fn hooks_live_beside_others_and_go_to_the_byte() {
     scene.commit("By a person");
     assert!(!scene.git("log -1 --format=%B").contains("Ralph"));
     assert_eq!(scene.read(".git/theirs"), "theirs\ntheirs\n");
-    // `git ralph` is what the block calls.
-    let program = scene.outside("bin/git-ralph");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_git-ralph"), &program).unwrap();
     scene.git("push --quiet origin main");
     assert_eq!(names(&scene, &bare, "refs/ralph/").len(), 1);
     std::fs::remove_file(&program).unwrap();

@@ -21,6 +21,7 @@ use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::log::print_json;
 use super::output::stdout;
+use super::own_command::{GIT_PROGRAM, hook_command};
 use super::place;
 
 #[derive(Debug, Args)]
@@ -102,6 +103,8 @@ struct Folder {
     /// Hooks in the work tree are files of the project; those in the git directory are the user's own.
     files: ProjectFiles,
     git_dir: Utf8PathBuf,
+    /// What the blocks call.
+    command: String,
 }
 
 impl Folder {
@@ -119,9 +122,13 @@ impl Folder {
         };
         let repository = store.repository();
         let top = repository.work_tree()?.to_owned();
-        if path.starts_with(&repository.common_dir) || path.starts_with(&top) {
+        let is_of_machine = path.starts_with(&repository.common_dir);
+        if is_of_machine || path.starts_with(&top) {
+            // Hooks in the work tree are committed, and run on other machines.
+            let command =
+                if is_of_machine { hook_command(&caller.environment) } else { GIT_PROGRAM.to_owned() };
             let (files, git_dir) = (repository.project_files()?, repository.common_dir.clone());
-            return Ok(Self { path, runner, top, files, git_dir });
+            return Ok(Self { path, runner, top, files, git_dir, command });
         }
         Err(Refusal::new(format!("the hooks of this repository are in {path}, for other repositories too"))
             .hinted("set `git config core.hooksPath .git/hooks` here first, if you want hooks of its own")
@@ -208,7 +215,7 @@ fn install(args: &HooksInstallArgs, caller: &Caller) -> Result<ExitCode> {
                 .hinted("make it executable or move it away first")
                 .into());
         }
-        let Some(new) = hook.install(text.as_deref(), folder.runner) else {
+        let Some(new) = hook.install(text.as_deref(), folder.runner, &folder.command) else {
             return Err(Refusal::new(format!("{path} is no shell script, so our lines cannot stand in it"))
                 .hinted(format!(
                     "call it from a shell script of that name, or choose others with --only (not {})",
@@ -288,7 +295,10 @@ fn remove(caller: &Caller) -> Result<ExitCode> {
 /// How each hook stands.
 pub(super) fn states(caller: &Caller) -> Result<Vec<(Hook, State)>> {
     let folder = Folder::find(caller)?;
-    let state = |hook: Hook| Ok((hook, hook.state(folder.read(&folder.of(hook))?.as_deref(), folder.runner)));
+    let state = |hook: Hook| {
+        let text = folder.read(&folder.of(hook))?;
+        Ok((hook, hook.state(text.as_deref(), folder.runner, &folder.command)))
+    };
     Hook::ALL.into_iter().map(state).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Finds the command that starts this program again: the name by which it was called, where the PATH still leads to it.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
@@ -23,7 +23,7 @@ impl Program {
     pub fn name(self) -> &'static str {
         match self {
             Self::Specify => "specify",
-            Self::GitRalph => "git-ralph",
+            Self::GitRalph => GIT_PROGRAM,
         }
     }
 
@@ -50,40 +50,87 @@ pub fn own_program() -> Result<Vec<String>> {
 
 /// Sets what all texts call this program. `called` is the first word of the command line.
 pub fn set_own_command(program: Program, called: Option<&OsStr>, environment: &Environment) {
-    let path_variable = environment.value("PATH").unwrap_or_default();
     // Where the system does not tell its path, nothing is better than the name.
     let Ok(executable) = std::env::current_exe() else { return };
-    let here = own_command(program, called, &executable, path_variable);
+    let here = Search::new(program, called, &executable, environment.value("PATH")).command();
     let is_git = program == Program::GitRalph || here == GIT;
     OwnCommand::set(here, if is_git { GIT } else { CANONICAL });
 }
 
+/// What a git hook of this machine calls: our program for git where it is on the PATH, else this one by its path, as
+/// another `specify` may be in front when the hook runs.
+pub fn hook_command(environment: &Environment) -> String {
+    let Ok(executable) = std::env::current_exe() else { return GIT_PROGRAM.to_owned() };
+    let called = std::env::args_os().next();
+    Search::new(Program::of(&executable), called.as_deref(), &executable, environment.value("PATH"))
+        .for_hooks()
+}
+
 const GIT: &str = "git ralph";
 
-fn own_command(program: Program, called: Option<&OsStr>, executable: &Path, path_variable: &OsStr) -> String {
-    let first_on_path = |name: &str| {
-        let mut found = std::env::split_paths(path_variable).map(|folder| folder.join(name));
-        found.find(|path| is_program(path))
-    };
-    let ourselves = identity(executable);
-    let is_ours = |path: &Path| ourselves.is_some() && identity(path) == ourselves;
-    let called = called.map(Path::new);
-    let name = called.and_then(Path::file_name).and_then(OsStr::to_str);
-    let names = name.into_iter().chain([program.name()]);
-    for name in names {
-        if first_on_path(name).is_some_and(|path| is_ours(&path)) {
-            return match (program, name.strip_prefix("git-")) {
-                (Program::GitRalph, Some(command)) => format!("git {}", quoted_for_shell(command)),
-                (_, _) => command_line(name, program),
-            };
+/// Our program for git.
+pub const GIT_PROGRAM: &str = "git-ralph";
+
+/// Where the running program is found again.
+struct Search<'a> {
+    program: Program,
+    called: Option<&'a Path>,
+    executable: &'a Path,
+    path_variable: &'a OsStr,
+}
+
+impl<'a> Search<'a> {
+    fn new(
+        program: Program,
+        called: Option<&'a OsStr>,
+        executable: &'a Path,
+        path_variable: Option<&'a OsStr>,
+    ) -> Self {
+        let path_variable = path_variable.unwrap_or_default();
+        Self { program, called: called.map(Path::new), executable, path_variable }
+    }
+
+    fn command(&self) -> String {
+        let name = self.called.and_then(Path::file_name).and_then(OsStr::to_str);
+        let names = name.into_iter().chain([self.program.name()]);
+        for name in names {
+            if self.first_on_path(name).is_some_and(|path| self.is_ours(&path)) {
+                return match (self.program, name.strip_prefix("git-")) {
+                    (Program::GitRalph, Some(command)) => format!("git {}", quoted_for_shell(command)),
+                    (_, _) => command_line(name, self.program),
+                };
+            }
+        }
+        if self.first_on_path(GIT_PROGRAM).is_some() { GIT.to_owned() } else { self.by_path() }
+    }
+
+    fn for_hooks(&self) -> String {
+        if self.first_on_path(GIT_PROGRAM).is_some() {
+            return GIT_PROGRAM.to_owned();
+        }
+        let found = self.first_on_path(self.program.name());
+        match found.filter(|path| path.is_absolute() && self.is_ours(path)) {
+            Some(path) => command_line(&path.to_string_lossy(), self.program),
+            None => self.by_path(),
         }
     }
-    if first_on_path(Program::GitRalph.name()).is_some() {
-        return GIT.to_owned();
+
+    /// The path as it was typed, where it leads here from every folder: it may be a link that outlives an update.
+    fn by_path(&self) -> String {
+        let typed = self.called.filter(|path| path.is_absolute() && self.is_ours(path));
+        command_line(&typed.unwrap_or(self.executable).to_string_lossy(), self.program)
     }
-    // The path as it was typed, where it leads here from every folder: it may be a link that outlives an update.
-    let typed = called.filter(|path| path.is_absolute() && is_ours(path));
-    command_line(&typed.unwrap_or(executable).to_string_lossy(), program)
+
+    fn first_on_path(&self, name: &str) -> Option<PathBuf> {
+        std::env::split_paths(self.path_variable)
+            .map(|folder| folder.join(name))
+            .find(|path| is_program(path))
+    }
+
+    fn is_ours(&self, path: &Path) -> bool {
+        let found = identity(path);
+        found.is_some() && found == identity(self.executable)
+    }
 }
 
 fn command_line(program: &str, kind: Program) -> String {
@@ -104,7 +151,6 @@ fn quoted_for_shell(word: &str) -> String {
 mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
-    use std::path::PathBuf;
 
     use super::*;
 
@@ -114,7 +160,9 @@ mod tests {
     impl Machine {
         fn new() -> Self {
             let machine = Self(tempfile::tempdir().unwrap());
-            for program in ["ours/specify", "ours/git-ralph", "other/specify", "other/git-ralph"] {
+            for program in
+                ["ours/specify", "ours/git-ralph", "other/specify", "other/git-ralph", "kit/specify"]
+            {
                 machine.program(program);
             }
             machine
@@ -137,15 +185,16 @@ mod tests {
         }
 
         /// The command where `called` is typed; a path of it, and of the answer, begins with `/`.
-        fn command(&self, program: Program, called: &str, folders: &[&str]) -> String {
+        fn command(&self, program: Program, called: &str, folders: &[&str]) -> [String; 2] {
             let executable = self.at("ours").join(program.name());
             let path = std::env::join_paths(folders.iter().map(|folder| self.at(folder))).unwrap();
             let called = match called.strip_prefix('/') {
                 Some(path) => self.at(path).into_os_string(),
                 None => called.into(),
             };
-            let command = own_command(program, Some(&called), &executable, &path);
-            command.replace(self.0.path().to_str().unwrap(), "")
+            let search = Search::new(program, Some(&called), &executable, Some(&path));
+            let without_folder = |command: String| command.replace(self.0.path().to_str().unwrap(), "");
+            [search.command(), search.for_hooks()].map(without_folder)
         }
     }
 
@@ -159,28 +208,43 @@ mod tests {
         machine.link("ours/git-ralph", "renamed/git-loop");
         machine.link("ours/specify", "a b/it's");
         fs::write(machine.at("only-git/specify"), "no program").unwrap();
-        for (program, called, folders, expected) in [
-            (Specify, "specify", &["ours"] as &[&str], "specify ralph"),
-            (Specify, "/ours/specify", &["ours"], "specify ralph"),
-            (Specify, "specify", &["empty", "only-specify", "other"], "specify ralph"),
-            (Specify, "specify", &["only-git", "ours"], "specify ralph"),
-            (GitRalph, "git-ralph", &["ours"], "git ralph"),
-            (GitRalph, "git-ralph", &["only-git"], "git ralph"),
+        for (program, called, folders, expected, of_hooks) in [
+            (Specify, "specify", &["ours"] as &[&str], "specify ralph", "git-ralph"),
+            (Specify, "/ours/specify", &["ours"], "specify ralph", "git-ralph"),
+            (Specify, "specify", &["empty", "only-specify"], "specify ralph", "/only-specify/specify ralph"),
+            (Specify, "specify", &["only-specify", "other"], "specify ralph", "git-ralph"),
+            (Specify, "specify", &["only-git", "ours"], "specify ralph", "git-ralph"),
+            (GitRalph, "git-ralph", &["ours"], "git ralph", "git-ralph"),
+            (GitRalph, "git-ralph", &["only-git"], "git ralph", "git-ralph"),
             // Spec-kit's is in front, or ours is nowhere.
-            (Specify, "/ours/specify", &["other", "ours"], "git ralph"),
-            (Specify, "/ours/specify", &["only-git"], "git ralph"),
-            (Specify, "/ours/specify", &[], "/ours/specify ralph"),
-            (Specify, "/only-specify/specify", &[], "/only-specify/specify ralph"),
-            (Specify, "../ours/specify", &[], "/ours/specify ralph"),
-            (Specify, "/other/specify", &[], "/ours/specify ralph"),
-            (GitRalph, "/ours/git-ralph", &["only-specify"], "/ours/git-ralph"),
-            (Specify, "/a b/it's", &[], "'/a b/it'\\''s' ralph"),
+            (Specify, "/ours/specify", &["other", "ours"], "git ralph", "git-ralph"),
+            (Specify, "/ours/specify", &["only-git"], "git ralph", "git-ralph"),
+            (Specify, "/ours/specify", &[], "/ours/specify ralph", "/ours/specify ralph"),
+            (
+                Specify,
+                "/ours/specify",
+                &["kit", "only-specify"],
+                "/ours/specify ralph",
+                "/ours/specify ralph",
+            ),
+            (
+                Specify,
+                "/only-specify/specify",
+                &[],
+                "/only-specify/specify ralph",
+                "/only-specify/specify ralph",
+            ),
+            (Specify, "../ours/specify", &[], "/ours/specify ralph", "/ours/specify ralph"),
+            (Specify, "/other/specify", &[], "/ours/specify ralph", "/ours/specify ralph"),
+            (GitRalph, "/ours/git-ralph", &["only-specify"], "/ours/git-ralph", "/ours/git-ralph"),
+            (Specify, "/a b/it's", &[], "'/a b/it'\\''s' ralph", "'/a b/it'\\''s' ralph"),
             // By another name.
-            (Specify, "sr", &["renamed"], "sr ralph"),
-            (Specify, "sr", &["ours"], "specify ralph"),
-            (Specify, "it's", &["a b"], "'it'\\''s' ralph"),
-            (GitRalph, "git-loop", &["renamed"], "git loop"),
+            (Specify, "sr", &["renamed"], "sr ralph", "/ours/specify ralph"),
+            (Specify, "sr", &["ours"], "specify ralph", "git-ralph"),
+            (Specify, "it's", &["a b"], "'it'\\''s' ralph", "/ours/specify ralph"),
+            (GitRalph, "git-loop", &["renamed"], "git loop", "/ours/git-ralph"),
         ] {
+            let expected = [expected, of_hooks];
             assert_eq!(machine.command(program, called, folders), expected, "{called} {folders:?}");
         }
     }
@@ -190,6 +254,6 @@ mod tests {
         let machine = Machine::new();
         let executable = machine.at("ours/git-ralph");
         let path = machine.at("ours").into_os_string();
-        assert_eq!(own_command(Program::GitRalph, None, &executable, &path), "git ralph");
+        assert_eq!(Search::new(Program::GitRalph, None, &executable, Some(&path)).command(), "git ralph");
     }
 }

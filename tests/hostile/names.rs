@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::os::unix::fs::symlink;
 use std::process::Output;
 
-use crate::sandbox::{Program, Sandbox};
+use crate::sandbox::{Program, Sandbox, WILLING_AGENT};
 
 /// The folders of the machine's PATH that have none of the programs that are called `specify` or `git-ralph`.
 fn plain_path(scene: &Sandbox) -> OsString {
@@ -149,4 +149,35 @@ fn a_page_to_send_has_no_path_of_this_machine() {
     let page = String::from_utf8(page).unwrap();
     assert!(page.contains("<code>specify ralph show ") && !page.contains(program), "{page}");
     names.scene.unchecked();
+}
+
+#[test]
+fn hooks_call_the_program_that_put_them_in_where_git_ralph_is_not_on_the_path() {
+    let names = Names::new().has_spec_kit();
+    let scene = &names.scene;
+    scene.agent_script(WILLING_AGENT).commit("An agent");
+    let bare = scene.with_remote();
+    let link = scene.outside("it's ours");
+    symlink(Program::Specify.path(), &link).unwrap();
+    let ours = format!("'{}' ralph", link.display().to_string().replace('\'', "'\\''"));
+    names.text(&format!("{ours} hooks install --pre-push && {ours}"));
+    scene.commit("Work");
+    // Spec-kit's `specify` is in front, and nobody else knows `ralph`.
+    let said = names.text("git push --quiet origin main");
+    assert!(!said.contains("No such command"), "{said}");
+    let pushed = scene.git_in(&bare, "for-each-ref --format=%(refname) refs/ralph/");
+    assert_eq!(pushed.lines().count(), 1, "{said}");
+
+    // Once it is installed for git, that is what the next block calls.
+    let status = |command: &str| names.text(&format!("{command} hooks status"));
+    assert!(status(&ours).contains("pre-push            installed\n"), "{}", status(&ours));
+    symlink(Program::GitRalph.path(), scene.outside("bin/git-ralph")).unwrap();
+    assert!(status("git ralph").contains("pre-push            installed by another version"));
+    names.text("git ralph hooks install --pre-push");
+    assert!(scene.read(".git/hooks/pre-push").contains("; then\n  git-ralph sync "));
+    // Gone again: a hook is silent where nothing of ours is there.
+    std::fs::remove_file(scene.outside("bin/git-ralph")).unwrap();
+    scene.commit("More");
+    assert_eq!(names.text("git push --quiet origin main"), "");
+    scene.unchecked();
 }

@@ -1,17 +1,14 @@
 //! The documents say what the programs do: commands, flags, settings, links, and the recording.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the real program is started as a reader of the documents would"
-)]
 #![expect(clippy::unwrap_used, reason = "a document that is not as expected has failed its test")]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use regex::Regex;
 use specify_ralph::config::KEYS;
+
+use crate::sandbox::{Program, Sandbox};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -24,17 +21,13 @@ fn read(path: impl AsRef<Path>) -> String {
 
 /// What `specify ralph` prints, run in `directory`.
 fn ralph(directory: &Path, arguments: &[&str]) -> String {
-    let program = Path::new(env!("CARGO_BIN_EXE_specify"));
-    // Texts name the program as it is called, and documents say `specify ralph`.
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let own = program.parent().map(Path::to_owned).into_iter();
-    let path = std::env::join_paths(own.chain(std::env::split_paths(&path))).unwrap();
-    let output = Command::new(program)
-        .env("PATH", path)
+    let scene = Sandbox::without_repository("none");
+    scene.unchecked();
+    let output = scene
+        .hermetic(Program::Specify.path())
         .arg("ralph")
         .args(arguments)
         .current_dir(directory)
-        .env_remove("RALPH_SESSION")
         .output()
         .unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));

@@ -296,6 +296,7 @@ mod tests {
 
     use signal_hook::consts::{SIGINT, SIGTERM};
 
+    use super::super::default_signals::give_children_default_signals;
     use super::*;
     #[cfg(target_os = "linux")]
     use crate::process::sweep;
@@ -532,6 +533,7 @@ mod tests {
 
     #[test]
     fn ctrl_c_reaches_the_child_as_ctrl_c() {
+        give_children_default_signals();
         let room = Room::new(14);
         let interrupt = Interrupt::none();
         let child = room.shell("trap 'echo saved; exit 5' INT; echo ready; while :; do sleep 0.01; done");

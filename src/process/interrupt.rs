@@ -122,6 +122,7 @@ impl Interrupt {
 mod tests {
     use std::time::Instant;
 
+    use super::super::default_signals::give_children_default_signals;
     use super::*;
 
     #[test]
@@ -140,6 +141,7 @@ mod tests {
     fn ctrl_c_stops_then_hurries_then_ends_us() {
         // Signals hit the whole process, so this test needs one of its own.
         if std::env::vars_os().all(|(name, _)| name != "RALPH_TEST_ALONE") {
+            give_children_default_signals();
             let name = "process::interrupt::tests::ctrl_c_stops_then_hurries_then_ends_us";
             let alone = duct::cmd(std::env::current_exe().unwrap(), ["--exact", name, "--nocapture"])
                 .env("RALPH_TEST_ALONE", "1")

@@ -1,6 +1,8 @@
 //! Children: every program that we start is started, fed, watched and stopped here.
 
 mod child;
+#[cfg(test)]
+mod default_signals;
 mod detached;
 mod family;
 mod farewell;

@@ -10,6 +10,7 @@ mod call;
 mod housekeeping;
 pub mod random;
 mod running;
+pub mod signals;
 pub mod sound;
 
 use std::cell::{Cell, RefCell};
@@ -320,6 +321,7 @@ impl Sandbox {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let own = [self.outside("bin"), self.outside("installed")].into_iter();
         let path = std::env::join_paths(own.chain(std::env::split_paths(&path))).unwrap();
+        signals::give_children_default_signals();
         let mut command = Command::new(program);
         command
             .env_clear()

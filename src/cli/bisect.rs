@@ -47,11 +47,8 @@ pub fn run(args: &BisectArgs, caller: &Caller) -> Result<ExitCode> {
     let moments = moments(&store, &choice)?;
     let interrupt = Interrupt::install()?;
     let found = Trial::new(args, caller, (&store, &moments), &interrupt).and_then(Trial::hunt);
-    match interrupt.signal() {
-        Some(15) => return Ok(ExitCode::Terminated),
-        Some(1) => return Ok(ExitCode::HungUp),
-        Some(_) => return Ok(ExitCode::Interrupted),
-        None => {}
+    if let Some(signal) = interrupt.signal() {
+        return Ok(ExitCode::of_signal(signal));
     }
     let (found, runs) = found?;
     report(args, &moments, &found, &runs)

@@ -73,7 +73,10 @@ pub fn run(args: &DemoArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let feature = place::feature(&inside, &store, Some(&"001-greeting".to_owned()), None)?;
     let wish = Wish::default();
     let code = run::start(&store, &feature, wish, &inside, Voice::People(paint, Detail::Normal))?;
-    if matches!(code, ExitCode::Interrupted | ExitCode::Terminated | ExitCode::HungUp) {
+    if matches!(
+        code,
+        ExitCode::Interrupted | ExitCode::Terminated | ExitCode::HungUp | ExitCode::Signalled(_)
+    ) {
         return Ok(code);
     }
     check_story(&store)?;

@@ -17,6 +17,8 @@ pub enum ExitCode {
     Interrupted,
     /// Ended by SIGTERM, after the running iteration was recorded.
     Terminated,
+    /// Ended by this other signal, after the running iteration was recorded.
+    Signalled(u8),
     /// What a script said to exit with.
     Played(i32),
     /// That of the loop that ran beside the screen.
@@ -28,8 +30,9 @@ impl ExitCode {
     pub fn of_signal(signal: i32) -> Self {
         match signal {
             1 => Self::HungUp,
+            2 => Self::Interrupted,
             15 => Self::Terminated,
-            _ => Self::Interrupted,
+            other => Self::Signalled(u8::try_from(other).unwrap_or_default()),
         }
     }
 
@@ -42,6 +45,7 @@ impl ExitCode {
             Self::HungUp => 129,
             Self::Interrupted => 130,
             Self::Terminated => 143,
+            Self::Signalled(signal) => 128_u8.saturating_add(signal),
             Self::Played(code) | Self::OfLoop(code) => u8::try_from(code).unwrap_or(1),
         }
     }

@@ -1,6 +1,6 @@
 //! From the words of the command line to a command, and from its end to an exit code.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, stderr};
 
 use anyhow::{Result, anyhow, bail};
@@ -9,6 +9,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, CommandFactory, Error, FromArgMatches};
 
 use crate::config::{self, FlagInput};
+use crate::process::{LAUNCH, launch, launch_through_ourselves};
 use crate::record::{CANONICAL, RALPH, with_command};
 use crate::view::style::Paint;
 
@@ -23,22 +24,28 @@ use super::settings::Flags;
 use super::{Action, Ralph};
 
 pub(super) fn specify(arguments: &[OsString]) -> ExitCode {
-    let environment = Environment::read();
-    set_own_command(Program::Specify, arguments.first().map(OsString::as_os_str), &environment);
     match arguments.split_first() {
-        Some((_, [first, rest @ ..])) if first == "ralph" => ralph(rest),
-        Some((_, rest)) => reported(forward(rest, &environment)),
-        None => reported(forward(&[], &environment)),
+        Some((called, [first, rest @ ..])) if first == "ralph" => {
+            ralph((Program::Specify, Some(called.as_os_str())), &["ralph"], rest)
+        }
+        Some((_, rest)) => reported(forward(rest, &Environment::read())),
+        None => reported(forward(&[], &Environment::read())),
     }
 }
 
 pub(super) fn git_ralph(arguments: &[OsString]) -> ExitCode {
     let called = arguments.first().map(OsString::as_os_str);
-    set_own_command(Program::GitRalph, called, &Environment::read());
-    ralph(arguments.get(1..).unwrap_or_default())
+    ralph((Program::GitRalph, called), &[], arguments.get(1..).unwrap_or_default())
 }
 
-fn ralph(arguments: &[OsString]) -> ExitCode {
+/// `words` stand before our own words where this program calls itself.
+fn ralph((program, called): (Program, Option<&OsStr>), words: &[&str], arguments: &[OsString]) -> ExitCode {
+    // Before anything else: every child of a loop begins here.
+    if let Some((_, arguments)) = arguments.split_first().filter(|(first, _)| *first == LAUNCH) {
+        return ExitCode::Played(launch(arguments));
+    }
+    launch_through_ourselves(words);
+    set_own_command(program, called, &Environment::read());
     match parse(arguments) {
         Ok(ralph) => reported(run(ralph, arguments)),
         Err(error) => {

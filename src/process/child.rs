@@ -11,10 +11,11 @@ use camino::Utf8PathBuf;
 use rustix::process::Signal;
 
 use super::family::{Family, Started, reap_orphans};
+use super::launcher::{failure_file, launcher, take_failure};
 use super::{Interrupt, LOCAL_GIT_VARIABLES, Marker, code_of, stream, system};
 use crate::record::{Exit, ExitReason};
 
-/// A program to run, and all that it may see and do. It gets a process group of its own.
+/// A program to run, and all that it may see and do. It gets a session and a process group of its own, and no terminal.
 #[derive(Debug, Clone)]
 pub struct Child {
     pub argv: Vec<String>,
@@ -129,6 +130,13 @@ impl Child {
                 reap_orphans(&mut family);
             }
         };
+        let start_failed = take_failure(status.and_then(|status| status.code()), &self.stderr);
+        if let Some(why) = start_failed.filter(|_| reason.is_none()) {
+            let [_, stderr] = &watch.streams;
+            writeln!(&*stderr, "{}", self.cannot_start(&why))
+                .context("write down why the child could not be started")?;
+            return Ok(Ended::without_leftovers(-1, Some(ExitReason::StartFailed)));
+        }
         family.root_ended();
         let has_left = !adopts || system::has_children();
         let leftovers = if has_left { family.stop_leftovers(interrupt) } else { Vec::new() };
@@ -154,7 +162,15 @@ impl Child {
         // A path is meant from where the child runs, not from where the user stands.
         let is_path = program.contains('/');
         let found = if is_path { self.directory.join(program).into_string() } else { program.clone() };
-        let mut expression = duct::cmd(found, arguments)
+        let launcher = launcher();
+        let mut expression = match launcher {
+            Some(launcher) => duct::cmd(
+                launcher.program(),
+                launcher.arguments(&failure_file(&self.stderr), &found, arguments),
+            ),
+            None => duct::cmd(found, arguments),
+        };
+        expression = expression
             .dir(self.directory.as_std_path())
             .stdout_file(stdout.try_clone().context("share the child's stdout")?)
             .stderr_file(stderr.try_clone().context("share the child's stderr")?)
@@ -187,16 +203,21 @@ impl Child {
             command.env("GIT_TERMINAL_PROMPT", "0");
             command.envs(environment.iter().map(|(name, value)| (name, value)));
             command.envs(marker.variables());
-            command.process_group(0);
+            if launcher.is_none() {
+                command.process_group(0);
+            }
             Ok(())
         });
-        Ok(Started::start(&expression).map_err(|error| {
-            if self.directory.is_dir() {
-                format!("cannot start `{program}`: {error}")
-            } else {
-                format!("cannot start `{program}`: {} is no directory", self.directory)
-            }
-        }))
+        Ok(Started::start(&expression).map_err(|error| self.cannot_start(&error.to_string())))
+    }
+
+    fn cannot_start(&self, why: &str) -> String {
+        let program = self.argv.first().map_or("", String::as_str);
+        if self.directory.is_dir() {
+            format!("cannot start `{program}`: {why}")
+        } else {
+            format!("cannot start `{program}`: {} is no directory", self.directory)
+        }
     }
 }
 
@@ -298,7 +319,6 @@ mod tests {
 
     use super::super::default_signals::give_children_default_signals;
     use super::*;
-    #[cfg(target_os = "linux")]
     use crate::process::sweep;
     use crate::record::{SessionId, Timestamp};
 

@@ -90,11 +90,29 @@ impl Drop for Spared {
     }
 }
 
+/// Sends a signal to the process groups of all children that run now.
+pub(super) fn signal_started(signal: Signal) {
+    for group in started().running.iter().filter_map(|pid| Pid::from_raw(*pid)) {
+        // Who has ended by itself needs no signal.
+        let _gone = kill_process_group(group, signal);
+    }
+}
+
 /// A started child, known as ours until this is dropped.
 #[derive(Debug)]
 pub(super) struct Started {
     handle: duct::Handle,
-    pid: i32,
+    known: Known,
+}
+
+/// The entry of a child in the list of those that run.
+#[derive(Debug)]
+struct Known(i32);
+
+impl Drop for Known {
+    fn drop(&mut self) {
+        started().running.remove(&self.0);
+    }
 }
 
 impl Started {
@@ -103,7 +121,7 @@ impl Started {
         let handle = expression.start()?;
         let pid = handle.pids().first().and_then(|pid| i32::try_from(*pid).ok()).unwrap_or(0);
         started.running.insert(pid);
-        Ok(Self { handle, pid })
+        Ok(Self { handle, known: Known(pid) })
     }
 
     pub(super) fn handle(&self) -> &duct::Handle {
@@ -112,13 +130,7 @@ impl Started {
 
     /// Its process id, which is also its group's.
     pub(super) fn pid(&self) -> i32 {
-        self.pid
-    }
-}
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        started().running.remove(&self.pid);
+        self.known.0
     }
 }
 

@@ -4,17 +4,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::SIGINT;
+
+use super::interrupt::ending_signals;
 
 /// The last signal that asked us to go.
 #[derive(Debug, Clone, Default)]
 pub struct Farewell(Arc<AtomicUsize>);
 
 impl Farewell {
-    /// Takes over Ctrl-C, TERM and HUP for the whole process. To be called once.
+    /// Listens to all signals that would end this process. To be called once.
     pub fn install() -> Result<Self> {
         let farewell = Self::default();
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in ending_signals() {
             let number = usize::try_from(signal).context("number a signal")?;
             signal_hook::flag::register_usize(signal, Arc::clone(&farewell.0), number)
                 .context("listen to signals")?;

@@ -1,15 +1,48 @@
 //! The wish to stop: by a signal, or by another command that asks for it.
 
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use rustix::process::Signal;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts as signals;
+use signal_hook::consts::{SIGINT, SIGTSTP};
 use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
 
-use super::system;
+use super::{family, system};
+
+/// The one that was installed.
+static INSTALLED: OnceLock<Interrupt> = OnceLock::new();
+
+/// The signals that end a program that does not listen to them, but for those by which the system reports an error
+/// of the program itself, and SIGPIPE, which the Rust runtime ignores.
+pub(super) fn ending_signals() -> Vec<i32> {
+    let mut found = vec![
+        SIGINT,
+        signals::SIGTERM,
+        signals::SIGHUP,
+        signals::SIGQUIT,
+        signals::SIGUSR1,
+        signals::SIGUSR2,
+        signals::SIGALRM,
+        signals::SIGVTALRM,
+        signals::SIGPROF,
+        signals::SIGXCPU,
+        signals::SIGXFSZ,
+    ];
+    #[cfg(target_os = "linux")]
+    {
+        /// The real-time signals that programs may use.
+        const REAL_TIME: std::ops::RangeInclusive<i32> = 34..=64;
+        found.extend([signals::SIGIO, Signal::POWER.as_raw()]);
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+        found.push(Signal::STKFLT.as_raw());
+        found.extend(REAL_TIME);
+    }
+    found
+}
 
 /// Whether the session shall stop, and how fast. All clones are the same wish.
 #[derive(Debug, Clone, Default)]
@@ -23,25 +56,32 @@ struct Wish {
     signal: AtomicI32,
     is_urgent: AtomicBool,
     is_asked: AtomicBool,
+    /// How many signals and requests came.
+    count: AtomicUsize,
     pauses: Mutex<()>,
     raised: Condvar,
 }
 
 impl Interrupt {
-    /// Takes over Ctrl-C, TERM and HUP for the whole process. To be called once.
+    /// Listens to all signals that would end this process, and to Ctrl-Z. To be called once. A signal that is ignored
+    /// at the start stays ignored: `nohup` means the loop to stay when the terminal goes, and a shell means a background
+    /// job not to be stopped by a Ctrl-C for another program.
     pub fn install() -> Result<Self> {
         let interrupt = Self::none();
-        // Under `nohup` the terminal may go; the loop is meant to stay.
-        let taken = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| {
-            let is_nohup = *signal == SIGHUP && system::is_ignored(SIGHUP);
-            !is_nohup
-        });
-        let mut signals = Signals::new(taken).context("listen to signals")?;
+        let mut listened = ending_signals();
+        listened.push(SIGTSTP);
+        let ignored = system::ignored_signals();
+        listened.retain(|signal| !ignored.contains(signal));
+        let mut signals = Signals::new(listened).context("listen to signals")?;
         let shared = interrupt.clone();
         std::thread::Builder::new()
             .name("signals".to_owned())
             .spawn(move || {
                 for signal in signals.forever() {
+                    if signal == SIGTSTP {
+                        suspend();
+                        continue;
+                    }
                     if signal == SIGINT && shared.is_urgent() {
                         // Whatever hangs now, the user wants out; the next start finishes the spool.
                         signal_hook::low_level::exit(128 + SIGINT);
@@ -50,7 +90,7 @@ impl Interrupt {
                 }
             })
             .context("start the thread that listens to signals")?;
-        Ok(interrupt)
+        Ok(INSTALLED.get_or_init(|| interrupt).clone())
     }
 
     /// A wish that nobody has yet.
@@ -65,6 +105,7 @@ impl Interrupt {
         if first.is_err() && signal == SIGINT {
             self.wish.is_urgent.store(true, Ordering::SeqCst);
         }
+        self.wish.count.fetch_add(1, Ordering::SeqCst);
         let _pauses = self.wish.pauses.lock().unwrap_or_else(PoisonError::into_inner);
         self.wish.raised.notify_all();
     }
@@ -118,9 +159,20 @@ impl Interrupt {
     }
 }
 
+/// Stops our children and then ourselves, as Ctrl-Z does with a program whose children share its process group; goes
+/// on with both when somebody continues us.
+fn suspend() {
+    family::signal_started(Signal::STOP);
+    // It comes back when we are continued.
+    let _stopped = emulate_default_handler(SIGTSTP).is_ok();
+    family::signal_started(Signal::CONT);
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Instant;
+
+    use signal_hook::consts::{SIGHUP, SIGTERM};
 
     use super::super::default_signals::give_children_default_signals;
     use super::*;

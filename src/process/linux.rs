@@ -68,12 +68,12 @@ pub(super) fn carried(pid: i32, variable: &str, marks: &[(&str, &str)]) -> Carri
     }
 }
 
-/// Whether we were started with this signal ignored, as `nohup` does with the hang-up.
-pub(super) fn is_ignored(signal: i32) -> bool {
+/// The signals that we were started with ignored, as `nohup` does with the hang-up.
+pub(super) fn ignored_signals() -> Vec<i32> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    mask & (1 << (signal - 1)) != 0
+    (1..=64).filter(|signal| mask & (1 << (signal - 1)) != 0).collect()
 }
 
 /// Our own process id.

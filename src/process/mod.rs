@@ -7,6 +7,7 @@ mod detached;
 mod family;
 mod farewell;
 mod interrupt;
+mod launcher;
 mod replace;
 mod stream;
 #[cfg(target_os = "linux")]
@@ -24,6 +25,7 @@ pub use detached::Detached;
 pub use family::{Marker, sweep};
 pub use farewell::Farewell;
 pub use interrupt::Interrupt;
+pub use launcher::{LAUNCH, launch, launch_through_ourselves};
 pub use replace::replace;
 pub use tool::{Captured, LOCAL_GIT_VARIABLES, NO_LAZY_FETCH, Tool};
 

@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use rustix::process::{Pid, getpid};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use super::{Carried, Process, Tool};
 
@@ -55,8 +56,17 @@ pub(super) fn carried(_pid: i32, _variable: &str, _marks: &[(&str, &str)]) -> Ca
     Carried::Nothing
 }
 
-pub(super) fn is_ignored(_signal: i32) -> bool {
-    false
+/// Of the signals that shells and `nohup` ignore for others, those that we were started with ignored. A program that
+/// we start inherits that, so one that sends itself such a signal tells by living on.
+pub(super) fn ignored_signals() -> Vec<i32> {
+    const PROBE: &str = "ulimit -c 0; for n do sh -c 'kill -$0 $$' $n && echo $n; done";
+    let signals = [SIGHUP, SIGINT, SIGQUIT, SIGTERM].map(|signal| signal.to_string());
+    let probe = duct::cmd("sh", ["-c", PROBE, "sh"].into_iter().chain(signals.iter().map(String::as_str)))
+        .stdin_null()
+        .stderr_null()
+        .unchecked();
+    let printed = probe.read().unwrap_or_default();
+    printed.lines().filter_map(|line| line.trim().parse().ok()).collect()
 }
 
 pub(super) fn own_pid() -> i32 {
@@ -82,6 +92,6 @@ mod tests {
         let own = process(own_pid()).unwrap();
         assert!(processes().iter().any(|process| process.pid == own.pid && process.born == own.born));
         assert_eq!(carried(own.pid, "RALPH_SESSION", &[("RALPH_SESSION", "any")]), Carried::Nothing);
-        assert!(!adopt_orphans() && has_children() && !has_zombies() && !is_ignored(1));
+        assert!(!adopt_orphans() && has_children() && !has_zombies());
     }
 }

@@ -1,0 +1,141 @@
+//! The start of a child through our own program: in a session of its own, without a terminal.
+//!
+//! The standard library cannot call `setsid` between fork and exec without `unsafe`. So the child begins as our own
+//! program, which does that in safe code and then becomes the program that was asked for. What opens `/dev/tty` there
+//! gets an error at once, instead of being stopped by the terminal.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use signal_hook::low_level::emulate_default_handler;
+
+use super::interrupt::ending_signals;
+
+/// The word of the command line behind which our own program starts a child. No command for users.
+pub const LAUNCH: &str = "launch-child";
+
+/// The exit code of a launcher that could not start the program. Programs use it too, so the reason is in a file.
+const NOT_STARTED: i32 = 127;
+
+static LAUNCHER: OnceLock<Launcher> = OnceLock::new();
+
+/// How our own program is called as a launcher.
+#[derive(Debug)]
+pub(super) struct Launcher {
+    program: PathBuf,
+    words: Vec<OsString>,
+}
+
+/// Has children started through this program, which is called with `words` before [`LAUNCH`]. Where nobody calls
+/// this, as in unit tests, a child gets a process group instead of a session.
+pub fn launch_through_ourselves(words: &[&str]) {
+    // The file of a running program may be replaced or deleted; Linux can start it all the same.
+    let program =
+        if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { std::env::current_exe() };
+    if let Ok(program) = program.map(|program| Launcher {
+        program,
+        words: words.iter().copied().chain([LAUNCH]).map(OsString::from).collect(),
+    }) {
+        let _first = LAUNCHER.set(program).is_ok();
+    }
+}
+
+/// The launcher, if this program has one.
+pub(super) fn launcher() -> Option<&'static Launcher> {
+    LAUNCHER.get().filter(|launcher| launcher.program.exists())
+}
+
+impl Launcher {
+    pub(super) fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// The arguments with which it starts `program`. If it cannot, it writes the reason to `failure`.
+    pub(super) fn arguments(&self, failure: &Utf8Path, program: &str, arguments: &[String]) -> Vec<OsString> {
+        let own = self.words.iter().cloned();
+        own.chain([failure.as_str().into(), program.into()])
+            .chain(arguments.iter().map(OsString::from))
+            .collect()
+    }
+}
+
+/// The file for the reason why a child with this stderr could not be started.
+pub(super) fn failure_file(stderr: &Utf8Path) -> Utf8PathBuf {
+    Utf8PathBuf::from(format!("{stderr}.not-started"))
+}
+
+/// Why the launcher could not start the program, if it could not. Removes the file that says so.
+pub(super) fn take_failure(code: Option<i32>, stderr: &Utf8Path) -> Option<String> {
+    let file = failure_file(stderr);
+    let reason = fs::read_to_string(&file).ok().filter(|_| code == Some(NOT_STARTED))?;
+    let _gone = fs::remove_file(file).is_ok();
+    Some(reason)
+}
+
+/// What the launcher does: `arguments` are those of [`Launcher::arguments`] behind [`LAUNCH`]. Returns its exit
+/// code, and only if it could not become the program.
+pub fn launch(arguments: &[OsString]) -> i32 {
+    let [failure, program, arguments @ ..] = arguments else { return NOT_STARTED };
+    // It fails only for the leader of a process group, which a child of ours is not yet.
+    let _is_new = rustix::process::setsid().is_ok();
+    let signal = with_default_signals(|| exec(program, arguments));
+    match signal {
+        Err(error) => {
+            // Where nothing can be written, the exit code alone has to do.
+            let _written = fs::write(failure, error.to_string()).is_ok();
+            NOT_STARTED
+        }
+        Ok(signal) => {
+            // Ends us in most cases.
+            let _ended = emulate_default_handler(signal).is_ok();
+            128 + signal
+        }
+    }
+}
+
+/// Runs `exec` so that the program begins with the default action for each signal: those that we inherited as
+/// ignored get a handler, and exec resets handlers. Returns a signal that came before that.
+fn with_default_signals(exec: impl FnOnce() -> io::Error) -> io::Result<i32> {
+    let came = Arc::new(AtomicUsize::new(0));
+    for signal in ending_signals() {
+        let number = usize::try_from(signal).unwrap_or_default();
+        signal_hook::flag::register_usize(signal, Arc::clone(&came), number)?;
+    }
+    match i32::try_from(came.load(Ordering::SeqCst)) {
+        Ok(0) | Err(_) => Err(exec()),
+        Ok(signal) => Ok(signal),
+    }
+}
+
+fn exec(program: &OsStr, arguments: &[OsString]) -> io::Error {
+    use std::os::unix::process::CommandExt;
+    #[expect(clippy::disallowed_methods, reason = "this is the room that starts programs")]
+    let mut command = std::process::Command::new(program);
+    command.args(arguments).exec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_is_taken_only_with_the_exit_code_of_the_launcher() {
+        let folder = tempfile::tempdir().unwrap();
+        let stderr = Utf8Path::from_path(folder.path()).unwrap().join("stderr");
+        fs::write(failure_file(&stderr), "No such file").unwrap();
+        assert_eq!(take_failure(Some(1), &stderr), None);
+        assert_eq!(take_failure(Some(NOT_STARTED), &stderr).as_deref(), Some("No such file"));
+        assert_eq!(take_failure(Some(NOT_STARTED), &stderr), None);
+    }
+
+    #[test]
+    fn a_launcher_without_a_program_says_that_it_started_nothing() {
+        assert_eq!(launch(&[]), NOT_STARTED);
+        assert_eq!(launch(&["failure".into()]), NOT_STARTED);
+    }
+}

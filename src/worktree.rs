@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::process::{Marker, Tool};
+use crate::process::{Marker, Tool, was_cut_short};
 use crate::project_files::open_plain;
 use crate::record::{LeftOut, ObjectId, SessionId, Timestamp};
 use crate::repository::{Repository, as_alternate};
@@ -37,6 +37,9 @@ pub use restore::{Change, Paths, TreeEntry};
 
 /// How long git may take to list what is untracked, or to look into submodules.
 const LISTING: Duration = Duration::from_secs(60);
+
+/// How long a git of a snapshot may take. Filters of the user's run in it, the first time for every file.
+const SNAPSHOT: Duration = Duration::from_secs(600);
 
 /// So many paths that git refuses are each found by halving; when more are bad, what is left goes unread.
 const REFUSALS: usize = 100;
@@ -59,6 +62,8 @@ pub struct WorkTree {
     /// Whether some of the files that the index names may be at a remote alone.
     is_partial: bool,
     budget: Budget,
+    /// How long a git of a snapshot may take: less after one took too long, so that a night is not spent waiting.
+    limit: Duration,
     /// Carried by every git that we start, so that it is found and stopped should we die before it.
     marker: Option<Marker>,
 }
@@ -96,6 +101,7 @@ impl WorkTree {
             has_gitlinks: false,
             is_partial: repository.is_partial(),
             budget: Budget::default(),
+            limit: SNAPSHOT,
             marker: None,
         })
     }
@@ -115,12 +121,22 @@ impl WorkTree {
     /// then, for the user's index itself may be broken, with one made from the last commit.
     pub fn contents(&mut self, workshop: Workshop<'_>) -> Result<Contents> {
         let written = self.prepare_index(workshop.index).and_then(|()| self.write_tree(workshop));
-        let written = written.or_else(|_| {
+        let written = written.or_else(|error| {
+            if was_cut_short(&error) {
+                return Err(error);
+            }
             self.seen = None;
             self.prepare_index(workshop.index)?;
             self.write_tree(workshop)
         });
+        let is_cut_short = written.as_ref().is_err_and(was_cut_short);
+        self.limit = if is_cut_short { LISTING } else { SNAPSHOT };
         written.or_else(|error| {
+            if is_cut_short {
+                // What git was at may be half done, and is begun anew.
+                self.seen = None;
+                return Err(error.context("take a snapshot of the work tree"));
+            }
             let begun = self.begin_from_head(workshop).and_then(|()| self.write_tree(workshop));
             begun.map_err(|_| error.context("take a snapshot of the work tree"))
         })
@@ -189,6 +205,7 @@ impl WorkTree {
     fn git_private(&self, workshop: Workshop<'_>) -> Tool {
         // A split index would put its other half beside the user's; the cache of what is untracked is of no use here.
         self.git()
+            .limit(self.limit)
             .args(["-c", "core.splitIndex=false", "-c", "core.untrackedCache=false"])
             .env("GIT_INDEX_FILE", workshop.index.as_str())
             .env("GIT_OBJECT_DIRECTORY", workshop.objects.as_str())
@@ -262,9 +279,12 @@ impl WorkTree {
             listed
         });
         all.or_else(|error| {
+            let is_hopeless = began.elapsed() >= LISTING;
+            if was_cut_short(&error) && !is_hopeless {
+                return Err(error);
+            }
             let mut listed = self.list_tracked(workshop)?;
             // A folder of millions, or one that cannot be read: what is tracked is worth a snapshot by itself.
-            let is_hopeless = began.elapsed() >= LISTING;
             let untracked = if is_hopeless { Err(error) } else { list().args(others).read() };
             match untracked {
                 Ok(untracked) => listed.extend(untracked),
@@ -422,7 +442,7 @@ impl WorkTree {
         }
         let stdin = joined(paths);
         let update = self.git_private(workshop).args(["-c", ALL_LOOSE]).arg("update-index").args(options);
-        let captured = update.args(["-z", "--stdin"]).stdin(stdin).run()?;
+        let captured = update.args(["-z", "--stdin"]).in_own_session().stdin(stdin).run()?;
         if captured.is_success() {
             return Ok(());
         }

@@ -24,7 +24,7 @@ pub fn run(command: &str, root: &Utf8Path, feature: &Feature, session: &Session,
 }
 
 fn try_run(command: &str, root: &Utf8Path, variables: &[(&str, String)]) -> Result<()> {
-    let mut tool = Tool::shell(command, root).limit(LIMIT);
+    let mut tool = Tool::shell(command, root).limit(LIMIT).after_the_session();
     for (name, value) in variables {
         tool = tool.env(name, value);
     }

@@ -24,12 +24,14 @@ use super::settings::Flags;
 use super::{Action, Ralph};
 
 pub(super) fn specify(arguments: &[OsString]) -> ExitCode {
-    match arguments.split_first() {
-        Some((called, [first, rest @ ..])) if first == "ralph" => {
-            ralph((Program::Specify, Some(called.as_os_str())), &["ralph"], rest)
+    let called = arguments.first().map(OsString::as_os_str);
+    match arguments.get(1..).unwrap_or_default() {
+        [first, rest @ ..] if first == "ralph" => ralph((Program::Specify, called), &["ralph"], rest),
+        rest => {
+            let environment = Environment::read();
+            set_own_command(Program::Specify, called, &environment);
+            reported(forward(rest, &environment))
         }
-        Some((_, rest)) => reported(forward(rest, &Environment::read())),
-        None => reported(forward(&[], &Environment::read())),
     }
 }
 

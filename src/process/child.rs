@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
 use rustix::process::Signal;
 
+use super::bounded::RunningTime;
 use super::family::{Family, Started, reap_orphans};
 use super::launcher::{failure_file, launcher, take_failure};
 use super::{Interrupt, LOCAL_GIT_VARIABLES, Marker, code_of, stream, system};
@@ -255,16 +256,21 @@ fn stop(
 struct Watch {
     limits: Limits,
     streams: [File; 2],
-    started: Instant,
-    /// The last growth that was seen, and to which size.
-    grown: (Instant, u64),
+    time: RunningTime,
+    /// When the last growth was seen, by that time, and to which size.
+    grown: (Duration, u64),
     orphans: Instant,
 }
 
 impl Watch {
     fn new(limits: Limits, streams: [File; 2]) -> Self {
-        let now = Instant::now();
-        Self { limits, streams, started: now, grown: (now, 0), orphans: now }
+        Self {
+            limits,
+            streams,
+            time: RunningTime::start(),
+            grown: (Duration::ZERO, 0),
+            orphans: Instant::now(),
+        }
     }
 
     fn exceeded(&mut self, pulse: Pulse) -> Result<Option<ExitReason>> {
@@ -276,13 +282,14 @@ impl Watch {
             *size = stream.metadata().context("look at the child's output")?.len();
         }
         let total = sizes[0].saturating_add(sizes[1]);
+        let passed = self.time.passed();
         if total != self.grown.1 || pulse == Pulse::Busy {
-            self.grown = (Instant::now(), total);
+            self.grown = (passed, total);
         }
-        let is_idle = self.limits.idle.is_some_and(|idle| self.grown.0.elapsed() >= idle);
+        let is_idle = self.limits.idle.is_some_and(|idle| passed.saturating_sub(self.grown.0) >= idle);
         Ok(if sizes.iter().any(|size| *size > self.limits.output) {
             Some(ExitReason::OutputLimit)
-        } else if self.started.elapsed() >= self.limits.wall {
+        } else if passed >= self.limits.wall {
             Some(ExitReason::Timeout)
         } else if is_idle {
             Some(ExitReason::IdleTimeout)

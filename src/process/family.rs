@@ -90,7 +90,7 @@ impl Drop for Spared {
     }
 }
 
-/// Sends a signal to the process groups of all children that run now.
+/// Sends a signal to the process groups of all children that run now and have one.
 pub(super) fn signal_started(signal: Signal) {
     for group in started().running.iter().filter_map(|pid| Pid::from_raw(*pid)) {
         // Who has ended by itself needs no signal.
@@ -103,6 +103,8 @@ pub(super) fn signal_started(signal: Signal) {
 pub(super) struct Started {
     handle: duct::Handle,
     known: Known,
+    /// Whether its pid is a process group of its own.
+    leads_group: bool,
 }
 
 /// The entry of a child in the list of those that run.
@@ -121,11 +123,51 @@ impl Started {
         let handle = expression.start()?;
         let pid = handle.pids().first().and_then(|pid| i32::try_from(*pid).ok()).unwrap_or(0);
         started.running.insert(pid);
-        Ok(Self { handle, known: Known(pid) })
+        Ok(Self { handle, known: Known(pid), leads_group: true })
+    }
+
+    /// Starts it in our own process group, where signals of the terminal reach it as they reach us.
+    pub(super) fn start_in_our_group(expression: &duct::Expression) -> std::io::Result<Self> {
+        let mut this = Self::start(expression)?;
+        this.leads_group = false;
+        Ok(this)
+    }
+
+    /// Asks it to end, with its group and its descendants, waits for that, and kills what is left.
+    pub(super) fn end(&self, grace: Duration) {
+        let mut seen = self.with_descendants();
+        self.send(&seen, Signal::TERM);
+        self.send(&seen, Signal::CONT);
+        // An error is no end that could be waited for.
+        let _ended = self.handle.wait_timeout(grace).is_ok();
+        seen.extend(self.with_descendants());
+        self.send(&seen, Signal::KILL);
+    }
+
+    fn with_descendants(&self) -> Vec<Process> {
+        let all = system::processes();
+        let mut belonging = BTreeSet::from([self.pid()]);
+        add_descendants(&mut belonging, &all, &BTreeSet::new());
+        all.into_iter().filter(|process| belonging.contains(&process.pid)).collect()
+    }
+
+    fn send(&self, processes: &[Process], signal: Signal) {
+        // Until we reap it nobody else can have its number.
+        let is_unreaped = self.handle.try_wait().is_ok_and(|output| output.is_none());
+        if let Some(group) = Pid::from_raw(self.pid()).filter(|_| self.leads_group && is_unreaped) {
+            let _gone = kill_process_group(group, signal);
+        }
+        processes.iter().for_each(|process| send(process, signal));
     }
 
     pub(super) fn handle(&self) -> &duct::Handle {
         &self.handle
+    }
+
+    /// What it printed, and how it ended; waits for its end.
+    pub(super) fn into_output(self) -> std::io::Result<std::process::Output> {
+        let Self { handle, known: _known, .. } = self;
+        handle.into_output()
     }
 
     /// Its process id, which is also its group's.

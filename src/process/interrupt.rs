@@ -93,6 +93,11 @@ impl Interrupt {
         Ok(INSTALLED.get_or_init(|| interrupt).clone())
     }
 
+    /// The one that was installed, if this process listens to signals.
+    pub(super) fn installed() -> Option<&'static Self> {
+        INSTALLED.get()
+    }
+
     /// A wish that nobody has yet.
     pub fn none() -> Self {
         Self::default()
@@ -135,6 +140,11 @@ impl Interrupt {
             0 => None,
             signal => Some(signal),
         }
+    }
+
+    /// How many signals and requests came so far.
+    pub(super) fn count(&self) -> usize {
+        self.wish.count.load(Ordering::SeqCst)
     }
 
     /// Whether there is no time left for anybody to end in peace.

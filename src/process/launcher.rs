@@ -55,6 +55,12 @@ impl Launcher {
         &self.program
     }
 
+    /// Starts a program of which it is known that it is there.
+    pub(super) fn start(&self, program: &OsStr, arguments: &[OsString]) -> duct::Expression {
+        let own = self.words.iter().cloned().chain(["/dev/null".into(), program.to_owned()]);
+        duct::cmd(&self.program, own.chain(arguments.iter().cloned()))
+    }
+
     /// The arguments with which it starts `program`. If it cannot, it writes the reason to `failure`.
     pub(super) fn arguments(&self, failure: &Utf8Path, program: &str, arguments: &[String]) -> Vec<OsString> {
         let own = self.words.iter().cloned();

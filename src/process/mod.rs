@@ -1,5 +1,6 @@
 //! Children: every program that we start is started, fed, watched and stopped here.
 
+mod bounded;
 mod child;
 #[cfg(test)]
 mod default_signals;
@@ -20,6 +21,7 @@ mod portable;
 use portable as system;
 mod tool;
 
+pub use bounded::was_cut_short;
 pub use child::{Child, Ended, Limits, Pulse};
 pub use detached::Detached;
 pub use family::{Marker, sweep};
@@ -27,7 +29,7 @@ pub use farewell::Farewell;
 pub use interrupt::Interrupt;
 pub use launcher::{LAUNCH, launch, launch_through_ourselves};
 pub use replace::replace;
-pub use tool::{Captured, LOCAL_GIT_VARIABLES, NO_LAZY_FETCH, Tool};
+pub use tool::{Captured, LOCAL_GIT_VARIABLES, LONG, NO_LAZY_FETCH, Tool};
 
 /// A process as the system lists it.
 #[derive(Debug, Clone)]

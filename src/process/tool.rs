@@ -2,14 +2,19 @@
 
 use std::ffi::OsString;
 use std::io::Read;
-use std::os::unix::process::CommandExt;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use camino::Utf8Path;
-use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::family::Started;
+use super::bounded::{self, Heeds};
+use super::launcher::launcher;
+
+/// How long a tool may take that has no other limit: git on a big work tree may need minutes, but not more.
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// The limit of what handles all files or objects of a repository while a user waits, or behind everybody's back.
+pub const LONG: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// Bytes that are handed on at once.
 const PIECE: usize = 64 << 10;
@@ -47,7 +52,9 @@ pub struct Tool {
     environment: Vec<(OsString, Option<OsString>)>,
     directory: OsString,
     stdin: Vec<u8>,
-    limit: Option<Duration>,
+    limit: Duration,
+    heeds: Heeds,
+    has_own_session: bool,
 }
 
 /// What a tool left behind.
@@ -85,7 +92,9 @@ impl Tool {
             ],
             directory: directory.as_os_str().to_owned(),
             stdin: Vec::new(),
-            limit: None,
+            limit: LIMIT,
+            heeds: Heeds::Stop,
+            has_own_session: false,
         }
     }
 
@@ -153,16 +162,34 @@ impl Tool {
         self
     }
 
-    /// Stops it after that time, which is an error then: for programs that may want to talk to somebody.
+    /// Stops it after that time, which is an error then. Without this it is ten minutes.
     #[must_use]
     pub fn limit(mut self, limit: Duration) -> Self {
-        self.limit = Some(limit);
+        self.limit = limit;
+        self
+    }
+
+    /// Runs also in a session that was stopped; ends at once by the next stop.
+    #[must_use]
+    pub fn after_the_session(mut self) -> Self {
+        self.heeds = Heeds::LaterStop;
+        self
+    }
+
+    /// Gives it a session of its own, without a terminal: for a git that runs filters of the user's.
+    #[must_use]
+    pub fn in_own_session(mut self) -> Self {
+        self.has_own_session = true;
         self
     }
 
     /// The call, without its streams.
     fn expression(&self) -> duct::Expression {
-        let call = duct::cmd(&self.program, &self.arguments).dir(&self.directory).unchecked();
+        let call = match launcher().filter(|_| self.has_own_session) {
+            Some(launcher) => launcher.start(&self.program, &self.arguments),
+            None => duct::cmd(&self.program, &self.arguments),
+        };
+        let call = call.dir(&self.directory).unchecked();
         // Of two settings the one that was applied first wins there, and the last one here.
         self.environment.iter().rev().fold(call, |call, (name, value)| match value {
             Some(value) => call.env(name, value),
@@ -170,15 +197,14 @@ impl Tool {
         })
     }
 
-    /// Runs to the end, whatever the exit code; an error only where the program cannot be started.
+    /// Runs to the end, whatever the exit code; an error only where the program cannot be started, or takes longer
+    /// than its limit or a stop allows.
     pub fn run(self) -> Result<Captured> {
         let words = self.to_string();
         let expression = self.expression().stdin_bytes(self.stdin).stdout_capture().stderr_capture();
-        let output = match self.limit {
-            None => expression.run(),
-            Some(limit) => run_within(limit, &expression),
-        }
-        .with_context(|| format!("run `{words}`"))?;
+        let leads_session = self.has_own_session && launcher().is_some();
+        let output = bounded::run(&expression, leads_session, (self.limit, self.heeds))
+            .with_context(|| format!("run `{words}`"))?;
         Ok(Captured { code: super::code_of(output.status), stdout: output.stdout, stderr: output.stderr })
     }
 
@@ -237,23 +263,6 @@ impl Tool {
         let text = String::from_utf8(self.read()?).with_context(|| format!("read what `{words}` prints"))?;
         Ok(text.trim_end_matches(['\n', '\r']).to_owned())
     }
-}
-
-fn run_within(limit: Duration, expression: &duct::Expression) -> std::io::Result<std::process::Output> {
-    let expression = expression.before_spawn(|command| {
-        command.process_group(0);
-        Ok(())
-    });
-    let started = Started::start(&expression)?;
-    if let Some(output) = started.handle().wait_timeout(limit)? {
-        return Ok(output.clone());
-    }
-    if let Some(group) = Pid::from_raw(started.pid()) {
-        let _gone = kill_process_group(group, Signal::KILL);
-    }
-    // Reaped where it goes at once; whatever else holds its pipes is not waited for.
-    let _reaped = started.handle().wait_timeout(Duration::from_secs(1));
-    Err(std::io::Error::other(format!("no answer within {} ms", limit.as_millis())))
 }
 
 impl std::fmt::Display for Tool {

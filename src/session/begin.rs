@@ -51,6 +51,8 @@ impl<'a> Running<'a> {
             started_at,
         })?;
         let identity = plan.store.create_identity()?;
+        // From here on others know of the session, and its first snapshot may take long.
+        let lookout = Lookout::start(control.clone(), plan.interrupt.clone());
         let mut session = new_session(&plan, &id, &identity, tasks, started_at)?;
         let mut history = History::default();
         let mut taken_up = TakenUp::default();
@@ -86,7 +88,6 @@ impl<'a> Running<'a> {
             is_resumed: earlier.is_some(),
         });
         let started = plan.clock.stopwatch();
-        let lookout = Lookout::start(control.clone(), plan.interrupt.clone());
         Ok(Self {
             roster: Roster::new(plan.agents.len(), plan.limits.max_wait),
             versions: BTreeMap::new(),

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use anyhow::{Context, Result, bail};
 use camino::Utf8Path;
 
-use crate::process::Tool;
+use crate::process::{LONG, Tool};
 use crate::record::{RALPH, SessionId, Timestamp};
 
 use super::refs::{LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
@@ -46,6 +46,7 @@ impl Store {
         let git = Tool::git(&self.repository().common_dir);
         git.args(["bundle", "create", "--quiet", file.as_str(), "--stdin"])
             .stdin(format!("{}\n", names.join("\n")))
+            .limit(LONG)
             .read()
             .context("write the bundle")?;
         let bytes = file.metadata().with_context(|| format!("look at {file}"))?.len();

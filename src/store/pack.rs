@@ -10,7 +10,7 @@ use std::io;
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::process::Tool;
+use crate::process::{LONG, Tool};
 use crate::record::ObjectId;
 use crate::repository::{HashKind, as_alternate};
 
@@ -126,6 +126,7 @@ impl Store {
         git.args(options.iter().copied())
             .arg(packs.join("pack").as_str())
             .stdin(wanted)
+            .limit(LONG)
             .read()
             .context("pack our records")?;
         Ok(())

@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::process::{NO_LAZY_FETCH, Tool};
+use crate::process::{LONG, NO_LAZY_FETCH, Tool};
 use crate::record::ObjectId;
 use crate::repository::{HashKind, Repository};
 
@@ -35,7 +35,7 @@ impl Checkout {
     /// Makes the files those of `commit`. What is ignored stays: builds take up where they were.
     pub fn go_to(&self, commit: &ObjectId) -> Result<()> {
         let checkout = ["checkout", "--quiet", "--force", "--detach", commit.as_str()];
-        self.git().args(checkout).read().with_context(|| format!("check out {commit}"))?;
+        self.git().args(checkout).limit(LONG).read().with_context(|| format!("check out {commit}"))?;
         self.git().args(["clean", "-ffdq"]).read().context("remove what an earlier run left")?;
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::process::{Captured, Tool};
+use crate::process::{Captured, LONG, Tool};
 use crate::record::ObjectId;
 
 use super::{ALL_SUBMODULES, RawPath, WorkTree, Workshop, lossy, split};
@@ -240,7 +240,7 @@ impl WorkTree {
         (now, wanted): (&ObjectId, &ObjectId),
     ) -> Result<Captured> {
         let git = self.git_private(workshop).arg("read-tree").args(options.iter().copied());
-        git.args(["-m", "-u", "--no-recurse-submodules", now.as_str(), wanted.as_str()]).run()
+        git.args(["-m", "-u", "--no-recurse-submodules", now.as_str(), wanted.as_str()]).limit(LONG).run()
     }
 
     fn git_at(&self, workshop: Workshop<'_>, directory: &Utf8Path) -> Tool {

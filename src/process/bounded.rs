@@ -1,0 +1,218 @@
+//! The end of tools that do not end by themselves: by a limit, by a stop, or because they want the terminal.
+
+use std::fmt;
+use std::os::unix::process::CommandExt;
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
+
+use super::Interrupt;
+use super::family::Started;
+
+/// Between two looks at limits and stops; the end of the tool itself wakes us at once.
+const TICK: Duration = Duration::from_millis(25);
+
+/// How long git may go on once the loop shall stop: what a record needs takes less.
+const AFTER_STOP: Duration = Duration::from_secs(5);
+
+/// The same after a second Ctrl-C.
+const AFTER_URGENT_STOP: Duration = Duration::from_secs(2);
+
+/// From TERM to KILL: git removes its lock files on TERM.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// A longer time between two looks was spent stopped, by Ctrl-Z for instance.
+const MAX_TICK: Duration = Duration::from_secs(5);
+
+/// Why a tool was ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CutShort {
+    TimedOut(Duration),
+    Stopped,
+    WantsTerminal,
+}
+
+impl fmt::Display for CutShort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TimedOut(limit) if limit.subsec_millis() > 0 => {
+                write!(f, "no answer within {} ms", limit.as_millis())
+            }
+            Self::TimedOut(limit) => write!(f, "no answer within {} s", limit.as_secs()),
+            Self::Stopped => f.write_str("ended because a stop was asked for"),
+            Self::WantsTerminal => {
+                f.write_str("ended because it waited for the terminal, which belongs to the user")
+            }
+        }
+    }
+}
+
+impl std::error::Error for CutShort {}
+
+/// Whether a tool failed because it was ended by us. To try it again would take as long again.
+pub fn was_cut_short(error: &anyhow::Error) -> bool {
+    error.chain().any(<dyn std::error::Error>::is::<CutShort>)
+}
+
+/// How a tool heeds a stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heeds {
+    /// It may end its work within some seconds, also where the stop came before it.
+    Stop,
+    /// It ends at once, but only by a stop that comes after its start: what runs at the end of a stopped session.
+    LaterStop,
+}
+
+/// Time that passed while we ran.
+#[derive(Debug)]
+pub(super) struct RunningTime {
+    seen: Instant,
+    passed: Duration,
+}
+
+impl RunningTime {
+    pub(super) fn start() -> Self {
+        Self { seen: Instant::now(), passed: Duration::ZERO }
+    }
+
+    /// Counts the time since the last call, which is to be made often.
+    pub(super) fn passed(&mut self) -> Duration {
+        self.passed += self.seen.elapsed().min(MAX_TICK);
+        self.seen = Instant::now();
+        self.passed
+    }
+}
+
+/// Runs a tool to its end, or ends it with all that it started. `leads_session`: it makes a session for itself.
+pub(super) fn run(
+    expression: &duct::Expression,
+    leads_session: bool,
+    (limit, heeds): (Duration, Heeds),
+) -> Result<Output> {
+    let interrupt = Interrupt::installed();
+    // Where we listen to Ctrl-C it must not reach the tool by itself; where we do not, it shall.
+    let started = if leads_session {
+        Started::start(expression)
+    } else if interrupt.is_some() {
+        Started::start(&expression.before_spawn(|command| {
+            command.process_group(0);
+            Ok(())
+        }))
+    } else {
+        Started::start_in_our_group(expression)
+    }?;
+    let mut time = RunningTime::start();
+    let mut stop = interrupt.map(|interrupt| StopWatch::new(interrupt, heeds));
+    while started.handle().wait_timeout(TICK)?.is_none() {
+        let why = if time.passed() >= limit {
+            CutShort::TimedOut(limit)
+        } else if stop.as_mut().is_some_and(StopWatch::is_over) {
+            CutShort::Stopped
+        } else if interrupt.is_some() && is_stopped_by_terminal(started.pid()) {
+            CutShort::WantsTerminal
+        } else {
+            continue;
+        };
+        started.end(GRACE);
+        // Reaped where it goes at once; whatever else holds its pipes is not waited for.
+        let _reaped = started.handle().wait_timeout(GRACE);
+        return Err(why.into());
+    }
+    Ok(started.into_output()?)
+}
+
+/// Whether a tool has had the time that a stop leaves it.
+struct StopWatch<'a> {
+    interrupt: &'a Interrupt,
+    heeds: Heeds,
+    count_before: usize,
+    /// Since when it goes on in spite of a stop, and of an urgent one.
+    stopped: Option<Instant>,
+    urgent: Option<Instant>,
+}
+
+impl<'a> StopWatch<'a> {
+    fn new(interrupt: &'a Interrupt, heeds: Heeds) -> Self {
+        Self { interrupt, heeds, count_before: interrupt.count(), stopped: None, urgent: None }
+    }
+
+    fn is_over(&mut self) -> bool {
+        if self.heeds == Heeds::LaterStop {
+            return self.interrupt.count() > self.count_before;
+        }
+        let is_over = |came: bool, since: &mut Option<Instant>, grace: Duration| {
+            came && since.get_or_insert_with(Instant::now).elapsed() >= grace
+        };
+        is_over(self.interrupt.is_urgent(), &mut self.urgent, AFTER_URGENT_STOP)
+            || is_over(self.interrupt.signal().is_some(), &mut self.stopped, AFTER_STOP)
+    }
+}
+
+/// Whether the terminal stopped it because it read from it or wrote to it: its whole group stands still then.
+fn is_stopped_by_terminal(pid: i32) -> bool {
+    let Some(pid) = Pid::from_raw(pid) else { return false };
+    let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let status = waitid(WaitId::Pid(pid), options).ok().flatten();
+    let signal = status.and_then(|status| status.stopping_signal());
+    signal.is_some_and(|signal| [Signal::TTIN, Signal::TTOU].map(Signal::as_raw).contains(&signal))
+}
+
+#[cfg(test)]
+mod tests {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+
+    use super::*;
+
+    #[test]
+    fn a_stop_gives_a_tool_time_and_a_second_ctrl_c_gives_less() {
+        let interrupt = Interrupt::none();
+        let mut watch = StopWatch::new(&interrupt, Heeds::Stop);
+        assert!(!watch.is_over());
+        interrupt.raise(SIGTERM);
+        assert!(!watch.is_over());
+        watch.stopped = Instant::now().checked_sub(AFTER_STOP);
+        assert!(watch.is_over());
+        let mut next = StopWatch::new(&interrupt, Heeds::Stop);
+        assert!(!next.is_over(), "each gets its time");
+        interrupt.raise(SIGINT);
+        next.urgent = Instant::now().checked_sub(AFTER_URGENT_STOP);
+        assert!(next.is_over());
+    }
+
+    #[test]
+    fn what_runs_after_a_stop_heeds_the_next_one() {
+        let interrupt = Interrupt::none();
+        interrupt.raise(SIGTERM);
+        let mut watch = StopWatch::new(&interrupt, Heeds::LaterStop);
+        assert!(!watch.is_over());
+        interrupt.raise(SIGTERM);
+        assert!(watch.is_over());
+    }
+
+    #[test]
+    fn a_tool_that_the_terminal_stopped_is_seen() {
+        let stopped = |signal: &str| {
+            let script = format!("kill -{signal} $$; exit 0");
+            let started = Started::start_in_our_group(&duct::cmd("sh", ["-c", &script]).unchecked()).unwrap();
+            let status = || {
+                let options = WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
+                waitid(WaitId::Pid(Pid::from_raw(started.pid()).unwrap()), options).unwrap().unwrap()
+            };
+            assert!(status().stopped());
+            let seen = is_stopped_by_terminal(started.pid());
+            started.end(Duration::ZERO);
+            seen
+        };
+        assert!(stopped("TTIN") && stopped("TTOU") && !stopped("STOP"));
+    }
+
+    #[test]
+    fn time_that_was_spent_stopped_does_not_count() {
+        let mut time = RunningTime::start();
+        time.seen = Instant::now().checked_sub(Duration::from_secs(3600)).unwrap();
+        assert!(time.passed() < Duration::from_secs(60));
+        assert!(time.passed() >= MAX_TICK);
+    }
+}

@@ -9,7 +9,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, CommandFactory, Error, FromArgMatches};
 
 use crate::config::{self, FlagInput};
-use crate::process::{LAUNCH, launch, launch_through_ourselves};
+use crate::process::{LAUNCH, launch, launch_through_ourselves, use_portable_processes};
 use crate::record::{CANONICAL, RALPH, with_command};
 use crate::view::style::Paint;
 
@@ -22,6 +22,9 @@ use super::own_command::{Program, set_own_command};
 use super::run::RunArgs;
 use super::settings::Flags;
 use super::{Action, Ralph};
+
+/// For tests: if set, processes are looked at on Linux as on other systems.
+const PORTABLE: &str = "RALPH_TEST_PORTABLE";
 
 pub(super) fn specify(arguments: &[OsString]) -> ExitCode {
     let called = arguments.first().map(OsString::as_os_str);
@@ -64,6 +67,9 @@ fn reported(result: Result<ExitCode>) -> ExitCode {
 
 fn run(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
     let caller = Caller::new(ralph.everywhere.directory.as_deref())?;
+    if caller.environment.value(PORTABLE).is_some() {
+        use_portable_processes();
+    }
     let paint = paint(ralph.everywhere.color, &caller.environment);
     match ralph.action.unwrap_or_else(|| Action::Run(Box::new(ralph.run))) {
         Action::Run(args) if args.tui => super::tui::with_loop(arguments, &caller, paint),

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, waitpid};
 
+use super::noted::{self, Noted};
 use super::{Carried, Interrupt, Process, system};
 use crate::record::SessionId;
 
@@ -16,6 +17,8 @@ pub struct Marker {
     session: String,
     /// Where the session runs: who recovers a copy of a repository must not stop what runs in the original.
     work_tree: Option<String>,
+    /// Where the child that runs is noted, for systems on which no marker can be read.
+    note: Option<Utf8PathBuf>,
 }
 
 impl Marker {
@@ -23,13 +26,24 @@ impl Marker {
     const WORK_TREE: &str = "RALPH_WORK_TREE";
 
     pub fn new(session: &SessionId) -> Self {
-        Self { session: session.to_string(), work_tree: None }
+        Self { session: session.to_string(), work_tree: None, note: None }
     }
 
     /// The marker of a session in one work tree alone.
     #[must_use]
     pub fn in_work_tree(self, top: &Utf8Path) -> Self {
         Self { work_tree: Some(top.to_string()), ..self }
+    }
+
+    /// The same, with a file to note children in.
+    #[must_use]
+    pub fn noted_in(self, file: Utf8PathBuf) -> Self {
+        Self { note: Some(file), ..self }
+    }
+
+    /// Where children are to be noted.
+    pub(super) fn note(&self) -> Option<&Utf8Path> {
+        self.note.as_deref().filter(|_| system::is_portable())
     }
 
     pub fn value(&self) -> &str {
@@ -205,7 +219,25 @@ impl<'a> Family<'a> {
         // A zombie still has its line, and nobody but us reaps it: only a system without a list gives none.
         let born = system::process(started.pid()).map_or(u64::MAX, |process| process.born);
         let root = Root { pid: started.pid(), born };
+        if let Some(file) = marker.note() {
+            noted::write(file, root.pid, root.born);
+        }
         Self { marker, root: Some(root), holds_group: true, seen: BTreeMap::new() }
+    }
+
+    /// What a dead loop noted as its child's.
+    fn take_noted(&mut self) {
+        let Some(noted) = self.marker.note().and_then(Noted::read) else { return };
+        let all = system::processes();
+        let members = noted.members(&all);
+        self.seen.extend(members.into_iter().map(|process| (process.pid, process.born)));
+    }
+
+    /// Notes that the loop lives, and its child with it.
+    fn renew_note(&self) {
+        if let (Some(file), Some(root)) = (self.marker.note(), self.root) {
+            noted::write(file, root.pid, root.born);
+        }
     }
 
     /// Everybody who belongs to it and lives. Reaps adopted orphans that do not.
@@ -225,13 +257,15 @@ impl<'a> Family<'a> {
             let is_ours = self.root.is_some_and(|root| {
                 process.pid == root.pid
                     || process.group == root.pid
+                    || process.session == root.pid
                     || (is_alone
                         && process.parent == own_pid
                         && process.group != own_group
                         && process.born >= root.born
                         && self.carried(process) != Carried::Another)
             });
-            let was_seen = self.seen.get(&process.pid) == Some(&process.born);
+            let was_seen =
+                self.seen.get(&process.pid).is_some_and(|born| system::is_same_birth(*born, process.born));
             if is_ours || was_seen || self.carried(process) == Carried::This {
                 belonging.insert(process.pid);
             }
@@ -331,6 +365,14 @@ impl<'a> Family<'a> {
 
     /// Stops what goes on in the background, and names it.
     pub(super) fn stop_leftovers(&mut self, interrupt: &Interrupt) -> Vec<String> {
+        let stopped = self.stop_all_that_is_left(interrupt);
+        if let Some(file) = self.marker.note() {
+            noted::remove(file);
+        }
+        stopped
+    }
+
+    fn stop_all_that_is_left(&mut self, interrupt: &Interrupt) -> Vec<String> {
         let ended = Instant::now();
         let mut left = self.members();
         while !left.is_empty() && ended.elapsed() < SETTLE && !interrupt.is_urgent() {
@@ -346,13 +388,16 @@ impl<'a> Family<'a> {
     }
 }
 
-/// Stops whatever still carries the marker of a session that is dead, and names it.
+/// Stops whatever still carries the marker of a session that is dead, or was noted by it, and names it.
 pub fn sweep(marker: &Marker, interrupt: &Interrupt) -> Vec<String> {
-    Family::marked(marker).stop_leftovers(interrupt)
+    let mut family = Family::marked(marker);
+    family.take_noted();
+    family.stop_leftovers(interrupt)
 }
 
 /// Reaps orphans that we adopted and that have ended, so that a long run does not fill the process table.
 pub(super) fn reap_orphans(family: &mut Family<'_>) {
+    family.renew_note();
     if system::has_zombies() {
         family.members();
     }
@@ -388,7 +433,8 @@ fn add_descendants(belonging: &mut BTreeSet<i32>, all: &[Process], spared: &BTre
 
 fn send(process: &Process, signal: Signal) {
     // Looked at again right before, for its pid may have gone to somebody else meanwhile.
-    let is_same = system::process(process.pid).is_some_and(|now| now.born == process.born);
+    let is_same =
+        system::process(process.pid).is_some_and(|now| system::is_same_birth(now.born, process.born));
     if let Some(pid) = Pid::from_raw(process.pid).filter(|_| is_same) {
         let _gone = kill_process(pid, signal);
     }
@@ -405,7 +451,7 @@ mod tests {
     use super::*;
 
     fn process(pid: i32, parent: i32) -> Process {
-        Process { pid, parent, group: pid, born: 1, is_zombie: false, name: pid.to_string() }
+        Process { pid, parent, group: pid, session: pid, born: 1, is_zombie: false, name: pid.to_string() }
     }
 
     #[test]
@@ -431,6 +477,6 @@ mod tests {
     fn a_pid_that_went_to_somebody_else_is_not_hit() {
         let own = system::process(system::own_pid()).unwrap();
         // If this were sent, the test would not live to say so.
-        send(&Process { born: own.born + 1, ..own }, Signal::KILL);
+        send(&Process { born: own.born + 10, ..own }, Signal::KILL);
     }
 }

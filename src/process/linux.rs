@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use rustix::process::{Pid, WaitId, WaitIdOptions, getpid, set_child_subreaper, waitid};
+use rustix::process::{WaitId, WaitIdOptions, getpid, set_child_subreaper, waitid};
 
 use super::{Carried, Process};
 
@@ -35,7 +35,7 @@ pub(super) fn process(pid: i32) -> Option<Process> {
     parse_stat(pid, &String::from_utf8_lossy(&stat))
 }
 
-/// Reads `PID (NAME) STATE PARENT GROUP ...`, where the name may hold blanks and brackets.
+/// Reads `PID (NAME) STATE PARENT GROUP SESSION ...`, where the name may hold blanks and brackets.
 fn parse_stat(pid: i32, stat: &str) -> Option<Process> {
     let (head, rest) = stat.rsplit_once(')')?;
     let (_, name) = head.split_once('(')?;
@@ -45,6 +45,7 @@ fn parse_stat(pid: i32, stat: &str) -> Option<Process> {
         is_zombie: matches!(*fields.first()?, "Z" | "X"),
         parent: fields.get(1)?.parse().ok()?,
         group: fields.get(2)?.parse().ok()?,
+        session: fields.get(3)?.parse().ok()?,
         // The 22nd field of the line: clock ticks since boot.
         born: fields.get(19)?.parse().ok()?,
         name: name.to_owned(),
@@ -76,20 +77,16 @@ pub(super) fn ignored_signals() -> Vec<i32> {
     (1..=64).filter(|signal| mask & (1 << (signal - 1)) != 0).collect()
 }
 
-/// Our own process id.
-pub(super) fn own_pid() -> i32 {
-    Pid::as_raw(Some(getpid()))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::system::own_pid;
     use super::*;
 
     #[test]
     fn a_name_with_blanks_and_brackets_is_read_whole() {
-        let stat = "12 (a) (b c) S 3 4 4 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 789 0";
+        let stat = "12 (a) (b c) S 3 4 5 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 789 0";
         let process = parse_stat(12, stat).unwrap();
-        assert_eq!((process.parent, process.group, process.born), (3, 4, 789));
+        assert_eq!((process.parent, process.group, process.session, process.born), (3, 4, 5, 789));
         assert_eq!(process.name, "a) (b c");
         assert!(!process.is_zombie);
     }

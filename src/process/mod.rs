@@ -9,16 +9,13 @@ mod family;
 mod farewell;
 mod interrupt;
 mod launcher;
+#[cfg(target_os = "linux")]
+mod linux;
+mod noted;
+mod portable;
 mod replace;
 mod stream;
-#[cfg(target_os = "linux")]
-#[path = "linux.rs"]
 mod system;
-// Built in tests on Linux too, so that it cannot rot.
-#[cfg(any(test, not(target_os = "linux")))]
-mod portable;
-#[cfg(not(target_os = "linux"))]
-use portable as system;
 mod tool;
 
 pub use bounded::was_cut_short;
@@ -29,6 +26,7 @@ pub use farewell::Farewell;
 pub use interrupt::Interrupt;
 pub use launcher::{LAUNCH, launch, launch_through_ourselves};
 pub use replace::replace;
+pub use system::use_portable_processes;
 pub use tool::{Captured, LOCAL_GIT_VARIABLES, LONG, NO_LAZY_FETCH, Tool};
 
 /// A process as the system lists it.
@@ -37,6 +35,8 @@ struct Process {
     pid: i32,
     parent: i32,
     group: i32,
+    /// The pid of the first process of its session; 0 if it is unknown.
+    session: i32,
     /// With `pid` this names one process for ever: a pid alone is given to another one some day.
     born: u64,
     is_zombie: bool,

@@ -1,24 +1,24 @@
-//! What `ps` tells about processes, for systems without `/proc`: enough for groups and descent, no markers.
+//! What `ps` tells about processes, for systems without `/proc`: enough for groups and descent, no environments.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
 
 use rustix::process::{Pid, getpid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
+use time::{PrimitiveDateTime, UtcOffset};
 
-use super::{Carried, Process, Tool};
+use super::Process;
 
-/// Orphans go to init here.
-pub(super) fn adopt_orphans() -> bool {
-    false
-}
+/// By how many seconds two times of birth of one process may differ.
+pub(super) const BIRTH_TOLERANCE: u64 = 2;
 
-pub(super) fn has_children() -> bool {
-    true
-}
+/// How long `ps` may take. Without an answer nothing is known to run.
+const ANSWER: Duration = Duration::from_secs(30);
 
-pub(super) fn has_zombies() -> bool {
-    false
-}
+/// How `ps` prints the time at which a process began.
+const LSTART: &[BorrowedFormatItem<'_>] =
+    format_description!("[month repr:short] [day padding:none] [hour]:[minute]:[second] [year]");
 
 pub(super) fn processes() -> Vec<Process> {
     list(&["-A"])
@@ -29,31 +29,47 @@ pub(super) fn process(pid: i32) -> Option<Process> {
 }
 
 fn list(which: &[&str]) -> Vec<Process> {
-    let columns = ["pid=", "ppid=", "pgid=", "stat=", "lstart=", "comm="];
-    let ps = Tool::new("ps", camino::Utf8Path::new("/"))
-        .args(which.iter().copied())
-        .args(columns.into_iter().flat_map(|column| ["-o", column]));
-    let Ok(captured) = ps.run() else { return Vec::new() };
-    String::from_utf8_lossy(&captured.stdout).lines().filter_map(parse_line).collect()
+    let columns = ["pid=", "ppid=", "pgid=", "sess=", "stat=", "lstart=", "comm="];
+    let columns = columns.iter().flat_map(|column| ["-o", column]);
+    // Not a `Tool`: those are in the list of our children, which is held while this is asked.
+    let ps = duct::cmd("ps", which.iter().copied().chain(columns))
+        .dir("/")
+        .env("LC_ALL", "C")
+        .env("TZ", "UTC0")
+        .stdin_null()
+        .stdout_capture()
+        .stderr_null()
+        .unchecked();
+    let Ok(started) = ps.start() else { return Vec::new() };
+    let Ok(Some(output)) = started.wait_timeout(ANSWER) else {
+        let _gone = started.kill().is_ok();
+        return Vec::new();
+    };
+    String::from_utf8_lossy(&output.stdout).lines().filter_map(parse_line).collect()
 }
 
-/// Reads `PID PARENT GROUP STATE Sat Nov 21 20:45:12 2026 NAME`.
+/// Reads `PID PARENT GROUP SESSION STATE Sat Nov 21 20:45:12 2026 NAME`.
 fn parse_line(line: &str) -> Option<Process> {
     let mut words = line.split_ascii_whitespace();
     let pid = words.next()?.parse().ok()?;
     let parent = words.next()?.parse().ok()?;
     let group = words.next()?.parse().ok()?;
+    // macOS prints an address, or nothing of use.
+    let session = words.next()?.parse().unwrap_or(0);
     let is_zombie = words.next()?.starts_with('Z');
-    let mut born = DefaultHasher::new();
-    for _ in 0..5 {
-        words.next()?.hash(&mut born);
-    }
+    let _weekday = words.next()?;
+    let began: Vec<&str> = words.by_ref().take(4).collect();
+    let began = PrimitiveDateTime::parse(&began.join(" "), LSTART).ok()?.assume_offset(UtcOffset::UTC);
     let name = words.collect::<Vec<_>>().join(" ");
-    Some(Process { pid, parent, group, born: born.finish(), is_zombie, name })
-}
-
-pub(super) fn carried(_pid: i32, _variable: &str, _marks: &[(&str, &str)]) -> Carried {
-    Carried::Nothing
+    Some(Process {
+        pid,
+        parent,
+        group,
+        session,
+        born: u64::try_from(began.unix_timestamp()).ok()?,
+        is_zombie,
+        name,
+    })
 }
 
 /// Of the signals that shells and `nohup` ignore for others, those that we were started with ignored. A program that
@@ -69,6 +85,7 @@ pub(super) fn ignored_signals() -> Vec<i32> {
     printed.lines().filter_map(|line| line.trim().parse().ok()).collect()
 }
 
+/// Our own process id.
 pub(super) fn own_pid() -> i32 {
     Pid::as_raw(Some(getpid()))
 }
@@ -79,19 +96,42 @@ mod tests {
 
     #[test]
     fn a_line_of_ps_is_read() {
-        let process = parse_line("  17     1    16 Ss   Sat Nov 21 20:45:12 2026 my program").unwrap();
-        assert_eq!((process.pid, process.parent, process.group), (17, 1, 16));
-        assert_eq!(process.name, "my program");
+        let process = parse_line("  17     1    16    15 Ss   Sat Nov  7 20:45:12 2026 my program").unwrap();
+        assert_eq!((process.pid, process.parent, process.group, process.session), (17, 1, 16, 15));
+        assert_eq!((process.name.as_str(), process.born), ("my program", 1_794_084_312));
         assert!(!process.is_zombie);
-        assert!(parse_line("17 1 16 Z+ Sat Nov 21 20:45:12 2026 gone").unwrap().is_zombie);
-        assert!(parse_line("17 1 16 Ss Sat Nov").is_none());
+        assert!(parse_line("17 1 16 15 Z+ Sat Nov 21 20:45:12 2026 gone").unwrap().is_zombie);
+        assert!(parse_line("17 1 16 15 Ss Sat Nov").is_none());
     }
 
     #[test]
     fn we_are_in_our_own_list() {
         let own = process(own_pid()).unwrap();
-        assert!(processes().iter().any(|process| process.pid == own.pid && process.born == own.born));
-        assert_eq!(carried(own.pid, "RALPH_SESSION", &[("RALPH_SESSION", "any")]), Carried::Nothing);
-        assert!(!adopt_orphans() && has_children() && !has_zombies());
+        let is_own =
+            |process: &Process| process.pid == own.pid && process.born.abs_diff(own.born) <= BIRTH_TOLERANCE;
+        assert!(processes().iter().any(is_own));
+    }
+
+    #[test]
+    fn a_signal_that_we_were_started_with_ignored_is_seen() {
+        let name = "process::portable::tests::a_signal_that_we_were_started_with_ignored_is_seen";
+        if std::env::vars_os().any(|(name, _)| name == "RALPH_TEST_ALONE") {
+            println!("ignored: {:?}", ignored_signals());
+            return;
+        }
+        let alone = duct::cmd(
+            "sh",
+            ["-c", "trap '' HUP QUIT; exec \"$@\"", "sh"].map(Into::into).into_iter().chain([
+                std::env::current_exe().unwrap().into_os_string(),
+                "--exact".into(),
+                name.into(),
+                "--nocapture".into(),
+            ]),
+        )
+        .env("RALPH_TEST_ALONE", "1")
+        .read()
+        .unwrap();
+        let line = alone.lines().find_map(|line| line.split_once("ignored: ")).unwrap().1;
+        assert!(line.contains('1') && line.contains('3') && !line.contains("15"), "{line}");
     }
 }

@@ -481,13 +481,14 @@ impl Running<'_> {
 
     /// The mark by which every descendant of this session is found and stopped.
     pub(super) fn marker(&self) -> Result<Marker> {
-        marker(&self.plan, &self.session.id)
+        marker(&self.plan, &self.session.id, &self.spool)
     }
 }
 
 /// The mark of a session in this work tree.
-fn marker(plan: &Plan<'_>, session: &SessionId) -> Result<Marker> {
-    Ok(Marker::new(session).in_work_tree(plan.store.repository().work_tree()?))
+fn marker(plan: &Plan<'_>, session: &SessionId, spool: &Spool) -> Result<Marker> {
+    let marker = Marker::new(session).in_work_tree(plan.store.repository().work_tree()?);
+    Ok(marker.noted_in(spool.child_note()))
 }
 
 fn remember(progress: &mut dyn ProgressStrategy, context: Option<IterationContext>) {

@@ -226,6 +226,11 @@ impl Spool {
         self.dir.join("scratch")
     }
 
+    /// The file in which the child that runs is noted.
+    pub fn child_note(&self) -> Utf8PathBuf {
+        self.dir.join("child")
+    }
+
     /// Puts it where no recovery looks, for what is in it has no place in the record any more. Gives where.
     pub fn set_aside(&self, repository: &Repository) -> Result<Utf8PathBuf> {
         let kept = repository.ralph_dir().join("kept");

@@ -336,6 +336,9 @@ impl Sandbox {
             .env("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z")
             .env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")
             .current_dir(&self.repo);
+        if let Some(portable) = std::env::var_os("RALPH_TEST_PORTABLE") {
+            command.env("RALPH_TEST_PORTABLE", portable);
+        }
         command
     }
 

@@ -1,0 +1,93 @@
+//! What the system tells about processes: on Linux by `/proc`, elsewhere by `ps`.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+#[cfg(target_os = "linux")]
+use super::linux;
+use super::{Carried, Process, portable};
+
+pub(super) use portable::own_pid;
+
+static IS_PORTABLE: AtomicBool = AtomicBool::new(cfg!(not(target_os = "linux")));
+
+/// Has Linux treated like any other system, so that tests there run what others run.
+pub fn use_portable_processes() {
+    IS_PORTABLE.store(true, Ordering::Relaxed);
+}
+
+/// Whether the environments of processes are hidden and orphans go to init, so that what a dead loop left must be found
+/// by notes.
+pub(super) fn is_portable() -> bool {
+    IS_PORTABLE.load(Ordering::Relaxed)
+}
+
+/// Has orphans of our children become our children, if the system can do that. Returns whether it does.
+pub(super) fn adopt_orphans() -> bool {
+    #[cfg(target_os = "linux")]
+    if !is_portable() {
+        return linux::adopt_orphans();
+    }
+    false
+}
+
+/// Whether we may have children, zombies included. With adopted orphans: whether anything was left behind.
+pub(super) fn has_children() -> bool {
+    #[cfg(target_os = "linux")]
+    if !is_portable() {
+        return linux::has_children();
+    }
+    true
+}
+
+/// Whether an orphan that we adopted has ended and waits to be reaped.
+pub(super) fn has_zombies() -> bool {
+    #[cfg(target_os = "linux")]
+    if !is_portable() {
+        return linux::has_zombies();
+    }
+    false
+}
+
+/// Every process that can be seen.
+pub(super) fn processes() -> Vec<Process> {
+    #[cfg(target_os = "linux")]
+    if !is_portable() {
+        return linux::processes();
+    }
+    portable::processes()
+}
+
+/// One process; `None` if it is gone.
+pub(super) fn process(pid: i32) -> Option<Process> {
+    #[cfg(target_os = "linux")]
+    if !is_portable() {
+        return linux::process(pid);
+    }
+    portable::process(pid)
+}
+
+/// Whether two times of birth of one pid are those of one process.
+pub(super) fn is_same_birth(one: u64, other: u64) -> bool {
+    // `ps` works in seconds, and from the time of boot, which the system corrects now and then.
+    one.abs_diff(other) <= if is_portable() { portable::BIRTH_TOLERANCE } else { 0 }
+}
+
+/// Whose marker the process was started with: this one if it has all of `marks`, else another's if it has `variable`
+/// at all.
+pub(super) fn carried(pid: i32, variable: &str, marks: &[(&str, &str)]) -> Carried {
+    #[cfg(target_os = "linux")]
+    if !is_portable() {
+        return linux::carried(pid, variable, marks);
+    }
+    let _hidden = (pid, variable, marks);
+    Carried::Nothing
+}
+
+/// The signals that we were started with ignored, as `nohup` does with the hang-up.
+pub(super) fn ignored_signals() -> Vec<i32> {
+    #[cfg(target_os = "linux")]
+    if !is_portable() {
+        return linux::ignored_signals();
+    }
+    portable::ignored_signals()
+}

@@ -59,6 +59,10 @@ excerpts *args:
 record-excerpts *names:
     python3 -B fixtures/failures/record.py {{names}}
 
+# Check that everything compiles for macOS, in a Debian chroot (as root; takes a while the first time)
+check-macos *args:
+    scripts/check-macos.sh {{args}}
+
 # Fuzz all targets for a while: `just fuzz --seconds 600`, `just fuzz --inputs 5000000 tasks`
 fuzz *args='--inputs 1000000':
     cargo run --release --manifest-path fuzz/Cargo.toml --bin smoke -- {{args}}

@@ -7,7 +7,7 @@ use clap::{ArgGroup, Args};
 use regex::bytes::Regex;
 
 use crate::history::repeats;
-use crate::record::{SessionName, nearest};
+use crate::record::{RecordKind, SessionName, nearest};
 use crate::store::{Holder, Row, SessionRows, Store};
 use crate::view::json::write_pretty;
 use crate::view::log::{
@@ -120,7 +120,14 @@ fn listed<'a>(
             }
         }
         if let Some(tip) = session.tip() {
-            head.end(&tip.entry()?);
+            let tip = tip.entry()?;
+            head.end(&tip);
+            let begin = || session.rows().filter(|row| row.kind.begins()).last()?.entry().ok();
+            if tip.kind != RecordKind::End
+                && let Some(begin) = begin()
+            {
+                head.runs_elsewhere(store.elsewhere_since(session.refs, &begin, &tip));
+            }
         }
         let mut chosen = Vec::new();
         if args.sessions {
@@ -164,7 +171,7 @@ fn print_sessions(args: &LogArgs, store: &Store, choice: &Choice) -> Result<Exit
     for log in sessions::chosen(store, choice)?.iter().rev().take(args.max_count.unwrap_or(usize::MAX)) {
         if log.is_whole() || log.tip().status.is_some() {
             match sessions::describe(store, log, &running) {
-                Ok(session) => described.push(session),
+                Ok(session) => described.push((session, sessions::status(store, log, &running).1)),
                 // It may have come from anybody, and must not hide the others.
                 Err(error) => warn(&format!("left out: session {}: {error:#}", log.id()), &mut stderr()),
             }

@@ -117,6 +117,7 @@ fn found(
             format!("this clone has neither the start nor the end of session {}", log.id())
         }
     })?;
+    let (_, elsewhere) = sessions::status(store, log, &running);
     let in_flight = store.in_flight(log.id()).filter(|_| is_running && log.tip().kind != RecordKind::End);
     let reader = store.reader()?;
     let count = log.iterations().count().max(1);
@@ -154,6 +155,7 @@ fn found(
     }
     let first = &log.entries[0];
     Ok(Found {
+        elsewhere,
         is_whole: log.is_whole(),
         in_flight: in_flight.map(|begin| InFlight {
             iteration: begin.iteration,

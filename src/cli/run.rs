@@ -74,6 +74,9 @@ pub struct ResumeArgs {
     /// Go on though commands, agents or what decides that a task is done are not those that the session began with
     #[arg(long)]
     pub accept_changed_commands: bool,
+    /// Go on with SESSION though it seems to run on another machine
+    #[arg(long, requires = "session")]
+    pub take_over: bool,
     #[command(flatten)]
     pub talk: TalkArgs,
     /// Show it on the screen of `tui`, which may be left without stopping the loop
@@ -106,8 +109,8 @@ pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCo
     let store = place::open(caller)?;
     let refs = to_take_up(&store, args)?;
     let log = store.session(&refs)?;
-    let begin = log.as_ref().and_then(|log| log.entries.iter().rfind(|entry| entry.kind.begins()));
-    let begun = begin.and_then(|begin| store.readable_session(begin));
+    let newest_begin = log.as_ref().and_then(|log| log.entries.iter().rfind(|entry| entry.kind.begins()));
+    let begun = newest_begin.and_then(|entry| store.readable_session(entry));
     if begun.is_none() && !args.accept_changed_commands {
         return Err(Refusal::new(format!(
             "with which commands session {} began cannot be read",
@@ -130,22 +133,33 @@ fn to_take_up(store: &Store, args: &ResumeArgs) -> Result<SessionRefs> {
     let choice = sessions::Choice { session: args.session.clone(), feature: args.feature.clone() };
     let running = sessions::running(store)?;
     let found = sessions::chosen(store, &choice).map_err(refusal)?;
-    let status = |log: &SessionLog| log.status(running.iter().any(|holder| holder.session == *log.id()));
-    let refuse = |id: &SessionId, status: Status, hint: String| {
+    let status = |log: &SessionLog| sessions::status(store, log, &running);
+    let refuse = |id: &SessionId, status: &str, hint: String| {
         Err(Refusal::new(format!("session {id} is {status}")).hinted(hint).into())
     };
-    let open = found.iter().rev().find(|log| status(log) != Status::Completed);
-    match open.or(found.last()) {
-        None => Err(Refusal::new("no session is recorded here to take up again")
+    let is_open = |log: &&SessionLog| {
+        let (status, elsewhere) = status(log);
+        // What runs on another machine is taken by its id alone.
+        status != Status::Completed && (elsewhere.is_none() || args.session.is_some())
+    };
+    let Some(log) = found.iter().rev().find(is_open).or(found.last()) else {
+        return Err(Refusal::new("no session is recorded here to take up again")
             .hinted(format!("start one with `{RALPH}`"))
-            .into()),
-        Some(log) => match status(log) {
-            Status::Completed => {
-                refuse(log.id(), Status::Completed, format!("start a new one with `{RALPH}`"))
-            }
-            Status::Running => refuse(log.id(), Status::Running, format!("`{RALPH} status` says where")),
-            Status::Interrupted | Status::Failed | Status::Later(_) => Ok(log.refs.clone()),
-        },
+            .into());
+    };
+    match status(log) {
+        (_, Some(elsewhere)) if !args.take_over => {
+            let hint = format!(
+                "stop it there, then `{RALPH} sync`; if it is gone for good: `{RALPH} resume {} --take-over`",
+                log.id()
+            );
+            refuse(log.id(), &elsewhere.to_string(), hint)
+        }
+        (_, Some(_)) | (Status::Interrupted | Status::Failed | Status::Later(_), None) => {
+            Ok(log.refs.clone())
+        }
+        (Status::Completed, None) => refuse(log.id(), "completed", format!("start a new one with `{RALPH}`")),
+        (Status::Running, None) => refuse(log.id(), "running", format!("`{RALPH} status` says where")),
     }
 }
 

@@ -6,8 +6,8 @@ use std::io::stderr;
 
 use anyhow::{Context, Error, Result, bail};
 
-use crate::record::{LogEntry, RALPH, Session, SessionId, SessionName, nearest, some_of};
-use crate::store::{Holder, Listing, LoopLock, SessionLog, SessionRefs, Store};
+use crate::record::{LogEntry, RALPH, Session, SessionId, SessionName, Status, nearest, some_of};
+use crate::store::{Elsewhere, Holder, Listing, LoopLock, SessionLog, SessionRefs, Store};
 use crate::view::style::one_line;
 
 use super::output::warn;
@@ -263,6 +263,14 @@ pub fn running(store: &Store) -> Result<Vec<Holder>> {
     LoopLock::holders(store.repository())
 }
 
+/// Where a session stands, and what is known of it if it runs on another machine.
+pub fn status(store: &Store, log: &SessionLog, running: &[Holder]) -> (Status, Option<Elsewhere>) {
+    let is_running = running.iter().any(|holder| holder.session == *log.id());
+    let elsewhere = if is_running { None } else { store.elsewhere(log) };
+    let status = if elsewhere.is_some() { Status::Running } else { log.status(is_running) };
+    (status, elsewhere)
+}
+
 /// A session with what its log says of it by now: `session.json` is of its start where it has no end.
 pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<Session> {
     let tip = log.tip();
@@ -275,7 +283,7 @@ pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<S
     let mut session = begun.with_context(|| format!("no record of session {} tells of it", log.id()))?;
     session.stop_reason = tip.stop_reason;
     session.limit = tip.limit;
-    session.status = log.status(running.iter().any(|holder| holder.session == session.id));
+    session.status = status(store, log, running).0;
     for entry in log.iterations() {
         session.tasks_completed += entry.closed.len();
         session.tasks_done = entry.tasks.tasks_done;

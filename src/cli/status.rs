@@ -57,7 +57,11 @@ pub fn run(args: &StatusArgs, caller: &Caller, paint: Paint) -> Result<ExitCode>
 }
 
 fn is_running(status: &FeatureStatus) -> bool {
-    status.session.as_ref().is_some_and(|session| session.status == Status::Running)
+    // What another machine does is not seen before the next sync.
+    status
+        .session
+        .as_ref()
+        .is_some_and(|session| session.status == Status::Running && session.elsewhere.is_none())
 }
 
 fn show(out: &mut impl Write, status: &FeatureStatus, args: &StatusArgs, paint: Paint) -> Result<()> {
@@ -119,9 +123,11 @@ fn look(store: &Store, wanted: &Wanted) -> Result<FeatureStatus> {
         let wishes = control.as_ref().and_then(|control| control.look().ok());
         let Wishes { stop, is_paused, hints } = wishes.unwrap_or_default();
         let in_flight = store.in_flight(log.id());
+        let (status, elsewhere) = sessions::status(store, &log, &running);
         SessionStatus {
             id: log.id().clone(),
-            status: log.status(holder.is_some()),
+            status,
+            elsewhere,
             stop_reason: log.tip().stop_reason,
             // A skip is a record, not a run: `log` and the summary count the same.
             iterations: log.iterations().filter(|entry| entry.is_run()).count(),

@@ -78,6 +78,21 @@ impl Store {
     }
 }
 
+/// When a sync last brought this ref, or sent it.
+pub(super) fn synced_at(repository: &Repository, name: &str) -> Result<Option<Timestamp>> {
+    let mut newest = None;
+    for path in disk::children(&folder(repository))? {
+        let is_ledger = path.extension() == Some("json") && path.file_stem() != Some(CLEANED);
+        if let (true, Some(bytes)) = (is_ledger, disk::read_if_there(&path)?) {
+            let ledger: Ledger = serde_json::from_slice(&bytes).with_context(|| format!("read {path}"))?;
+            if ledger.refs.contains_key(name) {
+                newest = newest.max(ledger.synced_at);
+            }
+        }
+    }
+    Ok(newest)
+}
+
 /// What the remotes had, all of them together.
 pub(super) fn all_refs(repository: &Repository) -> Result<BTreeMap<String, ObjectId>> {
     let mut refs = BTreeMap::new();

@@ -142,6 +142,16 @@ impl LoopLock {
         Ok(holders)
     }
 
+    /// Who held the locks of all work trees last, whether or not they still do.
+    pub(super) fn last_holders(repository: &Repository) -> Result<Vec<Holder>> {
+        let mut holders = Vec::new();
+        for path in disk::children(&repository.ralph_dir().join("loops"))? {
+            let mut file = File::open(&path).with_context(|| format!("open {path}"))?;
+            holders.extend(read_holder(&mut file));
+        }
+        Ok(holders)
+    }
+
     fn holder(path: &Utf8Path) -> Result<Option<Holder>> {
         let mut file = File::open(path).with_context(|| format!("open {path}"))?;
         match flock(&file, FlockOperation::NonBlockingLockShared) {

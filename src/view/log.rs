@@ -9,7 +9,7 @@ use anyhow::Result;
 use serde_json::{Map, Value, json};
 
 use crate::record::{LogEntry, Session, SessionId, Status, StopReason};
-use crate::store::Row;
+use crate::store::{Elsewhere, Row};
 
 use super::json::pretty;
 use super::style::{Count, Hue, Paint, cut, duration, one_line, sign};
@@ -37,12 +37,28 @@ pub struct SessionHead {
     tasks_done: usize,
     tasks_open: usize,
     is_running: bool,
+    elsewhere: Option<Elsewhere>,
 }
 
 impl SessionHead {
     pub fn new(id: SessionId, feature: String, is_running: bool) -> Self {
         let status = if is_running { Status::Running } else { Status::Interrupted };
-        Self { id, feature, status, stop_reason: None, runs: 0, tasks_done: 0, tasks_open: 0, is_running }
+        Self {
+            id,
+            feature,
+            status,
+            stop_reason: None,
+            runs: 0,
+            tasks_done: 0,
+            tasks_open: 0,
+            is_running,
+            elsewhere: None,
+        }
+    }
+
+    /// Takes in what is known of it if it runs on another machine.
+    pub fn runs_elsewhere(&mut self, elsewhere: Option<Elsewhere>) {
+        self.elsewhere = elsewhere.filter(|_| !self.is_running);
     }
 
     /// Takes in the next record, oldest first.
@@ -108,11 +124,14 @@ fn session_line(head: &SessionHead, paint: Paint) -> String {
         word if word == head.status.as_str() => String::new(),
         words => format!(" ({words})"),
     });
+    let status = match &head.elsewhere {
+        Some(elsewhere) => one_line(&elsewhere.to_string()),
+        None => head.status.to_string(),
+    };
     format!(
-        "{}  {}  {}{reason}, {}, {} of {} done",
+        "{}  {}  {status}{reason}, {}, {} of {} done",
         paint.paint(Hue::Bold, head.id.as_str()),
         one_line(&head.feature),
-        head.status,
         Count(head.runs, "iteration"),
         head.tasks_done,
         Count((head.tasks_done + head.tasks_open) as u64, "task")
@@ -262,6 +281,14 @@ fn as_text(value: Option<&Value>) -> String {
 }
 
 /// `{"sessions": [...]}`
-pub fn sessions_json(sessions: &[Session]) -> Value {
+pub fn sessions_json(sessions: &[(Session, Option<Elsewhere>)]) -> Value {
+    let sessions: Vec<Value> = sessions
+        .iter()
+        .map(|(session, elsewhere)| {
+            let mut session = json!(session);
+            session["elsewhere"] = json!(elsewhere);
+            session
+        })
+        .collect();
     json!({ "sessions": sessions })
 }

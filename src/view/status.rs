@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::record::{RALPH, SessionId, Status, StopReason, TaskName, Timestamp, Waiting};
+use crate::store::Elsewhere;
 
 use super::style::{Count, Hue, Paint, one_line};
 
@@ -27,6 +28,8 @@ pub struct Counts {
 pub struct SessionStatus {
     pub id: SessionId,
     pub status: Status,
+    /// Set for a session that runs on another machine.
+    pub elsewhere: Option<Elsewhere>,
     pub stop_reason: Option<StopReason>,
     pub iterations: usize,
     /// The process of a running session.
@@ -66,12 +69,15 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
             word if word == session.status.as_str() => String::new(),
             words => format!(" ({words})"),
         });
+    let status = match &session.elsewhere {
+        Some(elsewhere) => format!("{},", one_line(&elsewhere.to_string())),
+        None => session.status.to_string(),
+    };
     let who = session.pid.map_or(String::new(), |pid| format!(", process {pid}"));
     writeln!(
         out,
-        "  session {} {}{reason} since {}, {}{who}",
+        "  session {} {status}{reason} since {}, {}{who}",
         session.id,
-        session.status,
         session.started_at,
         Count(session.iterations as u64, "iteration")
     )?;

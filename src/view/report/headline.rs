@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::history::clusters::Cluster;
 use crate::record::{FailureClass, Outcome, Session, Status, StopReason, TaskName, Timestamp};
+use crate::store::Elsewhere;
 use crate::view::status::InFlight;
 use crate::view::style::{Count, duration, grouped};
 
@@ -61,7 +62,12 @@ pub struct Attention {
     pub iterations: Vec<u32>,
 }
 
-pub fn of(session: &Session, turns: &[Turn], in_flight: Option<&InFlight>, now: Timestamp) -> Headline {
+pub fn of(
+    session: &Session,
+    turns: &[Turn],
+    (in_flight, elsewhere): (Option<&InFlight>, Option<&Elsewhere>),
+    now: Timestamp,
+) -> Headline {
     let all = session.tasks_done + session.tasks_remaining;
     let done = match (session.tasks_done, all) {
         (_, 0) => "no tasks".to_owned(),
@@ -72,6 +78,10 @@ pub fn of(session: &Session, turns: &[Turn], in_flight: Option<&InFlight>, now: 
         session.limit.map_or("a limit".to_owned(), |limit| format!("the limit of {}", noun(limit.as_str())))
     };
     let (level, verdict) = match (session.status, session.stop_reason) {
+        (Status::Running, _) if elsewhere.is_some() => {
+            let words = elsewhere.map(ToString::to_string).unwrap_or_default();
+            (Level::Note, format!("{}, {done}", capital(&words)))
+        }
         (Status::Running, _) => {
             let at = in_flight.map_or(String::new(), |at| format!(" at iteration {}", at.iteration));
             (Level::Note, format!("Running{at}, {done}"))
@@ -89,7 +99,11 @@ pub fn of(session: &Session, turns: &[Turn], in_flight: Option<&InFlight>, now: 
     };
     let end = session.ended_at.or_else(|| {
         let last = turns.last().map(|turn| turn.record.ended_at);
-        if session.status == Status::Running { Some(now) } else { last }
+        match elsewhere {
+            Some(elsewhere) => Some(elsewhere.as_of),
+            None if session.status == Status::Running => Some(now),
+            None => last,
+        }
     });
     let seconds = end.map_or(0, |end| end.seconds().saturating_sub(session.started_at.seconds()));
     let span_ms = u64::try_from(seconds).unwrap_or(0).saturating_mul(1000);
@@ -297,7 +311,8 @@ mod tests {
             ("interrupted", None, (0, 3), "Interrupted, 0 of 3 tasks done", Level::Warning),
             ("running", None, (2, 1), "Running, 2 of 3 tasks done", Level::Note),
         ] {
-            let headline = of(&session(status, reason, counts), &[], None, Timestamp::from_seconds(0));
+            let headline =
+                of(&session(status, reason, counts), &[], (None, None), Timestamp::from_seconds(0));
             assert_eq!((headline.verdict.as_str(), headline.level), (verdict, level));
         }
     }

@@ -23,6 +23,7 @@ use serde::Serialize;
 use crate::history::clusters::{Cluster, clusters};
 use crate::history::repeats;
 use crate::record::{Durations, Iteration, ObjectId, Outcome, Session, TaskCounts, Timestamp, Tokens};
+use crate::store::Elsewhere;
 use crate::tasks::TaskList;
 
 use super::status::InFlight;
@@ -106,6 +107,8 @@ pub struct Found {
     pub session: Session,
     pub is_whole: bool,
     pub in_flight: Option<InFlight>,
+    /// Set if it runs on another machine.
+    pub elsewhere: Option<Elsewhere>,
     /// As they stood at the start.
     pub tasks_before: TaskCounts,
     /// As it stood at the end.
@@ -117,8 +120,17 @@ pub struct Found {
 
 impl Report {
     pub fn new(found: Found) -> Self {
-        let Found { session, is_whole, in_flight, tasks_before, tasks, mut turns, unreadable, made_at } =
-            found;
+        let Found {
+            session,
+            is_whole,
+            in_flight,
+            elsewhere,
+            tasks_before,
+            tasks,
+            mut turns,
+            unreadable,
+            made_at,
+        } = found;
         number_tries(&mut turns);
         let mut counts = Outcomes::default();
         let mut totals = Totals::default();
@@ -139,7 +151,7 @@ impl Report {
         }
         let clusters = clusters(turns.iter().map(|turn| &turn.record));
         let tasks = task_rows::of(&tasks, &turns);
-        let headline = headline::of(&session, &turns, in_flight.as_ref(), made_at);
+        let headline = headline::of(&session, &turns, (in_flight.as_ref(), elsewhere.as_ref()), made_at);
         let attention = headline::attention(&session, &turns, &clusters, &tasks);
         Self {
             schema: REPORT_SCHEMA,

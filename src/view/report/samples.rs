@@ -107,6 +107,7 @@ pub fn session(status: &str, stop_reason: Option<&str>, (done, open): (usize, us
 /// A report on `turns`, with this task list at its end.
 pub fn report(turns: Vec<Turn>, tasks: &str) -> Report {
     Report::new(Found {
+        elsewhere: None,
         session: session("failed", Some("stuck"), (1, 2)),
         is_whole: true,
         in_flight: None,

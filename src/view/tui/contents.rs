@@ -128,8 +128,16 @@ pub fn status_sign(status: Status) -> (Look, &'static str) {
     }
 }
 
+/// Where a session stands, and on which machine if that is another one.
+pub fn words_of(session: &SessionRow) -> String {
+    match &session.elsewhere {
+        Some(elsewhere) if session.live.is_none() => brief(&elsewhere.to_string()),
+        _ => status_words(session.status, session.stop_reason),
+    }
+}
+
 /// `failed (stuck)`
-pub fn status_words(status: Status, reason: Option<StopReason>) -> String {
+fn status_words(status: Status, reason: Option<StopReason>) -> String {
     match reason.map(|reason| reason.as_str().replace('_', " ")) {
         Some(reason) if reason != status.as_str() => format!("{status} ({reason})"),
         _ => status.to_string(),

@@ -10,7 +10,7 @@ use crate::record::{RALPH, Status};
 use crate::view::style::{Paint, cut, grouped};
 
 use super::app::{App, Mode, OwnLoop, Pane};
-use super::contents::{bar, sign, status_sign, status_words};
+use super::contents::{bar, sign, status_sign, words_of};
 use super::help;
 use super::layout::{Areas, Tab};
 use super::list::Item;
@@ -117,7 +117,7 @@ impl Pen<'_> {
         let (look, mark) = status_sign(session.status);
         let feature = session.feature.strip_prefix("specs/").unwrap_or(&session.feature);
         let row = Row::of(Look::Bold, cut(&shown(feature), 40))
-            .and(look, format!("  {mark} {}", status_words(session.status, session.stop_reason)));
+            .and(look, format!("  {mark} {}", words_of(session)));
         let Some(live) = &session.live else { return row };
         if let Some(waiting) = &live.waiting {
             return row.and(Look::Warn, format!("  waits until {}", waiting.until));

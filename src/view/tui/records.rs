@@ -112,7 +112,7 @@ impl Records {
             let Some(tip) = rows.tip().and_then(|tip| tip.commit.parse::<ObjectId>().ok()) else { continue };
             let row = match old.get(&tip) {
                 Some(known) => Arc::clone(known),
-                None => match session_row(&rows) {
+                None => match session_row(&self.store, &rows) {
                     Ok(row) => Arc::new(row),
                     Err(error) => {
                         unreadable.push(error);
@@ -152,6 +152,7 @@ impl Source for Records {
             let status = match (row.stop_reason, &now) {
                 (Some(_), _) => row.status,
                 (None, Some(_)) => Status::Running,
+                (None, None) if row.elsewhere.is_some() => Status::Running,
                 (None, None) => Status::Interrupted,
             };
             if row.live != now || row.status != status {
@@ -208,9 +209,10 @@ impl Source for Records {
 }
 
 /// What the rows of a session say, as if nobody ran it.
-fn session_row(rows: &SessionRows<'_>) -> Result<SessionRow> {
+fn session_row(store: &Store, rows: &SessionRows<'_>) -> Result<SessionRow> {
     let (mut iterations, mut prints) = (Vec::new(), Vec::new());
     let (mut first, mut newest, mut with_tasks) = (None, None, None);
+    let mut begin = None;
     let mut agents: Vec<Arc<str>> = Vec::new();
     for row in rows.rows() {
         let commit: ObjectId = row.commit.parse()?;
@@ -219,6 +221,9 @@ fn session_row(rows: &SessionRows<'_>) -> Result<SessionRow> {
         }
         if row.kind != RecordKind::End {
             with_tasks = Some(commit.clone());
+        }
+        if row.kind.begins() {
+            begin = Some(row);
         }
         if row.is_iteration() {
             let entry = row.entry()?;
@@ -254,6 +259,8 @@ fn session_row(rows: &SessionRows<'_>) -> Result<SessionRow> {
         row.repeats = repeated.get(&row.number).copied();
     }
     let tip_entry = row.entry()?;
+    let begin = begin.and_then(|begin| begin.entry().ok());
+    let elsewhere = begin.and_then(|begin| store.elsewhere_since(rows.refs, &begin, &tip_entry));
     Ok(SessionRow {
         id: rows.refs.session.clone(),
         feature: rows.feature.to_owned(),
@@ -263,6 +270,7 @@ fn session_row(rows: &SessionRows<'_>) -> Result<SessionRow> {
         tasks_done: tip_entry.tasks.tasks_done,
         tasks_open: tip_entry.tasks.tasks_open,
         iterations: Arc::new(iterations),
+        elsewhere,
         with_tasks: with_tasks.unwrap_or_else(|| tip.clone()),
         ends: [first, tip],
         live: None,

@@ -107,6 +107,7 @@ pub fn session(number: u32, feature: &str, turns: &str) -> SessionRow {
         iterations: Arc::new(rows),
         ends: [commit(number, 0), tip.clone()],
         with_tasks: tip,
+        elsewhere: None,
         live: None,
     }
 }

@@ -10,7 +10,7 @@ use crate::record::{
     AgentEvent, Iteration, ObjectId, Outcome, Session, SessionId, Status, StopReason, Task, Timestamp,
     Waiting,
 };
-use crate::store::{Ask, FilePart, names};
+use crate::store::{Ask, Elsewhere, FilePart, names};
 use crate::view::style::duration;
 
 /// All that the screen can ask for. Every question may take its time: none is asked where keys are read.
@@ -150,6 +150,8 @@ pub struct SessionRow {
     pub ends: [ObjectId; 2],
     /// The newest record that has a task list.
     pub with_tasks: ObjectId,
+    /// Set if it runs on another machine.
+    pub elsewhere: Option<Elsewhere>,
     pub live: Option<Live>,
 }
 

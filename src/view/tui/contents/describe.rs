@@ -8,7 +8,7 @@ use crate::view::tui::page::Section;
 use crate::view::tui::row::{Look, Row, shown};
 use crate::view::tui::source::{InFlight, IterationRow, SessionRow};
 
-use super::{brief, sign, status_sign, status_words, title};
+use super::{brief, sign, status_sign, title, words_of};
 
 pub fn iteration(row: &IterationRow, iteration: &Iteration) -> Vec<Section> {
     let (look, mark) = sign(row.outcome);
@@ -107,7 +107,7 @@ pub fn session(row: &SessionRow, session: &Session) -> Vec<Section> {
     let closed = session.tasks_completed;
     let total: u64 = row.iterations.iter().map(IterationRow::time_ms).sum();
     let mut rows = vec![
-        Row::of(look, format!("{mark} {}", status_words(row.status, row.stop_reason))),
+        Row::of(look, format!("{mark} {}", words_of(row))),
         Row::fact("id", row.id.as_str()),
         Row::fact("feature", &row.feature),
         Row::fact("artifact", format!("{} ({})", session.artifact.path, session.artifact.status)),

@@ -1,0 +1,64 @@
+//! Sessions that run on other machines, as far as their records tell. A lock tells nothing of them: it lies here.
+
+use std::fmt;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::process;
+use crate::record::{LogEntry, RecordKind, Session, SessionId, Timestamp};
+
+use super::last::last_of_all;
+use super::{LoopLock, SessionLog, SessionRefs, Spool, Store, ledger};
+
+/// What is known here of a session that was begun on another machine and has no end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Elsewhere {
+    pub host: String,
+    /// The last sync that brought or sent it; the time of its newest record if no sync is known.
+    pub as_of: Timestamp,
+    pub is_synced: bool,
+}
+
+impl fmt::Display for Elsewhere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = if self.is_synced { "last sync" } else { "last record" };
+        write!(f, "running on {} as of {} ({what})", self.host, self.as_of)
+    }
+}
+
+impl Store {
+    /// What is known of a session of another machine that has no end; `None` of all others.
+    pub fn elsewhere(&self, log: &SessionLog) -> Option<Elsewhere> {
+        let begin = log.entries.iter().rfind(|entry| entry.kind.begins())?;
+        self.elsewhere_since(&log.refs, begin, log.tip())
+    }
+
+    /// The same by the record by which the session was begun, or last resumed, and its newest one.
+    pub fn elsewhere_since(&self, refs: &SessionRefs, begin: &LogEntry, tip: &LogEntry) -> Option<Elsewhere> {
+        if tip.kind == RecordKind::End {
+            return None;
+        }
+        let session = self.readable_session(begin)?;
+        // What cannot be found out here is no reason to call it ours, or to stop.
+        if self.is_from_here(&refs.session, &session).unwrap_or(false) {
+            return None;
+        }
+        let synced_at = ledger::synced_at(self.repository(), &refs.log()).ok().flatten();
+        let as_of = synced_at.map_or(tip.ended_at, |at| at.max(tip.ended_at));
+        Some(Elsewhere { host: session.host, as_of, is_synced: synced_at.is_some() })
+    }
+
+    /// Whether a session was begun in this clone. Host names change, and two machines may have the same: they only
+    /// count in records of older versions, which have nothing else.
+    fn is_from_here(&self, session: &SessionId, begun: &Session) -> Result<bool> {
+        let is_own = match &begun.machine {
+            Some(machine) => self.identity()?.is_some_and(|own| own.machine() == *machine),
+            None => begun.host == process::host_name(),
+        };
+        Ok(is_own
+            || Spool::all(self.repository())?.iter().any(|spool| spool.session().as_ref() == Some(session))
+            || LoopLock::last_holders(self.repository())?.iter().any(|holder| holder.session == *session)
+            || begun.machine.is_none() && last_of_all(self.repository())?.contains(session))
+    }
+}

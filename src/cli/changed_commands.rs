@@ -70,7 +70,7 @@ impl<'a> Comparison<'a> {
                         &mut stderr(),
                     );
                 }
-                compared => changes.push(self.line(&key, command, &compared)),
+                Compared::Changed | Compared::Unknown => changes.push(self.line(&key, command)),
             }
         }
         if changes.is_empty() {
@@ -104,7 +104,7 @@ impl<'a> Comparison<'a> {
         let recorded = self.recorded(key);
         let is_new_default = recorded.is_none()
             && self.begun.configuration.get(key).is_none()
-            && command.is_some_and(|command| command.is_default());
+            && command.is_some_and(Command::is_default);
         if is_new_default {
             // An older version knew no such setting, and nobody sets it now.
             return Compared::Equal;
@@ -142,19 +142,14 @@ impl<'a> Comparison<'a> {
     }
 
     /// `validation.command: "make test" -> "true" (.specify/ralph.toml:3)`
-    fn line(&self, key: &str, command: Option<&Command>, compared: &Compared) -> String {
-        let Some(command) = command else {
-            let old = shown(self.recorded(key).as_ref());
-            return format!("{key}: {old} -> none (no longer set)");
-        };
-        let (old, new) = (shown(self.recorded(key).as_ref()), shown(Some(&self.redacted(&command.shown))));
-        let origin = &command.origin;
-        match compared {
-            Compared::Unknown => {
-                format!("{key}: the value is not recorded, and cannot be compared ({origin})")
-            }
-            _ if old == new => format!("{key}: another value than before, which is not shown ({origin})"),
-            _ => format!("{key}: {old} -> {new} ({origin})"),
+    fn line(&self, key: &str, command: Option<&Command>) -> String {
+        let old = shown(self.recorded(key).as_ref());
+        let Some(command) = command else { return format!("{key}: {old} -> none (no longer set)") };
+        let (new, origin) = (shown(Some(&self.redacted(&command.shown))), &command.origin);
+        match self.identity {
+            _ if old != new => format!("{key}: {old} -> {new} ({origin})"),
+            Some(_) => format!("{key}: another value than before, which is not shown ({origin})"),
+            None => format!("{key}: the value is not recorded, and cannot be compared ({origin})"),
         }
     }
 }

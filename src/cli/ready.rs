@@ -218,10 +218,10 @@ fn job(feature: &Feature, root: &Utf8Path, loop_type: &LoopType) -> Result<Job> 
 fn lies_below(path: &Utf8Path, root: &Utf8Path) -> bool {
     let mut resolved = Utf8PathBuf::new();
     for component in path.components() {
-        match component {
-            Utf8Component::ParentDir => drop(resolved.pop()),
-            Utf8Component::CurDir => {}
-            other => resolved.push(other),
+        if component == Utf8Component::ParentDir {
+            resolved.pop();
+        } else if component != Utf8Component::CurDir {
+            resolved.push(component);
         }
     }
     resolved.starts_with(root)

@@ -148,6 +148,8 @@ mod tests {
         });
         let commands: Vec<_> = commands.map(|key| key.name).collect();
         assert!(commands.len() >= 4, "{commands:?}");
-        commands.iter().for_each(|key| assert!(is_command(key, &[], "implement"), "{key}"));
+        for key in commands {
+            assert!(is_command(key, &[], "implement"), "{key}");
+        }
     }
 }

@@ -57,7 +57,7 @@ impl<'a> Running<'a> {
         let mut history = History::default();
         let mut taken_up = TakenUp::default();
         if let Some(log) = &earlier {
-            taken_up = take_up(&mut plan, log, &mut session, &mut history)?;
+            taken_up = take_up(&plan, log, &mut session, &mut history);
         }
         let memory = Memory::load(plan.store, plan.feature, &plan.project_root)?;
         for context in memory.newest(plan.store, Some(&id), plan.progress_entries)? {
@@ -167,12 +167,7 @@ struct TakenUp {
 }
 
 /// Restores totals, counts and the text of the next prompt from the record of a session.
-fn take_up(
-    plan: &mut Plan<'_>,
-    log: &SessionLog,
-    session: &mut Session,
-    history: &mut History,
-) -> Result<TakenUp> {
+fn take_up(plan: &Plan<'_>, log: &SessionLog, session: &mut Session, history: &mut History) -> TakenUp {
     session.started_at = log.entries[0].started_at;
     let mut taken_up = TakenUp::default();
     for entry in &log.entries {
@@ -191,7 +186,7 @@ fn take_up(
         taken_up.hints = Hints::of_last(&iteration);
         taken_up.recorded.push(iteration);
     }
-    Ok(taken_up)
+    taken_up
 }
 
 fn place(plan: &Plan<'_>, session: &Session) -> Place {

@@ -272,10 +272,8 @@ fn records_of_sessions_that_cannot_be_read_stop_no_command() {
             let commits = scene.git(["rev-list", &name]);
             let commit = if is_end { commits.lines().next() } else { commits.lines().last() };
             rewrite(&scene, &name, &[(commit.unwrap().to_owned(), mutation.clone())]);
-            let words: &[&str] = match is_end {
-                true => &["resume --accept-changed-commands -n 1"],
-                false => &["status", "--dry-run"],
-            };
+            let words: &[&str] =
+                if is_end { &["resume --accept-changed-commands -n 1"] } else { &["status", "--dry-run"] };
             for words in words {
                 let run = at_most_one_warning(scene.ralph(*words));
                 assert!([0, 1].contains(&run.code), "{mutation:?}: {run}");

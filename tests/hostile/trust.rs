@@ -1,7 +1,5 @@
 //! Commands and addresses that arrive with a clone, or that an agent plants.
 
-#![expect(clippy::unwrap_used, reason = "what cannot be set up or read has failed the scene")]
-
 use std::fs;
 
 use super::records::{File, Mutation, rewrite};

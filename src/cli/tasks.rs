@@ -28,17 +28,14 @@ pub struct TasksArgs {
 }
 
 pub fn run(args: &TasksArgs, caller: &Caller) -> Result<ExitCode> {
-    let (path, tasks) = match &args.file {
-        Some(file) => {
-            let path = caller.directory.join(file);
-            let tasks = TaskList::read_named(&path);
-            (path, tasks)
-        }
-        None => {
-            let feature = place::feature_to_read(caller, &place::open(caller)?, args.feature.as_ref())?;
-            let tasks = TaskList::read(&feature.files, &feature.tasks_path);
-            (feature.tasks_path, tasks)
-        }
+    let (path, tasks) = if let Some(file) = &args.file {
+        let path = caller.directory.join(file);
+        let tasks = TaskList::read_named(&path);
+        (path, tasks)
+    } else {
+        let feature = place::feature_to_read(caller, &place::open(caller)?, args.feature.as_ref())?;
+        let tasks = TaskList::read(&feature.files, &feature.tasks_path);
+        (feature.tasks_path, tasks)
     };
     let tasks = tasks.map_err(refusal)?;
     let mut out = stdout();

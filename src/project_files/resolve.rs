@@ -99,9 +99,8 @@ impl Walk<'_> {
                     return Err(Refused::TooManyLinks.into());
                 }
                 // It may be a link no more.
-                let target = fs::read_link(&next).map_err(|error| match error.kind() {
-                    ErrorKind::InvalidInput => Errno::LOOP.into(),
-                    _ => error,
+                let target = fs::read_link(&next).map_err(|error| {
+                    if error.kind() == ErrorKind::InvalidInput { Errno::LOOP.into() } else { error }
                 })?;
                 self.go_to(target.as_os_str());
                 last = None;
@@ -143,7 +142,7 @@ impl Walk<'_> {
     /// Takes what is pending as the names of what may be created, where nothing is.
     fn nothing_at(&mut self, next: &Path) -> io::Result<Option<Metadata>> {
         self.files.check_step(&self.resolved, next, None)?;
-        self.resolved = next.to_owned();
+        next.clone_into(&mut self.resolved);
         while let Some(name) = self.pending.pop() {
             if name == ".." {
                 return Err(self.failure(ErrorKind::NotFound.into()));

@@ -106,7 +106,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Ev
                 continue;
             }
             let parts = progress_parts(plan.store, &log)?;
-            catch_up(&mut recorder, place, &parts, say)?;
+            catch_up(&mut recorder, place, &parts, say);
             let name = format!("{}:{}", place.session, begin.iteration);
             let followed =
                 follow_cut_off(recorder.work_tree(), plan.store.head()?.as_ref(), &spool.scratch(), &name);
@@ -132,7 +132,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Ev
     if let Some(log) = plan.store.session(&refs)? {
         // It may have died before it could say so itself.
         plan.store.note_last_written(&place.feature, &place.session)?;
-        catch_up(&mut recorder, place, &progress_parts(plan.store, &log)?, say)?;
+        catch_up(&mut recorder, place, &progress_parts(plan.store, &log)?, say);
         if let Some(last) = log.iterations().next_back().filter(|last| last.head_before != last.head_after)
             && let Some(iteration) = plan.store.readable_iteration(last)
             && let Err(error) = plan.store.note_commits(&iteration)
@@ -308,18 +308,13 @@ fn catch_up_with(plan: &Plan<'_>, refs: &SessionRefs, say: &mut dyn FnMut(&Event
     mend(&file, &redactor, &progress_parts(plan.store, &log)?, say)
 }
 
-fn catch_up(
-    recorder: &mut Recorder<'_>,
-    place: &Place,
-    parts: &ProgressParts,
-    say: &mut dyn FnMut(&Event),
-) -> Result<()> {
+fn catch_up(recorder: &mut Recorder<'_>, place: &Place, parts: &ProgressParts, say: &mut dyn FnMut(&Event)) {
     let file = ProgressFile::new(recorder.files(), &place.progress_path);
     // It may lie in a folder that is not on this branch: then it is behind, and nothing else is.
     if let Err(error) = mend(&file, recorder.redactor(), parts, say) {
         warn(say, format!("{error:#}; `{RALPH} rebuild` brings it up to the record"));
     }
-    recorder.expect_progress(journal::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice)))
+    recorder.expect_progress(journal::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice)));
 }
 
 /// Appends to the file what the record has and it has not.

@@ -12,7 +12,8 @@ use super::system;
 pub(super) fn give_children_default_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        for signal in [SIGHUP, SIGINT, SIGQUIT].into_iter().filter(|signal| system::is_ignored(*signal)) {
+        let ignored = system::ignored_signals();
+        for signal in [SIGHUP, SIGINT, SIGQUIT].into_iter().filter(|signal| ignored.contains(signal)) {
             signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false))).unwrap();
         }
     });

@@ -5,12 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Error, Result};
 
-use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionId};
+use crate::record::{Iteration, LogEntry, ObjectId, RALPH, RecordKind, Session, SessionId};
 
 use super::{SessionLog, Store};
-
-const HINT: &str =
-    "a later version may have written it: update specify-ralph; `specify ralph fsck` verifies all records";
 
 /// Which sessions have records that are left out.
 #[derive(Debug, Clone, Default)]
@@ -28,7 +25,10 @@ impl Unreadable {
             return;
         }
         let reason = format!("{error:#}");
-        let (reason, hint) = reason.split_once("\nhint: ").unwrap_or((&reason, HINT));
+        let by_default = format!(
+            "a later version may have written it: update specify-ralph; `{RALPH} fsck` verifies all records"
+        );
+        let (reason, hint) = reason.split_once("\nhint: ").unwrap_or((&reason, &by_default));
         let reason = reason.replace('\n', ": ");
         let commit = commit.short();
         let message = format!(

@@ -25,12 +25,22 @@ pub struct Mutation {
     pub words: Vec<(&'static str, &'static str)>,
 }
 
-/// Changes records of the session at `name`, and puts what came after each on top of it.
+/// Changes records of the session at `name`, and puts what came after each on top of it. Where several mutations are
+/// given for one record, there is a copy of it for each.
 pub fn rewrite(scene: &Sandbox, name: &str, changes: &[(String, Mutation)]) {
     let mut parent: Option<(String, String)> = None;
     for old in scene.git(["rev-list", "--reverse", name]).lines() {
-        let mut bytes = scene.git_bytes(["cat-file", "commit", old]);
-        if let Some((_, mutation)) = changes.iter().find(|(commit, _)| commit == old) {
+        let found = scene.git_bytes(["cat-file", "commit", old]);
+        let mut own: Vec<_> = changes
+            .iter()
+            .filter(|(commit, _)| commit == old)
+            .map(|(_, mutation)| mutation.clone())
+            .collect();
+        if own.is_empty() {
+            own.push(Mutation::default());
+        }
+        for mutation in own {
+            let mut bytes = found.clone();
             if !mutation.files.is_empty() {
                 let tree = scene.git(["rev-parse", &format!("{old}^{{tree}}")]);
                 bytes = replaced(&bytes, &tree, &changed_tree(scene, &tree, &mutation.files));
@@ -38,11 +48,16 @@ pub fn rewrite(scene: &Sandbox, name: &str, changes: &[(String, Mutation)]) {
             for (from, to) in &mutation.words {
                 bytes = replaced(&bytes, from, to);
             }
+            if let Some((from, to)) = &mut parent {
+                bytes = replaced(&bytes, from, to);
+                *to = object(scene, "commit", &bytes);
+            } else {
+                parent = Some((String::new(), object(scene, "commit", &bytes)));
+            }
         }
-        if let Some((from, to)) = &parent {
-            bytes = replaced(&bytes, from, to);
+        if let Some((from, _)) = &mut parent {
+            old.clone_into(from);
         }
-        parent = Some((old.to_owned(), object(scene, "commit", &bytes)));
     }
     scene.git(["update-ref", name, &parent.unwrap().1]);
 }
@@ -192,20 +207,15 @@ fn at_most_one_warning(run: Run) -> Run {
 
 #[test]
 fn records_of_iterations_that_cannot_be_read_stop_no_command() {
-    let sample = {
-        let scene = Sandbox::with_willing_agent(1);
-        scene.ralph("").code(0);
-        scene.session().iteration(1)
-    };
-    let mutations = mutations(&sample);
-    assert!(mutations.len() >= 31, "{}", mutations.len());
-    let scene = Sandbox::with_willing_agent(mutations.len() + 3);
+    let scene = Sandbox::with_willing_agent(5);
     scene.unchecked().config("progress.max-entries = 1000\nhistory.mode = 'full'");
-    scene.ralph(&format!("-n {}", mutations.len() + 1)).code(1);
+    scene.ralph("-n 2").code(1);
+    let mutations = mutations(&scene.session().iteration(1));
+    assert!(mutations.len() >= 31, "{}", mutations.len());
     let name = scene.session().refname().to_owned();
-    let commits = scene.session().iterations();
+    let first = scene.session().iterations()[0].clone();
     // The last stays as it is: a session that goes on ends with a record of this version.
-    let changes: Vec<_> = commits.iter().cloned().zip(mutations.iter().cloned()).collect();
+    let changes: Vec<_> = mutations.iter().map(|mutation| (first.clone(), mutation.clone())).collect();
     rewrite(&scene, &name, &changes);
     let id = scene.session().id().to_owned();
     for words in
@@ -231,9 +241,7 @@ fn records_of_iterations_that_cannot_be_read_stop_no_command() {
         let run = at_most_one_warning(scene.ralph(words));
         assert!(run.code == 0 || words == "doctor", "{run}");
     }
-    for number in [1, 8, 20, 40] {
-        at_most_one_warning(scene.ralph(&format!("show {number}")));
-    }
+    at_most_one_warning(scene.ralph("show 1"));
     scene.ralph("fsck").code(1);
     at_most_one_warning(scene.ralph("resume -n 1").code(1)).stdout_has("ralph resumes on");
     at_most_one_warning(scene.ralph("-n 1").code(0)).stdout_has("done");
@@ -264,25 +272,17 @@ fn records_of_sessions_that_cannot_be_read_stop_no_command() {
         words("Ralph-Tasks: done=", "Ralph-Tasks: done=x"),
     ];
     mutations.extend(broken(&sample).into_iter().map(|broken| file("session.json", broken)));
-    for mutation in &mutations {
-        for is_end in [false, true] {
-            scene.ralph("-n 1").code(1);
-            let session = scene.sessions().pop().unwrap();
-            let name = session.refname().to_owned();
-            let commits = scene.git(["rev-list", &name]);
-            let commit = if is_end { commits.lines().next() } else { commits.lines().last() };
-            rewrite(&scene, &name, &[(commit.unwrap().to_owned(), mutation.clone())]);
-            let words: &[&str] =
-                if is_end { &["resume --accept-changed-commands -n 1"] } else { &["status", "--dry-run"] };
-            for words in words {
-                let run = at_most_one_warning(scene.ralph(*words));
-                assert!([0, 1].contains(&run.code), "{mutation:?}: {run}");
-            }
-            if scene.task_list().matches("[ ]").count() < 5 {
-                let list: Vec<String> = (1..=60).map(|number| format!("- [ ] T{number:03} Do it")).collect();
-                scene.tasks(&list.join("\n"));
-            }
-        }
+    for (number, mutation) in mutations.iter().enumerate() {
+        scene.ralph("-n 1").code(1);
+        let session = scene.sessions().pop().unwrap();
+        let name = session.refname().to_owned();
+        let commits = scene.git(["rev-list", &name]);
+        let is_end = number % 2 == 0;
+        let commit = if is_end { commits.lines().next() } else { commits.lines().last() };
+        rewrite(&scene, &name, &[(commit.unwrap().to_owned(), mutation.clone())]);
+        let words = if is_end { "resume --accept-changed-commands -n 1" } else { "status" };
+        let run = scene.ralph(words);
+        assert!([0, 1].contains(&run.code) && !run.talk().contains("panicked"), "{mutation:?}: {run}");
     }
     for words in
         ["log", "log --sessions", "log --sessions --json", "status", "stats", "report -o page.html", "doctor"]

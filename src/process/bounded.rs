@@ -195,7 +195,12 @@ mod tests {
     fn a_tool_that_the_terminal_stopped_is_seen() {
         let stopped = |signal: &str| {
             let script = format!("kill -{signal} $$; exit 0");
-            let started = Started::start_in_our_group(&duct::cmd("sh", ["-c", &script]).unchecked()).unwrap();
+            // The terminal stops nobody in a group without a relation to another one of its session.
+            let shell = duct::cmd("sh", ["-c", &script]).unchecked().before_spawn(|command| {
+                command.process_group(0);
+                Ok(())
+            });
+            let started = Started::start(&shell).unwrap();
             let status = || {
                 let options = WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
                 waitid(WaitId::Pid(Pid::from_raw(started.pid()).unwrap()), options).unwrap().unwrap()

@@ -123,9 +123,14 @@ pub struct Project {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::is_without_git_of_the_user;
 
     #[test]
     fn the_root_holds_the_settings_or_is_the_top_of_the_work_tree() {
+        let name = "cli::caller::tests::the_root_holds_the_settings_or_is_the_top_of_the_work_tree";
+        if !is_without_git_of_the_user(name) {
+            return;
+        }
         let folder = tempfile::tempdir().unwrap();
         let top = Utf8Path::from_path(folder.path()).unwrap().canonicalize_utf8().unwrap();
         let deep = top.join("services/login/src");

@@ -116,6 +116,7 @@ fn environment(caller: &Caller) -> Result<Vec<(String, String)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::is_without_git_of_the_user;
 
     #[test]
     fn gits_listing_is_read_with_scopes_and_values_of_many_lines() {
@@ -132,6 +133,10 @@ mod tests {
 
     #[test]
     fn the_layers_of_a_real_project_come_together() {
+        let name = "cli::settings::tests::the_layers_of_a_real_project_come_together";
+        if !is_without_git_of_the_user(name) {
+            return;
+        }
         let folder = tempfile::tempdir().unwrap();
         let root = Utf8Path::from_path(folder.path()).unwrap();
         Tool::git(root).args(["init", "--quiet"]).read().unwrap();

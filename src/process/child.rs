@@ -324,7 +324,7 @@ mod tests {
 
     use signal_hook::consts::{SIGINT, SIGTERM};
 
-    use super::super::default_signals::give_children_default_signals;
+    use super::super::for_tests::give_children_default_signals;
     use super::*;
     use crate::process::sweep;
     use crate::record::{SessionId, Timestamp};

@@ -184,7 +184,7 @@ mod tests {
 
     use signal_hook::consts::{SIGHUP, SIGTERM};
 
-    use super::super::default_signals::give_children_default_signals;
+    use super::super::for_tests::give_children_default_signals;
     use super::*;
 
     #[test]

@@ -2,11 +2,11 @@
 
 mod bounded;
 mod child;
-#[cfg(test)]
-mod default_signals;
 mod detached;
 mod family;
 mod farewell;
+#[cfg(test)]
+mod for_tests;
 mod interrupt;
 mod launcher;
 #[cfg(target_os = "linux")]
@@ -23,6 +23,8 @@ pub use child::{Child, Ended, Limits, Pulse};
 pub use detached::Detached;
 pub use family::{Marker, sweep};
 pub use farewell::Farewell;
+#[cfg(test)]
+pub use for_tests::is_without_git_of_the_user;
 pub use interrupt::Interrupt;
 pub use launcher::{LAUNCH, launch, launch_through_ourselves};
 pub use replace::replace;

@@ -18,6 +18,10 @@ lint:
 test *args:
     cargo test {{args}}
 
+# Run the tests in surroundings unlike this terminal: `just test-anywhere --list`, `just test-anywhere --only home -- stop::`
+test-anywhere *args:
+    bash tests/anywhere.sh {{args}}
+
 # Try the screen in tmux
 test-screen:
     cargo build

@@ -1,7 +1,9 @@
 //! Values that are secret because of their name: `API_TOKEN=...`, `"password": "..."`, `Authorization: Bearer ...`.
 
+mod context;
 mod judge;
 mod name;
+mod table;
 mod value;
 
 use super::Secret;
@@ -12,7 +14,7 @@ pub(super) use name::windows;
 pub(super) use value::{credential, quote_at};
 
 use name::{Kind, Name};
-use value::{tie, value};
+use value::{Tie, tie, value};
 
 const MOST_SPACES: usize = 16;
 
@@ -23,11 +25,18 @@ pub(super) fn find(view: &View<'_>) -> Option<Secret> {
     // Most names have no value beside them: that is asked first.
     let end = name::end(view);
     let (tie, at) = tie(view, end)?;
+    if tie == Tie::Block {
+        return lines(view, at, end);
+    }
     let name = Name::read(view, &(name::start(view)..end))?;
     if name.kind == Kind::Authorization {
         return authorization(view, at);
     }
     let value = value(view, at, tie)?;
+    if name.is_bare && context::is_pass_argument(view.before(name::start(view))) {
+        let is_secret = value.text.len() >= 4 && !is_placeholder(value.text);
+        return is_secret.then(|| value.secret("password", view));
+    }
     let follows = view.byte(value.end());
     if !judge::is_secret(&name, tie, &value, follows) {
         return None;
@@ -38,6 +47,33 @@ pub(super) fn find(view: &View<'_>) -> Option<Secret> {
         Kind::Token => "token",
     };
     Some(value.secret(rule, view))
+}
+
+/// The lines below a name that are indented as the first of them.
+fn lines(view: &View<'_>, start: usize, name_end: usize) -> Option<Secret> {
+    let name = Name::read(view, &(name::start(view)..name_end))?;
+    let is_line = |byte: u8| !byte.is_ascii_control() && byte != b'\\' && byte != b'"';
+    let end = view.run_most(start, JUDGED, is_line);
+    let text = view.text(start, end);
+    let is_known = !matches!(name.kind, Kind::Vague) && text.len() >= 4;
+    let is_word = !text.contains(&b' ') || name.is_phrase;
+    (is_known && is_word && !is_placeholder(text) && !text.starts_with(b"-----")).then_some(Secret {
+        rule: "password",
+        start,
+        end,
+        belongs: None,
+    })
+}
+
+/// The secrets of a table below a name that is a heading.
+pub(super) fn find_cells(view: &View<'_>) -> Vec<Secret> {
+    let (start, end) = (name::start(view), name::end(view));
+    // Only one in thousands of names stands in a table.
+    let next = view.run_most(end, 64, |byte| byte == b' ');
+    let is_heading = matches!(view.byte(next), Some(b'|' | b'\n'))
+        && matches!(view.before(start).iter().rev().find(|byte| **byte != b' '), None | Some(b'|' | b'\n'));
+    let name = is_heading.then(|| Name::read(view, &(start..end))).flatten();
+    name.filter(|name| name.kind != Kind::Vague).map_or_else(Vec::new, |_| table::cells(view, start, end))
 }
 
 /// The value of an `Authorization` header, behind its scheme.

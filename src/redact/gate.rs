@@ -36,18 +36,20 @@ impl Place {
         bytes
     }
 
-    /// How many different bytes may stand here.
+    /// How many different bytes may stand here, with letters in one case.
     pub(super) fn count(&self) -> usize {
-        self.bytes().len()
+        match self {
+            Self::Byte(_) => 1,
+            Self::Of(_) => self.bytes().len(),
+            Self::Among(set) => set.folded_count(),
+        }
     }
 
-    /// How seldom text has a byte of this kind: about ten times the bits that it tells.
+    /// How seldom text has a byte of this kind: the more, the rarer.
     pub(super) fn rarity(&self) -> u32 {
-        let bytes = self.bytes();
-        let common: u32 = bytes.iter().map(|&byte| 1000 / 2_u32.pow(byte_rarity(byte) / 10)).sum();
-        match bytes.as_slice() {
-            [byte] => byte_rarity(*byte),
-            _ => 100_u32.saturating_sub(10 * common.max(1).ilog2()),
+        match self {
+            Self::Byte(byte) => byte_rarity(byte | FOLD),
+            Self::Of(_) | Self::Among(_) => 60_u32.saturating_sub(10 * self.count().max(1).ilog2()),
         }
     }
 }
@@ -96,7 +98,7 @@ impl Gate {
     pub(super) fn new(windows: impl Iterator<Item = (Window, Rule)>) -> Self {
         let mut gate = Self {
             threes: Bytes::new(),
-            fours: Bits(Box::new([0; 2048])),
+            fours: Bits(vec![0; WORDS].into_boxed_slice().try_into().expect("it has as many")),
             heads: Vec::new(),
             starts: vec![0; BUCKETS + 1],
         };
@@ -182,10 +184,10 @@ impl Gate {
     }
 }
 
-const BUCKETS: usize = 4096;
+const BUCKETS: usize = 16384;
 
 fn bucket(key: u32) -> usize {
-    (key.wrapping_mul(SPREAD) >> 20) as usize
+    (key.wrapping_mul(SPREAD) >> 18) as usize
 }
 
 const FOLDED: u32 = u32::from_le_bytes([FOLD; WIDTH]);
@@ -216,7 +218,7 @@ impl Bytes {
     }
 }
 
-const SLOT_BITS: u32 = 16;
+const SLOT_BITS: u32 = 18;
 const SLOTS: usize = 1 << SLOT_BITS;
 
 fn slot(hash: u32) -> usize {
@@ -225,11 +227,14 @@ fn slot(hash: u32) -> usize {
 
 /// A set of keys, that may hold a few more than were put in.
 #[derive(Debug)]
-struct Bits(Box<[u32; 2048]>);
+struct Bits(Box<[u32; WORDS]>);
+
+const WORD_BITS: u32 = 15;
+const WORDS: usize = 1 << WORD_BITS;
 
 impl Bits {
     fn place(key: u32) -> (usize, u32) {
-        let hash = key.wrapping_mul(SPREAD) >> 16;
+        let hash = key.wrapping_mul(SPREAD) >> (32 - 5 - WORD_BITS);
         ((hash >> 5) as usize, hash & 31)
     }
 

@@ -5,7 +5,9 @@
 
 mod assignment;
 mod class;
+mod command;
 mod custom;
+mod disguise;
 mod gate;
 mod header;
 mod private_key;
@@ -156,9 +158,10 @@ impl Redactor {
                 continue;
             }
             let barrier = waiting.last().map_or(usize::MAX, |secret| secret.start);
-            let secret = self.examine(bytes, start, scan.floor, barrier);
+            let secrets = self.examine(bytes, start, scan.floor, barrier);
             scan.at = start + 1;
-            waiting.extend(secret.filter(|secret| !self.allows(&bytes[secret.start..secret.end])));
+            let is_secret = |secret: &Secret| !self.allows(&bytes[secret.start..secret.end]);
+            waiting.extend(secrets.into_iter().filter(is_secret));
         }
         // Some rules look back: what they may still take is not given away.
         let done = match end {
@@ -176,24 +179,34 @@ impl Redactor {
         self.allow.iter().any(|allow| allow.is_match(text))
     }
 
-    /// What the rules of the window at `start` say. Nothing in front of `floor` is seen, and nothing counts that
-    /// depends on bytes behind `barrier` or of an earlier replacement.
-    fn examine(&self, bytes: &[u8], start: usize, floor: usize, barrier: usize) -> Option<Secret> {
+    /// What the rules of the window at `start` say, the nearest secret last. Nothing in front of `floor` is seen,
+    /// and nothing counts that depends on bytes behind `barrier` or of an earlier replacement.
+    fn examine(&self, bytes: &[u8], start: usize, floor: usize, barrier: usize) -> Vec<Secret> {
         let from = floor.max(start.saturating_sub(BEHIND));
         let to = bytes.len().min(start + AHEAD).min(barrier);
         let view = View::new(&bytes[from..to], start - from);
-        let secret = self.gate.rules(bytes, start).find_map(|rule| rule.find(&view))?;
+        let mut found: Vec<Secret> =
+            self.gate.rules(bytes, start).find_map(|rule| rule.find(&view)).into_iter().collect();
+        if found.is_empty() && self.gate.rules(bytes, start).any(|rule| matches!(rule, Rule::Name)) {
+            found = assignment::find_cells(&view);
+        }
+        if found.is_empty() {
+            return found;
+        }
         let reach = from + view.reach();
         let meets_marker = || {
             let seen = &bytes[start..to.min(reach + MARKER.len() + LONGEST_NAME)];
             (0..seen.len()).any(|at| start + at < reach && marker_end(seen, at).is_some())
         };
         if reach > barrier || meets_marker() {
-            return None;
+            return Vec::new();
         }
-        // At the edge of what the rule saw, the secret may go on.
-        let belongs = secret.belongs.filter(|_| from + secret.end >= start + AHEAD);
-        Some(Secret { start: from + secret.start, end: from + secret.end, belongs, ..secret })
+        for secret in &mut found {
+            // At the edge of what the rule saw, the secret may go on.
+            secret.belongs = secret.belongs.filter(|_| from + secret.end >= start + AHEAD);
+            (secret.start, secret.end) = (from + secret.start, from + secret.end);
+        }
+        found
     }
 }
 
@@ -220,6 +233,8 @@ enum Rule {
     Named(&'static shape::Issuer, &'static str, usize),
     Inner(&'static shape::Inner),
     Header(header::Header),
+    Command(command::Command),
+    Disguise(disguise::Disguise),
     Name,
 }
 
@@ -237,6 +252,8 @@ impl Rule {
             Self::Named(issuer, word, skipped) => shape::find_named(view, issuer, word, skipped),
             Self::Inner(inner) => shape::find_inner(view, inner),
             Self::Header(header) => header::find(view, header),
+            Self::Command(command) => command::find(view, command),
+            Self::Disguise(disguise) => disguise::find(view, disguise),
             Self::Name => assignment::find(view),
         }
     }
@@ -255,6 +272,8 @@ fn windows() -> impl Iterator<Item = (Window, Rule)> {
         .chain(url::windows().map(|window| (window, Rule::Address)))
         .chain(shape::windows())
         .chain(header::windows())
+        .chain(command::windows())
+        .chain(disguise::windows())
         .chain(assignment::windows())
 }
 
@@ -331,5 +350,7 @@ impl Scan {
     }
 }
 
+#[cfg(test)]
+mod context_tests;
 #[cfg(test)]
 mod tests;

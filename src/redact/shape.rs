@@ -5,6 +5,7 @@ mod pattern;
 mod table;
 
 use super::class::{Class, dotted, is_word};
+use super::disguise::end_of_rest;
 use super::gate::{Place, Window, window};
 use super::view::View;
 use super::{Rule, Secret};
@@ -116,6 +117,7 @@ fn find_at(view: &View<'_>, shape: &Shape, start: usize) -> Option<Secret> {
     if view.byte(end).is_some_and(is_word) {
         return None;
     }
+    let end = if shape.most == usize::MAX { end_of_rest(view, end, shape.body) } else { end };
     let start = if shape.keeps_prefix { body } else { start };
     Some(Secret { rule: shape.rule, start, end, belongs: Some(shape.body) })
 }
@@ -160,6 +162,17 @@ fn find_from(view: &View<'_>, start: usize) -> Option<Secret> {
         .iter()
         .filter(|shape| view.has(start, shape.prefix.as_bytes()))
         .find_map(|shape| find_at(view, shape, start))
+}
+
+/// The first key or token of a known shape in `text`: its rule, start and end.
+pub(super) fn find_first(text: &[u8]) -> Option<(&'static str, usize, usize)> {
+    (0..text.len()).filter(|&start| start == 0 || !is_word(text[start - 1])).find_map(|start| {
+        let view = View::new(text, start);
+        let found = find_from(&view, start)
+            .or_else(|| table::find_from(&view, start))
+            .or_else(|| find_web_token(&view))?;
+        Some((found.rule, found.start, found.end))
+    })
 }
 
 /// Whether `text` begins with a key or token of a known shape.

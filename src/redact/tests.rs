@@ -451,9 +451,11 @@ proptest! {
     #[test]
     fn lines_are_redacted_one_by_one(a in text(&[" ", "\n"]), b in text(&[" ", "\n", "\r\n"])) {
         // Key files, and values beside the names of others, are more than a line.
-        let spans_lines = |text: &str| text.contains("Private-Lines") || text.contains("\"value\"");
+        let parts = ["Private-Lines", "\"value\"", "machine", "|", "<<", ": >", ":>"];
+        let spans_lines = |text: &str| parts.iter().any(|part| text.contains(part));
         prop_assume!(!spans_lines(&a) && !spans_lines(&b));
-        prop_assert_eq!(redact(&format!("{a}\n{b}")), format!("{}\n{}", redact(&a), redact(&b)));
+        // Behind a break without a blank, a key of a long line may go on.
+        prop_assert_eq!(redact(&format!("{a}\n {b}")), format!("{}\n {}", redact(&a), redact(&b)));
     }
 }
 

@@ -4,7 +4,7 @@ use crate::redact::class::{Class, is_word};
 use crate::redact::view::View;
 use crate::redact::{AHEAD, Secret};
 
-use super::{JUDGED, MOST_SPACES, name};
+use super::{JUDGED, MOST_SPACES, context, name};
 
 /// How name and value are tied together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub(super) enum Tie {
     Loose,
     /// `<name>value</name>`
     Element,
+    /// Lines below the name.
+    Block,
 }
 
 pub(in crate::redact) struct Value<'a> {
@@ -45,7 +47,11 @@ pub(super) fn tie(view: &View<'_>, name_end: usize) -> Option<(Tie, usize)> {
     }
     let gap = spaces(view, at);
     let (is_colon, next) = match (view.byte(gap)?, view.byte(gap + 1)) {
-        (b'=', Some(b'=' | b'~')) | (b':', Some(b':')) => return None,
+        (b'=', Some(b'=' | b'~')) => return None,
+        (b':', Some(b':')) | (b'=', Some(b'$')) if let Some(found) = elsewhere(view, name_end, at, gap) => {
+            return Some(found);
+        }
+        (b':', Some(b':')) => return None,
         (b':', Some(b'=')) | (b'=', Some(b'>')) => (false, gap + 2),
         (b'=', _) => (false, gap + 1),
         (b':', _) => (true, gap + 1),
@@ -54,9 +60,12 @@ pub(super) fn tie(view: &View<'_>, name_end: usize) -> Option<(Tie, usize)> {
         (b'>', _) if view.before(name::start(view)).ends_with(b"<") => return Some((Tie::Element, gap + 1)),
         _ if gap > at && view.has(name::start(view), b"--") => return Some((Tie::Loose, gap)),
         _ if gap > at && is_login(view.before(name::start(view))) => return Some((Tie::Loose, gap)),
-        _ => return value_beside(view, at),
+        _ => return elsewhere(view, name_end, at, gap).or_else(|| value_beside(view, at)),
     };
     let after = spaces(view, next);
+    if is_colon && let Some(at) = context::block(view, after) {
+        return Some((Tie::Block, at));
+    }
     if is_colon && let Some(at) = typed(view, after) {
         return Some((Tie::Loose, at));
     }
@@ -64,10 +73,14 @@ pub(super) fn tie(view: &View<'_>, name_end: usize) -> Option<(Tie, usize)> {
     Some((tie, after))
 }
 
+fn elsewhere(view: &View<'_>, name_end: usize, at: usize, gap: usize) -> Option<(Tie, usize)> {
+    context::tie(view, (name::start(view), name_end), at, gap)
+}
+
 /// Whether a line of `.netrc` goes on here: `machine host login user password ...`.
 fn is_login(before: &[u8]) -> bool {
-    let line = before.rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
-    let holds = |word: &[u8]| line.windows(word.len()).any(|part| part == word);
+    let entry = before.len() - before.iter().rev().take(200).count();
+    let holds = |word: &[u8]| before[entry..].windows(word.len()).any(|part| part == word);
     holds(b"login ") && holds(b"machine ")
 }
 
@@ -104,7 +117,7 @@ fn typed(view: &View<'_>, from: usize) -> Option<usize> {
 }
 
 /// The end of spaces, and of a terminal's colour between them.
-fn spaces(view: &View<'_>, at: usize) -> usize {
+pub(super) fn spaces(view: &View<'_>, at: usize) -> usize {
     let is_space = |byte| byte == b' ' || byte == b'\t';
     let at = view.run_most(at, MOST_SPACES, is_space);
     let escape = match view.byte(at) {

@@ -6,7 +6,7 @@ use crate::redact::gate::{Place, WIDTH, Window};
 use crate::redact::view::View;
 
 /// Windows that stand for more keys than this slow the gate down.
-const MAX_KEYS: usize = 6000;
+const MAX_KEYS: usize = 2100;
 
 /// How far in front of a window a key may begin.
 const MAX_LEAD: usize = 200;
@@ -30,6 +30,13 @@ pub(in crate::redact) struct Set(u128);
 impl Set {
     pub(in crate::redact) fn has(self, byte: u8) -> bool {
         byte.is_ascii() && self.0 >> byte & 1 == 1
+    }
+
+    /// How many bytes it has where those that differ in the bit of the case count once.
+    pub(in crate::redact) fn folded_count(self) -> usize {
+        const UPPER: u128 = 0xFFFF_FFFF_0000_0000_FFFF_FFFF;
+        const WITH_BIT: u128 = !UPPER;
+        (self.0 & WITH_BIT | (self.0 & UPPER) << 32).count_ones() as usize
     }
 }
 

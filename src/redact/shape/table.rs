@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::super::class::is_word;
+use super::super::disguise::unbroken;
 use super::super::gate::{Place, WIDTH, Window};
 use super::super::view::View;
 use super::super::{Rule, Secret};
@@ -58,10 +59,19 @@ impl Issuer {
     }
 }
 
+/// Parts of the names of issuers that stand in many other words too.
+const COMMON: &[&str] = &[
+    "able", "book", "conf", "cord", "etwe", "grep", "hook", "ifac", "line", "logi", "mess", "ndex", "near",
+    "path", "priv", "sage", "tabl", "tact", "team", "time", "toke", "work",
+];
+
 /// Where in a word the four bytes stand that are rarest in other words.
 fn rarest(word: &str) -> usize {
-    let rarity = |start: &usize| -> u32 { word_window(word, *start).iter().map(Place::rarity).sum() };
-    (0..=word.len().saturating_sub(WIDTH)).max_by_key(rarity).unwrap_or(0)
+    let rarity = |start: &usize| -> u32 {
+        let is_common = word.get(*start..start + WIDTH).is_some_and(|part| COMMON.contains(&part));
+        if is_common { 0 } else { word_window(word, *start).iter().map(Place::rarity).sum() }
+    };
+    (0..=word.len().saturating_sub(WIDTH).min(4)).max_by_key(rarity).unwrap_or(0)
 }
 
 fn word_window(word: &str, start: usize) -> Window {
@@ -82,7 +92,25 @@ pub(in crate::redact) fn find(view: &View<'_>, issuer: &Issuer) -> Option<Secret
     (issuer.least_lead..=most).rev().find_map(|lead| find_at(view, issuer, view.anchor - lead))
 }
 
+/// What a rule of the table says of the key that begins at `start`.
+pub(super) fn find_from(view: &View<'_>, start: usize) -> Option<Secret> {
+    TABLE.iter().filter(|issuer| issuer.words.is_empty()).find_map(|issuer| direct(view, issuer, start))
+}
+
 fn find_at(view: &View<'_>, issuer: &Issuer, start: usize) -> Option<Secret> {
+    if let Some(found) = direct(view, issuer, start) {
+        return Some(found);
+    }
+    if !view.is_word_start(start) {
+        return None;
+    }
+    let plain = unbroken(view, start)?;
+    let found = direct(&View::new(&plain.bytes, 0), issuer, 0)?;
+    let (start, end) = plain.place(found.start, found.end);
+    Some(Secret { start, end, belongs: None, ..found })
+}
+
+fn direct(view: &View<'_>, issuer: &Issuer, start: usize) -> Option<Secret> {
     if !view.is_word_start(start) {
         return None;
     }

@@ -1,0 +1,169 @@
+//! Secrets by what surrounds them, and keys in the disguises of terminals and encodings.
+
+use std::sync::LazyLock;
+
+use super::Redactor;
+
+static REDACTOR: LazyLock<Redactor> = LazyLock::new(|| Redactor::new(&[], &[]).unwrap());
+
+#[track_caller]
+fn goes(text: &str, secret: &str) {
+    let (redacted, _) = REDACTOR.redact_text(text);
+    assert!(!redacted.contains(secret), "{text:?} became {redacted:?}");
+    assert!(redacted.contains("[redacted:"), "{text:?} became {redacted:?}");
+    assert_eq!(REDACTOR.redact_text(&redacted).0, redacted, "a second time");
+}
+
+#[track_caller]
+fn stays(text: &str) {
+    assert_eq!(REDACTOR.redact_text(text).0, text);
+}
+
+const PASSWORD: &str = "Zx81-q7Fw";
+
+#[test]
+fn passwords_go_where_a_command_a_file_or_a_statement_takes_them() {
+    for pattern in [
+        "mysql -h db -u root -pPW shop",
+        "mysqldump -uroot -p'PW' shop",
+        "sshpass -p PW ssh me@host",
+        "sshpass -pPW ssh me@host",
+        "sshpass -p 'PW' ssh me@host",
+        "redis-cli -h cache -a PW ping",
+        "docker login -u me -p PW registry.example.org",
+        "[\"docker login\", \"-u\", \"me\", \"-p\", \"PW\"]",
+        "ldapsearch -x -D cn=admin -w PW -b dc=example",
+        "zip -P PW out.zip a b",
+        "zip -r -PPW out.zip a b",
+        "7z a -pPW out.7z a",
+        "openssl enc -aes-256-cbc -pass pass:PW -in a",
+        "openssl rsa -passin pass:PW -in a",
+        "openssl rsa -passin 'pass:PW' -in a",
+        "echo PW | sudo -S apt-get update",
+        "echo 'PW' | sudo -S -k true",
+        "echo \"PW\" | docker login -u me --password-stdin",
+        "sudo -S <<< PW true",
+        "echo root:PW | chpasswd",
+        "db.example.org:5432:shop:me:PW",
+        "*:*:*:me:PW",
+        "CREATE USER me IDENTIFIED BY 'PW';",
+        "ALTER USER me IDENTIFIED WITH mysql_native_password BY 'PW';",
+        "create user me identified by \"PW\"",
+        "CREATE ROLE me LOGIN PASSWORD 'PW';",
+        "ALTER ROLE me WITH PASSWORD 'PW';",
+        "ALTER USER me WITH ENCRYPTED PASSWORD 'PW'",
+        "SET PASSWORD FOR me = PASSWORD 'PW'",
+        "ENV DB_PASSWORD PW",
+        "ARG API_TOKEN PWPW",
+        "setenv DB_PASSWORD PW",
+        "set -gx DB_PASSWORD PW",
+        "aws configure set aws_secret_access_key PWPWPW",
+        "git config --global my.password PW",
+        "define('DB_PASSWORD', 'PW');",
+        "define(\"AUTH_KEY\", \"PWaB3dE5gH7jK9mN1pQ2\");",
+        "config.put(\"password\", \"PW\");",
+        "password: |\n    PW\nuser: me\n",
+        "  db_password: >-\n    PW\n  user: me\n",
+        "{\"y\": \"password: |\\n  PW\\nuser: me\"}",
+        "password<<EOF\nPW\nEOF\n",
+        "DB_PASSWORD=$(cat <<'EOF'\nPW\nEOF\n)",
+        "::set-output name=db_password::PW",
+        "echo \"::set-output name=token::PWPW\"",
+        "::add-mask::PW",
+        "##vso[task.setvariable variable=password;issecret=true]PW",
+        "echo \"password=PW\" >> $GITHUB_OUTPUT",
+        "| user | password |\n|------|----------|\n| me   | PW |\n",
+        " user | password  | id\n------+-----------+----\n me   | PW | 1\n you  | other-1x | 2\n(2 rows)\n",
+        "| id | api_token |\n| --- | --- |\n| 1 | PW |\n",
+        "Content-Disposition: form-data; name=\"password\"\r\n\r\nPW\r\n--x",
+        "machine example.org\n  login me\n  password PW\n",
+        "wget --user=me --password=PW https://example.org",
+        "https://me:PW@example.org",
+        "psql postgresql://me:PW@db/shop",
+        "password = PW\n",
+        "Server=x;User Id=sa;Password=PW;Encrypt=true",
+        "username=me&password=PW&remember=1",
+        "spring.datasource.password=PW",
+        "_password=PW",
+        "kubectl create secret generic x --from-literal=password=PW",
+    ] {
+        goes(&pattern.replace("PW", PASSWORD), PASSWORD);
+    }
+}
+
+#[test]
+fn all_cells_of_a_column_of_passwords_go_and_the_others_stay() {
+    let text = " name | password | role\n------+----------+------\n ada  | Zx81-q7F | dba1\n bob  | Kw72+m3x | dev2\n";
+    let expected = " name | password | role\n------+----------+------\n ada  | [redacted:password] | dba1\n bob  | [redacted:password] | dev2\n";
+    assert_eq!(REDACTOR.redact_text(text).0, expected);
+}
+
+#[test]
+fn what_only_looks_like_a_command_with_a_password_stays() {
+    for same in [
+        "mkdir -p target/release/deps",
+        "mysql -u root -p shop",
+        "docker run -p 8080:80 nginx1",
+        "ssh -p 2222 me@host",
+        "grep -a needle1 hay",
+        "cargo test -p crate2 -- name",
+        "echo hello1 | sudo tee /etc/hosts",
+        "sudo -S true",
+        "127.0.0.1:5432: connection refused",
+        "src/main.rs:543:12:error:x1",
+        "identified by 3 reviewers",
+        "ENV PATH /usr/local/bin",
+        "| token | meaning |\n|---|---|\n| `a1b2c3` | a name |\n",
+        "| option | token |\n|---|---|\n| x | the name of it |\n",
+        "password: |\n",
+        "cat <<EOF\nhello\nEOF",
+    ] {
+        stays(same);
+    }
+}
+
+#[test]
+fn a_password_as_it_is_kept_by_unix_and_web_servers_goes() {
+    let letters = |length: usize| "aB3dE5gH7jK9mN1pQ2/.".chars().cycle().take(length).collect::<String>();
+    for hash in [
+        format!("$6$saltsalt${}", letters(86)),
+        format!("$6$rounds=5000$saltsalt${}", letters(86)),
+        format!("$5$saltsalt${}", letters(43)),
+        format!("$1$saltsalt${}", letters(22)),
+        format!("$apr1$saltsalt${}", letters(22)),
+        format!("$2y$10${}", letters(53)),
+        format!("$y$j9T${}${}", letters(22), letters(43)),
+    ] {
+        goes(&format!("root:{hash}:19000:0:99999:7:::"), &hash);
+        goes(&format!("me:{hash}\n"), &hash);
+    }
+}
+
+#[test]
+fn a_key_in_the_colours_and_escapes_of_its_medium_goes_whole() {
+    let body = "aB3dE5gH7jK9mN1pQ2aB3dE5gH7jK9mN1pQ2";
+    let (front, back) = body.split_at(24);
+    let (few, most) = body.split_at(9);
+    let line = "x".repeat(30) + " = ";
+    for text in [
+        format!("\u{1b}[31mghp_{body}\u{1b}[0m"),
+        format!("\u{1b}[01;31m\u{1b}[Kghp_\u{1b}[m\u{1b}[K{body}"),
+        format!("gh\u{1b}[31mp_\u{1b}[0m{body}"),
+        format!("ghp_{front}\u{1b}[31m{back}\u{1b}[0m"),
+        format!("ghp_{few}\u{1b}[31m{most}\u{1b}[0m"),
+        format!("{{\"t\":\"ghp_{few}\\u001b[31m{most}\"}}"),
+        format!("{{\"t\":\"ghp\\u005f{body}\"}}"),
+        format!("{{\"t\":\"ghp\\\\u005f{body}\"}}"),
+        format!("?t=ghp%5F{body}&x=1"),
+        format!("?t=%67%68%70%5F{body}&x=1"),
+        format!("?t=glpat%2D{body}"),
+        format!("glpat\\u002d{front}\\u005f{back}"),
+        format!("{line}ghp_{front}\n{back}\n"),
+        format!("{line}ghp_{few}\r\n{most}\n"),
+        format!("{{\"t\":\"{line}ghp_{few}\\n{most}\"}}"),
+        format!("{line}dop_v1_{}\n{}\n", "0a1b2c3d4e5f6789".repeat(2), "0a1b2c3d4e5f6789".repeat(2)),
+    ] {
+        goes(&text, back);
+        goes(&text, &most[..12]);
+    }
+}

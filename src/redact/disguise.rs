@@ -1,0 +1,204 @@
+//! Keys with something within them that belongs to the medium: colours, escapes of JSON and addresses, line breaks of
+//! terminals.
+
+use super::class::is_word;
+use super::gate::{Place, Window};
+use super::view::View;
+use super::{Secret, shape};
+
+/// How far in front of an escape a key may begin, and how long one is at most.
+const MAX_LEAD: usize = 160;
+const MAX_KEY: usize = 1024;
+
+/// A line that a terminal wraps has so many columns at least.
+const MIN_COLUMNS: usize = 40;
+
+/// Shorter texts are no keys.
+const MIN_KEY: usize = 16;
+
+/// What the medium puts in.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Disguise {
+    Colour,
+    Escape,
+    Percent,
+}
+
+pub(super) fn windows() -> impl Iterator<Item = (Window, super::Rule)> {
+    let word = Place::Of(is_word);
+    let colour = [
+        word,
+        Place::Byte(0x1b),
+        Place::Byte(b'['),
+        Place::Of(|byte| byte.is_ascii_digit() || b"mK".contains(&byte)),
+    ];
+    let escape = [Place::Byte(b'\\'), Place::Byte(b'u'), Place::Byte(b'0'), Place::Byte(b'0')];
+    let hexadecimal = Place::Of(|byte| byte.is_ascii_hexdigit());
+    let letter = [
+        Place::Byte(b'%'),
+        Place::Of(|byte| b"567".contains(&byte)),
+        hexadecimal,
+        Place::Of(|byte| is_word(byte) || byte == b'%'),
+    ];
+    let sign = [Place::Byte(b'%'), Place::Byte(b'2'), Place::Of(|byte| b"dDeE".contains(&byte)), word];
+    [
+        (colour, Disguise::Colour),
+        (escape, Disguise::Escape),
+        (letter, Disguise::Percent),
+        (sign, Disguise::Percent),
+    ]
+    .map(|(window, disguise)| (window, super::Rule::Disguise(disguise)))
+    .into_iter()
+}
+
+/// A key around the escape at the anchor.
+pub(super) fn find(view: &View<'_>, disguise: Disguise) -> Option<Secret> {
+    let gap = view.anchor + usize::from(matches!(disguise, Disguise::Colour));
+    let width = gap_at(view, gap)?.0;
+    // Mostly a blank follows, or another escape: no key goes on.
+    if !matches!(disguise, Disguise::Percent)
+        && !view.byte(gap + width).is_some_and(|byte| is_token(byte) || byte == b'\\')
+    {
+        return None;
+    }
+    let plain = Plain::around(view, gap);
+    if plain.bytes.len() < MIN_KEY || !plain.bytes.iter().any(u8::is_ascii_digit) {
+        return None;
+    }
+    let (rule, start, end) = shape::find_first(&plain.bytes)?;
+    let (from, to) = plain.place(start, end);
+    (to - from > end - start).then_some(Secret { rule, start: from, end: to, belongs: None })
+}
+
+/// The end of what goes on with a key behind `end`, past colours, escapes and a line break.
+pub(super) fn end_of_rest(view: &View<'_>, end: usize, class: impl Fn(u8) -> bool) -> usize {
+    let mut end = end;
+    while let Some((width, letter)) = gap_at(view, end).or_else(|| wrap_at(view, end)) {
+        let next = end + width;
+        let rest = view.run_most(next, MAX_KEY, &class);
+        let is_wrap =
+            letter.is_none() && view.byte(end).is_some_and(|byte| byte != 0x1b) && !view.has(end, b"\\u");
+        let goes_on = match letter {
+            Some(letter) => class(letter),
+            None => rest > next && (!is_wrap || view.text(next, rest).iter().any(u8::is_ascii_digit)),
+        };
+        if !goes_on {
+            break;
+        }
+        end = rest;
+    }
+    end
+}
+
+/// Whether a key that begins at `start` may go on behind a break or an escape.
+pub(super) fn unbroken<'a>(view: &View<'a>, start: usize) -> Option<Plain> {
+    let end = view.run_most(start, MAX_KEY, is_token);
+    gap_at(view, end).or_else(|| wrap_at(view, end))?;
+    Some(Plain::from(view, start))
+}
+
+/// A text without what the medium put in, and where its bytes stand.
+pub(super) struct Plain {
+    pub(super) bytes: Vec<u8>,
+    places: Vec<(usize, usize)>,
+}
+
+impl Plain {
+    /// What is around `gap`.
+    fn around(view: &View<'_>, gap: usize) -> Self {
+        let mut plain = Self { bytes: Vec::new(), places: Vec::new() };
+        let mut at = gap.saturating_sub(MAX_LEAD);
+        while at < gap {
+            match plain.step(view, at) {
+                Some(next) => at = next,
+                None => {
+                    plain.bytes.clear();
+                    plain.places.clear();
+                    at += 1;
+                }
+            }
+        }
+        plain.go_on(view, at);
+        plain
+    }
+
+    fn from(view: &View<'_>, start: usize) -> Self {
+        let mut plain = Self { bytes: Vec::new(), places: Vec::new() };
+        plain.go_on(view, start);
+        plain
+    }
+
+    fn go_on(&mut self, view: &View<'_>, start: usize) {
+        let mut at = start;
+        while self.bytes.len() < MAX_KEY {
+            let next = self.step(view, at).or_else(|| wrap_at(view, at).map(|(width, _)| at + width));
+            let Some(next) = next else { break };
+            at = next;
+        }
+    }
+
+    /// Takes what stands at `at`, if it may be part of a key.
+    fn step(&mut self, view: &View<'_>, at: usize) -> Option<usize> {
+        if let Some((width, letter)) = gap_at(view, at) {
+            if let Some(letter) = letter {
+                self.bytes.push(letter);
+                self.places.push((at, at + width));
+            }
+            return Some(at + width);
+        }
+        let byte = view.byte(at).filter(|&byte| is_token(byte))?;
+        self.bytes.push(byte);
+        self.places.push((at, at + 1));
+        Some(at + 1)
+    }
+
+    /// Where a part of the text stands.
+    pub(super) fn place(&self, start: usize, end: usize) -> (usize, usize) {
+        (self.places[start].0, self.places[end - 1].1)
+    }
+}
+
+/// How long the colour or the escape at `at` is, and the letter of a key for which it stands.
+fn gap_at(view: &View<'_>, at: usize) -> Option<(usize, Option<u8>)> {
+    let (width, letter) = match view.byte(at)? {
+        0x1b => (1, 0x1b),
+        b'%' => (3, hexadecimal(view, at + 1)?),
+        b'\\' => {
+            let u = view.run_most(at, 8, |byte| byte == b'\\');
+            if !view.has(u, b"u00") {
+                return None;
+            }
+            (u + 5 - at, hexadecimal(view, u + 3)?)
+        }
+        _ => return None,
+    };
+    if letter != 0x1b {
+        return is_token(letter).then_some((width, Some(letter)));
+    }
+    if view.byte(at + width) != Some(b'[') {
+        return None;
+    }
+    let end = view.run_most(at + width + 1, 16, |byte| byte.is_ascii_digit() || byte == b';');
+    view.byte(end)?.is_ascii_alphabetic().then_some((end + 1 - at, None))
+}
+
+fn hexadecimal(view: &View<'_>, at: usize) -> Option<u8> {
+    let digit = |at| char::from(view.byte(at)?).to_digit(16);
+    u8::try_from(digit(at)? * 16 + digit(at + 1)?).ok()
+}
+
+/// How long the line break at `at` is, where a terminal may have put it.
+fn wrap_at(view: &View<'_>, at: usize) -> Option<(usize, Option<u8>)> {
+    let width = [&b"\n"[..], b"\r\n", b"\\n", b"\\r\\n"].into_iter().find(|text| view.has(at, text))?.len();
+    let before = view.before(at);
+    let line = &before[before.len().saturating_sub(MIN_COLUMNS)..];
+    let is_long =
+        line.len() == MIN_COLUMNS && !line.contains(&b'\n') && !line.windows(2).any(|two| two == b"\\n");
+    let goes_on = || view.byte(at + width).is_some_and(|byte| byte.is_ascii_alphanumeric());
+    (is_long && goes_on()).then_some((width, None))
+}
+
+/// What keys consist of.
+fn is_token(byte: u8) -> bool {
+    is_word(byte) || b"-.+/=~:$!".contains(&byte)
+}

@@ -17,6 +17,7 @@ use crate::progress::historical::{HistorySettings, Mode, Repeats};
 use crate::progress::{Choice, Strategy};
 use crate::prompt::Template;
 use crate::record::{RALPH, Refusal, Session, Task};
+use crate::redact::Redactor;
 use crate::session::{
     self, Asked, Candidate, Commits, Completion, Decided, Job, Limits, Memory, Plan, Prompt, Prompting,
     Replay, Replayed, Snapshots, Telling, Untick,
@@ -397,6 +398,12 @@ impl Ready {
 
     fn output(&self) -> u64 {
         self.config.max_output.unwrap_or(u64::MAX)
+    }
+
+    /// What takes secrets out of what is printed, where that is wanted.
+    pub fn terminal_redactor(&self) -> Result<Option<Redactor>> {
+        let redaction = &self.config.redaction;
+        redaction.terminal.then(|| Redactor::new(&redaction.rules, &redaction.allow)).transpose()
     }
 
     pub fn plan<'a>(

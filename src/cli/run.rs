@@ -11,6 +11,7 @@ use crate::process::{Interrupt, Marker};
 use crate::record::{
     Event, RALPH, Refusal, SessionId, SessionName, Status, StopReason, TaskCounts, TaskName,
 };
+use crate::redact::Redactor;
 use crate::session::{self, Finish};
 use crate::store::{SessionLog, SessionRefs, Store};
 use crate::view::json::write_line;
@@ -205,7 +206,7 @@ pub fn start(
     ready.check(caller).map_err(refusal)?;
     let interrupt = Interrupt::install()?;
     let plan = ready.plan(store, feature, wish, &interrupt)?;
-    let mut teller = Teller::new(voice, moving);
+    let mut teller = Teller::new(voice, moving, ready.terminal_redactor()?);
     let mut packer = Packer::new(store, caller);
     let mut listener = |event: &Event| {
         teller.tell(event);
@@ -291,19 +292,29 @@ fn moving(voice: Voice, environment: &Environment) -> Moving {
 /// Passes events on to whoever listens. One who no longer listens stops nothing.
 struct Teller {
     voice: Voice,
+    /// `None` where the user wants to see everything.
+    redactor: Option<Redactor>,
     live: Live<std::io::Stdout>,
 }
 
 impl Teller {
-    fn new(voice: Voice, moving: Moving) -> Self {
+    fn new(voice: Voice, moving: Moving, redactor: Option<Redactor>) -> Self {
         let (paint, detail) = match voice {
             Voice::People(paint, detail) => (paint, detail),
             Voice::Json => (Paint::Plain, Detail::Normal),
         };
-        Self { voice, live: Live::new(stdout(), paint, detail, moving) }
+        Self { voice, redactor, live: Live::new(stdout(), paint, detail, moving) }
     }
 
     fn tell(&mut self, event: &Event) {
+        let Some(redactor) = &self.redactor else { return self.show(event) };
+        // A redaction that fails shows nothing, as it records nothing.
+        if let Ok(event) = session::without_secrets(redactor, event) {
+            self.show(&event);
+        }
+    }
+
+    fn show(&mut self, event: &Event) {
         let told = match self.voice {
             Voice::People(..) => self.live.show(event),
             Voice::Json if matches!(event, Event::PhaseStarted { .. }) => Ok(()),

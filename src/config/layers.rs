@@ -295,6 +295,7 @@ impl Layers {
             redaction: RedactionSettings {
                 rules: settings.list("redaction.rules"),
                 allow: settings.list("redaction.allow"),
+                terminal: settings.is_on("redaction.terminal"),
             },
             loops,
             loop_type,

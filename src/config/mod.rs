@@ -104,6 +104,8 @@ pub struct SnapshotSettings {
 pub struct RedactionSettings {
     pub rules: Vec<String>,
     pub allow: Vec<String>,
+    /// Whether what is shown while a loop runs is redacted like its record.
+    pub terminal: bool,
 }
 
 /// Whether the loop commits on the user's branch.

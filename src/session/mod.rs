@@ -18,6 +18,7 @@ mod recover;
 mod replay;
 mod restore;
 mod roster;
+mod shown;
 mod steering;
 mod told;
 mod waiting;
@@ -60,6 +61,7 @@ pub use prompting::{Prompt, Prompting, Turn};
 pub use recover::{expected_progress, rebuilt_of_all};
 pub use replay::{Replay, Replayed};
 pub use restore::{Force, Intent, Left, Planned, Restore, Target, Why};
+pub use shown::without_secrets;
 pub use window::Window;
 
 /// Everything that is decided before a session starts.

@@ -400,6 +400,21 @@ impl Ready {
         self.config.max_output.unwrap_or(u64::MAX)
     }
 
+    /// Refuses a folder with a secret in its name: the name would become that of refs, which `sync` publishes.
+    fn check_name(&self, feature: &Feature) -> Result<()> {
+        let redaction = &self.config.redaction;
+        let (shown, found) =
+            Redactor::new(&redaction.rules, &redaction.allow)?.redact_text(feature.path.as_ref());
+        if found.is_empty() {
+            return Ok(());
+        }
+        let message =
+            format!("the name of the folder `{shown}` holds a secret, and would become the name of a ref");
+        Err(Refusal::new(message)
+            .hinted("rename the folder; if it is no secret, let `redaction.allow` match it")
+            .into())
+    }
+
     /// What takes secrets out of what is printed, where that is wanted.
     pub fn terminal_redactor(&self) -> Result<Option<Redactor>> {
         let redaction = &self.config.redaction;
@@ -415,6 +430,7 @@ impl Ready {
     ) -> Result<Plan<'a>> {
         session::check_progress_file(&feature.files, &feature.progress_path).map_err(refusal)?;
         session::check_refs(store, feature)?;
+        self.check_name(feature)?;
         let commits = match self.config.commit {
             config::Commits::Off => Commits::Off,
             config::Commits::OfTasks => Commits::OfTasks,

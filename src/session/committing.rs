@@ -317,6 +317,7 @@ impl Running<'_> {
             message.push('\n');
         }
         let session = &self.session;
+        let (message, _) = self.recorder.redactor().redact_text(&message);
         message
             + &format!(
                 "{MADE_IN}: {}:{} {}\nRalph-Feature: {}\n",

@@ -482,8 +482,39 @@ pub fn redacted<T: Serialize + DeserializeOwned>(redactor: &Redactor, value: &T)
 fn redact_texts(redactor: &Redactor, value: &mut Value) {
     match value {
         Value::String(text) => *text = redactor.redact_text(text).0,
-        Value::Array(values) => values.iter_mut().for_each(|value| redact_texts(redactor, value)),
-        Value::Object(map) => map.values_mut().for_each(|value| redact_texts(redactor, value)),
+        Value::Array(values) => {
+            redact_words(redactor, values);
+            values.iter_mut().for_each(|value| redact_texts(redactor, value));
+        }
+        Value::Object(map) => {
+            for (key, value) in map {
+                redact_texts(redactor, value);
+                redact_named(redactor, key, "=", value);
+            }
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Words of a command line, of which one may say that the next is a secret: `--password`, `...`.
+fn redact_words(redactor: &Redactor, words: &mut [Value]) {
+    for next in 1..words.len() {
+        let (before, after) = words.split_at_mut(next);
+        if let Some(Value::String(option)) = before.last()
+            && option.starts_with('-')
+        {
+            redact_named(redactor, option, " ", &mut after[0]);
+        }
+    }
+}
+
+/// A text that is a secret because of the name beside it.
+fn redact_named(redactor: &Redactor, name: &str, tie: &str, value: &mut Value) {
+    let Value::String(text) = value else { return };
+    let (redacted, found) = redactor.redact_text(&format!("{name}{tie}{text}"));
+    if !found.is_empty()
+        && let Some(rest) = redacted.strip_prefix(name).and_then(|rest| rest.strip_prefix(tie))
+    {
+        *text = rest.to_owned();
     }
 }

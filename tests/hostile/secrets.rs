@@ -1,1 +1,124 @@
 //! Secrets in every channel and in every disguise.
+
+use serde_json::json;
+
+use crate::sandbox::Sandbox;
+
+/// Put together here, so that no file of ours holds anything that looks like a secret.
+fn key(front: &str) -> String {
+    format!("{front}{}", "a8Kd03Lx9Qw7Zr5Tn2Vb6Mc1Yf4Hg0Js3P1e")
+}
+
+fn holds(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+/// An agent like Claude Code that says `text`, and a validation that fails.
+fn speaking(text: &str) -> Sandbox {
+    let scene = Sandbox::new();
+    scene.config("snapshots = false");
+    let stream = json!({"type": "assistant", "message": {"content": [
+        {"type": "text", "text": text},
+        {"type": "tool_use", "id": "1", "name": "Bash", "input": {"command": text}},
+    ]}});
+    scene.agents_like_claude(&[("claude", &format!("cat <<'END'\n{stream}\nEND\n"))]);
+    scene
+}
+
+#[test]
+fn what_a_loop_prints_holds_no_secret_of_the_agent_or_of_the_settings() {
+    let said = key("ghp_1");
+    let checked = key("ghp_2");
+    let scene = speaking(&format!("I log in with {said}"));
+    let validation = format!("API_TOKEN={checked} false");
+    for flag in ["--verbose", "--json"] {
+        let run = scene
+            .ralph(["-n", "1", "--validate", &validation, flag])
+            .code(1)
+            .stdout_lacks(&said)
+            .stdout_lacks(&checked);
+        assert!(!run.talk().contains(&said) && !run.talk().contains(&checked), "{}", run.talk());
+        if flag == "--json" {
+            assert!(run.text().contains("I log in with [redacted:github-token]"), "{}", run.text());
+        }
+    }
+}
+
+#[test]
+fn a_user_who_wants_to_see_everything_does() {
+    let said = key("ghp_3");
+    let scene = speaking(&format!("I log in with {said}"));
+    scene.ralph("-n 1 --json").code(1).stdout_lacks(&said);
+    scene.config("redaction.terminal = false");
+    scene.ralph("-n 1 --json").code(1).stdout_has(&said);
+    assert!(
+        !holds(&scene.git_bytes("cat-file --batch --batch-all-objects"), &said),
+        "the record never has it"
+    );
+}
+
+#[test]
+fn a_folder_whose_name_is_a_secret_becomes_no_ref() {
+    let scene = Sandbox::new();
+    let secret = key("ghp_4");
+    scene.agent_sh("true");
+    scene.write(&format!("specs/{secret}/tasks.md"), "- [ ] T001 One\n");
+    let run = scene.ralph(["--feature", &secret, "-n", "1"]).code(3).stdout_lacks(&secret);
+    let run = run.stderr_has("[redacted:github-token]").stderr_has("hint: rename the folder");
+    assert!(!run.talk().contains(&secret), "{}", run.talk());
+    assert!(!scene.git("for-each-ref").contains(&secret));
+}
+
+#[test]
+fn secrets_of_every_kind_come_into_no_object_through_any_channel() {
+    let scene = Sandbox::new();
+    let keys: Vec<String> = (0..11).map(|number| key(&format!("ghp_{number}x"))).collect();
+    let [task, heading, said, complained, printed, noted, learned, branch, argument, written, tool] =
+        std::array::from_fn(|number| &keys[number]);
+    scene.config("snapshots = false");
+    scene.tasks(&format!("- [ ] Use {task} to log in\n\n## Phase {heading}\n\n- [ ] T002 Two"));
+    scene.git(["checkout", "--quiet", "-b", &format!("work/{branch}")]);
+    let call = json!({"type": "assistant", "message": {"content": [
+        {"type": "text", "text": format!("{said}\n\nLearnings:\n- {learned}\n")},
+        {"type": "tool_use", "id": "1", "name": "Bash", "input": {"command": format!("login {tool}")}},
+        {"type": "tool_result", "tool_use_id": "1", "content": format!("ok {tool}")},
+    ]}});
+    scene.agents_like_claude(&[(
+        "claude",
+        &format!("cat <<'END'\n{call}\nEND\necho {complained} >&2\necho {noted} >> \"$RALPH_PROGRESS\"\necho x > 'file-{written}.txt'\n"),
+    )]);
+    scene
+        .ralph([
+            "-n",
+            "2",
+            "--validate",
+            &format!("echo {printed}; echo {printed} >&2; API_TOKEN={argument} false"),
+        ])
+        .code(1);
+    let objects = scene.git_bytes("cat-file --batch --batch-all-objects");
+    let refs = scene.git("for-each-ref refs/ralph refs/ralph-snap refs/notes");
+    for key in &keys {
+        assert!(!holds(&objects, key), "{key} is in an object");
+        assert!(!refs.contains(key.as_str()), "{key} is in a ref");
+    }
+    for words in ["log", "show", "log --json", "show --json", "status --json"] {
+        let shown = scene.ralph(words).text();
+        for key in keys.iter().filter(|key| *key != task && *key != heading) {
+            assert!(!shown.contains(key.as_str()), "{words} prints {key}");
+        }
+    }
+}
+
+#[test]
+fn the_commit_of_a_task_holds_no_secret_of_the_task() {
+    let scene = Sandbox::new();
+    let secret = key("ghp_5");
+    scene.tasks(&format!("- [ ] T001 Log in with {secret}")).config("commit = 'task'").agent_uses_git();
+    scene.agent_sh("echo x > made.txt; sed -i '0,/\\[ \\]/s//[x]/' \"$RALPH_TASKS\"").commit("Ready");
+    scene.ralph("").code(0);
+    let message = scene.git("log -1 --format=%B");
+    assert!(
+        message.contains("T001 Log in with [redacted:github-token]") && !message.contains(&secret),
+        "{message}"
+    );
+}

@@ -12,7 +12,7 @@ use crate::record::{
 };
 use crate::redact::Redactor;
 use crate::store::{Control, Holder, Identity, LoopLock, Place, SessionLog, Spool};
-use crate::tasks::TaskList;
+use crate::tasks::{TaskCache, TaskList};
 use crate::worktree::WorkTree;
 
 use super::committing::Work;
@@ -106,6 +106,7 @@ impl<'a> Running<'a> {
             hints: taken_up.hints,
             work,
             lost: Vec::new(),
+            tasks: TaskCache::default(),
             heard: BTreeSet::new(),
             _lookout: lookout,
             control,

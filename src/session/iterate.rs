@@ -1,6 +1,7 @@
 //! One iteration, from an open task to a record: prompt, agent, validation, judgement, record.
 
 use std::io::{self, ErrorKind};
+use std::rc::Rc;
 
 use anyhow::{Context, Result};
 
@@ -76,12 +77,12 @@ impl Running<'_> {
 
         self.begins(number, Phase::Recording);
         self.tell_leftovers(&run, validation.as_ref());
-        let before = TaskList::parse(&tasks_bytes)?;
-        let after = match self.plan.job.read_tasks(self.plan.feature) {
+        let before = self.tasks.parse(&tasks_bytes)?;
+        let after = match self.read_tasks() {
             Ok(after) => after,
             Err(error) => {
                 self.warn(format!("the task list cannot be read after the agent's run: {error:#}"));
-                before.clone()
+                Rc::clone(&before)
             }
         };
         let is_promised = run.is_good && final_message::promise(&run.final_text);
@@ -441,7 +442,8 @@ impl Running<'_> {
     fn compose(&mut self, begin: Begin, measured: Measured<'_>, ended_at: Timestamp) -> Result<Iteration> {
         let Measured { run, validation, verdict, taken, known } = measured;
         let started_at = begin.started_at;
-        let mut iteration = opened(begin, &self.session, ended_at, self.counts(), self.plan.store.head()?);
+        let counts = self.counts();
+        let mut iteration = opened(begin, &self.session, ended_at, counts, self.plan.store.head()?);
         iteration.outcome = verdict.outcome;
         iteration.failure_class = run.failure_class;
         iteration.error.clone_from(&run.error);
@@ -483,9 +485,8 @@ impl Running<'_> {
         feature.files.read(&feature.tasks_path, MAX_TASK_LIST_BYTES)
     }
 
-    fn counts(&self) -> TaskCounts {
-        let feature = self.plan.feature;
-        TaskList::read(&feature.files, &feature.tasks_path).map(|tasks| tasks.counts()).unwrap_or_default()
+    fn counts(&mut self) -> TaskCounts {
+        self.read_tasks().map(|tasks| tasks.counts()).unwrap_or_default()
     }
 
     fn recorded(&mut self, iteration: &Iteration, commit: ObjectId) -> Result<()> {

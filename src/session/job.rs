@@ -1,11 +1,13 @@
 //! What a session is to bring about: tasks of a list, or an artifact that passes the validation.
 
+use std::rc::Rc;
+
 use anyhow::Result;
 use camino::Utf8PathBuf;
 
 use crate::feature::Feature;
 use crate::record::{Task, TaskName};
-use crate::tasks::{Item, Pick, TaskList};
+use crate::tasks::{Item, Pick, TaskCache, TaskList};
 
 /// A type of loop, for one feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +34,14 @@ impl Job {
         match self.until {
             Until::Tasks => TaskList::read(&feature.files, &feature.tasks_path),
             Until::Validation => TaskList::read_if_there(&feature.files, &feature.tasks_path),
+        }
+    }
+
+    /// The same, parsed again only where the file has changed.
+    pub(super) fn cached_tasks(&self, feature: &Feature, cache: &mut TaskCache) -> Result<Rc<TaskList>> {
+        match self.until {
+            Until::Tasks => cache.read(&feature.files, &feature.tasks_path),
+            Until::Validation => cache.read_if_there(&feature.files, &feature.tasks_path),
         }
     }
 

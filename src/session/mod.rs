@@ -25,6 +25,7 @@ mod waiting;
 mod window;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use anyhow::Result;
 use camino::Utf8Path;
@@ -44,7 +45,7 @@ use crate::record::{
     TaskCounts, TaskName,
 };
 use crate::store::{Control, Identity, LoopLock, SessionRefs, Spool, Store};
-use crate::tasks::{Item, TaskList};
+use crate::tasks::{Item, TaskCache, TaskList};
 
 use committing::Work;
 use decide::{Bounds, Decision, Wanted};
@@ -285,6 +286,7 @@ pub(super) struct Running<'a> {
     /// None where nothing is to be committed.
     work: Option<Work>,
     lost: Vec<Lost>,
+    tasks: TaskCache,
     /// Agents, by their places, of which it is known what they tell of their runs.
     heard: BTreeSet<usize>,
     /// Ends with the session.
@@ -321,7 +323,7 @@ impl Running<'_> {
             if self.plan.interrupt.signal().is_some() {
                 return Ok(Ending::of(StopReason::Interrupted));
             }
-            let tasks = match self.plan.job.read_tasks(self.plan.feature) {
+            let tasks = match self.read_tasks() {
                 Ok(tasks) => tasks,
                 Err(error) => {
                     self.warn(format!("the task list cannot be read any more: {error:#}"));
@@ -377,6 +379,11 @@ impl Running<'_> {
         }
     }
 
+    /// The task list as it is now.
+    fn read_tasks(&mut self) -> Result<Rc<TaskList>> {
+        self.plan.job.cached_tasks(self.plan.feature, &mut self.tasks)
+    }
+
     /// Says once of each agent which limits cannot hold, as it does not tell what they are about.
     fn tell_of_vain_limits(&mut self, iteration: &Iteration) {
         // One that failed or was cut short may not have come to tell.
@@ -413,7 +420,7 @@ impl Running<'_> {
 
     fn end(mut self, ending: Ending) -> Result<Session> {
         let Ending { reason, limit, why, hint } = ending;
-        let tasks = self.plan.job.read_tasks(self.plan.feature).ok();
+        let tasks = self.read_tasks().ok();
         let hints = self.left_hints();
         let ended_at = self.plan.clock.now();
         let session = &mut self.session;

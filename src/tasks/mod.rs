@@ -1,5 +1,6 @@
 //! The task list: what stands in a tasks.md, which task comes next, and ticking its box.
 
+mod cache;
 mod dependencies;
 mod front_matter;
 mod known_ids;
@@ -13,6 +14,7 @@ mod phase;
 mod pick;
 mod read;
 
+pub use cache::TaskCache;
 pub use list::{Item, Kind, TaskList};
 pub use marks::{Changes, Mark, set_marks};
 pub use near_miss::Unrecognised;

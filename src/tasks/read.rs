@@ -12,46 +12,18 @@ use super::TaskList;
 impl TaskList {
     /// Reads a file. An empty file is a list without items; [`TaskList::require_tasks`] objects to that.
     pub fn read(files: &ProjectFiles, path: &Utf8Path) -> Result<Self> {
-        Self::from_file(path, files.read(path, MAX_TASK_LIST_BYTES))
+        Self::parse(&bytes(files, path)?).with_context(|| format!("read {path}"))
     }
 
     /// Reads a file that the user named, wherever it is.
     pub fn read_named(path: &Utf8Path) -> Result<Self> {
-        Self::from_file(path, read_named(path, MAX_TASK_LIST_BYTES))
-    }
-
-    fn from_file(path: &Utf8Path, read: io::Result<Vec<u8>>) -> Result<Self> {
-        let bytes = match read {
-            Ok(bytes) => bytes,
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => bail!(
-                "there is no task list at {path}\n\
-                 hint: make one with spec-kit (`/speckit.tasks`), or name another file with --tasks"
-            ),
-            Err(error) => match refused(&error) {
-                Some(Refused::Directory) => {
-                    let hint = match path.join("tasks.md") {
-                        inner if inner.is_file() => format!("there is a task list in it: {inner}"),
-                        _ => "name a Markdown file with a task list".to_owned(),
-                    };
-                    bail!("{path} is a directory, not a task list\nhint: {hint}");
-                }
-                Some(Refused::NotAFile(what)) => {
-                    bail!(
-                        "{path} is not a regular file ({what})\nhint: name a Markdown file with a task list"
-                    )
-                }
-                _ => return Err(explain("read", path, error)),
-            },
-        };
+        let bytes = explained(path, read_named(path, MAX_TASK_LIST_BYTES))?;
         Self::parse(&bytes).with_context(|| format!("read {path}"))
     }
 
     /// The list at `path`, or an empty one where there is no file.
     pub fn read_if_there(files: &ProjectFiles, path: &Utf8Path) -> Result<Self> {
-        match path.symlink_metadata() {
-            Err(error) if error.kind() == ErrorKind::NotFound => Self::parse(b""),
-            _ => Self::read(files, path),
-        }
+        if is_missing(path) { Self::parse(b"") } else { Self::read(files, path) }
     }
 
     /// Whether the file at `path` has an open task. One that cannot be read counts too, so that its fault is heard of.
@@ -85,6 +57,42 @@ impl TaskList {
         }
         Ok(())
     }
+}
+
+/// The bytes of a task list, or what is wrong with the file.
+pub(super) fn bytes(files: &ProjectFiles, path: &Utf8Path) -> Result<Vec<u8>> {
+    explained(path, files.read(path, MAX_TASK_LIST_BYTES))
+}
+
+fn explained(path: &Utf8Path, read: io::Result<Vec<u8>>) -> Result<Vec<u8>> {
+    let error = match read {
+        Ok(bytes) => return Ok(bytes),
+        Err(error) => error,
+    };
+    if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
+        bail!(
+            "there is no task list at {path}\n\
+             hint: make one with spec-kit (`/speckit.tasks`), or name another file with --tasks"
+        );
+    }
+    match refused(&error) {
+        Some(Refused::Directory) => {
+            let hint = match path.join("tasks.md") {
+                inner if inner.is_file() => format!("there is a task list in it: {inner}"),
+                _ => "name a Markdown file with a task list".to_owned(),
+            };
+            bail!("{path} is a directory, not a task list\nhint: {hint}");
+        }
+        Some(Refused::NotAFile(what)) => {
+            bail!("{path} is not a regular file ({what})\nhint: name a Markdown file with a task list")
+        }
+        _ => Err(explain("read", path, error)),
+    }
+}
+
+/// Whether nothing at all stands at `path`.
+pub(super) fn is_missing(path: &Utf8Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// The text of `bytes`. Offsets of a text with replacements would point at the wrong bytes, so we refuse others.

@@ -272,3 +272,25 @@ proptest! {
         prop_assert_eq!(ticked, expected);
     }
 }
+
+proptest! {
+    #[test]
+    fn lists_that_differ_in_ticks_alone_pair_place_by_place_as_by_groups(
+        items in prop::collection::vec((0..4_usize, any::<bool>(), any::<bool>()), 0..12),
+    ) {
+        let source = |is_done: &dyn Fn(&(usize, bool, bool)) -> bool| -> String {
+            let texts = ["T001 write login", "write logout", "# Phase 2"];
+            let line = |item: &(usize, bool, bool)| match item.0 {
+                2 => format!("\n{}\n\n", texts[2]),
+                3 => "- [ ] a step\n".to_owned(),
+                text => format!("- [{}] {}\n", if is_done(item) { 'x' } else { ' ' }, texts[text]),
+            };
+            items.iter().map(line).collect()
+        };
+        let before = parse(&source(&|item| item.1));
+        let after = parse(&source(&|item| item.1 || item.2));
+        prop_assert!(is_same_but_ticked(&before, &after));
+        let places: Vec<_> = (0..before.items.len()).map(Some).collect();
+        prop_assert_eq!(Pairing::certain_by_groups(&before, &after).earlier, places);
+    }
+}

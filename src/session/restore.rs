@@ -129,7 +129,8 @@ impl<'a> Restore<'a> {
         if let Some(spec) = work_tree.unmatched(workshop, &target.snapshot, paths)? {
             bail!("`{spec}` matches no file, neither now nor after {}", target.name);
         }
-        let asked = work_tree.differences(workshop, (&now, &target.snapshot), paths)?;
+        let mut asked = work_tree.differences(workshop, (&now, &target.snapshot), paths)?;
+        asked.retain(|change| !work_tree.has_mode_already(change));
         let top = self.store.repository().work_tree()?;
         let hidden = work_tree.out_of_sight(workshop)?;
         // Whatever is asked for, these stay as they are.
@@ -194,6 +195,7 @@ impl<'a> Restore<'a> {
         let made: BTreeSet<_> = made.into_iter().map(|change| change.path).collect();
         let mut changes = work_tree.differences(workshop, (&now, &point.found), everything)?;
         changes.retain(|change| made.contains(&change.path) && !change.is_of_repository());
+        changes.retain(|change| !work_tree.has_mode_already(change));
         let is_new = |change: &&Change| change.is_new();
         let new: BTreeSet<RawPath> =
             changes.iter().filter(is_new).map(|change| change.path.clone()).collect();

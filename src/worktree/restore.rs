@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -87,6 +88,18 @@ impl WorkTree {
             changes.push(change(line, path)?);
         }
         Ok(changes)
+    }
+
+    /// Returns true if a change is of the mode alone, and the file has that mode already: with `core.fileMode = false`
+    /// git does not look at it.
+    pub fn has_mode_already(&self, change: &Change) -> bool {
+        let (Some(before), Some(after)) = (&change.before, &change.after) else { return false };
+        let is_file = |entry: &TreeEntry| entry.mode == "100644" || entry.mode == "100755";
+        if before.id != after.id || !is_file(before) || !is_file(after) {
+            return false;
+        }
+        let found = self.path(&change.path).symlink_metadata();
+        found.is_ok_and(|found| found.is_file() && (found.mode() & 0o100 != 0) == (after.mode == "100755"))
     }
 
     /// The first pathspec that matches nothing, neither now nor in the tree or commit `other`.

@@ -211,3 +211,60 @@ fn a_session_that_stopped_on_another_branch_commits_all_when_it_is_resumed() {
     assert_eq!(files_of(&scene, "main"), ["made-T001", "made-T002", "specs/001-login/tasks.md"]);
     assert_eq!(scene.git("rev-parse other"), scene.git("rev-parse main~1"));
 }
+
+#[test]
+fn restore_counts_the_files_that_it_writes_and_removes() {
+    use std::collections::BTreeMap;
+    use std::os::unix::fs::MetadataExt;
+    let scene = Sandbox::new();
+    scene.tasks(TWO).agent_sh(&agent(
+        "case $RALPH_TASK in
+        T001) for f in edited same moded gone linked; do echo 1 > $f; done; chmod +x moded; ln -s same link
+        mkdir folder other; echo 1 > folder/a; echo 1 > folder/b; echo 1 > other/c; echo '*.ign' > .gitignore;;
+        *) echo 2 > edited; chmod -x moded; rm gone linked link; ln -s same linked; echo 2 > link
+        rm -r folder; echo 2 > folder; rm -r other; ln -s . other; echo 2 > new; mkdir deep; echo 2 > deep/x; echo 2 > x.ign;;
+        esac",
+    ));
+    scene.commit("Two tasks").ralph("").code(0);
+    let look = |scene: &Sandbox| -> BTreeMap<String, String> {
+        let words = [".", "-path", "./.git", "-prune", "-o", "!", "-type", "d", "-print"];
+        let listed = scene.hermetic("find").args(words).output().unwrap().stdout;
+        let of = |path: &str| {
+            let found = scene.path(path).symlink_metadata().unwrap();
+            let link = std::fs::read_link(scene.path(path)).unwrap_or_default();
+            let bytes = if found.is_symlink() { Vec::new() } else { scene.bytes(path) };
+            format!("{:o} {} {bytes:?}", found.mode(), link.display())
+        };
+        String::from_utf8(listed).unwrap().lines().map(|path| (path.to_owned(), of(path))).collect()
+    };
+    for words in
+        ["restore 1", "restore 2", "restore --undo", "restore 0", "restore 2", "restore 1 edited other"]
+    {
+        for setting in ["true", "false"] {
+            scene.git(["config", "core.fileMode", setting]);
+            let before = look(&scene);
+            let planned = scene.ralph(&format!("{words} --dry-run")).code(0).text();
+            let run = scene.ralph(words).code(0);
+            let after = look(&scene);
+            let created = after.keys().filter(|path| !before.contains_key(*path)).count();
+            let removed = before.keys().filter(|path| !after.contains_key(*path)).count();
+            let changed =
+                before.iter().filter(|(path, was)| after.get(*path).is_some_and(|is| is != *was)).count();
+            let files = if created == 1 { "file" } else { "files" };
+            let counts = format!("{created} {files} created, {changed} changed, {removed} removed");
+            let is_idle = created + removed + changed == 0;
+            assert!(
+                is_idle || run.text().contains(&counts),
+                "{words}, {setting}: {counts} expected of {run}"
+            );
+            assert!(
+                is_idle || planned.contains(&counts),
+                "{words}, {setting}: {counts} expected of {planned}"
+            );
+            assert!(
+                !is_idle || !run.text().contains(" created"),
+                "{words}, {setting}: nothing expected of {run}"
+            );
+        }
+    }
+}

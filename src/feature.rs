@@ -275,6 +275,11 @@ impl Search {
         let found = match (open.as_slice(), listed.as_slice(), names.as_slice()) {
             ([only], _, _) | ([], [only], _) => *only,
             ([], [], [only]) => only,
+            ([], [], []) if self.has_other_names() => bail!(
+                "there is no feature: {} has no directory with a name in UTF-8, and paths are recorded as UTF-8\n\
+                 hint: rename the directory of the feature",
+                self.root.join("specs")
+            ),
             ([], [], []) => bail!(
                 "there is no feature: {} has no directory in it\n\
                  hint: make one with spec-kit (`/speckit.specify`), or name a task list with --tasks FILE",
@@ -302,6 +307,13 @@ impl Search {
         } else {
             format!("hint: choose with --feature from {}", names.join(", "))
         }
+    }
+
+    /// Returns true if `specs/` has directories whose names are not UTF-8.
+    fn has_other_names(&self) -> bool {
+        let specs = self.root.join("specs");
+        let names = self.files.names_in(&specs).unwrap_or_default();
+        names.iter().any(|name| name.to_str().is_none() && specs.as_std_path().join(name).is_dir())
     }
 
     /// The directories in `specs/`, sorted. Names that are not UTF-8 cannot be recorded, so they are no candidates.

@@ -1,6 +1,6 @@
 //! Where the repository is and what its settings say, as git itself sees it.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::process::Tool;
@@ -121,7 +121,14 @@ impl Repository {
             .args(["rev-parse", "--path-format=absolute", "--show-object-format", "--git-dir"])
             .args(["--git-common-dir", "--is-inside-work-tree", "--show-toplevel"])
             .run()?;
-        let text = String::from_utf8(answer.stdout.clone()).context("read where the repository is")?;
+        let text = String::from_utf8(answer.stdout.clone()).map_err(|error| {
+            let path = String::from_utf8_lossy(error.as_bytes());
+            let path = path.lines().find(|line| line.contains('\u{fffd}')).unwrap_or_default();
+            let refusal = Refusal::new(format!(
+                "the path of the repository, `{path}`, is not UTF-8, and paths are recorded as UTF-8"
+            ));
+            refusal.hinted("rename the folder, or work in a copy that has another name")
+        })?;
         let mut lines = text.lines();
         let (Some(hash), Some(git_dir), Some(common_dir), Some(inside)) =
             (lines.next(), lines.next(), lines.next(), lines.next())

@@ -54,8 +54,13 @@ impl Caller {
     /// `directory` is the argument of `-C`.
     pub fn new(directory: Option<&Utf8Path>) -> Result<Self> {
         let here = std::env::current_dir().context("find the current folder")?;
-        let here = Utf8PathBuf::from_path_buf(here)
-            .map_err(|path| Refusal::new(format!("the current folder `{}` is not UTF-8", path.display())))?;
+        let here = Utf8PathBuf::from_path_buf(here).map_err(|path| {
+            let path = path.display();
+            Refusal::new(format!(
+                "the name of the current folder `{path}` is not UTF-8, and paths are recorded as UTF-8"
+            ))
+            .hinted("rename the folder, or work in a copy that has another name")
+        })?;
         let directory = match directory {
             None => here,
             Some(directory) => {

@@ -268,3 +268,20 @@ fn restore_counts_the_files_that_it_writes_and_removes() {
         }
     }
 }
+
+#[test]
+fn a_folder_whose_name_is_not_utf8_is_named_as_the_reason() {
+    use std::os::unix::ffi::OsStrExt;
+    let odd = std::ffi::OsStr::from_bytes(b"odd-\xff");
+    let scene = Sandbox::with_willing_agent(1);
+    std::fs::create_dir(scene.path("").join(odd)).unwrap();
+    for words in ["status", "log", "", "doctor"] {
+        let run = scene.call(words).dir(odd).run().code(3);
+        run.stderr_has("is not UTF-8, and paths are recorded as UTF-8\nhint: rename ");
+    }
+    std::fs::remove_dir(scene.path("").join(odd)).unwrap();
+    let specs = scene.path("specs");
+    std::fs::rename(specs.join("001-login"), specs.join(odd)).unwrap();
+    let run = scene.ralph("").code(3);
+    run.stderr_has("has no directory with a name in UTF-8").stderr_has("hint: rename ");
+}

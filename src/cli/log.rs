@@ -66,7 +66,9 @@ pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     if matches!(args.json, Json { json: false }) && found().next().is_none() {
         let _closed = writeln!(stderr(), "{}", sessions::nothing_recorded(&store)).is_err();
     }
-    found().for_each(|session| tell_of_missing(&session));
+    if store.is_shallow()? {
+        found().for_each(|session| tell_of_missing(&session));
+    }
     let mut filter = Filter::new(&args.filter, caller)?;
     filter.look_over(found())?;
     let mut listed = listed(args, &store, &filter, found().rev())?;

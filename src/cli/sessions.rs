@@ -168,7 +168,7 @@ pub fn chosen(store: &Store, choice: &Choice) -> Result<Vec<SessionLog>> {
     let mut unreadable = Vec::new();
     let sessions = store.sessions_where(|tip| settled.takes_tip(tip), &mut unreadable)?;
     tell(&unreadable);
-    sessions.iter().filter(|log| !log.is_whole()).for_each(|log| tell_of_missing(log.id()));
+    sessions.iter().filter(|log| log.is_shallow()).for_each(|log| tell_of_missing(log.id()));
     Ok(sessions)
 }
 
@@ -224,8 +224,16 @@ fn newest_of(store: &Store, settled: &Settled) -> Result<Option<SessionLog>> {
     let mut unreadable = Vec::new();
     let newest = store.latest_where(|tip| settled.takes_tip(tip), &mut unreadable)?;
     tell(&unreadable);
-    newest.iter().filter(|log| !log.is_whole()).for_each(|log| tell_of_missing(log.id()));
+    newest.iter().filter(|log| log.is_shallow()).for_each(|log| tell_of_missing(log.id()));
     Ok(newest)
+}
+
+/// One session, as far as it can be read.
+pub fn one(store: &Store, refs: &SessionRefs) -> Result<Option<SessionLog>> {
+    let mut unreadable = Vec::new();
+    let log = store.session_as_readable(refs, &mut unreadable)?;
+    tell(&unreadable);
+    Ok(log)
 }
 
 /// The latest session of a choice.
@@ -238,7 +246,19 @@ pub fn latest(store: &Store, choice: &Choice) -> Result<SessionLog> {
 
 /// That history is empty, and how to come by one.
 pub fn nothing_recorded(store: &Store) -> String {
-    format!("no session is recorded here\n{}", nothing_here(store))
+    let mut unreadable = Vec::new();
+    let looked = store.sessions_where(|_| false, &mut unreadable);
+    let symbolic = store.symbolic_sessions().map_or(0, |symbolic| symbolic.len());
+    match (looked, unreadable.len().saturating_sub(symbolic)) {
+        (Ok(_), 0) => format!("no session is recorded here\n{}", nothing_here(store)),
+        (Ok(_), count) => {
+            let (are, their) = if count == 1 { ("session is", "its") } else { ("sessions are", "their") };
+            format!(
+                "{count} {are} recorded here, and {their} newest record cannot be read\nhint: `{RALPH} fsck` says what is gone; `{RALPH} sync` brings back what the remote has"
+            )
+        }
+        (Err(error), _) => format!("what is recorded here cannot be read: {error:#}"),
+    }
 }
 
 /// What to say where history is empty: a plain clone does not bring it.

@@ -95,7 +95,7 @@ impl Wanted {
 
     fn log(&self, store: &Store) -> Result<Option<SessionLog>> {
         match &self.session {
-            Some(refs) => store.session(refs),
+            Some(refs) => sessions::one(store, refs),
             None => sessions::newest_of_feature(store, &self.feature.path),
         }
     }

@@ -105,15 +105,19 @@ impl Tool {
         for variable in LOCAL_GIT_VARIABLES {
             tool.environment.push(((*variable).into(), None));
         }
-        tool.env(NO_LAZY_FETCH, "1").args([
-            "-c",
-            "core.hooksPath=/dev/null",
-            "-c",
-            "core.fsmonitor=false",
-            "-c",
-            "core.safecrlf=false",
-            "--no-optional-locks",
-        ])
+        // Replacements (`git replace`) and grafts show other objects and parents than those that were written.
+        tool.env(NO_LAZY_FETCH, "1")
+            .env("GIT_NO_REPLACE_OBJECTS", "1")
+            .env("GIT_GRAFT_FILE", "/dev/null")
+            .args([
+                "-c",
+                "core.hooksPath=/dev/null",
+                "-c",
+                "core.fsmonitor=false",
+                "-c",
+                "core.safecrlf=false",
+                "--no-optional-locks",
+            ])
     }
 
     /// The git program as the user called it, with `GIT_DIR` and `git -c` in force: for discovery alone.

@@ -54,12 +54,27 @@ pub fn recover(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
                     format!("{told}; what session {} had not recorded yet is in {kept}", place.session),
                 );
             }
+            Err(error) if is_broken(plan.store, &place) => {
+                let kept = spool.set_aside(repository)?;
+                warn(
+                    say,
+                    format!(
+                        "the record of session {} is broken ({error:#}); what it had not recorded yet is in {kept}\nhint: `{RALPH} fsck` says what is gone",
+                        place.session
+                    ),
+                );
+            }
             finished => finished.with_context(|| format!("recover session {}", place.session))?,
         }
     }
     Spool::remove_passing(repository)?;
     refuse_what_lies_elsewhere(plan)?;
     catch_up_last(plan, say)
+}
+
+/// Whether records of a session are gone, so that nothing can follow them.
+fn is_broken(store: &Store, place: &Place) -> bool {
+    store.session(&SessionRefs::new(&place.feature, place.session.clone())).is_err()
 }
 
 /// A session that died in another work tree is recovered there, where its files are, before it is taken up.

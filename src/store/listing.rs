@@ -14,7 +14,7 @@ use camino::Utf8PathBuf;
 use crate::record::{LogEntry, ObjectId, SCHEMA};
 
 use super::message::{escape, unescape};
-use super::read::{Chain, shallow_ends};
+use super::read::{Chain, Walked, shallow_ends};
 use super::row::{self, Row};
 use super::{Scratch, SessionRefs, Store, disk};
 
@@ -153,7 +153,10 @@ impl Store {
             let chain =
                 Chain { ends: &ends, known: known.as_ref(), lookup: None, unreadable: &self.unreadable };
             match chain.read(&git, &refs, &tip) {
-                Ok((entries, is_joined)) => {
+                Ok(Walked { entries, is_joined, gap }) => {
+                    // Half a session is not for the cache.
+                    is_whole &= gap.is_none();
+                    unreadable.extend(gap);
                     read += entries.len();
                     let mut fresh = String::new();
                     for entry in &entries {
@@ -166,6 +169,7 @@ impl Store {
                 Err(error) => unreadable.push(error),
             }
         }
+        unreadable.extend(self.symbolic_sessions()?);
         let listing = Listing { cached: cache.text, sessions };
         if is_whole && read >= WORTH {
             // A cache that cannot be written costs time, and nothing else.

@@ -125,7 +125,11 @@ impl Store {
     /// Opens the repository afresh: refs and packs may have been moved about by others since the last look.
     fn open_git(&self) -> Result<gix::Repository> {
         // git itself found the place and trusts it; settings of the user have no say in what we store.
-        let options = gix::open::Options::isolated().with(gix::sec::Trust::Full).open_path_as_is(true);
+        // `git replace` and the repository's own setting for it show other records than those that were written.
+        let options = gix::open::Options::isolated()
+            .with(gix::sec::Trust::Full)
+            .open_path_as_is(true)
+            .config_overrides(["core.useReplaceRefs=false"]);
         let opened = options.open(self.repository.git_dir.as_std_path());
         let git = opened.map_err(|error| caused(&format!("open {}", self.repository.git_dir), &error))?;
         let mut git = git.to_thread_local();

@@ -38,9 +38,16 @@ impl Store {
         if !self.has(expected)? {
             return Ok(Standing::Lost);
         }
-        let mut told = match &found {
-            None => format!("{name} was deleted by somebody; it is back where it was"),
-            Some(found) => {
+        let target = self.symbolic_target(name)?;
+        if target.is_some() {
+            self.delete_symbolic(name)?;
+        }
+        let mut told = match (&found, target) {
+            (_, Some(target)) => {
+                format!("{name} was made a symbolic ref to {target} by somebody; it is back where it was")
+            }
+            (None, None) => format!("{name} was deleted by somebody; it is back where it was"),
+            (Some(found), None) => {
                 format!("{name} was moved to {} by somebody; it is back where it was", found.short())
             }
         };

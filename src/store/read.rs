@@ -12,7 +12,7 @@ use super::Store;
 use super::listing::Lookup;
 use super::message::{self, Envelope};
 use super::objects;
-use super::refs::{self, LOG_PREFIX, SessionRefs};
+use super::refs::{self, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::unreadable::Unreadable;
 
 /// A blob of ours is at most one chunk; what is bigger was not written by us.
@@ -23,6 +23,8 @@ pub(super) const BLOB_LIMIT: u64 = 64 * 1024 * 1024;
 pub struct SessionLog {
     pub refs: SessionRefs,
     pub entries: Vec<LogEntry>,
+    /// Older records exist and cannot be read.
+    pub is_broken: bool,
 }
 
 impl SessionLog {
@@ -50,6 +52,11 @@ impl SessionLog {
     pub fn is_whole(&self) -> bool {
         let first = &self.entries[0];
         first.kind == RecordKind::Start || first.kind == RecordKind::Unknown && first.parent.is_none()
+    }
+
+    /// Whether its beginning is missing because the clone is shallow.
+    pub fn is_shallow(&self) -> bool {
+        !self.is_whole() && !self.is_broken
     }
 
     /// Where the session stands by its record alone: without an end it counts as interrupted, unless it runs.
@@ -89,10 +96,11 @@ impl Store {
         let mut sessions = Vec::new();
         for (refs, tip) in self.log_tips()? {
             match read_log(&git, refs, (&tip, chain), &is_wanted) {
-                Ok(log) => sessions.extend(log),
+                Ok(log) => sessions.extend(log.map(|log| log.noting(unreadable))),
                 Err(error) => unreadable.push(error),
             }
         }
+        unreadable.extend(self.symbolic_sessions()?);
         Ok(sessions)
     }
 
@@ -109,12 +117,25 @@ impl Store {
         let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup), unreadable: &self.unreadable };
         for (refs, tip) in self.log_tips()?.into_iter().rev() {
             match read_log(&git, refs, (&tip, chain), &is_wanted) {
-                Ok(Some(log)) => return Ok(Some(log)),
+                Ok(Some(log)) => return Ok(Some(log.noting(unreadable))),
                 Ok(None) => {}
                 Err(error) => unreadable.push(error),
             }
         }
+        unreadable.extend(self.symbolic_sessions()?);
         Ok(None)
+    }
+
+    /// Refs with names of sessions that name another ref. They are not read: a branch would be taken for a record.
+    pub fn symbolic_sessions(&self) -> Result<Vec<Error>> {
+        let mut found = self.symbolic_refs(LOG_PREFIX)?;
+        found.extend(self.symbolic_refs(SNAPSHOT_PREFIX)?);
+        let told = |(name, target): (String, String)| {
+            anyhow!(
+                "{name} is a symbolic ref to {target}, which no session of ours is; `git symbolic-ref --delete {name}` removes it"
+            )
+        };
+        Ok(found.into_iter().map(told).collect())
     }
 
     /// The iterations of a feature, over all sessions that can be read: at least `most` of the newest where there are so
@@ -131,7 +152,9 @@ impl Store {
                 break;
             }
             // A ref that cannot be read is told of where sessions are listed.
-            if let Ok(Some(log)) = read_log(&git, refs, (&tip, chain), |entry| entry.feature == feature) {
+            if let Ok(Some(Read { log, .. })) =
+                read_log(&git, refs, (&tip, chain), |entry| entry.feature == feature)
+            {
                 found += log.iterations().count();
                 logs.push(log);
             }
@@ -180,17 +203,33 @@ impl Store {
     pub fn session(&self, refs: &SessionRefs) -> Result<Option<SessionLog>> {
         let Some(tip) = self.tip(&refs.log())? else { return Ok(None) };
         let entries = self.chain(&tip, Some(&refs.session))?;
-        Ok((!entries.is_empty()).then(|| SessionLog { refs: refs.clone(), entries }))
+        Ok((!entries.is_empty()).then(|| SessionLog { refs: refs.clone(), entries, is_broken: false }))
+    }
+
+    /// As [`Store::session`], but where older records cannot be read, those that can, and why not the others.
+    pub fn session_as_readable(
+        &self,
+        refs: &SessionRefs,
+        unreadable: &mut Vec<Error>,
+    ) -> Result<Option<SessionLog>> {
+        let Some(tip) = self.tip(&refs.log())? else { return Ok(None) };
+        let git = self.open_git()?;
+        let ends = shallow_ends(&git)?;
+        let chain = Chain { ends: &ends, known: None, lookup: None, unreadable: &self.unreadable };
+        let found = read_log(&git, refs.clone(), (&tip, chain), |_| true)?;
+        Ok(found.map(|found| found.noting(unreadable)))
     }
 
     /// A ref that is not ours and stands where the refs of this feature would need a folder.
     pub fn blocking_ref(&self, feature: &str) -> Result<Option<String>> {
-        for name in refs::folders(feature) {
-            if self.tip(&name)?.is_some() {
+        let above = [LOG_PREFIX, SNAPSHOT_PREFIX].map(|prefix| prefix.trim_end_matches('/').to_owned());
+        let notes = format!("{}/", refs::NOTES);
+        for name in above.into_iter().chain(refs::folders(feature)) {
+            if self.tip(&name)?.is_some() || self.symbolic_target(&name)?.is_some() {
                 return Ok(Some(name));
             }
         }
-        Ok(None)
+        Ok(self.refs_below(&notes)?.into_iter().next().map(|(name, _)| name))
     }
 
     /// The entries from the first commit to `tip`; none if the tip is not ours. An error where a shallow clone has
@@ -199,8 +238,11 @@ impl Store {
         let git = self.open_git()?;
         // What is written after them must fit: here no cache is believed.
         let chain = Chain { ends: &BTreeSet::new(), known: None, lookup: None, unreadable: &self.unreadable };
-        let walked = chain.walk(&git, (None, session), tip, |_| true);
-        walked.map(|(entries, _)| entries).map_err(|error| match shallow_ends(&git) {
+        let walked = chain.walk(&git, (None, session), tip, |_| true).and_then(|walked| match walked.gap {
+            Some(gap) => Err(gap),
+            None => Ok(walked.entries),
+        });
+        walked.map_err(|error| match shallow_ends(&git) {
             Ok(ends) if !ends.is_empty() => error.context(SHALLOW),
             _ => error,
         })
@@ -223,7 +265,9 @@ impl Store {
         let lookup = self.lookup(&ends);
         let refs = SessionRefs::new(&entry.feature, entry.session.clone());
         let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup), unreadable: &self.unreadable };
-        let Some(log) = read_log(&git, refs, (&entry.commit, chain), |_| true)? else { return Ok(None) };
+        let Some(Read { log, .. }) = read_log(&git, refs, (&entry.commit, chain), |_| true)? else {
+            return Ok(None);
+        };
         log.entries
             .iter()
             .rfind(|entry| entry.kind.begins())
@@ -301,15 +345,40 @@ pub(super) fn shallow_ends(git: &gix::Repository) -> Result<BTreeSet<gix::Object
     Ok(found.map(|commits| commits.iter().copied().collect()).unwrap_or_default())
 }
 
+/// A session as far as it can be read.
+struct Read {
+    log: SessionLog,
+    /// Why its older records cannot be.
+    gap: Option<Error>,
+}
+
+impl Read {
+    /// The session, with what cannot be read of it among `unreadable`.
+    fn noting(self, unreadable: &mut Vec<Error>) -> SessionLog {
+        unreadable.extend(self.gap);
+        self.log
+    }
+}
+
 fn read_log(
     git: &gix::Repository,
     refs: SessionRefs,
     (tip, chain): (&ObjectId, Chain<'_>),
     is_wanted: impl Fn(&LogEntry) -> bool,
-) -> Result<Option<SessionLog>> {
+) -> Result<Option<Read>> {
     let walked = chain.walk(git, (Some(&refs), Some(&refs.session)), tip, is_wanted);
-    let (entries, _) = walked.with_context(|| format!("read {}", refs.log()))?;
-    Ok((!entries.is_empty()).then_some(SessionLog { refs, entries }))
+    let Walked { entries, gap, .. } = walked.with_context(|| format!("read {}", refs.log()))?;
+    if entries.is_empty() {
+        return Ok(None);
+    }
+    let gap = gap.map(|gap| told_gap(&refs, entries.len(), &gap));
+    Ok(Some(Read { log: SessionLog { refs, entries, is_broken: gap.is_some() }, gap }))
+}
+
+/// Says that the older records of a session are gone.
+fn told_gap(refs: &SessionRefs, readable: usize, gap: &Error) -> Error {
+    let are = if readable == 1 { "record is" } else { "records are" };
+    anyhow!("{}: only the newest {readable} {are} readable, what is older is gone: {gap:#}", refs.log())
 }
 
 /// Where a walk down a chain of records ends before the first.
@@ -328,16 +397,24 @@ pub(super) struct Chain<'a> {
 /// So many records are read from their commits before anything else is asked.
 const FEW: usize = 300;
 
+/// What a walk down a chain found.
+#[derive(Debug, Default)]
+pub(super) struct Walked {
+    /// Oldest first; none if the tip is not ours.
+    pub entries: Vec<LogEntry>,
+    /// Whether they begin behind the known one.
+    pub is_joined: bool,
+    /// Why the walk could not go on below the entries.
+    pub gap: Option<Error>,
+}
+
 impl Chain<'_> {
-    /// The entries up to `tip`, oldest first, and whether they begin behind the known one; none if the tip is not ours.
-    pub fn read(
-        &self,
-        git: &gix::Repository,
-        refs: &SessionRefs,
-        tip: &ObjectId,
-    ) -> Result<(Vec<LogEntry>, bool)> {
-        self.walk(git, (Some(refs), Some(&refs.session)), tip, |_| true)
-            .with_context(|| format!("read {}", refs.log()))
+    /// The entries up to `tip`, as far as they can be read.
+    pub fn read(&self, git: &gix::Repository, refs: &SessionRefs, tip: &ObjectId) -> Result<Walked> {
+        let walked = self.walk(git, (Some(refs), Some(&refs.session)), tip, |_| true);
+        let walked = walked.with_context(|| format!("read {}", refs.log()))?;
+        let gap = walked.gap.map(|gap| told_gap(refs, walked.entries.len(), &gap));
+        Ok(Walked { gap, ..walked })
     }
 
     fn walk(
@@ -346,9 +423,9 @@ impl Chain<'_> {
         (refs, session): (Option<&SessionRefs>, Option<&SessionId>),
         tip: &ObjectId,
         is_wanted: impl Fn(&LogEntry) -> bool,
-    ) -> Result<(Vec<LogEntry>, bool)> {
+    ) -> Result<Walked> {
         let mut entries: Vec<LogEntry> = Vec::new();
-        let mut first_error = None;
+        let (mut first_error, mut gap) = (None, None);
         let mut below = None;
         let mut known = self.known.map(objects::to_gix).transpose()?;
         let mut next = Some(objects::to_gix(tip)?);
@@ -359,7 +436,7 @@ impl Chain<'_> {
                 if let Some((tip, cached)) = found {
                     if let Some(place) = entries.iter().position(|entry| entry.commit == tip) {
                         entries.truncate(place);
-                        return Ok((joined(cached, entries), false));
+                        return Ok(Walked { entries: joined(cached, entries), ..Walked::default() });
                     }
                     known = Some(objects::to_gix(&tip)?);
                     below = Some(cached);
@@ -367,12 +444,20 @@ impl Chain<'_> {
             }
             if Some(id) == known {
                 let is_joined = below.is_none();
-                return Ok((joined(below.unwrap_or_default(), entries), is_joined));
+                let entries = joined(below.unwrap_or_default(), entries);
+                return Ok(Walked { entries, is_joined, gap: None });
             }
-            let commit = git
-                .objects
-                .find_commit(&id, &mut buffer)
-                .map_err(|error| anyhow!("read the commit {}: {error}", id.to_hex()))?;
+            let commit = match git.objects.find_commit(&id, &mut buffer) {
+                Ok(commit) => commit,
+                Err(error) => {
+                    let error = anyhow!("read the commit {}: {error}", id.to_hex());
+                    if entries.is_empty() {
+                        return Err(error);
+                    }
+                    gap = Some(error);
+                    break;
+                }
+            };
             let parent = commit.parents().next();
             let envelope = Envelope {
                 commit: objects::from_gix(&id)?,
@@ -392,10 +477,10 @@ impl Chain<'_> {
                 }
             });
             match parsed? {
-                Some(entry) if entries.is_empty() && !is_wanted(&entry) => return Ok((entries, false)),
+                Some(entry) if entries.is_empty() && !is_wanted(&entry) => return Ok(Walked::default()),
                 Some(entry) => entries.push(entry),
                 // The tip is not ours: somebody else's ref. Below our own commits nothing foreign can stand.
-                None if entries.is_empty() => return Ok((entries, false)),
+                None if entries.is_empty() => return Ok(Walked::default()),
                 None => bail!("a commit that is not ours stands below one that is: {}", id.to_hex()),
             }
             next = parent.filter(|_| !self.ends.contains(&id));
@@ -406,7 +491,7 @@ impl Chain<'_> {
             }
             self.unreadable.note(&session, &commit, &error);
         }
-        Ok((joined(Vec::new(), entries), false))
+        Ok(Walked { entries: joined(Vec::new(), entries), is_joined: false, gap })
     }
 }
 

@@ -48,6 +48,9 @@ pub(super) trait RefDatabase {
     /// All refs below a prefix, which ends in `/`.
     fn below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>>;
 
+    /// The refs below a prefix, which ends in `/`, or of just this name, that name another ref, and which one.
+    fn symbolic(&self, pattern: &str) -> Result<Vec<(String, String)>>;
+
     /// The commit that is checked out; none on an unborn branch.
     fn head(&self) -> Result<Option<ObjectId>>;
 
@@ -92,6 +95,23 @@ impl Store {
     /// All refs below a prefix that point at something.
     pub(super) fn refs_below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
         self.refs().below(prefix)
+    }
+
+    /// The refs below a prefix that name another ref, and which one.
+    pub(super) fn symbolic_refs(&self, prefix: &str) -> Result<Vec<(String, String)>> {
+        self.refs().symbolic(prefix)
+    }
+
+    /// The ref that a symbolic ref names; `None` if there is no ref of this name, or no symbolic one.
+    pub(super) fn symbolic_target(&self, name: &str) -> Result<Option<String>> {
+        let found = self.refs().symbolic(name)?.into_iter().find(|(found, _)| found == name);
+        Ok(found.map(|(_, target)| target))
+    }
+
+    /// Deletes a symbolic ref, and not what it names.
+    pub(super) fn delete_symbolic(&self, name: &str) -> Result<()> {
+        let deletion = Tool::git(&self.repository().common_dir).args(["symbolic-ref", "--delete", name]);
+        deletion.read().map(drop)
     }
 
     /// The commit that is checked out; none on an unborn branch.
@@ -147,7 +167,7 @@ pub(super) fn commands(moves: &[&Move]) -> String {
 /// `git update-ref --stdin`, with what it makes on the disk when it is done.
 pub(super) fn update_ref(store: &Store, commands: &str, reason: Reason) -> Tool {
     Tool::git(&store.repository().common_dir)
-        .args(["-c", "core.fsync=reference", "update-ref", "-m", &reason.line(), "--stdin"])
+        .args(["-c", "core.fsync=reference", "update-ref", "--no-deref", "-m", &reason.line(), "--stdin"])
         .env("GIT_COMMITTER_NAME", objects::COMMITTER)
         .env("GIT_COMMITTER_EMAIL", objects::COMMITTER_EMAIL)
         .env("GIT_COMMITTER_DATE", format!("@{} +0000", reason.at.seconds()))

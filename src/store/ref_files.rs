@@ -99,6 +99,22 @@ impl RefDatabase for RefFiles<'_> {
         Ok(refs)
     }
 
+    fn symbolic(&self, pattern: &str) -> Result<Vec<(String, String)>> {
+        let git = self.store.open_git()?;
+        let pair = |reference: &gix::Reference<'_>| {
+            let target = reference.target().try_name()?.as_bstr().to_string();
+            Some((reference.name().as_bstr().to_string(), target))
+        };
+        if !pattern.ends_with('/') {
+            let found = git.try_find_reference(pattern);
+            let found = found.map_err(|error| caused(&format!("read {pattern}"), &error))?;
+            return Ok(found.as_ref().and_then(pair).into_iter().collect());
+        }
+        let platform = git.references().map_err(|error| caused("list refs", &error))?;
+        let found = platform.prefixed(pattern).map_err(|error| caused(&format!("list {pattern}"), &error))?;
+        Ok(found.flatten().filter_map(|reference| pair(&reference)).collect())
+    }
+
     fn head(&self) -> Result<Option<ObjectId>> {
         let git = self.store.open_git()?;
         match git.head_id() {

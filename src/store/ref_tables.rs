@@ -65,6 +65,14 @@ impl RefDatabase for RefTables<'_> {
         self.list(prefix)
     }
 
+    fn symbolic(&self, pattern: &str) -> Result<Vec<(String, String)>> {
+        let listed = self.git().args(["for-each-ref", "--format=%(symref) %(refname)", pattern]).read()?;
+        let text = String::from_utf8_lossy(&listed).into_owned();
+        let pairs = text.lines().filter_map(|line| line.split_once(' '));
+        let symbolic = pairs.filter(|(target, _)| !target.is_empty());
+        Ok(symbolic.map(|(target, name)| (name.to_owned(), target.to_owned())).collect())
+    }
+
     fn head(&self) -> Result<Option<ObjectId>> {
         let asked = self.git().args(["rev-parse", "--verify", "--quiet", "HEAD"]).run()?;
         said(&asked, "read HEAD")?.map(|id| id.parse()).transpose()

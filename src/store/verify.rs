@@ -20,6 +20,9 @@ use super::refs::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::shared::Change;
 use super::{SessionLog, Store, ledger, objects};
 
+/// Where `git replace` keeps what it shows in place of an object.
+const REPLACE_PREFIX: &str = "refs/replace/";
+
 /// Something that is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
@@ -97,12 +100,21 @@ impl Store {
         let mut verified = Verified::default();
         let ends = shallow_ends(&self.open_git()?)?;
         let snapshots = self.refs_of_ours(SNAPSHOT_PREFIX)?;
+        let replaced: BTreeSet<String> =
+            self.refs_below(REPLACE_PREFIX)?.into_iter().map(|(name, _)| name).collect();
         for log in logs {
             verified.sessions += 1;
             verify_chain(log, ends.is_empty(), &mut verified);
             let has_snapshots = ends.is_empty() && snapshots.contains_key(&log.refs.snapshot());
             for entry in &log.entries {
                 verified.records += 1;
+                if replaced.contains(&format!("{REPLACE_PREFIX}{}", entry.commit)) {
+                    let what = format!(
+                        "`git replace` shows another record than this one, which is read here; `git replace --delete {}` takes it away",
+                        entry.commit
+                    );
+                    verified.found(log, Some(entry), what);
+                }
                 if let Err(error) = self.verify_record(log, entry, &mut verified) {
                     // What to do about it is not told for each record.
                     let words = format!("{error:#}");

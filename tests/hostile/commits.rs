@@ -212,6 +212,124 @@ fn a_session_that_stopped_on_another_branch_commits_all_when_it_is_resumed() {
     assert_eq!(scene.git("rev-parse other"), scene.git("rev-parse main~1"));
 }
 
+/// Three tasks without commits of the loop, and an agent that does `evil` for the second one.
+fn meddling(evil: &str) -> Sandbox {
+    let scene = Sandbox::with_refs_in_files();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three").agent_uses_git();
+    scene.agent_sh(&agent(&format!(
+        "set -e; echo $RALPH_TASK > work-$RALPH_TASK\n\
+         ours() {{ git for-each-ref --format='%(refname)' $1; }}\n\
+         gone() {{ while read id rest; do rm -f .git/objects/$(echo $id | sed 's,^..,&/,'); done; }}\n\
+         if test $RALPH_TASK = T002; then\n:\n{evil}\nfi"
+    )));
+    scene.commit("Three tasks");
+    scene
+}
+
+fn object(scene: &Sandbox, id: &str) -> std::path::PathBuf {
+    scene.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]))
+}
+
+#[test]
+fn what_is_readable_of_a_broken_chain_is_shown_and_the_rest_said_to_be_gone() {
+    let scene = meddling("");
+    scene.ralph("").code(0);
+    scene.unchecked();
+    let session = scene.session();
+    let commits = session.iterations();
+    let id = session.id().to_owned();
+    std::fs::remove_file(object(&scene, &commits[0])).unwrap();
+    let gone = "only the newest 3 records are readable, what is older is gone: read the commit ";
+    let run = scene.ralph("log --json").code(0).stderr_has(gone);
+    let rows = run.json();
+    assert_eq!(rows["iterations"].as_array().unwrap().len(), 2, "{run}");
+    for words in
+        ["log", "log --oneline", "log --sessions", "status", "show 3", "stats", "report -o ../page.html"]
+    {
+        let run = scene.ralph(words);
+        assert!(run.code == 0 && run.talk().contains(gone), "{run}");
+        assert!(!run.talk().contains("shallow") && !run.talk().contains("no session is recorded"), "{run}");
+    }
+    scene.ralph(&format!("status --session {id}")).code(0).stderr_has(gone);
+    scene.ralph("fsck").code(1).stdout_has(gone);
+    // Nothing of it keeps the next session from running.
+    let list = "- [x] T001 One\n- [x] T002 Two\n- [x] T003 Three\n- [ ] T004 Four";
+    scene.tasks(list).ralph("").code(0).stdout_has("progress.txt was not brought up to session ");
+    std::fs::remove_file(object(&scene, &commits[2])).unwrap();
+    let end = scene.git(["rev-parse", &format!("refs/ralph/001-login/{id}")]);
+    std::fs::remove_file(object(&scene, &end)).unwrap();
+    scene.ralph(&format!("log --session {id}")).code(0).stderr_has("its newest record cannot be read");
+}
+
+#[test]
+fn a_session_ref_that_becomes_symbolic_is_put_back_and_said() {
+    let scene = meddling(
+        "git symbolic-ref $(ours refs/ralph/) refs/heads/nothing; git symbolic-ref $(ours refs/ralph-snap/) refs/heads/main",
+    );
+    let main = scene.git("rev-parse main");
+    let run = scene.ralph("").code(0);
+    let run =
+        run.stdout_has("was made a symbolic ref to refs/heads/nothing by somebody; it is back where it was");
+    run.stdout_has("was made a symbolic ref to refs/heads/main by somebody; it is back where it was");
+    assert_eq!(scene.git("for-each-ref --format=%(refname) refs/heads"), "refs/heads/main");
+    assert_eq!(scene.git("rev-parse main"), main);
+    assert_eq!(scene.session().trailers("Ralph-Outcome"), ["success", "success", "success"]);
+}
+
+#[test]
+fn a_symbolic_ref_with_the_name_of_a_session_is_reported_and_not_read() {
+    let scene = meddling("");
+    scene.ralph("").code(0);
+    let name = "refs/ralph/001-login/20990101-000000-00000000";
+    scene.git(["symbolic-ref", name, "refs/heads/main"]);
+    let said = format!("{name} is a symbolic ref to refs/heads/main");
+    scene.ralph("log").code(0).stderr_has(&said).stdout_has("T003");
+    scene.ralph("status").code(0).stdout_has("3 of 3 tasks done");
+    scene.ralph("fsck").code(1).stdout_has(&said);
+    scene.git(["symbolic-ref", "--delete", name]);
+    scene.ralph("fsck").code(0);
+}
+
+#[test]
+fn records_that_git_replace_or_grafts_hide_are_read_as_they_were_written() {
+    let scene = meddling("");
+    scene.ralph("").code(0);
+    let log = scene.ralph("log --json").code(0).text();
+    let session = scene.session();
+    let commits = session.iterations();
+    scene.git(["replace", &commits[1], "HEAD"]);
+    assert_eq!(scene.ralph("log --json").code(0).text(), log);
+    scene.ralph("fsck").code(1).stdout_has("`git replace` shows another record than this one");
+    scene.git(["replace", "--delete", &commits[1]]);
+    scene.write(".git/info/grafts", format!("{}\n", commits[2]));
+    assert_eq!(scene.ralph("log --json").code(0).text(), log);
+    scene.ralph("show 2 --patch").code(0).stdout_has("work-T002");
+    scene.ralph("fsck").code(0);
+    std::fs::remove_file(scene.path(".git/info/grafts")).unwrap();
+}
+
+#[test]
+fn a_ref_that_takes_the_place_of_ours_is_named_and_its_hint_helps() {
+    for name in ["refs/ralph", "refs/ralph-snap", "refs/ralph/001-login", "refs/notes/ralph/x"] {
+        for is_symbolic in [false, true] {
+            let scene = Sandbox::with_willing_agent(1);
+            if is_symbolic && name != "refs/notes/ralph/x" {
+                scene.git(["symbolic-ref", name, "refs/heads/main"]);
+            } else {
+                scene.git(["update-ref", name, "HEAD"]);
+            }
+            scene.agent_uses_git();
+            let run = scene.ralph("").code(3).stderr_has(&format!("{name} is a ref of another tool"));
+            let talk = run.talk();
+            let hint = talk.lines().find_map(|line| line.strip_prefix("hint: move it away: ")).unwrap();
+            for command in hint.split(" && ") {
+                scene.git(command.strip_prefix("git ").unwrap());
+            }
+            scene.ralph("").code(0);
+        }
+    }
+}
+
 #[test]
 fn restore_counts_the_files_that_it_writes_and_removes() {
     use std::collections::BTreeMap;

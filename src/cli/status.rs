@@ -124,6 +124,13 @@ fn look(store: &Store, wanted: &Wanted) -> Result<FeatureStatus> {
         let Wishes { stop, is_paused, hints } = wishes.unwrap_or_default();
         let in_flight = store.in_flight(log.id());
         let (status, elsewhere) = sessions::status(store, &log, &running);
+        let waiting = control.as_ref().and_then(Control::waiting);
+        let phase = match (&waiting, control.as_ref().and_then(Control::phase)) {
+            (Some(_), _) => Some("waiting".to_owned()),
+            // A pause begins after the iteration.
+            (None, None) if is_paused => Some("paused".to_owned()),
+            (None, phase) => phase,
+        };
         SessionStatus {
             id: log.id().clone(),
             status,
@@ -142,7 +149,8 @@ fn look(store: &Store, wanted: &Wanted) -> Result<FeatureStatus> {
                 agent: begin.agent,
                 started_at: begin.started_at,
             }),
-            waiting: control.and_then(|control| control.waiting()),
+            phase,
+            waiting,
             is_paused,
             is_stopping: stop.is_some(),
             hints: hints.len(),

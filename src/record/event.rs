@@ -120,6 +120,18 @@ pub enum Phase {
     Recording,
 }
 
+impl Phase {
+    /// The word for it in files and in JSON.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Prompt => "prompt",
+            Self::Agent { .. } => "agent",
+            Self::Validation { .. } => "validation",
+            Self::Recording => "recording",
+        }
+    }
+}
+
 /// What an agent does right now, as far as its stream tells.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]

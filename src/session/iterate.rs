@@ -294,6 +294,8 @@ impl Running<'_> {
     }
 
     fn begins(&mut self, iteration: u32, phase: Phase) {
+        // Who looks on from elsewhere knows less then, and nothing else is lost.
+        let _untold = self.control.tell_phase(phase.as_str()).is_err();
         (self.say)(&Event::PhaseStarted { iteration, phase });
     }
 
@@ -350,6 +352,8 @@ impl Running<'_> {
         iteration: u32,
         environment: &[(String, String)],
     ) -> Result<AgentRun> {
+        let agent = self.plan.agents[self.current].agent;
+        self.begins(iteration, Phase::Agent { agent: agent.name().to_owned() });
         let turn = Turn {
             prompt: &slot.path(names::PROMPT),
             stdout: &slot.path(names::AGENT_STDOUT),
@@ -360,9 +364,7 @@ impl Running<'_> {
             marker: &self.marker()?,
             clock: self.plan.clock,
         };
-        let agent = self.plan.agents[self.current].agent;
         let say = &mut *self.say;
-        say(&Event::PhaseStarted { iteration, phase: Phase::Agent { agent: agent.name().to_owned() } });
         agent
             .run(&turn, self.plan.interrupt, &mut |event| say(&Event::AgentEvent { iteration, event }))
             .with_context(|| format!("run the agent {}", agent.name()))
@@ -490,6 +492,7 @@ impl Running<'_> {
     }
 
     fn recorded(&mut self, iteration: &Iteration, commit: ObjectId) -> Result<()> {
+        let _untold = self.control.no_longer_in_a_phase().is_err();
         self.next = iteration.iteration + 1;
         add_totals(&mut self.session, iteration);
         self.session.tasks_done = iteration.tasks_done;

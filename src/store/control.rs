@@ -18,6 +18,7 @@ const STOP: &str = "stop";
 const STOP_NOW: &str = "stop-now";
 const PAUSE: &str = "pause";
 const WAITING: &str = "waiting.json";
+const PHASE: &str = "phase";
 /// In front of the number of a hint.
 const HINT: &str = "hint-";
 
@@ -122,6 +123,21 @@ impl Control {
 
     pub fn no_longer_waiting(&self) -> Result<()> {
         disk::remove_file_if_there(&self.dir.join(WAITING)).map(drop)
+    }
+
+    /// What the loop is at, as it says to others: `agent`, `validation`, `recording`.
+    pub fn phase(&self) -> Option<String> {
+        let bytes = disk::read_if_there(&self.dir.join(PHASE)).ok().flatten()?;
+        let is_word = |byte: &u8| byte.is_ascii_lowercase() || *byte == b'_';
+        if bytes.iter().all(is_word) && !bytes.is_empty() { String::from_utf8(bytes).ok() } else { None }
+    }
+
+    pub fn tell_phase(&self, phase: &str) -> Result<()> {
+        self.put(PHASE, phase.as_bytes())
+    }
+
+    pub fn no_longer_in_a_phase(&self) -> Result<()> {
+        disk::remove_file_if_there(&self.dir.join(PHASE)).map(drop)
     }
 
     /// Forgets all wishes but the hints: they were meant for a loop that is gone.

@@ -39,6 +39,8 @@ pub struct SessionStatus {
     pub started_at: Timestamp,
     /// The iteration that runs.
     pub in_flight: Option<InFlight>,
+    /// What a running session is at: `prompt`, `agent`, `validation`, `recording`, `waiting`, `paused`.
+    pub phase: Option<String>,
     /// What a running session waits for.
     pub waiting: Option<Waiting>,
     /// What a running session was asked for.
@@ -86,7 +88,26 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
         match &session.in_flight {
             Some(InFlight { iteration, agent, started_at }) => {
                 let agent = one_line(agent);
-                writeln!(out, "  {agent} works on {task} since {started_at} (iteration {iteration})")?;
+                match session.phase.as_deref() {
+                    Some("validation") => {
+                        writeln!(
+                            out,
+                            "  the validation of {task} runs (iteration {iteration}, since {started_at})"
+                        )?;
+                    }
+                    Some("recording") => {
+                        writeln!(
+                            out,
+                            "  {task} is being recorded (iteration {iteration}, since {started_at})"
+                        )?;
+                    }
+                    _ => {
+                        writeln!(
+                            out,
+                            "  {agent} works on {task} since {started_at} (iteration {iteration})"
+                        )?;
+                    }
+                }
             }
             None => writeln!(out, "  last worked on {task}")?,
         }

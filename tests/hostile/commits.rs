@@ -331,6 +331,31 @@ fn a_ref_that_takes_the_place_of_ours_is_named_and_its_hint_helps() {
 }
 
 #[test]
+fn status_names_the_phase_that_runs() {
+    let scene = Sandbox::new();
+    let wait = |what: &str| format!(": > in-{what}; until test -e go-{what}; do sleep 0.01; done");
+    scene.write(".gitattributes", "*.slow filter=slow\n").write(".gitignore", "in-*\ngo-*\n");
+    scene.agent_sh(&agent(&format!("{}; echo 1 > a.slow", wait("agent")))).validate(&wait("validation"));
+    scene.commit("Slow");
+    scene.git(["config", "filter.slow.clean", &format!("{}; cat", wait("recording"))]);
+    let mut running = scene.spawn("");
+    for phase in ["agent", "validation", "recording"] {
+        running.wait_for_file(format!("in-{phase}"));
+        let status = scene.ralph("status --json").code(0).json();
+        assert_eq!(status["session"]["phase"], phase, "{status}");
+        let told = match phase {
+            "agent" => "fake works on T001 since ",
+            "validation" => "the validation of T001 runs (iteration 1, ",
+            _ => "T001 is being recorded (iteration 1, ",
+        };
+        scene.ralph("status").code(0).stdout_has(told);
+        scene.write(&format!("go-{phase}"), "");
+    }
+    running.wait().code(0);
+    assert_eq!(scene.ralph("status --json").code(0).json()["session"]["phase"], serde_json::Value::Null);
+}
+
+#[test]
 fn restore_counts_the_files_that_it_writes_and_removes() {
     use std::collections::BTreeMap;
     use std::os::unix::fs::MetadataExt;

@@ -138,7 +138,7 @@ fn it_deletes_or_moves_the_refs_of_the_session() {
 #[test]
 fn it_deletes_the_snapshots_for_good() {
     let scene = scene(
-        "for ref in $(ours refs/ralph-snap); do git update-ref -d $ref; done; git reflog expire --expire=now --all; git gc --quiet --prune=now",
+        "rm -rf .git/ralph/spool/*/written; for ref in $(ours refs/ralph-snap); do git update-ref -d $ref; done; git reflog expire --expire=now --all; git gc --quiet --prune=now",
     );
     scene.ralph("").code(0).stdout_has("the snapshots are gone; the next one begins anew");
     let session = scene.session();
@@ -152,7 +152,7 @@ fn it_deletes_the_snapshots_for_good() {
 #[test]
 fn it_deletes_the_log_for_good() {
     let scene = scene(
-        "for ref in $(ours refs/ralph); do git update-ref -d $ref; done; git reflog expire --expire=now --all; git gc --quiet --prune=now",
+        "rm -rf .git/ralph/spool/*/written; for ref in $(ours refs/ralph); do git update-ref -d $ref; done; git reflog expire --expire=now --all; git gc --quiet --prune=now",
     );
     scene.ralph("").code(1).stderr_has("was deleted by somebody, and what it pointed at is gone");
     assert_eq!(scene.sessions().len(), 0);
@@ -170,7 +170,7 @@ fn it_deletes_the_log_for_good() {
 #[test]
 fn it_dies_with_the_loop_after_it_moved_the_log() {
     let scene = scene(
-        "test -e ../died || { : > ../died; git update-ref -d $(ours refs/ralph/); git gc --quiet --prune=now; kill -KILL $PPID; sleep 60; }",
+        "test -e ../died || { : > ../died; rm -rf .git/ralph/spool/*/written; git update-ref -d $(ours refs/ralph/); git gc --quiet --prune=now; kill -KILL $PPID; sleep 60; }",
     );
     scene.ralph("").code(137);
     scene.ralph("").code(0).stdout_has("had not recorded yet is in ");

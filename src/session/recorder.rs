@@ -15,7 +15,8 @@ use crate::project_files::{MAX_TASK_LIST_BYTES, ProjectFiles};
 use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp, some_of};
 use crate::redact::Redactor;
 use crate::store::{
-    Draft, Place, SessionLog, SessionRefs, Slot, Snapshot, Spool, Standing, Store, Tips, names,
+    Copies, Draft, Place, Repaired, SessionLog, SessionRefs, Slot, Snapshot, Spool, Standing, Store, Tips,
+    names,
 };
 use crate::worktree::{Contents, RawPath, WorkTree, Workshop};
 
@@ -40,6 +41,8 @@ pub struct Recorder<'a> {
     /// Dates of commits never go back, or walks ordered by date would end early.
     last_committed_at: Option<Timestamp>,
     progress: ProgressFile,
+    /// What brings back objects of the record that somebody deletes.
+    copies: Copies,
     /// Submodules of whose changes the user knows already.
     dirty: BTreeSet<String>,
     /// Files that git failed to take, of which the user knows already.
@@ -84,6 +87,7 @@ impl<'a> Recorder<'a> {
             work_tree: WorkTree::new(store.repository())?.at_work_for(&place.session),
             progress: ProgressFile::new(&files, &place.progress_path),
             files,
+            copies: Copies::of(store, &spool)?,
             last_contents: snapshot.clone(),
             last_committed_at: log.map(|log| log.tip().ended_at),
             place,
@@ -168,6 +172,7 @@ impl<'a> Recorder<'a> {
 
     /// Records that the session ended.
     pub fn end(&mut self, session: &Session, ended_at: Timestamp) -> Result<ObjectId> {
+        self.repair()?;
         let slot = self.spool.slot("end");
         slot.create()?;
         let planned = self.plan_progress("", "");
@@ -224,6 +229,7 @@ impl<'a> Recorder<'a> {
         self.put_refs_back(draft.committed_at)?;
         let commit = self.store.append(slot, draft, &self.redactor)?;
         self.moved(draft, &commit);
+        self.copies.keep(self.store, &self.spool, slot)?;
         slot.remove()?;
         Ok(commit)
     }
@@ -279,6 +285,8 @@ impl<'a> Recorder<'a> {
 
     /// Puts the refs of the session back where somebody moved or deleted them since the last record.
     fn put_refs_back(&mut self, at: Timestamp) -> Result<()> {
+        let repaired = self.copies.look_at_some(self.store)?;
+        self.warn_of_deleted(repaired);
         let refs = SessionRefs::new(&self.place.feature, self.place.session.clone());
         if let Some(tip) = &self.tip
             && let Standing::PutBack(told) = self.store.put_back(&refs.log(), tip, at)?
@@ -300,6 +308,28 @@ impl<'a> Recorder<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Looks at all objects of the session, and brings back those that somebody deleted.
+    pub fn repair(&mut self) -> Result<()> {
+        let repaired = self.copies.look_at_all(self.store)?;
+        self.warn_of_deleted(repaired);
+        Ok(())
+    }
+
+    fn warn_of_deleted(&mut self, repaired: Repaired) {
+        let Repaired { restored, lost } = repaired;
+        if restored > 0 {
+            let (objects, are) = if restored == 1 { ("object", "was") } else { ("objects", "were") };
+            self.warnings.push(format!(
+                "{restored} {objects} of the record {are} deleted by somebody; the loop put back its copies"
+            ));
+        }
+        if lost > 0 {
+            self.warnings.push(format!(
+                "{lost} objects of the record are gone, and their copies too\nhint: `{RALPH} fsck` names the records"
+            ));
+        }
     }
 
     /// Warns once of each submodule with uncommitted changes, which no snapshot holds.
@@ -425,6 +455,7 @@ impl<'a> Recorder<'a> {
             // The record has it; the next start, or `rebuild`, brings the file up to it.
             self.warnings.push(format!("{error:#}"));
         }
+        self.copies.keep(self.store, &self.spool, slot)?;
         slot.remove()?;
         Ok(commit)
     }

@@ -69,6 +69,7 @@ impl Store {
             let commit = self.write_objects(slot, draft, redactor)?;
             let log = Move { name: refs.log(), old: tip, new: Some(commit.clone()) };
             self.move_refs(&[log, snapshot], Reason::of(draft))?;
+            self.hold_objects(slot)?;
             return Ok(commit);
         }
         let Some(done) = self.find_done(tip.as_ref(), draft)? else {
@@ -78,6 +79,7 @@ impl Store {
         if self.tip(&snapshot.name)? == snapshot.old {
             self.move_refs(&[snapshot], Reason::of(draft))?;
         }
+        self.hold_objects(slot)?;
         Ok(done)
     }
 

@@ -110,44 +110,53 @@ impl Quarantine {
         from_gix(&id)
     }
 
-    /// Moves every object into `objects`, the object folder of the repository, durably.
+    /// Puts every object into `objects`, the object folder of the repository, durably. A copy stays here, as a second
+    /// name of the same file, where the file system has such.
     ///
-    /// What is there already is verified, and made young again, so that no `git prune` takes it before our ref
-    /// points at it. An object that is there but broken is replaced.
+    /// What is there already is verified, and freshened, so that no `git prune` takes it before our ref points at it.
+    /// An object that is there but broken is replaced.
     pub fn publish(&self, objects: &Utf8Path, sharing: Option<Sharing>, syncing: Syncing) -> Result<()> {
+        let is_there = |name: &str| {
+            let target = objects.join(&name[..2]).join(&name[2..]);
+            target.exists() && self.is_sound(objects, name) && freshen(&target, syncing).is_ok()
+        };
+        self.publish_those((objects, sharing, syncing), is_there).map(drop)
+    }
+
+    /// Puts the objects that are not there by `is_there` into the repository. Returns how many these were.
+    pub fn publish_those(
+        &self,
+        (objects, sharing, syncing): (&Utf8Path, Option<Sharing>, Syncing),
+        is_there: impl Fn(&str) -> bool,
+    ) -> Result<usize> {
         let found = self.list()?;
-        let mut moved = Vec::new();
-        let mut touched = Vec::new();
-        for (name, path) in &found {
-            let folder = objects.join(&name[..2]);
-            let target = folder.join(&name[2..]);
-            if target.exists() && self.is_sound(objects, name) && freshen(&target, syncing).is_ok() {
-                fs::remove_file(path).with_context(|| format!("remove {path}"))?;
-            } else {
-                moved.push(path.clone());
-            }
-            touched.push(folder);
-        }
+        let absent: Vec<_> = found.iter().filter(|(name, _)| !is_there(name)).collect();
         if syncing == Syncing::Always {
-            disk::sync_each(&moved, &self.dir)?;
+            let paths: Vec<_> = absent.iter().map(|(_, path)| path.clone()).collect();
+            disk::sync_each(&paths, &self.dir)?;
         }
-        for ((name, path), folder) in found.iter().zip(&touched) {
-            if path.exists() {
-                disk::share(path, sharing)?;
-                move_into(path, folder, &folder.join(&name[2..]))?;
-                disk::share(folder, sharing)?;
-            }
+        for (name, path) in &absent {
+            let folder = objects.join(&name[..2]);
+            disk::share(path, sharing)?;
+            link_into(path, &folder, &folder.join(&name[2..]))?;
+            disk::share(&folder, sharing)?;
         }
         if syncing == Syncing::Never {
-            return Ok(());
+            return Ok(absent.len());
         }
-        touched.sort();
+        let mut touched: Vec<_> = found.iter().map(|(name, _)| objects.join(&name[..2])).collect();
         touched.dedup();
         for folder in &touched {
-            // A gc may have packed what we moved and removed the folder: then it is git's to keep.
+            // A gc may have packed what we put there and removed the folder: then it is git's to keep.
             disk::sync_dir_if_there(folder)?;
         }
-        disk::sync_dir_if_there(objects)
+        disk::sync_dir_if_there(objects)?;
+        Ok(absent.len())
+    }
+
+    /// The ids of the objects here.
+    pub fn names(&self) -> Result<Vec<String>> {
+        Ok(self.list()?.into_iter().map(|(name, _)| name).collect())
     }
 
     /// Removes what is not what its name says.
@@ -203,7 +212,8 @@ fn person(name: &str, email: &str, at: Timestamp) -> gix::actor::Signature {
     gix::actor::Signature { name: BString::from(name), email: BString::from(email), time }
 }
 
-fn move_into(path: &Utf8Path, folder: &Utf8Path, target: &Utf8Path) -> Result<()> {
+/// Gives the file at `path` a second name, or where that cannot be, moves it there.
+fn link_into(path: &Utf8Path, folder: &Utf8Path, target: &Utf8Path) -> Result<()> {
     let mut result = Ok(());
     for _ in 0..RACES {
         if let Err(error) = fs::create_dir(folder)
@@ -211,13 +221,22 @@ fn move_into(path: &Utf8Path, folder: &Utf8Path, target: &Utf8Path) -> Result<()
         {
             return Err(error).with_context(|| format!("create {folder}"));
         }
-        result = fs::rename(path, target);
+        result = fs::hard_link(path, target);
         match &result {
+            Ok(()) => break,
+            // The folder went meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound && path.exists() => {}
-            _ => break,
+            // What is there is broken, or no file can have two names here.
+            Err(_) => {
+                result = fs::rename(path, target);
+                match &result {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound && path.exists() => {}
+                    _ => break,
+                }
+            }
         }
     }
-    result.with_context(|| format!("move an object to {target}"))
+    result.with_context(|| format!("put an object at {target}"))
 }
 
 /// Makes an object young again, and durable: whoever wrote it may have left it to the page cache.

@@ -231,6 +231,31 @@ impl Spool {
         self.dir.join("child")
     }
 
+    /// Where the objects of this session's records stay until it ends, in case that somebody deletes them.
+    fn copies_dir(&self) -> Utf8PathBuf {
+        self.dir.join("written")
+    }
+
+    /// Keeps the objects of a record that is written. Returns where.
+    pub fn keep_copies(&self, slot: &Slot) -> Result<Utf8PathBuf> {
+        disk::create_private_dir(&self.copies_dir())?;
+        let name = slot.dir.file_name().unwrap_or_default();
+        let mut place = self.copies_dir().join(name);
+        let mut number = 1;
+        // A session can be resumed more than once.
+        while place.exists() {
+            number += 1;
+            place = self.copies_dir().join(format!("{name}-{number}"));
+        }
+        fs::rename(slot.objects(), &place).with_context(|| format!("move {} to {place}", slot.objects()))?;
+        Ok(place)
+    }
+
+    /// The folders that [`Spool::keep_copies`] made.
+    pub fn copies(&self) -> Result<Vec<Utf8PathBuf>> {
+        disk::children(&self.copies_dir())
+    }
+
     /// Puts it where no recovery looks, for what is in it has no place in the record any more. Gives where.
     pub fn set_aside(&self, repository: &Repository) -> Result<Utf8PathBuf> {
         let kept = repository.ralph_dir().join("kept");
@@ -242,6 +267,7 @@ impl Spool {
             number += 1;
             place = kept.join(format!("{number}-{name}"));
         }
+        disk::remove_dir_if_there(&self.copies_dir())?;
         fs::rename(&self.dir, &place).with_context(|| format!("move {} to {place}", self.dir))?;
         Ok(place)
     }

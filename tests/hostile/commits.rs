@@ -231,6 +231,44 @@ fn object(scene: &Sandbox, id: &str) -> std::path::PathBuf {
 }
 
 #[test]
+fn records_that_are_deleted_while_the_loop_runs_come_back_from_its_copies() {
+    for evil in [
+        "git rev-list $(ours refs/ralph/) | gone",
+        "git rev-list --objects $(ours refs/ralph/) | gone",
+        "git rev-list $(ours refs/ralph/) | tail -n 1 | gone",
+        "git rev-list --objects $(ours refs/ralph-snap/) --not HEAD | gone",
+        "for ref in $(ours refs/ralph) $(ours refs/ralph-snap); do git update-ref -d $ref; done
+        git reflog expire --expire=now --all; git gc --quiet --prune=now",
+        "git gc --quiet; git rev-list --objects $(ours refs/ralph/) > ../ids; rm -f .git/objects/pack/*.keep
+        mkdir ../packs; mv .git/objects/pack/* ../packs; for pack in ../packs/*.pack; do git unpack-objects -q < $pack; done
+        gone < ../ids",
+    ] {
+        let scene = meddling(evil);
+        let run = scene.ralph("");
+        assert!(run.code == 0, "{evil}: {run}");
+        run.stdout_has(" deleted by somebody; the loop put back its copies");
+        let session = scene.session();
+        assert_eq!(session.trailers("Ralph-Outcome"), ["success", "success", "success"], "{evil}");
+        for (at, snapshot) in session.trailers("Ralph-Snapshot").iter().enumerate() {
+            let file = format!("{snapshot}:work-T00{}", at + 1);
+            assert_eq!(scene.git(["cat-file", "blob", &file]), format!("T00{}", at + 1), "{evil}");
+        }
+        scene.ralph("fsck").code(0);
+    }
+}
+
+#[test]
+fn records_that_are_gone_with_their_copies_are_said_at_once() {
+    let scene =
+        meddling("rm -rf .git/ralph/spool/*/written; git rev-list $(ours refs/ralph/) | tail -n 1 | gone");
+    let run = scene.ralph("");
+    run.stdout_has(
+        "of the record are gone, and their copies too\n  hint: `specify ralph fsck` names the records",
+    );
+    scene.unchecked().ralph("fsck").code(1);
+}
+
+#[test]
 fn what_is_readable_of_a_broken_chain_is_shown_and_the_rest_said_to_be_gone() {
     let scene = meddling("");
     scene.ralph("").code(0);

@@ -36,7 +36,7 @@ pub fn run(args: &FsckArgs, caller: &Caller) -> Result<ExitCode> {
     }
     if args.read.session.is_none() && args.read.feature.is_none() {
         let repair = args.repair.then(|| place::clock(caller).map(|clock| clock.now())).transpose()?;
-        store.verify_beside(repair, &mut verified)?;
+        store.verify_beside(&logs, repair, &mut verified)?;
     }
     if !logs.is_empty() && store.repository().top.is_some() {
         look_at_journal(args, caller, &mut verified);

@@ -9,8 +9,8 @@ use crate::process;
 use crate::progress::journal::{self, CatchUp};
 use crate::project_files::MAX_TASK_LIST_BYTES;
 use crate::record::{
-    ArtifactStatus, Durations, Event, ExitReason, ObjectId, RALPH, RecordKind, Refusal, Session, Status,
-    StopReason, Tokens,
+    ArtifactStatus, Durations, Event, ExitReason, LogEntry, ObjectId, RALPH, RecordKind, Refusal, Session,
+    Status, StopReason, Tokens,
 };
 use crate::redact::Redactor;
 use crate::repository::Repository;
@@ -273,11 +273,13 @@ struct ProgressParts {
 
 fn progress_parts(store: &Store, log: &SessionLog) -> Result<ProgressParts> {
     let mut parts = ProgressParts::default();
+    let reader = store.reader()?;
+    let file = |entry: &LogEntry, path: &str| reader.file(&entry.commit, path);
     for entry in &log.entries {
-        if let Some(base) = store.file(&entry.commit, "progress.base.md")? {
+        if let Some(base) = file(entry, "progress.base.md")? {
             parts = ProgressParts { base, entries: Vec::new() };
         }
-        parts.entries.extend(store.file(&entry.commit, "progress.md")?);
+        parts.entries.extend(file(entry, "progress.md")?);
     }
     Ok(parts)
 }
@@ -289,10 +291,11 @@ pub fn rebuilt_of_all(store: &Store, logs: &[SessionLog]) -> Result<Vec<u8>> {
     let patterns = journal::patterns(&text).map(|range| text[range].to_owned()).unwrap_or_default();
     let name = newest.feature().rsplit('/').next().unwrap_or_default();
     let mut sessions = Vec::new();
+    let reader = store.reader()?;
     for log in logs {
         let mut entries = Vec::new();
         for entry in log.iterations() {
-            entries.extend(store.file(&entry.commit, "progress.md")?);
+            entries.extend(reader.file(&entry.commit, "progress.md")?);
         }
         sessions.push((log.id().clone(), entries));
     }

@@ -14,7 +14,7 @@ use crate::record::{LogEntry, ObjectId, RecordKind};
 
 use super::message::{self, Envelope};
 use super::objects;
-use super::read::{BLOB_LIMIT, seconds_of};
+use super::read::{BLOB_LIMIT, bounded, seconds_of};
 use super::refs::SessionRefs;
 
 /// Bytes of a commit. A message of ours is under 20 KiB, but for a long list of closed tasks.
@@ -215,15 +215,6 @@ fn look_at_tree(
                 bail!("the tree {} holds something else than plain files: {}", id.to_hex(), entry.filename)
             }
         }
-    }
-    Ok(())
-}
-
-/// Refuses an object that is not here, or bigger than one of ours can be.
-pub(super) fn bounded(git: &gix::Repository, id: gix::ObjectId, limit: u64) -> Result<()> {
-    let header = git.find_header(id).map_err(|error| anyhow!("read {}: {error}", id.to_hex()))?;
-    if header.size() > limit {
-        bail!("{} holds {} bytes, more than a record of ours can", id.to_hex(), header.size());
     }
     Ok(())
 }

@@ -9,6 +9,9 @@ mod bundle;
 mod clearing;
 mod control;
 mod copies;
+#[cfg(test)]
+mod counters;
+mod digests;
 mod disk;
 mod elsewhere;
 mod files;
@@ -127,11 +130,18 @@ impl Store {
     /// Opens the repository afresh: refs and packs may have been moved about by others since the last look.
     fn open_git(&self) -> Result<gix::Repository> {
         // git itself found the place and trusts it; settings of the user have no say in what we store.
-        // `git replace` and the repository's own setting for it show other records than those that were written.
+        // `git replace` and the repository's own setting for it show other records than those that were written. And what
+        // came from elsewhere may claim any size: no object is read that a record of ours cannot hold.
+        let overrides = [
+            "core.useReplaceRefs=false".to_owned(),
+            format!("gitoxide.objects.allocLimit={}", read::BLOB_LIMIT),
+        ];
         let options = gix::open::Options::isolated()
             .with(gix::sec::Trust::Full)
             .open_path_as_is(true)
-            .config_overrides(["core.useReplaceRefs=false"]);
+            .config_overrides(overrides);
+        #[cfg(test)]
+        counters::count(&counters::GIT_OPENED);
         let opened = options.open(self.repository.git_dir.as_std_path());
         let git = opened.map_err(|error| caused(&format!("open {}", self.repository.git_dir), &error))?;
         let mut git = git.to_thread_local();

@@ -8,15 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, anyhow, bail};
 use gix::objs::FindExt;
 
-use crate::record::{Iteration, ObjectId, SCHEMA, SessionId, Timestamp};
+use crate::record::{Iteration, LogEntry, ObjectId, SCHEMA, SessionId, Timestamp};
 
+use super::Store;
 use super::objects::{self, Quarantine, Signature};
-use super::read::seconds_of;
+use super::read::{SessionLog, bounded, seconds_of};
 use super::refs::{NOTES, SessionRefs};
 use super::scratch::Scratch;
 use super::shared::Change;
 use super::sync::Merged;
-use super::{Store, incoming};
 
 /// How often a change is tried again when another process makes one at the same time.
 const ROUNDS: usize = 20;
@@ -149,14 +149,20 @@ impl Store {
 
     /// What the notes of ours should say by the records that are here.
     pub fn notes_by_the_record(&self) -> Result<Lines> {
+        self.notes_by_records(&self.sessions()?)
+    }
+
+    /// What the notes should say by the records of `logs`.
+    pub(super) fn notes_by_records(&self, logs: &[SessionLog]) -> Result<Lines> {
         let mut lines = Lines::new();
-        for log in self.sessions()? {
-            // Where HEAD did not move, no commit was made.
-            for entry in log.iterations().filter(|entry| entry.head_before != entry.head_after) {
-                let Some(iteration) = self.readable_iteration(entry) else { continue };
-                for (commit, more) in lines_of(&iteration) {
-                    lines.entry(commit).or_default().extend(more);
-                }
+        let reader = self.reader()?;
+        // Where HEAD did not move, no commit was made.
+        let moved = |entry: &&LogEntry| entry.head_before != entry.head_after;
+        for entry in logs.iter().flat_map(SessionLog::iterations).filter(moved) {
+            let read = reader.iteration(entry).map_err(|error| self.explained(error));
+            let Some(iteration) = self.or_leave_out(entry, read) else { continue };
+            for (commit, more) in lines_of(&iteration) {
+                lines.entry(commit).or_default().extend(more);
             }
         }
         Ok(lines)
@@ -412,7 +418,7 @@ fn folders(git: &gix::Repository, commit: &ObjectId) -> Result<BTreeMap<String, 
 }
 
 fn collect(git: &gix::Repository, tree: gix::ObjectId, prefix: &str, all: &mut Blobs) -> Result<()> {
-    incoming::bounded(git, tree, TREE_LIMIT)?;
+    bounded(git, tree, TREE_LIMIT)?;
     let mut buffer = Vec::new();
     let found = git.objects.find_tree(&tree, &mut buffer);
     let found = found.map_err(|error| anyhow!("read the notes {}: {error}", tree.to_hex()))?;
@@ -437,7 +443,7 @@ fn collect(git: &gix::Repository, tree: gix::ObjectId, prefix: &str, all: &mut B
 
 /// The lines of a note that are fit to be shown.
 fn lines(git: &gix::Repository, blob: gix::ObjectId) -> Result<BTreeSet<String>> {
-    incoming::bounded(git, blob, NOTE_LIMIT)?;
+    bounded(git, blob, NOTE_LIMIT)?;
     let mut buffer = Vec::new();
     let found = git.objects.find_blob(&blob, &mut buffer);
     let found = found.map_err(|error| anyhow!("read the note {}: {error}", blob.to_hex()))?;

@@ -8,12 +8,11 @@ use gix::objs::FindExt;
 
 use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionId, Status, Timestamp};
 
-use super::Store;
 use super::listing::Lookup;
 use super::message::{self, Envelope};
-use super::objects;
 use super::refs::{self, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::unreadable::Unreadable;
+use super::{Store, objects};
 
 /// A blob of ours is at most one chunk; what is bigger was not written by us.
 pub(super) const BLOB_LIMIT: u64 = 64 * 1024 * 1024;
@@ -61,11 +60,16 @@ impl SessionLog {
 
     /// Where the session stands by its record alone: without an end it counts as interrupted, unless it runs.
     pub fn status(&self, is_running: bool) -> Status {
-        match (self.tip().kind, self.tip().status) {
-            (RecordKind::End, Some(status)) => status,
-            _ if is_running => Status::Running,
-            _ => Status::Interrupted,
-        }
+        status_of(self.tip(), is_running)
+    }
+}
+
+/// Where a session stands whose newest record is `tip`.
+fn status_of(tip: &LogEntry, is_running: bool) -> Status {
+    match (tip.kind, tip.status) {
+        (RecordKind::End, Some(status)) => status,
+        _ if is_running => Status::Running,
+        _ => Status::Interrupted,
     }
 }
 
@@ -447,6 +451,8 @@ impl Chain<'_> {
                 let entries = joined(below.unwrap_or_default(), entries);
                 return Ok(Walked { entries, is_joined, gap: None });
             }
+            #[cfg(test)]
+            super::counters::count(&super::counters::COMMITS_WALKED);
             let commit = match git.objects.find_commit(&id, &mut buffer) {
                 Ok(commit) => commit,
                 Err(error) => {
@@ -530,12 +536,31 @@ fn entries(git: &gix::Repository, tree: &gix::ObjectId) -> Result<Vec<(String, g
 }
 
 pub(super) fn write_blob(git: &gix::Repository, id: &gix::ObjectId, to: &mut dyn Write) -> Result<()> {
-    let header = git.find_header(*id).map_err(|error| anyhow!("read {}: {error}", id.to_hex()))?;
-    if header.size() > BLOB_LIMIT {
+    let mut buffer = Vec::new();
+    to.write_all(blob_of(git, id, &mut buffer)?).context("write a file of the record")
+}
+
+/// The bytes of a blob, which git refuses to unpack where it is longer than [`BLOB_LIMIT`].
+pub(super) fn blob_of<'a>(
+    git: &gix::Repository,
+    id: &gix::ObjectId,
+    buffer: &'a mut Vec<u8>,
+) -> Result<&'a [u8]> {
+    match git.objects.find_blob(id, buffer) {
+        Ok(blob) => Ok(blob.data),
+        Err(error) => {
+            // Only an object that cannot be read is worth a second look.
+            bounded(git, *id, BLOB_LIMIT)?;
+            Err(anyhow!("read {}: {error}", id.to_hex()))
+        }
+    }
+}
+
+/// Refuses an object that is not here, or bigger than one of ours can be.
+pub(super) fn bounded(git: &gix::Repository, id: gix::ObjectId, limit: u64) -> Result<()> {
+    let header = git.find_header(id).map_err(|error| anyhow!("read {}: {error}", id.to_hex()))?;
+    if header.size() > limit {
         bail!("{} holds {} bytes, more than a record of ours can", id.to_hex(), header.size());
     }
-    let mut buffer = Vec::new();
-    let blob =
-        git.objects.find_blob(id, &mut buffer).map_err(|error| anyhow!("read {}: {error}", id.to_hex()))?;
-    to.write_all(blob.data).context("write a file of the record")
+    Ok(())
 }

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, anyhow};
 use crate::record::{Iteration, LogEntry, ObjectId};
 
 use super::read::{chunks, write_blob};
-use super::{Store, caused, objects, snapshots};
+use super::{Store, snapshots};
 
 /// Reads records, with git held open.
 pub struct Reader {
@@ -36,9 +36,16 @@ impl Store {
 impl Reader {
     /// What the record of an iteration says.
     pub fn iteration(&self, entry: &LogEntry) -> Result<Iteration> {
-        let piece = self.piece(&entry.commit, "iteration.json", (End::Head, usize::MAX))?;
-        let bytes = piece.context("find iteration.json")?.bytes;
+        let bytes = self.file(&entry.commit, "iteration.json")?.context("find iteration.json")?;
         serde_json::from_slice(&bytes).with_context(|| format!("read iteration.json of {}", entry.commit))
+    }
+
+    /// A file of a record, whole; none where the record has no such file.
+    pub fn file(&self, commit: &ObjectId, path: &str) -> Result<Option<Vec<u8>>> {
+        let Some(chunks) = chunks(&self.git, commit, path)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        chunks.iter().try_for_each(|chunk| write_blob(&self.git, chunk, &mut bytes))?;
+        Ok(Some(bytes))
     }
 
     /// At most so many bytes of one end of a file; none where the record has no such file.
@@ -78,8 +85,7 @@ impl Reader {
 
     /// Whether an object is here.
     pub fn has(&self, id: &ObjectId) -> Result<bool> {
-        let found = self.git.try_find_header(objects::to_gix(id)?);
-        found.map(|found| found.is_some()).map_err(|error| caused(&format!("look for {id}"), &error))
+        snapshots::has(&self.git, id)
     }
 
     /// The snapshot that was taken before the snapshot `id`; none where that was the first, or is not here.

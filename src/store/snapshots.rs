@@ -13,9 +13,7 @@ const FAR: usize = 1_000_000;
 impl Store {
     /// Whether an object is here. Of a commit this means its tree and files too, but for a broken repository.
     pub fn has(&self, id: &ObjectId) -> Result<bool> {
-        let git = self.open_git()?;
-        let found = git.try_find_header(objects::to_gix(id)?);
-        found.map(|found| found.is_some()).map_err(|error| caused(&format!("look for {id}"), &error))
+        has(&self.open_git()?, id)
     }
 
     /// The snapshot that was taken before the snapshot `id`; none where that was the first, or is not here.
@@ -50,4 +48,10 @@ pub(super) fn snapshot_before(git: &gix::Repository, id: &ObjectId) -> Result<Op
     let Ok(below) = git.objects.find_commit(&parent, &mut below_buffer) else { return Ok(None) };
     let is_snapshot = message::is_of_snapshot(&String::from_utf8_lossy(below.message));
     if is_snapshot { objects::from_gix(&parent).map(Some) } else { Ok(None) }
+}
+
+/// Whether an object is here.
+pub(super) fn has(git: &gix::Repository, id: &ObjectId) -> Result<bool> {
+    let found = git.try_find_header(objects::to_gix(id)?);
+    found.map(|found| found.is_some()).map_err(|error| caused(&format!("look for {id}"), &error))
 }

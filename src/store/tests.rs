@@ -8,7 +8,7 @@ use crate::redact::Redactor;
 use crate::repository::{AuthorVariables, Repository};
 
 use super::files::CHUNK;
-use super::{Conflict, Draft, Holder, LoopLock, Slot, Standing, Store, names, samples};
+use super::{Conflict, Draft, Holder, LoopLock, Slot, Standing, Store, counters, names, samples};
 
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
@@ -404,4 +404,29 @@ fn a_session_of_a_newer_version_does_not_hide_the_others() {
     let latest = scene.store.latest_where(|_| true, &mut unreadable).unwrap();
     assert_eq!(latest.unwrap().id(), &samples::session_id());
     assert_eq!(unreadable.len(), 2);
+}
+
+#[test]
+fn verifying_opens_git_as_often_for_many_records_as_for_few() {
+    let scene = Scene::new();
+    let mut tip = scene.append(&start(), "start").unwrap();
+    let verify = || {
+        let logs = scene.store.sessions().unwrap();
+        counters::during(&counters::GIT_OPENED, || {
+            let mut verified = scene.store.verify(&logs).unwrap();
+            scene.store.verify_beside(&logs, None, &mut verified).unwrap();
+            (verified.records, verified.files)
+        })
+    };
+    let (opened_for_one, (records, _)) = verify();
+    assert_eq!(records, 1);
+    for number in 1..=20 {
+        tip = scene.append(&iteration(number, &tip), &number.to_string()).unwrap();
+    }
+    let (opened_for_many, (records, files)) = verify();
+    assert_eq!((opened_for_many, records), (opened_for_one, 21));
+    let logs = scene.store.sessions().unwrap();
+    let (read, _) = counters::during(&counters::OBJECTS_VERIFIED, || scene.store.verify(&logs).unwrap());
+    // Each file, its manifest and the folders that lead to it, once.
+    assert!(read <= files + 3 * records, "{read} objects were read for {files} files");
 }

@@ -2,23 +2,21 @@
 //! the chain against the records before it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
 
-use anyhow::{Context, Result, anyhow};
-use gix::objs::FindExt;
+use anyhow::{Context, Result};
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionId, Timestamp};
 
+use super::digests::Digests;
 use super::files::Manifest;
 use super::incoming::{self, Arrival, Look};
 use super::message::{self, Subject};
 use super::notes::Lines;
-use super::read::{BLOB_LIMIT, shallow_ends};
+use super::read::shallow_ends;
 use super::refs::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::shared::Change;
-use super::{SessionLog, Store, ledger, objects};
+use super::{SessionLog, Store, ledger, snapshots};
 
 /// Where `git replace` keeps what it shows in place of an object.
 const REPLACE_PREFIX: &str = "refs/replace/";
@@ -75,37 +73,23 @@ impl Verified {
     }
 }
 
-/// A sink that only measures.
-#[derive(Default)]
-struct Measure {
-    hash: Sha256,
-    length: u64,
-}
-
-impl Write for Measure {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.hash.update(bytes);
-        self.length += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
+/// The files that the message of a record repeats, which are read as well as measured.
+const TOLD_IN_MESSAGE: [&str; 3] = ["iteration.json", "session.json", "progress.md"];
 
 impl Store {
-    /// Holds the records of sessions against themselves.
+    /// Verifies the records of sessions against themselves. Each object is read once, whatever the number of records.
     pub fn verify(&self, logs: &[SessionLog]) -> Result<Verified> {
         let mut verified = Verified::default();
-        let ends = shallow_ends(&self.open_git()?)?;
+        let git = self.open_git()?;
+        let mut digests = Digests::new(&git);
+        let is_deep = shallow_ends(&git)?.is_empty();
         let snapshots = self.refs_of_ours(SNAPSHOT_PREFIX)?;
         let replaced: BTreeSet<String> =
             self.refs_below(REPLACE_PREFIX)?.into_iter().map(|(name, _)| name).collect();
         for log in logs {
             verified.sessions += 1;
-            verify_chain(log, ends.is_empty(), &mut verified);
-            let has_snapshots = ends.is_empty() && snapshots.contains_key(&log.refs.snapshot());
+            verify_chain(log, is_deep, &mut verified);
+            let has_snapshots = is_deep && snapshots.contains_key(&log.refs.snapshot());
             for entry in &log.entries {
                 verified.records += 1;
                 if replaced.contains(&format!("{REPLACE_PREFIX}{}", entry.commit)) {
@@ -115,14 +99,14 @@ impl Store {
                     );
                     verified.found(log, Some(entry), what);
                 }
-                if let Err(error) = self.verify_record(log, entry, &mut verified) {
+                if let Err(error) = verify_record(log, entry, &mut digests, &mut verified) {
                     // What to do about it is not told for each record.
                     let words = format!("{error:#}");
                     verified.found(log, Some(entry), words.lines().next().unwrap_or_default());
                 }
                 let snapshot = entry.snapshot.as_ref().filter(|_| has_snapshots);
                 if let Some(snapshot) = snapshot
-                    && !self.has(snapshot)?
+                    && !snapshots::has(&git, snapshot)?
                 {
                     verified.found(log, Some(entry), format!("its snapshot {snapshot} is not here"));
                 }
@@ -131,115 +115,14 @@ impl Store {
         Ok(verified)
     }
 
-    fn verify_record(&self, log: &SessionLog, entry: &LogEntry, verified: &mut Verified) -> Result<()> {
-        if entry.kind == RecordKind::Unknown {
-            verified.found(log, Some(entry), "this version cannot read its trailers");
-            return Ok(());
-        }
-        let manifest = self.file(&entry.commit, "manifest.json")?.context("find manifest.json")?;
-        let manifest: Manifest = serde_json::from_slice(&manifest).context("read manifest.json")?;
-        let mut expected: BTreeSet<String> = ["manifest.json".to_owned()].into();
-        for (path, proof) in &manifest.files {
-            verified.files += 1;
-            match proof.chunks {
-                None => drop(expected.insert(path.clone())),
-                Some(chunks) => expected.extend((0..chunks).map(|chunk| format!("{path}/{chunk:05}"))),
-            }
-            let mut measure = Measure::default();
-            if !self.copy_file(&entry.commit, path, &mut measure)? {
-                verified.found(log, Some(entry), format!("{path} is missing"));
-                continue;
-            }
-            verified.bytes += measure.length;
-            let hash: String = measure.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-            if measure.length != proof.length || hash != proof.sha256 {
-                verified.found(log, Some(entry), format!("{path} is not what manifest.json says"));
-            }
-        }
-        let found = self.blob_paths(&entry.commit)?;
-        for path in found.difference(&expected) {
-            verified.found(log, Some(entry), format!("{path} is not in manifest.json"));
-        }
-        for path in expected.difference(&found) {
-            verified.found(log, Some(entry), format!("{path} is missing"));
-        }
-        self.verify_message(log, entry, &manifest, verified)
-    }
-
-    /// The message must say what the files say.
-    fn verify_message(
-        &self,
-        log: &SessionLog,
-        entry: &LogEntry,
-        manifest: &Manifest,
-        verified: &mut Verified,
-    ) -> Result<()> {
-        let message = self.message(&entry.commit)?;
-        let (iteration, session): (Iteration, Session);
-        let subject = if entry.kind == RecordKind::Iteration {
-            iteration = self.iteration(entry)?;
-            if iteration.redactions != manifest.redactions {
-                verified.found(log, Some(entry), "iteration.json and manifest.json name other redactions");
-            }
-            Subject::Iteration(&iteration)
-        } else {
-            session = self.session_json(entry)?;
-            Subject::Session(entry.kind, &session)
-        };
-        let wanted = message::trailer_lines(subject);
-        let found = message::trailers_in(&message);
-        let of = |lines: &[String]| -> BTreeMap<String, String> {
-            let pair = |line: &String| {
-                line.split_once(": ").map(|(key, value)| (key.to_owned(), value.trim().to_owned()))
-            };
-            lines.iter().filter_map(pair).collect()
-        };
-        let (wanted, found) = (of(&wanted), of(&found));
-        for key in wanted.keys().chain(found.keys()).collect::<BTreeSet<_>>() {
-            if wanted.get(key) != found.get(key) {
-                verified.found(log, Some(entry), format!("the trailer {key} is not what the JSON says"));
-            }
-        }
-        // `log` prints it, and so does git.
-        if message.lines().next() != Some(message::headline(subject).as_str()) {
-            verified.found(log, Some(entry), "the subject of its message is not what the JSON says");
-        }
-        let text = self.file(&entry.commit, "progress.md")?.unwrap_or_default();
-        let text = message::readable(&String::from_utf8_lossy(&text));
-        if message::body_of(&message) != text {
-            verified.found(log, Some(entry), "its message does not tell what progress.md holds");
-        }
-        Ok(())
-    }
-
-    /// The paths of all files in the tree of a record.
-    fn blob_paths(&self, commit: &ObjectId) -> Result<BTreeSet<String>> {
-        let git = self.open_git()?;
-        let mut buffer = Vec::new();
-        let found = git.objects.find_commit(&objects::to_gix(commit)?, &mut buffer);
-        let tree = found.map_err(|error| anyhow!("read {commit}: {error}"))?.tree();
-        let mut paths = BTreeSet::new();
-        let mut unread = vec![(String::new(), tree)];
-        while let Some((prefix, tree)) = unread.pop() {
-            incoming::bounded(&git, tree, BLOB_LIMIT)?;
-            let mut buffer = Vec::new();
-            let found = git.objects.find_tree(&tree, &mut buffer);
-            let found = found.map_err(|error| anyhow!("read {}: {error}", tree.to_hex()))?;
-            for entry in &found.entries {
-                let path = format!("{prefix}{}", entry.filename);
-                if entry.mode.is_tree() {
-                    unread.push((format!("{path}/"), entry.oid.to_owned()));
-                } else {
-                    paths.insert(path);
-                }
-            }
-        }
-        Ok(paths)
-    }
-
     /// Looks at what stands beside the records: names left by a sync that was killed, refs that went though nobody
     /// cleaned or purged them, notes that lack a line. Mends it where that is wished.
-    pub fn verify_beside(&self, repair: Option<Timestamp>, verified: &mut Verified) -> Result<()> {
+    pub fn verify_beside(
+        &self,
+        logs: &[SessionLog],
+        repair: Option<Timestamp>,
+        verified: &mut Verified,
+    ) -> Result<()> {
         let mend = if repair.is_some() { Mend::Done } else { Mend::Possible };
         for (name, _) in self.refs_below(INCOMING_PREFIX)? {
             verified.found_beside(Some(name), "a sync that was cut off left it", mend);
@@ -254,7 +137,7 @@ impl Store {
                 self.change_refs(&[change], "repair", at)?;
             }
         }
-        let wanted = self.notes_by_the_record()?;
+        let wanted = self.notes_by_records(logs)?;
         let missing = self.missing_in_notes(&wanted)?;
         if missing > 0 {
             let what = format!("the notes of {missing} commits do not say in which iteration they were made");
@@ -296,6 +179,110 @@ impl Store {
         let create = |(name, tip)| Change { name, old: None, new: Some(tip) };
         Ok(lost.into_iter().map(create).collect())
     }
+}
+
+/// Verifies the files of a record against its manifest, and its message against its files.
+fn verify_record(
+    log: &SessionLog,
+    entry: &LogEntry,
+    digests: &mut Digests<'_>,
+    verified: &mut Verified,
+) -> Result<()> {
+    if entry.kind == RecordKind::Unknown {
+        verified.found(log, Some(entry), "this version cannot read its trailers");
+        return Ok(());
+    }
+    let record = digests.tree(&entry.commit)?;
+    let manifest = record.chunks("manifest.json").context("find manifest.json")?;
+    let (manifest, _) = digests.bytes(&manifest)?;
+    let manifest: Manifest = serde_json::from_slice(&manifest).context("read manifest.json")?;
+    let mut expected: BTreeSet<String> = ["manifest.json".to_owned()].into();
+    let mut told: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
+    for (path, proof) in &manifest.files {
+        verified.files += 1;
+        match proof.chunks {
+            None => drop(expected.insert(path.clone())),
+            Some(chunks) => expected.extend((0..chunks).map(|chunk| format!("{path}/{chunk:05}"))),
+        }
+        let Some(chunks) = record.chunks(path) else {
+            verified.found(log, Some(entry), format!("{path} is missing"));
+            continue;
+        };
+        let digest = if TOLD_IN_MESSAGE.contains(&path.as_str()) {
+            let (bytes, digest) = digests.bytes(&chunks)?;
+            told.insert(path, bytes);
+            digest
+        } else {
+            digests.digest(&chunks)?
+        };
+        verified.bytes += digest.length;
+        if digest.length != proof.length || !digest.has_hash(&proof.sha256) {
+            verified.found(log, Some(entry), format!("{path} is not what manifest.json says"));
+        }
+    }
+    for path in record.blobs.keys().filter(|path| !expected.contains(*path)) {
+        verified.found(log, Some(entry), format!("{path} is not in manifest.json"));
+    }
+    for path in expected.iter().filter(|path| !record.blobs.contains_key(*path)) {
+        verified.found(log, Some(entry), format!("{path} is missing"));
+    }
+    // A file that the manifest forgot is read all the same: the message must agree with it.
+    for path in TOLD_IN_MESSAGE {
+        if !told.contains_key(path)
+            && let Some(chunks) = record.chunks(path)
+        {
+            told.insert(path, digests.bytes(&chunks)?.0);
+        }
+    }
+    verify_message((log, entry), &manifest, &record.message, &told, verified)
+}
+
+/// The message must say what the files say.
+fn verify_message(
+    (log, entry): (&SessionLog, &LogEntry),
+    manifest: &Manifest,
+    message: &str,
+    told: &BTreeMap<&str, Vec<u8>>,
+    verified: &mut Verified,
+) -> Result<()> {
+    let commit = &entry.commit;
+    let file = |name: &'static str| told.get(name).with_context(|| format!("find {name}"));
+    let (iteration, session): (Iteration, Session);
+    let subject = if entry.kind == RecordKind::Iteration {
+        let read = serde_json::from_slice(file("iteration.json")?);
+        iteration = read.with_context(|| format!("read iteration.json of {commit}"))?;
+        if iteration.redactions != manifest.redactions {
+            verified.found(log, Some(entry), "iteration.json and manifest.json name other redactions");
+        }
+        Subject::Iteration(&iteration)
+    } else {
+        let read = serde_json::from_slice(file("session.json")?);
+        session = read.with_context(|| format!("read session.json of {commit}"))?;
+        Subject::Session(entry.kind, &session)
+    };
+    let wanted = message::trailer_lines(subject);
+    let found = message::trailers_in(message);
+    let of = |lines: &[String]| -> BTreeMap<String, String> {
+        let pair = |line: &String| {
+            line.split_once(": ").map(|(key, value)| (key.to_owned(), value.trim().to_owned()))
+        };
+        lines.iter().filter_map(pair).collect()
+    };
+    let (wanted, found) = (of(&wanted), of(&found));
+    for key in wanted.keys().chain(found.keys()).collect::<BTreeSet<_>>() {
+        if wanted.get(key) != found.get(key) {
+            verified.found(log, Some(entry), format!("the trailer {key} is not what the JSON says"));
+        }
+    }
+    // `log` prints it, and so does git.
+    if message.lines().next() != Some(message::headline(subject).as_str()) {
+        verified.found(log, Some(entry), "the subject of its message is not what the JSON says");
+    }
+    let text = told.get("progress.md").map(|text| String::from_utf8_lossy(text)).unwrap_or_default();
+    if message::body_of(message) != message::readable(&text) {
+        verified.found(log, Some(entry), "its message does not tell what progress.md holds");
+    }
+    Ok(())
 }
 
 /// The records of a session must follow each other.

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::process::Detached;
 use crate::record::Event;
-use crate::store::{MANY_LOOSE, Packed, Store};
+use crate::store::{MANY_LOOSE, Packed, SessionRefs, Store};
 use crate::view::style::{Count, grouped};
 
 use super::args::Json;
@@ -78,8 +78,22 @@ impl<'a> Packer<'a> {
         Self { store, caller, running: None }
     }
 
+    /// Has what `status` shows counted while few records are new.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "of all events two say that a record is there")]
+    fn keep_totals(&self, event: &Event) -> Result<()> {
+        let refs = match event {
+            Event::IterationRecorded { iteration, record, .. } if iteration.is_multiple_of(EVERY) => {
+                SessionRefs::new(&record.feature, record.session.clone())
+            }
+            Event::SessionEnded { session, .. } => SessionRefs::new(&session.feature, session.id.clone()),
+            _ => return Ok(()),
+        };
+        self.store.overview(&refs).map(drop)
+    }
+
     /// What cannot be packed now is packed another day, so it stops nothing.
     pub fn look_after(&mut self, event: &Event) -> Result<()> {
+        self.keep_totals(event)?;
         let is_time = match event {
             Event::IterationRecorded { iteration, .. } => iteration.is_multiple_of(EVERY),
             Event::SessionEnded { .. } => true,

@@ -7,7 +7,7 @@ use std::io::stderr;
 use anyhow::{Context, Error, Result, bail};
 
 use crate::record::{LogEntry, RALPH, Session, SessionId, SessionName, Status, nearest, some_of};
-use crate::store::{Elsewhere, Holder, Listing, LoopLock, SessionLog, SessionRefs, Store};
+use crate::store::{Elsewhere, Holder, Listing, LoopLock, Overview, SessionLog, SessionRefs, Store};
 use crate::view::style::one_line;
 
 use super::output::warn;
@@ -218,6 +218,23 @@ pub fn newest(store: &Store, choice: &Choice) -> Result<Option<SessionLog>> {
 /// The latest session of a feature, by its path, if it has one.
 pub fn newest_of_feature(store: &Store, path: &str) -> Result<Option<SessionLog>> {
     newest_of(store, &Settled { session: None, feature: Some(path.to_owned()) })
+}
+
+/// Where the latest session of a feature stands, by its path, if it has one.
+pub fn newest_overview(store: &Store, path: &str) -> Result<Option<Overview>> {
+    match store.newest_overview(path)? {
+        Some(overview) => Ok(Some(overview)),
+        // What is odd about it is found, and told, by reading all of it.
+        None => Ok(newest_of_feature(store, path)?.map(|log| Overview::of(&log))),
+    }
+}
+
+/// Where one session stands.
+pub fn overview(store: &Store, refs: &SessionRefs) -> Result<Option<Overview>> {
+    match store.overview(refs)? {
+        Some(overview) => Ok(Some(overview)),
+        None => Ok(one(store, refs)?.map(|log| Overview::of(&log))),
+    }
 }
 
 fn newest_of(store: &Store, settled: &Settled) -> Result<Option<SessionLog>> {

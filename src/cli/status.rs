@@ -1,6 +1,5 @@
 //! `specify ralph status`: where the feature and its latest session stand.
 
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::thread;
 use std::time::Duration;
@@ -9,8 +8,8 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::feature::Feature;
-use crate::record::{Outcome, Status};
-use crate::store::{Control, SessionLog, SessionRefs, Store, Wishes};
+use crate::record::Status;
+use crate::store::{Control, Overview, SessionRefs, Store, Wishes, status_of};
 use crate::tasks::TaskList;
 use crate::view::json::write_line;
 use crate::view::status::{Counts, FeatureStatus, InFlight, SessionStatus, write};
@@ -93,10 +92,10 @@ impl Wanted {
         Ok(Self { feature, session: Some(log.refs) })
     }
 
-    fn log(&self, store: &Store) -> Result<Option<SessionLog>> {
+    fn overview(&self, store: &Store) -> Result<Option<Overview>> {
         match &self.session {
-            Some(refs) => sessions::one(store, refs),
-            None => sessions::newest_of_feature(store, &self.feature.path),
+            Some(refs) => sessions::overview(store, refs),
+            None => sessions::newest_overview(store, &self.feature.path),
         }
     }
 }
@@ -104,26 +103,23 @@ impl Wanted {
 fn look(store: &Store, wanted: &Wanted) -> Result<FeatureStatus> {
     let feature = &wanted.feature;
     let running = sessions::running(store)?;
-    let log = wanted.log(store)?;
+    let overview = wanted.overview(store)?;
     // A plan is made before there are tasks.
-    let tasks = match &log {
+    let tasks = match &overview {
         Some(_) => TaskList::read_if_there(&feature.files, &feature.tasks_path),
         None => TaskList::read(&feature.files, &feature.tasks_path),
     }
     .map_err(refusal)?;
-    let skipped: BTreeSet<_> = log
-        .iter()
-        .flat_map(SessionLog::iterations)
-        .filter(|entry| entry.outcome == Some(Outcome::Skipped))
-        .filter_map(|entry| entry.task.clone())
-        .collect();
-    let session = log.map(|log| {
-        let holder = running.iter().find(|holder| holder.session == *log.id());
-        let control = holder.map(|_| Control::of(store.repository(), log.id()));
+    let skipped = overview.as_ref().map_or(0, |overview| overview.totals.skipped.len());
+    let elsewhere = overview.as_ref().and_then(|overview| store.elsewhere_in(overview));
+    let session = overview.map(|Overview { refs, tip, totals }| {
+        let id = refs.session;
+        let holder = running.iter().find(|holder| holder.session == id);
+        let control = holder.map(|_| Control::of(store.repository(), &id));
         let wishes = control.as_ref().and_then(|control| control.look().ok());
         let Wishes { stop, is_paused, hints } = wishes.unwrap_or_default();
-        let in_flight = store.in_flight(log.id());
-        let (status, elsewhere) = sessions::status(store, &log, &running);
+        let in_flight = store.in_flight(&id);
+        let elsewhere = if holder.is_some() { None } else { elsewhere };
         let waiting = control.as_ref().and_then(Control::waiting);
         let phase = match (&waiting, control.as_ref().and_then(Control::phase)) {
             (Some(_), _) => Some("waiting".to_owned()),
@@ -132,18 +128,15 @@ fn look(store: &Store, wanted: &Wanted) -> Result<FeatureStatus> {
             (None, phase) => phase,
         };
         SessionStatus {
-            id: log.id().clone(),
-            status,
+            id,
+            status: if elsewhere.is_some() { Status::Running } else { status_of(&tip, holder.is_some()) },
             elsewhere,
-            stop_reason: log.tip().stop_reason,
+            stop_reason: tip.stop_reason,
             // A skip is a record, not a run: `log` and the summary count the same.
-            iterations: log.iterations().filter(|entry| entry.is_run()).count(),
+            iterations: totals.runs,
             pid: holder.map(|holder| holder.pid),
-            task: in_flight
-                .as_ref()
-                .map(|begin| begin.task.name.clone())
-                .or_else(|| log.iterations().next_back().and_then(|entry| entry.task.clone())),
-            started_at: log.entries[0].started_at,
+            task: in_flight.as_ref().map(|begin| begin.task.name.clone()).or(totals.task),
+            started_at: totals.started_at,
             in_flight: in_flight.filter(|_| holder.is_some()).map(|begin| InFlight {
                 iteration: begin.iteration,
                 agent: begin.agent,
@@ -159,7 +152,7 @@ fn look(store: &Store, wanted: &Wanted) -> Result<FeatureStatus> {
     let counts = tasks.counts();
     Ok(FeatureStatus {
         feature: feature.path.clone(),
-        tasks: Counts { done: counts.done, open: counts.open, skipped: skipped.len() },
+        tasks: Counts { done: counts.done, open: counts.open, skipped },
         session,
     })
 }

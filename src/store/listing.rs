@@ -181,6 +181,7 @@ impl Store {
     /// Throws the cache and the reports away, with what they hold of sessions that go.
     pub(super) fn forget_listing(&self) -> Result<()> {
         self.forget_reports()?;
+        disk::remove_file_if_there(&self.totals_file())?;
         disk::remove_file_if_there(&self.cache_file()).map(drop)
     }
 

@@ -1,5 +1,6 @@
 //! Reading sessions back, from their refs alone.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io::Write;
 
@@ -65,7 +66,7 @@ impl SessionLog {
 }
 
 /// Where a session stands whose newest record is `tip`.
-fn status_of(tip: &LogEntry, is_running: bool) -> Status {
+pub fn status_of(tip: &LogEntry, is_running: bool) -> Status {
     match (tip.kind, tip.status) {
         (RecordKind::End, Some(status)) => status,
         _ if is_running => Status::Running,
@@ -419,6 +420,23 @@ impl Chain<'_> {
         let walked = walked.with_context(|| format!("read {}", refs.log()))?;
         let gap = walked.gap.map(|gap| told_gap(refs, walked.entries.len(), &gap));
         Ok(Walked { gap, ..walked })
+    }
+
+    /// The record of one commit alone; `None` if it is not ours.
+    pub fn record(
+        &self,
+        git: &gix::Repository,
+        refs: &SessionRefs,
+        commit: &ObjectId,
+    ) -> Result<Option<LogEntry>> {
+        let found = RefCell::new(None);
+        let keep = |entry: &LogEntry| {
+            *found.borrow_mut() = Some(entry.clone());
+            false
+        };
+        let walked = self.walk(git, (Some(refs), Some(&refs.session)), commit, keep);
+        walked.with_context(|| format!("read {}", refs.log()))?;
+        Ok(found.into_inner())
     }
 
     fn walk(

@@ -51,6 +51,11 @@ pub(super) trait RefDatabase {
     /// The refs below a prefix, which ends in `/`, or of just this name, that name another ref, and which one.
     fn symbolic(&self, pattern: &str) -> Result<Vec<(String, String)>>;
 
+    /// The names of all refs below a prefix, which ends in `/`: one may be gone by the time it is asked for.
+    fn names(&self, prefix: &str) -> Result<Vec<String>> {
+        Ok(self.below(prefix)?.into_iter().map(|(name, _)| name).collect())
+    }
+
     /// The commit that is checked out; none on an unborn branch.
     fn head(&self) -> Result<Option<ObjectId>>;
 

@@ -1,5 +1,6 @@
 //! Refs that are files: read and moved through the library, and by the git program where they are packed.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow};
@@ -11,6 +12,7 @@ use crate::record::ObjectId;
 use crate::repository::Repository;
 
 use super::ref_database::{Move, Reason, RefDatabase, commands, update_ref};
+use super::refs::SessionRefs;
 use super::{Store, Syncing, caused, disk, objects};
 
 /// How long a lock on one of our own refs may stand before we take it for a dead writer's: we hold the session's
@@ -113,6 +115,31 @@ impl RefDatabase for RefFiles<'_> {
         let platform = git.references().map_err(|error| caused("list refs", &error))?;
         let found = platform.prefixed(pattern).map_err(|error| caused(&format!("list {pattern}"), &error))?;
         Ok(found.flatten().filter_map(|reference| pair(&reference)).collect())
+    }
+
+    /// Reads no ref that has a file of its own. What is packed meanwhile is found among the packed ones, for these are
+    /// read last.
+    fn names(&self, prefix: &str) -> Result<Vec<String>> {
+        let mut names = BTreeSet::new();
+        let mut folders = vec![prefix.trim_end_matches('/').to_owned()];
+        while let Some(folder) = folders.pop() {
+            for path in disk::children(&self.common_dir().join(&folder))? {
+                let name = format!("{folder}/{}", path.file_name().unwrap_or_default());
+                if SessionRefs::is_name_of_ours(&name) || !path.is_dir() {
+                    names.insert(name);
+                } else {
+                    folders.push(name);
+                }
+            }
+        }
+        let git = self.store.open_git()?;
+        let packed = git.refs.cached_packed_buffer().map_err(|error| caused("read packed refs", &error))?;
+        if let Some(packed) = packed {
+            let found =
+                packed.iter_prefixed(prefix.into()).map_err(|error| caused("read packed refs", &error))?;
+            names.extend(found.flatten().map(|reference| reference.name.as_bstr().to_string()));
+        }
+        Ok(names.into_iter().filter(|name| !name.ends_with(".lock")).collect())
     }
 
     fn head(&self) -> Result<Option<ObjectId>> {

@@ -51,6 +51,11 @@ impl SessionRefs {
         Self::from_name(name).is_some()
     }
 
+    /// Whether these are the names that sessions of a feature get, by its path.
+    pub fn is_of(&self, feature: &str) -> bool {
+        self.slug == slug(feature)
+    }
+
     pub fn log(&self) -> String {
         format!("{LOG_PREFIX}{}/{}", self.slug, self.session)
     }

@@ -8,7 +8,7 @@ use crate::redact::Redactor;
 use crate::repository::{AuthorVariables, Repository};
 
 use super::files::CHUNK;
-use super::{Conflict, Draft, Holder, LoopLock, Slot, Standing, Store, counters, names, samples};
+use super::{Conflict, Draft, Holder, LoopLock, Overview, Slot, Standing, Store, counters, names, samples};
 
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
@@ -429,4 +429,43 @@ fn verifying_opens_git_as_often_for_many_records_as_for_few() {
     let (read, _) = counters::during(&counters::OBJECTS_VERIFIED, || scene.store.verify(&logs).unwrap());
     // Each file, its manifest and the folders that lead to it, once.
     assert!(read <= files + 3 * records, "{read} objects were read for {files} files");
+}
+
+#[test]
+fn an_overview_reads_what_was_recorded_since_the_last_one() {
+    let scene = Scene::new();
+    let mut tip = scene.append(&start(), "start").unwrap();
+    let append = |numbers: std::ops::RangeInclusive<u32>, tip: &mut ObjectId| {
+        for number in numbers {
+            *tip = scene.append(&iteration(number, tip), &number.to_string()).unwrap();
+        }
+    };
+    let newest = || {
+        counters::during(&counters::COMMITS_WALKED, || {
+            scene.store.newest_overview("specs/001-login").unwrap().unwrap()
+        })
+    };
+    let all = || scene.store.sessions().unwrap().remove(0);
+    append(1..=40, &mut tip);
+    let (_, first) = newest();
+    assert_eq!((first.totals.started_at, first.tip.iteration), (all().entries[0].started_at, Some(40)));
+    let (walked, again) = newest();
+    assert_eq!((walked, &again.totals), (1, &first.totals));
+    append(41..=43, &mut tip);
+    for round in 0..2 {
+        if round == 1 {
+            scene.git(&["pack-refs", "--all"]);
+        }
+        let (walked, later) = newest();
+        // The newest is looked at to see whose it is, and then counted with the others.
+        assert!(walked <= 1 + 3, "{walked} commits were read for three new records");
+        assert_eq!(later.tip.iteration, Some(43));
+    }
+    let (_, kept) = newest();
+    std::fs::remove_file(scene.path().join(".git/ralph/cache/totals")).unwrap();
+    let (walked, counted) = newest();
+    assert_eq!(counted.totals, kept.totals);
+    assert!(walked > 43);
+    assert_eq!(counted.totals, Overview::of(&all()).totals);
+    assert!(scene.store.newest_overview("specs/002-other").unwrap().is_none());
 }

@@ -11,6 +11,7 @@
 
 mod acts;
 mod frame;
+mod growth;
 mod measure;
 mod past;
 mod rows;

@@ -22,9 +22,9 @@ const RUNS: usize = 7;
 const STEPS: u32 = 20;
 
 /// What `git log` prints where it prints what we print: one pass over the trailers.
-const LISTING: &str = "--format=%h %cI %s%n%(trailers:only,unfold)";
+pub const LISTING: &str = "--format=%h %cI %s%n%(trailers:only,unfold)";
 
-struct Bench<'a> {
+pub struct Bench<'a> {
     root: Utf8PathBuf,
     wish: &'a Wish,
     print: &'a mut dyn FnMut(&Row),
@@ -43,6 +43,9 @@ pub fn measure(wish: &Wish, print: &mut dyn FnMut(&Row)) -> Result<()> {
     bench.secrets()?;
     bench.context()?;
     bench.status(5_000)?;
+    bench.many_sessions(1_200)?;
+    bench.long_session(10_000)?;
+    bench.many_tasks(60_000)?;
     bench.snapshot(5_000)?;
     if wish.is_large {
         bench.status(80_000)?;
@@ -63,7 +66,7 @@ pub fn measure(wish: &Wish, print: &mut dyn FnMut(&Row)) -> Result<()> {
 }
 
 impl Bench<'_> {
-    fn is_wanted(&self, name: &str) -> bool {
+    pub fn is_wanted(&self, name: &str) -> bool {
         self.wish.only.is_empty() || self.wish.only.iter().any(|part| name.contains(part.as_str()))
     }
 
@@ -72,7 +75,7 @@ impl Bench<'_> {
         self.next.replace(self.next.get() + 1)
     }
 
-    fn folder(&self, name: &str) -> Utf8PathBuf {
+    pub fn folder(&self, name: &str) -> Utf8PathBuf {
         self.root.join(name)
     }
 
@@ -85,7 +88,7 @@ impl Bench<'_> {
         Ok(dir)
     }
 
-    fn pair(
+    pub fn pair(
         &mut self,
         work: &str,
         goal: Goal,
@@ -650,7 +653,7 @@ fn pack(dir: &Utf8Path) -> Result<()> {
     Ok(())
 }
 
-fn thousands(number: usize) -> String {
+pub fn thousands(number: usize) -> String {
     if number >= 1_000 { format!("{},{:03}", number / 1_000, number % 1_000) } else { number.to_string() }
 }
 

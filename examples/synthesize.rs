@@ -1,6 +1,6 @@
 //! Makes a repository with thousands of files and recorded iterations: something to measure with and to look at.
 //!
-//! `cargo run --release --example synthesize -- DIR ITERATIONS [--sessions N] [--files N] [--snapshots] [--sync]`
+//! `cargo run --release --example synthesize -- DIR ITERATIONS [--sessions N] [--files N] [--snapshots] [--small] [--sync]`
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that people call by hand")]
 
@@ -15,13 +15,14 @@ use specify_ralph::store::Syncing;
 
 use synthetic::{Shape, Writer};
 
-const USAGE: &str = "synthesize DIR ITERATIONS [--sessions N] [--files N] [--snapshots] [--sync]
+const USAGE: &str = "synthesize DIR ITERATIONS [--sessions N] [--files N] [--snapshots] [--small] [--sync]
 
   DIR           a folder that is empty or not there
   ITERATIONS    how many to record, over all sessions
   --sessions N  spread them over N sessions (1)
   --files N     tracked files of the project (5000)
   --snapshots   change five files in each iteration and keep the work tree
+  --small       prompts and outputs of a few hundred bytes, as of an agent that does nothing
   --sync        force every record to the disk, as a real loop does";
 
 struct Wish {
@@ -53,6 +54,7 @@ fn wish() -> Result<Wish> {
             "--sessions" => wish.sessions = number()?,
             "--files" => wish.files = usize::try_from(number()?)?,
             "--snapshots" => wish.shape.snapshots = true,
+            "--small" => (wish.shape.prompt, wish.shape.output) = (200, 200),
             "--sync" => wish.shape.syncing = Syncing::Always,
             option if option.starts_with('-') => bail!("unknown option {option}\n\n{USAGE}"),
             _ => words.push(argument),

@@ -1,0 +1,119 @@
+//! The rows about records, task lists and work trees that have grown.
+
+use std::fs;
+
+use anyhow::Result;
+use camino::{Utf8Path, Utf8PathBuf};
+use specify_ralph::process::Tool;
+use specify_ralph::store::Syncing;
+
+use super::measure::{Cost, Task};
+use super::rows::{Bench, thousands};
+use super::synthetic::{self, FEATURE, Shape, Writer};
+use super::table::Goal;
+
+/// Records of an agent that says little: what grows is their number.
+const SMALL: Shape = Shape { output: 200, prompt: 200, snapshots: false, syncing: Syncing::Never };
+
+/// Iterations of each of many sessions.
+const ITERATIONS: u32 = 10;
+
+impl Bench<'_> {
+    /// `fsck` and `status` over many sessions, with loose objects and refs and with packed ones.
+    pub(super) fn many_sessions(&mut self, sessions: u32) -> Result<()> {
+        let name = thousands(sessions as usize);
+        let fsck = format!("fsck of {name} sessions of {ITERATIONS} iterations");
+        let status = format!("status with {name} sessions, 5,000 files");
+        if !self.is_wanted(&fsck) && !self.is_wanted(&status) {
+            return Ok(());
+        }
+        let dir = self.folder("sessions");
+        synthetic::project(&dir, 5_000)?;
+        let store = synthetic::store(&dir, Syncing::Never)?;
+        for number in 0..sessions {
+            let mut writer = Writer::start(&store, SMALL, number)?;
+            (0..ITERATIONS).try_for_each(|_| writer.iterate())?;
+            writer.end()?;
+        }
+        for is_packed in [false, true] {
+            let how = if is_packed { "packed" } else { "loose" };
+            if is_packed {
+                Tool::git(&dir).args(["repack", "-adq"]).read()?;
+                Tool::git(&dir).args(["pack-refs", "--all"]).read()?;
+            }
+            if self.is_wanted(&fsck) {
+                let (ours, git) = (Task::ralph(&dir, &["fsck"]), Task::git(&dir, &["fsck", "--full"]));
+                let work = format!("{fsck}, {how}; git fsck --full");
+                self.pair(&work, Goal::AtMost(1_500.0), |_| ours.cost(), |_| git.cost())?;
+            }
+            if self.is_wanted(&status) {
+                self.status_of(&dir, &format!("{status}, {how}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `status` and `log --json` over one long session.
+    pub(super) fn long_session(&mut self, count: u32) -> Result<()> {
+        let name = thousands(count as usize);
+        let status = format!("status after {name} iterations, 5,000 files");
+        let log = format!("log --json over {name} packed iterations; git log with the trailers");
+        if !self.is_wanted(&status) && !self.is_wanted(&log) {
+            return Ok(());
+        }
+        let dir = self.folder("long");
+        synthetic::project(&dir, 5_000)?;
+        let store = synthetic::store(&dir, Syncing::Never)?;
+        let mut writer = Writer::start(&store, SMALL, 0)?;
+        (0..count).try_for_each(|_| writer.iterate())?;
+        writer.end()?;
+        Tool::git(&dir).args(["repack", "-adq"]).read()?;
+        if self.is_wanted(&status) {
+            self.status_of(&dir, &status)?;
+        }
+        if self.is_wanted(&log) {
+            let ours = Task::ralph(&dir, &["log", "--json"]);
+            let git = Task::git(&dir, &["log", super::rows::LISTING, "--glob=refs/ralph/*"]);
+            // The cache is there from the second time on.
+            ours.cost()?;
+            self.pair(&log, Goal::Ratio(0.25), |_| ours.cost(), |_| git.cost())?;
+        }
+        Ok(())
+    }
+
+    fn status_of(&mut self, dir: &Utf8Path, work: &str) -> Result<()> {
+        let (ours, git) = (Task::ralph(dir, &["status"]), Task::git(dir, &["status"]));
+        self.pair(work, Goal::Ratio(1.5), |_| ours.cost(), |_| git.cost())?;
+        Ok(())
+    }
+
+    /// An iteration of a loop over many tasks, against one over a thousand.
+    pub(super) fn many_tasks(&mut self, tasks: usize) -> Result<()> {
+        const STEPS: u32 = 3;
+        let work = format!("iteration with {} tasks; with 1,000 tasks", thousands(tasks));
+        if !self.is_wanted(&work) {
+            return Ok(());
+        }
+        let (many, few) = (self.with_tasks(tasks)?, self.with_tasks(1_000)?);
+        let cost = |dir: &Utf8Path| -> Result<Cost> {
+            let turns = |count: u32| {
+                let count = count.to_string();
+                let words = ["-n", &count, "--agent-command", "true", "--set", "stuck-after=0"];
+                Task::ralph(dir, &[&words[..], &["--set", "skip-after=0"]].concat()).codes(&[1]).cost()
+            };
+            let start = turns(1)?;
+            Ok(turns(1 + STEPS)?.each(start, STEPS))
+        };
+        self.pair(&work, Goal::Ratio(2.0), |_| cost(&many), |_| cost(&few))?;
+        Ok(())
+    }
+
+    fn with_tasks(&self, tasks: usize) -> Result<Utf8PathBuf> {
+        let dir = self.folder(&format!("tasks-{tasks}"));
+        synthetic::project(&dir, 60)?;
+        let lines = (1..=tasks).map(|task| format!("- [ ] T{task:03} Write part {task} of the login\n"));
+        let text = format!("# Tasks: Logging in\n\n{}", lines.collect::<String>());
+        fs::write(dir.join(FEATURE).join("tasks.md"), text)?;
+        Ok(dir)
+    }
+}

@@ -46,13 +46,46 @@ impl Place {
     }
 
     /// How seldom text has a byte of this kind: the more, the rarer.
-    pub(super) fn rarity(&self) -> u32 {
+    fn rarity(&self) -> u32 {
         match self {
             Self::Byte(byte) => byte_rarity(byte | FOLD),
             Self::Of(_) | Self::Among(_) => 60_u32.saturating_sub(10 * self.count().max(1).ilog2()),
         }
     }
 }
+
+/// How seldom text shows a window. The gate looks at its first and last three bytes, so these must be rare.
+pub(super) fn rarity(window: &Window) -> u32 {
+    let pair = |first: usize| match (window[first], window[first + 1]) {
+        (Place::Byte(one), Place::Byte(two)) => {
+            let is_common = COMMON_PAIRS.binary_search(&&[one | FOLD, two | FOLD]).is_ok();
+            if is_common { 0 } else { 40 }
+        }
+        _ => 10,
+    };
+    let places: u32 = window.iter().map(Place::rarity).sum();
+    let [first, middle, last] = [pair(0), pair(1), pair(2)];
+    places + 2 * ((first + middle).min(middle + last) + middle)
+}
+
+/// Pairs of letters that stand in most words, sorted.
+const COMMON_PAIRS: &[&[u8; 2]] = &[
+    b"ab", b"ac", b"ad", b"ag", b"ai", b"al", b"am", b"an", b"ap", b"ar", b"as", b"at", b"ay", b"be", b"bl",
+    b"bo", b"ca", b"ce", b"ch", b"ck", b"cl", b"co", b"cr", b"ct", b"da", b"de", b"di", b"dl", b"do", b"ea",
+    b"eb", b"ec", b"ed", b"ee", b"ef", b"eg", b"el", b"em", b"en", b"ep", b"eq", b"er", b"es", b"et", b"ev",
+    b"ew", b"ex", b"ey", b"fa", b"fe", b"ff", b"fi", b"fl", b"fo", b"fr", b"ge", b"gh", b"gn", b"gr", b"gu",
+    b"ha", b"he", b"hi", b"ho", b"hr", b"ib", b"ic", b"id", b"ie", b"if", b"ig", b"il", b"im", b"in", b"io",
+    b"ir", b"is", b"it", b"iv", b"iz", b"ke", b"ki", b"kn", b"ks", b"la", b"ld", b"le", b"lf", b"li", b"ll",
+    b"lm", b"ln", b"lo", b"ls", b"lt", b"lu", b"lv", b"ly", b"ma", b"mb", b"me", b"mi", b"mm", b"mo", b"mp",
+    b"ms", b"my", b"na", b"nc", b"nd", b"ne", b"ng", b"ni", b"nk", b"nn", b"no", b"ns", b"nt", b"nu", b"nv",
+    b"ob", b"oc", b"od", b"of", b"og", b"oi", b"ok", b"ol", b"om", b"on", b"oo", b"op", b"or", b"os", b"ot",
+    b"ou", b"ov", b"ow", b"pa", b"pe", b"pl", b"po", b"pp", b"pr", b"pt", b"pu", b"qu", b"ra", b"rc", b"rd",
+    b"re", b"rg", b"ri", b"rk", b"rl", b"rm", b"rn", b"ro", b"rr", b"rs", b"rt", b"ru", b"rv", b"ry", b"sa",
+    b"sc", b"se", b"sh", b"si", b"sk", b"sl", b"sm", b"so", b"sp", b"ss", b"st", b"su", b"sw", b"sy", b"ta",
+    b"tc", b"te", b"th", b"ti", b"to", b"tr", b"ts", b"tt", b"tw", b"ty", b"ub", b"ud", b"ue", b"uf", b"ug",
+    b"ui", b"ul", b"um", b"un", b"up", b"ur", b"us", b"ut", b"va", b"ve", b"vi", b"wa", b"we", b"wi", b"wo",
+    b"wr", b"xt", b"ye",
+];
 
 /// The same for one byte, folded, by how often it stands in logs and code.
 fn byte_rarity(byte: u8) -> u32 {
@@ -103,7 +136,7 @@ impl Gate {
             starts: vec![0; BUCKETS + 1],
         };
         for (window, rule) in windows {
-            gate.add(&window, 0, 0, rule);
+            gate.add(&window.map(|place| place.bytes()), 0, 0, rule);
         }
         gate.heads.sort_by_key(|head| bucket(head.key));
         for head in &gate.heads {
@@ -116,7 +149,7 @@ impl Gate {
     }
 
     /// Adds all keys that begin with the first `done` bytes of `key`.
-    fn add(&mut self, window: &Window, done: usize, key: u32, rule: Rule) {
+    fn add(&mut self, window: &[Vec<u8>; WIDTH], done: usize, key: u32, rule: Rule) {
         if done == WIDTH {
             self.threes.0[slot(three(key))] = 1;
             self.threes.0[slot(three(key >> 8))] = 1;
@@ -124,7 +157,7 @@ impl Gate {
             self.heads.push(Head { key, rule });
             return;
         }
-        for byte in window[done].bytes() {
+        for &byte in &window[done] {
             self.add(window, done + 1, key | u32::from(byte) << (8 * done), rule);
         }
     }
@@ -137,9 +170,7 @@ impl Gate {
                 return (at..until)
                     .find(|&start| key_at(bytes, start).is_some_and(|key| self.fours.has(key)));
             };
-            if self.may_hold(block)
-                && let Some(found) = self.find_in(block)
-            {
+            if let Some(found) = self.find_in(block) {
                 return Some(at + found).filter(|&start| start < until);
             }
             at += BLOCK;
@@ -147,16 +178,7 @@ impl Gate {
         None
     }
 
-    /// Whether a window may begin in `block`. Its last bytes are there for windows to end in.
-    fn may_hold(&self, block: &[u8; BLOCK + WIDTH]) -> bool {
-        let mut hits = 0;
-        for pair in 0..BLOCK / 2 {
-            hits |= self.threes.0[slot(three(four_at(block, 2 * pair + 1)))];
-        }
-        hits != 0
-    }
-
-    /// Where the first window begins in `block`.
+    /// Where the first window begins in `block`, whose last bytes are there for windows to end in.
     fn find_in(&self, block: &[u8; BLOCK + WIDTH]) -> Option<usize> {
         let mut hits = 0_u32;
         for pair in 0..BLOCK / 2 {

@@ -18,6 +18,7 @@ mod view;
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::sync::LazyLock;
 
 use anyhow::{Context, Result};
 use regex::bytes::Regex;
@@ -50,6 +51,9 @@ const LONGEST_NAME: usize = 48;
 /// How often a text is looked at at most until it is settled.
 const LOOKS: usize = 8;
 
+/// The windows of all rules, made once: that takes milliseconds.
+static GATE: LazyLock<Gate> = LazyLock::new(|| Gate::new(windows()));
+
 /// Finds secrets and puts `[redacted:<rule>]` in their place.
 ///
 /// Every rule decides on the 64 KiB that follow the place where a secret shows itself. A longer run (a token, a
@@ -57,7 +61,6 @@ const LOOKS: usize = 8;
 /// longer than that may be cut.
 #[derive(Debug)]
 pub struct Redactor {
-    gate: Gate,
     rules: Vec<Regex>,
     allow: Vec<Regex>,
 }
@@ -66,7 +69,6 @@ impl Redactor {
     /// `rules` are regular expressions of further secrets, `allow` of texts that are none though a rule says so.
     pub fn new(rules: &[String], allow: &[String]) -> Result<Self> {
         Ok(Self {
-            gate: Gate::new(windows()),
             rules: custom::compile("redaction.rules", rules)?,
             allow: custom::compile("redaction.allow", allow)?,
         })
@@ -134,8 +136,7 @@ impl Redactor {
             let custom = customs.next(bytes, scan.at, (!waiting.is_empty()).then_some(until));
             let custom = custom.filter(|found| found.start < until);
             let before = custom.as_ref().map_or(until, |found| found.start);
-            let Some(start) =
-                self.gate.find(bytes, scan.at, before).or(custom.as_ref().map(|found| found.start))
+            let Some(start) = GATE.find(bytes, scan.at, before).or(custom.as_ref().map(|found| found.start))
             else {
                 let Some(secret) = waiting.pop() else {
                     scan.at = scan.at.max(limit);
@@ -186,8 +187,8 @@ impl Redactor {
         let to = bytes.len().min(start + AHEAD).min(barrier);
         let view = View::new(&bytes[from..to], start - from);
         let mut found: Vec<Secret> =
-            self.gate.rules(bytes, start).find_map(|rule| rule.find(&view)).into_iter().collect();
-        if found.is_empty() && self.gate.rules(bytes, start).any(|rule| matches!(rule, Rule::Name)) {
+            GATE.rules(bytes, start).find_map(|rule| rule.find(&view)).into_iter().collect();
+        if found.is_empty() && GATE.rules(bytes, start).any(|rule| matches!(rule, Rule::Name)) {
             found = assignment::find_cells(&view);
         }
         if found.is_empty() {

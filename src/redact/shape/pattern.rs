@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::redact::gate::{Place, WIDTH, Window};
+use crate::redact::gate::{Place, WIDTH, Window, rarity};
 use crate::redact::view::View;
 
 /// Windows that stand for more keys than this slow the gate down.
@@ -168,7 +168,7 @@ impl Pattern {
         }
         let window: Window = places.get(..WIDTH)?.try_into().ok()?;
         let keys: usize = window.iter().map(Place::count).product();
-        (keys <= MAX_KEYS).then(|| (window, window.iter().map(Place::rarity).sum()))
+        (keys <= MAX_KEYS).then(|| (window, rarity(&window)))
     }
 }
 

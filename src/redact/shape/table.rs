@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::super::class::is_word;
 use super::super::disguise::unbroken;
-use super::super::gate::{Place, WIDTH, Window};
+use super::super::gate::{WIDTH, Window, rarity as window_rarity};
 use super::super::view::View;
 use super::super::{Rule, Secret};
 use super::pattern::Pattern;
@@ -69,9 +69,9 @@ const COMMON: &[&str] = &[
 fn rarest(word: &str) -> usize {
     let rarity = |start: &usize| -> u32 {
         let is_common = word.get(*start..start + WIDTH).is_some_and(|part| COMMON.contains(&part));
-        if is_common { 0 } else { word_window(word, *start).iter().map(Place::rarity).sum() }
+        if is_common { 0 } else { window_rarity(&word_window(word, *start)) }
     };
-    (0..=word.len().saturating_sub(WIDTH).min(4)).max_by_key(rarity).unwrap_or(0)
+    (0..=word.len().saturating_sub(WIDTH)).max_by_key(rarity).unwrap_or(0)
 }
 
 fn word_window(word: &str, start: usize) -> Window {

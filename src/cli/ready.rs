@@ -202,8 +202,8 @@ fn job(feature: &Feature, root: &Utf8Path, loop_type: &LoopType) -> Result<Job> 
         Until::Tasks => (session::Until::Tasks, &feature.tasks_path),
         Until::Validation => (session::Until::Validation, &feature.dir),
     };
-    let artifact = loop_type.artifact.as_ref().map(|artifact| feature.dir.join(artifact));
-    if let Some(artifact) = artifact.as_ref().filter(|artifact| !lies_below(artifact, root)) {
+    let artifact = loop_type.artifact.as_ref().map(|artifact| resolved(&feature.dir.join(artifact)));
+    if let Some(artifact) = artifact.as_ref().filter(|artifact| !artifact.starts_with(root)) {
         let name = &loop_type.name;
         return Err(Refusal::new(format!(
             "the artifact of [loop.{name}] lies outside of the project: {artifact}"
@@ -215,8 +215,8 @@ fn job(feature: &Feature, root: &Utf8Path, loop_type: &LoopType) -> Result<Job> 
     Ok(Job { loop_type: loop_type.name.clone(), until, artifact })
 }
 
-/// Returns true if the words of `path` lead to a place below `root`.
-fn lies_below(path: &Utf8Path, root: &Utf8Path) -> bool {
+/// The path without `.` and `..`, by its words alone.
+fn resolved(path: &Utf8Path) -> Utf8PathBuf {
     let mut resolved = Utf8PathBuf::new();
     for component in path.components() {
         if component == Utf8Component::ParentDir {
@@ -225,7 +225,7 @@ fn lies_below(path: &Utf8Path, root: &Utf8Path) -> bool {
             resolved.push(component);
         }
     }
-    resolved.starts_with(root)
+    resolved
 }
 
 fn strategy(config: &Config) -> Strategy {

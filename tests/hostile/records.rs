@@ -225,7 +225,8 @@ fn records_of_iterations_that_cannot_be_read_stop_no_command() {
     }
     let listed = scene.ralph("log --json").code(0).stderr_has("warning: left out what cannot be read").json();
     let listed = listed["iterations"].as_array().or(listed.as_array()).unwrap().len();
-    assert!(listed >= mutations.len() - 12, "{listed}");
+    // All but those whose messages cannot be read.
+    assert!(listed >= mutations.len() - 14, "{listed}");
     let sessions = scene.ralph("log --sessions").code(0).text();
     assert!(sessions.contains(&id), "{sessions}");
     for words in [

@@ -88,7 +88,10 @@ fn hooks_agents_and_rules_that_were_planted_are_refused_by_name() {
     for (table, key) in [
         ("[agents.fake]\ncommand = ['sh', 'evil.sh']\n", "agents.fake.command"),
         ("[agents.fake]\ncommand = ['sh', 'agent.sh']\nparser = 'claude'\n", "agents.fake.parser"),
-        ("[agents.fake]\ncommand = ['sh', 'agent.sh']\nprompt = 'file'\n", "agents.fake.prompt"),
+        (
+            "[agents.fake]\ncommand = ['sh', 'agent.sh', '{prompt_file}']\nprompt = 'file'\n",
+            "agents.fake.prompt",
+        ),
         ("[agents.fake]\ncommand = ['sh', 'agent.sh']\nenv.PATH = '/evil'\n", "agents.fake.env.PATH"),
     ] {
         let scene = Sandbox::new();
@@ -219,8 +222,9 @@ fn an_artifact_of_a_loop_type_lies_in_the_project() {
         scene.ralph("--loop plan --feature 001-login").code(3).stderr_has("lies outside of the project");
     }
     let table = format!("{configured}\n[loop.plan]\nartifact = \"../../docs/plan.md\"\n");
-    scene.write(".specify/ralph.toml", table).write("docs/plan.md", "a plan\n");
+    // `rebuild` looks for progress.txt beside the artifact.
+    scene.journal_differs().write(".specify/ralph.toml", table).write("docs/plan.md", "a plan\n");
     scene.ralph("--loop plan --feature 001-login -n 1").code(0);
     let path = scene.session().end()["artifact"]["path"].as_str().unwrap().to_owned();
-    assert_eq!(path, "specs/001-login/../../docs/plan.md");
+    assert_eq!(path, "docs/plan.md");
 }

@@ -88,7 +88,9 @@ fn the_log_as_json_has_what_the_trailers_have() {
             assert!(listed.get(key).is_some(), "{key}: {listed}");
         }
     }
-    let sessions = read(&scene, "log --sessions --json").code(0).json();
+    let mut sessions = read(&scene, "log --sessions --json").code(0).json();
+    let listed = sessions["sessions"][0].as_object_mut().unwrap();
+    assert_eq!(listed.remove("elsewhere"), Some(Value::Null));
     assert_eq!(sessions["sessions"][0], session.end());
 }
 
@@ -240,12 +242,14 @@ fn the_status_says_where_the_feature_stands() {
         [
             "id",
             "status",
+            "elsewhere",
             "stop_reason",
             "iterations",
             "pid",
             "task",
             "started_at",
             "in_flight",
+            "phase",
             "waiting",
             "is_paused",
             "is_stopping",

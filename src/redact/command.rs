@@ -69,7 +69,7 @@ enum Value {
 
 /// What reads a password from its standard input: what is looked for, and how much of it stands in front of the window.
 const READERS: [(&str, usize); 5] =
-    [("sudo", 0), ("password-stdin", 9), ("with-token", 5), ("chpasswd", 0), ("passphrase-fd", 9)];
+    [("sudo", 0), ("password-stdin", 9), ("with-token", 3), ("chpasswd", 0), ("passphrase-fd", 9)];
 
 const MAX_LINE: usize = 200;
 const MAX_SECRET: usize = 256;

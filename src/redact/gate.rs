@@ -114,7 +114,8 @@ pub(super) fn window(literal: &str, next: Class) -> Window {
 #[derive(Debug, Clone, Copy)]
 struct Head {
     key: u32,
-    rule: Rule,
+    /// Where in `rules` it stands: so that all heads fit into a cache.
+    rule: u32,
 }
 
 #[derive(Debug)]
@@ -123,6 +124,7 @@ pub(super) struct Gate {
     fours: Bits,
     /// By the hash of their keys.
     heads: Vec<Head>,
+    rules: Vec<Rule>,
     /// Where in `heads` those of each hash begin.
     starts: Vec<u32>,
 }
@@ -133,10 +135,13 @@ impl Gate {
             threes: Bytes::new(),
             fours: Bits(vec![0; WORDS].into_boxed_slice().try_into().expect("it has as many")),
             heads: Vec::new(),
+            rules: Vec::new(),
             starts: vec![0; BUCKETS + 1],
         };
         for (window, rule) in windows {
-            gate.add(&window.map(|place| place.bytes()), 0, 0, rule);
+            let place = u32::try_from(gate.rules.len()).expect("there are some hundred rules");
+            gate.rules.push(rule);
+            gate.add(&window.map(|place| place.bytes()), 0, 0, place);
         }
         gate.heads.sort_by_key(|head| bucket(head.key));
         for head in &gate.heads {
@@ -149,7 +154,7 @@ impl Gate {
     }
 
     /// Adds all keys that begin with the first `done` bytes of `key`.
-    fn add(&mut self, window: &[Vec<u8>; WIDTH], done: usize, key: u32, rule: Rule) {
+    fn add(&mut self, window: &[Vec<u8>; WIDTH], done: usize, key: u32, rule: u32) {
         if done == WIDTH {
             self.threes.0[slot(three(key))] = 1;
             self.threes.0[slot(three(key >> 8))] = 1;
@@ -202,7 +207,10 @@ impl Gate {
     pub(super) fn rules(&self, bytes: &[u8], at: usize) -> impl Iterator<Item = Rule> {
         let key = key_at(bytes, at).unwrap_or_default();
         let range = self.starts[bucket(key)] as usize..self.starts[bucket(key) + 1] as usize;
-        self.heads[range].iter().filter(move |head| head.key == key).map(|head| head.rule)
+        self.heads[range]
+            .iter()
+            .filter(move |head| head.key == key)
+            .map(|head| self.rules[head.rule as usize])
     }
 }
 

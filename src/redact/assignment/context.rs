@@ -49,11 +49,18 @@ pub(super) fn tie(
     at: usize,
     gap: usize,
 ) -> Option<(Tie, usize)> {
+    // Most names are words of a text: nothing else is looked at for them.
+    let next = view.byte(gap)?;
+    if gap == at && !b"<=:;],\r\n\\".contains(&next)
+        || gap > at && !view.before(start).last().is_some_and(|&byte| b" _.".contains(&byte))
+    {
+        return None;
+    }
     let before = line_before(view.before(start));
     // `git config my.password ...`
     let section = before.iter().rev().take_while(|&&byte| is_word(byte) || byte == b'.').count();
     let setter = if before.ends_with(b".") { &before[..before.len() - section] } else { before };
-    match view.byte(gap)? {
+    match next {
         b'<' if view.has(gap, b"<<") => heredoc(view, gap).map(|at| (Tie::Block, at)),
         b'=' if view.has(gap, b"=$(cat <<") => heredoc(view, gap + 7).map(|at| (Tie::Block, at)),
         b':' if view.has(gap, b"::")

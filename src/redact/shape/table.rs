@@ -71,7 +71,7 @@ fn rarest(word: &str) -> usize {
         let is_common = word.get(*start..start + WIDTH).is_some_and(|part| COMMON.contains(&part));
         if is_common { 0 } else { window_rarity(&word_window(word, *start)) }
     };
-    (0..=word.len().saturating_sub(WIDTH)).max_by_key(rarity).unwrap_or(0)
+    (0..=word.len().saturating_sub(WIDTH).min(4)).max_by_key(rarity).unwrap_or(0)
 }
 
 fn word_window(word: &str, start: usize) -> Window {

@@ -163,7 +163,7 @@ fn is_in_word(byte: u8) -> bool {
 
 /// `echo ... | sudo -S`, `sudo -S <<< ...`
 fn pipe(view: &View<'_>) -> Option<Secret> {
-    let is_it = |(text, skipped): &&(&str, usize)| view.has(view.anchor, text[*skipped..].as_bytes());
+    let is_it = |(text, skipped): &&(&str, usize)| view.has(view.anchor, &text.as_bytes()[*skipped..]);
     let (text, skipped) = READERS.iter().find(is_it)?;
     let end = view.anchor + text.len() - skipped;
     if *text == "sudo" {

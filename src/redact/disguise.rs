@@ -91,7 +91,7 @@ pub(super) fn end_of_rest(view: &View<'_>, end: usize, class: impl Fn(u8) -> boo
 }
 
 /// Whether a key that begins at `start` may go on behind a break or an escape.
-pub(super) fn unbroken<'a>(view: &View<'a>, start: usize) -> Option<Plain> {
+pub(super) fn unbroken(view: &View<'_>, start: usize) -> Option<Plain> {
     let end = view.run_most(start, MAX_KEY, is_token);
     gap_at(view, end).or_else(|| wrap_at(view, end))?;
     Some(Plain::from(view, start))
@@ -109,13 +109,12 @@ impl Plain {
         let mut plain = Self { bytes: Vec::new(), places: Vec::new() };
         let mut at = gap.saturating_sub(MAX_LEAD);
         while at < gap {
-            match plain.step(view, at) {
-                Some(next) => at = next,
-                None => {
-                    plain.bytes.clear();
-                    plain.places.clear();
-                    at += 1;
-                }
+            if let Some(next) = plain.step(view, at) {
+                at = next;
+            } else {
+                plain.bytes.clear();
+                plain.places.clear();
+                at += 1;
             }
         }
         plain.go_on(view, at);

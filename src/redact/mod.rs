@@ -159,7 +159,7 @@ impl Redactor {
                 continue;
             }
             let barrier = waiting.last().map_or(usize::MAX, |secret| secret.start);
-            let secrets = self.examine(bytes, start, scan.floor, barrier);
+            let secrets = Self::examine(bytes, start, scan.floor, barrier);
             scan.at = start + 1;
             let is_secret = |secret: &Secret| !self.allows(&bytes[secret.start..secret.end]);
             waiting.extend(secrets.into_iter().filter(is_secret));
@@ -182,7 +182,7 @@ impl Redactor {
 
     /// What the rules of the window at `start` say, the nearest secret last. Nothing in front of `floor` is seen,
     /// and nothing counts that depends on bytes behind `barrier` or of an earlier replacement.
-    fn examine(&self, bytes: &[u8], start: usize, floor: usize, barrier: usize) -> Vec<Secret> {
+    fn examine(bytes: &[u8], start: usize, floor: usize, barrier: usize) -> Vec<Secret> {
         let from = floor.max(start.saturating_sub(BEHIND));
         let to = bytes.len().min(start + AHEAD).min(barrier);
         let view = View::new(&bytes[from..to], start - from);

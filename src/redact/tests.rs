@@ -1,5 +1,4 @@
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
 use proptest::prelude::*;
 

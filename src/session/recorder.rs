@@ -515,7 +515,9 @@ fn redact_texts(redactor: &Redactor, value: &mut Value) {
         Value::String(text) => *text = redactor.redact_text(text).0,
         Value::Array(values) => {
             redact_words(redactor, values);
-            values.iter_mut().for_each(|value| redact_texts(redactor, value));
+            for value in values {
+                redact_texts(redactor, value);
+            }
         }
         Value::Object(map) => {
             for (key, value) in map {
@@ -546,6 +548,6 @@ fn redact_named(redactor: &Redactor, name: &str, tie: &str, value: &mut Value) {
     if !found.is_empty()
         && let Some(rest) = redacted.strip_prefix(name).and_then(|rest| rest.strip_prefix(tie))
     {
-        *text = rest.to_owned();
+        rest.clone_into(text);
     }
 }

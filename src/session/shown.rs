@@ -24,7 +24,7 @@ pub fn without_secrets(redactor: &Redactor, event: &Event) -> Result<Event> {
         Event::AgentEvent { event, .. } => match event {
             AgentEvent::Text { text } => *text = plain(text),
             AgentEvent::ToolStarted { arguments_summary, .. } => {
-                *arguments_summary = plain(arguments_summary)
+                *arguments_summary = plain(arguments_summary);
             }
             AgentEvent::Retry { message } | AgentEvent::Error { message } => *message = plain(message),
             AgentEvent::ToolEnded { .. } | AgentEvent::Usage { .. } => {}

@@ -16,7 +16,7 @@ pub(super) fn cells(view: &View<'_>, start: usize, end: usize) -> Vec<Secret> {
     let is_alone =
         before[line_start..].iter().rev().find(|byte| **byte != b' ').is_none_or(|&byte| byte == b'|')
             && view.text(end, line_end).trim_ascii_start().first().is_none_or(|&byte| byte == b'|');
-    let column = before[line_start..].iter().filter(|&&byte| byte == b'|').count();
+    let column = before[line_start..].split(|&byte| byte == b'|').count() - 1;
     if !is_alone || column == 0 && !view.text(end, line_end).contains(&b'|') {
         return Vec::new();
     }

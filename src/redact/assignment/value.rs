@@ -47,11 +47,10 @@ pub(super) fn tie(view: &View<'_>, name_end: usize) -> Option<(Tie, usize)> {
     }
     let gap = spaces(view, at);
     let (is_colon, next) = match (view.byte(gap)?, view.byte(gap + 1)) {
-        (b'=', Some(b'=' | b'~')) => return None,
         (b':', Some(b':')) | (b'=', Some(b'$')) if let Some(found) = elsewhere(view, name_end, at, gap) => {
             return Some(found);
         }
-        (b':', Some(b':')) => return None,
+        (b'=', Some(b'=' | b'~')) | (b':', Some(b':')) => return None,
         (b':', Some(b'=')) | (b'=', Some(b'>')) => (false, gap + 2),
         (b'=', _) => (false, gap + 1),
         (b':', _) => (true, gap + 1),

@@ -56,15 +56,16 @@ impl Pattern {
         while let Some(byte) = bytes.next() {
             if byte == b'[' {
                 let mut set = 0_u128;
-                loop {
-                    let Some(first) = bytes.next().filter(|&byte| byte != b']') else { break };
+                while let Some(first) = bytes.next().filter(|&byte| byte != b']') {
                     let first = if first == b'\\' { bytes.next().unwrap_or(first) } else { first };
                     let mut last = first;
                     if bytes.next_if_eq(&b'-').is_some() {
                         let end = bytes.next().unwrap_or(first);
                         last = if end == b'\\' { bytes.next().unwrap_or(end) } else { end };
                     }
-                    (first..=last).for_each(|byte| set |= 1 << (byte & 127));
+                    for byte in first..=last {
+                        set |= 1 << (byte & 127);
+                    }
                 }
                 parts.push(Part::Run { set: Set(set), least: 1, most: 1 });
             } else if byte == b'{' {

@@ -84,7 +84,7 @@ impl Maker {
 
 fn secret_of(rule: &Rule, seed: u64) -> String {
     // Chance hardly ever gives letters alone; issuers' keys never are.
-    (0..)
+    (0..1000)
         .map(|again| {
             let mut maker =
                 Maker { state: seed * 1000 + again, text: String::new(), group: None, is_repeating: false };

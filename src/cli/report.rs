@@ -9,7 +9,7 @@ use clap::{ArgGroup, Args};
 
 use crate::agent::answer::{answer, recorded_parser};
 use crate::record::{
-    IterationName, ObjectId, Outcome, Parser, RecordKind, Session, SessionName, TaskCounts, Which,
+    IterationName, LogEntry, ObjectId, Outcome, Parser, RecordKind, Session, SessionName, TaskCounts, Which,
 };
 use crate::store::{End, Piece, Reader, SessionLog, Store};
 use crate::tasks::TaskList;
@@ -140,12 +140,17 @@ fn found(
         let journal = iterations::files(store, log).progress;
         let top = store.repository().work_tree()?;
         // Git compares while we read.
-        let (texts, patches) = thread::scope(|scope| {
+        let (unread, patches) = thread::scope(|scope| {
             let patches = scope.spawn(|| patches::between(&pairs, top, &journal, most));
-            let texts = turns.iter_mut().try_for_each(|turn| reading.texts(turn));
-            (texts, patches.join())
+            let read = |turn: &mut Turn| reading.texts(turn).err().map(|error| (turn.commit.clone(), error));
+            let unread: Vec<_> = turns.iter_mut().filter_map(read).collect();
+            (unread, patches.join())
         });
-        texts?;
+        for (commit, error) in &unread {
+            if let Some(entry) = log.iterations().find(|entry| entry.commit == *commit) {
+                store.leave_out(entry, error);
+            }
+        }
         let mut patches = patches.map_err(|_| anyhow!("compare the snapshots"))??;
         for turn in &mut turns {
             if let Some(patch) = turn.record.snapshot.as_ref().and_then(|after| patches.remove(after)) {
@@ -166,7 +171,7 @@ fn found(
             done: first.tasks.tasks_done.saturating_sub(first.closed.len()),
             open: first.tasks.tasks_open + first.closed.len(),
         },
-        tasks: reading.task_list(log)?,
+        tasks: reading.task_list(log),
         session,
         turns,
         unreadable,
@@ -275,12 +280,12 @@ impl Reading<'_> {
     }
 
     /// As it stood at the end.
-    fn task_list(&self, log: &SessionLog) -> Result<TaskList> {
-        for entry in log.entries.iter().rev() {
-            if let Some(piece) = self.reader.piece(&entry.commit, "tasks.md", (End::Head, usize::MAX))? {
-                return Ok(TaskList::parse(&piece.bytes).unwrap_or_default());
-            }
-        }
-        Ok(TaskList::default())
+    fn task_list(&self, log: &SessionLog) -> TaskList {
+        let list = |entry: &LogEntry| {
+            // Where the newest cannot be read, an older one says more than none.
+            let piece = self.reader.piece(&entry.commit, "tasks.md", (End::Head, usize::MAX)).ok()??;
+            Some(TaskList::parse(&piece.bytes).unwrap_or_default())
+        };
+        log.entries.iter().rev().find_map(list).unwrap_or_default()
     }
 }

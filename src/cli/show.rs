@@ -102,7 +102,8 @@ pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> 
                 let mut out = stdout();
                 writeln!(out, "{}\n\n{}", one_line(&entry.subject), inert(&text))?;
                 out.flush()?;
-                return Ok(ExitCode::Done);
+                // Without it there is nothing to show.
+                return Ok(if text.is_empty() { ExitCode::NotDone } else { ExitCode::Done });
             };
             let of = |entry: &LogEntry| entry.fingerprint.clone().map(Cow::Owned);
             let numbers =

@@ -274,12 +274,14 @@ struct ProgressParts {
 fn progress_parts(store: &Store, log: &SessionLog) -> Result<ProgressParts> {
     let mut parts = ProgressParts::default();
     let reader = store.reader()?;
-    let file = |entry: &LogEntry, path: &str| reader.file(&entry.commit, path);
+    // An entry that cannot be read must not cost the others.
+    let file =
+        |entry: &LogEntry, path: &str| store.or_leave_out(entry, reader.file(&entry.commit, path)).flatten();
     for entry in &log.entries {
-        if let Some(base) = file(entry, "progress.base.md")? {
+        if let Some(base) = file(entry, "progress.base.md") {
             parts = ProgressParts { base, entries: Vec::new() };
         }
-        parts.entries.extend(file(entry, "progress.md")?);
+        parts.entries.extend(file(entry, "progress.md"));
     }
     Ok(parts)
 }

@@ -83,7 +83,8 @@ impl Replay<'_> {
                         ..*base
                     };
                     let made = prompting.prompt(&turn, self.store, &mut memory, None)?;
-                    let sent = self.store.file(&entry.commit, "prompt.md")?.unwrap_or_default();
+                    let sent = self.store.file(&entry.commit, "prompt.md");
+                    let sent = self.store.or_leave_out(entry, sent).flatten().unwrap_or_default();
                     let sent = String::from_utf8_lossy(&sent).into_owned();
                     replayed.push(Replayed {
                         iteration: iteration.iteration,
@@ -102,7 +103,8 @@ impl Replay<'_> {
                 history.push(&iteration);
                 memory.push(iteration);
             }
-            if let Some(bytes) = self.store.file(&entry.commit, "tasks.md")? {
+            let list = self.store.file(&entry.commit, "tasks.md");
+            if let Some(bytes) = self.store.or_leave_out(entry, list).flatten() {
                 tasks = TaskList::parse(&bytes).unwrap_or_default();
             }
         }

@@ -39,7 +39,8 @@ impl Store {
         if tip.kind == RecordKind::End {
             return None;
         }
-        let session = self.readable_session(begin)?;
+        // Other readers of the record say what is wrong with it.
+        let session = self.session_json(begin).ok()?;
         // What cannot be found out here is no reason to call it ours, or to stop.
         if self.is_from_here(&refs.session, &session).unwrap_or(false) {
             return None;

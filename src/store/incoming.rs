@@ -106,6 +106,9 @@ pub(super) fn look_at_log(git: &gix::Repository, arrival: &Arrival<'_>) -> Resul
     if !is_joined {
         bail!("{DIVERGED}");
     }
+    if arrival.here.is_none() && entries.iter().all(|entry| entry.kind == RecordKind::Unknown) {
+        bail!("this version can read none of its records");
+    }
     entries.reverse();
     for readable in entries.split(|entry| entry.kind == RecordKind::Unknown) {
         let numbers: Vec<u32> = readable.iter().filter_map(|entry| entry.iteration).collect();

@@ -261,7 +261,9 @@ impl WorkTree {
         }
         // What is not here was committed by somebody and is at their remote. git would fetch it to look at it.
         let options: &[&str] = if self.is_partial { &["--missing-ok"] } else { &[] };
-        let tree = self.git_private(workshop).arg("write-tree").args(options.iter().copied()).line()?;
+        // Where a file is as young as the index, git looks into it again, through its filter.
+        let write = self.git_private(workshop).arg("write-tree").args(options.iter().copied());
+        let tree = write.in_own_session().line()?;
         let tree = tree.parse()?;
         left_out.sort();
         left_out.dedup();

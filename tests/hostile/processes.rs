@@ -51,7 +51,8 @@ fn what_opens_the_terminal_fails_at_once() {
     let session = scene.session();
     assert_eq!(session.text(1, "agent/stdout"), "no terminal\n");
     assert_eq!(session.text(1, "validation/stdout"), "none here\n");
-    assert!(fs::read_to_string(scene.outside("filter.err")).unwrap().contains("/dev/tty"));
+    let refused = fs::read_to_string(scene.outside("filter.err")).unwrap();
+    assert!(refused.contains("/dev/tty"), "{refused}");
     drop(terminal.master);
 }
 
@@ -162,7 +163,7 @@ fn a_stop_ends_a_snapshot_that_hangs_in_a_filter_and_the_session_is_recorded() {
         assert!(!is_alive(&pid), "{how}");
         assert_eq!(scene.session().end()["status"], "interrupted", "{how}");
         scene.agent_script("[[turn]]\ndo = [{ tick = \"current\" }]");
-        scene.ralph("resume").code(0);
+        scene.ralph("resume --accept-changed-commands").code(0);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Events as they may be shown: without the secrets that the record leaves out too.
 
+use std::borrow::Cow;
+
 use anyhow::Result;
 
 use super::recorder::redacted;
@@ -7,7 +9,13 @@ use crate::record::{AgentEvent, Event, Phase};
 use crate::redact::Redactor;
 
 /// The same event with secrets taken out of every text in it.
-pub fn without_secrets(redactor: &Redactor, event: &Event) -> Result<Event> {
+pub fn without_secrets<'e>(redactor: &Redactor, event: &'e Event) -> Result<Cow<'e, Event>> {
+    // An agent may print millions of lines.
+    if let Event::AgentEvent { event: AgentEvent::Text { text }, .. } = event
+        && redactor.finds_nothing(text)
+    {
+        return Ok(Cow::Borrowed(event));
+    }
     let plain = |text: &str| redactor.redact_text(text).0;
     let all = |texts: &[String]| texts.iter().map(|text| plain(text)).collect();
     let mut event = event.clone();
@@ -44,5 +52,5 @@ pub fn without_secrets(redactor: &Redactor, event: &Event) -> Result<Event> {
         | Event::Waiting { .. }
         | Event::AgentChanged { .. } => {}
     }
-    Ok(event)
+    Ok(Cow::Owned(event))
 }

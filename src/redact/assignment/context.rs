@@ -98,7 +98,7 @@ pub(super) fn tie(
 
 /// `-passin pass:...`, as openssl takes it.
 pub(super) fn is_pass_argument(before: &[u8]) -> bool {
-    let before = before.trim_ascii_end();
+    let before = line_before(before).trim_ascii_end();
     let before = before.strip_suffix(b"'").or(before.strip_suffix(b"\"")).unwrap_or(before).trim_ascii_end();
     ["-passin", "-passout", "-pass", "-password", "-srcstorepass", "\"-passin\",", "\"-pass\","]
         .iter()

@@ -101,10 +101,7 @@ impl Tool {
     /// The git program, finding its repository by `directory` alone; no hook, monitor or lock of the user's, and no
     /// call of the network that it was not told to make.
     pub fn git(directory: &Utf8Path) -> Self {
-        let mut tool = Self::new("git", directory);
-        for variable in LOCAL_GIT_VARIABLES {
-            tool.environment.push(((*variable).into(), None));
-        }
+        let tool = Self::new("git", directory).without_local_variables();
         // Replacements (`git replace`) and grafts show other objects and parents than those that were written.
         tool.env(NO_LAZY_FETCH, "1")
             .env("GIT_NO_REPLACE_OBJECTS", "1")
@@ -122,7 +119,14 @@ impl Tool {
 
     /// The git program as the user called it, with `GIT_DIR` and `git -c` in force: for discovery alone.
     pub fn git_as_called(directory: &Utf8Path) -> Self {
-        Self::new("git", directory)
+        let tool = Self::new("git", directory);
+        // Unit tests stand for a call from a plain shell, also where a hook of git's starts them.
+        if cfg!(test) { tool.without_local_variables() } else { tool }
+    }
+
+    fn without_local_variables(mut self) -> Self {
+        self.environment.extend(LOCAL_GIT_VARIABLES.iter().map(|name| ((*name).into(), None)));
+        self
     }
 
     /// A command of the user's, in their language and through their shell, outside of any git command.

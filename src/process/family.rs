@@ -171,7 +171,9 @@ impl Started {
         if let Some(group) = Pid::from_raw(self.pid()).filter(|_| self.leads_group && is_unreaped) {
             let _gone = kill_process_group(group, signal);
         }
-        processes.iter().for_each(|process| send(process, signal));
+        for process in processes {
+            send(process, signal);
+        }
     }
 
     pub(super) fn handle(&self) -> &duct::Handle {

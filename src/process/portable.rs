@@ -8,7 +8,7 @@ use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 use time::{PrimitiveDateTime, UtcOffset};
 
-use super::Process;
+use super::{Carried, Process};
 
 /// By how many seconds two times of birth of one process may differ.
 pub(super) const BIRTH_TOLERANCE: u64 = 2;
@@ -70,6 +70,11 @@ fn parse_line(line: &str) -> Option<Process> {
         is_zombie,
         name,
     })
+}
+
+/// Environments of others are not to be seen.
+pub(super) fn carried(_pid: i32, _variable: &str, _marks: &[(&str, &str)]) -> Carried {
+    Carried::Nothing
 }
 
 /// Of the signals that shells and `nohup` ignore for others, those that we were started with ignored. A program that

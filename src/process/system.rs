@@ -79,8 +79,7 @@ pub(super) fn carried(pid: i32, variable: &str, marks: &[(&str, &str)]) -> Carri
     if !is_portable() {
         return linux::carried(pid, variable, marks);
     }
-    let _hidden = (pid, variable, marks);
-    Carried::Nothing
+    portable::carried(pid, variable, marks)
 }
 
 /// The signals that we were started with ignored, as `nohup` does with the hang-up.

@@ -156,7 +156,9 @@ impl Store {
             return Ok(None);
         }
         let mut totals = known.filter(|_| is_joined).unwrap_or_else(|| Totals::of(first));
-        entries.iter().for_each(|entry| totals.add(entry));
+        for entry in &entries {
+            totals.add(entry);
+        }
         if entries.len() >= MIN_RECORDS_TO_KEEP {
             kept.sessions.retain(|name, _| {
                 SessionRefs::from_log(name).is_some_and(|other| !other.is_of(&newest.feature))

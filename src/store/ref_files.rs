@@ -139,7 +139,8 @@ impl RefDatabase for RefFiles<'_> {
                 packed.iter_prefixed(prefix.into()).map_err(|error| caused("read packed refs", &error))?;
             names.extend(found.flatten().map(|reference| reference.name.as_bstr().to_string()));
         }
-        Ok(names.into_iter().filter(|name| !name.ends_with(".lock")).collect())
+        let is_lock = |name: &String| name.rsplit_once('.').is_some_and(|(_, end)| end == "lock");
+        Ok(names.into_iter().filter(|name| !is_lock(name)).collect())
     }
 
     fn head(&self) -> Result<Option<ObjectId>> {

@@ -1,7 +1,5 @@
 //! Commits that would lack part of the work, and agents that meddle with branches, refs and objects.
 
-#![expect(clippy::unwrap_used, reason = "what cannot be set up or read has failed the scene")]
-
 use serde_json::json;
 
 use crate::sandbox::Sandbox;

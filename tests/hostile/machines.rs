@@ -219,7 +219,9 @@ mod without_environments {
     #[test]
     fn a_stranger_who_got_the_number_of_the_agent_is_left_alone() {
         let (scene, pids) = killed();
-        pids.iter().for_each(|pid| kill(pid));
+        for pid in &pids {
+            kill(pid);
+        }
         let mut stranger = scene.hermetic("setsid").args(["--wait", "sleep", "1000"]).spawn().unwrap();
         let pid = stranger.id().to_string();
         let note = note(&scene).unwrap();

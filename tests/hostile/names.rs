@@ -10,7 +10,7 @@ use crate::sandbox::{Program, Sandbox, WILLING_AGENT};
 
 /// The folders of the machine's PATH that have none of the programs that are called `specify` or `git-ralph`.
 fn plain_path(scene: &Sandbox) -> OsString {
-    let path = std::env::var_os("PATH").unwrap_or_default();
+    let (_, path) = std::env::vars_os().find(|(name, _)| name == "PATH").unwrap();
     let is_plain = |folder: &std::path::PathBuf| {
         ["specify", "git-ralph"].iter().all(|program| !folder.join(program).exists())
     };

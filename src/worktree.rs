@@ -204,7 +204,9 @@ impl WorkTree {
 
     fn git_private(&self, workshop: Workshop<'_>) -> Tool {
         // A split index would put its other half beside the user's; the cache of what is untracked is of no use here.
+        // Where a file is as young as the index, any of these may look into it again, through filters of the user's.
         self.git()
+            .in_own_session()
             .limit(self.limit)
             .args(["-c", "core.splitIndex=false", "-c", "core.untrackedCache=false"])
             .env("GIT_INDEX_FILE", workshop.index.as_str())
@@ -261,9 +263,7 @@ impl WorkTree {
         }
         // What is not here was committed by somebody and is at their remote. git would fetch it to look at it.
         let options: &[&str] = if self.is_partial { &["--missing-ok"] } else { &[] };
-        // Where a file is as young as the index, git looks into it again, through its filter.
-        let write = self.git_private(workshop).arg("write-tree").args(options.iter().copied());
-        let tree = write.in_own_session().line()?;
+        let tree = self.git_private(workshop).arg("write-tree").args(options.iter().copied()).line()?;
         let tree = tree.parse()?;
         left_out.sort();
         left_out.dedup();
@@ -444,7 +444,7 @@ impl WorkTree {
         }
         let stdin = joined(paths);
         let update = self.git_private(workshop).args(["-c", ALL_LOOSE]).arg("update-index").args(options);
-        let captured = update.args(["-z", "--stdin"]).in_own_session().stdin(stdin).run()?;
+        let captured = update.args(["-z", "--stdin"]).stdin(stdin).run()?;
         if captured.is_success() {
             return Ok(());
         }

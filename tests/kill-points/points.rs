@@ -14,8 +14,10 @@ const CALLS: &str = "openat,write,pwrite64,rename,renameat,renameat2,mkdir,mkdir
 #[derive(Debug, Clone)]
 pub struct Point {
     pub name: String,
-    /// The how-manieth call of this name, from 1.
+    /// The how-manieth call of this name, from 1, without those whose number is chance.
     pub nth: usize,
+    /// How many calls of this name whose number is chance came before it.
+    pub by_chance: usize,
     /// What it does, without what differs from run to run.
     pub label: String,
 }
@@ -35,8 +37,10 @@ pub struct Struck {
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
-    /// Whether the call that was meant was hit.
-    pub is_met: bool,
+    /// What was hit instead of the call that was meant.
+    pub neighbour: Option<String>,
+    /// How many calls of its name whose number is chance came before it this time.
+    pub by_chance: usize,
 }
 
 impl Point {
@@ -57,7 +61,7 @@ impl Struck {
     /// A run that was killed at no point that could be told.
     pub fn killed(run: &Run) -> Self {
         let stderr = run.talk();
-        Self { code: None, stdout: run.text(), stderr, is_met: true }
+        Self { code: None, stdout: run.text(), stderr, neighbour: None, by_chance: 0 }
     }
 }
 
@@ -92,17 +96,21 @@ pub fn is_strace_missing() -> bool {
 /// All points of a call of our program, in their order.
 pub fn list(sandbox: &Sandbox, words: &str) -> Vec<Point> {
     let (_, trace) = traced(sandbox, words, &[]);
-    let mut counts = std::collections::BTreeMap::<String, usize>::new();
+    let mut counts = std::collections::BTreeMap::<String, (usize, usize)>::new();
     let mut points = Vec::new();
     for line in trace.lines() {
         let Some((name, label)) = parse(line, sandbox) else { continue };
-        let nth = counts.entry(name.clone()).or_default();
+        let (nth, by_chance) = counts.entry(name.clone()).or_default();
+        if is_by_chance(line) {
+            *by_chance += 1;
+            continue;
+        }
         *nth += 1;
         let is_reading =
             name == "openat" && !["O_CREAT", "O_WRONLY", "O_RDWR"].iter().any(|flag| line.contains(flag));
         let is_without_effect = line.contains(" = -1 ");
         if !is_reading && !is_without_effect {
-            points.push(Point { name, nth: *nth, label });
+            points.push(Point { name, nth: *nth, by_chance: *by_chance, label });
         }
     }
     points
@@ -114,21 +122,28 @@ pub fn inject(sandbox: &Sandbox, words: &str, point: &Point, injection: Injectio
         Injection::Kill => "signal=KILL".to_owned(),
         Injection::Error(error) => format!("error={error}"),
     };
-    let option = format!("inject={}:{what}:when={}", point.name, point.nth);
+    let option = format!("inject={}:{what}:when={}", point.name, point.nth + point.by_chance);
     let (output, trace) = traced(sandbox, words, &["-e", &option]);
-    let hit = match injection {
-        Injection::Kill => trace.lines().rev().find_map(|line| parse(line, sandbox)),
-        Injection::Error(_) => {
-            trace.lines().filter(|line| line.contains("(INJECTED)")).find_map(|line| parse(line, sandbox))
-        }
+    let calls: Vec<_> =
+        trace.lines().filter_map(|line| parse(line, sandbox).map(|call| (line, call))).collect();
+    let place = match injection {
+        Injection::Kill => calls.len().checked_sub(1),
+        Injection::Error(_) => calls.iter().position(|(line, _)| line.contains("(INJECTED)")),
     };
+    let hit = place.map(|place| &calls[place].1);
+    let before = &calls[..place.unwrap_or(calls.len())];
+    let by_chance =
+        before.iter().filter(|(line, (name, _))| *name == point.name && is_by_chance(line)).count();
     let is_killed = trace.contains("+++ killed by SIGKILL +++");
     let is_struck = is_killed == matches!(injection, Injection::Kill);
+    let is_met = is_struck && hit.is_some_and(|(name, label)| *name == point.name && *label == point.label);
     Struck {
         code: output.status.code().filter(|_| !is_killed),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        is_met: is_struck && hit.is_some_and(|(name, label)| name == point.name && label == point.label),
+        by_chance,
+        neighbour: (!is_met)
+            .then(|| hit.map_or_else(|| "nothing".to_owned(), |(name, label)| format!("{name}: {label}"))),
     }
 }
 
@@ -151,6 +166,12 @@ fn traced(sandbox: &Sandbox, words: &str, options: &[&str]) -> (std::process::Ou
     (output, text)
 }
 
+/// Whether a call is made a different number of times in each run: the word of a handler of signals that a child
+/// ended, which comes or not as the child is quick or slow, and a look at one of the machine's processes.
+fn is_by_chance(line: &str) -> bool {
+    (line.contains("<pipe:") && line.contains(", \"X\", 1")) || line.contains("\"/proc/")
+}
+
 /// Name and label of the call in a line of a trace.
 fn parse(line: &str, sandbox: &Sandbox) -> Option<(String, String)> {
     let (name, rest) = line.split_once('(')?;
@@ -161,8 +182,10 @@ fn parse(line: &str, sandbox: &Sandbox) -> Option<(String, String)> {
     let label = match name {
         // What is written, and when, differs from run to run.
         "write" | "pwrite64" | "utimensat" | "copy_file_range" => arguments.split(", ").next()?.to_owned(),
-        // The folders of objects are named by the first two digits of ids, which differ from run to run.
-        "unlinkat" if arguments.contains("/objects>") => arguments.split(", ").next()?.to_owned(),
+        // Where objects were, a folder is removed for the first two digits of each id, which differ from run to run.
+        "unlinkat" if arguments.contains("/scratch/") && arguments.contains("/objects") => {
+            "objects".to_owned()
+        }
         _ => arguments.trim_end().trim_end_matches(')').to_owned(),
     };
     let root = sandbox.outside("").display().to_string();
@@ -206,11 +229,13 @@ fn without_salt(label: &str) -> String {
     }
     clean.push_str(rest);
     let hex = |letter: char| if letter.is_ascii_hexdigit() { '*' } else { letter };
-    match clean.split_once("objects/") {
-        Some((before, after)) => format!("{before}objects/{}", after.chars().map(hex).collect::<String>()),
-        None => match clean.split_once("<pipe:") {
-            Some((before, _)) => format!("{before}<pipe"),
-            None => clean,
-        },
+    for named_by_hash in ["objects/", "ralph/sync/"] {
+        if let Some((before, after)) = clean.split_once(named_by_hash) {
+            return format!("{before}{named_by_hash}{}", after.chars().map(hex).collect::<String>());
+        }
+    }
+    match clean.split_once("<pipe:") {
+        Some((before, _)) => format!("{before}<pipe"),
+        None => clean,
     }
 }

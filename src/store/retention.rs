@@ -184,6 +184,10 @@ impl Store {
         if rules.extent == Extent::Snapshots {
             return Ok(None);
         }
+        // Once forgotten here, what it records from now on would not come any more.
+        if let (Some(elsewhere), false) = (self.elsewhere(log), rules.is_named) {
+            return Ok(Some(format!("{elsewhere}; `--session {id}` removes it all the same")));
+        }
         if Spool::all(self.repository())?.iter().any(|spool| spool.session().as_ref() == Some(id)) {
             return Ok(Some(
                 "it was cut off, and is not recorded to its end: the next start does that".into(),

@@ -53,6 +53,9 @@ fn a_session_of_another_machine_is_running_there_and_is_only_taken_over_by_its_i
     assert_eq!(sessions["sessions"][0]["status"], json!("running"));
     assert_eq!(sessions["sessions"][0]["elsewhere"]["host"], json!(host));
     call("status --watch").code(0);
+    // No rule takes what goes on, only its name does.
+    call("clean --keep-last 0").code(0).stdout_has(&format!("stays: {id}: {said}"));
+    call(&format!("clean --session {id} --dry-run")).code(0).stdout_has(&id).stdout_lacks("stays:");
     // Where it runs, it runs.
     scene.ralph("status").code(0).stdout_has(" running since").stdout_lacks(&said);
     let here = scene.ralph("status --json").code(0).json();

@@ -22,6 +22,9 @@ use super::{Store, disk};
 /// Between two tries to move refs that somebody else has locked.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// So often objects that were pruned meanwhile are put back.
+const MAX_RACES: usize = 50;
+
 /// Somebody else moved a ref of the session: nothing was written over.
 #[derive(Debug)]
 pub struct Conflict {
@@ -68,7 +71,7 @@ impl Store {
         if tip == draft.parent {
             let commit = self.write_objects(slot, draft, redactor)?;
             let log = Move { name: refs.log(), old: tip, new: Some(commit.clone()) };
-            self.move_refs(&[log, snapshot], Reason::of(draft))?;
+            self.move_refs_to(&[log, snapshot], Reason::of(draft), || self.hold_objects(slot))?;
             self.hold_objects(slot)?;
             return Ok(commit);
         }
@@ -77,7 +80,7 @@ impl Store {
         };
         // Refs move one after the other, and the earlier try may have died between the two.
         if self.tip(&snapshot.name)? == snapshot.old {
-            self.move_refs(&[snapshot], Reason::of(draft))?;
+            self.move_refs_to(&[snapshot], Reason::of(draft), || self.hold_objects(slot))?;
         }
         self.hold_objects(slot)?;
         Ok(done)
@@ -151,16 +154,30 @@ impl Store {
 
     /// Moves refs in one transaction, each from its expected value, and makes that durable.
     pub(super) fn move_refs(&self, moves: &[Move], reason: Reason) -> Result<()> {
+        self.move_refs_to(moves, reason, || Ok(0))
+    }
+
+    /// The same to objects that a `git prune` beside us may take before the refs lead to them: git moves no ref to what
+    /// is not there. `put_back` puts them back, and gives how many these were.
+    fn move_refs_to(
+        &self,
+        moves: &[Move],
+        reason: Reason,
+        put_back: impl Fn() -> Result<usize>,
+    ) -> Result<()> {
         let refs = self.refs();
         let deadline = Instant::now() + refs.patience();
         let mut is_reclaimed = false;
+        let mut races = 0;
         loop {
             let left = self.unmoved(moves)?;
             if left.is_empty() {
                 break;
             }
             let Err(error) = refs.move_all(&left, reason) else { break };
-            if Instant::now() < deadline {
+            if races < MAX_RACES && put_back()? > 0 {
+                races += 1;
+            } else if Instant::now() < deadline {
                 // Another git holds a lock for a moment: pack-refs, a fetch.
                 std::thread::sleep(PAUSE);
             } else if !is_reclaimed && refs.reclaim(&left)? {

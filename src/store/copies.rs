@@ -92,11 +92,14 @@ impl Copies {
 }
 
 impl Store {
-    /// Puts the objects of a record back that a `git prune` took before the refs led to them.
-    pub(super) fn hold_objects(&self, slot: &Slot) -> Result<()> {
+    /// Puts the objects of a record back that a `git prune` took before the refs led to them. Returns how many.
+    pub(super) fn hold_objects(&self, slot: &Slot) -> Result<usize> {
         let dir = slot.path(names::OBJECTS);
         let absent = self.absent(&Quarantine::open(&dir, self.repository().hash)?.names()?, &mut None)?;
-        if absent.is_empty() { Ok(()) } else { self.restore_copies(&dir, &absent) }
+        if !absent.is_empty() {
+            self.restore_copies(&dir, &absent)?;
+        }
+        Ok(absent.len())
     }
 
     /// Those of `names` that the repository does not hold, neither loose nor packed.

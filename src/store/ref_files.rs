@@ -205,7 +205,11 @@ impl RefDatabase for RefFiles<'_> {
     }
 
     fn insist(&self, moves: &[&Move], reason: Reason, error: Error) -> Result<()> {
-        self.move_by_git(moves, reason).with_context(|| error.to_string())
+        // Where both are git's, they say the same.
+        self.move_by_git(moves, reason).map_err(|last| {
+            let (first, last_text) = (error.to_string(), last.to_string());
+            if first == last_text { last } else { last.context(first) }
+        })
     }
 
     fn update(&self, commands: &str, reason: Reason) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Housekeeping, Sandbox};
 
 /// Ticks the task after `work`.
 fn agent(work: &str) -> String {
@@ -253,6 +253,23 @@ fn records_that_are_deleted_while_the_loop_runs_come_back_from_its_copies() {
         }
         scene.ralph("fsck").code(0);
     }
+}
+
+#[test]
+fn a_loop_records_all_while_git_prunes_without_a_pause() {
+    let scene = Sandbox::new();
+    let tasks: String = (1..=6).map(|number| format!("- [ ] T{number:03} Do it\n")).collect();
+    scene.tasks(&tasks).agent_sh(&agent("echo $RALPH_TASK >> work.txt")).commit("Ready");
+    scene.agent_uses_git();
+    let pruning = Housekeeping::pruning(&scene);
+    let run = scene.ralph("");
+    drop(pruning);
+    run.code(0);
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Outcome"), ["success"; 6]);
+    assert_eq!(session.trailers("Ralph-Snapshot").len(), 6);
+    scene.ralph("fsck").code(0);
+    scene.ralph("rebuild --check").code(0);
 }
 
 #[test]

@@ -17,8 +17,17 @@ pub struct Housekeeping {
 impl Housekeeping {
     /// With a rest after each command, so that the loop gets something done as well.
     pub fn beside(scene: &Sandbox, rest: Duration) -> Self {
+        Self::of(scene, ["gc --quiet", "pack-refs --all"], rest)
+    }
+
+    /// What takes every object that no ref leads to at that moment, however young it is.
+    pub fn pruning(scene: &Sandbox) -> Self {
+        Self::of(scene, ["gc --quiet --prune=now", "prune --expire=now"], Duration::ZERO)
+    }
+
+    fn of(scene: &Sandbox, commands: [&str; 2], rest: Duration) -> Self {
         // Commands of its own, for a scene is for one thread.
-        let mut commands = ["gc --quiet", "pack-refs --all"].map(|words| {
+        let mut commands = commands.map(|words| {
             let mut command = scene.hermetic("git");
             command.args(words.split(' '));
             command

@@ -23,7 +23,7 @@ fn iterations(sandbox: &Sandbox) -> Vec<String> {
     sandbox.sessions().iter().flat_map(Session::iterations).collect()
 }
 
-pub fn check(sandbox: &Sandbox, before: Expectation, run: &Struck, injection: Injection) {
+pub fn check(sandbox: &Sandbox, before: &Expectation, run: &Struck, injection: Injection) {
     if let Injection::Error(error) = injection {
         check_words(run, error);
     }
@@ -33,7 +33,7 @@ pub fn check(sandbox: &Sandbox, before: Expectation, run: &Struck, injection: In
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
         .filter(|event| event["type"] == "iteration_recorded")
         .map(|event| event["commit"].as_str().expect("an event names its commit").to_owned());
-    let mut expected = before.recorded;
+    let mut expected = before.recorded.clone();
     expected.extend(acknowledged);
 
     if matches!(injection, Injection::Error(_)) {
@@ -87,7 +87,7 @@ fn drafts_are_gone(sandbox: &Sandbox) {
 }
 
 /// The next packing needs no help, and leaves neither loose files of ours nor anything of the one before.
-pub fn of_packing(sandbox: &Sandbox, before: Expectation, run: &Struck, injection: Injection) {
+pub fn of_packing(sandbox: &Sandbox, before: &Expectation, run: &Struck, injection: Injection) {
     check(sandbox, before, run, injection);
     sandbox.ralph("pack --json").code(0);
     sandbox.record_is_sound();
@@ -102,7 +102,7 @@ pub fn of_packing(sandbox: &Sandbox, before: Expectation, run: &Struck, injectio
 }
 
 /// Both sides are whole at once, and the next sync makes them equal.
-pub fn of_sync(sandbox: &Sandbox, before: Expectation, _: &Struck, _: Injection) {
+pub fn of_sync(sandbox: &Sandbox, before: &Expectation, _: &Struck, _: Injection) {
     let bare = sandbox.outside("remote.git");
     all_are_there(sandbox, &before.recorded, "right after it");
     for repo in [sandbox.repo(), bare.as_path()] {
@@ -120,7 +120,7 @@ pub fn of_sync(sandbox: &Sandbox, before: Expectation, _: &Struck, _: Injection)
 pub const CLEAN: &str = "clean --keep-last 1 --keep-days 0";
 
 /// What is to stay is there at once, and the next cleaning takes away what is to go.
-pub fn of_cleaning(sandbox: &Sandbox, before: Expectation, _: &Struck, _: Injection) {
+pub fn of_cleaning(sandbox: &Sandbox, before: &Expectation, _: &Struck, _: Injection) {
     let stays = &before.recorded[1..];
     all_are_there(sandbox, stays, "right after it");
     sandbox.store_is_sound(sandbox.repo());
@@ -133,7 +133,7 @@ pub fn of_cleaning(sandbox: &Sandbox, before: Expectation, _: &Struck, _: Inject
 }
 
 /// The next purge takes away here and there what is still there, and no sync brings it back.
-pub fn of_purge(sandbox: &Sandbox, _: Expectation, _: &Struck, _: Injection) {
+pub fn of_purge(sandbox: &Sandbox, _: &Expectation, _: &Struck, _: Injection) {
     let bare = sandbox.outside("remote.git");
     sandbox.ralph("purge 20").code(0);
     sandbox.ralph("sync --snapshots").code(0);
@@ -153,7 +153,7 @@ pub const EDITS: [(&str, &str); 3] =
     [("hello.txt", "mine\n"), ("src/new.txt", "mine as well\n"), ("agent.toml", "# mine\n")];
 
 /// Nothing of the user's is lost at any moment, and the next restoration brings back what it should.
-pub fn of_restoration(sandbox: &Sandbox, before: Expectation, _: &Struck, _: Injection) {
+pub fn of_restoration(sandbox: &Sandbox, before: &Expectation, _: &Struck, _: Injection) {
     let is_kept = |path: &str, text: &str| {
         let points = sandbox.git("for-each-ref --format=%(refname) refs/ralph-restore");
         let there = |point: &str| sandbox.git_bytes(["cat-file", "blob", &format!("{point}^:{path}")]);

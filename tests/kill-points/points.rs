@@ -10,6 +10,12 @@ use crate::sandbox::{Run, Sandbox};
 const CALLS: &str = "openat,write,pwrite64,rename,renameat,renameat2,mkdir,mkdirat,unlink,unlinkat,rmdir,fsync,\
     fdatasync,ftruncate,flock,utimensat,link,linkat,symlinkat,copy_file_range,fchmod";
 
+/// Folders of ours with loose objects.
+const HOLD_OBJECTS: [&str; 2] = ["/objects", "/written/"];
+
+/// The label of each removal there.
+const OBJECTS: &str = "objects of ours";
+
 /// One call of the main thread.
 #[derive(Debug, Clone)]
 pub struct Point {
@@ -93,7 +99,7 @@ pub fn is_strace_missing() -> bool {
     !found
 }
 
-/// All points of a call of our program, in their order.
+/// All points of a call of our program, in their order. Of removals of objects that follow each other, the first.
 pub fn list(sandbox: &Sandbox, words: &str) -> Vec<Point> {
     let (_, trace) = traced(sandbox, words, &[]);
     let mut counts = std::collections::BTreeMap::<String, (usize, usize)>::new();
@@ -109,7 +115,9 @@ pub fn list(sandbox: &Sandbox, words: &str) -> Vec<Point> {
         let is_reading =
             name == "openat" && !["O_CREAT", "O_WRONLY", "O_RDWR"].iter().any(|flag| line.contains(flag));
         let is_without_effect = line.contains(" = -1 ");
-        if !is_reading && !is_without_effect {
+        let is_next_removal =
+            label == OBJECTS && points.last().is_some_and(|last: &Point| last.label == OBJECTS);
+        if !is_reading && !is_without_effect && !is_next_removal {
             points.push(Point { name, nth: *nth, by_chance: *by_chance, label });
         }
     }
@@ -182,10 +190,8 @@ fn parse(line: &str, sandbox: &Sandbox) -> Option<(String, String)> {
     let label = match name {
         // What is written, and when, differs from run to run.
         "write" | "pwrite64" | "utimensat" | "copy_file_range" => arguments.split(", ").next()?.to_owned(),
-        // Where objects were, a folder is removed for the first two digits of each id, which differ from run to run.
-        "unlinkat" if arguments.contains("/scratch/") && arguments.contains("/objects") => {
-            "objects".to_owned()
-        }
+        // Of objects, a folder is removed for the first two digits of each id, which differ from run to run.
+        "unlinkat" if HOLD_OBJECTS.iter().any(|folder| arguments.contains(folder)) => OBJECTS.to_owned(),
         _ => arguments.trim_end().trim_end_matches(')').to_owned(),
     };
     let root = sandbox.outside("").display().to_string();

@@ -23,7 +23,7 @@ pub struct Scene {
     /// From the first point whose label has this, another scene has shown it already.
     until: Option<&'static str>,
     /// What must hold then.
-    pub aftermath: fn(&Sandbox, Expectation, &Struck, Injection),
+    pub aftermath: fn(&Sandbox, &Expectation, &Struck, Injection),
 }
 
 /// What happened before.
@@ -158,7 +158,7 @@ fn after_a_session(
     name: &'static str,
     words: &'static str,
     opening: Opening,
-    aftermath: fn(&Sandbox, Expectation, &Struck, Injection),
+    aftermath: fn(&Sandbox, &Expectation, &Struck, Injection),
 ) -> Scene {
     Scene { name, words, opening, until: None, aftermath }
 }

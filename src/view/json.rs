@@ -1,32 +1,36 @@
 //! JSON that is as safe to print as text: what a terminal would obey is written as an escape, which reads back the same.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use serde::Serialize;
+use serde_json::Serializer;
+use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 
 use super::style::is_unseen;
 
 /// Indented, and a line end.
 pub fn write_pretty(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
-    writeln!(out, "{}", pretty(value)?)
+    write(out, PrettyFormatter::new(), value)
 }
 
 /// On one line, and its end.
 pub fn write_line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
-    writeln!(out, "{}", harmless(serde_json::to_string(value)?))
+    write(out, CompactFormatter, value)
 }
 
-/// Indented.
-pub fn pretty(value: &impl Serialize) -> io::Result<String> {
-    Ok(harmless(serde_json::to_string_pretty(value)?))
+fn write(out: &mut dyn Write, formatter: impl Formatter, value: &impl Serialize) -> io::Result<()> {
+    value.serialize(&mut Serializer::with_formatter(Escaping(&mut *out), formatter))?;
+    out.write_all(b"\n")
 }
 
 /// Characters that steer or deceive can only stand in the strings of a JSON text, and there an escape means the same.
-pub fn harmless(json: String) -> String {
+fn harmless(json: &str) -> Cow<'_, str> {
     let is_obeyed = |c: char| c == '\x7f' || is_unseen(c);
-    if !json.contains(is_obeyed) {
-        return json;
+    // Most of a JSON text is ASCII, whose controls the serializer has escaped.
+    if json.bytes().all(|byte| byte < b'\x7f') || !json.contains(is_obeyed) {
+        return Cow::Borrowed(json);
     }
     let mut safe = String::with_capacity(json.len() + json.len() / 16);
     for c in json.chars() {
@@ -40,7 +44,22 @@ pub fn harmless(json: String) -> String {
             safe.push(c);
         }
     }
-    safe
+    Cow::Owned(safe)
+}
+
+/// A writer for a serializer, which writes whole pieces of text.
+struct Escaping<'a>(&'a mut dyn Write);
+
+impl Write for Escaping<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = std::str::from_utf8(bytes).map_err(io::Error::other)?;
+        self.0.write_all(harmless(text).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 #[cfg(test)]
@@ -50,7 +69,10 @@ mod tests {
     #[test]
     fn what_a_terminal_would_obey_is_escaped_and_reads_back_the_same() {
         let value = serde_json::json!({"a\u{202e}": "\u{9b}31m \u{7f}\u{1b} \u{e0041} größe 🎉 \u{200d}"});
-        for text in [pretty(&value).unwrap(), harmless(value.to_string())] {
+        for write in [write_pretty, write_line] {
+            let mut text = Vec::new();
+            write(&mut text, &value).unwrap();
+            let text = String::from_utf8(text).unwrap();
             assert!(!text.contains(|c: char| c == '\x7f' || c == '\x1b' || is_unseen(c)), "{text}");
             assert!(text.contains("\\udb40\\udc41") && text.contains("größe 🎉 \u{200d}"), "{text}");
             assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);

@@ -6,12 +6,14 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use anyhow::Result;
-use serde_json::{Map, Value, json};
+use serde::ser::Error as _;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 
 use crate::record::{LogEntry, Session, SessionId, Status, StopReason};
 use crate::store::{Elsewhere, Row};
 
-use super::json::pretty;
+use super::json::write_pretty;
 use super::style::{Count, Hue, Paint, cut, duration, one_line, sign};
 
 /// Longest story in a column, in characters.
@@ -183,32 +185,34 @@ fn iteration_line(line: &mut String, row: &Row<'_>, repeated: Option<u32>, width
 }
 
 /// `{"iterations": [...]}` with the fields of `iteration.json` that the trailers hold.
-pub fn write_json<'a>(out: &mut impl Write, rows: impl Iterator<Item = &'a Row<'a>>) -> Result<()> {
-    let mut list = String::new();
-    let mut separator = "";
-    out.write_all(b"{\n  \"iterations\": [")?;
-    for row in rows {
-        list.clear();
-        list.push_str(separator);
-        for part in pretty(&fields(row)?)?.lines() {
-            let _ = write!(list, "\n    {part}");
+pub fn write_json<'a>(out: &mut impl Write, rows: impl Iterator<Item = &'a Row<'a>> + Clone) -> Result<()> {
+    struct Rows<I>(I);
+    impl<'a, I: Iterator<Item = &'a Row<'a>> + Clone> Serialize for Rows<I> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_seq(self.0.clone().map(Fields))
         }
-        out.write_all(list.as_bytes())?;
-        separator = ",";
     }
-    let end = if separator.is_empty() { "]\n}\n" } else { "\n  ]\n}\n" };
-    Ok(out.write_all(end.as_bytes())?)
+    #[derive(Serialize)]
+    struct Document<R: Serialize> {
+        iterations: R,
+    }
+    Ok(write_pretty(out, &Document { iterations: Rows(rows) })?)
 }
 
 /// The id, and the fields of `iteration.json` that the trailers hold.
-fn fields(row: &Row<'_>) -> Result<Map<String, Value>> {
-    let entry = row.entry()?;
-    let mut map = Map::new();
-    map.insert("id".to_owned(), json!(format!("{}-iter-{}", entry.session, row.iteration)));
-    if let Value::Object(fields) = serde_json::to_value(entry)? {
-        map.extend(fields);
+struct Fields<'a>(&'a Row<'a>);
+
+impl Serialize for Fields<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct WithId {
+            id: String,
+            #[serde(flatten)]
+            entry: LogEntry,
+        }
+        let entry = self.0.entry().map_err(|error| S::Error::custom(format!("{error:#}")))?;
+        WithId { id: format!("{}-iter-{}", entry.session, self.0.iteration), entry }.serialize(serializer)
     }
-    Ok(map)
 }
 
 /// What `write_fields` takes: the fields of the JSON, those inside of others behind a dot; and two for people.
@@ -252,7 +256,7 @@ pub fn write_fields<'a>(
     names: &[String],
 ) -> Result<()> {
     for row in rows {
-        let fields = fields(row)?;
+        let fields = serde_json::to_value(Fields(row))?;
         let value = |name: &String| match name.as_str() {
             "name" => format!("{}:{}", as_text(fields.get("session")), row.iteration),
             "subject" => row.subject().into_owned(),

@@ -1,6 +1,6 @@
 //! Which failures are like a given one: by fingerprint, by name, by file, by words.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::scan::id_key;
 use super::{Examined, Fingerprint, mask};
@@ -14,13 +14,14 @@ pub struct Features {
     fingerprint: Option<Fingerprint>,
     ids: HashSet<String>,
     files: HashSet<String>,
-    words: HashMap<String, f64>,
+    /// In the order of the words: a sum of floats depends on its order.
+    words: BTreeMap<String, f64>,
 }
 
 impl Features {
     pub fn of(examined: &Examined) -> Self {
         let troubles = || examined.troubles.iter().take(50);
-        let mut words: HashMap<String, f64> = HashMap::new();
+        let mut words: BTreeMap<String, f64> = BTreeMap::new();
         let mut add = |text: &str, weight: f64| {
             for word in mask::mask(text)
                 .split(|c: char| !(c.is_alphanumeric() || c == '_'))

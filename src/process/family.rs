@@ -218,6 +218,10 @@ impl<'a> Family<'a> {
 
     /// That, and what descends from the child that was just started.
     pub(super) fn of(marker: &'a Marker, started: &Started) -> Self {
+        // We may be killed before a slow system has said when it was born.
+        if let (Some(file), Some(now)) = (marker.note(), system::birth_now()) {
+            noted::write(file, started.pid(), now);
+        }
         // A zombie still has its line, and nobody but us reaps it: only a system without a list gives none.
         let born = system::process(started.pid()).map_or(u64::MAX, |process| process.born);
         let root = Root { pid: started.pid(), born };

@@ -1,9 +1,9 @@
 //! What `ps` tells about processes, for systems without `/proc`: enough for groups and descent, no environments.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::process::{Pid, getpid};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 use time::{PrimitiveDateTime, UtcOffset};
@@ -72,6 +72,16 @@ fn parse_line(line: &str) -> Option<Process> {
     })
 }
 
+/// The birth of a process that was started just now, about as `ps` tells it.
+pub(super) fn birth_now() -> Option<u64> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the births of processes are the system's, not the story's"
+    )]
+    let now = SystemTime::now();
+    now.duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs())
+}
+
 /// Environments of others are not to be seen.
 pub(super) fn carried(_pid: i32, _variable: &str, _marks: &[(&str, &str)]) -> Carried {
     Carried::Nothing
@@ -81,7 +91,7 @@ pub(super) fn carried(_pid: i32, _variable: &str, _marks: &[(&str, &str)]) -> Ca
 /// we start inherits that, so one that sends itself such a signal tells by living on.
 pub(super) fn ignored_signals() -> Vec<i32> {
     const PROBE: &str = "ulimit -c 0; for n do sh -c 'kill -$0 $$' $n && echo $n; done";
-    let signals = [SIGHUP, SIGINT, SIGQUIT, SIGTERM].map(|signal| signal.to_string());
+    let signals = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2].map(|signal| signal.to_string());
     let probe = duct::cmd("sh", ["-c", PROBE, "sh"].into_iter().chain(signals.iter().map(String::as_str)))
         .stdin_null()
         .stderr_null()

@@ -72,6 +72,11 @@ pub(super) fn is_same_birth(one: u64, other: u64) -> bool {
     one.abs_diff(other) <= if is_portable() { portable::BIRTH_TOLERANCE } else { 0 }
 }
 
+/// The birth of a process that was started just now, where to ask the system for it takes long.
+pub(super) fn birth_now() -> Option<u64> {
+    is_portable().then(portable::birth_now).flatten()
+}
+
 /// Whose marker the process was started with: this one if it has all of `marks`, else another's if it has `variable`
 /// at all.
 pub(super) fn carried(pid: i32, variable: &str, marks: &[(&str, &str)]) -> Carried {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::thread::{self, Scope, ScopedJoinHandle};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use camino::Utf8Path;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -63,11 +64,12 @@ impl<'a> FileWriter<'a> {
 
     /// Adds what `source` gives under `path`, redacted.
     pub fn add_redacted(&mut self, path: &str, source: impl Read) -> Result<()> {
-        let mut sink = Sink::new(self.quarantine);
-        let counts = self
-            .redactor
-            .copy(source, |bytes| sink.write(bytes))
-            .with_context(|| format!("redact {path}"))?;
+        let (counts, stored) = thread::scope(|scope| {
+            let mut sink = Sink::new(self.quarantine, scope);
+            let counts = self.redactor.copy(source, |bytes| sink.write(bytes));
+            let counts = counts.with_context(|| format!("redact {path}"))?;
+            Ok::<_, anyhow::Error>((counts, sink.finish()?))
+        })?;
         for (rule, count) in counts {
             self.manifest.redactions.push(RedactionCount {
                 file: path.to_owned(),
@@ -75,14 +77,19 @@ impl<'a> FileWriter<'a> {
                 count,
             });
         }
-        self.finish(path, sink)
+        self.insert(path, stored);
+        Ok(())
     }
 
     /// Adds bytes that are ours, or redacted already.
     pub fn add_exact(&mut self, path: &str, bytes: &[u8]) -> Result<()> {
-        let mut sink = Sink::new(self.quarantine);
-        sink.write(bytes)?;
-        self.finish(path, sink)
+        let stored = thread::scope(|scope| {
+            let mut sink = Sink::new(self.quarantine, scope);
+            sink.write(bytes)?;
+            sink.finish()
+        })?;
+        self.insert(path, stored);
+        Ok(())
     }
 
     pub fn redactions(&self) -> &[RedactionCount] {
@@ -96,8 +103,7 @@ impl<'a> FileWriter<'a> {
         self.quarantine.write_tree(&self.blobs)
     }
 
-    fn finish(&mut self, path: &str, sink: Sink<'_>) -> Result<()> {
-        let (blobs, proof) = sink.finish()?;
+    fn insert(&mut self, path: &str, (blobs, proof): (Vec<gix::ObjectId>, FileProof)) {
         match blobs.as_slice() {
             [single] if proof.chunks.is_none() => {
                 self.blobs.insert(path.to_owned(), *single);
@@ -109,22 +115,33 @@ impl<'a> FileWriter<'a> {
             }
         }
         self.manifest.files.insert(path.to_owned(), proof);
-        Ok(())
     }
 }
 
-/// Cuts a stream into blobs while it passes.
-struct Sink<'a> {
-    quarantine: &'a Quarantine,
+/// Cuts a stream into blobs while it passes. A full chunk is hashed and deflated on a thread of its own while the next
+/// one is read and redacted; a file that fits into one chunk needs no thread.
+struct Sink<'scope, 'env> {
+    quarantine: &'env Quarantine,
+    scope: &'scope Scope<'scope, 'env>,
     buffer: Vec<u8>,
+    /// The chunk that is being written, whose buffer comes back.
+    writing: Option<ScopedJoinHandle<'scope, Result<(gix::ObjectId, Vec<u8>)>>>,
     blobs: Vec<gix::ObjectId>,
     hash: Sha256,
     length: u64,
 }
 
-impl<'a> Sink<'a> {
-    fn new(quarantine: &'a Quarantine) -> Self {
-        Self { quarantine, buffer: Vec::new(), blobs: Vec::new(), hash: Sha256::new(), length: 0 }
+impl<'scope, 'env> Sink<'scope, 'env> {
+    fn new(quarantine: &'env Quarantine, scope: &'scope Scope<'scope, 'env>) -> Self {
+        Self {
+            quarantine,
+            scope,
+            buffer: Vec::new(),
+            writing: None,
+            blobs: Vec::new(),
+            hash: Sha256::new(),
+            length: 0,
+        }
     }
 
     fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
@@ -132,8 +149,10 @@ impl<'a> Sink<'a> {
         self.length += bytes.len() as u64;
         while !bytes.is_empty() {
             if self.buffer.len() == CHUNK {
-                self.blobs.push(self.quarantine.write_blob(&self.buffer)?);
-                self.buffer.clear();
+                let empty = self.written()?;
+                let full = std::mem::replace(&mut self.buffer, empty);
+                let quarantine = self.quarantine;
+                self.writing = Some(self.scope.spawn(move || Ok((quarantine.write_blob(&full)?, full))));
             }
             let taken = bytes.len().min(CHUNK - self.buffer.len());
             self.buffer.extend_from_slice(&bytes[..taken]);
@@ -142,8 +161,20 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
+    /// Waits for the chunk that is being written. Returns its buffer, empty.
+    fn written(&mut self) -> Result<Vec<u8>> {
+        let Some(writing) = self.writing.take() else { return Ok(Vec::new()) };
+        let (blob, mut buffer) =
+            writing.join().map_err(|_| anyhow!("write a chunk: the thread panicked"))??;
+        self.blobs.push(blob);
+        buffer.clear();
+        Ok(buffer)
+    }
+
     fn finish(mut self) -> Result<(Vec<gix::ObjectId>, FileProof)> {
-        self.blobs.push(self.quarantine.write_blob(&self.buffer)?);
+        let last = self.quarantine.write_blob(&self.buffer)?;
+        self.written()?;
+        self.blobs.push(last);
         let sha256 = self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         let chunks = (self.blobs.len() > 1).then_some(self.blobs.len());
         Ok((self.blobs, FileProof { length: self.length, sha256, chunks }))

@@ -14,7 +14,9 @@ use crate::record::{
 };
 use crate::redact::Redactor;
 use crate::repository::Repository;
-use crate::store::{Begin, Conflict, Control, Place, SessionLog, SessionRefs, Slot, Spool, Store, names};
+use crate::store::{
+    Begin, Conflict, Control, Place, Reader, SessionLog, SessionRefs, Slot, Spool, Store, names,
+};
 use crate::tasks::{Mark, TaskList, set_marks};
 
 use super::committing::follow_cut_off;
@@ -274,16 +276,18 @@ struct ProgressParts {
 fn progress_parts(store: &Store, log: &SessionLog) -> Result<ProgressParts> {
     let mut parts = ProgressParts::default();
     let reader = store.reader()?;
-    // An entry that cannot be read must not cost the others.
-    let file =
-        |entry: &LogEntry, path: &str| store.or_leave_out(entry, reader.file(&entry.commit, path)).flatten();
     for entry in &log.entries {
-        if let Some(base) = file(entry, "progress.base.md") {
+        if let Some(base) = readable(store, &reader, entry, "progress.base.md") {
             parts = ProgressParts { base, entries: Vec::new() };
         }
-        parts.entries.extend(file(entry, "progress.md"));
+        parts.entries.extend(readable(store, &reader, entry, "progress.md"));
     }
     Ok(parts)
+}
+
+/// A file of a record: one that cannot be read must not cost the others.
+fn readable(store: &Store, reader: &Reader, entry: &LogEntry, path: &str) -> Option<Vec<u8>> {
+    store.or_leave_out(entry, reader.file(&entry.commit, path)).flatten()
 }
 
 /// progress.txt with all sessions of a feature in the order of their ids, under the newest patterns.
@@ -295,11 +299,8 @@ pub fn rebuilt_of_all(store: &Store, logs: &[SessionLog]) -> Result<Vec<u8>> {
     let mut sessions = Vec::new();
     let reader = store.reader()?;
     for log in logs {
-        let mut entries = Vec::new();
-        for entry in log.iterations() {
-            entries.extend(reader.file(&entry.commit, "progress.md")?);
-        }
-        sessions.push((log.id().clone(), entries));
+        let entries = log.iterations().filter_map(|entry| readable(store, &reader, entry, "progress.md"));
+        sessions.push((log.id().clone(), entries.collect()));
     }
     Ok(journal::rebuild_all(name, first.entries[0].started_at, &patterns, sessions))
 }

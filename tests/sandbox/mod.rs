@@ -27,6 +27,9 @@ pub use call::{Call, Program, Run, Words};
 pub use housekeeping::Housekeeping;
 pub use running::{PATIENCE, Running, wait_until};
 
+/// Has Linux treated like other systems, for the program and for scenes that expect less there.
+const PORTABLE: &str = "RALPH_TEST_PORTABLE";
+
 /// Does the task that it is given, and says so.
 pub const WILLING_AGENT: &str = "[[turn]]\ndo = [{ say = \"done\" }, { tick = \"current\" }]";
 
@@ -336,10 +339,15 @@ impl Sandbox {
             .env("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z")
             .env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")
             .current_dir(&self.repo);
-        if let Some(portable) = std::env::var_os("RALPH_TEST_PORTABLE") {
-            command.env("RALPH_TEST_PORTABLE", portable);
+        if Self::is_portable() {
+            command.env(PORTABLE, "1");
         }
         command
+    }
+
+    /// Whether processes are looked at as on systems other than Linux.
+    pub fn is_portable() -> bool {
+        std::env::var_os(PORTABLE).is_some()
     }
 
     /// Every file of the project and its git directory, to see that nothing was written.

@@ -17,7 +17,8 @@ use crate::worktree::WorkTree;
 
 use super::committing::Work;
 use super::memory::Memory;
-use super::recorder::{self, Recorder};
+use super::recorder::Recorder;
+use super::redaction::redacted;
 use super::roster::Roster;
 use super::steering::{Hints, Lookout};
 use super::{Plan, Running, Snapshots, Untick, add_totals};
@@ -64,7 +65,7 @@ impl<'a> Running<'a> {
             plan.progress.record(&context);
         }
         let redactor = Redactor::new(&plan.redaction_rules, &plan.redaction_allow)?;
-        let session = recorder::redacted(&redactor, &session)?;
+        let session = redacted(&redactor, &session)?;
         let place = place(&plan, &session);
         let spool = Spool::create(plan.store.repository(), &place)?;
         let mut recorder = Recorder::new(plan.store, place, redactor, spool.clone())?;

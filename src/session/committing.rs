@@ -214,7 +214,9 @@ impl Running<'_> {
         let left_out = left_out_of(work, taken, &prepared, &work_tree);
         if prepared.has_changes {
             let message = scratch.join("commit-message");
-            let text = self.message(done) + &left_out::trailers(&left_out.iter().collect::<Vec<_>>());
+            let trailers = left_out::trailers(&left_out.iter().collect::<Vec<_>>());
+            let (trailers, _) = self.recorder.redactor().redact_text(&trailers);
+            let text = self.message(done) + &trailers;
             std::fs::write(&message, text).with_context(|| format!("write {message}"))?;
             Staged::write(&held, &scratch.join(HELD))?;
             Staged::write(&now, &scratch.join(STAGED))?;

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use crate::agent::{Turn, final_message};
 use crate::progress::capture::{self, Evidence as Captured};
 use crate::progress::historical;
-use crate::progress::{IterationContext, journal, question};
+use crate::progress::{IterationContext, question};
 use crate::project_files::MAX_TASK_LIST_BYTES;
 use crate::record::{
     AgentRun, Claims, Durations, Event, ExitReason, Exits, Facts, FailureClass, Iteration, ObjectId, Outcome,
@@ -23,7 +23,8 @@ use super::committing::Done;
 use super::judge::{self, Evidence, Verdict};
 use super::memory::{Reason, Recalled, Sought};
 use super::prompting::{Failures, Prompt, Turn as PromptTurn};
-use super::recorder::{Taken, redacted};
+use super::recorder::Taken;
+use super::redaction::redacted;
 use super::told::live_context;
 use super::{Lost, Prompting, Running, Untick, Until, add_totals, remember};
 
@@ -142,8 +143,7 @@ impl Running<'_> {
             let told = context.told_of(examined.as_ref(), self.plan.choice, self.plan.excerpt_chars);
             (excerpt, iteration.fingerprint) = (told.excerpt, told.fingerprint);
         }
-        let entry = journal::entry(&iteration, &excerpt);
-        let commit = self.recorder.iteration(&slot, &iteration, &entry)?;
+        let commit = self.recorder.iteration(&slot, &iteration, &excerpt)?;
         self.recorded(&iteration, commit)?;
         self.hints_were_in(&iteration);
         self.note_commits(&iteration);
@@ -173,7 +173,12 @@ impl Running<'_> {
     }
 
     fn note_commits(&mut self, iteration: &Iteration) {
-        if let Err(error) = self.plan.store.note_commits(iteration) {
+        if iteration.commits.is_empty() {
+            return;
+        }
+        let noted = redacted(self.recorder.redactor(), iteration)
+            .and_then(|iteration| self.plan.store.note_commits(&iteration));
+        if let Err(error) = noted {
             self.warn(format!("its commits got no note: {error:#}\nhint: `{RALPH} notes rebuild` writes it"));
         }
     }
@@ -183,7 +188,11 @@ impl Running<'_> {
         let Some(asked) = &self.plan.summarizer else { return Ok(None) };
         let (question, _) = self.recorder.redactor().redact_text(&question(context));
         Ok(Some(match asked.ask(&question, &self.room()?)? {
-            Ok(text) => Summarized::Text(text.chars().take(SUMMARY_CHARS).collect()),
+            Ok(text) => {
+                // Before it is cut: half a secret is not found.
+                let (text, _) = self.recorder.redactor().redact_text(&text);
+                Summarized::Text(text.chars().take(SUMMARY_CHARS).collect())
+            }
             Err(reason) => {
                 self.warn(format!("no summary of the iteration, its output stands in: {reason}"));
                 Summarized::Failed(reason)
@@ -214,8 +223,7 @@ impl Running<'_> {
         let mut iteration = opened(begin, &self.session, started_at, counts, self.plan.store.head()?);
         iteration.outcome = Outcome::Skipped;
         iteration.snapshot = taken.snapshot;
-        let entry = journal::entry(&iteration, "");
-        let commit = self.recorder.iteration(&slot, &iteration, &entry)?;
+        let commit = self.recorder.iteration(&slot, &iteration, "")?;
         self.recorded(&iteration, commit)
     }
 

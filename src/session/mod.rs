@@ -15,6 +15,7 @@ mod progress_file;
 mod prompting;
 mod recorder;
 mod recover;
+mod redaction;
 mod replay;
 mod restore;
 mod roster;

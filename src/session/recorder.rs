@@ -5,9 +5,6 @@ use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use crate::clock::Clock;
 use crate::progress::journal;
@@ -21,6 +18,7 @@ use crate::store::{
 use crate::worktree::{Contents, RawPath, WorkTree, Workshop};
 
 use super::progress_file::{Planned, ProgressFile};
+use super::redaction::redacted;
 
 /// Most files that a warning names.
 const MAX_NAMED_FILES: usize = 5;
@@ -153,10 +151,11 @@ impl<'a> Recorder<'a> {
         )
     }
 
-    /// Records an iteration. The entry goes to progress.txt as well.
-    pub fn iteration(&mut self, slot: &Slot, iteration: &Iteration, entry: &str) -> Result<ObjectId> {
+    /// Records an iteration. Its entry, with `excerpt` in it, goes to progress.txt as well.
+    pub fn iteration(&mut self, slot: &Slot, iteration: &Iteration, excerpt: &str) -> Result<ObjectId> {
         let iteration = redacted(&self.redactor, iteration)?;
-        let entry = self.redactor.settle(entry);
+        // An entry shortens texts: a secret that is cut in two is not found any more.
+        let entry = self.redactor.settle(&journal::entry(&iteration, excerpt));
         let header = journal::header(&self.place.feature_name, iteration.started_at);
         let planned = self.plan_progress(&header, &entry);
         if planned.changed_entries > 0 {
@@ -500,54 +499,5 @@ impl Content {
 
     fn of_session(kind: RecordKind, session: &Session, snapshot: Option<ObjectId>) -> Self {
         Self { kind, iteration: None, session: Some(session.clone()), snapshot }
-    }
-}
-
-/// The same value with secrets taken out of every text in it.
-pub fn redacted<T: Serialize + DeserializeOwned>(redactor: &Redactor, value: &T) -> Result<T> {
-    let mut json = serde_json::to_value(value).context("redact the record")?;
-    redact_texts(redactor, &mut json);
-    serde_json::from_value(json).context("redact the record")
-}
-
-fn redact_texts(redactor: &Redactor, value: &mut Value) {
-    match value {
-        Value::String(text) => *text = redactor.redact_text(text).0,
-        Value::Array(values) => {
-            redact_words(redactor, values);
-            for value in values {
-                redact_texts(redactor, value);
-            }
-        }
-        Value::Object(map) => {
-            for (key, value) in map {
-                redact_texts(redactor, value);
-                redact_named(redactor, key, "=", value);
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-}
-
-/// Words of a command line, of which one may say that the next is a secret: `--password`, `...`.
-fn redact_words(redactor: &Redactor, words: &mut [Value]) {
-    for next in 1..words.len() {
-        let (before, after) = words.split_at_mut(next);
-        if let Some(Value::String(option)) = before.last()
-            && option.starts_with('-')
-        {
-            redact_named(redactor, option, " ", &mut after[0]);
-        }
-    }
-}
-
-/// A text that is a secret because of the name beside it.
-fn redact_named(redactor: &Redactor, name: &str, tie: &str, value: &mut Value) {
-    let Value::String(text) = value else { return };
-    let (redacted, found) = redactor.redact_text(&format!("{name}{tie}{text}"));
-    if !found.is_empty()
-        && let Some(rest) = redacted.strip_prefix(name).and_then(|rest| rest.strip_prefix(tie))
-    {
-        rest.clone_into(text);
     }
 }

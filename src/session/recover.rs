@@ -23,7 +23,8 @@ use super::committing::follow_cut_off;
 use super::iterate::opened;
 use super::judge::{self, Evidence};
 use super::progress_file::ProgressFile;
-use super::recorder::{Recorder, redacted};
+use super::recorder::Recorder;
+use super::redaction::redacted;
 use super::{Completion, Plan};
 
 /// Whether no session of this work tree left anything in the spool.
@@ -226,8 +227,7 @@ fn interrupted(
     iteration.snapshot = taken.snapshot;
     iteration.left_out = taken.left_out;
     iteration.commits = commits;
-    let entry = journal::entry(&iteration, "");
-    recorder.iteration(slot, &iteration, &entry)
+    recorder.iteration(slot, &iteration, "")
 }
 
 /// The session as its end record tells it, from what its log says.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use anyhow::Result;
 
-use super::recorder::redacted;
+use super::redaction::redacted;
 use crate::record::{AgentEvent, Event, Phase};
 use crate::redact::Redactor;
 

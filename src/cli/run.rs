@@ -11,8 +11,7 @@ use crate::process::{Interrupt, Marker};
 use crate::record::{
     Event, RALPH, Refusal, SessionId, SessionName, Status, StopReason, TaskCounts, TaskName,
 };
-use crate::redact::Redactor;
-use crate::session::{self, Finish};
+use crate::session::{self, EventRedactor, Finish};
 use crate::store::{SessionLog, SessionRefs, Store};
 use crate::view::json::write_line;
 use crate::view::live::{Detail, Live, Moving};
@@ -206,7 +205,7 @@ pub fn start(
     ready.check(caller).map_err(refusal)?;
     let interrupt = Interrupt::install()?;
     let plan = ready.plan(store, feature, wish, &interrupt)?;
-    let mut teller = Teller::new(voice, moving, ready.terminal_redactor()?);
+    let mut teller = Teller::new(voice, moving, ready.terminal_redactor()?.map(EventRedactor::new));
     let mut packer = Packer::new(store, caller);
     let mut listener = |event: &Event| {
         teller.tell(event);
@@ -293,12 +292,12 @@ fn moving(voice: Voice, environment: &Environment) -> Moving {
 struct Teller {
     voice: Voice,
     /// `None` where the user wants to see everything.
-    redactor: Option<Redactor>,
+    redactor: Option<EventRedactor>,
     live: Live<std::io::Stdout>,
 }
 
 impl Teller {
-    fn new(voice: Voice, moving: Moving, redactor: Option<Redactor>) -> Self {
+    fn new(voice: Voice, moving: Moving, redactor: Option<EventRedactor>) -> Self {
         let (paint, detail) = match voice {
             Voice::People(paint, detail) => (paint, detail),
             Voice::Json => (Paint::Plain, Detail::Normal),
@@ -307,9 +306,9 @@ impl Teller {
     }
 
     fn tell(&mut self, event: &Event) {
-        let Some(redactor) = &self.redactor else { return self.show(event) };
+        let Some(redactor) = &mut self.redactor else { return self.show(event) };
         // A redaction that fails shows nothing, as it records nothing.
-        if let Ok(event) = session::without_secrets(redactor, event) {
+        if let Ok(event) = redactor.redact(event) {
             self.show(&event);
         }
     }

@@ -63,7 +63,7 @@ pub use prompting::{Prompt, Prompting, Turn};
 pub use recover::{expected_progress, rebuilt_of_all};
 pub use replay::{Replay, Replayed};
 pub use restore::{Force, Intent, Left, Planned, Restore, Target, Why};
-pub use shown::without_secrets;
+pub use shown::EventRedactor;
 pub use window::Window;
 
 /// Everything that is decided before a session starts.

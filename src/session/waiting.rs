@@ -77,11 +77,12 @@ impl Running<'_> {
     }
 
     fn waiting(&self, place: usize, out: &Out) -> Waiting {
+        let redactor = self.recorder.redactor();
         Waiting {
             agent: self.plan.agents[place].agent.name().to_owned(),
             class: out.class,
             until: out.until,
-            message: out.message.clone(),
+            message: out.message.as_ref().map(|message| redactor.redact_text(message).0),
         }
     }
 

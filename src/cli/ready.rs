@@ -33,7 +33,7 @@ use super::on_finish;
 use super::output::warn;
 use super::own_command::own_program;
 use super::place::refusal;
-use super::settings::{Flags, load_in};
+use super::settings::{Flags, load_in, redactor, terminal_redactor};
 
 /// No limit, where one must be given.
 const UNLIMITED: Duration = Duration::from_secs(u64::MAX / 4);
@@ -67,6 +67,11 @@ impl Settings {
         let template = template(&project, &config.loop_type)?;
         let job = job(feature, &project.root, &config.loop_type)?;
         Ok(Self { config, project, template, job })
+    }
+
+    /// What takes secrets out of what is printed, where that is wanted.
+    pub fn terminal_redactor(&self) -> Result<Option<Redactor>> {
+        terminal_redactor(&self.config)
     }
 
     /// Whether it is done when the tasks are.
@@ -111,6 +116,7 @@ impl Settings {
             log,
             root: &self.project.root,
             progress_entries: self.config.progress.max_entries,
+            redactor: &redactor(&self.config)?,
         };
         let nothing = start(Strategy::default(), &self.config);
         let base = Prompting {
@@ -402,9 +408,7 @@ impl Ready {
 
     /// Refuses a folder with a secret in its name: the name would become that of refs, which `sync` publishes.
     fn check_name(&self, feature: &Feature) -> Result<()> {
-        let redaction = &self.config.redaction;
-        let (shown, found) =
-            Redactor::new(&redaction.rules, &redaction.allow)?.redact_text(feature.path.as_ref());
+        let (shown, found) = redactor(&self.config)?.redact_text(feature.path.as_ref());
         if found.is_empty() {
             return Ok(());
         }
@@ -417,8 +421,7 @@ impl Ready {
 
     /// What takes secrets out of what is printed, where that is wanted.
     pub fn terminal_redactor(&self) -> Result<Option<Redactor>> {
-        let redaction = &self.config.redaction;
-        redaction.terminal.then(|| Redactor::new(&redaction.rules, &redaction.allow)).transpose()
+        terminal_redactor(&self.config)
     }
 
     pub fn plan<'a>(

@@ -158,7 +158,7 @@ fn journal_path(store: &Store, log: &SessionLog) -> Result<Utf8PathBuf> {
 
 fn redactor(caller: &Caller, store: &Store) -> Result<Redactor> {
     let (_, config) = super::settings::load_in(store, caller, super::settings::Flags::default())?;
-    Redactor::new(&config.redaction.rules, &config.redaction.allow)
+    super::settings::redactor(&config)
 }
 
 fn read(files: &ProjectFiles, path: &Utf8Path) -> Result<Option<Vec<u8>>> {

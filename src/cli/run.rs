@@ -237,11 +237,15 @@ fn dry_run(
 ) -> Result<ExitCode> {
     let settings = Settings::read(store, feature, caller, wish).map_err(refusal)?;
     let prompt = settings.next_prompt(store, feature, wish).map_err(refusal)?;
+    let redactor = settings.terminal_redactor()?;
     match &prompt {
         Some(prompt) => prompt.warning.iter().for_each(|warning| warn(warning, &mut stderr())),
         None => warn("no open task can be picked: there is no next prompt", &mut stderr()),
     }
-    let text = prompt.map(|prompt| prompt.text);
+    let text = prompt.map(|prompt| match &redactor {
+        Some(redactor) => redactor.redact_text(&prompt.text).0,
+        None => prompt.text,
+    });
     if voice == Voice::Json {
         let mut out = super::output::stdout();
         write_line(&mut out, &json!({"feature": feature.path, "prompt": text}))

@@ -12,6 +12,7 @@ use crate::feature;
 use crate::process::Tool;
 use crate::project_files::{MAX_SETTINGS_BYTES, allowed_folders, explain};
 use crate::record::Refusal;
+use crate::redact::Redactor;
 use crate::store::Store;
 
 use super::caller::{Caller, Project};
@@ -65,6 +66,16 @@ fn read(project: &Project, git: Vec<GitInput>, caller: &Caller, flags: Flags) ->
         agent_command: flags.agent_command,
         loop_type: flags.loop_type,
     })
+}
+
+/// What takes secrets out of what a project's records hold.
+pub fn redactor(config: &Config) -> Result<Redactor> {
+    Redactor::new(&config.redaction.rules, &config.redaction.allow)
+}
+
+/// What takes secrets out of what is printed; `None` where the user wants to see everything.
+pub fn terminal_redactor(config: &Config) -> Result<Option<Redactor>> {
+    config.redaction.terminal.then(|| redactor(config)).transpose()
 }
 
 /// The effective configuration of the project that a repository holds.

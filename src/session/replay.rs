@@ -8,6 +8,7 @@ use crate::history::History;
 use crate::progress::ProgressStrategy;
 use crate::progress::historical::tokens;
 use crate::record::{Iteration, Outcome, RecordKind, Task};
+use crate::redact::Redactor;
 use crate::store::{SessionLog, Store};
 use crate::tasks::TaskList;
 
@@ -37,6 +38,8 @@ pub struct Replay<'a> {
     pub root: &'a Utf8Path,
     /// Most earlier iterations that the strategy keeps.
     pub progress_entries: usize,
+    /// Prompts are compared with those of the record, which are redacted.
+    pub redactor: &'a Redactor,
 }
 
 impl Replay<'_> {
@@ -83,6 +86,7 @@ impl Replay<'_> {
                         ..*base
                     };
                     let made = prompting.prompt(&turn, self.store, &mut memory, None)?;
+                    let (text, _) = self.redactor.redact_text(&made.text);
                     let sent = self.store.file(&entry.commit, "prompt.md");
                     let sent = self.store.or_leave_out(entry, sent).flatten().unwrap_or_default();
                     let sent = String::from_utf8_lossy(&sent).into_owned();
@@ -90,10 +94,10 @@ impl Replay<'_> {
                         iteration: iteration.iteration,
                         task: iteration.task.clone(),
                         tokens_sent: tokens::count(&sent),
-                        tokens: tokens::count(&made.text),
-                        is_same: sent == made.text,
+                        tokens: tokens::count(&text),
+                        is_same: sent == text,
                         sent,
-                        text: made.text,
+                        text,
                     });
                 }
                 let context = told::context_of(self.store, (entry, begin), &iteration, self.root);

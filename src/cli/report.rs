@@ -11,6 +11,7 @@ use crate::agent::answer::{answer, recorded_parser};
 use crate::record::{
     IterationName, LogEntry, ObjectId, Outcome, Parser, RecordKind, Session, SessionName, TaskCounts, Which,
 };
+use crate::redact::Redactor;
 use crate::store::{End, Piece, Reader, SessionLog, Store};
 use crate::tasks::TaskList;
 use crate::view::report::{Diff, Found, Limits, Report, Text, Turn, page, write_markdown};
@@ -23,6 +24,7 @@ use super::log::print_json;
 use super::output::{stdout, warn};
 use super::report_file::{self, Place};
 use super::sessions::{self, Choice};
+use super::settings::{self, Flags, load_in};
 use super::{iterations, patches, place};
 
 #[derive(Debug, Args)]
@@ -132,6 +134,7 @@ fn found(
         session: &session,
         most,
         transcript: (TRANSCRIPTS / count).min(TRANSCRIPT),
+        redactor: redactor(store, caller)?,
     };
     let mut unreadable = Vec::new();
     let mut turns = reading.records(log, &mut unreadable);
@@ -154,7 +157,7 @@ fn found(
         let mut patches = patches.map_err(|_| anyhow!("compare the snapshots"))??;
         for turn in &mut turns {
             if let Some(patch) = turn.record.snapshot.as_ref().and_then(|after| patches.remove(after)) {
-                turn.diff = Diff::Patch(patch);
+                turn.diff = Diff::Patch(without_secrets(&reading.redactor, patch));
             }
         }
     }
@@ -179,12 +182,29 @@ fn found(
     })
 }
 
+/// The rules of the project, or those that we bring along where its settings cannot be read.
+fn redactor(store: &Store, caller: &Caller) -> Result<Redactor> {
+    let configured = load_in(store, caller, Flags::default());
+    configured.and_then(|(_, config)| settings::redactor(&config)).or_else(|_| Redactor::new(&[], &[]))
+}
+
+/// Snapshots hold the user's files as they are, and a report is for others.
+fn without_secrets(redactor: &Redactor, mut patch: Text) -> Text {
+    // Of a secret that is cut in two, the first half would not be found.
+    if let Some(end) = patch.text.rfind('\n').filter(|_| patch.is_cut) {
+        patch.text.truncate(end);
+    }
+    patch.text = redactor.redact_text(&patch.text).0;
+    patch
+}
+
 /// Reads iterations, so much of each text.
 struct Reading<'a> {
     reader: &'a Reader,
     session: &'a Session,
     most: usize,
     transcript: usize,
+    redactor: Redactor,
 }
 
 impl Reading<'_> {
@@ -237,7 +257,8 @@ impl Reading<'_> {
             return Ok(Some(Text::of(&piece.bytes, piece.length)));
         }
         let words = answer(parser, &piece.bytes);
-        Ok((!words.trim().is_empty()).then(|| Text::whole(words)))
+        // A secret in pieces is whole again where an agent's words are put together.
+        Ok((!words.trim().is_empty()).then(|| Text::whole(self.redactor.redact_text(&words).0)))
     }
 
     /// The decisive lines of a validation that failed, the last of one that passed.

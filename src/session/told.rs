@@ -10,6 +10,7 @@ use crate::agent::answer::{answer, recorded_parser};
 use crate::progress::{Cut, IterationContext};
 use crate::project_files::{open_plain, refused};
 use crate::record::{Iteration, LogEntry, Outcome};
+use crate::redact::Redactor;
 use crate::store::{Slot, Store, names};
 
 use super::window::Window;
@@ -104,7 +105,9 @@ pub fn context_of(
         };
         let configuration = session.map_or(Value::Null, |session| session.configuration);
         let parser = recorded_parser(&configuration, &iteration.agent);
-        Ok(Window::whole(answer(parser, &bytes).as_bytes()))
+        // A secret that was streamed in pieces is whole again only here; rules of the user's own have seen the pieces.
+        let (words, _) = Redactor::new(&[], &[])?.redact_text(&answer(parser, &bytes));
+        Ok(Window::whole(words.as_bytes()))
     })
 }
 

@@ -122,3 +122,33 @@ fn the_commit_of_a_task_holds_no_secret_of_the_task() {
         "{message}"
     );
 }
+
+#[test]
+fn what_comes_in_pieces_or_without_a_session_is_shown_without_secrets() {
+    let scene = Sandbox::new();
+    let [said, planned] = ["ghp_6", "ghp_7"].map(key);
+    scene.tasks(&format!("- [ ] T001 Log in with {planned}")).config("snapshots = false");
+    let (few, rest) = said.split_at(12);
+    let (more, last) = rest.split_at(9);
+    let pieces = ["Learnings:\n- I log in with ", few, more, last, " every time\n"];
+    let event = |piece| json!({"type": "message", "role": "assistant", "content": piece, "delta": true});
+    let stream: String = pieces.map(|piece| format!("{}\n", event(piece))).concat();
+    let result = json!({"type": "result", "status": "success", "stats": {}});
+    scene.write("stream", format!("{stream}{result}\n"));
+    scene.agent("[agents.fake]\ncommand = [\"cat\", \"stream\"]\nparser = \"gemini\"\n");
+    for words in ["run --dry-run", "run --dry-run --json"] {
+        let shown = "Log in with [redacted:github-token]";
+        scene.ralph(words).code(0).stdout_has(shown).stdout_lacks(&planned);
+    }
+    for words in
+        ["-n 1 --verbose", "-n 1 --json", "report --output -", "report --json", "log --json", "progress"]
+    {
+        let run = scene.ralph(words);
+        for piece in [few, more, last] {
+            assert!(!run.text().contains(piece), "{piece} of {said}: {run}");
+        }
+    }
+    assert!(scene.progress().contains("- I log in with [redacted:github-token] every time\n"));
+    scene.config("redaction.terminal = false");
+    scene.ralph("run --dry-run").code(0).stdout_has(&planned);
+}

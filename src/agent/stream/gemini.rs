@@ -8,12 +8,17 @@ use super::failure::{class_of, class_of_words};
 use super::{Answer, End, Stream, Told, each_event, text};
 use crate::record::{AgentEvent, FailureClass, Tokens, summary};
 
+/// Bytes of a line of its words that are held back at most.
+const MAX_LINE_BYTES: usize = 64 << 10;
+
 /// What the stream told so far.
 #[derive(Debug, Default)]
 pub(super) struct GeminiStream {
     model: Option<String>,
     /// What it said since its last tool.
     answer: Answer,
+    /// What of that has not been handed on: its words come in pieces, which only as lines can be read and redacted.
+    line: String,
     tokens: Tokens,
     calls: Calls,
     is_success: bool,
@@ -22,13 +27,21 @@ pub(super) struct GeminiStream {
 
 impl GeminiStream {
     fn event(&mut self, event: &Value, say: &mut dyn FnMut(AgentEvent)) {
-        match text(event, "type") {
+        let kind = text(event, "type");
+        let is_words = kind == "message" && text(event, "role") == "assistant";
+        if !is_words {
+            self.say_line(self.line.len(), say);
+        }
+        match kind {
             "init" => self.model = event["model"].as_str().map(str::to_owned),
             // Messages of the user are the prompt.
-            "message" if text(event, "role") == "assistant" => {
+            "message" if is_words => {
                 let words = text(event, "content");
                 self.answer.add(words);
-                say(AgentEvent::Text { text: words.to_owned() });
+                self.line.push_str(words);
+                let is_piece = event["delta"].as_bool() == Some(true) && self.line.len() < MAX_LINE_BYTES;
+                let end = self.line.rfind('\n').filter(|_| is_piece).map(|end| end + 1);
+                self.say_line(end.unwrap_or(if is_piece { 0 } else { self.line.len() }), say);
             }
             "tool_use" => {
                 self.answer = Answer::default();
@@ -43,6 +56,15 @@ impl GeminiStream {
             "error" => self.failed(text(event, "message"), say),
             "result" => self.result(event, say),
             _ => {}
+        }
+    }
+
+    /// Hands on what it said, up to `end`.
+    fn say_line(&mut self, end: usize, say: &mut dyn FnMut(AgentEvent)) {
+        let rest = self.line.split_off(end);
+        let line = std::mem::replace(&mut self.line, rest);
+        if !line.is_empty() {
+            say(AgentEvent::Text { text: line });
         }
     }
 
@@ -133,6 +155,23 @@ fn class_of_error(code: i32, words: &str) -> FailureClass {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_that_come_in_pieces_are_handed_on_as_lines() {
+        let mut stream = GeminiStream::default();
+        let mut said = Vec::new();
+        let mut take = |line: &str| {
+            stream.line(line.as_bytes(), &mut |event| {
+                said.push(if let AgentEvent::Text { text } = event { text } else { format!("{event:?}") });
+            });
+        };
+        for piece in ["the to", "ken is a", "bc\\nand", " more"] {
+            take(&format!(r#"{{"type":"message","role":"assistant","content":"{piece}","delta":true}}"#));
+        }
+        take(r#"{"type":"error","message":"no"}"#);
+        take(r#"{"type":"message","role":"assistant","content":"whole"}"#);
+        assert_eq!(said, ["the token is abc\n", "and more", "Error { message: \"no\" }", "whole"]);
+    }
 
     #[test]
     fn codes_stand_for_statuses() {

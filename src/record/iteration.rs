@@ -92,14 +92,20 @@ pub struct ToolCall {
 /// Length of a summary of a tool call, in characters.
 const SUMMARY_CHARS: usize = 200;
 
-/// The first 200 characters of `text` on one line and without colours, for a [`ToolCall`]; the last is an ellipsis where there
-/// are more.
+/// The first 200 characters of `text` on one line and without colours, for a [`ToolCall`]. Where there are more, it ends with
+/// an ellipsis behind a whole word: the first half of a token would not be known for a secret.
 pub fn summary(text: &str) -> String {
     let plain = without_escapes(text);
     let mut shown = plain.trim().chars().map(|c| if c.is_control() { ' ' } else { c });
     let mut line: String = shown.by_ref().take(SUMMARY_CHARS).collect();
     if shown.next().is_some() {
         line.pop();
+        let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let whole = line.trim_end_matches(is_of_word).len();
+        // A token this long is known by its first part too.
+        if whole > 0 {
+            line.truncate(whole);
+        }
         line.push('…');
     }
     line
@@ -328,5 +334,10 @@ mod tests {
         assert_eq!(summary(&long), long);
         let cut = summary(&"é".repeat(201));
         assert!(cut.chars().count() == 200 && cut.ends_with("é…"), "{cut}");
+        assert_eq!(
+            summary(&format!("{} key_{}", "x ".repeat(90), "1".repeat(40))),
+            format!("{} …", "x ".repeat(90))
+        );
+        assert_eq!(summary(&"y".repeat(300)), format!("{}…", "y".repeat(199)));
     }
 }

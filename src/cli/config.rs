@@ -4,8 +4,10 @@ use std::io::Write;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use serde_json::Value;
 
-use crate::config::{Config, Entry};
+use crate::config::Entry;
+use crate::session::redacted;
 use crate::view::json::write_pretty;
 use crate::view::style::is_unseen;
 
@@ -13,7 +15,7 @@ use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::{stdout, warn};
-use super::settings::{Flags, load_here};
+use super::settings::{Flags, load_here, terminal_redactor};
 
 #[derive(Debug, Args)]
 pub struct ConfigArgs {
@@ -26,17 +28,24 @@ pub fn run(args: &ConfigArgs, caller: &Caller) -> Result<ExitCode> {
     for warning in &config.warnings {
         warn(warning, &mut std::io::stderr());
     }
+    let (mut entries, mut json) = (config.entries(), config.entries_to_json());
+    if let Some(redactor) = terminal_redactor(&config)? {
+        for entry in &mut entries {
+            entry.value = redactor.redact_text(&entry.value).0;
+        }
+        json = redacted(&redactor, &json)?;
+    }
     let mut out = stdout();
     match args.json {
-        Json { json: true } => write_json(&config, &mut out),
-        Json { json: false } => write_table(&config.entries(), &mut out),
+        Json { json: true } => write_json(&json, &mut out),
+        Json { json: false } => write_table(&entries, &mut out),
     }
     .context("write the configuration")?;
     Ok(ExitCode::Done)
 }
 
-fn write_json(config: &Config, out: &mut impl Write) -> Result<()> {
-    write_pretty(out, &config.entries_to_json())?;
+fn write_json(entries: &Value, out: &mut impl Write) -> Result<()> {
+    write_pretty(out, entries)?;
     Ok(out.flush()?)
 }
 
@@ -63,6 +72,7 @@ fn write_table(entries: &[Entry], out: &mut impl Write) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
 
     #[test]
     fn the_table_has_a_line_for_each_key_and_its_columns_are_even() {
@@ -81,9 +91,9 @@ mod tests {
     fn json_has_value_and_origin_for_each_key() {
         let config = Config::read(&crate::config::Inputs::default()).unwrap();
         let mut out = Vec::new();
-        write_json(&config, &mut out).unwrap();
-        let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        write_json(&config.entries_to_json(), &mut out).unwrap();
+        let json: Value = serde_json::from_slice(&out).unwrap();
         assert_eq!(json["timeout"], serde_json::json!({"value": "1h", "origin": "default"}));
-        assert_eq!(json["agent"]["value"], serde_json::Value::Null);
+        assert_eq!(json["agent"]["value"], Value::Null);
     }
 }

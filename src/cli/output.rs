@@ -7,6 +7,7 @@ use std::mem;
 use anyhow::Error;
 
 use crate::record::Refusal;
+use crate::redact::Redactor;
 use crate::view::style::inert;
 
 use super::exit_code::ExitCode;
@@ -142,14 +143,21 @@ pub fn report(error: &Error, stderr: &mut impl Write) -> ExitCode {
         return ExitCode::Done;
     }
     // Nothing can be said where stderr is closed, and the exit code still tells.
-    // What it quotes may come from anywhere.
-    let _closed = writeln!(stderr, "error: {}", inert(&format!("{error:#}"))).is_err();
+    let _closed = writeln!(stderr, "error: {}", shown(&format!("{error:#}"))).is_err();
     if error.downcast_ref::<Refusal>().is_some() { ExitCode::CannotStart } else { ExitCode::NotDone }
 }
 
 /// Something that the user should know and that stops nothing.
 pub fn warn(message: &str, stderr: &mut impl Write) {
-    let _closed = writeln!(stderr, "warning: {}", inert(message)).is_err();
+    let _closed = writeln!(stderr, "warning: {}", shown(message)).is_err();
+}
+
+/// What a message quotes may come from anywhere: settings, remotes, other programs.
+fn shown(message: &str) -> String {
+    match Redactor::new(&[], &[]) {
+        Ok(redactor) => inert(&redactor.redact_text(message).0),
+        Err(_) => inert(message),
+    }
 }
 
 #[cfg(test)]

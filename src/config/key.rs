@@ -163,12 +163,7 @@ pub const KEYS: &[Key] = &[
         .unset("the only one there is"),
     Key::new("redaction.rules", Kind::Patterns, "none", "Regular expressions of further secrets").or_none(),
     Key::new("redaction.allow", Kind::Patterns, "none", "Regular expressions of what is no secret").or_none(),
-    Key::new(
-        "redaction.terminal",
-        Kind::Switch,
-        "true",
-        "Take secrets out of what `run` and `resume` print, too",
-    ),
+    Key::new("redaction.terminal", Kind::Switch, "true", "Redact what is printed, too"),
     Key::new("hooks.on-finish", Kind::Text, "none", "Command to run when a session has ended").or_none(),
     Key::new("capture.<name>", Kind::Pattern, "none", "Regular expression of what to note down").or_none(),
 ];

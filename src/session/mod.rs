@@ -61,6 +61,7 @@ pub use job::{Job, Until};
 pub use memory::{Decided, Memory, Reason, Recalled, Sought, Telling};
 pub use prompting::{Prompt, Prompting, Turn};
 pub use recover::{expected_progress, rebuilt_of_all};
+pub use redaction::redacted;
 pub use replay::{Replay, Replayed};
 pub use restore::{Force, Intent, Left, Planned, Restore, Target, Why};
 pub use shown::EventRedactor;

@@ -20,6 +20,7 @@ use crate::progress::historical::Mode;
 use crate::record::{
     AgentEvent, IterationName, LogEntry, RALPH, Refusal, SessionId, SessionName, Timestamp, Which,
 };
+use crate::redact::Redactor;
 use crate::session::{Reason, Recalled, Sought};
 use crate::store::{Control, Scratch, Stop, Store};
 use crate::view::style::{Paint, inert};
@@ -33,6 +34,7 @@ use super::exit_code::ExitCode;
 use super::own_command::own_program;
 use super::ready::{Settings, Wish};
 use super::sessions::{Choice, Settled};
+use super::settings::{Flags, load_in, terminal_redactor};
 use super::{iterations, output, place};
 
 #[derive(Debug, Args)]
@@ -139,7 +141,12 @@ fn check_terminal(caller: &Caller) -> Result<()> {
 }
 
 fn show(desk: &mut Table, wanted: Settled, paint: Paint) -> Result<Left> {
-    let library = Library { store: desk.store.clone(), caller: desk.caller.clone(), wanted };
+    let configured = load_in(&desk.store, &desk.caller, Flags::default());
+    // Where settings cannot be read, nothing says that secrets are to be shown.
+    let redactor = configured
+        .and_then(|(_, config)| terminal_redactor(&config))
+        .or_else(|_| Redactor::new(&[], &[]).map(Some))?;
+    let library = Library { store: desk.store.clone(), caller: desk.caller.clone(), wanted, redactor };
     let source: Arc<dyn Source> = Arc::new(Records::new(desk.store.clone(), Box::new(library)));
     crate::view::tui::run(&source, desk, Palette(paint))
 }
@@ -252,11 +259,27 @@ struct Library {
     store: Store,
     caller: Caller,
     wanted: Settled,
+    /// `None` where the user wants to see everything.
+    redactor: Option<Redactor>,
 }
 
 impl Elsewhere for Library {
+    fn redacted(&self, bytes: Vec<u8>) -> Vec<u8> {
+        match &self.redactor {
+            Some(redactor) => redactor.redact_bytes(&bytes).0,
+            None => bytes,
+        }
+    }
+
     fn retell(&self, configuration: &Value, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
-        agent::retell(recorded_parser(configuration, agent), output)
+        let mut events = agent::retell(recorded_parser(configuration, agent), output)?;
+        for event in &mut events {
+            // What came in pieces is whole only now.
+            if let (AgentEvent::Text { text }, Some(redactor)) = (event, &self.redactor) {
+                *text = redactor.redact_text(text).0;
+            }
+        }
+        Some(events)
     }
 
     fn diff(&self, change: &Change) -> Result<Patch> {

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use crate::history::repeats;
-use crate::record::{AgentEvent, Iteration, ObjectId, Outcome, RecordKind, Session, SessionId, Status};
+use crate::record::{AgentEvent, Iteration, ObjectId, Outcome, RecordKind, Session, SessionId, Status, Task};
 use crate::store::{
     Ask, Control, FilePart, Holder, LoopLock, SessionRefs, SessionRows, Store, Wishes, names,
 };
@@ -21,6 +21,8 @@ use super::source::{
 
 /// What other rooms than the store and the history know.
 pub trait Elsewhere: Send + Sync {
+    /// The same without secrets: what runs is not recorded yet.
+    fn redacted(&self, bytes: Vec<u8>) -> Vec<u8>;
     /// What an agent did in a session of that configuration.
     fn retell(&self, configuration: &Value, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>>;
     fn diff(&self, change: &Change) -> Result<Patch>;
@@ -62,7 +64,7 @@ impl Records {
         let Wishes { stop, is_paused, .. } = control.look().unwrap_or_default();
         let in_flight = self.store.in_flight(&holder.session).map(|begin| InFlight {
             number: begin.iteration,
-            task: begin.task,
+            task: Task { text: self.redacted(begin.task.text), ..begin.task },
             attempt: begin.attempt,
             agent: begin.agent,
             started_at: begin.started_at,
@@ -81,6 +83,10 @@ impl Records {
             is_paused,
             is_stopping: stop.is_some(),
         }
+    }
+
+    fn redacted(&self, text: String) -> String {
+        String::from_utf8_lossy(&self.elsewhere.redacted(text.into_bytes())).into_owned()
     }
 
     /// How a session was set up; null where its records do not say it.
@@ -169,7 +175,9 @@ impl Source for Records {
         match &file.place {
             Place::Record(commit) => self.store.part(commit, file.stream.path(), (ask, PART)),
             Place::Spool(session, number) => {
-                self.store.spool_part((session, *number), file.stream.spool_name(), (ask, PART))
+                let part =
+                    self.store.spool_part((session, *number), file.stream.spool_name(), (ask, PART))?;
+                Ok(FilePart { bytes: self.elsewhere.redacted(part.bytes), ..part })
             }
         }
     }

@@ -10,6 +10,7 @@ use crate::process::{Child, Pulse};
 use crate::record::{
     Iteration, LeftOut, ObjectId, Outcome, RALPH, Refusal, StopReason, Task, TaskName, Timestamp, some_of,
 };
+use crate::redact::Redactor;
 use crate::store::Store;
 use crate::tasks::TaskList;
 use crate::worktree::{Prepared, RawPath, Staged, WorkTree};
@@ -119,8 +120,23 @@ impl Work {
                 work.pending.clear();
             }
         }
+        work.find_redacted(plan, recorded)?;
         work.dirty.retain(|path| !work.pending.contains(path));
         Ok(Some(work))
+    }
+
+    /// Takes up files whose names the record has redacted: those that differ now and have the same name there.
+    fn find_redacted(&mut self, plan: &Plan<'_>, recorded: &[Iteration]) -> Result<()> {
+        let paths = recorded.iter().flat_map(|iteration| &iteration.files_changed);
+        let redacted: BTreeSet<&String> = paths.filter(|path| path.contains("[redacted:")).collect();
+        if redacted.is_empty() {
+            return Ok(());
+        }
+        let redactor = Redactor::new(&plan.redaction_rules, &plan.redaction_allow)?;
+        let is_recorded =
+            |path: &&RawPath| redacted.contains(&redactor.redact_text(&String::from_utf8_lossy(path)).0);
+        self.pending.extend(self.dirty.iter().filter(is_recorded).cloned());
+        Ok(())
     }
 
     /// Why nothing can be committed in this work tree now, and what helps; `None` if it can.

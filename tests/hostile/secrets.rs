@@ -152,3 +152,19 @@ fn what_comes_in_pieces_or_without_a_session_is_shown_without_secrets() {
     scene.config("redaction.terminal = false");
     scene.ralph("run --dry-run").code(0).stdout_has(&planned);
 }
+
+#[test]
+fn a_file_with_a_secret_in_its_name_is_committed_when_the_session_is_resumed() {
+    let scene = Sandbox::new();
+    let secret = key("ghp_8");
+    scene.config("commit = 'task'").agent_uses_git().validate("test -e ../second || ! touch ../second");
+    let script = format!(
+        "echo x > file-{secret}.txt; echo x > other.txt; sed -i '0,/\\[ \\]/s//[x]/' \"$RALPH_TASKS\""
+    );
+    scene.agent_sh(&script).commit("Ready");
+    scene.ralph("-n 1").code(1);
+    scene.ralph("resume").code(0).stdout_lacks(&secret);
+    let tree = scene.git("ls-tree -r --name-only HEAD");
+    assert!(tree.contains(&secret) && tree.contains("other.txt"), "{tree}");
+    assert!(!scene.git("log --format=%B").contains(&secret));
+}

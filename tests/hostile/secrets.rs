@@ -70,46 +70,6 @@ fn a_folder_whose_name_is_a_secret_becomes_no_ref() {
 }
 
 #[test]
-fn secrets_of_every_kind_come_into_no_object_through_any_channel() {
-    let scene = Sandbox::new();
-    let keys: Vec<String> = (0..11).map(|number| key(&format!("ghp_{number}x"))).collect();
-    let [task, heading, said, complained, printed, noted, learned, branch, argument, written, tool] =
-        std::array::from_fn(|number| &keys[number]);
-    scene.config("snapshots = false");
-    scene.tasks(&format!("- [ ] Use {task} to log in\n\n## Phase {heading}\n\n- [ ] T002 Two"));
-    scene.git(["checkout", "--quiet", "-b", &format!("work/{branch}")]);
-    let call = json!({"type": "assistant", "message": {"content": [
-        {"type": "text", "text": format!("{said}\n\nLearnings:\n- {learned}\n")},
-        {"type": "tool_use", "id": "1", "name": "Bash", "input": {"command": format!("login {tool}")}},
-        {"type": "tool_result", "tool_use_id": "1", "content": format!("ok {tool}")},
-    ]}});
-    scene.agents_like_claude(&[(
-        "claude",
-        &format!("cat <<'END'\n{call}\nEND\necho {complained} >&2\necho {noted} >> \"$RALPH_PROGRESS\"\necho x > 'file-{written}.txt'\n"),
-    )]);
-    scene
-        .ralph([
-            "-n",
-            "2",
-            "--validate",
-            &format!("echo {printed}; echo {printed} >&2; API_TOKEN={argument} false"),
-        ])
-        .code(1);
-    let objects = scene.git_bytes("cat-file --batch --batch-all-objects");
-    let refs = scene.git("for-each-ref refs/ralph refs/ralph-snap refs/notes");
-    for key in &keys {
-        assert!(!holds(&objects, key), "{key} is in an object");
-        assert!(!refs.contains(key.as_str()), "{key} is in a ref");
-    }
-    for words in ["log", "show", "log --json", "show --json", "status --json"] {
-        let shown = scene.ralph(words).text();
-        for key in keys.iter().filter(|key| *key != task && *key != heading) {
-            assert!(!shown.contains(key.as_str()), "{words} prints {key}");
-        }
-    }
-}
-
-#[test]
 fn the_commit_of_a_task_holds_no_secret_of_the_task() {
     let scene = Sandbox::new();
     let secret = key("ghp_5");

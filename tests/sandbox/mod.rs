@@ -309,7 +309,7 @@ impl Sandbox {
     }
 
     #[track_caller]
-    fn git_bytes_in(&self, directory: &Path, words: impl Words) -> Vec<u8> {
+    pub fn git_bytes_in(&self, directory: &Path, words: impl Words) -> Vec<u8> {
         let words = words.words();
         let output = self.hermetic("git").current_dir(directory).args(&words).output().unwrap();
         let complaint = String::from_utf8_lossy(&output.stderr);

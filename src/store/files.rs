@@ -124,12 +124,14 @@ struct Sink<'scope, 'env> {
     quarantine: &'env Quarantine,
     scope: &'scope Scope<'scope, 'env>,
     buffer: Vec<u8>,
-    /// The chunk that is being written, whose buffer comes back.
-    writing: Option<ScopedJoinHandle<'scope, Result<(gix::ObjectId, Vec<u8>)>>>,
+    writing: Option<ScopedJoinHandle<'scope, Result<Written>>>,
     blobs: Vec<gix::ObjectId>,
     hash: Sha256,
     length: u64,
 }
+
+/// A chunk that was written, and the buffer that held it.
+type Written = (gix::ObjectId, Vec<u8>);
 
 impl<'scope, 'env> Sink<'scope, 'env> {
     fn new(quarantine: &'env Quarantine, scope: &'scope Scope<'scope, 'env>) -> Self {

@@ -67,11 +67,15 @@ fn lines(view: &View<'_>, start: usize, name_end: usize) -> Option<Secret> {
 
 /// The secrets of a table below a name that is a heading.
 pub(super) fn find_cells(view: &View<'_>) -> Vec<Secret> {
-    let (start, end) = (name::start(view), name::end(view));
+    let end = name::end(view);
     // Only one in thousands of names stands in a table.
     let next = view.run_most(end, 64, |byte| byte == b' ');
-    let is_heading = matches!(view.byte(next), Some(b'|' | b'\n'))
-        && matches!(view.before(start).iter().rev().find(|byte| **byte != b' '), None | Some(b'|' | b'\n'));
+    if !matches!(view.byte(next), Some(b'|' | b'\n')) {
+        return Vec::new();
+    }
+    let start = name::start(view);
+    let is_heading =
+        matches!(view.before(start).iter().rev().find(|byte| **byte != b' '), None | Some(b'|' | b'\n'));
     let name = is_heading.then(|| Name::read(view, &(start..end))).flatten();
     name.filter(|name| name.kind != Kind::Vague).map_or_else(Vec::new, |_| table::cells(view, start, end))
 }

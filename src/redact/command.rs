@@ -106,8 +106,9 @@ fn line_before<'a>(view: &View<'a>, at: usize) -> &'a [u8] {
     let before = view.before(at);
     let before = &before[before.len().saturating_sub(MAX_LINE)..];
     let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    let escaped = before.windows(2).rposition(|two| two == b"\\n").map_or(0, |at| at + 2);
-    &before[start.max(escaped)..]
+    let line = &before[start..];
+    let escaped = line.windows(2).rposition(|two| two == b"\\n").map_or(0, |at| at + 2);
+    &line[escaped..]
 }
 
 /// Whether a program is called in `line`, as a word or the beginning of one: `mysqldump`.

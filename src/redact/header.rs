@@ -2,7 +2,7 @@
 
 use super::Secret;
 use super::assignment::{self, is_placeholder, is_random};
-use super::class::{base64, is_word};
+use super::class::base64;
 use super::gate::{Window, window};
 use super::view::View;
 
@@ -19,7 +19,7 @@ const MARKS: [(&str, Header); 6] = [
     ("Bearer ", Header::Bearer),
     ("bearer ", Header::Bearer),
     ("asic ", Header::Basic),
-    ("ookie", Header::Cookie),
+    ("kie", Header::Cookie),
     (" -u ", Header::User),
     ("--user", Header::User),
 ];
@@ -30,7 +30,7 @@ const LONGEST: usize = 4 * 1024;
 const LEAST_COOKIE: usize = 16;
 
 pub(super) fn windows() -> impl Iterator<Item = (Window, super::Rule)> {
-    MARKS.iter().map(|(text, header)| (window(text, is_word), super::Rule::Header(*header)))
+    MARKS.iter().map(|(text, header)| (window(text, is_after_name), super::Rule::Header(*header)))
 }
 
 pub(super) fn find(view: &View<'_>, header: Header) -> Option<Secret> {
@@ -50,10 +50,20 @@ pub(super) fn find(view: &View<'_>, header: Header) -> Option<Secret> {
             let is_secret = is_login(view.text(at, end));
             is_secret.then_some(Secret { rule: "authorization", start: at, end, belongs: None })
         }
-        Header::Cookie if is_after(b"Cc") => cookies(view, at),
+        Header::Cookie if is_cookie(view) => cookies(view, at),
         Header::User => user(view, at),
         Header::Bearer | Header::Basic | Header::Cookie => None,
     }
+}
+
+fn is_cookie(view: &View<'_>) -> bool {
+    let before = view.before(view.anchor);
+    [b"Coo", b"coo"].iter().any(|word| before.ends_with(*word))
+}
+
+/// What may follow the name of a header.
+fn is_after_name(byte: u8) -> bool {
+    b":\"'`\\".contains(&byte)
 }
 
 /// From the first value that is a secret to the end of the last one.

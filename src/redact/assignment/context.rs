@@ -3,7 +3,7 @@
 use crate::redact::class::is_word;
 use crate::redact::view::View;
 
-use super::value::{Tie, quote_at, spaces};
+use super::value::{Tie, holds, quote_at, spaces};
 
 /// Words behind which a name and its value follow with a space between them.
 const SETTERS: &[&str] = &[
@@ -64,6 +64,7 @@ pub(super) fn tie(
         b'<' if view.has(gap, b"<<") => heredoc(view, gap).map(|at| (Tie::Block, at)),
         b'=' if view.has(gap, b"=$(cat <<") => heredoc(view, gap + 7).map(|at| (Tie::Block, at)),
         b':' if view.has(gap, b"::")
+            && holds(before, b"::s")
             && ["::set-output ", "::save-state ", "::set-env "].iter().any(|word| has(before, word)) =>
         {
             Some((Tie::Tight, gap + 2))
@@ -148,8 +149,9 @@ fn is_about_users(before: &[u8]) -> bool {
 
 fn line_before(before: &[u8]) -> &[u8] {
     let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    let escaped = before.windows(2).rposition(|two| two == b"\\n").map_or(0, |at| at + 2);
-    &before[start.max(escaped)..]
+    let line = &before[start..];
+    let escaped = line.windows(2).rposition(|two| two == b"\\n").map_or(0, |at| at + 2);
+    &line[escaped..]
 }
 
 fn has(text: &[u8], word: &str) -> bool {

@@ -41,13 +41,18 @@ impl Value<'_> {
 
 /// Goes over what ties a name to its value: `=`, `: `, `" => `.
 pub(super) fn tie(view: &View<'_>, name_end: usize) -> Option<(Tie, usize)> {
+    // Most names are words of a text.
+    view.byte(name_end).filter(|byte| b" \t\r\n\x0c\x1b\\\"'`:=%<>;],".contains(byte))?;
     let mut at = quote_at(view, name_end).map_or(name_end, |(_, end)| end);
     if at > name_end && view.byte(at) == Some(b']') {
         at += 1;
     }
     let gap = spaces(view, at);
+    let name = name::start(view);
     let (is_colon, next) = match (view.byte(gap)?, view.byte(gap + 1)) {
-        (b':', Some(b':')) | (b'=', Some(b'$')) if let Some(found) = elsewhere(view, name_end, at, gap) => {
+        (b':', Some(b':')) | (b'=', Some(b'$'))
+            if let Some(found) = context::tie(view, (name, name_end), at, gap) =>
+        {
             return Some(found);
         }
         (b'=', Some(b'=' | b'~')) | (b':', Some(b':')) => return None,
@@ -56,10 +61,10 @@ pub(super) fn tie(view: &View<'_>, name_end: usize) -> Option<(Tie, usize)> {
         (b':', _) => (true, gap + 1),
         (b'%', Some(b'3')) if view.has(gap, b"%3D") || view.has(gap, b"%3A") => (false, gap + 3),
         (b'\\', Some(b'u')) if view.has(gap, b"\\u003d") => (false, gap + 6),
-        (b'>', _) if view.before(name::start(view)).ends_with(b"<") => return Some((Tie::Element, gap + 1)),
-        _ if gap > at && view.has(name::start(view), b"--") => return Some((Tie::Loose, gap)),
-        _ if gap > at && is_login(view.before(name::start(view))) => return Some((Tie::Loose, gap)),
-        _ => return elsewhere(view, name_end, at, gap).or_else(|| value_beside(view, at)),
+        (b'>', _) if view.before(name).ends_with(b"<") => return Some((Tie::Element, gap + 1)),
+        _ if gap > at && view.has(name, b"--") => return Some((Tie::Loose, gap)),
+        _ if gap > at && is_login(view.before(name)) => return Some((Tie::Loose, gap)),
+        _ => return context::tie(view, (name, name_end), at, gap).or_else(|| value_beside(view, at)),
     };
     let after = spaces(view, next);
     if is_colon && let Some(at) = context::block(view, after) {
@@ -72,15 +77,18 @@ pub(super) fn tie(view: &View<'_>, name_end: usize) -> Option<(Tie, usize)> {
     Some((tie, after))
 }
 
-fn elsewhere(view: &View<'_>, name_end: usize, at: usize, gap: usize) -> Option<(Tie, usize)> {
-    context::tie(view, (name::start(view), name_end), at, gap)
-}
-
 /// Whether a line of `.netrc` goes on here: `machine host login user password ...`.
 fn is_login(before: &[u8]) -> bool {
-    let entry = before.len() - before.iter().rev().take(200).count();
-    let holds = |word: &[u8]| before[entry..].windows(word.len()).any(|part| part == word);
-    holds(b"login ") && holds(b"machine ")
+    let entry = &before[before.len().saturating_sub(200)..];
+    // Without a way out of the loop, so that the compiler compares many bytes at once.
+    let threes = entry.iter().zip(entry.iter().skip(1)).zip(entry.iter().skip(2));
+    let other = threes.fold(u8::MAX, |other, ((a, b), c)| other.min(a ^ b'c' | b ^ b'h' | c ^ b'i'));
+    other == 0 && holds(entry, b"machine ") && holds(entry, b"login ")
+}
+
+/// Whether `text` has the bytes of `word`, whose number is known so that comparing them is one step.
+pub(super) fn holds<const LENGTH: usize>(text: &[u8], word: &[u8; LENGTH]) -> bool {
+    text.windows(LENGTH).any(|part| part == word)
 }
 
 /// The place behind `"value": ` where the name is a value itself: `{"name": "API_TOKEN", "value": "..."}`.

@@ -8,7 +8,7 @@ Reads `config/betterleaks.toml` and `config/gitleaks.toml` of the two git clones
     src/redact/shape/public.txt    what the program reads
     fixtures/secrets/rules.tsv       the expressions as published, from which the test makes secrets
 
-A rule is sorted into one of these kinds:
+and has scripts/windows.py choose where the gate looks. A rule is sorted into one of these kinds:
 
     shape        the secret is known by a literal in it: a line NAME<tab>PATTERN
     context      the secret is plain, and known by the issuer's name in front of it: NAME<tab>WORD|WORD<tab>PATTERN
@@ -24,6 +24,8 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+
+import windows
 
 ROOT = Path(__file__).resolve().parent.parent
 TIE = r"""(?:[ \t\w.-]{0,20})[\s'"]{0,3}"""
@@ -342,11 +344,13 @@ def main():
     head += [f"# From {source}." for source in sources]
     summary = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
     head += [f"# {len(rules)} rules: {summary}.", "#"]
-    body = ["# NAME<tab>PATTERN, or NAME<tab>WORD|WORD<tab>PATTERN where the secret stands behind the issuer's name."]
+    body = ["# NAME<tab>PLACE<tab>PATTERN, or NAME<tab>WORD@PLACE|WORD@PLACE<tab>PATTERN where the secret stands behind the issuer's name. Places are of",
+            "# windows, as scripts/windows.py explains and chooses them."]
     for path, text in ((ROOT / "src/redact/shape/public.txt", head + body + list(dict.fromkeys(lines))),
                        (ROOT / "fixtures/secrets/rules.tsv", head + ["# id, kind, words in front, expression of the secret"] + table)):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(text) + "\n")
+    windows.choose_all()
     print(summary)
 
 

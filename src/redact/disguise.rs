@@ -4,7 +4,7 @@
 use super::class::is_word;
 use super::gate::{Place, Window};
 use super::view::View;
-use super::{Secret, shape};
+use super::{GATE, Secret, shape};
 
 /// How far in front of an escape a key may begin, and how long one is at most.
 const MAX_LEAD: usize = 160;
@@ -65,7 +65,7 @@ pub(super) fn find(view: &View<'_>, disguise: Disguise) -> Option<Secret> {
     if plain.bytes.len() < MIN_KEY || !plain.bytes.iter().any(u8::is_ascii_digit) {
         return None;
     }
-    let (rule, start, end) = shape::find_first(&plain.bytes)?;
+    let (rule, start, end) = shape::find_first(&GATE, &plain.bytes)?;
     let (from, to) = plain.place(start, end);
     (to - from > end - start).then_some(Secret { rule, start: from, end: to, belongs: None })
 }
@@ -93,6 +93,7 @@ pub(super) fn end_of_rest(view: &View<'_>, end: usize, class: impl Fn(u8) -> boo
 /// Whether a key that begins at `start` may go on behind a break or an escape.
 pub(super) fn unbroken(view: &View<'_>, start: usize) -> Option<Plain> {
     let end = view.run_most(start, MAX_KEY, is_token);
+    view.byte(end).filter(|byte| b"\x1b%\\\r\n".contains(byte))?;
     gap_at(view, end).or_else(|| wrap_at(view, end))?;
     Some(Plain::from(view, start))
 }
@@ -107,7 +108,8 @@ impl Plain {
     /// What is around `gap`.
     fn around(view: &View<'_>, gap: usize) -> Self {
         let mut plain = Self { bytes: Vec::new(), places: Vec::new() };
-        let mut at = gap.saturating_sub(MAX_LEAD);
+        let is_part = |byte: &&u8| is_token(**byte) || b"\x1b[;%\\".contains(byte);
+        let mut at = gap - view.before(gap).iter().rev().take(MAX_LEAD).take_while(is_part).count();
         while at < gap {
             if let Some(next) = plain.step(view, at) {
                 at = next;

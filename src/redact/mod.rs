@@ -90,8 +90,7 @@ impl Redactor {
 
     /// Returns true if it is certain, at the cost of one quick look, that `text` stays as it is.
     pub fn finds_nothing(&self, text: &str) -> bool {
-        self.rules.is_empty()
-            && (text.len() < gate::WIDTH || GATE.find(text.as_bytes(), 0, text.len()).is_none())
+        self.rules.is_empty() && !GATE.has_window(text.as_bytes())
     }
 
     pub fn redact_text(&self, text: &str) -> (String, Counts) {
@@ -142,33 +141,28 @@ impl Redactor {
             let custom = customs.next(bytes, scan.at, (!waiting.is_empty()).then_some(until));
             let custom = custom.filter(|found| found.start < until);
             let before = custom.as_ref().map_or(until, |found| found.start);
-            let Some(start) = GATE.find(bytes, scan.at, before).or(custom.as_ref().map(|found| found.start))
-            else {
-                let Some(secret) = waiting.pop() else {
-                    scan.at = scan.at.max(limit);
-                    break;
-                };
-                scan.replace(bytes, &secret, sink)?;
-                continue;
-            };
-            if let Some(custom) = custom.filter(|found| found.start == start) {
-                if self.allows(&bytes[custom.start..custom.end]) {
-                    scan.at = custom.end;
-                } else {
-                    scan.replace(bytes, &custom, sink)?;
-                }
-                continue;
-            }
-            if let Some(end) = marker_end(bytes, start) {
-                scan.at = end;
-                scan.floor = end;
-                continue;
-            }
             let barrier = waiting.last().map_or(usize::MAX, |secret| secret.start);
-            let secrets = Self::examine(bytes, start, scan.floor, barrier);
-            scan.at = start + 1;
-            let is_secret = |secret: &Secret| !self.allows(&bytes[secret.start..secret.end]);
-            waiting.extend(secrets.into_iter().filter(is_secret));
+            let seen = Seen { bytes, floor: scan.floor, barrier };
+            let stop = GATE.find(bytes, scan.at, before, |at, key| self.stop(&seen, at, key));
+            match (stop, custom) {
+                (Some((_, Stop::Marker(end))), _) => {
+                    scan.at = end;
+                    scan.floor = end;
+                }
+                (Some((start, Stop::Secrets(secrets))), _) => {
+                    scan.at = start + 1;
+                    waiting.extend(secrets);
+                }
+                (None, Some(custom)) if self.allows(&bytes[custom.start..custom.end]) => scan.at = custom.end,
+                (None, Some(custom)) => scan.replace(bytes, &custom, sink)?,
+                (None, None) => {
+                    let Some(secret) = waiting.pop() else {
+                        scan.at = scan.at.max(limit);
+                        break;
+                    };
+                    scan.replace(bytes, &secret, sink)?;
+                }
+            }
         }
         // Some rules look back: what they may still take is not given away.
         let done = match end {
@@ -186,15 +180,34 @@ impl Redactor {
         self.allow.iter().any(|allow| allow.is_match(text))
     }
 
-    /// What the rules of the window at `start` say, the nearest secret last. Nothing in front of `floor` is seen,
-    /// and nothing counts that depends on bytes behind `barrier` or of an earlier replacement.
-    fn examine(bytes: &[u8], start: usize, floor: usize, barrier: usize) -> Vec<Secret> {
+    /// What stands at the place `at`, where a window with this key begins, if it is anything.
+    fn stop(&self, seen: &Seen<'_>, at: usize, key: u32) -> Option<Stop> {
+        let mut rules = GATE.rules(seen.bytes, at, key, seen.floor);
+        let rules = std::iter::once(rules.next()?).chain(rules);
+        if let Some(end) = marker_end(seen.bytes, at) {
+            return Some(Stop::Marker(end));
+        }
+        let mut secrets = Self::examine(seen, at, rules);
+        if secrets.is_empty() {
+            return None;
+        }
+        secrets.retain(|secret| !self.allows(&seen.bytes[secret.start..secret.end]));
+        (!secrets.is_empty()).then_some(Stop::Secrets(secrets))
+    }
+
+    /// What the rules of the window at `start` say, the nearest secret last.
+    fn examine(seen: &Seen<'_>, start: usize, mut rules: impl Iterator<Item = Rule>) -> Vec<Secret> {
+        let Seen { bytes, floor, barrier } = *seen;
         let from = floor.max(start.saturating_sub(BEHIND));
         let to = bytes.len().min(start + AHEAD).min(barrier);
         let view = View::new(&bytes[from..to], start - from);
-        let mut found: Vec<Secret> =
-            GATE.rules(bytes, start).find_map(|rule| rule.find(&view)).into_iter().collect();
-        if found.is_empty() && GATE.rules(bytes, start).any(|rule| matches!(rule, Rule::Name)) {
+        let mut is_name = false;
+        let found = rules.find_map(|rule| {
+            is_name |= matches!(rule, Rule::Name);
+            rule.find(&view)
+        });
+        let mut found: Vec<Secret> = found.into_iter().collect();
+        if found.is_empty() && is_name {
             found = assignment::find_cells(&view);
         }
         if found.is_empty() {
@@ -236,8 +249,7 @@ enum Rule {
     WebToken,
     Shape(&'static shape::Shape),
     Issuer(&'static shape::Issuer),
-    /// A word that names an issuer, and where in it the window stands.
-    Named(&'static shape::Issuer, &'static str, usize),
+    Named(&'static shape::Named),
     Inner(&'static shape::Inner),
     Header(header::Header),
     Command(command::Command),
@@ -256,7 +268,7 @@ impl Rule {
             Self::WebToken => shape::find_web_token(view),
             Self::Shape(shape) => shape::find(view, shape),
             Self::Issuer(issuer) => shape::find_issuer(view, issuer),
-            Self::Named(issuer, word, skipped) => shape::find_named(view, issuer, word, skipped),
+            Self::Named(named) => shape::find_named(view, named),
             Self::Inner(inner) => shape::find_inner(view, inner),
             Self::Header(header) => header::find(view, header),
             Self::Command(command) => command::find(view, command),
@@ -273,9 +285,10 @@ fn windows() -> impl Iterator<Item = (Window, Rule)> {
         (private_key::BEGIN, Rule::PrivateKey),
         (private_key::LINES, Rule::PrivateLines),
     ];
-    let literals = single.into_iter().chain(url::SIGNATURES.map(|text| (text, Rule::Signature)));
-    literals
+    single
+        .into_iter()
         .map(|(text, rule)| (window(text, is_word), rule))
+        .chain(url::signature_windows().map(|window| (window, Rule::Signature)))
         .chain(url::windows().map(|window| (window, Rule::Address)))
         .chain(shape::windows())
         .chain(header::windows())
@@ -289,6 +302,22 @@ fn windows() -> impl Iterator<Item = (Window, Rule)> {
 enum End {
     MoreToCome,
     Final,
+}
+
+/// What rules see of a text: nothing in front of `floor`, and nothing counts that depends on bytes behind `barrier` or
+/// of an earlier replacement.
+struct Seen<'a> {
+    bytes: &'a [u8],
+    floor: usize,
+    barrier: usize,
+}
+
+/// What the gate found at a place.
+enum Stop {
+    /// A replacement, which ends here.
+    Marker(usize),
+    /// Secrets, the nearest last.
+    Secrets(Vec<Secret>),
 }
 
 /// A secret.

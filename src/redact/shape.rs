@@ -4,15 +4,17 @@ mod issuers;
 mod pattern;
 mod table;
 
+use std::sync::LazyLock;
+
 use super::class::{Class, dotted, is_word};
 use super::disguise::end_of_rest;
-use super::gate::{Place, Window, window};
+use super::gate::{Around, Gate, Place, WIDTH, Window, window};
 use super::view::View;
 use super::{Rule, Secret};
 
 use issuers::{INNERS, SHAPES};
 pub(super) use pattern::Set;
-pub(super) use table::{Issuer, find as find_issuer, find_named};
+pub(super) use table::{Issuer, Named, find as find_issuer, find_named};
 
 /// What the keys of one issuer look like.
 #[derive(Debug, Clone, Copy)]
@@ -95,6 +97,65 @@ pub(super) fn windows() -> impl Iterator<Item = (Window, Rule)> {
     shapes.chain(inners).chain([(window(JWT, dotted), Rule::WebToken)]).chain(table::windows())
 }
 
+impl Rule {
+    /// What it needs to see around its window.
+    pub(super) fn around(self) -> Around {
+        match self {
+            Self::Shape(shape) => {
+                let prefix = shape.prefix.bytes().map(Set::one);
+                let body = std::iter::repeat_n(Set::of(shape.body), shape.least.min(WIDTH));
+                around_window(shape.shown_at, prefix.chain(body))
+            }
+            Self::Issuer(issuer) => issuer.around(),
+            Self::Named(named) => named.around(),
+            Self::Marker
+            | Self::PrivateKey
+            | Self::PrivateLines
+            | Self::Address
+            | Self::Signature
+            | Self::WebToken
+            | Self::Inner(_)
+            | Self::Header(_)
+            | Self::Command(_)
+            | Self::Disguise(_)
+            | Self::Name => Around::ANYTHING,
+        }
+    }
+
+    /// How far in front of its window a key of a known shape may begin: at least, and at most.
+    fn lead(self) -> Option<(usize, usize)> {
+        match self {
+            Self::Shape(shape) => Some((shape.shown_at, shape.shown_at)),
+            Self::Issuer(issuer) => issuer.lead(),
+            Self::WebToken => Some((0, 0)),
+            Self::Marker
+            | Self::PrivateKey
+            | Self::PrivateLines
+            | Self::Address
+            | Self::Signature
+            | Self::Named(_)
+            | Self::Inner(_)
+            | Self::Header(_)
+            | Self::Command(_)
+            | Self::Disguise(_)
+            | Self::Name => None,
+        }
+    }
+}
+
+/// What may stand in front of a key: no word, but for the ends of escapes. See `View::is_word_start`.
+static BOUNDARY: LazyLock<Set> =
+    LazyLock::new(|| Set::of(|byte| !is_word(byte) || byte.is_ascii_hexdigit() || b"nrtm".contains(&byte)));
+
+/// What there is to see around the window of a key of such bytes that begins `shown_at` bytes behind its start.
+fn around_window(shown_at: usize, mut key: impl Iterator<Item = Set>) -> Around {
+    let before = match shown_at.checked_sub(1) {
+        Some(last) => key.nth(last).unwrap_or(Set::ALL),
+        None => *BOUNDARY,
+    };
+    Around::new(before, key)
+}
+
 pub(super) fn find(view: &View<'_>, shape: &Shape) -> Option<Secret> {
     let (in_front, shown) = shape.prefix.as_bytes().split_at(shape.shown_at);
     if !view.has(view.anchor, shown) || !view.before(view.anchor).ends_with(in_front) {
@@ -165,8 +226,20 @@ fn find_from(view: &View<'_>, start: usize) -> Option<Secret> {
 }
 
 /// The first key or token of a known shape in `text`: its rule, start and end.
-pub(super) fn find_first(text: &[u8]) -> Option<(&'static str, usize, usize)> {
-    (0..text.len()).filter(|&start| start == 0 || !is_word(text[start - 1])).find_map(|start| {
+pub(super) fn find_first(gate: &Gate, text: &[u8]) -> Option<(&'static str, usize, usize)> {
+    let mut starts = Vec::new();
+    let is_start = |start: usize| start == 0 || !is_word(text[start - 1]);
+    gate.find(text, 0, text.len(), |at, key| {
+        for rule in gate.rules(text, at, key, 0) {
+            let Some((least, most)) = rule.lead() else { continue };
+            let leads = least..=most.min(at);
+            starts.extend(leads.map(|lead| at - lead).filter(|&start| is_start(start)));
+        }
+        None::<()>
+    });
+    starts.sort_unstable();
+    starts.dedup();
+    starts.into_iter().find_map(|start| {
         let view = View::new(text, start);
         let found = find_from(&view, start)
             .or_else(|| table::find_from(&view, start))

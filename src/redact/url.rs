@@ -1,7 +1,7 @@
 //! Credentials in addresses: `scheme://user:password@host`, and signatures in their queries.
 
 use super::class::{encoded, is_word};
-use super::gate::{Place, Window};
+use super::gate::{Place, Window, window};
 use super::view::View;
 use super::{Secret, assignment, shape};
 
@@ -54,14 +54,21 @@ fn is_credential(byte: u8) -> bool {
     !byte.is_ascii_whitespace() && !byte.is_ascii_control() && !b"/@\"'`<>\\?#|".contains(&byte)
 }
 
-/// The ends of the names of signatures.
-pub(super) const SIGNATURES: [&str; 2] = ["sig=", "ignature="];
+/// The ends of the names of signatures, and of those what is looked for.
+const SIGNATURES: [(&str, &str); 2] = [("", "sig="), ("ignat", "ure=")];
+
+pub(super) fn signature_windows() -> [Window; 2] {
+    SIGNATURES.map(|(_, text)| window(text, is_word))
+}
 
 /// What makes an address a key: `?sig=`, `&X-Amz-Signature=`.
 pub(super) fn find_signature(view: &View<'_>) -> Option<Secret> {
     let anchor = view.anchor;
-    let text = SIGNATURES.iter().find(|text| view.has(anchor, text.as_bytes()))?;
-    let before = view.before(anchor);
+    let is_it = |&&(front, text): &&(&str, &str)| {
+        view.has(anchor, text.as_bytes()) && view.before(anchor).ends_with(front.as_bytes())
+    };
+    let (front, text) = SIGNATURES.iter().find(is_it)?;
+    let before = view.before(anchor - front.len());
     let name = before.iter().rev().take(24).take_while(|&&byte| is_word(byte) || byte == b'-').count();
     let is_query =
         matches!(&before[..before.len() - name], [.., b'?' | b'&'] | [.., b'u', b'0', b'0', b'2', b'6'])

@@ -1,15 +1,10 @@
 //! What a key looks like, as a small part of regular expressions says it: literals, and classes with counts.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
-use crate::redact::gate::{Place, WIDTH, Window, rarity};
+use crate::redact::class::Class;
+use crate::redact::gate::{Place, WIDTH, Window};
 use crate::redact::view::View;
-
-/// Windows that stand for more keys than this slow the gate down.
-const MAX_KEYS: usize = 2100;
-
-/// How far in front of a window a key may begin.
-const MAX_LEAD: usize = 200;
 
 #[derive(Debug)]
 pub(super) struct Pattern {
@@ -28,15 +23,35 @@ enum Part {
 pub(in crate::redact) struct Set(u128);
 
 impl Set {
+    pub(in crate::redact) const ALL: Self = Self(u128::MAX);
+
+    /// One byte.
+    pub(in crate::redact) fn one(byte: u8) -> Self {
+        Self(1 << (byte & 127))
+    }
+
+    /// One byte, in either case.
+    pub(in crate::redact) fn either(byte: u8) -> Self {
+        Self::one(byte.to_ascii_lowercase()).or(Self::one(byte.to_ascii_uppercase()))
+    }
+
+    pub(in crate::redact) fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     pub(in crate::redact) fn has(self, byte: u8) -> bool {
         byte.is_ascii() && self.0 >> byte & 1 == 1
     }
 
-    /// How many bytes it has where those that differ in the bit of the case count once.
-    pub(in crate::redact) fn folded_count(self) -> usize {
-        const UPPER: u128 = 0xFFFF_FFFF_0000_0000_FFFF_FFFF;
-        const WITH_BIT: u128 = !UPPER;
-        (self.0 & WITH_BIT | (self.0 & UPPER) << 32).count_ones() as usize
+    /// The bytes of a class, all of which are ASCII.
+    pub(in crate::redact) fn of(class: Class) -> Self {
+        Self((0..128).filter(|&byte| class(byte)).fold(0, |set, byte| set | 1 << byte))
+    }
+
+    /// Its bytes with the bit set by which small letters differ from capital ones.
+    pub(in crate::redact) fn folded(self) -> Self {
+        const WITHOUT_BIT: u128 = 0xFFFF_FFFF_0000_0000_FFFF_FFFF;
+        Self(self.0 & !WITHOUT_BIT | (self.0 & WITHOUT_BIT) << 32)
     }
 }
 
@@ -63,9 +78,7 @@ impl Pattern {
                         let end = bytes.next().unwrap_or(first);
                         last = if end == b'\\' { bytes.next().unwrap_or(end) } else { end };
                     }
-                    for byte in first..=last {
-                        set |= 1 << (byte & 127);
-                    }
+                    set |= (u128::MAX >> (127 - (last & 127))) & (u128::MAX << (first & 127));
                 }
                 parts.push(Part::Run { set: Set(set), least: 1, most: 1 });
             } else if byte == b'{' {
@@ -121,39 +134,51 @@ impl Pattern {
         matches!(self.parts.last(), Some(Part::Run { set, .. }) if set.has(byte))
     }
 
-    /// The rarest window that every key shows at a known place.
-    pub(super) fn shown(&self) -> Option<Shown> {
-        let mut best: Option<(u32, Shown)> = None;
-        let (mut least, mut most) = (0, 0);
-        for (index, part) in self.parts.iter().enumerate() {
-            let (part_least, part_most) = part.length();
-            let starts: Vec<(usize, usize, usize)> = match part {
-                Part::Text(text) => (0..text.len()).map(|skip| (skip, skip, text.len() - skip)).collect(),
-                // Counted from its end, as its length is open.
-                Part::Run { .. } => {
-                    (1..=part_least.min(3)).map(|kept| (part_least - kept, part_most - kept, kept)).collect()
-                }
-            };
-            for (skip_least, skip_most, kept) in starts {
-                let Some((window, rarity)) = self.window(index, kept) else { continue };
-                let shown = Shown { window, least: least + skip_least, most: most + skip_most };
-                if shown.most <= MAX_LEAD && best.as_ref().is_none_or(|(other, _)| rarity > *other) {
-                    best = Some((rarity, shown));
-                }
-            }
-            (least, most) = (least + part_least, most + part_most);
-        }
-        best.map(|(_, shown)| shown)
+    /// The window at a place, as `scripts/windows.py` writes it: `1+2` is two bytes behind the start of part 1, `1-2`
+    /// two bytes in front of its end.
+    pub(super) fn shown(&self, place: &str) -> Result<Shown> {
+        let (index, from_start, count) = match (place.split_once('+'), place.split_once('-')) {
+            (Some((index, count)), _) => (index, true, count),
+            (None, Some((index, count))) => (index, false, count),
+            (None, None) => bail!("`{place}` is no place of a window"),
+        };
+        let (index, count): (usize, usize) = (index.parse()?, count.parse()?);
+        let part = self.parts.get(index).context("no such part")?;
+        let (part_least, part_most) = part.length();
+        let kept = if from_start { part_least.checked_sub(count) } else { Some(count) };
+        let kept = kept.filter(|kept| (1..=part_least).contains(kept)).context("the part is shorter")?;
+        let before = |length: fn(&Part) -> usize| self.parts[..index].iter().map(length).sum::<usize>();
+        Ok(Shown {
+            window: self.window(index, kept).context("no window of a known length begins there")?,
+            least: before(|part| part.length().0) + part_least - kept,
+            most: before(|part| part.length().1) + part_most - kept,
+        })
     }
 
-    /// The window that begins so many bytes in front of the end of a part, and how rare it is.
-    fn window(&self, index: usize, kept: usize) -> Option<(Window, u32)> {
-        let mut places = Vec::new();
+    /// What every key has from its start on, as far as that stands at known places.
+    pub(super) fn sets(&self) -> impl Iterator<Item = Set> {
+        let mut is_known = true;
+        let parts = self.parts.iter().take_while(move |part| {
+            let (least, most) = part.length();
+            std::mem::replace(&mut is_known, least == most)
+        });
+        parts.flat_map(|part| match part {
+            Part::Text(text) => {
+                let set = if self.ignores_case { Set::either } else { Set::one };
+                text.iter().map(|&byte| set(byte)).collect::<Vec<_>>()
+            }
+            Part::Run { set, least, .. } => vec![*set; *least],
+        })
+    }
+
+    /// The window that begins so many bytes in front of the end of a part.
+    fn window(&self, index: usize, kept: usize) -> Option<Window> {
+        let mut places = Vec::with_capacity(2 * WIDTH);
         for (step, part) in self.parts[index..].iter().enumerate() {
             match part {
                 Part::Text(text) => {
                     let text = if step == 0 { &text[text.len() - kept..] } else { text };
-                    places.extend(text.iter().map(|&byte| Place::Byte(byte)));
+                    places.extend(text.iter().take(WIDTH).map(|&byte| Place::Byte(byte)));
                 }
                 Part::Run { set, least, most } => {
                     let count = if step == 0 { kept } else { *least };
@@ -167,9 +192,7 @@ impl Pattern {
                 break;
             }
         }
-        let window: Window = places.get(..WIDTH)?.try_into().ok()?;
-        let keys: usize = window.iter().map(Place::count).product();
-        (keys <= MAX_KEYS).then(|| (window, rarity(&window)))
+        places.get(..WIDTH)?.try_into().ok()
     }
 }
 

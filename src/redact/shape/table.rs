@@ -1,13 +1,16 @@
 //! Issuers as data: `public.txt` from the published rules of other scanners, and `own.txt`.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
+
+use anyhow::{Context, Result};
 
 use super::super::class::is_word;
 use super::super::disguise::unbroken;
-use super::super::gate::{WIDTH, Window, rarity as window_rarity};
+use super::super::gate::{Around, Window};
 use super::super::view::View;
 use super::super::{Rule, Secret};
-use super::pattern::Pattern;
+use super::pattern::{Pattern, Set, Shown};
 
 static TABLE: LazyLock<Vec<Issuer>> = LazyLock::new(|| {
     let lines = include_str!("own.txt").lines().chain(include_str!("public.txt").lines());
@@ -23,73 +26,96 @@ const MAX_QUOTES: usize = 6;
 #[derive(Debug)]
 pub(in crate::redact) struct Issuer {
     rule: &'static str,
-    /// Names of the issuer, one of which stands in front of the secret. Empty where it is known by its shape.
-    words: Vec<&'static str>,
+    /// Names of the issuer, one of which stands in front of the secret, and where in it the window begins. Empty where
+    /// it is known by its shape.
+    words: Vec<(&'static str, usize)>,
     pattern: Pattern,
-    least_lead: usize,
-    most_lead: usize,
+    shown: Option<Shown>,
 }
 
 impl Issuer {
-    fn parse(line: &'static str) -> anyhow::Result<Self> {
+    /// `NAME<tab>PLACE<tab>PATTERN`, or `NAME<tab>WORD@START|WORD@START<tab>PATTERN`.
+    fn parse(line: &'static str) -> Result<Self> {
         let mut fields = line.split('\t');
-        let rule = fields.next().unwrap_or_default();
-        let second = fields.next().unwrap_or_default();
-        let (words, pattern) = match fields.next() {
-            Some(pattern) => (second.split('|').collect(), Pattern::parse(pattern)?),
-            None => (Vec::new(), Pattern::parse(second)?),
-        };
-        let (least_lead, most_lead) = if words.is_empty() {
-            pattern.shown().map_or((0, 0), |shown| (shown.least, shown.most))
-        } else {
-            (0, 0)
-        };
-        Ok(Self { rule, words, pattern, least_lead, most_lead })
-    }
-
-    fn windows(&'static self) -> Vec<(Window, Rule)> {
-        if self.words.is_empty() {
-            let shown = self.pattern.shown();
-            return shown.into_iter().map(|shown| (shown.window, Rule::Issuer(self))).collect();
+        let mut field = || fields.next().with_context(|| format!("`{line}` has three fields"));
+        let (rule, places, pattern) = (field()?, field()?, Pattern::parse(field()?)?);
+        if !places.contains('@') {
+            let shown = pattern.shown(places).with_context(|| format!("read the place in `{line}`"))?;
+            return Ok(Self { rule, words: Vec::new(), pattern, shown: Some(shown) });
         }
-        self.words
-            .iter()
-            .map(|word| (word_window(word, rarest(word)), Rule::Named(self, word, rarest(word))))
-            .collect()
+        let word = |word: &'static str| {
+            let (word, start) = word.split_once('@').context("a word has no place")?;
+            anyhow::Ok((word, start.parse()?))
+        };
+        let words = places.split('|').map(word).collect::<Result<_>>()?;
+        Ok(Self { rule, words, pattern, shown: None })
+    }
+
+    /// How far in front of its window the secret may begin, where it is known by its shape.
+    pub(super) fn lead(&self) -> Option<(usize, usize)> {
+        self.shown.as_ref().map(|shown| (shown.least, shown.most))
+    }
+
+    pub(super) fn around(&self) -> Around {
+        match self.lead() {
+            Some((lead, most)) if lead == most => super::around_window(lead, self.pattern.sets()),
+            _ => Around::ANYTHING,
+        }
     }
 }
 
-/// Parts of the names of issuers that stand in many other words too.
-const COMMON: &[&str] = &[
-    "able", "book", "conf", "cord", "etwe", "grep", "hook", "ifac", "line", "logi", "mess", "ndex", "near",
-    "path", "priv", "sage", "tabl", "tact", "team", "time", "toke", "work",
-];
-
-/// Where in a word the four bytes stand that are rarest in other words.
-fn rarest(word: &str) -> usize {
-    let rarity = |start: &usize| -> u32 {
-        let is_common = word.get(*start..start + WIDTH).is_some_and(|part| COMMON.contains(&part));
-        if is_common { 0 } else { window_rarity(&word_window(word, *start)) }
-    };
-    (0..=word.len().saturating_sub(WIDTH).min(4)).max_by_key(rarity).unwrap_or(0)
+/// A word that names issuers.
+#[derive(Debug)]
+pub(in crate::redact) struct Named {
+    word: &'static str,
+    /// Where in the word the window stands.
+    shown_at: usize,
+    issuers: Vec<&'static Issuer>,
 }
 
-fn word_window(word: &str, start: usize) -> Window {
-    super::window(&word[start..], is_tie_start)
+impl Named {
+    pub(super) fn around(&self) -> Around {
+        let (front, shown) = self.word.as_bytes().split_at(self.shown_at);
+        let before = front.last().map_or(Set::ALL, |&byte| Set::either(byte));
+        let shown = shown.iter().map(|&byte| Set::either(byte));
+        Around::new(before, shown.chain([*TIE_START]))
+    }
 }
+
+static NAMED: LazyLock<Vec<Named>> = LazyLock::new(|| {
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut named: Vec<Named> = Vec::new();
+    for issuer in TABLE.iter() {
+        for &(word, shown_at) in &issuer.words {
+            let place = *places.entry(word).or_insert(named.len());
+            if place == named.len() {
+                named.push(Named { word, shown_at, issuers: Vec::new() });
+            }
+            named[place].issuers.push(issuer);
+        }
+    }
+    named
+});
 
 /// What may follow the name of an issuer in the name of a variable, or behind it.
 fn is_tie_start(byte: u8) -> bool {
     is_word(byte) || b" \t.-='\":>|?,\\".contains(&byte)
 }
 
+static TIE_START: LazyLock<Set> = LazyLock::new(|| Set::of(is_tie_start));
+
 pub(super) fn windows() -> impl Iterator<Item = (Window, Rule)> {
-    TABLE.iter().flat_map(Issuer::windows)
+    let shown = |issuer: &'static Issuer| Some((issuer.shown.as_ref()?.window, Rule::Issuer(issuer)));
+    let words = NAMED
+        .iter()
+        .map(|named| (super::window(&named.word[named.shown_at..], is_tie_start), Rule::Named(named)));
+    TABLE.iter().filter_map(shown).chain(words)
 }
 
 pub(in crate::redact) fn find(view: &View<'_>, issuer: &Issuer) -> Option<Secret> {
-    let most = issuer.most_lead.min(view.anchor);
-    (issuer.least_lead..=most).rev().find_map(|lead| find_at(view, issuer, view.anchor - lead))
+    let shown = issuer.shown.as_ref()?;
+    let most = shown.most.min(view.anchor);
+    (shown.least..=most).rev().find_map(|lead| find_at(view, issuer, view.anchor - lead))
 }
 
 /// What a rule of the table says of the key that begins at `start`.
@@ -126,12 +152,8 @@ fn direct(view: &View<'_>, issuer: &Issuer, start: usize) -> Option<Secret> {
 }
 
 /// A secret behind the name of its issuer: `AIRTABLE_KEY=...`, `"fastly-token": "..."`.
-pub(in crate::redact) fn find_named(
-    view: &View<'_>,
-    issuer: &Issuer,
-    word: &str,
-    skipped: usize,
-) -> Option<Secret> {
+pub(in crate::redact) fn find_named(view: &View<'_>, named: &Named) -> Option<Secret> {
+    let (word, skipped) = (named.word, named.shown_at);
     let start = view.anchor.checked_sub(skipped)?;
     let is_name = view.has_folded(view.anchor, &word.as_bytes()[skipped..])
         && view.before(view.anchor)[start..].eq_ignore_ascii_case(&word.as_bytes()[..skipped]);
@@ -146,11 +168,13 @@ pub(in crate::redact) fn find_named(
         return None;
     }
     let start = view.run_most(tie, MAX_QUOTES, |byte| b"'\"`\\= \t".contains(&byte));
-    let end = issuer.pattern.end(view, start)?;
-    let goes_on = |byte| is_word(byte) || b"-+/=.".contains(&byte) || issuer.pattern.goes_on(byte);
-    let is_whole = !view.byte(end).is_some_and(goes_on);
-    let is_secret = is_whole && !is_wordy(view.text(start, end));
-    is_secret.then_some(Secret { rule: issuer.rule, start, end, belongs: None })
+    named.issuers.iter().find_map(|issuer| {
+        let end = issuer.pattern.end(view, start)?;
+        let goes_on = |byte| is_word(byte) || b"-+/=.".contains(&byte) || issuer.pattern.goes_on(byte);
+        let is_whole = !view.byte(end).is_some_and(goes_on);
+        let is_secret = is_whole && !is_wordy(view.text(start, end));
+        is_secret.then_some(Secret { rule: issuer.rule, start, end, belongs: None })
+    })
 }
 
 /// Whether `text` is words and numbers with signs between them, as the names of functions and files are.
@@ -177,7 +201,7 @@ mod tests {
     fn every_line_of_the_table_has_a_window() {
         assert!(TABLE.len() > 400, "{}", TABLE.len());
         for issuer in TABLE.iter() {
-            assert!(!issuer.windows().is_empty(), "{issuer:?}");
+            assert_eq!(issuer.shown.is_some(), issuer.words.is_empty(), "{issuer:?}");
         }
     }
 }

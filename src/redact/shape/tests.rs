@@ -118,7 +118,10 @@ fn surrounded(secret: &str) -> Vec<String> {
         ("?k=", "&b=c"),
         ("(", ")"),
     ];
-    around.map(|(before, after)| format!("{before}{secret}{after}")).to_vec()
+    // The gate looks at every second place, in blocks of 128 bytes.
+    let offsets = [1, 2, 125, 126, 127, 128].map(|length| format!("{}{secret} .", " ".repeat(length)));
+    let around = around.map(|(before, after)| format!("{before}{secret}{after}"));
+    around.into_iter().chain(offsets).collect()
 }
 
 /// One of each rule.

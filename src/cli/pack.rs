@@ -35,13 +35,14 @@ pub fn run(args: &PackArgs, caller: &Caller) -> Result<ExitCode> {
     let mut out = stdout();
     match args.json {
         Json { json: true } => {
-            let Packed { objects, bytes, removed, freed } = packed.unwrap_or_default();
+            let Packed { objects, bytes, removed, freed, merged } = packed.unwrap_or_default();
             let report = json!({
                 "is_done": packed.is_some(),
                 "objects": objects,
                 "bytes": bytes,
                 "removed_files": removed,
                 "removed_bytes": freed,
+                "merged_packs": merged,
             });
             print_json(&mut out, &report)?;
         }
@@ -52,17 +53,23 @@ pub fn run(args: &PackArgs, caller: &Caller) -> Result<ExitCode> {
 }
 
 fn words(packed: Option<Packed>) -> String {
-    match packed {
-        None => "another process is packing here".to_owned(),
-        Some(Packed { objects: 0, .. }) => "nothing of ours is loose".to_owned(),
-        Some(Packed { objects, bytes, removed, freed }) => format!(
+    let Some(Packed { objects, bytes, removed, freed, merged }) = packed else {
+        return "another process is packing here".to_owned();
+    };
+    let mut text = "nothing of ours is loose".to_owned();
+    if objects > 0 {
+        text = format!(
             "packed {} into {} KB; {} of {} KB removed",
             Count(objects as u64, "object"),
             grouped(bytes.div_ceil(1024)),
             Count(removed as u64, "loose file"),
             grouped(freed.div_ceil(1024))
-        ),
+        );
     }
+    if merged > 0 {
+        text.push_str(&format!("; {} merged into one", Count(merged as u64, "older pack")));
+    }
+    text
 }
 
 /// Has `specify ralph pack` done by a process of its own when a loop has left much that is loose.
@@ -129,11 +136,14 @@ mod tests {
 
     #[test]
     fn what_was_packed_is_told_in_one_line() {
-        let packed = Packed { objects: 1802, bytes: 3_000_000, removed: 1, freed: 8_800_001 };
+        let packed = Packed { objects: 1802, bytes: 3_000_000, removed: 1, freed: 8_800_001, merged: 0 };
         assert_eq!(
             words(Some(packed)),
             "packed 1,802 objects into 2,930 KB; 1 loose file of 8,594 KB removed"
         );
         assert_eq!(words(Some(Packed::default())), "nothing of ours is loose");
+        let merged = Packed { merged: 9, ..Packed::default() };
+        assert_eq!(words(Some(merged)), "nothing of ours is loose; 9 older packs merged into one");
+        assert_eq!(words(None), "another process is packing here");
     }
 }

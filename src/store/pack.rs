@@ -1,7 +1,7 @@
 //! Our loose objects, put into a pack: a night of iterations leaves thousands of small files otherwise, and git
-//! would collect the whole repository in the middle of somebody's commit.
+//! would collect the whole repository in the middle of somebody's commit. Small packs of ours are merged then.
 //!
-//! The pack is written in a folder of ours and moved when it is whole and on the disk; only then the loose files of
+//! A pack is written in a folder of ours and moved when it is whole and on the disk; only then the loose files of
 //! what is in it go. Nothing else is packed or removed. Can be killed at any moment and run beside loops and git.
 
 use std::fs;
@@ -16,6 +16,8 @@ use crate::repository::{HashKind, as_alternate};
 
 use super::lock::{is_free, try_to_hold};
 use super::notes::message_of;
+use super::own_packs::OwnPacks;
+use super::pack_merge::MERGED;
 use super::refs::SessionRefs;
 use super::{Store, disk, message};
 
@@ -40,6 +42,8 @@ pub struct Packed {
     /// Loose files that were removed, and their size in bytes.
     pub removed: usize,
     pub freed: u64,
+    /// Older packs of ours that were merged into another, and removed.
+    pub merged: usize,
 }
 
 /// The files of a pack. The index makes it one, so it comes last.
@@ -61,17 +65,25 @@ impl Store {
         disk::free(&self.repository().common_dir)
     }
 
-    /// Packs what is loose of our records. None where another process is at it.
+    /// Packs what is loose of our records, and merges small packs of ours. `None` if another process does that now.
     pub fn pack(&self) -> Result<Option<Packed>> {
         let repository = self.repository();
         let folder = repository.ralph_dir().join("packing");
         disk::create_private_dir(&folder)?;
         let Some(_held) = try_to_hold(&self.packing_lock())? else { return Ok(None) };
         let drafts = self.packing_drafts();
+        let mut packs = OwnPacks::read(repository)?;
         // What another left that was killed: whole packs are of use, the rest is not.
-        self.take_in(&drafts)?;
+        self.take_in(&drafts, &mut packs)?;
+        let mut merged = packs.remove_replaced(&drafts)?;
         self.write_pack(&drafts)?;
-        self.take_in(&drafts).map(Some)
+        let packed = self.take_in(&drafts, &mut packs)?;
+        if self.merge_packs(&drafts, &mut packs)? {
+            self.take_in(&drafts, &mut packs)?;
+            merged += packs.remove_replaced(&drafts)?;
+        }
+        disk::remove_dir_if_there(&drafts)?;
+        Ok(Some(Packed { merged, ..packed }))
     }
 
     /// Held by whoever packs.
@@ -106,21 +118,15 @@ impl Store {
         let packs = drafts.join("pack");
         disk::create_private_dir(&packs)?;
         disk::share(&packs, repository.sharing)?;
-        // Its drafts would lie among the user's packs otherwise, and stay there when it is killed.
-        let git = Tool::git(&repository.git_dir)
-            .env("GIT_DIR", repository.git_dir.as_str())
-            .env("GIT_OBJECT_DIRECTORY", drafts.as_str())
-            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", as_alternate(&repository.common_dir.join("objects")))
-            .args(["-c", "core.fsync=all", "-c", WINDOW, "-c", BIG, "-c", "pack.threads=1"])
-            .args([
-                "-c",
-                "pack.writeReverseIndex=true",
-                "pack-objects",
-                "--revs",
-                "--unpacked",
-                "--incremental",
-            ])
-            .args(["--delta-base-offset", "--non-empty", "--quiet"]);
+        let git = self.packing_git(drafts).args([
+            "pack-objects",
+            "--revs",
+            "--unpacked",
+            "--incremental",
+            "--delta-base-offset",
+            "--non-empty",
+            "--quiet",
+        ]);
         // What a partial clone has not got was committed by others: it is in no pack of ours anyway.
         let options: &[&str] = if repository.is_partial() { &["--missing=allow-promisor"] } else { &[] };
         git.args(options.iter().copied())
@@ -130,6 +136,18 @@ impl Store {
             .read()
             .context("pack our records")?;
         Ok(())
+    }
+
+    /// git with the drafts of packs in a folder of ours: they would lie among the user's packs otherwise, and stay
+    /// there when it is killed.
+    pub(super) fn packing_git(&self, drafts: &Utf8Path) -> Tool {
+        let repository = self.repository();
+        Tool::git(&repository.git_dir)
+            .env("GIT_DIR", repository.git_dir.as_str())
+            .env("GIT_OBJECT_DIRECTORY", drafts.as_str())
+            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", as_alternate(&repository.common_dir.join("objects")))
+            .args(["-c", "core.fsync=all", "-c", WINDOW, "-c", BIG, "-c", "pack.threads=1"])
+            .args(["-c", "pack.writeReverseIndex=true"])
     }
 
     /// Where all refs point, and whether they are ours.
@@ -148,40 +166,32 @@ impl Store {
         Ok(tips)
     }
 
-    /// Moves the whole packs in `drafts` to the others, and removes what they make superfluous.
-    fn take_in(&self, drafts: &Utf8Path) -> Result<Packed> {
-        let repository = self.repository();
-        let objects = repository.common_dir.join("objects");
+    /// Moves the whole packs in `drafts` to the others, and removes what they make superfluous. A merged pack that is not
+    /// listed is thrown away: its parts are still there.
+    fn take_in(&self, drafts: &Utf8Path, packs: &mut OwnPacks<'_>) -> Result<Packed> {
         let mut packed = Packed::default();
         if let Some(name) = disk::read_if_there(&self.unfinished())? {
-            let index = objects.join("pack").join(String::from_utf8_lossy(&name).as_ref());
+            let index = packs.folder().join(String::from_utf8_lossy(&name).as_ref());
             // An empty or torn name is none.
             if index.is_file() {
                 self.remove_loose(&index, &mut packed)?;
             }
         }
         for index in disk::children(&drafts.join("pack"))? {
-            if index.extension() != Some("idx") {
-                continue;
-            }
-            for part in PARTS.map(|part| index.with_extension(part)) {
-                disk::sync_file_if_there(&part)?;
-            }
-            let name = index.file_name().unwrap_or_default();
-            fs::write(self.unfinished(), name).context("note what is being packed")?;
-            for part in PARTS.map(|part| index.with_extension(part)) {
-                let to = objects.join("pack").join(part.file_name().unwrap_or_default());
-                match fs::rename(&part, &to) {
-                    Ok(()) => packed.bytes += to.metadata().map_or(0, |metadata| metadata.len()),
-                    // It went before the one who moved it was killed.
-                    Err(error) if error.kind() == io::ErrorKind::NotFound && to.exists() => {}
-                    Err(error)
-                        if error.kind() == io::ErrorKind::NotFound && part.extension() == Some("rev") => {}
-                    Err(error) => return Err(error).with_context(|| format!("move {part} to {to}")),
+            let Some(name) = index.file_stem().filter(|_| index.extension() == Some("idx")) else { continue };
+            let name = match name.strip_prefix(MERGED).map(|sum| format!("pack-{sum}")) {
+                Some(merged) if packs.contains(&merged) => merged,
+                Some(_) => continue,
+                None => {
+                    packs.add(name, &[], drafts)?;
+                    name.to_owned()
                 }
-            }
-            disk::sync_dir_if_there(&objects.join("pack"))?;
-            self.remove_loose(&objects.join("pack").join(name), &mut packed)?;
+            };
+            let to = packs.folder().join(format!("{name}.idx"));
+            fs::write(self.unfinished(), to.file_name().unwrap_or_default())
+                .context("note what is being packed")?;
+            packed.bytes += move_pack(&index, &to)?;
+            self.remove_loose(&to, &mut packed)?;
         }
         disk::remove_dir_if_there(drafts)?;
         match fs::remove_file(self.unfinished()) {
@@ -218,4 +228,23 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// Moves a pack, which the path of its index stands for, once all of it is on the disk. Returns its size in bytes.
+fn move_pack(from: &Utf8Path, to: &Utf8Path) -> Result<u64> {
+    for part in PARTS {
+        disk::sync_file_if_there(&from.with_extension(part))?;
+    }
+    let mut bytes = 0;
+    for part in PARTS {
+        let (from, to) = (from.with_extension(part), to.with_extension(part));
+        match fs::rename(&from, &to) {
+            Ok(()) => bytes += to.metadata().map_or(0, |metadata| metadata.len()),
+            // It went before the one who moved it was killed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && (part == "rev" || to.exists()) => {}
+            Err(error) => return Err(error).with_context(|| format!("move {from} to {to}")),
+        }
+    }
+    disk::sync_dir_if_there(to.parent().unwrap_or(to))?;
+    Ok(bytes)
 }

@@ -33,8 +33,6 @@ enum Opening {
     Killed(Point),
     /// A first run ended at its limit, with the task open.
     Limited,
-    /// A first run did all there was to do.
-    Completed,
     /// The same, and a remote has it all.
     Synced,
     /// There is a session here, and another one at the remote.
@@ -43,6 +41,8 @@ enum Opening {
     Aged,
     /// The user worked on after a session.
     Edited,
+    /// A session left many small packs, and loose objects besides.
+    Scattered,
 }
 
 impl Scene {
@@ -60,7 +60,6 @@ impl Scene {
                 sandbox.ralph("run -n 1").code(1);
                 sandbox.validate("test -f hello.txt");
             }
-            Opening::Completed => drop(sandbox.ralph("run").code(0)),
             Opening::Synced => {
                 sandbox.with_remote();
                 sandbox.ralph("run").code(0);
@@ -86,6 +85,11 @@ impl Scene {
                 sandbox.validate("test -f hello.txt");
                 sandbox.ralph("run").code(0);
                 sandbox.write("hello.txt", "mine\n").ralph("restore 1").code(0);
+            }
+            Opening::Scattered => {
+                sandbox.ralph("run").code(0);
+                sandbox.scatter(8);
+                sandbox.tasks("- [ ] T001 Write hello.txt").ralph("run").code(0);
             }
             Opening::Edited => {
                 sandbox.ralph("run").code(0);
@@ -139,9 +143,9 @@ pub fn resumption() -> Scene {
     }
 }
 
-/// What a session left loose is packed.
+/// What a session left loose is packed, and small packs are merged.
 pub fn packing() -> Scene {
-    after_a_session("a packing", "pack --json", Opening::Completed, aftermath::of_packing)
+    after_a_session("a packing", "pack --json", Opening::Scattered, aftermath::of_packing)
 }
 
 /// The other commands that write.

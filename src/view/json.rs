@@ -21,8 +21,10 @@ pub fn write_line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()>
 }
 
 fn write(out: &mut dyn Write, formatter: impl Formatter, value: &impl Serialize) -> io::Result<()> {
-    value.serialize(&mut Serializer::with_formatter(Escaping(&mut *out), formatter))?;
-    out.write_all(b"\n")
+    let mut escaping = Escaping { out, pieces: Vec::with_capacity(2 * MANY_BYTES) };
+    value.serialize(&mut Serializer::with_formatter(&mut escaping, formatter))?;
+    escaping.pieces.push(b'\n');
+    escaping.hand_on()
 }
 
 /// Characters that steer or deceive can only stand in the strings of a JSON text, and there an escape means the same.
@@ -47,18 +49,36 @@ fn harmless(json: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// A writer for a serializer, which writes whole pieces of text.
-struct Escaping<'a>(&'a mut dyn Write);
+/// A writer for a serializer, which writes whole pieces of text, most of them of a few bytes.
+struct Escaping<'a> {
+    out: &'a mut dyn Write,
+    pieces: Vec<u8>,
+}
+
+/// So many bytes are looked at together.
+const MANY_BYTES: usize = 16 << 10;
+
+impl Escaping<'_> {
+    fn hand_on(&mut self) -> io::Result<()> {
+        let text = std::str::from_utf8(&self.pieces).map_err(io::Error::other)?;
+        self.out.write_all(harmless(text).as_bytes())?;
+        self.pieces.clear();
+        Ok(())
+    }
+}
 
 impl Write for Escaping<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let text = std::str::from_utf8(bytes).map_err(io::Error::other)?;
-        self.0.write_all(harmless(text).as_bytes())?;
+        self.pieces.extend_from_slice(bytes);
+        if self.pieces.len() >= MANY_BYTES {
+            self.hand_on()?;
+        }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.hand_on()?;
+        self.out.flush()
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::Sandbox;
 
-/// Runs `git gc` and `git pack-refs --all` over and over until it goes, also where it goes by a panic.
+/// Runs two commands of git's over and over until it goes, also where it goes by a panic.
 #[derive(Debug)]
 pub struct Housekeeping {
     is_over: Arc<AtomicBool>,
@@ -16,7 +16,7 @@ pub struct Housekeeping {
 }
 
 impl Housekeeping {
-    /// With a rest after each command, so that the loop gets something done as well.
+    /// What collects and packs, with a rest after each command, so that the loop gets something done as well.
     pub fn beside(scene: &Sandbox, rest: Duration) -> Self {
         Self::of(scene, ["gc --quiet", "pack-refs --all"], rest)
     }

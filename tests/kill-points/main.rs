@@ -28,7 +28,7 @@ use points::{Injection, Point};
 use scenes::Scene;
 
 /// How often a scene is played again when the call that was meant was not the one that was hit.
-const TRIES: usize = 3;
+const TRIES: usize = 5;
 
 /// So many moments of a command are tried, from its start to its end.
 const MOMENTS: u32 = 12;
@@ -170,7 +170,7 @@ fn play(scene: &Scene, plans: &[(&Point, Injection)]) {
     let shown = complaints.iter().take(SHOWN).cloned().collect::<Vec<_>>().join("\n\n");
     assert!(complaints.is_empty(), "{}: {} failed\n{shown}", scene.name, complaints.len());
     // A neighbour that is hit is a point as well, so a busy machine only makes some points be met twice.
-    let is_enough = strayed.len() <= plans.len() / 5;
+    let is_enough = strayed.len() <= plans.len() / 3;
     assert!(is_enough, "{}: too many calls were not met:\n{}", scene.name, strayed.join("\n"));
 }
 

@@ -45,7 +45,7 @@ pub struct Struck {
     pub stderr: String,
     /// What was hit instead of the call that was meant.
     pub neighbour: Option<String>,
-    /// How many calls of its name whose number is chance came before it this time.
+    /// How many calls of its name whose number is chance were made this time, up to the one that was hit.
     pub by_chance: usize,
 }
 
@@ -139,9 +139,10 @@ pub fn inject(sandbox: &Sandbox, words: &str, point: &Point, injection: Injectio
         Injection::Error(_) => calls.iter().position(|(line, _)| line.contains("(INJECTED)")),
     };
     let hit = place.map(|place| &calls[place].1);
-    let before = &calls[..place.unwrap_or(calls.len())];
+    // With the call that was hit, so that a second try does not strike at it again.
+    let until = &calls[..place.map_or(calls.len(), |place| place + 1)];
     let by_chance =
-        before.iter().filter(|(line, (name, _))| *name == point.name && is_by_chance(line)).count();
+        until.iter().filter(|(line, (name, _))| *name == point.name && is_by_chance(line)).count();
     let is_killed = trace.contains("+++ killed by SIGKILL +++");
     let is_struck = is_killed == matches!(injection, Injection::Kill);
     let is_met = is_struck && hit.is_some_and(|(name, label)| *name == point.name && *label == point.label);

@@ -4,6 +4,7 @@ mod agents;
 mod architecture;
 mod awkward;
 mod commits;
+mod compatibility;
 mod crash;
 mod docs;
 mod excerpt;

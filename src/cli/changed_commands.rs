@@ -47,7 +47,7 @@ impl<'a> Comparison<'a> {
     ) -> Result<Self> {
         let identity =
             identity.filter(|own| begun.machine == Some(own.machine()) && !begun.commands.is_empty());
-        let redactor = Redactor::new(&config.redaction.rules, &config.redaction.allow)?;
+        let redactor = Redactor::new(&config.settings.redaction_rules, &config.settings.redaction_allow)?;
         Ok(Self { begun, config, agents, redactor, identity })
     }
 

@@ -102,7 +102,8 @@ pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
         Ok((project, config)) => {
             findings.push(Finding::new("settings", State::Fine, "can be read"));
             findings.push(agents(&config, &project.root, caller));
-            if let Some(why) = passed_over(&project.files, &project.root).filter(|_| config.agent.is_empty())
+            if let Some(why) =
+                passed_over(&project.files, &project.root).filter(|_| config.settings.agent.is_empty())
             {
                 findings.push(
                     Finding::new("agents", State::Note, why)
@@ -119,7 +120,7 @@ pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
             findings.extend(repository(&store)?);
             findings.extend(leftovers(&store)?);
             findings.push(feature(&store, caller));
-            if found.is_some_and(|config| config.commit == Commits::OfTasks) {
+            if found.is_some_and(|config| config.settings.commit == Commits::OfTasks) {
                 findings.push(match session::check_commits(&store) {
                     Ok(()) => Finding::new("commits", State::Fine, "each success can be committed"),
                     Err(error) => Finding::wrong("commits", &error),
@@ -239,7 +240,7 @@ fn agents(config: &Config, root: &Utf8Path, caller: &Caller) -> Finding {
 
 /// What the agent may do is said plainly: nobody is there to be asked.
 fn permissions(config: &Config) -> Finding {
-    let finding = match config.permissions {
+    let finding = match config.settings.permissions {
         Permissions::Full => Finding::new(
             "permissions",
             State::Note,
@@ -252,7 +253,7 @@ fn permissions(config: &Config) -> Finding {
         }
         Permissions::ReadOnly => Finding::new("permissions", State::Fine, "read-only: agents without a switch for that are refused"),
     };
-    if process::is_root() && config.permissions == Permissions::Full {
+    if process::is_root() && config.settings.permissions == Permissions::Full {
         let message = format!(
             "{}; you are root, where claude refuses that unless IS_SANDBOX=1 is set",
             finding.message

@@ -8,7 +8,7 @@ use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 
 use crate::agent::{self, Agent, AgentSettings, Surroundings};
 use crate::clock::Clock;
-use crate::config::{self, Config, LoopType, ProgressSettings, Until};
+use crate::config::{self, Config, LoopType, Until};
 use crate::feature::Feature;
 use crate::process::{self, Interrupt, Limits as ChildLimits};
 use crate::progress::ProgressStrategy;
@@ -84,19 +84,19 @@ impl Settings {
         self.template.check()?;
         let mut memory = self.memory(store, feature)?;
         let mut progress = start(strategy(&self.config), &self.config);
-        for context in memory.newest(store, None, self.config.progress.max_entries)? {
+        for context in memory.newest(store, None, self.config.settings.progress_max_entries)? {
             progress.record(&context);
         }
         let prompting = Prompting {
             feature,
             template: &self.template,
             job: &self.job,
-            max_iterations: self.config.limits.max_iterations,
-            validation_command: self.config.validation.command.as_deref(),
+            max_iterations: self.config.settings.max_iterations,
+            validation_command: self.config.settings.validation_command.as_deref(),
             progress: progress.as_ref(),
             hints: Vec::new(),
             telling: &telling(&self.config),
-            budget: self.config.prompt_budget,
+            budget: self.config.settings.prompt_budget,
         };
         prompting.next(wish.only.as_ref(), store, &mut memory)
     }
@@ -115,7 +115,7 @@ impl Settings {
             store,
             log,
             root: &self.project.root,
-            progress_entries: self.config.progress.max_entries,
+            progress_entries: self.config.settings.progress_max_entries,
             redactor: &redactor(&self.config)?,
         };
         let nothing = start(Strategy::default(), &self.config);
@@ -128,7 +128,7 @@ impl Settings {
             progress: nothing.as_ref(),
             hints: Vec::new(),
             telling: &telling(&self.config),
-            budget: self.config.prompt_budget,
+            budget: self.config.settings.prompt_budget,
         };
         replay.prompts(strategy.as_mut(), &base)
     }
@@ -136,7 +136,9 @@ impl Settings {
     /// What the strategy tells of the newest iterations.
     pub fn progress(&self, store: &Store, feature: &Feature) -> Result<String> {
         let mut progress = start(strategy(&self.config), &self.config);
-        for context in self.memory(store, feature)?.newest(store, None, self.config.progress.max_entries)? {
+        for context in
+            self.memory(store, feature)?.newest(store, None, self.config.settings.progress_max_entries)?
+        {
             progress.record(&context);
         }
         Ok(progress.progress())
@@ -179,7 +181,7 @@ fn check_tasks(feature: &Feature, only: Option<&str>) -> Result<()> {
 /// Refuses a loop that would never know when it is done.
 fn check_validation(config: &Config, only: Option<&str>) -> Result<()> {
     let name = &config.loop_type.name;
-    if config.validation.command.is_none() {
+    if config.settings.validation_command.is_none() {
         let message =
             format!("a loop of type `{name}` is done when its validation passes, and there is none");
         let hint = format!("give one with --validate CMD, or set `validation.command` in [loop.{name}]");
@@ -236,12 +238,12 @@ fn resolved(path: &Utf8Path) -> Utf8PathBuf {
 
 fn strategy(config: &Config) -> Strategy {
     // The configuration has put an unknown name right.
-    Strategy::named(&config.progress.strategy).unwrap_or_default()
+    Strategy::named(&config.settings.progress_strategy).unwrap_or_default()
 }
 
 fn start(strategy: Strategy, config: &Config) -> Box<dyn ProgressStrategy> {
-    let ProgressSettings { max_entries, max_chars, tail, .. } = &config.progress;
-    strategy.start(*max_entries, *max_chars, choice(*tail))
+    let settings = &config.settings;
+    strategy.start(settings.progress_max_entries, settings.progress_max_chars, choice(settings.progress_tail))
 }
 
 fn choice(tail: bool) -> Choice {
@@ -250,30 +252,30 @@ fn choice(tail: bool) -> Choice {
 
 /// The command that sums something up.
 fn asked(command: Option<&String>, config: &Config) -> Option<Asked> {
-    let timeout = config.progress.timeout.unwrap_or(UNLIMITED);
+    let timeout = config.settings.progress_timeout.unwrap_or(UNLIMITED);
     command.map(|command| Asked { command: command.clone(), timeout })
 }
 
 /// The command that sums older iterations up; `local` is our own way.
 fn condenser(config: &Config) -> Option<Asked> {
-    asked(config.history.summarize.as_ref().filter(|name| *name != "local"), config)
+    asked(config.settings.history_summarize.as_ref().filter(|name| *name != "local"), config)
 }
 
 /// The command that sums an iteration up, where the strategy wants one.
 fn summarizer(config: &Config) -> Option<Asked> {
-    let command = config.progress.command.as_ref();
-    let command = command.or(config.history.summarize.as_ref().filter(|name| *name != "local"));
+    let command = config.settings.progress_command.as_ref();
+    let command = command.or(config.settings.history_summarize.as_ref().filter(|name| *name != "local"));
     asked(command.filter(|_| strategy(config).is_summarized()), config)
 }
 
 fn capture_rules(config: &Config) -> Result<Rules> {
-    let rules = config.capture.iter().map(|(name, pattern)| (name.as_str(), pattern.as_str()));
+    let rules = config.settings.captures.iter().map(|(name, pattern)| (name.as_str(), pattern.as_str()));
     Rules::new(rules).context("compile the rules of `capture`")
 }
 
 fn telling(config: &Config) -> Telling {
-    let history = &config.history;
-    let mode = match history.mode.as_str() {
+    let settings = &config.settings;
+    let mode = match settings.history_mode.as_str() {
         "smart" => Mode::Smart,
         "full" => Mode::Full,
         _ => Mode::Off,
@@ -283,13 +285,13 @@ fn telling(config: &Config) -> Telling {
     Telling {
         settings: HistorySettings {
             mode,
-            budget: history.budget,
-            lookback: (!is_all).then_some(history.lookback),
-            threshold: history.threshold,
-            failures: history.failures,
-            decisions: history.decisions,
-            approaches: history.approaches,
-            repeats: if history.summarize.is_none() { Repeats::Kept } else { Repeats::Merged },
+            budget: settings.history_budget,
+            lookback: (!is_all).then_some(settings.history_lookback),
+            threshold: settings.history_threshold,
+            failures: settings.history_failures,
+            decisions: settings.history_decisions,
+            approaches: settings.history_approaches,
+            repeats: if settings.history_summarize.is_none() { Repeats::Kept } else { Repeats::Merged },
         },
         decided: if config.is_set("history.mode") { Decided::ByUser } else { Decided::Open },
     }
@@ -319,7 +321,7 @@ impl Ready {
         let Settings { config, project: Project { root, files }, template, job } = settings;
         let lookup = |name: &str| variable(caller, name);
         let surroundings = Surroundings { directory: &root, lookup: &lookup };
-        let mut names = config.agent.clone();
+        let mut names = config.settings.agent.clone();
         if names.is_empty() {
             names.push(agent::detect(&files, &surroundings)?);
             if let Some(why) = agent::passed_over(&files, &root) {
@@ -351,7 +353,7 @@ impl Ready {
             warn(warning, &mut stderr());
         }
         if strategy(&self.config).is_summarized() && summarizer(&self.config).is_none() {
-            let name = &self.config.progress.strategy;
+            let name = &self.config.settings.progress_strategy;
             warn(
                 &format!("`{name}` has nobody to ask, outputs stand in: set `progress.command`"),
                 &mut stderr(),
@@ -380,15 +382,15 @@ impl Ready {
 
     /// Tells whom the user wants to be told that the session is over.
     pub fn finish(&self, feature: &Feature, session: &Session, code: ExitCode) {
-        if let Some(command) = &self.config.on_finish {
+        if let Some(command) = &self.config.settings.on_finish {
             on_finish::run(command, &self.root, feature, session, code);
         }
     }
 
     fn candidates(&self) -> Vec<Candidate<'_>> {
-        let wall = self.config.timeout.unwrap_or(UNLIMITED);
+        let wall = self.config.settings.timeout.unwrap_or(UNLIMITED);
         let idle = |settings: &AgentSettings| match settings.idle_by_default() {
-            Some(_) if self.config.is_set("idle-timeout") => self.config.idle_timeout,
+            Some(_) if self.config.is_set("idle-timeout") => self.config.settings.idle_timeout,
             Some(by_default) => Some(by_default),
             None => self.config.silence_of_commands(),
         };
@@ -403,7 +405,7 @@ impl Ready {
     }
 
     fn output(&self) -> u64 {
-        self.config.max_output.unwrap_or(u64::MAX)
+        self.config.settings.max_output.unwrap_or(u64::MAX)
     }
 
     /// Refuses a folder with a secret in its name: the name would become that of refs, which `sync` publishes.
@@ -434,23 +436,23 @@ impl Ready {
         session::check_progress_file(&feature.files, &feature.progress_path).map_err(refusal)?;
         session::check_refs(store, feature)?;
         self.check_name(feature)?;
-        let commits = match self.config.commit {
+        let commits = match self.config.settings.commit {
             config::Commits::Off => Commits::Off,
             config::Commits::OfTasks => Commits::OfTasks,
         };
         if commits == Commits::OfTasks {
             session::check_commits(store)?;
         }
-        let Config { limits, validation, progress, snapshots, redaction, .. } = &self.config;
+        let settings = &self.config.settings;
         Ok(Plan {
             store,
             feature,
             job: self.job.clone(),
             agents: self.candidates(),
             template: self.template.clone(),
-            validation_command: validation.command.clone(),
+            validation_command: settings.validation_command.clone(),
             validation_limits: ChildLimits {
-                wall: validation.timeout.unwrap_or(UNLIMITED),
+                wall: settings.validation_timeout.unwrap_or(UNLIMITED),
                 idle: None,
                 output: self.output(),
             },
@@ -458,30 +460,30 @@ impl Ready {
             summarizer: summarizer(&self.config),
             condenser: condenser(&self.config),
             telling: telling(&self.config),
-            prompt_budget: self.config.prompt_budget,
-            progress_entries: progress.max_entries,
+            prompt_budget: self.config.settings.prompt_budget,
+            progress_entries: settings.progress_max_entries,
             capture_rules: capture_rules(&self.config)?,
-            excerpt_chars: progress.max_chars,
-            choice: choice(progress.tail),
+            excerpt_chars: settings.progress_max_chars,
+            choice: choice(settings.progress_tail),
             limits: Limits {
-                max_iterations: limits.max_iterations,
-                skip_after: limits.skip_after.unwrap_or(u32::MAX),
-                stuck_after: limits.stuck_after.unwrap_or(u32::MAX),
-                max_tokens: limits.max_tokens,
-                max_cost: limits.max_cost,
-                max_duration: limits.max_duration,
-                max_wait: limits.max_wait,
+                max_iterations: settings.max_iterations,
+                skip_after: settings.skip_after.unwrap_or(u32::MAX),
+                stuck_after: settings.stuck_after.unwrap_or(u32::MAX),
+                max_tokens: settings.max_tokens,
+                max_cost: settings.max_cost,
+                max_duration: settings.max_duration,
+                max_wait: settings.max_wait,
             },
-            completion: match self.config.completion {
+            completion: match self.config.settings.completion {
                 config::Completion::Verified => Completion::Verified,
                 config::Completion::Promise => Completion::Promise,
             },
-            untick: if self.config.untick { Untick::OpenAgain } else { Untick::Leave },
-            snapshots: if snapshots.enabled { Snapshots::Keep } else { Snapshots::Off },
-            snapshot_max_file: snapshots.max_file.unwrap_or(u64::MAX),
+            untick: if self.config.settings.untick { Untick::OpenAgain } else { Untick::Leave },
+            snapshots: if settings.snapshots { Snapshots::Keep } else { Snapshots::Off },
+            snapshot_max_file: settings.snapshot_max_file.unwrap_or(u64::MAX),
             commits,
-            redaction_rules: redaction.rules.clone(),
-            redaction_allow: redaction.allow.clone(),
+            redaction_rules: settings.redaction_rules.clone(),
+            redaction_allow: settings.redaction_allow.clone(),
             configuration: self.config.to_json(),
             commands: self
                 .config

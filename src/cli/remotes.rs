@@ -65,8 +65,8 @@ pub fn any(caller: &Caller, store: &Store, named: Option<&str>, unclear: Unclear
 /// The remote that is set. The project's file comes with a clone: it may choose among the remotes that are configured
 /// here, and name no address.
 fn configured(config: &Config, remotes: &[String]) -> Result<Option<String>> {
-    let (Some(name), Some(origin)) = (&config.remote, config.set_by_file("remote")) else {
-        return Ok(config.remote.clone());
+    let (Some(name), Some(origin)) = (&config.settings.remote, config.set_by_file("remote")) else {
+        return Ok(config.settings.remote.clone());
     };
     if remotes.contains(name) {
         return Ok(Some(name.clone()));

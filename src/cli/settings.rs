@@ -70,12 +70,12 @@ fn read(project: &Project, git: Vec<GitInput>, caller: &Caller, flags: Flags) ->
 
 /// What takes secrets out of what a project's records hold.
 pub fn redactor(config: &Config) -> Result<Redactor> {
-    Redactor::new(&config.redaction.rules, &config.redaction.allow)
+    Redactor::new(&config.settings.redaction_rules, &config.settings.redaction_allow)
 }
 
 /// What takes secrets out of what is printed; `None` where the user wants to see everything.
 pub fn terminal_redactor(config: &Config) -> Result<Option<Redactor>> {
-    config.redaction.terminal.then(|| redactor(config)).transpose()
+    config.settings.redaction_terminal.then(|| redactor(config)).transpose()
 }
 
 /// The effective configuration of the project that a repository holds.
@@ -157,9 +157,9 @@ mod tests {
         let environment = [("SPECKIT_RALPH_MODEL".into(), "opus".into())].into_iter().collect();
         let caller = Caller { directory: root.to_owned(), environment };
         let (_, config) = load_here(&caller, Flags::default()).unwrap();
-        assert_eq!(config.limits.max_iterations, 4);
-        assert_eq!(config.progress.max_entries, 7);
-        assert_eq!(config.model.as_deref(), Some("opus"));
+        assert_eq!(config.settings.max_iterations, 4);
+        assert_eq!(config.settings.progress_max_entries, 7);
+        assert_eq!(config.settings.model.as_deref(), Some("opus"));
         let origins: Vec<_> = config
             .entries()
             .into_iter()

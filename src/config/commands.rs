@@ -3,9 +3,10 @@
 
 use serde_json::Value as Json;
 
+use super::effective::Config;
+use super::loops::LoopSettings;
 use super::origin::Origin;
 use super::value::Value;
-use super::{Config, LoopSettings};
 
 /// Such settings, apart from those of agents and loop types.
 const NAMES: &[&str] = &[
@@ -64,7 +65,7 @@ impl Config {
     /// These settings, but for those that have no value. `agents` are those that work, also where they were detected.
     pub fn commands(&self, agents: &[String]) -> Vec<Command> {
         let mut commands = Vec::new();
-        for setting in &self.settings {
+        for setting in &self.values {
             if !is_command(&setting.key, agents, &self.loop_type.name) {
                 continue;
             }

@@ -11,12 +11,12 @@ use toml::de::{DeString, DeTable, DeValue};
 use crate::record::{Parser, PromptVia, RALPH, Refusal, nearest};
 
 use super::agents::{AgentCommand, AgentSettings};
-use super::key::{self, KEYS};
 use super::loops::{LoopSettings, Until};
 use super::mistake;
 use super::origin::Origin;
-use super::setting::Setting;
+use super::settings::{self, KEYS};
 use super::value::{Misfit, Raw, Value};
+use super::values::Setting;
 
 /// What a file says, in its order within each table.
 #[derive(Debug, Default)]
@@ -97,7 +97,7 @@ impl Source<'_> {
         settings: &mut Vec<Setting>,
     ) -> Result<()> {
         let full = format!("{prefix}{}", name.get_ref());
-        if let Some(key) = key::find(&full) {
+        if let Some(key) = settings::find(&full) {
             let origin = self.origin(&value.span());
             let read = key.read(&raw(value.get_ref()));
             let value = read.map_err(|misfit| mistake::wrong(&origin, &full, &misfit))?;

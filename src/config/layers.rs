@@ -5,21 +5,19 @@ use std::collections::BTreeMap;
 use anyhow::{Result, anyhow};
 use camino::Utf8Path;
 
-use crate::record::{Permissions, nearest};
+use crate::record::nearest;
 
 use super::agents::{AgentCommand, AgentSettings};
+use super::effective::Config;
 use super::file::{self, Contents};
-use super::key::{self, KEYS, Key, STRATEGIES};
+use super::key::{Key, Kind, STRATEGIES};
 use super::loops::{IMPLEMENT, LoopType};
 use super::mistake;
 use super::origin::Origin;
-use super::setting::{Setting, Settings};
+use super::settings::{self, KEYS, Settings};
 use super::spelling::{ALLOW_LINKS, GIT_PREFIX, VARIABLE_PREFIX, from_git, from_variable};
 use super::value::{Raw, Value};
-use super::{
-    Commits, Completion, Config, HistorySettings, Limits, LoopSettings, ProgressSettings, RedactionSettings,
-    SnapshotSettings, ValidationSettings,
-};
+use super::values::{Setting, Values};
 
 /// `.specify/ralph.toml` as it was read.
 #[derive(Debug, Clone, Copy)]
@@ -67,7 +65,7 @@ const COMMAND_AGENT: &str = "command";
 
 /// Whether `text` is a right value for the setting `key`; else one line that says what is wrong.
 pub fn check(key: &str, text: &str) -> Result<()> {
-    let Some(found) = key::find(key) else {
+    let Some(found) = settings::find(key) else {
         return Err(match nearest(key, KEYS.iter().map(|key| key.name)) {
             Some(known) => anyhow!("unknown key `{key}`, did you mean `{known}`?"),
             None if key.starts_with("agents.") || key.starts_with("loop.") => {
@@ -96,12 +94,12 @@ impl Config {
         };
         let mut agents = contents.agents;
         for setting in contents.settings {
-            layers.settings.put(setting);
+            layers.values.put(setting);
         }
         let loop_type = inputs.loop_type.as_deref().unwrap_or(IMPLEMENT);
         let loop_type = LoopType::find(loop_type, &contents.loops)?;
         for setting in contents.loops.get(&loop_type.name).iter().flat_map(|table| &table.settings) {
-            layers.settings.put(setting.clone());
+            layers.values.put(setting.clone());
         }
         layers.git(&inputs.git)?;
         layers.environment(&inputs.environment)?;
@@ -110,20 +108,23 @@ impl Config {
             layers.agent_command(line, &mut agents)?;
         }
         layers.check_strategy();
-        Ok(layers.into_config(agents, contents.loops, loop_type))
+        let Layers { values, warnings } = layers;
+        let settings = Settings::of(&values);
+        let values = values.into_vec();
+        Ok(Self { settings, agents, loops: contents.loops, loop_type, warnings, values })
     }
 }
 
 #[derive(Default)]
 struct Layers {
-    settings: Settings,
+    values: Values,
     warnings: Vec<String>,
 }
 
 impl Layers {
     fn put(&mut self, key: &Key, name: String, raw: &Raw, origin: Origin) -> Result<()> {
         let value = key.read(raw).map_err(|misfit| mistake::wrong(&origin, &name, &misfit))?;
-        self.settings.put(Setting { key: name, value, origin });
+        self.values.put(Setting { key: name, value, origin });
         Ok(())
     }
 
@@ -153,9 +154,9 @@ impl Layers {
 
     /// Several values of a list add up within one layer; an empty one starts the list anew, as for git.
     fn extended(&self, key: &Key, name: &str, text: String, is_layer: impl Fn(&Origin) -> bool) -> String {
-        let known = self.settings.find(name).filter(|setting| is_layer(&setting.origin));
+        let known = self.values.find(name).filter(|setting| is_layer(&setting.origin));
         match known.map(|setting| &setting.value) {
-            Some(Value::List(list)) if key.kind == key::Kind::Patterns && !text.is_empty() => {
+            Some(Value::List(list)) if key.kind == Kind::Patterns && !text.is_empty() => {
                 format!("{}\n{text}", list.join("\n"))
             }
             _ => text,
@@ -186,7 +187,7 @@ impl Layers {
             if name.starts_with("agents.") || name.starts_with("loop.") {
                 return Err(mistake::file_only(&origin, name));
             }
-            let Some(key) = key::find(name) else {
+            let Some(key) = settings::find(name) else {
                 return Err(mistake::unknown(&origin, name, &[]));
             };
             let text =
@@ -201,108 +202,28 @@ impl Layers {
         let key = format!("agents.{COMMAND_AGENT}.command");
         let command = AgentCommand::new(&Raw::Bare(line.to_owned()))
             .map_err(|misfit| mistake::wrong(&origin, &key, &misfit))?;
-        self.settings.put(Setting { key, value: command.to_value(), origin: origin.clone() });
+        self.values.put(Setting { key, value: command.to_value(), origin: origin.clone() });
         agents.entry(COMMAND_AGENT.to_owned()).or_default().command = Some(command);
         let value = Value::List(vec![COMMAND_AGENT.to_owned()]);
-        self.settings.put(Setting { key: "agent".to_owned(), value, origin });
+        self.values.put(Setting { key: "agent".to_owned(), value, origin });
         Ok(())
     }
 
-    /// Puts an unknown strategy right, with a warning.
+    /// Replaces an unknown strategy by the default, with a warning.
     fn check_strategy(&mut self) {
+        let Some(Setting { key, value: Value::Text(strategy), origin }) =
+            self.values.find("progress.strategy")
+        else {
+            return;
+        };
+        if STRATEGIES.contains(&strategy.as_str()) {
+            return;
+        }
         let default = STRATEGIES[0];
-        if let Some(strategy) =
-            self.settings.text("progress.strategy").filter(|name| !STRATEGIES.contains(&name.as_str()))
-        {
-            let origin = self.settings.find("progress.strategy").map(|setting| setting.origin.to_string());
-            let place = origin.unwrap_or_default();
-            self.warnings.push(format!("{place}: unknown progress strategy `{strategy}`, using {default}"));
-            let value = Value::Text(default.to_owned());
-            self.settings.put(Setting {
-                key: "progress.strategy".to_owned(),
-                value,
-                origin: Origin::Default,
-            });
-        }
-    }
-
-    fn into_config(
-        self,
-        agents: BTreeMap<String, AgentSettings>,
-        loops: BTreeMap<String, LoopSettings>,
-        loop_type: LoopType,
-    ) -> Config {
-        let Self { settings, warnings } = self;
-        Config {
-            agent: settings.list("agent"),
-            agents,
-            model: settings.text("model"),
-            permissions: match settings.text("permissions").as_deref() {
-                Some("default") => Permissions::Default,
-                Some("read-only") => Permissions::ReadOnly,
-                _ => Permissions::Full,
-            },
-            limits: Limits {
-                max_iterations: settings.count("max-iterations").expect("it always has a value in its range"),
-                skip_after: settings.count("skip-after"),
-                stuck_after: settings.count("stuck-after"),
-                max_tokens: settings.count("max-tokens"),
-                max_cost: settings.number("max-cost"),
-                max_duration: settings.duration("max-duration"),
-                max_wait: settings.duration("max-wait"),
-            },
-            completion: match settings.text("completion").as_deref() {
-                Some("promise") => Completion::Promise,
-                _ => Completion::Verified,
-            },
-            untick: settings.is_on("untick"),
-            commit: match settings.text("commit").as_deref() {
-                Some("task") => Commits::OfTasks,
-                _ => Commits::Off,
-            },
-            timeout: settings.duration("timeout"),
-            idle_timeout: settings.duration("idle-timeout"),
-            max_output: settings.size("max-output"),
-            validation: ValidationSettings {
-                command: settings.text("validation.command"),
-                timeout: settings.duration("validation.timeout"),
-            },
-            progress: ProgressSettings {
-                strategy: settings.text("progress.strategy").unwrap_or_default(),
-                command: settings.text("progress.command"),
-                timeout: settings.duration("progress.timeout"),
-                max_entries: settings.count("progress.max-entries").unwrap_or_default(),
-                max_chars: settings.count("progress.max-chars").unwrap_or_default(),
-                tail: settings.is_on("progress.tail"),
-            },
-            history: HistorySettings {
-                mode: settings.text("history.mode").unwrap_or_default(),
-                budget: settings.count("history.budget").unwrap_or_default(),
-                lookback: settings.count("history.lookback").unwrap_or_default(),
-                threshold: settings.number("history.threshold").unwrap_or_default(),
-                failures: settings.is_on("history.failures"),
-                decisions: settings.is_on("history.decisions"),
-                approaches: settings.is_on("history.approaches"),
-                summarize: settings.text("history.summarize"),
-            },
-            prompt_budget: settings.count("prompt-budget"),
-            capture: settings.captures(),
-            snapshots: SnapshotSettings {
-                enabled: settings.is_on("snapshots"),
-                max_file: settings.size("snapshot-max-file"),
-            },
-            remote: settings.text("remote"),
-            redaction: RedactionSettings {
-                rules: settings.list("redaction.rules"),
-                allow: settings.list("redaction.allow"),
-                terminal: settings.is_on("redaction.terminal"),
-            },
-            loops,
-            loop_type,
-            on_finish: settings.text("hooks.on-finish"),
-            warnings,
-            settings: settings.into_vec(),
-        }
+        self.warnings.push(format!("{origin}: unknown progress strategy `{strategy}`, using {default}"));
+        let value = Value::Text(default.to_owned());
+        let setting = Setting { key: key.clone(), value, origin: Origin::Default };
+        self.values.put(setting);
     }
 }
 

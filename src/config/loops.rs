@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::record::{Refusal, nearest};
 
-use super::setting::Setting;
+use super::values::Setting;
 
 /// When a loop of a type is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

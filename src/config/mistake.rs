@@ -4,8 +4,9 @@ use anyhow::Error;
 
 use crate::record::{RALPH, Refusal, nearest};
 
-use super::key::{KEYS, Key};
+use super::key::Key;
 use super::origin::Origin;
+use super::settings::KEYS;
 use super::spelling::{git_name, variable_name};
 use super::value::Misfit;
 

@@ -1,6 +1,7 @@
 //! The file of settings as `init` writes it: every key with its default, commented out.
 
-use super::key::{KEYS, Key, Kind};
+use super::key::{Key, Kind};
+use super::settings::KEYS;
 
 const HEAD: &str = "\
 # Settings of `specify ralph`. What is commented out is the default.

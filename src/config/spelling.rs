@@ -1,6 +1,7 @@
 //! One name in three spellings: the file's, git's and the environment's.
 
-use super::key::{CAPTURE, KEYS, Key};
+use super::key::Key;
+use super::settings::{self, CAPTURE, KEYS};
 
 /// What every variable of ours begins with.
 pub const VARIABLE_PREFIX: &str = "SPECKIT_RALPH_";
@@ -42,7 +43,7 @@ pub(super) fn from_git(key: &str) -> Option<(String, &'static Key)> {
     let lower = key.to_ascii_lowercase();
     let name = lower.strip_prefix(GIT_PREFIX)?;
     if let Some(rest) = name.strip_prefix(CAPTURE) {
-        return super::key::find(name).map(|key| (format!("{CAPTURE}{rest}"), key));
+        return settings::find(name).map(|key| (format!("{CAPTURE}{rest}"), key));
     }
     let key = KEYS.iter().find(|key| git_name(key.name)[GIT_PREFIX.len()..].to_ascii_lowercase() == name)?;
     Some((key.name.to_owned(), key))
@@ -53,7 +54,7 @@ pub(super) fn from_variable(variable: &str) -> Option<(String, &'static Key)> {
     let name = variable.strip_prefix(VARIABLE_PREFIX)?;
     if let Some(rest) = name.strip_prefix("CAPTURE_") {
         let name = format!("{CAPTURE}{}", rest.to_ascii_lowercase().replace('_', "-"));
-        return super::key::find(&name).map(|key| (name, key));
+        return settings::find(&name).map(|key| (name, key));
     }
     // Spec-kit's own loop extension has this name for it.
     let name = if name == "AGENT_CLI" { "AGENT" } else { name };

@@ -1,5 +1,7 @@
 //! The layers together, in the user's own spelling.
 
+use std::time::Duration;
+
 use camino::Utf8Path;
 use proptest::prelude::*;
 use serde_json::json;
@@ -46,21 +48,21 @@ fn refused(inputs: &Inputs<'_>, expected: &str) {
 #[test]
 fn without_any_layer_the_defaults_hold() {
     let config = Config::read(&Inputs::default()).unwrap();
-    assert_eq!(config.agent, Vec::<String>::new());
-    assert_eq!(config.limits.max_iterations, 10);
-    assert_eq!((config.limits.skip_after, config.limits.stuck_after), (Some(3), Some(10)));
-    assert_eq!((config.limits.max_tokens, config.limits.max_cost), (None, None));
-    assert_eq!(config.completion, Completion::Verified);
-    assert!(config.untick);
-    assert_eq!(config.commit, Commits::Off);
-    assert_eq!(read("commit = 'task'\n").commit, Commits::OfTasks);
-    assert_eq!(config.timeout, Some(Duration::from_hours(1)));
-    assert_eq!(config.idle_timeout, Some(Duration::from_mins(15)));
+    assert_eq!(config.settings.agent, Vec::<String>::new());
+    assert_eq!(config.settings.max_iterations, 10);
+    assert_eq!((config.settings.skip_after, config.settings.stuck_after), (Some(3), Some(10)));
+    assert_eq!((config.settings.max_tokens, config.settings.max_cost), (None, None));
+    assert_eq!(config.settings.completion, Completion::Verified);
+    assert!(config.settings.untick);
+    assert_eq!(config.settings.commit, Commits::Off);
+    assert_eq!(read("commit = 'task'\n").settings.commit, Commits::OfTasks);
+    assert_eq!(config.settings.timeout, Some(Duration::from_hours(1)));
+    assert_eq!(config.settings.idle_timeout, Some(Duration::from_mins(15)));
     assert_eq!(config.silence_of_commands(), None);
-    assert_eq!(config.max_output, Some(1 << 30));
-    assert_eq!(config.validation.timeout, Some(Duration::from_mins(30)));
-    assert_eq!((config.progress.max_entries, config.progress.max_chars), (5, 500));
-    assert_eq!(config.snapshots, SnapshotSettings { enabled: true, max_file: Some(5 << 20) });
+    assert_eq!(config.settings.max_output, Some(1 << 30));
+    assert_eq!(config.settings.validation_timeout, Some(Duration::from_mins(30)));
+    assert_eq!((config.settings.progress_max_entries, config.settings.progress_max_chars), (5, 500));
+    assert_eq!((config.settings.snapshots, config.settings.snapshot_max_file), (true, Some(5 << 20)));
     assert!(config.warnings.is_empty());
     assert!(config.entries().iter().all(|entry| entry.origin == "default"));
     assert_eq!(config.entries()[0].value, "detected");
@@ -72,7 +74,7 @@ fn a_stronger_layer_wins_and_is_named() {
     let origin = |inputs: &Inputs<'_>| {
         let config = Config::read(inputs).unwrap();
         let entry = config.entries().into_iter().find(|entry| entry.key == "max-iterations").unwrap();
-        (config.limits.max_iterations, entry.origin)
+        (config.settings.max_iterations, entry.origin)
     };
     assert_eq!(origin(&inputs), (2, ".specify/ralph.toml:1".into()));
     inputs.git = git(&[("user.name", "x"), ("ralph.maxiterations", "3"), ("ralph.maxiterations", "4")]);
@@ -83,8 +85,8 @@ fn a_stronger_layer_wins_and_is_named() {
     inputs.flags = vec![flag("-n", "max-iterations", "6")];
     assert_eq!(origin(&inputs), (6, "-n".into()));
     let config = Config::read(&inputs).unwrap();
-    assert_eq!((config.progress.max_entries, config.progress.max_chars), (3, 70));
-    assert_eq!(config.model, None, "an empty variable sets nothing");
+    assert_eq!((config.settings.progress_max_entries, config.settings.progress_max_chars), (3, 70));
+    assert_eq!(config.settings.model, None, "an empty variable sets nothing");
 }
 
 #[test]
@@ -157,7 +159,7 @@ fn an_agent_of_the_users_is_read_and_its_environment_stays_hidden() {
     let config = read(
         "agent = 'fake'\n[agents.fake]\ncommand = ['sh', 'agent.sh']\nprompt = 'file'\n[agents.fake.env]\nAPI_KEY = 'hunter2'\n",
     );
-    assert_eq!(config.agent, ["fake"]);
+    assert_eq!(config.settings.agent, ["fake"]);
     let agent = &config.agents["fake"];
     assert_eq!(agent.command, Some(AgentCommand::Words(vec!["sh".into(), "agent.sh".into()])));
     assert_eq!((agent.prompt, agent.parser), (Some(PromptVia::File), None));
@@ -174,7 +176,7 @@ fn a_command_on_the_command_line_becomes_the_agent() {
     let mut inputs = inputs("agent = 'claude'\n");
     inputs.agent_command = Some("sh agent.sh".to_owned());
     let config = Config::read(&inputs).unwrap();
-    assert_eq!(config.agent, ["command"]);
+    assert_eq!(config.settings.agent, ["command"]);
     assert_eq!(config.agents["command"].command, Some(AgentCommand::Line("sh agent.sh".into())));
     assert_eq!(config.entries()[0].origin, "--agent-command");
 }
@@ -195,7 +197,7 @@ fn an_unknown_strategy_is_said_and_nothing_else() {
 fn settings_of_a_loop_type_count_for_that_type_alone() {
     let file = "max-iterations = 7\n[loop.plan]\ntemplate = 'plan.md'\nmax-iterations = 3\n";
     let config = read(file);
-    assert_eq!((config.limits.max_iterations, config.loop_type.name.as_str()), (7, "implement"));
+    assert_eq!((config.settings.max_iterations, config.loop_type.name.as_str()), (7, "implement"));
     assert_eq!(config.to_json()["loop.plan.max-iterations"], json!(3));
     let plan = |change: &dyn Fn(&mut Inputs<'_>)| {
         let mut inputs = inputs(file);
@@ -204,7 +206,7 @@ fn settings_of_a_loop_type_count_for_that_type_alone() {
         Config::read(&inputs).unwrap()
     };
     let config = plan(&|_| {});
-    assert_eq!(config.limits.max_iterations, 3);
+    assert_eq!(config.settings.max_iterations, 3);
     assert_eq!(config.loop_type.template.as_deref(), Some("plan.md"));
     assert_eq!(
         (config.loop_type.until, config.loop_type.artifact.as_deref()),
@@ -213,7 +215,7 @@ fn settings_of_a_loop_type_count_for_that_type_alone() {
     let stronger = plan(&|inputs| {
         inputs.environment = vec![("SPECKIT_RALPH_MAX_ITERATIONS".to_owned(), "4".to_owned())];
     });
-    assert_eq!(stronger.limits.max_iterations, 4);
+    assert_eq!(stronger.settings.max_iterations, 4);
 }
 
 #[test]
@@ -232,16 +234,16 @@ fn an_unknown_loop_type_is_refused() {
 fn lists_of_patterns_add_up_within_git_and_replace_the_file() {
     let mut inputs = inputs("redaction.rules = ['z']\n");
     inputs.git = git(&[("ralph.redaction.rules", "a"), ("ralph.redaction.rules", "b")]);
-    assert_eq!(Config::read(&inputs).unwrap().redaction.rules, ["a", "b"]);
+    assert_eq!(Config::read(&inputs).unwrap().settings.redaction_rules, ["a", "b"]);
     inputs.git.extend(git(&[("ralph.redaction.rules", ""), ("ralph.redaction.rules", "c")]));
-    assert_eq!(Config::read(&inputs).unwrap().redaction.rules, ["c"]);
+    assert_eq!(Config::read(&inputs).unwrap().settings.redaction_rules, ["c"]);
 }
 
 #[test]
 fn a_git_key_without_a_value_is_true() {
     let key = GitInput { key: "ralph.progress.tail".to_owned(), value: None, scope: None };
     let config = Config::read(&Inputs { git: vec![key], ..Inputs::default() }).unwrap();
-    assert!(config.progress.tail);
+    assert!(config.settings.progress_tail);
 }
 
 #[test]

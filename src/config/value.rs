@@ -211,7 +211,7 @@ fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::key::{KEYS, find};
+    use super::super::settings::{KEYS, find};
     use super::*;
 
     #[track_caller]

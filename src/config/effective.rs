@@ -1,0 +1,82 @@
+//! The configuration that is in force.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Map, Value as Json, json};
+
+use super::agents::AgentSettings;
+use super::loops::{LoopSettings, LoopType};
+use super::origin::Origin;
+use super::settings::{self, Settings};
+use super::value::Value;
+use super::values::Setting;
+
+/// The effective configuration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    pub settings: Settings,
+    pub agents: BTreeMap<String, AgentSettings>,
+    pub loops: BTreeMap<String, LoopSettings>,
+    /// The type that is run.
+    pub loop_type: LoopType,
+    /// What the user should know that stops nothing.
+    pub warnings: Vec<String>,
+    /// Everything above by name, with origins; no secrets.
+    pub values: Vec<Setting>,
+}
+
+/// A setting as `specify ralph config` shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub key: String,
+    pub value: String,
+    pub origin: String,
+}
+
+impl Config {
+    /// Whether the user set `key` in any layer.
+    pub fn is_set(&self, key: &str) -> bool {
+        self.values.iter().any(|setting| setting.key == key && setting.origin != Origin::Default)
+    }
+
+    /// The idle timeout for agents that are plain commands: a silent script is normal, so only one that was set.
+    pub fn silence_of_commands(&self) -> Option<Duration> {
+        self.settings.idle_timeout.filter(|_| self.is_set("idle-timeout"))
+    }
+
+    /// Where `key` was set, if that is the project's file, which may have come with a clone.
+    pub fn set_by_file(&self, key: &str) -> Option<&Origin> {
+        let found = self.values.iter().find(|setting| setting.key == key)?;
+        matches!(found.origin, Origin::File { .. }).then_some(&found.origin)
+    }
+
+    pub fn entries(&self) -> Vec<Entry> {
+        let value = |setting: &Setting| match (&setting.value, settings::find(&setting.key)) {
+            (Value::Unset, Some(key)) => key.unset.to_owned(),
+            (value, _) => value.to_string(),
+        };
+        let entry = |setting: &Setting| Entry {
+            key: setting.key.clone(),
+            value: value(setting),
+            origin: setting.origin.to_string(),
+        };
+        self.values.iter().map(entry).collect()
+    }
+
+    /// `{"key": {"value": ..., "origin": ...}}`
+    pub fn entries_to_json(&self) -> Json {
+        let entry = |setting: &Setting| {
+            let value = json!({"value": setting.value.to_json(), "origin": setting.origin.to_string()});
+            (setting.key.clone(), value)
+        };
+        Json::Object(self.values.iter().map(entry).collect())
+    }
+
+    /// `{"key": value}`, for session.json. No secrets.
+    pub fn to_json(&self) -> Json {
+        let values: Map<_, _> =
+            self.values.iter().map(|setting| (setting.key.clone(), setting.value.to_json())).collect();
+        Json::Object(values)
+    }
+}

@@ -1,0 +1,72 @@
+//! The types of settings, for those who use them.
+
+use std::time::Duration;
+
+use crate::record::Permissions;
+
+use super::value::Value;
+
+/// What ends the loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Completion {
+    /// No open task, and a validation that passes.
+    Verified,
+    /// The agent's promise is enough.
+    Promise,
+}
+
+/// Whether the loop commits on the user's branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Commits {
+    Off,
+    /// One commit for each iteration that succeeds.
+    OfTasks,
+}
+
+/// Made of the checked value of its setting.
+pub(super) trait FromValue {
+    fn from_value(value: &Value) -> Self;
+}
+
+/// Each type of a setting that may be absent, and the same type of one that may not.
+macro_rules! from_value {
+    ($($type:ty: $pattern:pat => $found:expr;)*) => {$(
+        impl FromValue for Option<$type> {
+            fn from_value(value: &Value) -> Self {
+                if let $pattern = value { $found } else { None }
+            }
+        }
+
+        impl FromValue for $type {
+            fn from_value(value: &Value) -> Self {
+                Option::from_value(value).expect("its key has a default of this type, and checks what is set")
+            }
+        }
+    )*};
+}
+
+from_value! {
+    u32: Value::Count(count) => u32::try_from(*count).ok();
+    u64: Value::Count(count) | Value::Size(count) => Some(*count);
+    usize: Value::Count(count) => usize::try_from(*count).ok();
+    f64: Value::Number(number) => Some(*number);
+    bool: Value::Switch(switch) => Some(*switch);
+    Duration: Value::Duration(duration) => Some(*duration);
+    String: Value::Text(text) => Some(text.clone());
+    Permissions: Value::Text(text) => Some(match text.as_str() {
+        "default" => Permissions::Default,
+        "read-only" => Permissions::ReadOnly,
+        _ => Permissions::Full,
+    });
+    Completion: Value::Text(text) => Some(match text.as_str() {
+        "promise" => Completion::Promise,
+        _ => Completion::Verified,
+    });
+    Commits: Value::Text(text) => Some(if text == "task" { Commits::OfTasks } else { Commits::Off });
+}
+
+impl FromValue for Vec<String> {
+    fn from_value(value: &Value) -> Self {
+        if let Value::List(list) = value { list.clone() } else { Self::new() }
+    }
+}

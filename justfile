@@ -63,6 +63,10 @@ excerpts *args:
 record-excerpts *names:
     python3 -B fixtures/failures/record.py {{names}}
 
+# Count the code lines of each room and crate
+size:
+    python3 -B scripts/size.py
+
 # Check that everything compiles for macOS, in a Debian chroot (as root; takes a while the first time)
 check-macos *args:
     scripts/check-macos.sh {{args}}

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Counts the code lines of each room of src/ and of each crate of crates/.
+
+Not counted: tests, comments, blank lines, and the rows of tables (a `const` or `static` list over several lines).
+tests/architecture.rs counts in the same way where it limits the size of a file.
+"""
+
+import collections
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NO_CODE = {"tests", "benches", "examples", "fuzz"}
+TEST_ATTRIBUTE = "#[cfg(test)]"
+TABLE = re.compile(r"(pub(\(.*\))? )?(const|static) \w+: .*\[$")
+
+
+def is_test(path):
+    return path.name.endswith(("tests.rs", "samples.rs")) or not NO_CODE.isdisjoint(path.parts)
+
+
+def without_tests(lines):
+    """Drops each item that `#[cfg(test)]` stands before, up to the bracket that closes it at the same depth."""
+    lines = iter(lines)
+    for line in lines:
+        if line.strip() != TEST_ATTRIBUTE:
+            yield line
+            continue
+        end = line.replace(TEST_ATTRIBUTE, "}")
+        item = next(line for line in lines if not line.lstrip().startswith("#["))
+        if not item.endswith((";", "}")):
+            next(line for line in lines if line.startswith(end))
+
+
+def without_rows(lines):
+    is_in_table = False
+    for line in lines:
+        is_in_table = is_in_table and not line.startswith("]")
+        if not is_in_table:
+            yield line
+            is_in_table = TABLE.fullmatch(line) is not None
+
+
+def count(path):
+    lines = path.read_text().splitlines()
+    code = (line for line in lines if line.strip() and not line.lstrip().startswith("//"))
+    return sum(1 for _ in without_rows(without_tests(code)))
+
+
+def counts():
+    """The lines of each file, by the room or crate that it is in."""
+    places = collections.defaultdict(dict)
+    for top in ["src", "crates"]:
+        for path in sorted((ROOT / top).rglob("*.rs")):
+            parts = path.relative_to(ROOT).parts
+            if not is_test(pathlib.Path(*parts)):
+                places[f"{top}/{parts[1].removesuffix('.rs')}"][path] = count(path)
+    return places
+
+
+def show(place, files):
+    longest = max(files, key=files.get)
+    name = longest.relative_to(ROOT)
+    print(f"{place:24} {sum(files.values()):6} {len(files):6} {files[longest]:8}  {name}")
+
+
+def main():
+    print(f"{'':24} {'lines':>6} {'files':>6} {'longest':>8}")
+    places = counts()
+    for place, files in places.items():
+        show(place, files)
+    show("total", collections.ChainMap(*places.values()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,11 +1,13 @@
 //! What several commands take.
 
+use anyhow::{Result, anyhow, bail};
 use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
 
+use crate::config::{self, FlagInput};
 use crate::record::SessionName;
 
-use super::start;
+use super::settings::Flags;
 
 #[derive(Debug, Args)]
 pub struct Everywhere {
@@ -40,38 +42,38 @@ pub struct PlaceArgs {
 #[command(next_help_heading = "Settings")]
 pub struct SettingArgs {
     /// Agent runs before the loop stops [default: 10]
-    #[arg(short = 'n', long, value_name = "N", value_parser = start::setting("max-iterations"))]
+    #[arg(short = 'n', long, value_name = "N", value_parser = setting("max-iterations"))]
     pub max_iterations: Option<String>,
     /// Model that the agent is asked to use
-    #[arg(short, long, value_name = "MODEL", value_parser = start::setting("model"))]
+    #[arg(short, long, value_name = "MODEL", value_parser = setting("model"))]
     pub model: Option<String>,
     /// Agent to run; a second one works where the quota of the first is used up (can be repeated) [default:
     /// spec-kit's, or the only one installed]
-    #[arg(long, visible_alias = "agent-cli", value_name = "NAME", value_parser = start::setting("agent"))]
+    #[arg(long, visible_alias = "agent-cli", value_name = "NAME", value_parser = setting("agent"))]
     pub agent: Vec<String>,
     /// Command to run as the agent, with the prompt on its stdin
-    #[arg(long, value_name = "CMD", conflicts_with = "agent", value_parser = start::command_line)]
+    #[arg(long, value_name = "CMD", conflicts_with = "agent", value_parser = command_line)]
     pub agent_command: Option<String>,
     /// Command that must pass before a task counts as done
-    #[arg(long, value_name = "CMD", value_parser = start::setting("validation.command"))]
+    #[arg(long, value_name = "CMD", value_parser = setting("validation.command"))]
     pub validate: Option<String>,
     /// Longest run of the agent [default: 60m]
-    #[arg(long, value_name = "TIME", value_parser = start::setting("timeout"))]
+    #[arg(long, value_name = "TIME", value_parser = setting("timeout"))]
     pub timeout: Option<String>,
     /// Longest silence of the agent [default: 15m]
-    #[arg(long, value_name = "TIME", value_parser = start::setting("idle-timeout"))]
+    #[arg(long, value_name = "TIME", value_parser = setting("idle-timeout"))]
     pub idle_timeout: Option<String>,
     /// Failures in a row after which a task is skipped [default: 3]
-    #[arg(long, value_name = "N", value_parser = start::setting("skip-after"))]
+    #[arg(long, value_name = "N", value_parser = setting("skip-after"))]
     pub skip_after: Option<String>,
     /// Tokens after which the loop stops
-    #[arg(long, value_name = "N", value_parser = start::setting("max-tokens"))]
+    #[arg(long, value_name = "N", value_parser = setting("max-tokens"))]
     pub max_tokens: Option<String>,
     /// US dollars after which the loop stops
-    #[arg(long, value_name = "USD", value_parser = start::setting("max-cost"))]
+    #[arg(long, value_name = "USD", value_parser = setting("max-cost"))]
     pub max_cost: Option<String>,
     /// Time after which the loop starts no further iteration
-    #[arg(long, value_name = "TIME", value_parser = start::setting("max-duration"))]
+    #[arg(long, value_name = "TIME", value_parser = setting("max-duration"))]
     pub max_duration: Option<String>,
     /// Tell of older iterations what has to do with the task
     #[arg(long)]
@@ -81,23 +83,64 @@ pub struct SettingArgs {
     pub no_history: bool,
     /// How much of older iterations is told: off, smart or full [default: off, and smart for a task that failed twice
     /// in a row]
-    #[arg(long, value_name = "MODE", value_parser = start::setting("history.mode"))]
+    #[arg(long, value_name = "MODE", value_parser = setting("history.mode"))]
     pub history_mode: Option<String>,
     /// Iterations to look back [default: 5, or all of them for the mode full]
-    #[arg(long, value_name = "N", value_parser = start::setting("history.lookback"))]
+    #[arg(long, value_name = "N", value_parser = setting("history.lookback"))]
     pub history_lookback: Option<String>,
     /// Tokens that older iterations may take [default: 10000]
-    #[arg(long, value_name = "N", value_parser = start::setting("history.budget"))]
+    #[arg(long, value_name = "N", value_parser = setting("history.budget"))]
     pub history_budget: Option<String>,
     /// Least relevance of an older iteration, from 0 to 1 [default: 0.7]
-    #[arg(long, value_name = "SCORE", value_parser = start::setting("history.threshold"))]
+    #[arg(long, value_name = "SCORE", value_parser = setting("history.threshold"))]
     pub history_threshold: Option<String>,
     /// Longest wait for an agent at its limit [default: 6h]
-    #[arg(long, value_name = "TIME", value_parser = start::setting("max-wait"))]
+    #[arg(long, value_name = "TIME", value_parser = setting("max-wait"))]
     pub max_wait: Option<String>,
     /// Any setting, as `config` lists them (can be repeated)
-    #[arg(long, value_name = "KEY=VALUE", value_parser = start::pair)]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     pub set: Vec<(String, String)>,
+}
+
+impl SettingArgs {
+    /// The layer of the configuration that the flags are. A flag of its own wins over `--set`.
+    pub fn flags(&self) -> Flags {
+        // Two flags are a list, as one flag with a comma is.
+        let agents = (!self.agent.is_empty()).then(|| self.agent.join(","));
+        let named = [
+            ("--max-iterations", "max-iterations", &self.max_iterations),
+            ("--model", "model", &self.model),
+            ("--agent", "agent", &agents),
+            ("--max-wait", "max-wait", &self.max_wait),
+            ("--validate", "validation.command", &self.validate),
+            ("--timeout", "timeout", &self.timeout),
+            ("--idle-timeout", "idle-timeout", &self.idle_timeout),
+            ("--skip-after", "skip-after", &self.skip_after),
+            ("--max-tokens", "max-tokens", &self.max_tokens),
+            ("--max-cost", "max-cost", &self.max_cost),
+            ("--max-duration", "max-duration", &self.max_duration),
+            ("--with-history", "history.mode", &self.with_history.then(|| "smart".to_owned())),
+            ("--no-history", "history.mode", &self.no_history.then(|| "off".to_owned())),
+            ("--history-mode", "history.mode", &self.history_mode),
+            ("--history-lookback", "history.lookback", &self.history_lookback),
+            ("--history-budget", "history.budget", &self.history_budget),
+            ("--history-threshold", "history.threshold", &self.history_threshold),
+        ];
+        let input = |flag: &str, key: &str, value: &str| FlagInput {
+            flag: flag.to_owned(),
+            key: key.to_owned(),
+            value: value.to_owned(),
+        };
+        let set = self.set.iter().map(|(key, value)| input("--set", key, value));
+        let named = named
+            .into_iter()
+            .filter_map(|(flag, key, value)| value.as_ref().map(|value| input(flag, key, value)));
+        Flags {
+            settings: set.chain(named).collect(),
+            agent_command: self.agent_command.clone(),
+            loop_type: None,
+        }
+    }
 }
 
 /// What every reading command takes.
@@ -118,4 +161,24 @@ pub struct Json {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// A parser for the value of a flag that is the setting `key`.
+fn setting(key: &'static str) -> impl Fn(&str) -> Result<String> + Clone + Send + Sync + 'static {
+    move |text| config::check(key, text).map(|()| text.to_owned())
+}
+
+/// The parser for `--agent-command`.
+fn command_line(text: &str) -> Result<String> {
+    if text.trim().is_empty() || text.contains('\0') {
+        bail!("expected a command line");
+    }
+    Ok(text.to_owned())
+}
+
+/// The parser for `--set`.
+fn pair(text: &str) -> Result<(String, String)> {
+    let (key, value) = text.split_once('=').ok_or_else(|| anyhow!("expected KEY=VALUE"))?;
+    config::check(key.trim(), value)?;
+    Ok((key.trim().to_owned(), value.to_owned()))
 }

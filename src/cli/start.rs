@@ -3,24 +3,22 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, stderr};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::Result;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, CommandFactory, Error, FromArgMatches};
 
-use crate::config::{self, FlagInput};
 use crate::process::{LAUNCH, launch, launch_through_ourselves, use_portable_processes};
 use crate::record::{CANONICAL, RALPH, with_command};
 use crate::view::style::Paint;
 
-use super::args::{Color, SettingArgs};
+use super::args::Color;
 use super::caller::{Caller, Environment};
 use super::exit_code::ExitCode;
 use super::forward::forward;
 use super::output::report;
 use super::own_command::{Program, set_own_command};
 use super::run::RunArgs;
-use super::settings::Flags;
 use super::{Action, Ralph};
 
 /// For tests: if set, processes are looked at on Linux as on other systems.
@@ -167,67 +165,6 @@ fn check_order(command: &mut Command, matches: &ArgMatches) -> Result<(), Error>
         Some(given) => {
             let message = format!("the argument '{given}' cannot stand before '{action}': write it behind");
             Err(command.error(ErrorKind::ArgumentConflict, message))
-        }
-    }
-}
-
-/// A parser for the value of a flag that is the setting `key`.
-pub(super) fn setting(key: &'static str) -> impl Fn(&str) -> Result<String> + Clone + Send + Sync + 'static {
-    move |text| config::check(key, text).map(|()| text.to_owned())
-}
-
-/// The parser for `--agent-command`.
-pub(super) fn command_line(text: &str) -> Result<String> {
-    if text.trim().is_empty() || text.contains('\0') {
-        bail!("expected a command line");
-    }
-    Ok(text.to_owned())
-}
-
-/// The parser for `--set`.
-pub(super) fn pair(text: &str) -> Result<(String, String)> {
-    let (key, value) = text.split_once('=').ok_or_else(|| anyhow!("expected KEY=VALUE"))?;
-    config::check(key.trim(), value)?;
-    Ok((key.trim().to_owned(), value.to_owned()))
-}
-
-impl SettingArgs {
-    /// The layer of the configuration that the flags are. A flag of its own wins over `--set`.
-    pub fn flags(&self) -> Flags {
-        // Two flags are a list, as one flag with a comma is.
-        let agents = (!self.agent.is_empty()).then(|| self.agent.join(","));
-        let named = [
-            ("--max-iterations", "max-iterations", &self.max_iterations),
-            ("--model", "model", &self.model),
-            ("--agent", "agent", &agents),
-            ("--max-wait", "max-wait", &self.max_wait),
-            ("--validate", "validation.command", &self.validate),
-            ("--timeout", "timeout", &self.timeout),
-            ("--idle-timeout", "idle-timeout", &self.idle_timeout),
-            ("--skip-after", "skip-after", &self.skip_after),
-            ("--max-tokens", "max-tokens", &self.max_tokens),
-            ("--max-cost", "max-cost", &self.max_cost),
-            ("--max-duration", "max-duration", &self.max_duration),
-            ("--with-history", "history.mode", &self.with_history.then(|| "smart".to_owned())),
-            ("--no-history", "history.mode", &self.no_history.then(|| "off".to_owned())),
-            ("--history-mode", "history.mode", &self.history_mode),
-            ("--history-lookback", "history.lookback", &self.history_lookback),
-            ("--history-budget", "history.budget", &self.history_budget),
-            ("--history-threshold", "history.threshold", &self.history_threshold),
-        ];
-        let input = |flag: &str, key: &str, value: &str| FlagInput {
-            flag: flag.to_owned(),
-            key: key.to_owned(),
-            value: value.to_owned(),
-        };
-        let set = self.set.iter().map(|(key, value)| input("--set", key, value));
-        let named = named
-            .into_iter()
-            .filter_map(|(flag, key, value)| value.as_ref().map(|value| input(flag, key, value)));
-        Flags {
-            settings: set.chain(named).collect(),
-            agent_command: self.agent_command.clone(),
-            loop_type: None,
         }
     }
 }

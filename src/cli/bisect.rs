@@ -18,8 +18,7 @@ use crate::worktree::Checkout;
 use super::args::ReadArgs;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
-use super::log::print_json;
-use super::output::{stdout, warn};
+use super::output::{print_json, stdout, warn};
 use super::sessions::Choice;
 use super::{iterations, place};
 

@@ -13,7 +13,6 @@ use crate::store::{Row, SessionRows};
 use crate::view::style::{Count, one_line};
 
 use super::caller::Caller;
-use super::log;
 
 /// Which iterations are listed: those that pass all that are given.
 #[derive(Debug, Args)]
@@ -42,7 +41,7 @@ pub struct FilterArgs {
     #[arg(long, value_name = "DATE", visible_alias = "before")]
     pub until: Option<String>,
     /// Only iterations in whose prompt or outputs this regular expression matches a line
-    #[arg(long, value_name = "REGEX", value_parser = log::regex)]
+    #[arg(long, value_name = "REGEX", value_parser = regex)]
     pub grep: Option<Regex>,
     /// Let --grep take capitals and small letters for the same
     #[arg(short = 'i', long, requires = "grep")]
@@ -50,6 +49,11 @@ pub struct FilterArgs {
     /// Only failures whose cause occurs more than once in the feature
     #[arg(long)]
     pub repeats: bool,
+}
+
+/// The parser for `--grep`.
+fn regex(text: &str) -> Result<Regex> {
+    Ok(Regex::new(text)?)
 }
 
 /// The flags, read.

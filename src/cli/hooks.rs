@@ -19,8 +19,7 @@ use crate::record::{RALPH, Refusal, SessionId, some_of};
 use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
-use super::log::print_json;
-use super::output::stdout;
+use super::output::{print_json, stdout};
 use super::own_command::{GIT_PROGRAM, hook_command};
 use super::place;
 

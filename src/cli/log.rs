@@ -4,12 +4,10 @@ use std::io::{Write, stderr};
 
 use anyhow::{Result, bail};
 use clap::{ArgGroup, Args};
-use regex::bytes::Regex;
 
 use crate::history::repeats;
 use crate::record::{RecordKind, SessionName, nearest};
 use crate::store::{Holder, Row, SessionRows, Store};
-use crate::view::json::write_pretty;
 use crate::view::log::{
     FIELDS, Listed, SessionHead, sessions_json, write_fields, write_iterations, write_json, write_oneline,
     write_sessions,
@@ -20,7 +18,7 @@ use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::filter::{Filter, FilterArgs};
-use super::output::{stdout, warn};
+use super::output::{print_json, stdout, warn};
 use super::place;
 use super::sessions::{self, Choice};
 
@@ -198,14 +196,4 @@ pub fn field(text: &str) -> Result<String> {
         Some(near) => bail!("`{text}` is no field, did you mean `{near}`?"),
         None => bail!("`{text}` is no field; there are {}", FIELDS.join(", ")),
     }
-}
-
-/// The parser for `--grep`.
-pub fn regex(text: &str) -> Result<Regex> {
-    Ok(Regex::new(text)?)
-}
-
-/// Indented JSON and a line end.
-pub fn print_json(out: &mut impl Write, value: &impl serde::Serialize) -> Result<()> {
-    Ok(write_pretty(out, value)?)
 }

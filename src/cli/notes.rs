@@ -11,8 +11,7 @@ use crate::view::style::Count;
 use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
-use super::log::print_json;
-use super::output::stdout;
+use super::output::{print_json, stdout};
 use super::place;
 
 #[derive(Debug, Args)]

@@ -4,10 +4,12 @@ use std::fmt;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::mem;
 
-use anyhow::Error;
+use anyhow::{Error, Result};
+use serde::Serialize;
 
 use crate::record::Refusal;
 use crate::redact::Redactor;
+use crate::view::json::write_pretty;
 use crate::view::style::inert;
 
 use super::exit_code::ExitCode;
@@ -49,6 +51,11 @@ fn marked(error: io::Error) -> io::Error {
     } else {
         error
     }
+}
+
+/// Indented JSON and a line end.
+pub fn print_json(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
+    Ok(write_pretty(out, value)?)
 }
 
 /// Where stored bytes go: as they are, or made visible where a terminal would obey them.

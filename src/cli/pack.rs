@@ -15,8 +15,7 @@ use crate::view::style::{Count, grouped};
 use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
-use super::log::print_json;
-use super::output::stdout;
+use super::output::{print_json, stdout};
 use super::own_command::own_program;
 use super::place;
 

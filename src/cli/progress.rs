@@ -12,8 +12,7 @@ use crate::view::style::{inert, one_line};
 use super::args::{Json, SettingArgs};
 use super::caller::Caller;
 use super::exit_code::ExitCode;
-use super::log::print_json;
-use super::output::stdout;
+use super::output::{print_json, stdout};
 use super::place::{self, refusal};
 use super::ready::{Settings, Wish, variable};
 

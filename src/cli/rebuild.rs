@@ -18,8 +18,7 @@ use crate::view::style::one_line;
 use super::args::{Json, ReadArgs};
 use super::caller::Caller;
 use super::exit_code::ExitCode;
-use super::log::print_json;
-use super::output::{stdout, warn};
+use super::output::{print_json, stdout, warn};
 use super::place;
 use super::sessions::{self, Choice};
 

@@ -3,7 +3,7 @@
 use std::io::{Write, stderr};
 use std::thread;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use camino::Utf8PathBuf;
 use clap::{ArgGroup, Args};
 
@@ -12,7 +12,7 @@ use crate::record::{
     IterationName, LogEntry, ObjectId, Outcome, Parser, RecordKind, Session, SessionName, TaskCounts, Which,
 };
 use crate::redact::Redactor;
-use crate::store::{End, Piece, Reader, SessionLog, Store};
+use crate::store::{End, Piece, Reader, SessionLog, Store, slug};
 use crate::tasks::TaskList;
 use crate::view::report::{Diff, Found, Limits, Report, Text, Turn, page, write_markdown};
 use crate::view::status::InFlight;
@@ -20,12 +20,10 @@ use crate::view::status::InFlight;
 use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
-use super::log::print_json;
-use super::output::{stdout, warn};
-use super::report_file::{self, Place};
+use super::output::{print_json, stdout, warn};
 use super::sessions::{self, Choice};
 use super::settings::{self, Flags, load_in};
-use super::{iterations, patches, place};
+use super::{iterations, patches, place, report_file};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("text").args(["markdown", "json"]))]
@@ -72,7 +70,7 @@ pub fn run(args: &ReportArgs, caller: &Caller) -> Result<ExitCode> {
     let store = place::open(caller)?;
     let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
     let log = sessions::latest(&store, &choice)?;
-    let place = report_file::place(args, caller, &store, &log)?;
+    let destination = destination(args, caller, &store, &log)?;
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let limits = Limits { max_size: size(args.max_size), max_part: size(args.max_part) };
     let report = Report::new(found(&store, &log, caller, args, limits)?);
@@ -89,18 +87,44 @@ pub fn run(args: &ReportArgs, caller: &Caller) -> Result<ExitCode> {
         }
     }
     let mut out = stdout();
-    match &place {
-        Place::Stdout => out.write_all(&bytes)?,
-        Place::File(file) => {
+    match &destination {
+        None => out.write_all(&bytes)?,
+        Some(file) => {
             report_file::write(file, &bytes)?;
             writeln!(out, "{file}")?;
         }
     }
     out.flush()?;
-    if let (true, Place::File(file)) = (args.open, &place) {
+    if let (true, Some(file)) = (args.open, &destination) {
         report_file::open(file, caller)?;
     }
     Ok(ExitCode::Done)
+}
+
+/// The file to write, or `None` for stdout.
+fn destination(
+    args: &ReportArgs,
+    caller: &Caller,
+    store: &Store,
+    log: &SessionLog,
+) -> Result<Option<Utf8PathBuf>> {
+    let is_page = !args.markdown && !args.json.json;
+    let Some(output) = &args.output else {
+        if !is_page {
+            return Ok(None);
+        }
+        let name = format!("{}-{}.html", slug(log.feature()), log.id());
+        return Ok(Some(store.reports()?.join(name)));
+    };
+    if output == "-" {
+        if args.open {
+            bail!("there is no file to open\nhint: leave out --open, or -o -");
+        }
+        return Ok(None);
+    }
+    let file = caller.directory.join(output);
+    report_file::check(&file, args.force)?;
+    Ok(Some(file))
 }
 
 fn found(

@@ -1,4 +1,4 @@
-//! Where a report goes, and showing it.
+//! The file of a report, and showing it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -9,11 +9,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::config::parse_size;
 use crate::process::Detached;
-use crate::store::{SessionLog, Store, slug};
 use crate::view::report::{GENERATOR, MARKDOWN};
 
 use super::caller::Caller;
-use super::report::ReportArgs;
 
 /// In the begin of the JSON.
 const JSON: &str = "\"made_by\": \"specify ralph report\"";
@@ -24,34 +22,6 @@ const BEGIN: u64 = 2048;
 /// A browser that cannot start says so within that time.
 const START: Duration = Duration::from_secs(2);
 
-/// Where a report goes.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Place {
-    Stdout,
-    File(Utf8PathBuf),
-}
-
-/// The place that is asked for; an error where somebody's file is in it.
-pub fn place(args: &ReportArgs, caller: &Caller, store: &Store, log: &SessionLog) -> Result<Place> {
-    let is_page = !args.markdown && !args.json.json;
-    let Some(output) = &args.output else {
-        if !is_page {
-            return Ok(Place::Stdout);
-        }
-        let name = format!("{}-{}.html", slug(log.feature()), log.id());
-        return Ok(Place::File(store.reports()?.join(name)));
-    };
-    if output == "-" {
-        if args.open {
-            bail!("there is no file to open\nhint: leave out --open, or -o -");
-        }
-        return Ok(Place::Stdout);
-    }
-    let file = caller.directory.join(output);
-    check(&file, args.force)?;
-    Ok(Place::File(file))
-}
-
 /// The parser for sizes.
 pub fn size(text: &str) -> Result<u64> {
     match parse_size(text).filter(|bytes| *bytes > 0) {
@@ -60,7 +30,8 @@ pub fn size(text: &str) -> Result<u64> {
     }
 }
 
-fn check(file: &Utf8Path, is_forced: bool) -> Result<()> {
+/// Fails if somebody's file is there that is no report of ours, unless it is to be written over.
+pub fn check(file: &Utf8Path, is_forced: bool) -> Result<()> {
     let metadata = match fs::metadata(file) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

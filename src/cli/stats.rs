@@ -15,8 +15,7 @@ use crate::view::style::Paint;
 use super::args::ReadArgs;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
-use super::log::print_json;
-use super::output::stdout;
+use super::output::{print_json, stdout};
 use super::place;
 use super::sessions::{self, Choice};
 

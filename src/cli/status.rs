@@ -18,8 +18,7 @@ use crate::view::style::Paint;
 use super::args::{Json, ReadArgs};
 use super::caller::Caller;
 use super::exit_code::ExitCode;
-use super::log::print_json;
-use super::output::stdout;
+use super::output::{print_json, stdout};
 use super::place::{self, refusal};
 use super::sessions::{self, Choice};
 

@@ -18,8 +18,7 @@ use crate::view::sync::{Other, warnings, write_exchange};
 use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
-use super::log::print_json;
-use super::output::{stdout, warn};
+use super::output::{print_json, stdout, warn};
 use super::sessions::{self, Choice};
 use super::{place, remotes};
 

@@ -9,7 +9,6 @@ use clap_complete::{Shell, generate};
 use super::exit_code::ExitCode;
 use super::help;
 use super::output::stdout;
-use super::start::grammar;
 use crate::record::{CANONICAL, RALPH_ELSEWHERE};
 
 #[derive(Debug, Args)]
@@ -29,9 +28,9 @@ fn is_specify() -> bool {
     RALPH_ELSEWHERE.as_str() == CANONICAL
 }
 
-pub fn run(args: &CompletionsArgs) -> Result<ExitCode> {
+pub fn run(args: &CompletionsArgs, grammar: &Command) -> Result<ExitCode> {
     let mut script = Vec::new();
-    let ralph = || grammar(CANONICAL).name("ralph");
+    let ralph = || grammar.clone().name("ralph");
     let mut specify = Command::new("specify").about("Spec-driven development").subcommand(ralph());
     if is_specify() {
         generate(args.shell, &mut specify, "specify", &mut script);

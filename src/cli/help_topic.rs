@@ -5,16 +5,15 @@ use std::io::Write;
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Command};
 
-use crate::record::{CANONICAL, RALPH, nearest, with_command};
+use crate::record::{RALPH, nearest, with_command};
 
 use super::exit_code::ExitCode;
 use super::output::stdout;
-use super::start::grammar;
 
 #[derive(Debug, Args)]
 pub struct HelpArgs {
     /// Command, or topic: format, names, stopping
-    #[arg(value_name = "TOPIC", value_parser = topic)]
+    #[arg(value_name = "TOPIC")]
     pub topic: Option<String>,
 }
 
@@ -25,25 +24,22 @@ const TOPICS: [(&str, &str); 3] = [
     ("stopping", include_str!("../../docs/stopping.md")),
 ];
 
-/// The parser of what help is asked for.
-pub(super) fn topic(name: &str) -> Result<String> {
-    let grammar = grammar(CANONICAL);
-    let commands = grammar.get_subcommands().filter(|command| !command.is_hide_set()).map(Command::get_name);
-    let known: Vec<&str> = TOPICS.iter().map(|(topic, _)| *topic).chain(commands).collect();
-    if known.contains(&name) {
-        return Ok(name.to_owned());
+/// The parser for the name of one of `commands` or of a topic.
+pub fn parser(commands: Vec<String>) -> impl Fn(&str) -> Result<String> + Clone + Send + Sync + 'static {
+    move |name| {
+        let topics = TOPICS.map(|(topic, _)| topic);
+        let known: Vec<&str> = topics.into_iter().chain(commands.iter().map(String::as_str)).collect();
+        if known.contains(&name) {
+            return Ok(name.to_owned());
+        }
+        Err(match nearest(name, known.iter().copied()) {
+            Some(near) => anyhow!("there is no command or topic `{name}`, did you mean `{near}`?"),
+            None => anyhow!("there is no command or topic `{name}`; topics are {}", topics.join(", ")),
+        })
     }
-    Err(match nearest(name, known.iter().copied()) {
-        Some(near) => anyhow!("there is no command or topic `{name}`, did you mean `{near}`?"),
-        None => anyhow!(
-            "there is no command or topic `{name}`; topics are {}",
-            TOPICS.map(|(topic, _)| topic).join(", ")
-        ),
-    })
 }
 
-pub fn run(args: &HelpArgs) -> Result<ExitCode> {
-    let mut grammar = grammar(RALPH.as_str());
+pub fn run(args: &HelpArgs, mut grammar: Command) -> Result<ExitCode> {
     grammar.build();
     let named = args.topic.as_deref();
     let page = TOPICS

@@ -9,7 +9,6 @@ use clap_mangen::Man;
 
 use super::exit_code::ExitCode;
 use super::output::stdout;
-use super::start::grammar;
 use crate::record::CANONICAL;
 
 #[derive(Debug, Args)]
@@ -19,7 +18,7 @@ pub struct ManArgs {
     pub dir: Option<Utf8PathBuf>,
 }
 
-pub fn run(args: &ManArgs) -> Result<ExitCode> {
+pub fn run(args: &ManArgs, grammar: fn(&'static str) -> Command) -> Result<ExitCode> {
     let mut out = stdout();
     let Some(dir) = &args.dir else {
         let page = page(grammar(CANONICAL))?;
@@ -76,6 +75,7 @@ fn with_synopsis(page: &str, program: &str, usage: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::grammar::grammar;
     use super::*;
 
     #[test]

@@ -1,134 +1,141 @@
-//! From the words of the command line to a command, and from its end to an exit code.
+//! The grammar of the command line: the programs, their commands, and what clap alone cannot check.
 
-use std::ffi::{OsStr, OsString};
-use std::io::{IsTerminal, stderr};
+use std::ffi::OsString;
 
-use anyhow::Result;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, Command, CommandFactory, Error, FromArgMatches};
+use clap::{ArgMatches, Args, Command, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
-use crate::process::{LAUNCH, launch, launch_through_ourselves, use_portable_processes};
 use crate::record::{CANONICAL, RALPH, with_command};
-use crate::view::style::Paint;
 
-use super::args::Color;
-use super::caller::{Caller, Environment};
-use super::exit_code::ExitCode;
-use super::forward::forward;
-use super::output::report;
-use super::own_command::{Program, set_own_command};
+use super::args::{Everywhere, ReadArgs};
 use super::run::RunArgs;
-use super::{Action, Ralph};
+use super::{
+    agents, bisect, clean, completions, config, demo, diff, doctor, excerpt, fsck, help, help_topic, history,
+    hooks, init, log, man, notes, pack, play_script, progress, rebuild, replay, report, restore, run, show,
+    status, steer, sync, tasks, tui,
+};
 
-/// For tests: if set, processes are looked at on Linux as on other systems.
-const PORTABLE: &str = "RALPH_TEST_PORTABLE";
-
-pub(super) fn specify(arguments: &[OsString]) -> ExitCode {
-    let called = arguments.first().map(OsString::as_os_str);
-    match arguments.get(1..).unwrap_or_default() {
-        [first, rest @ ..] if first == "ralph" => ralph((Program::Specify, called), &["ralph"], rest),
-        rest => {
-            let environment = Environment::read();
-            set_own_command(Program::Specify, called, &environment);
-            reported(forward(rest, &environment))
-        }
-    }
+/// Run coding agents over the tasks of a spec-kit feature, and keep the whole record in git
+#[derive(Debug, Parser)]
+#[command(name = "specify-ralph", version, after_help = help::RALPH, max_term_width = 110, disable_help_subcommand = true)]
+pub struct Ralph {
+    #[command(flatten)]
+    pub everywhere: Everywhere,
+    #[command(flatten)]
+    pub run: RunArgs,
+    #[command(subcommand)]
+    pub action: Option<Action>,
 }
 
-pub(super) fn git_ralph(arguments: &[OsString]) -> ExitCode {
-    let called = arguments.first().map(OsString::as_os_str);
-    ralph((Program::GitRalph, called), &[], arguments.get(1..).unwrap_or_default())
+#[derive(Debug, Subcommand)]
+pub enum Action {
+    /// Run the loop until the tasks are done (the default)
+    Run(Box<RunArgs>),
+    /// Take up a session again that did not complete
+    Resume(Box<run::ResumeArgs>),
+    /// Stop the running loop after its iteration
+    Stop(steer::StopArgs),
+    /// Say something in the next prompt of the running loop
+    Hint(steer::HintArgs),
+    /// Pause the running loop after its iteration
+    Pause(steer::PauseArgs),
+    /// Let a paused loop go on
+    Continue(steer::PauseArgs),
+    /// Show where the feature and its latest session stand
+    Status(status::StatusArgs),
+    /// Show the task list as the loop reads it
+    Tasks(tasks::TasksArgs),
+    /// List the iterations of all sessions
+    #[command(after_help = help::LOG)]
+    Log(log::LogArgs),
+    /// Show one iteration
+    #[command(after_help = help::SHOW)]
+    Show(show::ShowArgs),
+    /// Browse sessions on a screen, and watch the one that runs
+    #[command(after_help = help::TUI)]
+    Tui(tui::TuiArgs),
+    /// Show what the next prompt is told of older iterations, and why
+    #[command(after_help = help::HISTORY)]
+    History(Box<history::HistoryArgs>),
+    /// Show the code between two iterations, or between one and the work tree
+    #[command(after_help = help::DIFF)]
+    Diff(diff::DiffArgs),
+    /// Find the first iteration after which a command fails
+    #[command(after_help = help::BISECT)]
+    Bisect(bisect::BisectArgs),
+    /// Bring the work tree back to what it was after an iteration
+    #[command(after_help = help::RESTORE)]
+    Restore(restore::RestoreArgs),
+    /// Show the prompts that other settings would have given
+    #[command(after_help = help::REPLAY)]
+    Replay(Box<replay::ReplayArgs>),
+    /// Count iterations, repeated failures, tokens and time
+    Stats(ReadArgs),
+    /// Make a page of a session that can be sent to anybody, or a summary for a pull request
+    #[command(after_help = help::REPORT)]
+    Report(report::ReportArgs),
+    /// Print what the next prompt is told of the newest iterations
+    #[command(after_help = help::PROGRESS)]
+    Progress(Box<progress::ProgressArgs>),
+    /// Write progress.txt anew from the record
+    #[command(after_help = help::REBUILD)]
+    Rebuild(rebuild::RebuildArgs),
+    /// Put what is loose of the record into a git pack
+    Pack(pack::PackArgs),
+    /// Bring the records here and those of a remote together
+    #[command(after_help = help::SYNC)]
+    Sync(sync::SyncArgs),
+    /// Write records into a file, for people without a remote
+    Bundle(sync::BundleArgs),
+    /// Take in the records of a bundle
+    Unbundle(sync::UnbundleArgs),
+    /// Hold every record against itself, and progress.txt against the record
+    #[command(after_help = help::FSCK)]
+    Fsck(fsck::FsckArgs),
+    /// Remove old snapshots, or old sessions
+    #[command(after_help = help::CLEAN)]
+    Clean(clean::CleanArgs),
+    /// Take a session away for good, here and at the remote
+    #[command(after_help = help::PURGE)]
+    Purge(clean::PurgeArgs),
+    /// Make the notes on commits again from the record
+    Notes(notes::NotesArgs),
+    /// Put our part into the repository's git hooks, or take it out
+    #[command(after_help = help::HOOKS)]
+    Hooks(hooks::HooksArgs),
+    /// Show every setting and where it comes from
+    #[command(after_help = help::CONFIG)]
+    Config(config::ConfigArgs),
+    /// List the known agents: which are here, and what the others need
+    Agents(agents::AgentsArgs),
+    /// Show what the next prompt would get of an output, and the fingerprint of its failure
+    #[command(after_help = help::EXCERPT)]
+    Excerpt(excerpt::ExcerptArgs),
+    /// Run the real loop on a throw-away project with a scripted agent
+    Demo(demo::DemoArgs),
+    /// Say whether a loop could run here, and what would mend it where not
+    Doctor(doctor::DoctorArgs),
+    /// Write a file of settings for this project, with every key commented
+    Init(init::InitArgs),
+    /// Print a script that completes command lines
+    #[command(after_help = completions::examples())]
+    Completions(completions::CompletionsArgs),
+    /// Print the manual page, or write all of them
+    Man(man::ManArgs),
+    /// Print the help of a command, or a page on a topic: format, names, stopping
+    Help(help_topic::HelpArgs),
+    /// Play a script as an agent
+    #[command(hide = true)]
+    PlayScript(play_script::PlayScriptArgs),
 }
 
-/// `words` stand before our own words where this program calls itself.
-fn ralph((program, called): (Program, Option<&OsStr>), words: &[&str], arguments: &[OsString]) -> ExitCode {
-    // Before anything else: every child of a loop begins here.
-    if let Some((_, arguments)) = arguments.split_first().filter(|(first, _)| *first == LAUNCH) {
-        return ExitCode::Played(launch(arguments));
-    }
-    launch_through_ourselves(words);
-    set_own_command(program, called, &Environment::read());
-    match parse(arguments) {
-        Ok(ralph) => reported(run(ralph, arguments)),
-        Err(error) => {
-            // Where nobody reads the help there is nobody to tell.
-            let _closed = error.print().is_err();
-            if error.use_stderr() { ExitCode::Usage } else { ExitCode::Done }
-        }
-    }
-}
-
-fn reported(result: Result<ExitCode>) -> ExitCode {
-    result.unwrap_or_else(|error| report(&error, &mut stderr()))
-}
-
-fn run(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
-    let caller = Caller::new(ralph.everywhere.directory.as_deref())?;
-    if caller.environment.value(PORTABLE).is_some() {
-        use_portable_processes();
-    }
-    let paint = paint(ralph.everywhere.color, &caller.environment);
-    match ralph.action.unwrap_or_else(|| Action::Run(Box::new(ralph.run))) {
-        Action::Run(args) if args.tui => super::tui::with_loop(arguments, &caller, paint),
-        Action::Run(args) => super::run::run(&args, &caller, paint),
-        Action::Resume(args) if args.tui => super::tui::with_loop(arguments, &caller, paint),
-        Action::Resume(args) => super::run::resume(&args, &caller, paint),
-        Action::Stop(args) => super::steer::stop(&args, &caller),
-        Action::Hint(args) => super::steer::hint(&args, &caller),
-        Action::Pause(args) => super::steer::pause(&args, &caller),
-        Action::Continue(args) => super::steer::go_on(&args, &caller),
-        Action::Status(args) => super::status::run(&args, &caller, paint),
-        Action::Tasks(args) => super::tasks::run(&args, &caller),
-        Action::Log(args) => super::log::run(&args, &caller, paint),
-        Action::Show(args) => super::show::run(&args, &caller, (ralph.everywhere.color, paint)),
-        Action::Bisect(args) => super::bisect::run(&args, &caller),
-        Action::Restore(args) => super::restore::run(&args, &caller, paint),
-        Action::Diff(args) => super::diff::run(&args, &caller, ralph.everywhere.color),
-        Action::Rebuild(args) => super::rebuild::run(&args, &caller),
-        Action::Agents(args) => super::agents::run(&args, &caller),
-        Action::Replay(args) => super::replay::run(&args, &caller, paint),
-        Action::Stats(args) => super::stats::run(&args, &caller, paint),
-        Action::Report(args) => super::report::run(&args, &caller),
-        Action::Progress(args) => super::progress::run(&args, &caller),
-        Action::History(args) => super::history::run(&args, &caller, paint),
-        Action::Tui(args) => super::tui::run(&args, &caller, paint),
-        Action::Config(args) => super::config::run(&args, &caller),
-        Action::Sync(args) => super::sync::run(&args, &caller),
-        Action::Bundle(args) => super::sync::bundle(&args, &caller),
-        Action::Unbundle(args) => super::sync::unbundle(&args, &caller),
-        Action::Fsck(args) => super::fsck::run(&args, &caller),
-        Action::Clean(args) => super::clean::run(&args, &caller),
-        Action::Purge(args) => super::clean::purge(&args, &caller),
-        Action::Hooks(args) => super::hooks::run(&args, &caller),
-        Action::Notes(args) => super::notes::run(&args, &caller),
-        Action::Pack(args) => super::pack::run(&args, &caller),
-        Action::Excerpt(args) => super::excerpt::run(&args, &caller),
-        Action::Demo(args) => super::demo::run(&args, &caller, paint),
-        Action::Doctor(args) => super::doctor::run(&args, &caller),
-        Action::Init(args) => super::init::run(&args, &caller),
-        Action::Completions(args) => super::completions::run(&args),
-        Action::Man(args) => super::man::run(&args),
-        Action::Help(args) => super::help_topic::run(&args),
-        Action::PlayScript(args) => super::play_script::run(&args, &caller).map(ExitCode::Played),
-    }
-}
-
-/// Colours where a person looks on, unless the user says otherwise.
-fn paint(color: Color, environment: &Environment) -> Paint {
-    let is_wanted = match color {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => {
-            let is_off = environment.value("NO_COLOR").is_some_and(|value| !value.is_empty());
-            !is_off && std::io::stdout().is_terminal()
-        }
-    };
-    if is_wanted { Paint::Colour } else { Paint::Plain }
-}
-
-pub(super) fn grammar(program: &'static str) -> Command {
-    with_examples(Ralph::command().bin_name(program), program)
+/// The grammar as `program` speaks it.
+pub fn grammar(program: &'static str) -> Command {
+    let command = with_examples(Ralph::command().bin_name(program), program);
+    let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+    let topic = help_topic::parser(shown.map(|command| command.get_name().to_owned()).collect());
+    command.mut_subcommand("help", |help| help.mut_arg("topic", |argument| argument.value_parser(topic)))
 }
 
 /// The command, and those below it, with examples that can be typed.
@@ -141,7 +148,7 @@ fn with_examples(command: Command, program: &str) -> Command {
     command.mut_subcommands(|command| with_examples(command, program))
 }
 
-fn parse(arguments: &[OsString]) -> Result<Ralph, Error> {
+pub fn parse(arguments: &[OsString]) -> Result<Ralph, Error> {
     let program = RALPH.as_str();
     let mut command = grammar(program);
     let words = std::iter::once(OsString::from(program)).chain(arguments.iter().cloned());

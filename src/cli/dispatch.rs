@@ -1,0 +1,124 @@
+//! Runs the command that was asked for, and turns how it ended into an exit code.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{IsTerminal, stderr};
+
+use anyhow::Result;
+
+use crate::process::{LAUNCH, launch, launch_through_ourselves, use_portable_processes};
+use crate::record::{CANONICAL, RALPH};
+use crate::view::style::Paint;
+
+use super::args::Color;
+use super::caller::{Caller, Environment};
+use super::exit_code::ExitCode;
+use super::forward::forward;
+use super::grammar::{Action, Ralph, grammar, parse};
+use super::output::report;
+use super::own_command::{Program, set_own_command};
+
+/// For tests: if set, processes are looked at on Linux as on other systems.
+const PORTABLE: &str = "RALPH_TEST_PORTABLE";
+
+pub(super) fn specify(arguments: &[OsString]) -> ExitCode {
+    let called = arguments.first().map(OsString::as_os_str);
+    match arguments.get(1..).unwrap_or_default() {
+        [first, rest @ ..] if first == "ralph" => ralph((Program::Specify, called), &["ralph"], rest),
+        rest => {
+            let environment = Environment::read();
+            set_own_command(Program::Specify, called, &environment);
+            reported(forward(rest, &environment))
+        }
+    }
+}
+
+pub(super) fn git_ralph(arguments: &[OsString]) -> ExitCode {
+    let called = arguments.first().map(OsString::as_os_str);
+    ralph((Program::GitRalph, called), &[], arguments.get(1..).unwrap_or_default())
+}
+
+/// `words` stand before our own words where this program calls itself.
+fn ralph((program, called): (Program, Option<&OsStr>), words: &[&str], arguments: &[OsString]) -> ExitCode {
+    // Before anything else: every child of a loop begins here.
+    if let Some((_, arguments)) = arguments.split_first().filter(|(first, _)| *first == LAUNCH) {
+        return ExitCode::Played(launch(arguments));
+    }
+    launch_through_ourselves(words);
+    set_own_command(program, called, &Environment::read());
+    match parse(arguments) {
+        Ok(ralph) => reported(run(ralph, arguments)),
+        Err(error) => {
+            // Where nobody reads the help there is nobody to tell.
+            let _closed = error.print().is_err();
+            if error.use_stderr() { ExitCode::Usage } else { ExitCode::Done }
+        }
+    }
+}
+
+fn reported(result: Result<ExitCode>) -> ExitCode {
+    result.unwrap_or_else(|error| report(&error, &mut stderr()))
+}
+
+fn run(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
+    let caller = Caller::new(ralph.everywhere.directory.as_deref())?;
+    if caller.environment.value(PORTABLE).is_some() {
+        use_portable_processes();
+    }
+    let paint = paint(ralph.everywhere.color, &caller.environment);
+    match ralph.action.unwrap_or_else(|| Action::Run(Box::new(ralph.run))) {
+        Action::Run(args) if args.tui => super::tui::with_loop(arguments, &caller, paint),
+        Action::Run(args) => super::run::run(&args, &caller, paint),
+        Action::Resume(args) if args.tui => super::tui::with_loop(arguments, &caller, paint),
+        Action::Resume(args) => super::run::resume(&args, &caller, paint),
+        Action::Stop(args) => super::steer::stop(&args, &caller),
+        Action::Hint(args) => super::steer::hint(&args, &caller),
+        Action::Pause(args) => super::steer::pause(&args, &caller),
+        Action::Continue(args) => super::steer::go_on(&args, &caller),
+        Action::Status(args) => super::status::run(&args, &caller, paint),
+        Action::Tasks(args) => super::tasks::run(&args, &caller),
+        Action::Log(args) => super::log::run(&args, &caller, paint),
+        Action::Show(args) => super::show::run(&args, &caller, (ralph.everywhere.color, paint)),
+        Action::Bisect(args) => super::bisect::run(&args, &caller),
+        Action::Restore(args) => super::restore::run(&args, &caller, paint),
+        Action::Diff(args) => super::diff::run(&args, &caller, ralph.everywhere.color),
+        Action::Rebuild(args) => super::rebuild::run(&args, &caller),
+        Action::Agents(args) => super::agents::run(&args, &caller),
+        Action::Replay(args) => super::replay::run(&args, &caller, paint),
+        Action::Stats(args) => super::stats::run(&args, &caller, paint),
+        Action::Report(args) => super::report::run(&args, &caller),
+        Action::Progress(args) => super::progress::run(&args, &caller),
+        Action::History(args) => super::history::run(&args, &caller, paint),
+        Action::Tui(args) => super::tui::run(&args, &caller, paint),
+        Action::Config(args) => super::config::run(&args, &caller),
+        Action::Sync(args) => super::sync::run(&args, &caller),
+        Action::Bundle(args) => super::sync::bundle(&args, &caller),
+        Action::Unbundle(args) => super::sync::unbundle(&args, &caller),
+        Action::Fsck(args) => super::fsck::run(&args, &caller),
+        Action::Clean(args) => super::clean::run(&args, &caller),
+        Action::Purge(args) => super::clean::purge(&args, &caller),
+        Action::Hooks(args) => super::hooks::run(&args, &caller),
+        Action::Notes(args) => super::notes::run(&args, &caller),
+        Action::Pack(args) => super::pack::run(&args, &caller),
+        Action::Excerpt(args) => super::excerpt::run(&args, &caller),
+        Action::Demo(args) => super::demo::run(&args, &caller, paint),
+        Action::Doctor(args) => super::doctor::run(&args, &caller),
+        Action::Init(args) => super::init::run(&args, &caller),
+        Action::Completions(args) => super::completions::run(&args, &grammar(CANONICAL)),
+        Action::Man(args) => super::man::run(&args, grammar),
+        Action::Help(args) => super::help_topic::run(&args, grammar(RALPH.as_str())),
+        Action::PlayScript(args) => super::play_script::run(&args, &caller).map(ExitCode::Played),
+    }
+}
+
+/// Colours where a person looks on, unless the user says otherwise.
+fn paint(color: Color, environment: &Environment) -> Paint {
+    let is_wanted = match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            let is_off = environment.value("NO_COLOR").is_some_and(|value| !value.is_empty());
+            !is_off && std::io::stdout().is_terminal()
+        }
+    };
+    if is_wanted { Paint::Colour } else { Paint::Plain }
+}

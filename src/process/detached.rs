@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use camino::Utf8Path;
 
 use super::Marker;
-use super::family::Spared;
+use super::registry::DetachedPid;
 
 /// Between two looks at a program that may end at once.
 const LOOK: Duration = Duration::from_millis(10);
@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(10);
 pub struct Detached {
     child: Child,
     /// Nobody else clears it away while we hold it.
-    _spared: Spared,
+    _pid: DetachedPid,
 }
 
 impl Detached {
@@ -44,8 +44,8 @@ impl Detached {
             command.env(Marker::VARIABLE, mark);
         }
         command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
-        let (child, spared) = Spared::start(&mut command)?;
-        Ok(Self { child, _spared: spared })
+        let (child, pid) = DetachedPid::start(&mut command)?;
+        Ok(Self { child, _pid: pid })
     }
 
     /// Its exit code, or 128+n for signal n, where it ends within that time.

@@ -1,13 +1,13 @@
 //! All that a child set in motion: its group, its descendants, and what carries the session's marker.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, waitpid};
 
 use super::noted::{self, Noted};
+use super::registry::{Pids, RunningPid, pids};
 use super::{Carried, Interrupt, Process, system};
 use crate::record::SessionId;
 
@@ -69,75 +69,19 @@ const KILLING: Duration = Duration::from_secs(5);
 /// Between two looks at the list of processes.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// What we started, by pid. Held while one is started, so that nobody takes it for an adopted orphan.
-static STARTED: Mutex<Pids> = Mutex::new(Pids { running: BTreeSet::new(), detached: BTreeSet::new() });
-
-#[derive(Debug)]
-struct Pids {
-    /// The children that run now.
-    running: BTreeSet<i32>,
-    /// Those that outlive us, and are nobody's leftovers.
-    detached: BTreeSet<i32>,
-}
-
-fn started() -> MutexGuard<'static, Pids> {
-    STARTED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A pid that is taken for no child's orphan until this is dropped.
-#[derive(Debug)]
-pub(super) struct Spared(i32);
-
-impl Spared {
-    pub(super) fn start(command: &mut std::process::Command) -> std::io::Result<(std::process::Child, Self)> {
-        let mut started = started();
-        let child = command.spawn()?;
-        let pid = i32::try_from(child.id()).unwrap_or(0);
-        started.detached.insert(pid);
-        Ok((child, Self(pid)))
-    }
-}
-
-impl Drop for Spared {
-    fn drop(&mut self) {
-        started().detached.remove(&self.0);
-    }
-}
-
-/// Sends a signal to the process groups of all children that run now and have one.
-pub(super) fn signal_started(signal: Signal) {
-    for group in started().running.iter().filter_map(|pid| Pid::from_raw(*pid)) {
-        // Who has ended by itself needs no signal.
-        let _gone = kill_process_group(group, signal);
-    }
-}
-
 /// A started child, known as ours until this is dropped.
 #[derive(Debug)]
 pub(super) struct Started {
     handle: duct::Handle,
-    known: Known,
+    pid: RunningPid,
     /// Whether its pid is a process group of its own.
     leads_group: bool,
 }
 
-/// The entry of a child in the list of those that run.
-#[derive(Debug)]
-struct Known(i32);
-
-impl Drop for Known {
-    fn drop(&mut self) {
-        started().running.remove(&self.0);
-    }
-}
-
 impl Started {
     pub(super) fn start(expression: &duct::Expression) -> std::io::Result<Self> {
-        let mut started = started();
-        let handle = expression.start()?;
-        let pid = handle.pids().first().and_then(|pid| i32::try_from(*pid).ok()).unwrap_or(0);
-        started.running.insert(pid);
-        Ok(Self { handle, known: Known(pid), leads_group: true })
+        let (handle, pid) = RunningPid::start(expression)?;
+        Ok(Self { handle, pid, leads_group: true })
     }
 
     /// Starts it in our own process group, where signals of the terminal reach it as they reach us.
@@ -182,13 +126,13 @@ impl Started {
 
     /// What it printed, and how it ended; waits for its end.
     pub(super) fn into_output(self) -> std::io::Result<std::process::Output> {
-        let Self { handle, known: _known, .. } = self;
+        let Self { handle, pid: _pid, .. } = self;
         handle.into_output()
     }
 
     /// Its process id, which is also its group's.
     pub(super) fn pid(&self) -> i32 {
-        self.known.0
+        self.pid.get()
     }
 }
 
@@ -248,7 +192,7 @@ impl<'a> Family<'a> {
 
     /// Everybody who belongs to it and lives. Reaps adopted orphans that do not.
     pub(super) fn members(&mut self) -> Vec<Process> {
-        let Pids { running, detached } = &*started();
+        let Pids { running, detached } = &*pids();
         let all = system::processes();
         let own_pid = system::own_pid();
         let by_pid: BTreeMap<i32, &Process> = all.iter().map(|process| (process.pid, process)).collect();

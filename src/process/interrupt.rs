@@ -11,7 +11,7 @@ use signal_hook::consts::{SIGINT, SIGTSTP};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-use super::{family, system};
+use super::{registry, system};
 
 /// The one that was installed.
 static INSTALLED: OnceLock<Interrupt> = OnceLock::new();
@@ -172,10 +172,10 @@ impl Interrupt {
 /// Stops our children and then ourselves, as Ctrl-Z does with a program whose children share its process group; goes
 /// on with both when somebody continues us.
 fn suspend() {
-    family::signal_started(Signal::STOP);
+    registry::signal_running(Signal::STOP);
     // It comes back when we are continued.
     let _stopped = emulate_default_handler(SIGTSTP).is_ok();
-    family::signal_started(Signal::CONT);
+    registry::signal_running(Signal::CONT);
 }
 
 #[cfg(test)]

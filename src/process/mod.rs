@@ -13,6 +13,7 @@ mod launcher;
 mod linux;
 mod noted;
 mod portable;
+mod registry;
 mod replace;
 mod stream;
 mod system;

@@ -1,0 +1,73 @@
+//! The pids of the programs that we started, so that none of them is taken for an adopted orphan.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// Held while one is started.
+static PIDS: Mutex<Pids> = Mutex::new(Pids { running: BTreeSet::new(), detached: BTreeSet::new() });
+
+#[derive(Debug)]
+pub(super) struct Pids {
+    /// The children that run now.
+    pub running: BTreeSet<i32>,
+    /// Those that outlive us, and are nobody's leftovers.
+    pub detached: BTreeSet<i32>,
+}
+
+pub(super) fn pids() -> MutexGuard<'static, Pids> {
+    PIDS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The pid of a child, listed among those that run until this is dropped.
+#[derive(Debug)]
+pub(super) struct RunningPid(i32);
+
+impl RunningPid {
+    pub(super) fn start(expression: &duct::Expression) -> std::io::Result<(duct::Handle, Self)> {
+        let mut pids = pids();
+        let handle = expression.start()?;
+        let pid = handle.pids().first().and_then(|pid| i32::try_from(*pid).ok()).unwrap_or(0);
+        pids.running.insert(pid);
+        Ok((handle, Self(pid)))
+    }
+
+    pub(super) fn get(&self) -> i32 {
+        self.0
+    }
+}
+
+impl Drop for RunningPid {
+    fn drop(&mut self) {
+        pids().running.remove(&self.0);
+    }
+}
+
+/// The pid of a program that outlives us, which is taken for no child's orphan until this is dropped.
+#[derive(Debug)]
+pub(super) struct DetachedPid(i32);
+
+impl DetachedPid {
+    pub(super) fn start(command: &mut std::process::Command) -> std::io::Result<(std::process::Child, Self)> {
+        let mut pids = pids();
+        let child = command.spawn()?;
+        let pid = i32::try_from(child.id()).unwrap_or(0);
+        pids.detached.insert(pid);
+        Ok((child, Self(pid)))
+    }
+}
+
+impl Drop for DetachedPid {
+    fn drop(&mut self) {
+        pids().detached.remove(&self.0);
+    }
+}
+
+/// Sends a signal to the process groups of all children that run now and have one.
+pub(super) fn signal_running(signal: Signal) {
+    for group in pids().running.iter().filter_map(|pid| Pid::from_raw(*pid)) {
+        // Who has ended by itself needs no signal.
+        let _gone = kill_process_group(group, signal);
+    }
+}

@@ -9,7 +9,7 @@ use crate::record::{Refusal, nearest};
 
 use super::context::{NAMES, TASK_PARTS};
 use super::source::tags;
-use super::{MAX_PROMPT_BYTES, MAX_STEPS, Template};
+use super::template::{MAX_PROMPT_BYTES, MAX_STEPS, Template};
 
 /// A template that the engine refuses, or that fails while it is rendered.
 pub(super) fn broken(template: &Template, error: &Error) -> Refusal {

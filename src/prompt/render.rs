@@ -1,0 +1,344 @@
+//! Makes a prompt of a template.
+
+use std::io::{self, ErrorKind, Write};
+
+use anyhow::{Context, Result};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+
+use super::context::PromptContext;
+use super::fence::fence;
+use super::template::{MAX_PROMPT_BYTES, MAX_STEPS, Template};
+use super::{complaint, source};
+
+impl Template {
+    /// Refuses a template that is broken or uses a name that nobody defines, in whatever branch.
+    pub fn check(&self) -> Result<()> {
+        self.render(&PromptContext::default()).map(drop)
+    }
+
+    /// The prompt. Inserted values are never read as a template.
+    pub fn render(&self, context: &PromptContext) -> Result<String> {
+        let source = source::with_plain_names(&self.source);
+        let environment = environment()?;
+        let template = environment
+            .template_from_named_str(&self.origin, &source)
+            .map_err(|error| complaint::broken(self, &error))?;
+        let undeclared = template.undeclared_variables(true);
+        if let Some(refusal) = complaint::unknown_name(self, &undeclared, &environment) {
+            return Err(refusal.into());
+        }
+        let mut prompt = Bounded(Vec::new());
+        template
+            .render_captured_to(context.values(), &mut prompt)
+            .map_err(|error| complaint::broken(self, &error))?;
+        String::from_utf8(prompt.0).context("read the prompt")
+    }
+}
+
+/// Collects a prompt, and fails where it grows beyond all use.
+struct Bounded(Vec<u8>);
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > MAX_PROMPT_BYTES {
+            return Err(ErrorKind::FileTooLarge.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn environment() -> Result<Environment<'static>> {
+    let mut environment = Environment::new();
+    environment.set_fuel(Some(MAX_STEPS));
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    let syntax = SyntaxConfig::builder().keep_trailing_newline(true).build().context("set up templates")?;
+    environment.set_syntax(syntax);
+    environment.add_filter("fence", |text: String| fence(&text));
+    Ok(environment)
+}
+
+#[cfg(test)]
+mod tests {
+    use camino::Utf8Path;
+    use proptest::prelude::*;
+
+    use crate::project_files::ProjectFiles;
+    use crate::record::{Refusal, Task, TaskCounts};
+
+    use super::super::context::NAMES;
+    use super::super::template::PROJECT_TEMPLATE;
+    use super::*;
+
+    fn template(source: &str) -> Template {
+        Template { source: source.to_owned(), origin: "t.md".to_owned() }
+    }
+
+    fn context() -> PromptContext {
+        PromptContext {
+            feature_name: "001-login".to_owned(),
+            feature_dir: "specs/001-login".to_owned(),
+            spec_path: "specs/001-login/spec.md".to_owned(),
+            tasks_path: "specs/001-login/tasks.md".to_owned(),
+            progress_path: "specs/001-login/progress.txt".to_owned(),
+            current_task: Some(Task {
+                name: "T004#2".to_owned(),
+                id: Some("T004".to_owned()),
+                text: "Parse <tokens> & {{ tasks_path }}".to_owned(),
+                phase: Some("Phase 2: Core".to_owned()),
+                story: Some("US1".to_owned()),
+            }),
+            iteration_number: 3,
+            max_iterations: 10,
+            tasks: TaskCounts { done: 1, open: 2 },
+            validation_command: Some("cargo test".to_owned()),
+            repeat_count: 1,
+            ..PromptContext::default()
+        }
+    }
+
+    #[track_caller]
+    fn renders(source: &str, expected: &str) {
+        assert_eq!(template(source).render(&context()).unwrap(), expected);
+    }
+
+    #[track_caller]
+    fn refused(source: &str, expected: &str) {
+        let error = template(source).check().unwrap_err();
+        assert!(error.downcast_ref::<Refusal>().is_some(), "{error:#}");
+        assert_eq!(format!("{error:#}"), expected);
+    }
+
+    #[test]
+    fn the_current_task_prints_itself_and_has_parts() {
+        renders("{{ current_task }}\n", "T004 Parse <tokens> & {{ tasks_path }}\n");
+        renders(
+            "{{ current_task.id }}|{{ current_task.phase }}|{{ current_task.story }}",
+            "T004|Phase 2: Core|US1",
+        );
+        renders("{{ phase_number }} {{ phase_name }}", "2 Core");
+        renders("{% if current_task %}yes{% endif %}", "yes");
+        let none = PromptContext::default();
+        let source = "[{{ current_task }}{{ current_task.id }}{% if current_task %}yes{% endif %}]";
+        assert_eq!(template(source).render(&none).unwrap(), "[]");
+    }
+
+    #[test]
+    fn the_six_names_in_capitals_are_replaced_in_the_template_alone() {
+        renders(
+            "{FEATURE_NAME} {SPEC_PATH} {TASKS_PATH} {PROGRESS_PATH} {ITERATION_NUMBER}\n",
+            "001-login specs/001-login/spec.md specs/001-login/tasks.md specs/001-login/progress.txt 3\n",
+        );
+        renders("{CURRENT_TASK}", "T004 Parse <tokens> & {{ tasks_path }}");
+        renders("{OTHER} #{ITERATION_NUMBER} {{ '{SPEC_PATH}' }}", "{OTHER} #3 {SPEC_PATH}");
+        renders("{% raw %}{SPEC_PATH} {{ x }}{% endraw %}", "{SPEC_PATH} {{ x }}");
+        let tricky =
+            PromptContext { progress: "{SPEC_PATH} {{ feature_name }} {% raw %}".into(), ..context() };
+        assert_eq!(
+            template("{{ progress }}").render(&tricky).unwrap(),
+            "{SPEC_PATH} {{ feature_name }} {% raw %}"
+        );
+    }
+
+    #[test]
+    fn every_documented_name_is_defined_with_nothing_in_it() {
+        for name in NAMES {
+            template(&format!("{{{{ {name} }}}}")).check().unwrap();
+        }
+        renders("{{ HISTORICAL_CONTEXT }}{% if HISTORY_ENABLED %}on{% endif %}", "");
+    }
+
+    #[test]
+    fn hints_print_as_a_list_and_can_be_gone_through() {
+        let hints = PromptContext { hints: vec!["use the cache".into(), "two\nlines".into()], ..context() };
+        assert_eq!(template("{{ hints }}").render(&hints).unwrap(), "- use the cache\n- two\n  lines");
+        let source = "{% for hint in hints %}{{ hint }};{% endfor %}";
+        assert_eq!(template(source).render(&hints).unwrap(), "use the cache;two\nlines;");
+        renders("{% if hints %}some{% endif %}", "");
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused_with_its_line_in_whatever_branch() {
+        refused(
+            "one\n{% if false %}\n{{ feature_name }}{{ featur_name }}{% endif %}",
+            "t.md:3: unknown name `featur_name`\nhint: did you mean `feature_name`?",
+        );
+        refused(
+            "\n{{FEATURE_NAME}}",
+            "t.md:2: unknown name `FEATURE_NAME`\nhint: did you mean `feature_name`?",
+        );
+        refused(
+            "{{ current_task.txt }}",
+            "t.md:1: unknown name `current_task.txt`\nhint: did you mean `current_task.text`?",
+        );
+        let error = template("{{ zebra }}").check().unwrap_err();
+        assert!(format!("{error:#}").contains("hint: known names: feature_name, "), "{error:#}");
+        renders(
+            "{{ zebra | default('-') }}{% if zebra is defined %}!{% endif %}{% for i in range(2) %}{{ i }}{% endfor %}",
+            "-01",
+        );
+    }
+
+    #[test]
+    fn other_template_languages_get_a_hint() {
+        let handlebars =
+            "hint: this is Handlebars; write `{% if progress %}` ... `{% endif %}` (see minijinja)";
+        for source in ["{{#if progress}}\n{{progress}}\n{{/if}}", "{{> part}}", "{{{progress}}}"] {
+            let error = template(source).check().unwrap_err();
+            assert!(format!("{error:#}").ends_with(handlebars), "{source}: {error:#}");
+        }
+        refused(
+            "Phase\n{{phase-number}}: {{phase-name}}",
+            "t.md:2: unknown name `phase-number`\nhint: names have no hyphens: write `phase_number`",
+        );
+        let error = template("a\n## Title {#anchor}\n").check().unwrap_err();
+        let text = format!("{error:#}");
+        assert!(text.starts_with("t.md:2: "), "{text}");
+        assert!(
+            text.ends_with("hint: `{#` opens a comment; write `{{ '{#' }}` for the characters"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_template_that_never_ends_or_grows_without_bound_is_refused() {
+        refused(
+            "{% for i in range(9999) %}{% for j in range(9999) %}{% endfor %}{% endfor %}",
+            "t.md:1: it takes more than 1000000 steps",
+        );
+        refused(
+            "{% set line = 'x' * 9000 %}{% for i in range(9000) %}{{ line }}{% endfor %}",
+            "t.md:1: the prompt is larger than 64 MiB",
+        );
+    }
+
+    #[test]
+    fn a_broken_template_is_refused_with_its_line() {
+        let error = template("one\n\n{% if %}\n").check().unwrap_err();
+        assert!(format!("{error:#}").starts_with("t.md:3: syntax error: "), "{error:#}");
+    }
+
+    #[test]
+    fn the_built_in_template_says_what_it_must() {
+        let built_in = Template::built_in();
+        let prompt = built_in.render(&context()).unwrap();
+        for part in
+            ["# 001-login: T004 Parse <tokens>", "cargo test", "`[ ]` becomes `[x]`", "Codebase Patterns"]
+        {
+            assert!(prompt.contains(part), "{part}\n{prompt}");
+        }
+        assert!(prompt.ends_with("alone on the last line.\n"), "{prompt}");
+        assert!(prompt.contains("\n   ```\n   cargo test\n   ```\n"), "{prompt}");
+        assert!(!prompt.contains("Previous iterations") && !prompt.contains("try number"), "{prompt}");
+        assert!(!prompt.contains("\n\n\n"), "{prompt}");
+        assert!(prompt.contains("## Where things are\n\n- Tasks: `specs"), "{prompt}");
+        assert!(prompt.contains("Tasks done: 1, open: 2.") && !prompt.contains("in line"), "{prompt}");
+        let whole = PromptContext { has_spec: true, has_plan: true, task_line: Some(7), ..context() };
+        let prompt = built_in.render(&whole).unwrap();
+        for part in [
+            "## Where things are\n\n- Specification: `specs/001-login/spec.md`\n- Plan: `",
+            "{{ tasks_path }}**\n\nThere are others like it. Its box is in line 7 of the task list.\n\nIt belongs",
+        ] {
+            assert!(prompt.contains(part), "{part}\n{prompt}");
+        }
+        let later = PromptContext {
+            progress: "## Iteration 2\n".to_owned(),
+            repeat_count: 2,
+            hints: vec!["use the cache".to_owned()],
+            validation_command: None,
+            ..context()
+        };
+        let prompt = built_in.render(&later).unwrap();
+        for part in [
+            "Do NOT repeat approaches that already failed",
+            "## Iteration 2",
+            "try number 2",
+            "- use the cache",
+        ] {
+            assert!(prompt.contains(part), "{part}\n{prompt}");
+        }
+        assert!(!prompt.contains("\n\n\n"), "{prompt}");
+    }
+
+    #[test]
+    fn the_built_in_templates_of_artifacts_say_what_they_must() {
+        let root = Utf8Path::new("/nowhere");
+        let files = ProjectFiles::new(root, &[], &[]);
+        for loop_type in ["plan", "spec"] {
+            let built_in = Template::of_loop(&files, root, loop_type, None).unwrap().unwrap();
+            let artifact_path = format!("specs/001-login/{loop_type}.md");
+            let first = PromptContext { artifact_path: artifact_path.clone(), ..context() };
+            let prompt = built_in.render(&first).unwrap();
+            for part in
+                [artifact_path.as_str(), "\n   ```\n   cargo test\n   ```\n", "Codebase Patterns", "`Tried:`"]
+            {
+                assert!(prompt.contains(part), "{part}\n{prompt}");
+            }
+            assert!(!prompt.contains("Previous iterations") && !prompt.contains("\n\n\n"), "{prompt}");
+            let later = PromptContext {
+                progress: "## Iteration 2\n".to_owned(),
+                hints: vec!["use the cache".to_owned()],
+                ..first
+            };
+            let prompt = built_in.render(&later).unwrap();
+            for part in
+                ["Do NOT repeat", "do not let this list constrain you", "## Iteration 2", "- use the cache"]
+            {
+                assert!(prompt.contains(part), "{part}\n{prompt}");
+            }
+        }
+        assert_eq!(Template::of_loop(&files, root, "implement", None).unwrap(), Some(Template::built_in()));
+        assert_eq!(Template::of_loop(&files, root, "other", None).unwrap(), None);
+    }
+
+    /// An agent may print its prompt: that must neither claim that all is done nor report learnings.
+    #[test]
+    fn the_built_in_template_claims_nothing_when_it_is_echoed() {
+        let prompt = Template::built_in().render(&context()).unwrap();
+        for line in prompt.lines() {
+            assert_ne!(line.trim(), "<promise>COMPLETE</promise>");
+            assert!(!line.trim().trim_matches('*').ends_with("Learnings:"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_project_has_its_own_template_or_the_built_in_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Utf8Path::from_path(folder.path()).unwrap();
+        let files = ProjectFiles::new(root, &[], &[]);
+        assert_eq!(Template::find(&files, root).unwrap(), Template::built_in());
+        std::fs::create_dir_all(root.join(".specify/templates")).unwrap();
+        std::fs::write(root.join(PROJECT_TEMPLATE), "\u{feff}mine\n").unwrap();
+        assert_eq!(Template::find(&files, root).unwrap().source, "mine\n");
+        std::fs::write(root.join(PROJECT_TEMPLATE), b"mine\xff").unwrap();
+        let error = Template::find(&files, root).unwrap_err();
+        assert_eq!(
+            format!("{error:#}"),
+            ".specify/templates/ralph-prompt.md: not UTF-8 at byte 4\nhint: save the file as UTF-8"
+        );
+        std::fs::remove_file(root.join(PROJECT_TEMPLATE)).unwrap();
+        std::fs::create_dir(root.join(PROJECT_TEMPLATE)).unwrap();
+        assert!(Template::find(&files, root).unwrap_err().downcast_ref::<Refusal>().is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn any_template_is_rendered_or_refused(source in "(\\{\\{|\\}\\}|\\{%|%\\}|\\{#|#\\}|\\{SPEC_PATH\\}| if | raw |endraw|end|progress|-|é|\n|\\PC){0,20}") {
+            if let Err(error) = template(&source).render(&context()) {
+                prop_assert!(error.downcast_ref::<Refusal>().is_some(), "{:#}", error);
+            }
+        }
+
+        #[test]
+        fn inserted_text_comes_out_as_it_went_in(progress: String) {
+            let context = PromptContext { progress: progress.clone(), ..context() };
+            prop_assert_eq!(template("{{ progress }}").render(&context).unwrap(), progress);
+        }
+    }
+}

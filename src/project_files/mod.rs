@@ -14,7 +14,6 @@ mod tests;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -23,7 +22,7 @@ pub use allowed::allowed_folders;
 pub use refused::{Refused, explain, refused};
 
 use open::Access;
-use resolve::Resolved;
+use resolve::{Bounds, Resolved};
 
 /// Settings, JSON of spec-kit's and templates.
 pub const MAX_SETTINGS_BYTES: u64 = 1 << 20;
@@ -39,35 +38,24 @@ const MAX_ATTEMPTS: u32 = 8;
 
 /// The files of one work tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProjectFiles {
-    top: Utf8PathBuf,
-    /// Device and inode of the git directories, which may stand inside the work tree under any name.
-    git_directories: Vec<(u64, u64)>,
-    /// Folders elsewhere that the user permits links to.
-    allowed: Vec<Utf8PathBuf>,
-}
+pub struct ProjectFiles(Bounds);
 
 impl ProjectFiles {
     /// The files below `top`. `git_directories` are never entered, and links may also lead below `allowed`.
     pub fn new(top: &Utf8Path, git_directories: &[&Utf8Path], allowed: &[Utf8PathBuf]) -> Self {
-        let identity = |path: &&Utf8Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
-        Self {
-            top: top.canonicalize_utf8().unwrap_or_else(|_| top.to_owned()),
-            git_directories: git_directories.iter().filter_map(identity).collect(),
-            allowed: allowed.iter().filter_map(|path| path.canonicalize_utf8().ok()).collect(),
-        }
+        Self(Bounds::new(top, git_directories)).allowing(allowed)
     }
 
     /// The same files, with links permitted to lead below `folders` as well.
     #[must_use]
     pub fn allowing(mut self, folders: &[Utf8PathBuf]) -> Self {
-        self.allowed.extend(folders.iter().filter_map(|path| path.canonicalize_utf8().ok()));
+        self.0.allow(folders);
         self
     }
 
     /// The top of the work tree, without links in it.
     pub fn top(&self) -> &Utf8Path {
-        &self.top
+        &self.0.top
     }
 
     /// Returns the bytes of a file of at most `max_bytes`.
@@ -125,7 +113,7 @@ impl ProjectFiles {
 
     /// Returns true if a folder, or a file that is not empty, is at `path`.
     pub fn is_filled(&self, path: &Utf8Path) -> bool {
-        let Ok(resolved) = self.resolve(path) else { return false };
+        let Ok(resolved) = self.0.resolve(path) else { return false };
         match &resolved.found {
             Some(found) if found.is_dir() => true,
             Some(found) => found.is_file() && found.len() > 0,
@@ -136,22 +124,22 @@ impl ProjectFiles {
     /// Returns where a file or folder that exists stands inside the work tree: without links, or, where a link leads to
     /// a folder that the user permits, by the place of that link.
     pub fn locate(&self, path: &Utf8Path) -> io::Result<Utf8PathBuf> {
-        let resolved = self.resolve(path)?;
+        let resolved = self.0.resolve(path)?;
         if resolved.found.is_none() {
             return Err(io::ErrorKind::NotFound.into());
         }
         let outside = resolved.path();
         if let Ok(inside) = Utf8PathBuf::from_path_buf(outside.clone())
-            && inside.starts_with(&self.top)
+            && inside.starts_with(self.top())
         {
             return Ok(inside);
         }
         for folder in path.ancestors().skip(1) {
-            let Ok(place) = self.resolve(folder) else { continue };
+            let Ok(place) = self.0.resolve(folder) else { continue };
             let rest = path.strip_prefix(folder).map_err(io::Error::other)?;
             let is_plain = rest.components().all(|part| part.as_str() != "..");
             if let (true, Ok(place)) = (is_plain, Utf8PathBuf::from_path_buf(place.path()))
-                && place.starts_with(&self.top)
+                && place.starts_with(self.top())
             {
                 return Ok(place.join(rest));
             }
@@ -168,7 +156,7 @@ impl ProjectFiles {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
-        let resolved = self.resolve(folder)?;
+        let resolved = self.0.resolve(folder)?;
         if resolve::is_git_name(name.as_bytes()) {
             return Err(Refused::InGitDirectory(resolved.path().join(name)).into());
         }
@@ -178,7 +166,7 @@ impl ProjectFiles {
     /// Resolves and opens again where a link appeared in between, which opening then did not follow.
     fn attempt<T>(&self, path: &Utf8Path, open: impl Fn(&Resolved) -> io::Result<T>) -> io::Result<T> {
         for _ in 0..MAX_ATTEMPTS {
-            match self.resolve(path).and_then(|resolved| open(&resolved)) {
+            match self.0.resolve(path).and_then(|resolved| open(&resolved)) {
                 Err(error) if open::is_race(&error) => {}
                 opened => return opened,
             }

@@ -12,7 +12,7 @@ use camino::Utf8Path;
 use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::Refused;
+use super::refused::Refused;
 use super::resolve::Resolved;
 
 /// What a file is opened for.

@@ -7,10 +7,10 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use rustix::io::Errno;
 
-use super::{ProjectFiles, Refused};
+use super::refused::Refused;
 
 /// As many as Linux follows.
 const MAX_LINKS: u32 = 40;
@@ -31,7 +31,7 @@ impl Resolved {
 
 /// A path of which a part is resolved.
 struct Walk<'a> {
-    files: &'a ProjectFiles,
+    bounds: &'a Bounds,
     /// Without links.
     resolved: PathBuf,
     /// The components to come, the next one last.
@@ -39,10 +39,35 @@ struct Walk<'a> {
     links: u32,
 }
 
-impl ProjectFiles {
+/// The folders that may be entered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Bounds {
+    /// The top of the work tree, without links in it.
+    pub top: Utf8PathBuf,
+    /// Device and inode of the git directories, which may stand inside the work tree under any name.
+    git_directories: Vec<(u64, u64)>,
+    /// Folders elsewhere that the user permits links to.
+    allowed: Vec<Utf8PathBuf>,
+}
+
+impl Bounds {
+    pub(super) fn new(top: &Utf8Path, git_directories: &[&Utf8Path]) -> Self {
+        let identity = |path: &&Utf8Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
+        Self {
+            top: top.canonicalize_utf8().unwrap_or_else(|_| top.to_owned()),
+            git_directories: git_directories.iter().filter_map(identity).collect(),
+            allowed: Vec::new(),
+        }
+    }
+
+    /// Permits links to lead below `folders` as well.
+    pub(super) fn allow(&mut self, folders: &[Utf8PathBuf]) {
+        self.allowed.extend(folders.iter().filter_map(|path| path.canonicalize_utf8().ok()));
+    }
+
     /// Resolves all links of an absolute path. What is missing at its end is no error.
     pub(super) fn resolve(&self, path: &Utf8Path) -> io::Result<Resolved> {
-        let mut walk = Walk { files: self, resolved: PathBuf::new(), pending: Vec::new(), links: 0 };
+        let mut walk = Walk { bounds: self, resolved: PathBuf::new(), pending: Vec::new(), links: 0 };
         walk.go_to(path.as_std_path().as_os_str());
         let found = walk.run()?;
         let path = walk.resolved;
@@ -106,7 +131,7 @@ impl Walk<'_> {
                 last = None;
                 continue;
             }
-            self.files.check_step(&self.resolved, &next, Some(&found))?;
+            self.bounds.check_step(&self.resolved, &next, Some(&found))?;
             if !self.pending.is_empty() && !found.is_dir() {
                 return Err(self.failure(ErrorKind::NotADirectory.into()));
             }
@@ -125,9 +150,9 @@ impl Walk<'_> {
         if rest.starts_with(b"/") {
             self.resolved = PathBuf::from("/");
             // The top has no links in front of it.
-            let top = self.files.top.as_str().as_bytes();
+            let top = self.bounds.top.as_str().as_bytes();
             if let Some(inner) = rest.strip_prefix(top).filter(|inner| inner.starts_with(b"/")) {
-                self.resolved = self.files.top.clone().into_std_path_buf();
+                self.resolved = self.bounds.top.clone().into_std_path_buf();
                 rest = inner;
             }
         }
@@ -141,7 +166,7 @@ impl Walk<'_> {
 
     /// Takes what is pending as the names of what may be created, where nothing is.
     fn nothing_at(&mut self, next: &Path) -> io::Result<Option<Metadata>> {
-        self.files.check_step(&self.resolved, next, None)?;
+        self.bounds.check_step(&self.resolved, next, None)?;
         next.clone_into(&mut self.resolved);
         while let Some(name) = self.pending.pop() {
             if name == ".." {
@@ -149,7 +174,7 @@ impl Walk<'_> {
             }
             if name != "." {
                 let next = self.resolved.join(name);
-                self.files.check_step(&self.resolved, &next, None)?;
+                self.bounds.check_step(&self.resolved, &next, None)?;
                 self.resolved = next;
             }
         }
@@ -158,7 +183,7 @@ impl Walk<'_> {
 
     /// Outside nothing is told but that it is outside.
     fn failure(&self, error: io::Error) -> io::Error {
-        match self.files.base_of(&self.resolved) {
+        match self.bounds.base_of(&self.resolved) {
             Some(_) => error,
             None => Refused::Outside(self.resolved.clone()).into(),
         }

@@ -42,6 +42,6 @@ impl Store {
         let mut buffer = Vec::new();
         let commit = git.objects.find_commit(&objects::to_gix(&tip)?, &mut buffer);
         let commit = commit.map_err(|error| anyhow!("read {name}: {error}"))?;
-        Ok(Some(super::read::seconds_of(commit.committer)))
+        Ok(Some(super::blobs::seconds_of(commit.committer)))
     }
 }

@@ -8,8 +8,9 @@ use sha2::{Digest, Sha256};
 
 use crate::record::ObjectId;
 
+use super::MAX_BLOB_BYTES;
+use super::blobs::{blob_of, bounded};
 use super::objects;
-use super::read::{BLOB_LIMIT, blob_of, bounded};
 
 /// Blobs whose digests are remembered; an entry takes about 100 bytes.
 const MAX_KNOWN_BLOBS: usize = 200_000;
@@ -86,7 +87,7 @@ impl<'a> Digests<'a> {
             let found = match self.git.objects.find_tree(&tree, &mut self.buffer) {
                 Ok(found) => found,
                 Err(error) => {
-                    bounded(self.git, tree, BLOB_LIMIT)?;
+                    bounded(self.git, tree, MAX_BLOB_BYTES)?;
                     return Err(anyhow!("read {}: {error}", tree.to_hex()));
                 }
             };

@@ -12,9 +12,10 @@ use gix::objs::tree::EntryKind;
 
 use crate::record::{LogEntry, ObjectId, RecordKind};
 
+use super::MAX_BLOB_BYTES;
+use super::blobs::{bounded, seconds_of};
 use super::message::{self, Envelope};
 use super::objects;
-use super::read::{BLOB_LIMIT, bounded, seconds_of};
 use super::refs::SessionRefs;
 
 /// Bytes of a commit. A message of ours is under 20 KiB, but for a long list of closed tasks.
@@ -211,7 +212,7 @@ fn look_at_tree(
         match entry.mode.kind() {
             EntryKind::Tree => look_at_tree(git, entry.oid.to_owned(), depth + 1, seen)?,
             EntryKind::Blob if seen.insert(entry.oid.to_owned()) => {
-                bounded(git, entry.oid.to_owned(), BLOB_LIMIT)?;
+                bounded(git, entry.oid.to_owned(), MAX_BLOB_BYTES)?;
             }
             EntryKind::Blob => {}
             EntryKind::BlobExecutable | EntryKind::Link | EntryKind::Commit => {

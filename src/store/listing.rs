@@ -1,25 +1,18 @@
 //! All records as rows, from the refs and from what an earlier listing left in the cache.
-//!
-//! The cache is one file, `<common git dir>/ralph/cache/log`. It is trusted only as far as it says of what it was made:
-//! of each ref its tip, of a shallow clone where it ends, and the sum of its bytes. Everything in it can be made again.
 
-use std::cell::OnceCell;
-use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::ops::Range;
 
 use anyhow::{Context, Error, Result};
-use camino::Utf8PathBuf;
 
-use crate::record::{LogEntry, ObjectId, SCHEMA};
+use crate::record::ObjectId;
 
-use super::message::{escape, unescape};
-use super::read::{Chain, Walked, shallow_ends};
+use super::blobs::shallow_ends;
+use super::chain::{Chain, Walked};
+use super::listing_cache::{Cache, Kept, head, sum};
+use super::message::escape;
 use super::row::{self, Row};
 use super::{Scratch, SessionRefs, Store, disk};
-
-/// Changes with what a row holds.
-const FORMAT: u32 = 1;
 
 /// So many records are read as fast as a cache would be written.
 const WORTH: usize = 500;
@@ -84,44 +77,7 @@ impl<'a> SessionRows<'a> {
     }
 }
 
-/// What an earlier listing left.
-#[derive(Debug, Default)]
-struct Cache {
-    text: String,
-    sessions: HashMap<String, Kept>,
-}
-
-#[derive(Debug)]
-struct Kept {
-    tip: ObjectId,
-    feature: String,
-    rows: Range<usize>,
-}
-
-/// The cache, for whoever reads one long session; read where it is needed first.
-#[derive(Debug)]
-pub(super) struct Lookup {
-    file: Utf8PathBuf,
-    head: String,
-    cache: OnceCell<Cache>,
-}
-
-impl Lookup {
-    /// The tip that a session had, and its records up to there; none where the cache does not know.
-    pub fn of(&self, refs: &SessionRefs) -> Option<(ObjectId, Vec<LogEntry>)> {
-        let cache = self.cache.get_or_init(|| Cache::read(&self.file, &self.head).unwrap_or_default());
-        let kept = cache.sessions.get(&refs.log())?;
-        let rows = cache.text[kept.rows.clone()].split_terminator('\n');
-        let entries: Option<Vec<_>> = rows.map(|line| Row::read(line)?.entry().ok()).collect();
-        Some((kept.tip.clone(), entries?))
-    }
-}
-
 impl Store {
-    pub(super) fn lookup(&self, ends: &BTreeSet<gix::ObjectId>) -> Lookup {
-        Lookup { file: self.cache_file(), head: head(ends), cache: OnceCell::new() }
-    }
-
     /// The records of all sessions that `is_wanted`, by the names of their refs. What cannot be read goes to
     /// `unreadable`, with the reason.
     pub fn listing(
@@ -185,10 +141,6 @@ impl Store {
         disk::remove_file_if_there(&self.cache_file()).map(drop)
     }
 
-    fn cache_file(&self) -> Utf8PathBuf {
-        self.repository().ralph_dir().join("cache/log")
-    }
-
     /// Writes the cache beside the old one, and puts it in its place: whoever reads has all of one of them.
     fn write_cache(&self, head: &str, listing: &Listing) -> Result<()> {
         let mut body = String::with_capacity(listing.cached.len() + listing.cached.len() / 8);
@@ -212,47 +164,4 @@ impl Store {
         }
         fs::rename(&draft, &file).with_context(|| format!("write {file}"))
     }
-}
-
-/// The first lines of a cache: what made it, and of what.
-fn head(ends: &BTreeSet<gix::ObjectId>) -> String {
-    let ends: Vec<String> = ends.iter().map(|id| id.to_hex().to_string()).collect();
-    format!("specify-ralph log {FORMAT} schema {SCHEMA}\nshallow {}\n", ends.join(" "))
-}
-
-impl Cache {
-    /// None where there is no cache, or one that is not to be trusted.
-    fn read(file: &Utf8PathBuf, head: &str) -> Option<Self> {
-        let text = String::from_utf8(disk::read_if_there(file).ok()??).ok()?;
-        let body = head.len() + 17;
-        let claimed = text.strip_prefix(head)?.get(..16)?;
-        if u64::from_str_radix(claimed, 16).ok()? != sum(text.get(body..)?.as_bytes()) {
-            return None;
-        }
-        let mut sessions = HashMap::new();
-        let mut at = body;
-        while at < text.len() {
-            let line = text[at..].split('\n').next()?;
-            let mut fields = line.split('\t');
-            let name = fields.next()?.to_owned();
-            let tip = fields.next()?.parse().ok()?;
-            let length: usize = fields.next()?.parse().ok()?;
-            let feature = unescape(fields.next()?).into_owned();
-            let start = at + line.len() + 1;
-            let rows = start..start.checked_add(length)?;
-            text.get(rows.clone())?;
-            at = rows.end;
-            sessions.insert(name, Kept { tip, feature, rows });
-        }
-        Some(Self { text, sessions })
-    }
-}
-
-/// A sum that no slip of a disk or an editor leaves the same.
-fn sum(bytes: &[u8]) -> u64 {
-    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-    let (words, rest) = bytes.as_chunks::<8>();
-    let mix = |sum: u64, word: u64| (sum.rotate_left(5) ^ word).wrapping_mul(STEP);
-    let sum = words.iter().fold(bytes.len() as u64, |sum, word| mix(sum, u64::from_le_bytes(*word)));
-    rest.iter().fold(sum, |sum, byte| mix(sum, u64::from(*byte)))
 }

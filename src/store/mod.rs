@@ -5,7 +5,9 @@
 //! files.
 
 mod append;
+mod blobs;
 mod bundle;
+mod chain;
 mod clearing;
 mod control;
 mod copies;
@@ -21,6 +23,7 @@ mod last;
 mod ledger;
 mod leftovers;
 mod listing;
+mod listing_cache;
 mod lock;
 mod message;
 mod notes;
@@ -37,6 +40,7 @@ mod read;
 mod reader;
 mod ref_database;
 mod ref_files;
+mod ref_queries;
 mod ref_tables;
 mod refs;
 mod remote;
@@ -99,6 +103,9 @@ use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 
 use crate::repository::Repository;
 
+/// A blob of ours is at most one chunk; what is bigger was not written by us.
+const MAX_BLOB_BYTES: u64 = 64 * 1024 * 1024;
+
 /// Bytes of unpacked objects that are kept to make others from.
 const PACK_CACHE: usize = 8 * 1024 * 1024;
 
@@ -136,10 +143,8 @@ impl Store {
         // git itself found the place and trusts it; settings of the user have no say in what we store.
         // `git replace` and the repository's own setting for it show other records than those that were written. And what
         // came from elsewhere may claim any size: no object is read that a record of ours cannot hold.
-        let overrides = [
-            "core.useReplaceRefs=false".to_owned(),
-            format!("gitoxide.objects.allocLimit={}", read::BLOB_LIMIT),
-        ];
+        let overrides =
+            ["core.useReplaceRefs=false".to_owned(), format!("gitoxide.objects.allocLimit={MAX_BLOB_BYTES}")];
         let options = gix::open::Options::isolated()
             .with(gix::sec::Trust::Full)
             .open_path_as_is(true)

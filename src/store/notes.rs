@@ -11,12 +11,12 @@ use gix::objs::FindExt;
 use crate::record::{Iteration, LogEntry, ObjectId, SCHEMA, SessionId, Timestamp};
 
 use super::Store;
+use super::blobs::{bounded, message_of, seconds_of};
 use super::objects::{self, Quarantine, Signature};
-use super::read::{SessionLog, bounded, seconds_of};
+use super::read::SessionLog;
 use super::refs::{NOTES, SessionRefs};
 use super::scratch::Scratch;
-use super::shared::Change;
-use super::sync::Merged;
+use super::shared::{Change, Merged};
 
 /// How often a change is tried again when another process makes one at the same time.
 const ROUNDS: usize = 20;
@@ -382,13 +382,6 @@ impl Store {
         let found = found.map_err(|error| anyhow!("read {commit}: {error}"))?;
         Ok(seconds_of(found.committer))
     }
-}
-
-pub(super) fn message_of(git: &gix::Repository, commit: &ObjectId) -> Result<String> {
-    let mut buffer = Vec::new();
-    let found = git.objects.find_commit(&objects::to_gix(commit)?, &mut buffer);
-    let found = found.map_err(|error| anyhow!("read {commit}: {error}"))?;
-    Ok(String::from_utf8_lossy(found.message).into_owned())
 }
 
 /// The notes of a commit of notes, however deep its folders are.

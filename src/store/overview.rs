@@ -12,8 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{LogEntry, ObjectId, Outcome, RecordKind, SCHEMA, TaskName, Timestamp};
 
+use super::blobs::shallow_ends;
+use super::chain::{Chain, Walked};
 use super::elsewhere::Elsewhere;
-use super::read::{Chain, SessionLog, Walked, shallow_ends};
+use super::read::SessionLog;
 use super::refs::LOG_PREFIX;
 use super::{Scratch, SessionRefs, Store, disk};
 

@@ -14,8 +14,8 @@ use crate::process::{LONG, Tool};
 use crate::record::ObjectId;
 use crate::repository::{HashKind, as_alternate};
 
+use super::blobs::message_of;
 use super::lock::{is_free, try_to_hold};
-use super::notes::message_of;
 use super::own_packs::OwnPacks;
 use super::pack_merge::MERGED;
 use super::refs::SessionRefs;

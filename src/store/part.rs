@@ -9,7 +9,7 @@ use camino::Utf8PathBuf;
 
 use crate::record::{ObjectId, SessionId};
 
-use super::read::{self, write_blob};
+use super::blobs::{chunks, write_blob};
 use super::{Spool, Store};
 
 /// Which part of a file.
@@ -99,7 +99,7 @@ impl Store {
     /// At most `most` bytes of a file of a record. Only the chunks that they are in are read.
     pub fn part(&self, commit: &ObjectId, path: &str, (ask, most): (Ask, u64)) -> Result<FilePart> {
         let git = self.open_git()?;
-        let chunks = read::chunks(&git, commit, path)?.unwrap_or_default();
+        let chunks = chunks(&git, commit, path)?.unwrap_or_default();
         let mut ends = Vec::with_capacity(chunks.len());
         let mut total = 0;
         for id in &chunks {

@@ -1,22 +1,16 @@
 //! Reading sessions back, from their refs alone.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use anyhow::{Context, Error, Result, anyhow, bail};
-use gix::objs::FindExt;
+use anyhow::{Context, Error, Result, anyhow};
 
-use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionId, Status, Timestamp};
+use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionId, Status};
 
-use super::listing::Lookup;
-use super::message::{self, Envelope};
+use super::Store;
+use super::blobs::{chunks, shallow_ends, write_blob};
+use super::chain::{Chain, Walked, told_gap};
 use super::refs::{self, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
-use super::unreadable::Unreadable;
-use super::{Store, objects};
-
-/// A blob of ours is at most one chunk; what is bigger was not written by us.
-pub(super) const BLOB_LIMIT: u64 = 64 * 1024 * 1024;
 
 /// One session: its ref, and its commits from the oldest to the newest.
 #[derive(Debug, Clone)]
@@ -315,40 +309,49 @@ impl Store {
     }
 }
 
-/// The blobs that a file of a record is made of; none where the record has no such file.
-pub(super) fn chunks(
-    git: &gix::Repository,
-    commit: &ObjectId,
-    path: &str,
-) -> Result<Option<Vec<gix::ObjectId>>> {
-    let mut tree = root_tree(git, commit)?;
-    let mut parts = path.split('/').peekable();
-    while let Some(part) = parts.next() {
-        let entries = entries(git, &tree)?;
-        let Some((_, id, is_tree)) = entries.into_iter().find(|(name, ..)| name == part) else {
-            return Ok(None);
-        };
-        match (parts.peek().is_some(), is_tree) {
-            (true, true) => tree = id,
-            (true, false) => return Ok(None),
-            (false, false) => return Ok(Some(vec![id])),
-            (false, true) => {
-                let chunks = self::entries(git, &id)?;
-                return Ok(Some(chunks.into_iter().map(|(_, chunk, _)| chunk).collect()));
-            }
-        }
+impl Store {
+    /// Has `warn`, if any, say which sessions have records that cannot be read, each once.
+    #[must_use]
+    pub fn warning_with(mut self, warn: Option<fn(&str)>) -> Self {
+        self.unreadable.warn_with(warn);
+        self
     }
-    Ok(None)
+
+    /// What was left out so far, in a sentence for each session.
+    pub fn left_out(&self) -> Vec<String> {
+        self.unreadable.messages()
+    }
+
+    /// Leaves a record out, with a warning if it is the first of its session.
+    pub fn leave_out(&self, entry: &LogEntry, error: &Error) {
+        self.unreadable.note(&entry.session, &entry.commit, error);
+    }
+
+    /// `None` with a warning if this version cannot read it.
+    pub fn or_leave_out<T>(&self, entry: &LogEntry, read: Result<T>) -> Option<T> {
+        read.inspect_err(|error| self.leave_out(entry, error)).ok()
+    }
+
+    /// What the record of an iteration says; `None` with a warning if this version cannot read it.
+    pub fn readable_iteration(&self, entry: &LogEntry) -> Option<Iteration> {
+        self.or_leave_out(entry, self.iteration(entry))
+    }
+
+    /// What the record of a start, resume or end says; `None` with a warning if this version cannot read it.
+    pub fn readable_session(&self, entry: &LogEntry) -> Option<Session> {
+        self.or_leave_out(entry, self.session_json(entry))
+    }
+
+    /// The session as the first of its records tells it that can be read.
+    pub fn first_readable_session(&self, log: &SessionLog) -> Option<Session> {
+        let others =
+            |entry: &&LogEntry| entry.kind != RecordKind::Iteration && entry.kind != RecordKind::Unknown;
+        log.entries.iter().filter(others).find_map(|entry| self.readable_session(entry))
+    }
 }
 
 /// Said in front of what is missing in a shallow clone.
 const SHALLOW: &str = "this clone is shallow, and has not all of the record";
-
-/// The commits whose parents are not here, though they have some.
-pub(super) fn shallow_ends(git: &gix::Repository) -> Result<BTreeSet<gix::ObjectId>> {
-    let found = git.shallow_commits().map_err(|error| anyhow!("read where the clone is shallow: {error}"))?;
-    Ok(found.map(|commits| commits.iter().copied().collect()).unwrap_or_default())
-}
 
 /// A session as far as it can be read.
 struct Read {
@@ -378,207 +381,4 @@ fn read_log(
     }
     let gap = gap.map(|gap| told_gap(&refs, entries.len(), &gap));
     Ok(Some(Read { log: SessionLog { refs, entries, is_broken: gap.is_some() }, gap }))
-}
-
-/// Says that the older records of a session are gone.
-fn told_gap(refs: &SessionRefs, readable: usize, gap: &Error) -> Error {
-    let are = if readable == 1 { "record is" } else { "records are" };
-    anyhow!("{}: only the newest {readable} {are} readable, what is older is gone: {gap:#}", refs.log())
-}
-
-/// Where a walk down a chain of records ends before the first.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Chain<'a> {
-    /// Commits that have no parents as far as this clone is concerned.
-    pub ends: &'a BTreeSet<gix::ObjectId>,
-    /// What is known from here on down.
-    pub known: Option<&'a ObjectId>,
-    /// What may know the rest of a long chain.
-    pub lookup: Option<&'a Lookup>,
-    /// Where it is noted which records cannot be read.
-    pub unreadable: &'a Unreadable,
-}
-
-/// So many records are read from their commits before anything else is asked.
-const FEW: usize = 300;
-
-/// What a walk down a chain found.
-#[derive(Debug, Default)]
-pub(super) struct Walked {
-    /// Oldest first; none if the tip is not ours.
-    pub entries: Vec<LogEntry>,
-    /// Whether they begin behind the known one.
-    pub is_joined: bool,
-    /// Why the walk could not go on below the entries.
-    pub gap: Option<Error>,
-}
-
-impl Chain<'_> {
-    /// The entries up to `tip`, as far as they can be read.
-    pub fn read(&self, git: &gix::Repository, refs: &SessionRefs, tip: &ObjectId) -> Result<Walked> {
-        let walked = self.walk(git, (Some(refs), Some(&refs.session)), tip, |_| true);
-        let walked = walked.with_context(|| format!("read {}", refs.log()))?;
-        let gap = walked.gap.map(|gap| told_gap(refs, walked.entries.len(), &gap));
-        Ok(Walked { gap, ..walked })
-    }
-
-    /// The record of one commit alone; `None` if it is not ours.
-    pub fn record(
-        &self,
-        git: &gix::Repository,
-        refs: &SessionRefs,
-        commit: &ObjectId,
-    ) -> Result<Option<LogEntry>> {
-        let found = RefCell::new(None);
-        let keep = |entry: &LogEntry| {
-            *found.borrow_mut() = Some(entry.clone());
-            false
-        };
-        let walked = self.walk(git, (Some(refs), Some(&refs.session)), commit, keep);
-        walked.with_context(|| format!("read {}", refs.log()))?;
-        Ok(found.into_inner())
-    }
-
-    fn walk(
-        &self,
-        git: &gix::Repository,
-        (refs, session): (Option<&SessionRefs>, Option<&SessionId>),
-        tip: &ObjectId,
-        is_wanted: impl Fn(&LogEntry) -> bool,
-    ) -> Result<Walked> {
-        let mut entries: Vec<LogEntry> = Vec::new();
-        let (mut first_error, mut gap) = (None, None);
-        let mut below = None;
-        let mut known = self.known.map(objects::to_gix).transpose()?;
-        let mut next = Some(objects::to_gix(tip)?);
-        let mut buffer = Vec::new();
-        while let Some(id) = next {
-            if entries.len() == FEW && below.is_none() {
-                let found = self.lookup.zip(refs).and_then(|(lookup, refs)| lookup.of(refs));
-                if let Some((tip, cached)) = found {
-                    if let Some(place) = entries.iter().position(|entry| entry.commit == tip) {
-                        entries.truncate(place);
-                        return Ok(Walked { entries: joined(cached, entries), ..Walked::default() });
-                    }
-                    known = Some(objects::to_gix(&tip)?);
-                    below = Some(cached);
-                }
-            }
-            if Some(id) == known {
-                let is_joined = below.is_none();
-                let entries = joined(below.unwrap_or_default(), entries);
-                return Ok(Walked { entries, is_joined, gap: None });
-            }
-            #[cfg(test)]
-            super::counters::count(&super::counters::COMMITS_WALKED);
-            let commit = match git.objects.find_commit(&id, &mut buffer) {
-                Ok(commit) => commit,
-                Err(error) => {
-                    let error = anyhow!("read the commit {}: {error}", id.to_hex());
-                    if entries.is_empty() {
-                        return Err(error);
-                    }
-                    gap = Some(error);
-                    break;
-                }
-            };
-            let parent = commit.parents().next();
-            let envelope = Envelope {
-                commit: objects::from_gix(&id)?,
-                parent: parent.as_deref().map(objects::from_gix).transpose()?,
-                authored_at: seconds_of(commit.author),
-                committed_at: seconds_of(commit.committer),
-            };
-            let message = String::from_utf8_lossy(commit.message);
-            let parsed = message::parse(&message, &envelope).or_else(|error| {
-                // Where nothing of a session can be read, all of it is left out.
-                match message::unreadable(&message, &envelope, session, entries.last()) {
-                    Some(entry) if parent.is_some() || !entries.is_empty() => {
-                        first_error.get_or_insert((entry.session.clone(), entry.commit.clone(), error));
-                        Ok(Some(entry))
-                    }
-                    _ => Err(error),
-                }
-            });
-            match parsed? {
-                Some(entry) if entries.is_empty() && !is_wanted(&entry) => return Ok(Walked::default()),
-                Some(entry) => entries.push(entry),
-                // The tip is not ours: somebody else's ref. Below our own commits nothing foreign can stand.
-                None if entries.is_empty() => return Ok(Walked::default()),
-                None => bail!("a commit that is not ours stands below one that is: {}", id.to_hex()),
-            }
-            next = parent.filter(|_| !self.ends.contains(&id));
-        }
-        if let Some((session, commit, error)) = first_error {
-            if entries.iter().all(|entry| entry.kind == RecordKind::Unknown) {
-                return Err(error);
-            }
-            self.unreadable.note(&session, &commit, &error);
-        }
-        Ok(Walked { entries: joined(Vec::new(), entries), is_joined: false, gap })
-    }
-}
-
-/// All of `below`, and behind it those `above`, which are still the newest first.
-fn joined(mut below: Vec<LogEntry>, above: Vec<LogEntry>) -> Vec<LogEntry> {
-    below.extend(above.into_iter().rev());
-    below
-}
-
-/// The time in a line `name <email> seconds offset` of a commit.
-pub(super) fn seconds_of(line: &[u8]) -> Timestamp {
-    let text = String::from_utf8_lossy(line);
-    let seconds = text.rsplit(' ').nth(1).and_then(|text| text.parse().ok());
-    Timestamp::from_seconds(seconds.unwrap_or_default())
-}
-
-fn root_tree(git: &gix::Repository, commit: &ObjectId) -> Result<gix::ObjectId> {
-    let mut buffer = Vec::new();
-    let id = objects::to_gix(commit)?;
-    let found =
-        git.objects.find_commit(&id, &mut buffer).map_err(|error| anyhow!("read {commit}: {error}"))?;
-    Ok(found.tree())
-}
-
-fn entries(git: &gix::Repository, tree: &gix::ObjectId) -> Result<Vec<(String, gix::ObjectId, bool)>> {
-    let mut buffer = Vec::new();
-    let found = git
-        .objects
-        .find_tree(tree, &mut buffer)
-        .map_err(|error| anyhow!("read {}: {error}", tree.to_hex()))?;
-    Ok(found
-        .entries
-        .iter()
-        .map(|entry| (entry.filename.to_string(), entry.oid.to_owned(), entry.mode.is_tree()))
-        .collect())
-}
-
-pub(super) fn write_blob(git: &gix::Repository, id: &gix::ObjectId, to: &mut dyn Write) -> Result<()> {
-    let mut buffer = Vec::new();
-    to.write_all(blob_of(git, id, &mut buffer)?).context("write a file of the record")
-}
-
-/// The bytes of a blob, which git refuses to unpack where it is longer than [`BLOB_LIMIT`].
-pub(super) fn blob_of<'a>(
-    git: &gix::Repository,
-    id: &gix::ObjectId,
-    buffer: &'a mut Vec<u8>,
-) -> Result<&'a [u8]> {
-    match git.objects.find_blob(id, buffer) {
-        Ok(blob) => Ok(blob.data),
-        Err(error) => {
-            // Only an object that cannot be read is worth a second look.
-            bounded(git, *id, BLOB_LIMIT)?;
-            Err(anyhow!("read {}: {error}", id.to_hex()))
-        }
-    }
-}
-
-/// Refuses an object that is not here, or bigger than one of ours can be.
-pub(super) fn bounded(git: &gix::Repository, id: gix::ObjectId, limit: u64) -> Result<()> {
-    let header = git.find_header(id).map_err(|error| anyhow!("read {}: {error}", id.to_hex()))?;
-    if header.size() > limit {
-        bail!("{} holds {} bytes, more than a record of ours can", id.to_hex(), header.size());
-    }
-    Ok(())
 }

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, anyhow};
 
 use crate::record::{Iteration, LogEntry, ObjectId};
 
-use super::read::{chunks, write_blob};
+use super::blobs::{chunks, write_blob};
 use super::{Store, snapshots};
 
 /// Reads records, with git held open.

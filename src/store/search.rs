@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::record::ObjectId;
 
 use super::Store;
-use super::read::{self, write_blob};
+use super::blobs::{chunks, write_blob};
 
 /// What people and agents said, and what programs printed.
 const FILES: [&str; 5] =
@@ -36,7 +36,7 @@ impl Search<'_> {
     /// Whether the text is in the prompt, in what the agent said or in what the validation printed.
     pub fn is_in(&mut self, commit: &ObjectId) -> Result<bool> {
         for path in FILES {
-            let Some(chunks) = read::chunks(&self.git, commit, path)? else { continue };
+            let Some(chunks) = chunks(&self.git, commit, path)? else { continue };
             let is_there = match self.seen.get(&chunks) {
                 Some(known) => *known,
                 None => self.look(&chunks)?,

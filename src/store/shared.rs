@@ -18,6 +18,20 @@ pub(super) struct Change {
     pub new: Option<ObjectId>,
 }
 
+/// What came of two versions of a ref with many writers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Merged {
+    pub here: ObjectId,
+    /// With what is not wanted here, and may be wanted elsewhere.
+    pub there: ObjectId,
+}
+
+impl Merged {
+    pub fn same(both: ObjectId) -> Self {
+        Self { here: both.clone(), there: both }
+    }
+}
+
 impl Store {
     /// Makes all changes or none.
     pub(super) fn change_refs(&self, changes: &[Change], why: &'static str, at: Timestamp) -> Result<()> {

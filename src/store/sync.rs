@@ -12,14 +12,13 @@ use serde::Serialize;
 use crate::process::Tool;
 use crate::record::{ObjectId, Refusal, Timestamp};
 
+use super::blobs::{message_of, shallow_ends};
 use super::incoming::{self, Arrival, Look};
 use super::ledger::Ledger;
 use super::lock::{is_free, try_to_hold};
-use super::notes::message_of;
-use super::read::shallow_ends;
 use super::refs::{INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
 use super::remote::{Answer, BATCH, MOST_SAID, Pushed, Remote, Strictness, Unreachable};
-use super::shared::Change;
+use super::shared::{Change, Merged};
 use super::{Store, disk, message};
 
 /// How often a ref with many writers is pushed in vain while nobody else moves it.
@@ -108,20 +107,6 @@ struct Wanted {
 
 /// Makes one commit of what is here, if anything, and theirs.
 type Merge = fn(&Store, Option<&ObjectId>, &ObjectId, Timestamp) -> Result<Merged>;
-
-/// What came of two versions of a ref with many writers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Merged {
-    pub here: ObjectId,
-    /// With what is not wanted here, and may be wanted elsewhere.
-    pub there: ObjectId,
-}
-
-impl Merged {
-    pub fn same(both: ObjectId) -> Self {
-        Self { here: both.clone(), there: both }
-    }
-}
 
 /// A sync that is under way.
 struct Sync<'a> {

@@ -13,7 +13,7 @@ use super::objects::{self, Quarantine, Signature};
 use super::refs::{SessionRefs, TOMBSTONES};
 use super::scratch::Scratch;
 use super::shared::Change;
-use super::sync::Merged;
+use super::shared::Merged;
 use super::{Store, message};
 
 /// The file in the tree.

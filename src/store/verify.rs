@@ -8,12 +8,12 @@ use serde::Serialize;
 
 use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionId, Timestamp};
 
+use super::blobs::shallow_ends;
 use super::digests::Digests;
 use super::files::Manifest;
 use super::incoming::{self, Arrival, Look};
 use super::message::{self, Subject};
 use super::notes::Lines;
-use super::read::shallow_ends;
 use super::refs::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::shared::Change;
 use super::{SessionLog, Store, ledger, snapshots};

@@ -1,0 +1,161 @@
+//! The commits of a session, from the newest to the oldest.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Error, Result, anyhow, bail};
+use gix::objs::FindExt;
+
+use crate::record::{LogEntry, ObjectId, RecordKind, SessionId};
+
+use super::blobs::seconds_of;
+use super::listing_cache::Lookup;
+use super::message::{self, Envelope};
+use super::objects;
+use super::refs::SessionRefs;
+use super::unreadable::Unreadable;
+
+/// Where a walk down a chain of records ends before the first.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chain<'a> {
+    /// Commits that have no parents as far as this clone is concerned.
+    pub ends: &'a BTreeSet<gix::ObjectId>,
+    /// What is known from here on down.
+    pub known: Option<&'a ObjectId>,
+    /// What may know the rest of a long chain.
+    pub lookup: Option<&'a Lookup>,
+    /// Where it is noted which records cannot be read.
+    pub unreadable: &'a Unreadable,
+}
+
+/// So many records are read from their commits before anything else is asked.
+const FEW: usize = 300;
+
+/// What a walk down a chain found.
+#[derive(Debug, Default)]
+pub(super) struct Walked {
+    /// Oldest first; none if the tip is not ours.
+    pub entries: Vec<LogEntry>,
+    /// Whether they begin behind the known one.
+    pub is_joined: bool,
+    /// Why the walk could not go on below the entries.
+    pub gap: Option<Error>,
+}
+
+impl Chain<'_> {
+    /// The entries up to `tip`, as far as they can be read.
+    pub fn read(&self, git: &gix::Repository, refs: &SessionRefs, tip: &ObjectId) -> Result<Walked> {
+        let walked = self.walk(git, (Some(refs), Some(&refs.session)), tip, |_| true);
+        let walked = walked.with_context(|| format!("read {}", refs.log()))?;
+        let gap = walked.gap.map(|gap| told_gap(refs, walked.entries.len(), &gap));
+        Ok(Walked { gap, ..walked })
+    }
+
+    /// The record of one commit alone; `None` if it is not ours.
+    pub fn record(
+        &self,
+        git: &gix::Repository,
+        refs: &SessionRefs,
+        commit: &ObjectId,
+    ) -> Result<Option<LogEntry>> {
+        let found = RefCell::new(None);
+        let keep = |entry: &LogEntry| {
+            *found.borrow_mut() = Some(entry.clone());
+            false
+        };
+        let walked = self.walk(git, (Some(refs), Some(&refs.session)), commit, keep);
+        walked.with_context(|| format!("read {}", refs.log()))?;
+        Ok(found.into_inner())
+    }
+
+    pub fn walk(
+        &self,
+        git: &gix::Repository,
+        (refs, session): (Option<&SessionRefs>, Option<&SessionId>),
+        tip: &ObjectId,
+        is_wanted: impl Fn(&LogEntry) -> bool,
+    ) -> Result<Walked> {
+        let mut entries: Vec<LogEntry> = Vec::new();
+        let (mut first_error, mut gap) = (None, None);
+        let mut below = None;
+        let mut known = self.known.map(objects::to_gix).transpose()?;
+        let mut next = Some(objects::to_gix(tip)?);
+        let mut buffer = Vec::new();
+        while let Some(id) = next {
+            if entries.len() == FEW && below.is_none() {
+                let found = self.lookup.zip(refs).and_then(|(lookup, refs)| lookup.of(refs));
+                if let Some((tip, cached)) = found {
+                    if let Some(place) = entries.iter().position(|entry| entry.commit == tip) {
+                        entries.truncate(place);
+                        return Ok(Walked { entries: joined(cached, entries), ..Walked::default() });
+                    }
+                    known = Some(objects::to_gix(&tip)?);
+                    below = Some(cached);
+                }
+            }
+            if Some(id) == known {
+                let is_joined = below.is_none();
+                let entries = joined(below.unwrap_or_default(), entries);
+                return Ok(Walked { entries, is_joined, gap: None });
+            }
+            #[cfg(test)]
+            super::counters::count(&super::counters::COMMITS_WALKED);
+            let commit = match git.objects.find_commit(&id, &mut buffer) {
+                Ok(commit) => commit,
+                Err(error) => {
+                    let error = anyhow!("read the commit {}: {error}", id.to_hex());
+                    if entries.is_empty() {
+                        return Err(error);
+                    }
+                    gap = Some(error);
+                    break;
+                }
+            };
+            let parent = commit.parents().next();
+            let envelope = Envelope {
+                commit: objects::from_gix(&id)?,
+                parent: parent.as_deref().map(objects::from_gix).transpose()?,
+                authored_at: seconds_of(commit.author),
+                committed_at: seconds_of(commit.committer),
+            };
+            let message = String::from_utf8_lossy(commit.message);
+            let parsed = message::parse(&message, &envelope).or_else(|error| {
+                // Where nothing of a session can be read, all of it is left out.
+                match message::unreadable(&message, &envelope, session, entries.last()) {
+                    Some(entry) if parent.is_some() || !entries.is_empty() => {
+                        first_error.get_or_insert((entry.session.clone(), entry.commit.clone(), error));
+                        Ok(Some(entry))
+                    }
+                    _ => Err(error),
+                }
+            });
+            match parsed? {
+                Some(entry) if entries.is_empty() && !is_wanted(&entry) => return Ok(Walked::default()),
+                Some(entry) => entries.push(entry),
+                // The tip is not ours: somebody else's ref. Below our own commits nothing foreign can stand.
+                None if entries.is_empty() => return Ok(Walked::default()),
+                None => bail!("a commit that is not ours stands below one that is: {}", id.to_hex()),
+            }
+            next = parent.filter(|_| !self.ends.contains(&id));
+        }
+        if let Some((session, commit, error)) = first_error {
+            if entries.iter().all(|entry| entry.kind == RecordKind::Unknown) {
+                return Err(error);
+            }
+            self.unreadable.note(&session, &commit, &error);
+        }
+        Ok(Walked { entries: joined(Vec::new(), entries), is_joined: false, gap })
+    }
+}
+
+/// All of `below`, and behind it those `above`, which are still the newest first.
+fn joined(mut below: Vec<LogEntry>, above: Vec<LogEntry>) -> Vec<LogEntry> {
+    below.extend(above.into_iter().rev());
+    below
+}
+
+/// Says that the older records of a session are gone.
+pub(super) fn told_gap(refs: &SessionRefs, readable: usize, gap: &Error) -> Error {
+    let are = if readable == 1 { "record is" } else { "records are" };
+    anyhow!("{}: only the newest {readable} {are} readable, what is older is gone: {gap:#}", refs.log())
+}

@@ -1,0 +1,80 @@
+//! What the refs of a repository point at, however they are kept.
+
+use anyhow::Result;
+
+use crate::process::Tool;
+use crate::record::ObjectId;
+use crate::repository::RefFormat;
+
+use super::Store;
+use super::ref_database::RefDatabase;
+use super::ref_files::RefFiles;
+use super::ref_tables::RefTables;
+
+impl Store {
+    pub(super) fn refs(&self) -> Box<dyn RefDatabase + '_> {
+        match self.repository().refs {
+            RefFormat::Files => Box::new(RefFiles::new(self)),
+            RefFormat::Tables => Box::new(RefTables::new(self)),
+        }
+    }
+
+    /// What a ref points at, if it is there.
+    pub fn tip(&self, name: &str) -> Result<Option<ObjectId>> {
+        self.refs().tip(name)
+    }
+
+    /// All refs below a prefix that point at something.
+    pub(super) fn refs_below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
+        self.refs().below(prefix)
+    }
+
+    /// The refs below a prefix that name another ref, and which one.
+    pub(super) fn symbolic_refs(&self, prefix: &str) -> Result<Vec<(String, String)>> {
+        self.refs().symbolic(prefix)
+    }
+
+    /// The ref that a symbolic ref names; `None` if there is no ref of this name, or no symbolic one.
+    pub(super) fn symbolic_target(&self, name: &str) -> Result<Option<String>> {
+        let found = self.refs().symbolic(name)?.into_iter().find(|(found, _)| found == name);
+        Ok(found.map(|(_, target)| target))
+    }
+
+    /// Deletes a symbolic ref, and not what it names.
+    pub(super) fn delete_symbolic(&self, name: &str) -> Result<()> {
+        let deletion = Tool::git(&self.repository().common_dir).args(["symbolic-ref", "--delete", name]);
+        deletion.read().map(drop)
+    }
+
+    /// The commit that is checked out; none on an unborn branch.
+    pub fn head(&self) -> Result<Option<ObjectId>> {
+        self.refs().head()
+    }
+
+    /// The branch that is checked out; none for a detached HEAD.
+    pub fn branch(&self) -> Result<Option<String>> {
+        self.refs().branch()
+    }
+}
+
+/// Marks that git leaves beside HEAD while it is at something, and what that is.
+const UNDER_WAY: [(&str, &str); 5] = [
+    ("MERGE_HEAD", "a merge"),
+    ("rebase-merge", "a rebase"),
+    ("rebase-apply", "a rebase"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick"),
+    ("REVERT_HEAD", "a revert"),
+];
+
+impl Store {
+    /// What git is in the middle of in this work tree, so that a commit would be part of it.
+    pub fn under_way(&self) -> Result<Option<&'static str>> {
+        let refs = self.refs();
+        for (mark, what) in UNDER_WAY {
+            if refs.is_marked(mark)? {
+                return Ok(Some(what));
+            }
+        }
+        Ok(None)
+    }
+}

@@ -128,7 +128,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("ratatui", &["view/tui/"]),
     (
         "rustix",
-        &["agent/mod.rs", "process/", "project_files/", "store/disk.rs", "store/lock.rs", "view/live/mod.rs"],
+        &["agent/mod.rs", "process/", "project_files/", "store/disk.rs", "store/lock.rs", "view/live/frame.rs"],
     ),
     ("sha2", &["progress/excerpt/fingerprint.rs", "store/", "view/report/page.rs"]),
     ("signal_hook", &["process/"]),

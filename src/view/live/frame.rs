@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write, stderr};
+use std::os::fd::AsFd;
 use std::sync::{Mutex, PoisonError};
 
 use indicatif::TermLike;
-
-use super::columns;
 
 /// Columns where nobody says how many there are.
 const COLUMNS: u16 = 80;
@@ -85,6 +84,11 @@ impl TermLike for Frame {
         out.write_all(drawing.as_bytes())?;
         out.flush()
     }
+}
+
+/// How wide the window of a stream is, where it has one. It may change any time.
+pub fn columns(of: impl AsFd) -> Option<u16> {
+    rustix::termios::tcgetwinsize(of).ok().map(|size| size.ws_col).filter(|columns| *columns > 0)
 }
 
 #[cfg(test)]

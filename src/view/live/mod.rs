@@ -6,10 +6,10 @@ mod now;
 mod spinner;
 
 use std::io::{self, Write};
-use std::os::fd::AsFd;
 
 use crate::record::Event;
 
+use self::frame::columns;
 use self::lines::Lines;
 use self::now::{Change, Now};
 use self::spinner::Spinner;
@@ -73,9 +73,4 @@ impl<W: Write> Live<W> {
             None => write(),
         }
     }
-}
-
-/// How wide the window of a stream is, where it has one. It may change any time.
-fn columns(of: impl AsFd) -> Option<u16> {
-    rustix::termios::tcgetwinsize(of).ok().map(|size| size.ws_col).filter(|columns| *columns > 0)
 }

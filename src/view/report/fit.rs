@@ -9,6 +9,18 @@ const LINE: usize = 1000;
 /// So much is shown of a longer one.
 const SHOWN: usize = 300;
 
+/// What does not stand in a page.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Omissions {
+    /// The oldest.
+    pub iterations: usize,
+    /// Texts.
+    pub cut: usize,
+    pub cut_at: usize,
+    /// Whether the size of the page is why.
+    pub is_for_size: bool,
+}
+
 /// The most bytes that each of `sizes` may have so that all of them come to `budget`: what is smaller stays whole.
 pub fn level(mut sizes: Vec<usize>, budget: usize) -> usize {
     sizes.sort_unstable();

@@ -13,7 +13,9 @@ mod rich;
 #[cfg(test)]
 mod samples;
 mod task_rows;
+mod turn;
 mod turn_view;
+mod units;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,7 +24,7 @@ use serde::Serialize;
 
 use crate::history::clusters::{Cluster, clusters};
 use crate::history::repeats;
-use crate::record::{Durations, Iteration, ObjectId, Outcome, Session, TaskCounts, Timestamp, Tokens};
+use crate::record::{Durations, Outcome, Session, TaskCounts, Timestamp, Tokens};
 use crate::store::Elsewhere;
 use crate::tasks::TaskList;
 
@@ -33,6 +35,7 @@ pub use markdown::{MARKDOWN, write_markdown};
 pub use page::{GENERATOR, Limits, page};
 pub use part::{Diff, Text};
 pub use task_rows::{State, TaskRow};
+pub use turn::Turn;
 
 /// The shape of the JSON.
 const REPORT_SCHEMA: u32 = 1;
@@ -81,25 +84,6 @@ pub struct Totals {
     pub duration_ms: Durations,
     pub tokens: Tokens,
     pub cost_usd: Option<f64>,
-}
-
-/// An iteration.
-#[derive(Debug, Clone, Serialize)]
-pub struct Turn {
-    /// As `show` and `diff` take it.
-    pub name: String,
-    pub commit: ObjectId,
-    /// Which try of its task this is in the session, from 1.
-    pub attempt: u32,
-    /// The first iteration that failed in the same way.
-    pub repeated: Option<u32>,
-    /// What happened, in a few words.
-    pub story: String,
-    pub record: Iteration,
-    pub prompt: Option<Text>,
-    pub answer: Option<Text>,
-    pub validation: Option<Text>,
-    pub diff: Diff,
 }
 
 /// What was found of a session.

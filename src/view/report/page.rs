@@ -9,12 +9,13 @@ use crate::history::clusters::folded;
 use crate::record::{RALPH_ELSEWHERE, Status, Timestamp};
 
 use super::Report;
-use super::fit;
+use super::fit::{self, Omissions};
 use super::harmless::escape;
 use super::page_parts::{
     attention, charts, chips, cluster_views, facts, figures, footer, notes, phases, picks, settings,
 };
 use super::turn_view::{self, Most, Size};
+use super::units::moment;
 
 const PAGE: &str = include_str!("../../../templates/report.html");
 const ITERATION: &str = include_str!("../../../templates/report-iteration.html");
@@ -41,12 +42,12 @@ pub struct Limits {
 /// The whole page.
 pub fn page(report: &Report, limits: Limits) -> Result<String> {
     let pages = Pages::new()?;
-    let frame = pages.frame(report, Left::default(), String::new())?.len();
+    let frame = pages.frame(report, Omissions::default(), String::new())?.len();
     // What the note on what was left out takes.
     let room = limits.max_size.saturating_sub(frame + 1000);
     let bare = |turn| pages.iteration(turn, Most { text: 0 }).map(|html| html.len());
     let frames: Vec<usize> = report.iterations.iter().map(bare).collect::<Result<_>>()?;
-    let mut left = Left::default();
+    let mut left = Omissions::default();
     let mut taken: usize = frames.iter().sum();
     // Where the lines alone are too many, the oldest iterations go.
     while taken > room - room / 10 && left.iterations < frames.len() {
@@ -74,18 +75,6 @@ pub fn page(report: &Report, limits: Limits) -> Result<String> {
     }
     let bare: Result<String> = turns.iter().map(|turn| pages.iteration(turn, Most { text: 0 })).collect();
     pages.frame(report, left, bare?)
-}
-
-/// What does not stand in a page.
-#[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Left {
-    /// The oldest.
-    pub iterations: usize,
-    /// Texts.
-    pub cut: usize,
-    pub cut_at: usize,
-    /// Whether the size of the page is why.
-    pub is_for_size: bool,
 }
 
 struct Pages {
@@ -117,7 +106,7 @@ impl Pages {
         template.render(Value::from(Serde(&view))).context("write an iteration of the page")
     }
 
-    fn frame(&self, report: &Report, left: Left, iterations: String) -> Result<String> {
+    fn frame(&self, report: &Report, left: Omissions, iterations: String) -> Result<String> {
         let style = STYLE.trim();
         let script = SCRIPT.trim();
         let session = &report.session;
@@ -194,11 +183,6 @@ fn base64(bytes: &[u8]) -> String {
         }
     }
     text
-}
-
-/// `2026-11-22 03:45`
-pub(super) fn moment(at: Timestamp) -> String {
-    at.to_string().chars().take(16).map(|c| if c == 'T' { ' ' } else { c }).collect()
 }
 
 /// The time alone where the day is the same.

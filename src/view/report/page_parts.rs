@@ -8,9 +8,9 @@ use crate::record::{CANONICAL, Outcome, RALPH_ELSEWHERE, Status, StopReason, Tas
 use crate::view::style::{Count, duration, grouped, sign};
 
 use super::chart;
-use super::fit;
+use super::fit::{self, Omissions};
 use super::harmless::{escape, one_line};
-use super::page::{Left, moment};
+use super::units::{moment, short, size};
 use super::{Diff, Report, State, TaskRow};
 
 /// Links to iterations behind one thing.
@@ -83,19 +83,8 @@ pub(super) fn figures(report: &Report) -> Vec<Figure> {
     figures
 }
 
-/// `12.3 M`
-pub(super) fn short(number: u64) -> String {
-    let tenth = |unit: u64| format!("{}.{}", number / unit, number % unit * 10 / unit);
-    match number {
-        0..10_000 => grouped(number),
-        10_000..1_000_000 => format!("{} k", number / 1000),
-        1_000_000..1_000_000_000 => format!("{} M", tenth(1_000_000)),
-        _ => format!("{} G", tenth(1_000_000_000)),
-    }
-}
-
 /// What the reader must know to judge the page.
-pub(super) fn notes(report: &Report, left: Left) -> Vec<Value> {
+pub(super) fn notes(report: &Report, left: Omissions) -> Vec<Value> {
     let mut notes = Vec::new();
     if let Some(at) = &report.in_flight {
         let since = moment(at.started_at);
@@ -136,8 +125,8 @@ fn with_code(text: &str) -> Value {
     Value::from_safe_string(html)
 }
 
-pub(super) fn footer(left: Left) -> Value {
-    let size = super::turn_view::size(left.cut_at as u64);
+pub(super) fn footer(left: Omissions) -> Value {
+    let size = size(left.cut_at as u64);
     let said = match left.cut {
         0 => {
             "No prompt, answer or difference is cut. Of validations the decisive lines are shown.".to_owned()

@@ -9,9 +9,9 @@ use crate::view::style::{Count, cut, duration, grouped, sign};
 
 use super::harmless::{escape, escaped_len, one_line};
 use super::headline::time;
-use super::page_parts::short;
 use super::patch;
 use super::rich::rich;
+use super::units::{moment, short, size};
 use super::{Diff, Text, Turn, fit};
 
 /// Longest text of a task in a list, in characters.
@@ -142,7 +142,7 @@ fn words_of(class: FailureClass) -> String {
 
 fn facts(turn: &Turn) -> String {
     let record = &turn.record;
-    let mut facts = vec![format!("{} UTC", super::page::moment(record.started_at))];
+    let mut facts = vec![format!("{} UTC", moment(record.started_at))];
     let ended = |who: String, code: Option<i32>, time: Option<u64>| {
         let code = code.map_or(String::new(), |code| format!(" exited {code}"));
         let time = time.map_or(String::new(), |time| format!(" after {}", duration(time)));
@@ -366,13 +366,4 @@ fn pre(class: &str, html: &str) -> Value {
     let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
     // A line end right behind the tag would be dropped.
     Value::from_safe_string(format!("<pre{class}>\n{html}</pre>"))
-}
-
-/// `12 KB`
-pub(super) fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => Count(bytes, "byte").to_string(),
-        1_000..1_000_000 => format!("{}.{} KB", bytes / 1000, bytes % 1000 / 100),
-        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
-    }
 }

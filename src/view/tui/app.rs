@@ -11,7 +11,7 @@ use crate::record::{SessionId, Timestamp};
 use crate::store::Stop;
 
 use super::contents::{self, Ordered, View};
-use super::layout::Areas;
+use super::layout::{Areas, Pane};
 use super::list::{Chosen, Item, List};
 use super::page::{Body, Fold, Page, Part, Section, Wish};
 use super::row::{Look, Row, shown};
@@ -22,12 +22,6 @@ const WHEEL: isize = 3;
 
 /// Columns that a key moves sideways.
 const SIDEWAYS: usize = 8;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pane {
-    List,
-    View,
-}
 
 /// What the keys are for right now.
 #[derive(Debug, Clone, PartialEq, Eq)]

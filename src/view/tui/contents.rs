@@ -5,18 +5,18 @@ mod diff;
 mod history;
 mod output;
 mod tasks;
+mod words;
 
 use anyhow::Result;
 
-use crate::record::{ObjectId, Outcome, SessionId, Status, StopReason};
-use crate::view::style::cut;
+use crate::record::{ObjectId, SessionId};
 
 use super::page::Section;
-use super::row::{Look, Row, shown};
 use super::source::{Change, SessionRow, Source};
 
 pub use output::{age, live_file, live_output, logs, output, prompt, read_part};
 pub use tasks::bar;
+pub use words::{sign, status_sign, words_of};
 
 /// A view of what is chosen in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,50 +105,4 @@ pub fn read(source: &dyn Source, session: &SessionRow, ordered: &Ordered) -> Res
         Ordered::History(feature) => history::sections(&source.history(feature)?),
         Ordered::Calls(commit) => vec![Section::plain(output::calls(&source.iteration(commit)?.tool_calls))],
     })
-}
-
-/// The colour and the sign of an outcome.
-pub fn sign(outcome: Outcome) -> (Look, &'static str) {
-    let look = match outcome {
-        Outcome::Success => Look::Good,
-        Outcome::Failure => Look::Bad,
-        Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => Look::Warn,
-    };
-    (look, crate::view::style::sign(outcome).1)
-}
-
-/// The colour and the sign of a session.
-pub fn status_sign(status: Status) -> (Look, &'static str) {
-    match status {
-        Status::Running => (Look::Accent, "●"),
-        Status::Completed => (Look::Good, "✔"),
-        Status::Interrupted => (Look::Warn, "‖"),
-        Status::Failed => (Look::Bad, "✘"),
-        Status::Later(_) => (Look::Warn, "?"),
-    }
-}
-
-/// Where a session stands, and on which machine if that is another one.
-pub fn words_of(session: &SessionRow) -> String {
-    match &session.elsewhere {
-        Some(elsewhere) if session.live.is_none() => brief(&elsewhere.to_string()),
-        _ => status_words(session.status, session.stop_reason),
-    }
-}
-
-/// `failed (stuck)`
-fn status_words(status: Status, reason: Option<StopReason>) -> String {
-    match reason.map(|reason| reason.as_str().replace('_', " ")) {
-        Some(reason) if reason != status.as_str() => format!("{status} ({reason})"),
-        _ => status.to_string(),
-    }
-}
-
-/// A text from outside that is one line of a page, and may be of any length.
-fn brief(text: &str) -> String {
-    shown(&cut(text, 500))
-}
-
-fn title(text: impl Into<String>) -> Row {
-    Row::of(Look::Bold, text)
 }

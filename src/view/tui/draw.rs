@@ -9,10 +9,10 @@ use ratatui::text::{Line, Span};
 use crate::record::{RALPH, Status};
 use crate::view::style::{Paint, cut, grouped};
 
-use super::app::{App, Mode, OwnLoop, Pane};
+use super::app::{App, Mode, OwnLoop};
 use super::contents::{bar, sign, status_sign, words_of};
 use super::help;
-use super::layout::{Areas, Tab};
+use super::layout::{Areas, Pane, Tab};
 use super::list::Item;
 use super::page::{At, reading};
 use super::row::{Look, Row, columns, shown};

@@ -2,11 +2,16 @@
 
 use ratatui::layout::Rect;
 
-use super::app::Pane;
 use super::contents::View;
 
 /// Below this width only one pane is shown.
 const NARROW: u16 = 60;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pane {
+    List,
+    View,
+}
 
 /// The places on the screen. What has no room has no area.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

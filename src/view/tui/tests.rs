@@ -14,9 +14,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 
-use super::app::{App, Effect, Mode, Opened, OwnLoop, Pane, Program};
+use super::app::{App, Effect, Mode, Opened, OwnLoop, Program};
 use super::contents::View;
 use super::draw::{Palette, draw};
+use super::layout::Pane;
 use super::list::List;
 use super::row::columns;
 use super::samples::{START, Sample, running, session, session_id};

@@ -8,13 +8,13 @@ use crate::store::Stop;
 use crate::view::tui::contents::View;
 use crate::view::tui::help;
 use crate::view::tui::keys::{self, Act};
-use crate::view::tui::layout::{Areas, is_narrow};
+use crate::view::tui::layout::{Areas, Pane, is_narrow};
 use crate::view::tui::list::{Chosen, Direction, Item};
 use crate::view::tui::page::{At, Body};
 use crate::view::tui::row::{Look, Row};
 use crate::view::tui::source::Change;
 
-use super::{App, Effect, Mode, Opened, OwnLoop, Pane, Program, SIDEWAYS, Shown, WHEEL};
+use super::{App, Effect, Mode, Opened, OwnLoop, Program, SIDEWAYS, Shown, WHEEL};
 
 impl App {
     pub(super) fn key(&mut self, key: KeyEvent) -> Option<Effect> {

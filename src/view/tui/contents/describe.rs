@@ -8,7 +8,7 @@ use crate::view::tui::page::Section;
 use crate::view::tui::row::{Look, Row, shown};
 use crate::view::tui::source::{InFlight, IterationRow, SessionRow};
 
-use super::{brief, sign, status_sign, title, words_of};
+use super::words::{brief, sign, status_sign, title, words_of};
 
 pub fn iteration(row: &IterationRow, iteration: &Iteration) -> Vec<Section> {
     let (look, mark) = sign(row.outcome);

@@ -4,7 +4,7 @@ use crate::view::tui::page::Section;
 use crate::view::tui::row::{Look, Row, shown};
 use crate::view::tui::source::Patch;
 
-use super::{brief, title};
+use super::words::{brief, title};
 
 /// A section for each file of a patch.
 pub fn sections(patch: &Patch) -> Vec<Section> {

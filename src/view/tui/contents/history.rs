@@ -10,7 +10,7 @@ use crate::view::tui::row::{Look, Row, shown};
 use crate::view::tui::source::Told;
 
 use super::output::markdown;
-use super::{brief, title};
+use super::words::{brief, title};
 
 /// Rows of causes, and names of tasks in one.
 const CAUSES: usize = 20;

@@ -9,7 +9,7 @@ use crate::view::tui::page::{Body, Fold, PREVIEW, Page, Part, Section, Window};
 use crate::view::tui::row::{Look, Row, shown};
 use crate::view::tui::source::{Author, File, InFlight, IterationRow, Place, SessionRow, Source, Stream};
 
-use super::{brief, sign};
+use super::words::{brief, sign};
 
 /// Reads a part of a file, in rows.
 pub fn read_part(source: &dyn Source, file: &File, ask: Ask) -> Result<Part> {

@@ -9,7 +9,7 @@ use crate::view::tui::page::Section;
 use crate::view::tui::row::{Look, Row, shown};
 use crate::view::tui::source::SessionRow;
 
-use super::{brief, title};
+use super::words::{brief, title};
 
 /// Cells of a bar.
 const BAR: usize = 10;

@@ -1,0 +1,29 @@
+//! Times, counts and sizes in the words of a page.
+
+use crate::record::Timestamp;
+use crate::view::style::{Count, grouped};
+
+/// `2026-11-22 03:45`
+pub(super) fn moment(at: Timestamp) -> String {
+    at.to_string().chars().take(16).map(|c| if c == 'T' { ' ' } else { c }).collect()
+}
+
+/// `12.3 M`
+pub(super) fn short(number: u64) -> String {
+    let tenth = |unit: u64| format!("{}.{}", number / unit, number % unit * 10 / unit);
+    match number {
+        0..10_000 => grouped(number),
+        10_000..1_000_000 => format!("{} k", number / 1000),
+        1_000_000..1_000_000_000 => format!("{} M", tenth(1_000_000)),
+        _ => format!("{} G", tenth(1_000_000_000)),
+    }
+}
+
+/// `12 KB`
+pub(super) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => Count(bytes, "byte").to_string(),
+        1_000..1_000_000 => format!("{}.{} KB", bytes / 1000, bytes % 1000 / 100),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+    }
+}

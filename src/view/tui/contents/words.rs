@@ -1,0 +1,52 @@
+//! Words and signs that several views use.
+
+use crate::record::{Outcome, Status, StopReason};
+use crate::view::style::cut;
+use crate::view::tui::row::{Look, Row, shown};
+use crate::view::tui::source::SessionRow;
+
+/// The colour and the sign of an outcome.
+pub fn sign(outcome: Outcome) -> (Look, &'static str) {
+    let look = match outcome {
+        Outcome::Success => Look::Good,
+        Outcome::Failure => Look::Bad,
+        Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => Look::Warn,
+    };
+    (look, crate::view::style::sign(outcome).1)
+}
+
+/// The colour and the sign of a session.
+pub fn status_sign(status: Status) -> (Look, &'static str) {
+    match status {
+        Status::Running => (Look::Accent, "●"),
+        Status::Completed => (Look::Good, "✔"),
+        Status::Interrupted => (Look::Warn, "‖"),
+        Status::Failed => (Look::Bad, "✘"),
+        Status::Later(_) => (Look::Warn, "?"),
+    }
+}
+
+/// Where a session stands, and on which machine if that is another one.
+pub fn words_of(session: &SessionRow) -> String {
+    match &session.elsewhere {
+        Some(elsewhere) if session.live.is_none() => brief(&elsewhere.to_string()),
+        _ => status_words(session.status, session.stop_reason),
+    }
+}
+
+/// `failed (stuck)`
+fn status_words(status: Status, reason: Option<StopReason>) -> String {
+    match reason.map(|reason| reason.as_str().replace('_', " ")) {
+        Some(reason) if reason != status.as_str() => format!("{status} ({reason})"),
+        _ => status.to_string(),
+    }
+}
+
+/// A text from outside that is one line of a page, and may be of any length.
+pub fn brief(text: &str) -> String {
+    shown(&cut(text, 500))
+}
+
+pub fn title(text: impl Into<String>) -> Row {
+    Row::of(Look::Bold, text)
+}

@@ -6,8 +6,10 @@ use std::fmt::Write as _;
 use crate::progress::markdown::{code, fenced, one_line};
 use crate::record::{Claim, Iteration, Outcome, SessionId, Task};
 
-use super::likeness::{Likeness, key};
-use super::{Chosen, HistorySettings, Mode, Piece, Repeats, Section, tokens};
+use super::chosen::Chosen;
+use super::likeness::{Likeness, is_failure_of, key};
+use super::piece::{Piece, Section, Shorter, push, tried};
+use super::settings::{HistorySettings, Mode, Repeats};
 
 /// Longest line of somebody's words, in characters.
 const LINE: usize = 300;
@@ -27,55 +29,6 @@ pub(super) enum Headings {
     Full,
     /// What it is over, and nothing else.
     Bare,
-}
-
-/// A failure in less words: older tries go first, then all but one line.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Shorter {
-    front: String,
-    /// Newest first: in which iteration, as a label says it, and what.
-    tries: Vec<(String, String)>,
-    rest: String,
-    line: String,
-}
-
-impl Shorter {
-    /// The longest form that has at most so many tokens; none where there is none.
-    pub(super) fn within(&self, room: usize) -> Option<String> {
-        let bare = tokens::count(&self.with(0));
-        if bare > room {
-            return tokens::fits(&self.line, room).then(|| self.line.clone());
-        }
-        let mut left = room - bare;
-        let fitting = self.tries.iter().take_while(|(_, what)| {
-            let cost = tokens::count(what);
-            let fits = cost <= left;
-            left = left.saturating_sub(cost);
-            fits
-        });
-        // Labels take room too.
-        let most = fitting.count();
-        (0..=most).rev().map(|tries| self.with(tries)).find(|text| tokens::fits(text, room))
-    }
-
-    /// What the shortest form takes.
-    pub(super) fn least(&self) -> usize {
-        tokens::count(&self.line).min(tokens::count(&self.with(0)))
-    }
-
-    fn with(&self, tries: usize) -> String {
-        format!("{}{}{}", self.front, tried(&self.tries[..tries]), self.rest)
-    }
-}
-
-/// A line for each iteration in which something was tried.
-fn tried(tries: &[(String, String)]) -> String {
-    let mut lines = String::new();
-    for of_one in tries.chunk_by(|(one, _), (other, _)| one == other) {
-        let what: Vec<&str> = of_one.iter().map(|(_, what)| what.as_str()).collect();
-        push(&mut lines, &format!("Tried{}: {}", of_one[0].0, what.join("; ")));
-    }
-    lines
 }
 
 pub(super) struct Writer<'a> {
@@ -326,7 +279,7 @@ impl Writer<'_> {
 
     /// The newest failures of the task that are of one cause, oldest first.
     fn streak(&self) -> Vec<usize> {
-        let own = |iteration: &Iteration| super::likeness::is_failure_of(iteration, &self.task.name);
+        let own = |iteration: &Iteration| is_failure_of(iteration, &self.task.name);
         let mut places = (0..self.past.len()).rev().filter(|&place| own(&self.past[place]));
         let Some(newest) = places.next() else { return Vec::new() };
         let cause = key(&self.past[newest]);
@@ -416,10 +369,6 @@ fn is_warning(text: &str) -> bool {
     ["avoid", "never ", "do not", "don't", "must not", "careful", "beware", "warning", "breaks", "fails"]
         .iter()
         .any(|word| text.contains(word))
-}
-
-fn push(lines: &mut String, text: &str) {
-    writeln!(lines, "- {text}").expect("a string takes everything");
 }
 
 /// Equal for words that say the same.

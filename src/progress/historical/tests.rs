@@ -1,7 +1,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::record::{Claims, Durations, Exits, FACTS_VERSION, Facts, Failing, Levels, Timestamp, Tokens};
+use crate::record::{
+    Claims, Durations, Exits, FACTS_VERSION, Facts, Failing, Levels, Outcome, Timestamp, Tokens,
+};
 
 fn session(day: u32) -> SessionId {
     format!("202601{day:02}-120000-00000001").parse().unwrap()

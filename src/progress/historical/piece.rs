@@ -1,0 +1,114 @@
+//! One thing that could be told, in full and in fewer words.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::record::SessionId;
+
+use super::tokens;
+
+/// The parts of a context, most important first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Section {
+    /// What failed at the task itself.
+    FailedApproaches,
+    /// Failures of other tasks.
+    SimilarFailures,
+    /// Failures that came again and again.
+    Clusters,
+    SuccessfulPatterns,
+    KeyDecisions,
+    Warnings,
+}
+
+/// One thing that could be told, and whether it is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Piece {
+    pub section: Section,
+    pub session: SessionId,
+    pub iteration: u32,
+    pub task: Option<String>,
+    pub score: f64,
+    /// Why it has that score.
+    pub why: Vec<String>,
+    /// Whether the budget had room for it.
+    pub is_told: bool,
+    #[serde(skip)]
+    pub(super) place: usize,
+    pub text: String,
+    /// How it can be told in little room.
+    #[serde(skip)]
+    pub(super) shorter: Option<Shorter>,
+}
+
+impl Piece {
+    /// Takes on the longest form that has so many tokens at most; false where none has.
+    pub(super) fn fit(&mut self, room: usize) -> bool {
+        if tokens::fits(&self.text, room) {
+            return true;
+        }
+        let Some(text) = self.shorter.as_ref().and_then(|shorter| shorter.within(room)) else { return false };
+        self.text = text;
+        true
+    }
+
+    /// What its shortest form takes.
+    pub(super) fn least(&self) -> usize {
+        self.shorter.as_ref().map_or_else(|| tokens::count(&self.text), Shorter::least)
+    }
+}
+
+/// A failure in less words: older tries go first, then all but one line.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Shorter {
+    pub front: String,
+    /// Newest first: in which iteration, as a label says it, and what.
+    pub tries: Vec<(String, String)>,
+    pub rest: String,
+    pub line: String,
+}
+
+impl Shorter {
+    /// The longest form that has at most so many tokens; none where there is none.
+    pub(super) fn within(&self, room: usize) -> Option<String> {
+        let bare = tokens::count(&self.with(0));
+        if bare > room {
+            return tokens::fits(&self.line, room).then(|| self.line.clone());
+        }
+        let mut left = room - bare;
+        let fitting = self.tries.iter().take_while(|(_, what)| {
+            let cost = tokens::count(what);
+            let fits = cost <= left;
+            left = left.saturating_sub(cost);
+            fits
+        });
+        // Labels take room too.
+        let most = fitting.count();
+        (0..=most).rev().map(|tries| self.with(tries)).find(|text| tokens::fits(text, room))
+    }
+
+    /// What the shortest form takes.
+    pub(super) fn least(&self) -> usize {
+        tokens::count(&self.line).min(tokens::count(&self.with(0)))
+    }
+
+    fn with(&self, tries: usize) -> String {
+        format!("{}{}{}", self.front, tried(&self.tries[..tries]), self.rest)
+    }
+}
+
+/// A line for each iteration in which something was tried.
+pub(super) fn tried(tries: &[(String, String)]) -> String {
+    let mut lines = String::new();
+    for of_one in tries.chunk_by(|(one, _), (other, _)| one == other) {
+        let what: Vec<&str> = of_one.iter().map(|(_, what)| what.as_str()).collect();
+        push(&mut lines, &format!("Tried{}: {}", of_one[0].0, what.join("; ")));
+    }
+    lines
+}
+
+pub(super) fn push(lines: &mut String, text: &str) {
+    writeln!(lines, "- {text}").expect("a string takes everything");
+}

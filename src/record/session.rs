@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ArtifactStatus, Durations, Limit, SessionId, Status, StopReason, Timestamp, Tokens};
+use super::{ArtifactStatus, Durations, Iteration, Limit, SessionId, Status, StopReason, Timestamp, Tokens};
 
 /// The file that a session is about, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,4 +60,19 @@ pub struct Session {
     #[serde(default)]
     pub commands: BTreeMap<String, String>,
     pub tool_version: String,
+}
+
+impl Session {
+    /// Adds what an iteration took and did to the totals.
+    pub fn add(&mut self, iteration: &Iteration) {
+        self.duration_ms = self.duration_ms.plus(&iteration.duration_ms);
+        self.tokens = self.tokens.plus(&iteration.tokens);
+        if let Some(cost) = iteration.cost_usd {
+            self.cost_usd = Some(self.cost_usd.unwrap_or_default() + cost);
+        }
+        if iteration.is_run() {
+            self.iterations_run += 1;
+        }
+        self.tasks_completed += iteration.closed.len();
+    }
 }

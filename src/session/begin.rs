@@ -15,13 +15,15 @@ use crate::store::{Control, Holder, Identity, LoopLock, Place, SessionLog, Spool
 use crate::tasks::{TaskCache, TaskList};
 use crate::worktree::WorkTree;
 
-use super::committing::Work;
+use super::hints::Hints;
 use super::memory::Memory;
+use super::pending_commit::PendingCommit;
+use super::plan::{Plan, Snapshots, Untick};
 use super::recorder::Recorder;
 use super::redaction::redacted;
 use super::roster::Roster;
-use super::steering::{Hints, Lookout};
-use super::{Plan, Running, Snapshots, Untick, add_totals};
+use super::running::Running;
+use super::stop_watcher::StopWatcher;
 
 impl<'a> Running<'a> {
     pub(super) fn begin(
@@ -53,7 +55,7 @@ impl<'a> Running<'a> {
         })?;
         let identity = plan.store.create_identity()?;
         // From here on others know of the session, and its first snapshot may take long.
-        let lookout = Lookout::start(control.clone(), plan.interrupt.clone());
+        let stop_watcher = StopWatcher::start(control.clone(), plan.interrupt.clone());
         let mut session = new_session(&plan, &id, &identity, tasks, started_at)?;
         let mut history = History::default();
         let mut taken_up = TakenUp::default();
@@ -77,7 +79,7 @@ impl<'a> Running<'a> {
         let (tree, objects) = recorder.last_contents();
         let resumed_from = earlier.is_some().then_some(session.started_at);
         let left_out = (recorder.last_left_out(), resumed_from);
-        let work = Work::begin(&plan, &taken_up.recorded, (tree, objects.as_deref()), left_out)?;
+        let work = PendingCommit::begin(&plan, &taken_up.recorded, (tree, objects.as_deref()), left_out)?;
         say(&Event::SessionStarted {
             session: id,
             feature: session.feature.clone(),
@@ -109,7 +111,7 @@ impl<'a> Running<'a> {
             lost: Vec::new(),
             tasks: TaskCache::default(),
             heard: BTreeSet::new(),
-            _lookout: lookout,
+            _stop_watcher: stop_watcher,
             control,
             identity,
         })
@@ -183,7 +185,7 @@ fn take_up(plan: &Plan<'_>, log: &SessionLog, session: &mut Session, history: &m
             history.push_entry(entry);
             continue;
         };
-        add_totals(session, &iteration);
+        session.add(&iteration);
         history.push(&iteration);
         taken_up.hints = Hints::of_last(&iteration);
         taken_up.recorded.push(iteration);

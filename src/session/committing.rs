@@ -7,17 +7,15 @@ use anyhow::{Context, Result, bail};
 use camino::Utf8Path;
 
 use crate::process::{Child, Pulse};
-use crate::record::{
-    Iteration, LeftOut, ObjectId, Outcome, RALPH, Refusal, StopReason, Task, TaskName, Timestamp, some_of,
-};
-use crate::redact::Redactor;
+use crate::record::{LeftOut, ObjectId, Outcome, RALPH, Refusal, StopReason, Task, TaskName, some_of};
 use crate::store::Store;
 use crate::tasks::TaskList;
-use crate::worktree::{Prepared, RawPath, Staged, WorkTree};
+use crate::worktree::{RawPath, Staged, WorkTree};
 
-use super::left_out::{self, LeftOutFiles};
+use super::left_out;
+use super::pending_commit::PendingCommit;
 use super::recorder::Taken;
-use super::{Commits, Ending, Plan, Running};
+use super::running::{Ending, Running};
 
 /// So many paths are named in a warning.
 const NAMED: usize = 5;
@@ -30,25 +28,6 @@ const STAGED: &str = "commit-staged";
 
 /// Beside it: what of that is the user's.
 const HELD: &str = "commit-held";
-
-/// What the next commit is made of.
-#[derive(Debug, Default)]
-pub(super) struct Work {
-    /// What iterations changed since the last commit of ours.
-    pending: BTreeSet<RawPath>,
-    /// What the user had staged when the session began: theirs, and never in a commit of ours.
-    staged: Staged,
-    /// What was not committed when the session began, and nobody was told yet that a commit took it along.
-    dirty: BTreeSet<RawPath>,
-    /// What was held back, and told.
-    told: BTreeSet<RawPath>,
-    /// Files that commits leave out by rule.
-    left_out: LeftOutFiles,
-    /// Tasks that are done, and whose work is in no commit.
-    uncommitted: Vec<TaskName>,
-    /// The branch that commits go to: the one that was checked out when the session began or was resumed.
-    branch: Option<String>,
-}
 
 /// What came of an attempt to commit.
 #[derive(Debug, Default)]
@@ -90,69 +69,6 @@ pub fn check_commits(store: &Store) -> Result<()> {
         );
     }
     Ok(())
-}
-
-impl Work {
-    /// How a session begins; none where nothing is to be committed. `recorded` are its earlier iterations.
-    pub fn begin(
-        plan: &Plan<'_>,
-        recorded: &[Iteration],
-        (tree, objects): (Option<&ObjectId>, Option<&Utf8Path>),
-        (left_out, resumed_from): (&[LeftOut], Option<Timestamp>),
-    ) -> Result<Option<Self>> {
-        if plan.commits == Commits::Off {
-            return Ok(None);
-        }
-        let work_tree = WorkTree::new(plan.store.repository())?;
-        let head = plan.store.head()?;
-        let mut work = Self {
-            staged: work_tree.staged(head.as_ref())?,
-            left_out: LeftOutFiles::begin(work_tree.top(), &with_files(&work_tree, left_out), resumed_from),
-            branch: plan.store.branch()?,
-            ..Self::default()
-        };
-        if let Some(tree) = tree {
-            work.dirty = work_tree.differing(head.as_ref(), tree, objects)?;
-        }
-        for iteration in recorded {
-            work.pending.extend(iteration.files_changed.iter().map(|path| path.as_bytes().to_vec()));
-            if iteration.outcome == Outcome::Success && !iteration.commits.is_empty() {
-                work.pending.clear();
-            }
-        }
-        work.find_redacted(plan, recorded)?;
-        work.dirty.retain(|path| !work.pending.contains(path));
-        Ok(Some(work))
-    }
-
-    /// Takes up files whose names the record has redacted: those that differ now and have the same name there.
-    fn find_redacted(&mut self, plan: &Plan<'_>, recorded: &[Iteration]) -> Result<()> {
-        let paths = recorded.iter().flat_map(|iteration| &iteration.files_changed);
-        let redacted: BTreeSet<&String> = paths.filter(|path| path.contains("[redacted:")).collect();
-        if redacted.is_empty() {
-            return Ok(());
-        }
-        let redactor = Redactor::new(&plan.redaction_rules, &plan.redaction_allow)?;
-        let is_recorded =
-            |path: &&RawPath| redacted.contains(&redactor.redact_text(&String::from_utf8_lossy(path)).0);
-        self.pending.extend(self.dirty.iter().filter(is_recorded).cloned());
-        Ok(())
-    }
-
-    /// Why nothing can be committed in this work tree now, and what helps; `None` if it can.
-    fn obstacle(&self, plan: &Plan<'_>) -> Result<Option<(String, String)>> {
-        if let Some(what) = plan.store.under_way()? {
-            let obstacle = format!("{what} is under way in this work tree");
-            return Ok(Some((obstacle, "finish or abort it".to_owned())));
-        }
-        let (began_on, branch) = (self.branch.as_deref().unwrap_or_default(), plan.store.branch()?);
-        if branch.as_deref() == Some(began_on) {
-            return Ok(None);
-        }
-        let branch = branch.map_or_else(|| "no branch".to_owned(), |branch| format!("`{branch}`"));
-        let obstacle = format!("the session commits on `{began_on}`, and {branch} is checked out now");
-        Ok(Some((obstacle, format!("check it out again (`git switch {began_on}`)"))))
-    }
 }
 
 impl Running<'_> {
@@ -204,7 +120,7 @@ impl Running<'_> {
 
     fn try_commit(
         &mut self,
-        work: &mut Work,
+        work: &mut PendingCommit,
         taken: &mut Taken,
         done: &Done<'_>,
     ) -> Result<Option<ObjectId>> {
@@ -227,7 +143,7 @@ impl Running<'_> {
         let index = scratch.join("commit-index");
         let mut made = None;
         let prepared = work_tree.prepare(&index, base.as_ref(), &paths)?;
-        let left_out = left_out_of(work, taken, &prepared, &work_tree);
+        let left_out = work.left_out_of(taken, &prepared, &work_tree);
         if prepared.has_changes {
             let message = scratch.join("commit-message");
             let trailers = left_out::trailers(&left_out.iter().collect::<Vec<_>>());
@@ -257,7 +173,7 @@ impl Running<'_> {
         Ok(made)
     }
 
-    fn warn_of_left_out(&mut self, work: &mut Work, left_out: &[LeftOut], done: &Done<'_>) {
+    fn warn_of_left_out(&mut self, work: &mut PendingCommit, left_out: &[LeftOut], done: &Done<'_>) {
         if left_out.is_empty() {
             return;
         }
@@ -343,7 +259,7 @@ impl Running<'_> {
             )
     }
 
-    fn tell_held(&mut self, work: &mut Work, held: &Staged) {
+    fn tell_held(&mut self, work: &mut PendingCommit, held: &Staged) {
         let new: Vec<RawPath> = work
             .pending
             .iter()
@@ -360,7 +276,7 @@ impl Running<'_> {
         work.told.extend(new);
     }
 
-    fn tell_taken_along(&mut self, work: &mut Work, paths: &BTreeSet<RawPath>) {
+    fn tell_taken_along(&mut self, work: &mut PendingCommit, paths: &BTreeSet<RawPath>) {
         let new: Vec<RawPath> = work.dirty.intersection(paths).cloned().collect();
         if new.is_empty() {
             return;
@@ -371,55 +287,6 @@ impl Running<'_> {
         ));
         work.dirty.retain(|path| !paths.contains(path));
     }
-}
-
-impl Work {
-    /// The paths of the next commit.
-    fn to_commit(&self, taken: &Taken, held: &Staged) -> BTreeSet<RawPath> {
-        // A submodule whose own files are dirty is there with its commit.
-        let is_out = |left: &&LeftOut| !left.is_refused() && left.reason != LeftOut::SUBMODULE_CHANGES;
-        let left_out = taken.left_out.iter().filter(is_out).map(|left| left.path.as_str());
-        let left_out: BTreeSet<&str> = left_out.collect();
-        // What git could not read for the snapshot is tried once more, and refuses the commit if that fails again.
-        let changed = self.left_out.changed(&taken.left_out).into_iter();
-        let refused: BTreeSet<&str> =
-            changed.filter(|left| left.is_refused()).map(|left| left.path.as_str()).collect();
-        let name = |path: &RawPath| String::from_utf8_lossy(path).into_owned();
-        let refused = taken.refused.iter().filter(|path| refused.contains(name(path).as_str()));
-        let is_kept = |path: &&RawPath| !held.has(path) && !left_out.contains(name(path).as_str());
-        self.pending.iter().chain(refused).filter(is_kept).cloned().collect()
-    }
-}
-
-/// The files of the work that the next commit lacks by rule. Repositories that are no submodules are noted in `taken`.
-fn left_out_of(work: &Work, taken: &mut Taken, prepared: &Prepared, work_tree: &WorkTree) -> Vec<LeftOut> {
-    let by_rule: Vec<LeftOut> = with_files(work_tree, &taken.left_out);
-    let changed = work.left_out.changed(&by_rule).into_iter().filter(|left| !left.is_refused());
-    let mut left_out: Vec<LeftOut> = changed.cloned().collect();
-    for path in &prepared.nested {
-        let path = String::from_utf8_lossy(path).into_owned();
-        let nested = LeftOut { path, reason: LeftOut::NESTED_REPOSITORY.to_owned() };
-        taken.left_out.push(nested.clone());
-        left_out.push(nested);
-    }
-    left_out
-}
-
-/// The same, with the files that are uncommitted in a submodule in place of the submodule.
-fn with_files(work_tree: &WorkTree, left_out: &[LeftOut]) -> Vec<LeftOut> {
-    let mut expanded = Vec::new();
-    for left in left_out {
-        let is_submodule = left.reason == LeftOut::SUBMODULE_CHANGES;
-        // What cannot be listed is named as a whole.
-        let files =
-            if is_submodule { work_tree.dirty_files_of(&left.path).unwrap_or_default() } else { Vec::new() };
-        if files.is_empty() {
-            expanded.push(left.clone());
-        }
-        let within = |file: String| LeftOut { path: format!("{}/{file}", left.path), ..left.clone() };
-        expanded.extend(files.into_iter().map(within));
-    }
-    expanded
 }
 
 /// Brings the index along to the commit of an iteration whose loop died before it could.

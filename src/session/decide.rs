@@ -6,7 +6,7 @@ use crate::history::History;
 use crate::record::{Limit, StopReason, Task, TaskName};
 use crate::tasks::{Pick, TaskList};
 
-use super::Limits;
+use super::plan::Limits;
 
 /// What a decision depends on besides tasks and history.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +46,14 @@ pub enum Decision {
     },
 }
 
+/// Whether nothing is left to do: no open task, or the one that was asked for is done.
+pub fn all_done(tasks: &TaskList, only: Option<&TaskName>) -> bool {
+    match only {
+        Some(name) => tasks.find(name).is_some_and(|item| item.done),
+        None => tasks.counts().open == 0 && tasks.tasks().next().is_some(),
+    }
+}
+
 pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: Wanted<'_>) -> Decision {
     // Completion is looked at before the limit: five tasks and `-n 5` end as completed.
     if bounds.is_promised {
@@ -55,7 +63,7 @@ pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: 
         Wanted::All if tasks.tasks().next().is_none() => {
             return stuck(vec!["the task list has no tasks any more".to_owned()]);
         }
-        Wanted::All => match super::is_done(tasks, None) {
+        Wanted::All => match all_done(tasks, None) {
             true if !bounds.lost.is_empty() => {
                 let lost = bounds.lost.join(", ");
                 return stuck(vec![format!(
@@ -64,7 +72,7 @@ pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: 
             }
             is_done => is_done,
         },
-        Wanted::Only(name) => super::is_done(tasks, Some(name)),
+        Wanted::Only(name) => all_done(tasks, Some(name)),
         Wanted::This(_) if history.last_succeeded() => return stop(StopReason::Completed),
         Wanted::This(_) => false,
     };

@@ -20,13 +20,16 @@ use crate::validate::{self, Bench};
 
 use super::ask::Room;
 use super::committing::Done;
+use super::job::Until;
 use super::judge::{self, Evidence, Verdict};
 use super::memory::{Reason, Recalled, Sought};
+use super::plan::Untick;
+use super::prompting::Prompting;
 use super::prompting::{Failures, Prompt, Turn as PromptTurn};
 use super::recorder::Taken;
 use super::redaction::redacted;
+use super::running::{Lost, Running};
 use super::told::live_context;
-use super::{Lost, Prompting, Running, Untick, Until, add_totals, remember};
 
 /// So many times the budget of a historical context is handed to the command that sums it up.
 const MATERIAL: usize = 4;
@@ -147,7 +150,9 @@ impl Running<'_> {
         self.recorded(&iteration, commit)?;
         self.hints_were_in(&iteration);
         self.note_commits(&iteration);
-        remember(self.plan.progress.as_mut(), context);
+        if let Some(context) = context {
+            self.plan.progress.record(&context);
+        }
         Ok(iteration)
     }
 
@@ -502,7 +507,7 @@ impl Running<'_> {
     fn recorded(&mut self, iteration: &Iteration, commit: ObjectId) -> Result<()> {
         let _untold = self.control.no_longer_in_a_phase().is_err();
         self.next = iteration.iteration + 1;
-        add_totals(&mut self.session, iteration);
+        self.session.add(iteration);
         self.session.tasks_done = iteration.tasks_done;
         self.session.tasks_remaining = iteration.tasks_open;
         self.history.push(iteration);

@@ -3,7 +3,7 @@
 use crate::record::{AgentRun, Claim, Claims, ExitReason, Outcome, TaskName, Validation};
 use crate::tasks::{Item, Pairing, TaskList, Ticked};
 
-use super::Completion;
+use super::plan::Completion;
 
 /// What is known when the agent and the validation are through.
 #[derive(Debug, Clone, Copy)]

@@ -18,6 +18,7 @@ use crate::store::{
 use crate::worktree::{Contents, RawPath, WorkTree, Workshop};
 
 use super::progress_file::{Planned, ProgressFile};
+use super::recorded_progress::expected_progress;
 use super::redaction::redacted;
 
 /// Most files that a warning names.
@@ -140,7 +141,7 @@ impl<'a> Recorder<'a> {
         slot.create()?;
         let now = clock.now();
         let taken = self.take(&slot, "the resumption", now);
-        self.expect_progress(super::expected_progress(self.store, log)?);
+        self.expect_progress(expected_progress(self.store, log)?);
         let planned = self.plan_progress("", "");
         let planned = planned.base.is_some().then_some(planned);
         self.record(

@@ -9,23 +9,22 @@ use crate::process;
 use crate::progress::journal::{self, CatchUp};
 use crate::project_files::MAX_TASK_LIST_BYTES;
 use crate::record::{
-    ArtifactStatus, Durations, Event, ExitReason, LogEntry, ObjectId, RALPH, RecordKind, Refusal, Session,
-    Status, StopReason, Tokens,
+    ArtifactStatus, Durations, Event, ExitReason, ObjectId, RALPH, RecordKind, Refusal, Session, Status,
+    StopReason, Tokens,
 };
 use crate::redact::Redactor;
 use crate::repository::Repository;
-use crate::store::{
-    Begin, Conflict, Control, Place, Reader, SessionLog, SessionRefs, Slot, Spool, Store, names,
-};
+use crate::store::{Begin, Conflict, Control, Place, SessionLog, SessionRefs, Slot, Spool, Store, names};
 use crate::tasks::{Mark, TaskList, set_marks};
 
 use super::committing::follow_cut_off;
 use super::iterate::opened;
 use super::judge::{self, Evidence};
+use super::plan::{Completion, Plan};
 use super::progress_file::ProgressFile;
+use super::recorded_progress::{ProgressParts, progress_parts};
 use super::recorder::Recorder;
 use super::redaction::redacted;
-use super::{Completion, Plan};
 
 /// Whether no session of this work tree left anything in the spool.
 pub fn nothing_is_left(repository: &Repository) -> Result<bool> {
@@ -103,7 +102,7 @@ fn refuse_what_lies_elsewhere(plan: &Plan<'_>) -> Result<()> {
 }
 
 fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Event)) -> Result<()> {
-    let stopped = process::sweep(&super::marker(plan, &place.session, spool)?, plan.interrupt);
+    let stopped = process::sweep(&plan.marker(&place.session, spool)?, plan.interrupt);
     if !stopped.is_empty() {
         warn(say, format!("stopped what session {} left running: {}", place.session, stopped.join(", ")));
     }
@@ -243,7 +242,7 @@ fn ended(plan: &Plan<'_>, place: &Place, log: &SessionLog) -> Result<Session> {
     };
     for entry in log.iterations() {
         if let Some(iteration) = plan.store.readable_iteration(entry) {
-            super::add_totals(&mut totals, &iteration);
+            totals.add(&iteration);
         }
         session.tasks_done = entry.tasks.tasks_done;
         session.tasks_remaining = entry.tasks.tasks_open;
@@ -258,51 +257,6 @@ fn ended(plan: &Plan<'_>, place: &Place, log: &SessionLog) -> Result<Session> {
     session.tokens = totals.tokens;
     session.cost_usd = totals.cost_usd;
     redacted(&Redactor::new(&place.redaction_rules, &place.redaction_allow)?, &session)
-}
-
-/// What progress.txt was after the last record of a session, from its record alone.
-pub fn expected_progress(store: &Store, log: &SessionLog) -> Result<Vec<u8>> {
-    let parts = progress_parts(store, log)?;
-    Ok(journal::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice)))
-}
-
-/// The newest text that was found, and the entries after it.
-#[derive(Debug, Default)]
-struct ProgressParts {
-    base: Vec<u8>,
-    entries: Vec<Vec<u8>>,
-}
-
-fn progress_parts(store: &Store, log: &SessionLog) -> Result<ProgressParts> {
-    let mut parts = ProgressParts::default();
-    let reader = store.reader()?;
-    for entry in &log.entries {
-        if let Some(base) = readable(store, &reader, entry, "progress.base.md") {
-            parts = ProgressParts { base, entries: Vec::new() };
-        }
-        parts.entries.extend(readable(store, &reader, entry, "progress.md"));
-    }
-    Ok(parts)
-}
-
-/// A file of a record: one that cannot be read must not cost the others.
-fn readable(store: &Store, reader: &Reader, entry: &LogEntry, path: &str) -> Option<Vec<u8>> {
-    store.or_leave_out(entry, reader.file(&entry.commit, path)).flatten()
-}
-
-/// progress.txt with all sessions of a feature in the order of their ids, under the newest patterns.
-pub fn rebuilt_of_all(store: &Store, logs: &[SessionLog]) -> Result<Vec<u8>> {
-    let Some((first, newest)) = logs.first().zip(logs.last()) else { return Ok(Vec::new()) };
-    let text = String::from_utf8_lossy(&expected_progress(store, newest)?).into_owned();
-    let patterns = journal::patterns(&text).map(|range| text[range].to_owned()).unwrap_or_default();
-    let name = newest.feature().rsplit('/').next().unwrap_or_default();
-    let mut sessions = Vec::new();
-    let reader = store.reader()?;
-    for log in logs {
-        let entries = log.iterations().filter_map(|entry| readable(store, &reader, entry, "progress.md"));
-        sessions.push((log.id().clone(), entries.collect()));
-    }
-    Ok(journal::rebuild_all(name, first.entries[0].started_at, &patterns, sessions))
 }
 
 /// Brings progress.txt up to the last session of this feature that was written from this work tree.

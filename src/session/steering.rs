@@ -1,42 +1,19 @@
 //! What other terminals wish of a running session: to stop, to pause, and what the next prompt should say.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use camino::Utf8PathBuf;
+use crate::record::{Event, Iteration, StopReason};
+use crate::store::Wishes;
 
-use crate::process::Interrupt;
-use crate::record::{Event, Iteration, Outcome, StopReason};
-use crate::store::{Control, Wishes};
-
-use super::waiting::Before;
-use super::{Ending, Running};
+use super::hints::Hints;
+use super::running::{Ending, NextStep, Running};
 
 /// Between two looks at the wishes.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// What the next prompt shall say beyond the template.
-#[derive(Debug, Default)]
-pub struct Hints {
-    /// In a prompt before, of which no agent heard the end.
-    kept: Vec<String>,
-    /// Files of those that came since.
-    new: Vec<Utf8PathBuf>,
-}
-
-impl Hints {
-    /// Those of the last iteration, where it was interrupted.
-    pub fn of_last(iteration: &Iteration) -> Self {
-        let is_unheard = iteration.outcome == Outcome::Interrupted;
-        Self { kept: if is_unheard { iteration.hints.clone() } else { Vec::new() }, new: Vec::new() }
-    }
-}
-
 impl Running<'_> {
     /// Does what is wished before a turn; none where nothing keeps us from it.
-    pub(super) fn heed_wishes(&mut self) -> Option<Before> {
+    pub(super) fn heed_wishes(&mut self) -> Option<NextStep> {
         let wishes = match self.control.look() {
             Ok(wishes) => wishes,
             Err(error) => {
@@ -46,11 +23,11 @@ impl Running<'_> {
         };
         self.hints.new = wishes.hints;
         if wishes.stop.is_some() {
-            return Some(Before::Stop(Ending::of(StopReason::Interrupted)));
+            return Some(NextStep::Stop(Ending::of(StopReason::Interrupted)));
         }
         if wishes.is_paused {
             self.pause();
-            return Some(Before::Again);
+            return Some(NextStep::Again);
         }
         None
     }
@@ -109,42 +86,5 @@ impl Running<'_> {
         let new = self.control.look().map(|wishes| wishes.hints).unwrap_or_default();
         self.hints = Hints { kept: Vec::new(), new };
         self.hints()
-    }
-}
-
-/// Looks out for the wish to stop at once while the loop is busy with a child.
-#[derive(Debug)]
-pub struct Lookout {
-    is_over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Lookout {
-    /// Without a thread the wish is seen after the iteration.
-    pub fn start(control: Control, interrupt: Interrupt) -> Self {
-        let is_over = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&is_over);
-        let look = move || {
-            while !seen.load(Ordering::SeqCst) {
-                if control.is_stopped_now() {
-                    interrupt.ask();
-                    return;
-                }
-                thread::park_timeout(LOOK);
-            }
-        };
-        let thread = thread::Builder::new().name("wishes".to_owned()).spawn(look).ok();
-        Self { is_over, thread }
-    }
-}
-
-impl Drop for Lookout {
-    fn drop(&mut self) {
-        self.is_over.store(true, Ordering::SeqCst);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            // It holds nothing that a panic of its could have broken.
-            drop(thread.join());
-        }
     }
 }

@@ -2,47 +2,38 @@
 
 use std::time::Duration;
 
-use crate::record::{AgentRun, Event, Limit, RALPH, StopReason, Timestamp, Waiting};
+use crate::record::{AgentRun, Event, Limit, RALPH, Timestamp, Waiting};
 
 use super::roster::{Cut, Next, Out};
-use super::{Ending, Running};
+use super::running::{Ending, NextStep, Running};
 
 /// Between two looks at the clock while the loop waits: a machine may sleep meanwhile.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// What comes before the next turn.
-pub(super) enum Before {
-    /// An agent can work.
-    Turn,
-    /// Time went by: all has to be looked at again.
-    Again,
-    Stop(Ending),
-}
-
 impl Running<'_> {
     /// Finds out who works next; waits where nobody can.
-    pub(super) fn before_turn(&mut self) -> Before {
+    pub(super) fn before_turn(&mut self) -> NextStep {
         if self.roster.is_first_in() {
             self.change_agent(0);
-            return Before::Turn;
+            return NextStep::Turn;
         }
         let now = self.plan.clock.now();
         let (time, waiting) = match self.roster.next(now) {
             Next::Go(place) => {
                 self.change_agent(place);
-                return Before::Turn;
+                return NextStep::Turn;
             }
-            Next::TooLong(place, out) => return Before::Stop(self.too_long(place, out)),
+            Next::TooLong(place, out) => return NextStep::Stop(self.too_long(place, out)),
             Next::Wait(place, out) => {
                 let waiting = self.waiting(place, out);
                 (self.roster.wait(now, place), waiting)
             }
         };
         if let Some(ending) = self.beyond_its_time(time) {
-            return Before::Stop(ending);
+            return NextStep::Stop(ending);
         }
         self.wait(now, time, &waiting);
-        Before::Again
+        NextStep::Again
     }
 
     /// Notes how a run went, for the choice of the next.
@@ -124,11 +115,5 @@ impl Running<'_> {
         if let Err(error) = self.control.no_longer_waiting() {
             self.warn(format!("{error:#}"));
         }
-    }
-}
-
-impl Ending {
-    pub(super) fn limit(limit: Limit) -> Self {
-        Self { limit: Some(limit), ..Self::of(StopReason::LimitReached) }
     }
 }

@@ -1,0 +1,52 @@
+//! progress.txt as the record has it.
+
+use anyhow::Result;
+
+use crate::progress::journal;
+use crate::record::LogEntry;
+use crate::store::{Reader, SessionLog, Store};
+
+/// What progress.txt was after the last record of a session, from its record alone.
+pub fn expected_progress(store: &Store, log: &SessionLog) -> Result<Vec<u8>> {
+    let parts = progress_parts(store, log)?;
+    Ok(journal::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice)))
+}
+
+/// The newest text that was found, and the entries after it.
+#[derive(Debug, Default)]
+pub(super) struct ProgressParts {
+    pub base: Vec<u8>,
+    pub entries: Vec<Vec<u8>>,
+}
+
+pub(super) fn progress_parts(store: &Store, log: &SessionLog) -> Result<ProgressParts> {
+    let mut parts = ProgressParts::default();
+    let reader = store.reader()?;
+    for entry in &log.entries {
+        if let Some(base) = readable(store, &reader, entry, "progress.base.md") {
+            parts = ProgressParts { base, entries: Vec::new() };
+        }
+        parts.entries.extend(readable(store, &reader, entry, "progress.md"));
+    }
+    Ok(parts)
+}
+
+/// A file of a record: one that cannot be read must not cost the others.
+fn readable(store: &Store, reader: &Reader, entry: &LogEntry, path: &str) -> Option<Vec<u8>> {
+    store.or_leave_out(entry, reader.file(&entry.commit, path)).flatten()
+}
+
+/// progress.txt with all sessions of a feature in the order of their ids, under the newest patterns.
+pub fn rebuilt_of_all(store: &Store, logs: &[SessionLog]) -> Result<Vec<u8>> {
+    let Some((first, newest)) = logs.first().zip(logs.last()) else { return Ok(Vec::new()) };
+    let text = String::from_utf8_lossy(&expected_progress(store, newest)?).into_owned();
+    let patterns = journal::patterns(&text).map(|range| text[range].to_owned()).unwrap_or_default();
+    let name = newest.feature().rsplit('/').next().unwrap_or_default();
+    let mut sessions = Vec::new();
+    let reader = store.reader()?;
+    for log in logs {
+        let entries = log.iterations().filter_map(|entry| readable(store, &reader, entry, "progress.md"));
+        sessions.push((log.id().clone(), entries.collect()));
+    }
+    Ok(journal::rebuild_all(name, first.entries[0].started_at, &patterns, sessions))
+}

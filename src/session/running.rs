@@ -1,0 +1,106 @@
+//! A session that runs: its state, and how it ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Result;
+
+use crate::clock::Stopwatch;
+use crate::history::History;
+use crate::process::Marker;
+use crate::record::{Event, Limit, Session, StopReason};
+use crate::store::{Control, Identity, LoopLock, Spool};
+use crate::tasks::{Item, TaskCache};
+
+use super::hints::Hints;
+use super::memory::Memory;
+use super::pending_commit::PendingCommit;
+use super::plan::{Candidate, Plan};
+use super::recorder::Recorder;
+use super::roster::Roster;
+use super::stop_watcher::StopWatcher;
+
+/// A session that runs.
+pub(super) struct Running<'a> {
+    pub plan: Plan<'a>,
+    pub session: Session,
+    pub recorder: Recorder<'a>,
+    pub lock: &'a mut LoopLock,
+    pub spool: Spool,
+    pub history: History,
+    pub memory: Memory,
+    /// The number of the next record of an iteration.
+    pub next: u32,
+    pub say: &'a mut dyn FnMut(&Event),
+    /// Whether the agent promised that all is done, and that is enough by the configuration.
+    pub is_promised: bool,
+    pub started: Stopwatch,
+    pub roster: Roster,
+    /// Whose turn it is, by its place among the agents of the plan.
+    pub current: usize,
+    /// What the agents behind the first say of their versions, once they were asked.
+    pub versions: BTreeMap<usize, Option<String>>,
+    pub control: Control,
+    /// The key of this clone, which the session is recorded with.
+    pub identity: Identity,
+    pub hints: Hints,
+    /// None where nothing is to be committed.
+    pub work: Option<PendingCommit>,
+    pub lost: Vec<Lost>,
+    pub tasks: TaskCache,
+    /// Agents, by their places, of which it is known what they tell of their runs.
+    pub heard: BTreeSet<usize>,
+    /// Ends with the session.
+    pub _stop_watcher: StopWatcher,
+}
+
+/// A task that was open and left the list without having been done.
+pub(super) struct Lost {
+    pub task: Item,
+    /// How many like it stood in the list.
+    pub copies: usize,
+}
+
+/// Why a session ends.
+#[derive(Debug)]
+pub(super) struct Ending {
+    pub reason: StopReason,
+    pub limit: Option<Limit>,
+    /// More of it, for people.
+    pub why: Option<String>,
+    pub hint: Option<String>,
+}
+
+impl Ending {
+    pub fn of(reason: StopReason) -> Self {
+        Self { reason, limit: None, why: None, hint: None }
+    }
+
+    pub fn limit(limit: Limit) -> Self {
+        Self { limit: Some(limit), ..Self::of(StopReason::LimitReached) }
+    }
+}
+
+impl Running<'_> {
+    /// Whose turn it is.
+    pub fn candidate(&self) -> &Candidate<'_> {
+        &self.plan.agents[self.current]
+    }
+
+    pub fn warn(&mut self, message: String) {
+        (self.say)(&Event::Warning { message });
+    }
+
+    /// The mark by which every descendant of this session is found and stopped.
+    pub fn marker(&self) -> Result<Marker> {
+        self.plan.marker(&self.session.id, &self.spool)
+    }
+}
+
+/// What comes before the next turn.
+pub(super) enum NextStep {
+    /// An agent can work.
+    Turn,
+    /// Time went by: all has to be looked at again.
+    Again,
+    Stop(Ending),
+}

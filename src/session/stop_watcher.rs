@@ -1,0 +1,49 @@
+//! Watches for the request to stop at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crate::process::Interrupt;
+use crate::store::Control;
+
+/// Between two looks at the requests.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Watches for the request to stop at once while the loop is busy with a child.
+#[derive(Debug)]
+pub struct StopWatcher {
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl StopWatcher {
+    /// Without a thread the request is seen after the iteration.
+    pub fn start(control: Control, interrupt: Interrupt) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&is_over);
+        let look = move || {
+            while !seen.load(Ordering::SeqCst) {
+                if control.is_stopped_now() {
+                    interrupt.ask();
+                    return;
+                }
+                thread::park_timeout(LOOK);
+            }
+        };
+        let thread = thread::Builder::new().name("wishes".to_owned()).spawn(look).ok();
+        Self { is_over, thread }
+    }
+}
+
+impl Drop for StopWatcher {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // It holds nothing that a panic of its could have broken.
+            drop(thread.join());
+        }
+    }
+}

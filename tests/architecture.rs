@@ -1,5 +1,7 @@
 //! The plan of the house: which room may name which, and which file may name which crate.
 
+mod circles;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -128,7 +130,14 @@ const CRATES: &[(&str, &[&str])] = &[
     ("ratatui", &["view/tui/"]),
     (
         "rustix",
-        &["agent/mod.rs", "process/", "project_files/", "store/disk.rs", "store/lock.rs", "view/live/frame.rs"],
+        &[
+            "agent/mod.rs",
+            "process/",
+            "project_files/",
+            "store/disk.rs",
+            "store/lock.rs",
+            "view/live/frame.rs",
+        ],
     ),
     ("sha2", &["progress/excerpt/fingerprint.rs", "store/", "view/report/page.rs"]),
     ("signal_hook", &["process/"]),
@@ -139,6 +148,16 @@ const CRATES: &[(&str, &[&str])] = &[
 
 fn manifest() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The folders with the sources of our crates.
+fn roots() -> Vec<String> {
+    let crates = fs::read_dir(manifest().join("crates")).into_iter().flatten().flatten();
+    let names = crates.map(|entry| entry.file_name().into_string().expect("crates have plain names"));
+    let mut roots: Vec<_> = names.map(|name| format!("crates/{name}/src")).collect();
+    roots.sort();
+    roots.insert(0, "src".to_owned());
+    roots
 }
 
 /// The sources below a folder, with their path in it.
@@ -167,11 +186,22 @@ fn room(path: &str) -> Option<&str> {
     }
 }
 
-/// A source without its own tests and without comments: they may do more.
+/// A source without its own tests, comments and blank lines. Tests may do more.
 fn code(text: &str) -> String {
-    let end = text.find("#[cfg(test)]\nmod ").unwrap_or(text.len());
-    let lines = text[..end].lines().filter(|line| !line.trim_start().starts_with("//"));
-    lines.collect::<Vec<_>>().join("\n")
+    let mut lines =
+        text.lines().filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with("//"));
+    let mut code = Vec::new();
+    while let Some(line) = lines.next() {
+        let Some(indent) = line.strip_suffix("#[cfg(test)]") else {
+            code.push(line);
+            continue;
+        };
+        let item = lines.find(|line| !line.trim_start().starts_with("#[")).expect("an item follows");
+        if !item.ends_with([';', '}']) {
+            lines.find(|line| line.strip_prefix(indent).is_some_and(|rest| rest.starts_with('}')));
+        }
+    }
+    code.join("\n")
 }
 
 /// Files that are tests as a whole.

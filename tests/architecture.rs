@@ -2,7 +2,7 @@
 
 mod circles;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -327,6 +327,51 @@ fn every_source_says_what_it_is_for() {
             assert!(is_part || text.starts_with("//! "), "{folder}/{path} begins without a sentence");
         }
     }
+}
+
+/// Files that are longer than the limit, and the most lines that they may have until they are split.
+const LONG_FILES: &[(&str, usize)] = &[
+    ("src/cli/ready.rs", 431),
+    ("src/session/iterate.rs", 531),
+    ("src/session/recorder.rs", 421),
+    ("src/store/sync.rs", 450),
+    ("src/view/report/page_parts.rs", 431),
+    ("src/view/tui/app.rs", 425),
+    ("src/view/tui/draw.rs", 483),
+    ("src/view/tui/page.rs", 462),
+    ("src/worktree.rs", 409),
+];
+
+/// Most code lines of a file; tests and the rows of tables do not count.
+const MAX_FILE_LINES: usize = 400;
+
+#[test]
+fn no_file_is_longer_than_a_reader_can_follow() {
+    let mut long: BTreeMap<String, usize> = BTreeMap::new();
+    for root in roots() {
+        let counted = sources(&root).into_iter().filter(|(path, _)| !is_test(path));
+        let counted = counted.map(|(path, text)| (format!("{root}/{path}"), code_lines(&text)));
+        long.extend(counted.filter(|(_, lines)| *lines > MAX_FILE_LINES));
+    }
+    for (path, most) in LONG_FILES {
+        let lines =
+            long.remove(*path).unwrap_or_else(|| panic!("{path} is short enough: take it out of the table"));
+        assert!(lines <= *most, "{path} grew from {most} to {lines} lines: split it instead");
+    }
+    assert!(long.is_empty(), "more than {MAX_FILE_LINES} lines: {long:#?}");
+}
+
+/// As `scripts/size.py` counts them.
+fn code_lines(text: &str) -> usize {
+    let is_start = |line: &str| (line.contains("const ") || line.contains("static ")) && line.ends_with('[');
+    let mut is_in_table = false;
+    let mut count = 0;
+    for line in code(text).lines() {
+        is_in_table &= !line.starts_with(']');
+        count += usize::from(!is_in_table);
+        is_in_table |= !line.starts_with(' ') && is_start(line);
+    }
+    count
 }
 
 /// Where `specify ralph` is a name that stays, however the program is called: a file, and what the line has.

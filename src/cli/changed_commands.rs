@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::config::{Command, Config, HIDDEN, is_command};
 use crate::record::{Refusal, Session};
 use crate::redact::Redactor;
+use crate::session;
 use crate::store::Identity;
 
 use super::output::warn;
@@ -47,7 +48,7 @@ impl<'a> Comparison<'a> {
     ) -> Result<Self> {
         let identity =
             identity.filter(|own| begun.machine == Some(own.machine()) && !begun.commands.is_empty());
-        let redactor = Redactor::new(&config.settings.redaction_rules, &config.settings.redaction_allow)?;
+        let redactor = session::redactor(&config.settings)?;
         Ok(Self { begun, config, agents, redactor, identity })
     }
 

@@ -44,9 +44,9 @@ pub fn run(args: &HistoryArgs, caller: &Caller, paint: Paint) -> Result<ExitCode
     let Some(task) = settings.next_task(&feature, args.task.as_ref()).map_err(refusal)? else {
         bail!("no open task can be picked: there is no next prompt\nhint: name a task with --task");
     };
-    let telling = settings.telling();
+    let policy = settings.history_policy();
     let mut memory = settings.memory(&store, &feature)?;
-    let budget = telling.settings.budget;
+    let budget = policy.settings.budget;
     let session = match &args.session {
         Some(_) => {
             let choice = Choice { session: args.session.clone(), feature: Some(feature.path.clone()) };
@@ -55,7 +55,7 @@ pub fn run(args: &HistoryArgs, caller: &Caller, paint: Paint) -> Result<ExitCode
         None => None,
     };
     let wanted = Sought { task: &task, session: session.as_ref(), budget };
-    let recalled = memory.recall(&store, wanted, &telling)?;
+    let recalled = memory.recall(&store, wanted, policy)?;
     let shown = match &recalled {
         None => Shown { task: &task, mode: Mode::Off.as_str(), why: "history is off", budget, context: None },
         Some(Recalled { context, mode, why }) => Shown {
@@ -69,8 +69,8 @@ pub fn run(args: &HistoryArgs, caller: &Caller, paint: Paint) -> Result<ExitCode
             context: Some(context),
         },
     };
-    if let Some(asked) = settings.condenser() {
-        let told = format!("in a loop, `{}` sums this up; it is not asked here", asked.command);
+    if let Some(summarizer) = settings.history_summarizer() {
+        let told = format!("in a loop, `{}` sums this up; it is not asked here", summarizer.command);
         warn(&told, &mut stderr());
     }
     if recalled.is_none() {

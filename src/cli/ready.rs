@@ -1,26 +1,21 @@
 //! From flags and settings to everything that a session needs, checked before anything is begun.
 
 use std::io::stderr;
-use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 
 use crate::agent::{self, Agent, AgentSettings, Surroundings};
 use crate::clock::Clock;
-use crate::config::{self, Config, LoopType, Until};
+use crate::config::{Commits, Config, LoopType, Until};
 use crate::feature::Feature;
-use crate::process::{self, Interrupt, Limits as ChildLimits};
-use crate::progress::ProgressStrategy;
-use crate::progress::capture::Rules;
-use crate::progress::historical::{HistorySettings, Mode, Repeats};
-use crate::progress::{Choice, Strategy};
+use crate::process::Interrupt;
 use crate::prompt::Template;
 use crate::record::{RALPH, Refusal, Session, Task};
 use crate::redact::Redactor;
 use crate::session::{
-    self, Asked, Candidate, Commits, Completion, Decided, Job, Limits, Memory, Plan, Prompt, Prompting,
-    Replay, Replayed, Snapshots, Telling, Untick,
+    self, Candidate, HistoryPolicy, Job, Memory, Plan, Prompt, Prompting, Replay, Replayed, Summarizer,
+    progress_strategy, redactor,
 };
 use crate::store::{SessionLog, SessionRefs, Store};
 use crate::tasks::TaskList;
@@ -33,10 +28,7 @@ use super::on_finish;
 use super::output::warn;
 use super::own_command::own_program;
 use super::place::refusal;
-use super::settings::{Flags, load_in, redactor, terminal_redactor};
-
-/// No limit, where one must be given.
-const UNLIMITED: Duration = Duration::from_secs(u64::MAX / 4);
+use super::settings::{Flags, load_in, terminal_redactor};
 
 /// What a call asks for beyond the configuration.
 #[derive(Default)]
@@ -76,28 +68,18 @@ impl Settings {
 
     /// Whether it is done when the tasks are.
     pub fn is_about_tasks(&self) -> bool {
-        self.job.until == session::Until::Tasks
+        self.job.until == Until::Tasks
     }
 
     /// The prompt that a new session would begin with.
     pub fn next_prompt(&self, store: &Store, feature: &Feature, wish: &Wish) -> Result<Option<Prompt>> {
         self.template.check()?;
         let mut memory = self.memory(store, feature)?;
-        let mut progress = start(strategy(&self.config), &self.config);
+        let mut progress = progress_strategy(&self.config.settings);
         for context in memory.newest(store, None, self.config.settings.progress_max_entries)? {
             progress.record(&context);
         }
-        let prompting = Prompting {
-            feature,
-            template: &self.template,
-            job: &self.job,
-            max_iterations: self.config.settings.max_iterations,
-            validation_command: self.config.settings.validation_command.as_deref(),
-            progress: progress.as_ref(),
-            hints: Vec::new(),
-            telling: &telling(&self.config),
-            budget: self.config.settings.prompt_budget,
-        };
+        let prompting = Prompting::new(&self.config, feature, &self.template, &self.job, progress.as_ref());
         prompting.next(wish.only.as_ref(), store, &mut memory)
     }
 
@@ -110,32 +92,22 @@ impl Settings {
         max_iterations: u32,
     ) -> Result<Vec<Replayed>> {
         self.template.check()?;
-        let mut strategy = start(strategy(&self.config), &self.config);
         let replay = Replay {
             store,
             log,
-            root: &self.project.root,
-            progress_entries: self.config.settings.progress_max_entries,
-            redactor: &redactor(&self.config)?,
-        };
-        let nothing = start(Strategy::default(), &self.config);
-        let base = Prompting {
+            config: &self.config,
             feature,
             template: &self.template,
             job: &self.job,
+            root: &self.project.root,
             max_iterations,
-            validation_command: None,
-            progress: nothing.as_ref(),
-            hints: Vec::new(),
-            telling: &telling(&self.config),
-            budget: self.config.settings.prompt_budget,
         };
-        replay.prompts(strategy.as_mut(), &base)
+        replay.prompts()
     }
 
     /// What the strategy tells of the newest iterations.
     pub fn progress(&self, store: &Store, feature: &Feature) -> Result<String> {
-        let mut progress = start(strategy(&self.config), &self.config);
+        let mut progress = progress_strategy(&self.config.settings);
         for context in
             self.memory(store, feature)?.newest(store, None, self.config.settings.progress_max_entries)?
         {
@@ -149,9 +121,9 @@ impl Settings {
         Ok(self.job.next_task(&self.job.read_tasks(feature)?, only))
     }
 
-    /// The command that sums older iterations up in a loop.
-    pub fn condenser(&self) -> Option<Asked> {
-        condenser(&self.config)
+    /// The command that summarizes older iterations in a loop.
+    pub fn history_summarizer(&self) -> Option<Summarizer> {
+        session::history_summarizer(&self.config.settings)
     }
 
     /// What is remembered of the feature.
@@ -159,9 +131,9 @@ impl Settings {
         Memory::load(store, feature, &self.project.root)
     }
 
-    /// How older iterations are told.
-    pub fn telling(&self) -> Telling {
-        telling(&self.config)
+    /// How much of older iterations a prompt has.
+    pub fn history_policy(&self) -> HistoryPolicy {
+        session::history_policy(&self.config)
     }
 }
 
@@ -207,8 +179,8 @@ fn template(Project { root, files }: &Project, loop_type: &LoopType) -> Result<T
 
 fn job(feature: &Feature, root: &Utf8Path, loop_type: &LoopType) -> Result<Job> {
     let (until, by_default) = match loop_type.until {
-        Until::Tasks => (session::Until::Tasks, &feature.tasks_path),
-        Until::Validation => (session::Until::Validation, &feature.dir),
+        Until::Tasks => (Until::Tasks, &feature.tasks_path),
+        Until::Validation => (Until::Validation, &feature.dir),
     };
     let artifact = loop_type.artifact.as_ref().map(|artifact| resolved(&feature.dir.join(artifact)));
     if let Some(artifact) = artifact.as_ref().filter(|artifact| !artifact.starts_with(root)) {
@@ -234,67 +206,6 @@ fn resolved(path: &Utf8Path) -> Utf8PathBuf {
         }
     }
     resolved
-}
-
-fn strategy(config: &Config) -> Strategy {
-    // The configuration has put an unknown name right.
-    Strategy::named(&config.settings.progress_strategy).unwrap_or_default()
-}
-
-fn start(strategy: Strategy, config: &Config) -> Box<dyn ProgressStrategy> {
-    let settings = &config.settings;
-    strategy.start(settings.progress_max_entries, settings.progress_max_chars, choice(settings.progress_tail))
-}
-
-fn choice(tail: bool) -> Choice {
-    if tail { Choice::BlindTail } else { Choice::Excerpt }
-}
-
-/// The command that sums something up.
-fn asked(command: Option<&String>, config: &Config) -> Option<Asked> {
-    let timeout = config.settings.progress_timeout.unwrap_or(UNLIMITED);
-    command.map(|command| Asked { command: command.clone(), timeout })
-}
-
-/// The command that sums older iterations up; `local` is our own way.
-fn condenser(config: &Config) -> Option<Asked> {
-    asked(config.settings.history_summarize.as_ref().filter(|name| *name != "local"), config)
-}
-
-/// The command that sums an iteration up, where the strategy wants one.
-fn summarizer(config: &Config) -> Option<Asked> {
-    let command = config.settings.progress_command.as_ref();
-    let command = command.or(config.settings.history_summarize.as_ref().filter(|name| *name != "local"));
-    asked(command.filter(|_| strategy(config).is_summarized()), config)
-}
-
-fn capture_rules(config: &Config) -> Result<Rules> {
-    let rules = config.settings.captures.iter().map(|(name, pattern)| (name.as_str(), pattern.as_str()));
-    Rules::new(rules).context("compile the rules of `capture`")
-}
-
-fn telling(config: &Config) -> Telling {
-    let settings = &config.settings;
-    let mode = match settings.history_mode.as_str() {
-        "smart" => Mode::Smart,
-        "full" => Mode::Full,
-        _ => Mode::Off,
-    };
-    // All iterations, unless somebody wants fewer.
-    let is_all = mode == Mode::Full && !config.is_set("history.lookback");
-    Telling {
-        settings: HistorySettings {
-            mode,
-            budget: settings.history_budget,
-            lookback: (!is_all).then_some(settings.history_lookback),
-            threshold: settings.history_threshold,
-            failures: settings.history_failures,
-            decisions: settings.history_decisions,
-            approaches: settings.history_approaches,
-            repeats: if settings.history_summarize.is_none() { Repeats::Kept } else { Repeats::Merged },
-        },
-        decided: if config.is_set("history.mode") { Decided::ByUser } else { Decided::Open },
-    }
 }
 
 /// Everything of a plan that the project and the settings decide.
@@ -352,7 +263,7 @@ impl Ready {
         for warning in &self.config.warnings {
             warn(warning, &mut stderr());
         }
-        if strategy(&self.config).is_summarized() && summarizer(&self.config).is_none() {
+        if session::lacks_summarizer(&self.config.settings) {
             let name = &self.config.settings.progress_strategy;
             warn(
                 &format!("`{name}` has nobody to ask, outputs stand in: set `progress.command`"),
@@ -388,7 +299,7 @@ impl Ready {
     }
 
     fn candidates(&self) -> Vec<Candidate<'_>> {
-        let wall = self.config.settings.timeout.unwrap_or(UNLIMITED);
+        let values = &self.config.settings;
         let idle = |settings: &AgentSettings| match settings.idle_by_default() {
             Some(_) if self.config.is_set("idle-timeout") => self.config.settings.idle_timeout,
             Some(by_default) => Some(by_default),
@@ -398,19 +309,15 @@ impl Ready {
         agents
             .map(|Prepared { settings, agent }| Candidate {
                 agent: agent.as_ref(),
-                limits: ChildLimits { wall, idle: idle(settings), output: self.output() },
+                limits: session::child_limits(values, values.timeout, idle(settings)),
                 model: settings.model.clone(),
             })
             .collect()
     }
 
-    fn output(&self) -> u64 {
-        self.config.settings.max_output.unwrap_or(u64::MAX)
-    }
-
     /// Refuses a folder with a secret in its name: the name would become that of refs, which `sync` publishes.
     fn check_name(&self, feature: &Feature) -> Result<()> {
-        let (shown, found) = redactor(&self.config)?.redact_text(feature.path.as_ref());
+        let (shown, found) = redactor(&self.config.settings)?.redact_text(feature.path.as_ref());
         if found.is_empty() {
             return Ok(());
         }
@@ -436,65 +343,23 @@ impl Ready {
         session::check_progress_file(&feature.files, &feature.progress_path).map_err(refusal)?;
         session::check_refs(store, feature)?;
         self.check_name(feature)?;
-        let commits = match self.config.settings.commit {
-            config::Commits::Off => Commits::Off,
-            config::Commits::OfTasks => Commits::OfTasks,
-        };
-        if commits == Commits::OfTasks {
+        if self.config.settings.commit == Commits::OfTasks {
             session::check_commits(store)?;
         }
-        let settings = &self.config.settings;
+        let commands = self.config.commands(&self.names).into_iter();
         Ok(Plan {
             store,
             feature,
+            config: &self.config,
             job: self.job.clone(),
             agents: self.candidates(),
             template: self.template.clone(),
-            validation_command: settings.validation_command.clone(),
-            validation_limits: ChildLimits {
-                wall: settings.validation_timeout.unwrap_or(UNLIMITED),
-                idle: None,
-                output: self.output(),
-            },
-            progress: start(strategy(&self.config), &self.config),
-            summarizer: summarizer(&self.config),
-            condenser: condenser(&self.config),
-            telling: telling(&self.config),
-            prompt_budget: self.config.settings.prompt_budget,
-            progress_entries: settings.progress_max_entries,
-            capture_rules: capture_rules(&self.config)?,
-            excerpt_chars: settings.progress_max_chars,
-            choice: choice(settings.progress_tail),
-            limits: Limits {
-                max_iterations: settings.max_iterations,
-                skip_after: settings.skip_after.unwrap_or(u32::MAX),
-                stuck_after: settings.stuck_after.unwrap_or(u32::MAX),
-                max_tokens: settings.max_tokens,
-                max_cost: settings.max_cost,
-                max_duration: settings.max_duration,
-                max_wait: settings.max_wait,
-            },
-            completion: match self.config.settings.completion {
-                config::Completion::Verified => Completion::Verified,
-                config::Completion::Promise => Completion::Promise,
-            },
-            untick: if self.config.settings.untick { Untick::OpenAgain } else { Untick::Leave },
-            snapshots: if settings.snapshots { Snapshots::Keep } else { Snapshots::Off },
-            snapshot_max_file: settings.snapshot_max_file.unwrap_or(u64::MAX),
-            commits,
-            redaction_rules: settings.redaction_rules.clone(),
-            redaction_allow: settings.redaction_allow.clone(),
-            configuration: self.config.to_json(),
-            commands: self
-                .config
-                .commands(&self.names)
-                .into_iter()
-                .map(|command| (command.key, command.value))
-                .collect(),
+            progress: progress_strategy(&self.config.settings),
+            capture_rules: session::capture_rules(&self.config.settings)?,
+            commands: commands.map(|command| (command.key, command.value)).collect(),
             only: wish.only,
             resume: wish.resume,
             project_root: self.root.clone(),
-            host: process::host_name(),
             clock: &self.clock,
             interrupt,
         })

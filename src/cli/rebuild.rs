@@ -157,7 +157,7 @@ fn journal_path(store: &Store, log: &SessionLog) -> Result<Utf8PathBuf> {
 
 fn redactor(caller: &Caller, store: &Store) -> Result<Redactor> {
     let (_, config) = super::settings::load_in(store, caller, super::settings::Flags::default())?;
-    super::settings::redactor(&config)
+    session::redactor(&config.settings)
 }
 
 fn read(files: &ProjectFiles, path: &Utf8Path) -> Result<Option<Vec<u8>>> {

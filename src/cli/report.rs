@@ -12,6 +12,7 @@ use crate::record::{
     IterationName, LogEntry, ObjectId, Outcome, Parser, RecordKind, Session, SessionName, TaskCounts, Which,
 };
 use crate::redact::Redactor;
+use crate::session;
 use crate::store::{End, Piece, Reader, SessionLog, Store, slug};
 use crate::tasks::TaskList;
 use crate::view::report::{Diff, Found, Limits, Report, Text, Turn, page, write_markdown};
@@ -22,7 +23,7 @@ use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout, warn};
 use super::sessions::{self, Choice};
-use super::settings::{self, Flags, load_in};
+use super::settings::{Flags, load_in};
 use super::{iterations, patches, place, report_file};
 
 #[derive(Debug, Args)]
@@ -209,7 +210,9 @@ fn found(
 /// The rules of the project, or those that we bring along where its settings cannot be read.
 fn redactor(store: &Store, caller: &Caller) -> Result<Redactor> {
     let configured = load_in(store, caller, Flags::default());
-    configured.and_then(|(_, config)| settings::redactor(&config)).or_else(|_| Redactor::new(&[], &[]))
+    configured
+        .and_then(|(_, config)| session::redactor(&config.settings))
+        .or_else(|_| Redactor::new(&[], &[]))
 }
 
 /// Snapshots hold the user's files as they are, and a report is for others.

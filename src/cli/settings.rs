@@ -13,6 +13,7 @@ use crate::process::Tool;
 use crate::project_files::{MAX_SETTINGS_BYTES, allowed_folders, explain};
 use crate::record::Refusal;
 use crate::redact::Redactor;
+use crate::session::redactor;
 use crate::store::Store;
 
 use super::caller::{Caller, Project};
@@ -68,14 +69,9 @@ fn read(project: &Project, git: Vec<GitInput>, caller: &Caller, flags: Flags) ->
     })
 }
 
-/// What takes secrets out of what a project's records hold.
-pub fn redactor(config: &Config) -> Result<Redactor> {
-    Redactor::new(&config.settings.redaction_rules, &config.settings.redaction_allow)
-}
-
 /// What takes secrets out of what is printed; `None` where the user wants to see everything.
 pub fn terminal_redactor(config: &Config) -> Result<Option<Redactor>> {
-    config.settings.redaction_terminal.then(|| redactor(config)).transpose()
+    config.settings.redaction_terminal.then(|| redactor(&config.settings)).transpose()
 }
 
 /// The effective configuration of the project that a repository holds.

@@ -293,13 +293,13 @@ impl Elsewhere for Library {
         let feature = place::recorded_feature(caller, store, feature)?;
         let wish = Wish::default();
         let settings = Settings::read(store, &feature, caller, &wish)?;
-        let telling = settings.telling();
-        let budget = telling.settings.budget;
+        let policy = settings.history_policy();
+        let budget = policy.settings.budget;
         let Some(task) = settings.next_task(&feature, None)? else {
             return Ok(Told { budget, clusters, ..Told::default() });
         };
         let mut memory = settings.memory(store, &feature)?;
-        let recalled = memory.recall(store, Sought { task: &task, session: None, budget }, &telling)?;
+        let recalled = memory.recall(store, Sought { task: &task, session: None, budget }, policy)?;
         let (mode, why, context) = match recalled {
             None => (Mode::Off, "nothing turned it on for this task", None),
             Some(Recalled { context, mode, why: Reason::Asked }) => (mode, "as set", Some(context)),

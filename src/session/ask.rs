@@ -11,9 +11,9 @@ use crate::process::{Child, Interrupt, Limits, Marker, Pulse};
 /// Longest answer; what says more is stopped.
 const MOST_BYTES: u64 = 64 * 1024;
 
-/// Who is asked.
+/// The command that is asked.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct Summarizer {
     /// For the shell.
     pub command: String,
     pub timeout: Duration,
@@ -28,7 +28,7 @@ pub(super) struct Room<'a> {
     pub interrupt: &'a Interrupt,
 }
 
-impl Asked {
+impl Summarizer {
     /// The answer, or in words why there is none. Only what keeps us from asking is an error.
     pub(super) fn ask(&self, question: &str, room: &Room<'_>) -> Result<Result<String, String>> {
         let path = |name: &str| room.scratch.join(format!("asked.{name}"));

@@ -6,11 +6,11 @@ use anyhow::Result;
 
 use crate::clock::Clock;
 use crate::history::History;
+use crate::process::host_name;
 use crate::record::{
     Artifact, ArtifactStatus, Durations, Event, Iteration, RecordKind, SCHEMA, Session, SessionId, Status,
     Timestamp, Tokens,
 };
-use crate::redact::Redactor;
 use crate::store::{Control, Holder, Identity, LoopLock, Place, SessionLog, Spool};
 use crate::tasks::{TaskCache, TaskList};
 use crate::worktree::WorkTree;
@@ -18,11 +18,12 @@ use crate::worktree::WorkTree;
 use super::hints::Hints;
 use super::memory::Memory;
 use super::pending_commit::PendingCommit;
-use super::plan::{Plan, Snapshots, Untick};
+use super::plan::Plan;
 use super::recorder::Recorder;
 use super::redaction::redacted;
 use super::roster::Roster;
 use super::running::Running;
+use super::settings::redactor;
 use super::stop_watcher::StopWatcher;
 
 impl<'a> Running<'a> {
@@ -50,7 +51,7 @@ impl<'a> Running<'a> {
         lock.name_holder(&Holder {
             session: id.clone(),
             pid: std::process::id(),
-            host: plan.host.clone(),
+            host: host_name(),
             started_at,
         })?;
         let identity = plan.store.create_identity()?;
@@ -63,10 +64,10 @@ impl<'a> Running<'a> {
             taken_up = take_up(&plan, log, &mut session, &mut history);
         }
         let memory = Memory::load(plan.store, plan.feature, &plan.project_root)?;
-        for context in memory.newest(plan.store, Some(&id), plan.progress_entries)? {
+        for context in memory.newest(plan.store, Some(&id), plan.config.settings.progress_max_entries)? {
             plan.progress.record(&context);
         }
-        let redactor = Redactor::new(&plan.redaction_rules, &plan.redaction_allow)?;
+        let redactor = redactor(&plan.config.settings)?;
         let session = redacted(&redactor, &session)?;
         let place = place(&plan, &session);
         let spool = Spool::create(plan.store.repository(), &place)?;
@@ -92,7 +93,7 @@ impl<'a> Running<'a> {
         });
         let started = plan.clock.stopwatch();
         Ok(Self {
-            roster: Roster::new(plan.agents.len(), plan.limits.max_wait),
+            roster: Roster::new(plan.agents.len(), plan.config.settings.max_wait),
             versions: BTreeMap::new(),
             plan,
             session,
@@ -137,7 +138,7 @@ fn new_session(
         status: Status::Running,
         stop_reason: None,
         limit: None,
-        max_iterations: plan.limits.max_iterations,
+        max_iterations: plan.config.settings.max_iterations,
         iterations_run: 0,
         tasks_completed: 0,
         tasks_done: tasks.counts().done,
@@ -148,9 +149,9 @@ fn new_session(
         artifact: Artifact { path: work_tree.relative(&plan.job.artifact), status: ArtifactStatus::Draft },
         agent: plan.agents[0].agent.name().to_owned(),
         agent_version: plan.agents[0].agent.version(),
-        configuration: plan.configuration.clone(),
+        configuration: plan.config.to_json(),
         hints: Vec::new(),
-        host: plan.host.clone(),
+        host: host_name(),
         machine: Some(identity.machine()),
         commands: plan
             .commands
@@ -194,6 +195,7 @@ fn take_up(plan: &Plan<'_>, log: &SessionLog, session: &mut Session, history: &m
 }
 
 fn place(plan: &Plan<'_>, session: &Session) -> Place {
+    let settings = &plan.config.settings;
     Place {
         session: session.id.clone(),
         feature: session.feature.clone(),
@@ -201,14 +203,14 @@ fn place(plan: &Plan<'_>, session: &Session) -> Place {
         work_tree: plan.store.repository().work_tree_name(),
         tasks_path: plan.feature.tasks_path.clone(),
         progress_path: plan.feature.progress_path.clone(),
-        host: plan.host.clone(),
+        host: session.host.clone(),
         pid: std::process::id(),
         begun: session.clone(),
-        untick: plan.untick == Untick::OpenAgain,
-        snapshots: plan.snapshots == Snapshots::Keep,
-        snapshot_max_file: plan.snapshot_max_file,
-        redaction_rules: plan.redaction_rules.clone(),
-        redaction_allow: plan.redaction_allow.clone(),
+        untick: settings.untick,
+        snapshots: settings.snapshots,
+        snapshot_max_file: settings.snapshot_max_file.unwrap_or(u64::MAX),
+        redaction_rules: settings.redaction_rules.clone(),
+        redaction_allow: settings.redaction_allow.clone(),
     }
 }
 

@@ -16,6 +16,7 @@ use super::left_out;
 use super::pending_commit::PendingCommit;
 use super::recorder::Taken;
 use super::running::{Ending, Running};
+use super::settings::validation_limits;
 
 /// So many paths are named in a warning.
 const NAMED: usize = 5;
@@ -205,7 +206,7 @@ impl Running<'_> {
             stdout: scratch.join("commit-stdout"),
             stderr: scratch.join("commit-stderr"),
             marker: self.marker()?,
-            limits: self.plan.validation_limits,
+            limits: validation_limits(&self.plan.config.settings),
         };
         let ended = child.run(self.plan.interrupt, &mut || Pulse::Alive).context("run `git commit`")?;
         if ended.exit.code == 0 {

@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
+use crate::config::Settings;
 use crate::history::History;
 use crate::record::{Limit, StopReason, Task, TaskName};
 use crate::tasks::{Pick, TaskList};
 
-use super::plan::Limits;
-
 /// What a decision depends on besides tasks and history.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds<'a> {
-    pub limits: Limits,
+    pub settings: &'a Settings,
     /// Tokens so far, as far as agents told.
     pub tokens: Option<u64>,
     pub cost_usd: Option<f64>,
@@ -87,7 +86,7 @@ pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: 
     if let Some(limit) = reached(history, bounds) {
         return Decision::Stop { reason: StopReason::LimitReached, limit: Some(limit), why: Vec::new() };
     }
-    if history.idle_streak() >= bounds.limits.stuck_after {
+    if bounds.settings.stuck_after.is_some_and(|most| history.idle_streak() >= most) {
         return stuck(vec![format!("{} iterations in a row changed nothing", history.idle_streak())]);
     }
     let is_skipped = |name: &str| history.is_skipped(name);
@@ -107,7 +106,7 @@ pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: 
 }
 
 fn reached(history: &History, bounds: &Bounds<'_>) -> Option<Limit> {
-    let Limits { max_iterations, max_tokens, max_cost, max_duration, .. } = bounds.limits;
+    let &Settings { max_iterations, max_tokens, max_cost, max_duration, .. } = bounds.settings;
     let passed =
         |value: Option<f64>, limit: Option<f64>| matches!((value, limit), (Some(v), Some(l)) if v >= l);
     if history.runs() >= max_iterations {

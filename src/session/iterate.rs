@@ -6,6 +6,7 @@ use std::rc::Rc;
 use anyhow::{Context, Result};
 
 use crate::agent::{Turn, final_message};
+use crate::config::Until;
 use crate::progress::capture::{self, Evidence as Captured};
 use crate::progress::historical;
 use crate::progress::{IterationContext, question};
@@ -20,15 +21,16 @@ use crate::validate::{self, Bench};
 
 use super::ask::Room;
 use super::committing::Done;
-use super::job::Until;
 use super::judge::{self, Evidence, Verdict};
 use super::memory::{Reason, Recalled, Sought};
-use super::plan::Untick;
 use super::prompting::Prompting;
 use super::prompting::{Failures, Prompt, Turn as PromptTurn};
 use super::recorder::Taken;
 use super::redaction::redacted;
 use super::running::{Lost, Running};
+use super::settings::{
+    excerpt_choice, history_policy, history_summarizer, iteration_summarizer, validation_limits,
+};
 use super::told::live_context;
 
 /// So many times the budget of a historical context is handed to the command that sums it up.
@@ -96,7 +98,7 @@ impl Running<'_> {
             agent: Some(&run),
             validation: validation.as_ref(),
             is_promised,
-            completion: self.plan.completion,
+            completion: self.plan.config.settings.completion,
             is_made: self.plan.job.is_made(self.plan.feature),
         });
         self.open_again(&slot, &verdict, &after)?;
@@ -143,7 +145,9 @@ impl Running<'_> {
         }
         let mut excerpt = String::new();
         if let Some(context) = context.as_ref().filter(|_| iteration.outcome == Outcome::Failure) {
-            let told = context.told_of(examined.as_ref(), self.plan.choice, self.plan.excerpt_chars);
+            let settings = &self.plan.config.settings;
+            let told =
+                context.told_of(examined.as_ref(), excerpt_choice(settings), settings.progress_max_chars);
             (excerpt, iteration.fingerprint) = (told.excerpt, told.fingerprint);
         }
         let commit = self.recorder.iteration(&slot, &iteration, &excerpt)?;
@@ -190,9 +194,9 @@ impl Running<'_> {
 
     /// What the user's command makes of an iteration; none where none is to be asked.
     fn summarize(&mut self, context: &IterationContext) -> Result<Option<Summarized>> {
-        let Some(asked) = &self.plan.summarizer else { return Ok(None) };
+        let Some(summarizer) = iteration_summarizer(&self.plan.config.settings) else { return Ok(None) };
         let (question, _) = self.recorder.redactor().redact_text(&question(context));
-        Ok(Some(match asked.ask(&question, &self.room()?)? {
+        Ok(Some(match summarizer.ask(&question, &self.room()?)? {
             Ok(text) => {
                 // Before it is cut: half a secret is not found.
                 let (text, _) = self.recorder.redactor().redact_text(&text);
@@ -261,7 +265,7 @@ impl Running<'_> {
             agent: self.candidate().agent.name().to_owned(),
             agent_version,
             model: self.candidate().model.clone(),
-            validation_command: self.plan.validation_command.clone(),
+            validation_command: self.plan.config.settings.validation_command.clone(),
             hints: Vec::new(),
             tips: self.recorder.tips(),
         })
@@ -284,17 +288,18 @@ impl Running<'_> {
 
     /// What a command of the user's makes of the older iterations; none where ours are told as they are.
     fn sum_up(&mut self, task: &Task) -> Result<Option<Recalled>> {
-        let Some(asked) = self.plan.condenser.clone() else { return Ok(None) };
-        let budget = self.plan.telling.settings.budget;
+        let Some(summarizer) = history_summarizer(&self.plan.config.settings) else { return Ok(None) };
+        let policy = history_policy(self.plan.config);
+        let budget = policy.settings.budget;
         // The command sees more than the prompt has room for.
         let material = budget.saturating_mul(MATERIAL);
         let wanted = Sought { task, session: Some(&self.session.id), budget: material };
-        let recalled = self.memory.recall(self.plan.store, wanted, &self.plan.telling)?;
+        let recalled = self.memory.recall(self.plan.store, wanted, policy)?;
         let Some(mut recalled) = recalled.filter(|recalled| !recalled.context.text.is_empty()) else {
             return Ok(None);
         };
         let question = historical::question(&recalled.context, task, budget);
-        match asked.ask(&question, &self.room()?)? {
+        match summarizer.ask(&question, &self.room()?)? {
             Ok(answer) => {
                 recalled.context = historical::summed_up(recalled.context, &answer, budget);
                 Ok(Some(recalled))
@@ -389,7 +394,7 @@ impl Running<'_> {
         iteration: u32,
         environment: &[(String, String)],
     ) -> Result<Option<Validation>> {
-        let Some(command) = self.plan.validation_command.clone() else { return Ok(None) };
+        let Some(command) = self.plan.config.settings.validation_command.clone() else { return Ok(None) };
         self.begins(iteration, Phase::Validation { command: command.clone() });
         let bench = Bench {
             directory: self.plan.project_root.clone(),
@@ -397,7 +402,7 @@ impl Running<'_> {
             stdout: slot.path(names::VALIDATION_STDOUT),
             stderr: slot.path(names::VALIDATION_STDERR),
             marker: self.marker()?,
-            limits: self.plan.validation_limits,
+            limits: validation_limits(&self.plan.config.settings),
             clock: self.plan.clock,
         };
         let validation = validate::run(&command, &bench, self.plan.interrupt)?;
@@ -425,7 +430,7 @@ impl Running<'_> {
     }
 
     fn open_again(&mut self, slot: &Slot, verdict: &Verdict, after: &TaskList) -> Result<()> {
-        if self.plan.untick == Untick::Leave || verdict.to_open.is_empty() {
+        if !self.plan.config.settings.untick || verdict.to_open.is_empty() {
             return Ok(());
         }
         // The claim must outlive the box: we may die between opening it and recording it.

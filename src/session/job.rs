@@ -5,6 +5,7 @@ use std::rc::Rc;
 use anyhow::Result;
 use camino::Utf8PathBuf;
 
+use crate::config::Until;
 use crate::feature::Feature;
 use crate::record::{Task, TaskName};
 use crate::tasks::{Item, Pick, TaskCache, TaskList};
@@ -17,15 +18,6 @@ pub struct Job {
     pub until: Until,
     /// The file that the loop is about.
     pub artifact: Utf8PathBuf,
-}
-
-/// When the job is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Until {
-    /// No task is open any more.
-    Tasks,
-    /// The validation passes, and the artifact is there.
-    Validation,
 }
 
 impl Job {

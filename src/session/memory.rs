@@ -31,9 +31,9 @@ pub enum Decided {
     Open,
 }
 
-/// How older iterations are told.
-#[derive(Debug, Clone)]
-pub struct Telling {
+/// How much of older iterations a prompt has.
+#[derive(Debug, Clone, Copy)]
+pub struct HistoryPolicy {
     pub settings: HistorySettings,
     pub decided: Decided,
 }
@@ -174,16 +174,16 @@ impl Memory {
         &mut self,
         store: &Store,
         wanted: Sought<'_>,
-        telling: &Telling,
+        policy: HistoryPolicy,
     ) -> Result<Option<Recalled>> {
         let Sought { task, session, budget } = wanted;
         let failures = self.over_sessions.failures_over_sessions(&task.name);
-        let (mode, why) = match (telling.settings.mode, telling.decided) {
+        let (mode, why) = match (policy.settings.mode, policy.decided) {
             (Mode::Off, Decided::Open) if failures >= FAILURES => (Mode::Smart, Reason::Failures(failures)),
             (Mode::Off, _) => return Ok(None),
             (mode, _) => (mode, Reason::Asked),
         };
-        let settings = HistorySettings { mode, budget, ..telling.settings.clone() };
+        let settings = HistorySettings { mode, budget, ..policy.settings };
         let past = self.past(store)?;
         let context = historical::context(past, task, session, &settings);
         Ok(Some(Recalled { context, mode, why }))

@@ -24,6 +24,7 @@ mod replay;
 mod restore;
 mod roster;
 mod running;
+mod settings;
 mod shown;
 mod steering;
 mod stop_watcher;
@@ -36,6 +37,7 @@ use std::rc::Rc;
 use anyhow::Result;
 use camino::Utf8Path;
 
+use crate::config::{Settings, Until};
 use crate::feature::Feature;
 use crate::project_files::{ProjectFiles, Refused, explain, refused};
 use crate::record::{
@@ -48,16 +50,20 @@ use crate::tasks::TaskList;
 use decide::{Bounds, Decision, Wanted, all_done};
 use running::{Ending, NextStep, Running};
 
-pub use ask::Asked;
+pub use ask::Summarizer;
 pub use committing::check_commits;
-pub use job::{Job, Until};
-pub use memory::{Decided, Memory, Reason, Recalled, Sought, Telling};
-pub use plan::{Candidate, Commits, Completion, Limits, Plan, Snapshots, Untick};
+pub use job::Job;
+pub use memory::{Decided, HistoryPolicy, Memory, Reason, Recalled, Sought};
+pub use plan::{Candidate, Plan};
 pub use prompting::{Prompt, Prompting, Turn};
 pub use recorded_progress::{expected_progress, rebuilt_of_all};
 pub use redaction::redacted;
 pub use replay::{Replay, Replayed};
 pub use restore::{Force, Intent, Left, Planned, Restore, Target, Why};
+pub use settings::{
+    capture_rules, child_limits, history_policy, history_summarizer, lacks_summarizer, progress_strategy,
+    redactor,
+};
 pub use shown::EventRedactor;
 pub use window::Window;
 
@@ -143,11 +149,11 @@ impl Running<'_> {
             self.lost.retain(|lost| tasks.copies(&lost.task) < lost.copies);
             let lost: Vec<TaskName> = self.lost.iter().map(|lost| lost.task.name.clone()).collect();
             let bounds = Bounds {
-                limits: self.plan.limits,
+                settings: &self.plan.config.settings,
                 tokens: self.session.tokens.total(),
                 cost_usd: self.session.cost_usd,
                 elapsed: self.started.elapsed(),
-                is_validated: self.plan.validation_command.is_some(),
+                is_validated: self.plan.config.settings.validation_command.is_some(),
                 is_promised: self.is_promised,
                 lost: &lost,
             };
@@ -183,7 +189,8 @@ impl Running<'_> {
                 return Ok(self.unusable(class, iteration.error));
             }
             let failures = self.history.failures_in_a_row(&task.name);
-            if self.plan.job.until == Until::Tasks && failures >= self.plan.limits.skip_after {
+            let skip_after = self.plan.config.settings.skip_after;
+            if self.plan.job.until == Until::Tasks && skip_after.is_some_and(|most| failures >= most) {
                 self.skip(&task)?;
             }
         }
@@ -201,7 +208,7 @@ impl Running<'_> {
         if !has_told || !self.heard.insert(self.current) {
             return;
         }
-        let Limits { max_tokens, max_cost, .. } = self.plan.limits;
+        let &Settings { max_tokens, max_cost, .. } = &self.plan.config.settings;
         let agent = &iteration.agent;
         for (is_vain, what, limit) in [
             (max_cost.is_some() && iteration.cost_usd.is_none(), "cost", "max-cost"),

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use camino::Utf8Path;
 
+use crate::config::Commits;
 use crate::record::{Iteration, LeftOut, ObjectId, Outcome, TaskName, Timestamp};
-use crate::redact::Redactor;
 use crate::worktree::{Prepared, RawPath, Staged, WorkTree};
 
 use super::left_out::LeftOutFiles;
-use super::plan::{Commits, Plan};
+use super::plan::Plan;
 use super::recorder::Taken;
+use super::settings::redactor;
 
 /// What the next commit is made of.
 #[derive(Debug, Default)]
@@ -40,7 +41,7 @@ impl PendingCommit {
         (tree, objects): (Option<&ObjectId>, Option<&Utf8Path>),
         (left_out, resumed_from): (&[LeftOut], Option<Timestamp>),
     ) -> Result<Option<Self>> {
-        if plan.commits == Commits::Off {
+        if plan.config.settings.commit == Commits::Off {
             return Ok(None);
         }
         let work_tree = WorkTree::new(plan.store.repository())?;
@@ -72,7 +73,7 @@ impl PendingCommit {
         if redacted.is_empty() {
             return Ok(());
         }
-        let redactor = Redactor::new(&plan.redaction_rules, &plan.redaction_allow)?;
+        let redactor = redactor(&plan.config.settings)?;
         let is_recorded =
             |path: &&RawPath| redacted.contains(&redactor.redact_text(&String::from_utf8_lossy(path)).0);
         self.pending.extend(self.dirty.iter().filter(is_recorded).cloned());

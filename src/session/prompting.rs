@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use crate::config::Config;
 use crate::feature::Feature;
 use crate::progress::ProgressStrategy;
 use crate::progress::historical::tokens;
@@ -12,7 +13,8 @@ use crate::store::Store;
 use crate::tasks::TaskList;
 
 use super::job::Job;
-use super::memory::{Memory, Recalled, Sought, Telling};
+use super::memory::{HistoryPolicy, Memory, Recalled, Sought};
+use super::settings::history_policy;
 
 /// Everything that a prompt is made of, but for the turn.
 pub struct Prompting<'a> {
@@ -24,7 +26,7 @@ pub struct Prompting<'a> {
     pub progress: &'a dyn ProgressStrategy,
     /// What the user wants to be said beyond the template.
     pub hints: Vec<String>,
-    pub telling: &'a Telling,
+    pub policy: HistoryPolicy,
     /// Most tokens of the prompt. Task and rules are never cut; what older iterations left is.
     pub budget: Option<usize>,
 }
@@ -59,7 +61,27 @@ pub struct Failures {
     pub of_one_cause: u32,
 }
 
-impl Prompting<'_> {
+impl<'a> Prompting<'a> {
+    pub fn new(
+        config: &'a Config,
+        feature: &'a Feature,
+        template: &'a Template,
+        job: &'a Job,
+        progress: &'a dyn ProgressStrategy,
+    ) -> Self {
+        Self {
+            feature,
+            template,
+            job,
+            max_iterations: config.settings.max_iterations,
+            validation_command: config.settings.validation_command.as_deref(),
+            progress,
+            hints: Vec::new(),
+            policy: history_policy(config),
+            budget: config.settings.prompt_budget,
+        }
+    }
+
     /// The prompt of a turn, within the budget: of what is too much, historical context goes first, then progress.
     ///
     /// `summed_up` is told where a command of the user's summed the older iterations up.
@@ -72,9 +94,9 @@ impl Prompting<'_> {
     ) -> Result<Prompt> {
         let mut recall = |budget| {
             let wanted = Sought { task: turn.task, session: turn.session, budget };
-            memory.recall(store, wanted, self.telling)
+            memory.recall(store, wanted, self.policy)
         };
-        let most = self.telling.settings.budget;
+        let most = self.policy.settings.budget;
         let mut recalled = match summed_up {
             Some(recalled) => Some(recalled),
             None => recall(most)?,

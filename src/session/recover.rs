@@ -5,6 +5,7 @@
 
 use anyhow::{Context, Result};
 
+use crate::config::Completion;
 use crate::process;
 use crate::progress::journal::{self, CatchUp};
 use crate::project_files::MAX_TASK_LIST_BYTES;
@@ -20,11 +21,12 @@ use crate::tasks::{Mark, TaskList, set_marks};
 use super::committing::follow_cut_off;
 use super::iterate::opened;
 use super::judge::{self, Evidence};
-use super::plan::{Completion, Plan};
+use super::plan::Plan;
 use super::progress_file::ProgressFile;
 use super::recorded_progress::{ProgressParts, progress_parts};
 use super::recorder::Recorder;
 use super::redaction::redacted;
+use super::settings::redactor;
 
 /// Whether no session of this work tree left anything in the spool.
 pub fn nothing_is_left(repository: &Repository) -> Result<bool> {
@@ -279,7 +281,7 @@ fn catch_up_with(plan: &Plan<'_>, refs: &SessionRefs, say: &mut dyn FnMut(&Event
         // It is not lost: it stands on the branch that the last session worked on.
         return Ok(());
     }
-    let redactor = Redactor::new(&plan.redaction_rules, &plan.redaction_allow)?;
+    let redactor = redactor(&plan.config.settings)?;
     mend(&file, &redactor, &progress_parts(plan.store, &log)?, say)
 }
 

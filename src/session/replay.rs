@@ -4,16 +4,19 @@ use anyhow::Result;
 use camino::Utf8Path;
 use serde::Serialize;
 
+use crate::config::Config;
+use crate::feature::Feature;
 use crate::history::History;
-use crate::progress::ProgressStrategy;
 use crate::progress::historical::tokens;
+use crate::prompt::Template;
 use crate::record::{Iteration, Outcome, RecordKind, Task};
-use crate::redact::Redactor;
 use crate::store::{SessionLog, Store};
 use crate::tasks::TaskList;
 
+use super::job::Job;
 use super::memory::Memory;
 use super::prompting::{Failures, Prompting, Turn};
+use super::settings::{progress_strategy, redactor};
 use super::told;
 
 /// A prompt that was sent, and the one that would have been.
@@ -34,24 +37,24 @@ pub struct Replayed {
 pub struct Replay<'a> {
     pub store: &'a Store,
     pub log: &'a SessionLog,
+    pub config: &'a Config,
+    pub feature: &'a Feature,
+    pub template: &'a Template,
+    pub job: &'a Job,
     /// Where validations ran.
     pub root: &'a Utf8Path,
-    /// Most earlier iterations that the strategy keeps.
-    pub progress_entries: usize,
-    /// Prompts are compared with those of the record, which are redacted.
-    pub redactor: &'a Redactor,
+    pub max_iterations: u32,
 }
 
 impl Replay<'_> {
-    /// The prompts of all iterations that ran, in their order. Of `base` everything is taken that does not change from
-    /// iteration to iteration.
-    pub fn prompts(
-        &self,
-        strategy: &mut dyn ProgressStrategy,
-        base: &Prompting<'_>,
-    ) -> Result<Vec<Replayed>> {
+    /// Makes the prompts of all iterations that ran, in their order.
+    pub fn prompts(&self) -> Result<Vec<Replayed>> {
+        let settings = &self.config.settings;
+        // Prompts are compared with those of the record, which are redacted.
+        let redactor = redactor(settings)?;
+        let mut strategy = progress_strategy(settings);
         let mut memory = Memory::before(self.store, self.log, self.root)?;
-        for context in memory.newest(self.store, None, self.progress_entries)? {
+        for context in memory.newest(self.store, None, settings.progress_max_entries)? {
             strategy.record(&context);
         }
         let mut history = History::default();
@@ -80,13 +83,19 @@ impl Replay<'_> {
                         session: Some(&iteration.session),
                     };
                     let prompting = Prompting {
-                        progress: strategy,
+                        max_iterations: self.max_iterations,
                         hints: iteration.hints.clone(),
                         validation_command: iteration.validation_command.as_deref(),
-                        ..*base
+                        ..Prompting::new(
+                            self.config,
+                            self.feature,
+                            self.template,
+                            self.job,
+                            strategy.as_ref(),
+                        )
                     };
                     let made = prompting.prompt(&turn, self.store, &mut memory, None)?;
-                    let (text, _) = self.redactor.redact_text(&made.text);
+                    let (text, _) = redactor.redact_text(&made.text);
                     let sent = self.store.file(&entry.commit, "prompt.md");
                     let sent = self.store.or_leave_out(entry, sent).flatten().unwrap_or_default();
                     let sent = String::from_utf8_lossy(&sent).into_owned();

@@ -92,7 +92,7 @@ impl Running<'_> {
 
     /// Where the session would be over before the wait is, there is nothing to wait for.
     fn beyond_its_time(&self, time: Duration) -> Option<Ending> {
-        let most = self.plan.limits.max_duration?;
+        let most = self.plan.config.settings.max_duration?;
         (self.started.elapsed().saturating_add(time) >= most).then(|| Ending::limit(Limit::Duration))
     }
 

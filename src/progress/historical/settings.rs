@@ -33,7 +33,7 @@ pub enum Repeats {
 }
 
 /// What the user wants told.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HistorySettings {
     pub mode: Mode,
     /// In tokens.

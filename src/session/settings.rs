@@ -1,0 +1,106 @@
+//! What the settings mean to a session, in the types of the rooms that it uses.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::config::{Config, Settings};
+use crate::process::Limits as ChildLimits;
+use crate::progress::capture::Rules;
+use crate::progress::historical::{HistorySettings, Mode, Repeats};
+use crate::progress::{Choice, ProgressStrategy, Strategy};
+use crate::redact::Redactor;
+
+use super::ask::Summarizer;
+use super::memory::{Decided, HistoryPolicy};
+
+/// Stands for no limit where one must be given.
+const UNLIMITED: Duration = Duration::from_secs(u64::MAX / 4);
+
+/// The limits of a child; `wall` is how long it may run, `idle` how long it may be silent.
+pub fn child_limits(settings: &Settings, wall: Option<Duration>, idle: Option<Duration>) -> ChildLimits {
+    ChildLimits { wall: wall.unwrap_or(UNLIMITED), idle, output: settings.max_output.unwrap_or(u64::MAX) }
+}
+
+pub(super) fn validation_limits(settings: &Settings) -> ChildLimits {
+    child_limits(settings, settings.validation_timeout, None)
+}
+
+/// The strategy that makes earlier iterations a part of the prompt, before it knows of any.
+pub fn progress_strategy(settings: &Settings) -> Box<dyn ProgressStrategy> {
+    strategy(settings).start(
+        settings.progress_max_entries,
+        settings.progress_max_chars,
+        excerpt_choice(settings),
+    )
+}
+
+fn strategy(settings: &Settings) -> Strategy {
+    // The configuration has replaced an unknown name.
+    Strategy::named(&settings.progress_strategy).unwrap_or_default()
+}
+
+pub(super) fn excerpt_choice(settings: &Settings) -> Choice {
+    if settings.progress_tail { Choice::BlindTail } else { Choice::Excerpt }
+}
+
+/// The command that summarizes older iterations; `local` is our own way.
+pub fn history_summarizer(settings: &Settings) -> Option<Summarizer> {
+    summarizer(command_of_history(settings), settings)
+}
+
+/// The command that summarizes an iteration, if the strategy wants one.
+pub(super) fn iteration_summarizer(settings: &Settings) -> Option<Summarizer> {
+    let command = settings.progress_command.as_ref().or(command_of_history(settings));
+    summarizer(command.filter(|_| strategy(settings).is_summarized()), settings)
+}
+
+/// Returns true if the strategy wants summaries, and no command makes them.
+pub fn lacks_summarizer(settings: &Settings) -> bool {
+    strategy(settings).is_summarized() && iteration_summarizer(settings).is_none()
+}
+
+fn command_of_history(settings: &Settings) -> Option<&String> {
+    settings.history_summarize.as_ref().filter(|name| *name != "local")
+}
+
+fn summarizer(command: Option<&String>, settings: &Settings) -> Option<Summarizer> {
+    let timeout = settings.progress_timeout.unwrap_or(UNLIMITED);
+    command.map(|command| Summarizer { command: command.clone(), timeout })
+}
+
+/// What to note down of outputs.
+pub fn capture_rules(settings: &Settings) -> Result<Rules> {
+    let rules = settings.captures.iter().map(|(name, pattern)| (name.as_str(), pattern.as_str()));
+    Rules::new(rules).context("compile the rules of `capture`")
+}
+
+/// What takes secrets out of what a project's records hold.
+pub fn redactor(settings: &Settings) -> Result<Redactor> {
+    Redactor::new(&settings.redaction_rules, &settings.redaction_allow)
+}
+
+/// How much of older iterations a prompt has.
+pub fn history_policy(config: &Config) -> HistoryPolicy {
+    let settings = &config.settings;
+    let mode = match settings.history_mode.as_str() {
+        "smart" => Mode::Smart,
+        "full" => Mode::Full,
+        _ => Mode::Off,
+    };
+    // All iterations, unless the user set how many.
+    let is_all = mode == Mode::Full && !config.is_set("history.lookback");
+    HistoryPolicy {
+        settings: HistorySettings {
+            mode,
+            budget: settings.history_budget,
+            lookback: (!is_all).then_some(settings.history_lookback),
+            threshold: settings.history_threshold,
+            failures: settings.history_failures,
+            decisions: settings.history_decisions,
+            approaches: settings.history_approaches,
+            repeats: if settings.history_summarize.is_none() { Repeats::Kept } else { Repeats::Merged },
+        },
+        decided: if config.is_set("history.mode") { Decided::ByUser } else { Decided::Open },
+    }
+}

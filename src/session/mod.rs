@@ -7,7 +7,7 @@ mod begin;
 mod committing;
 mod decide;
 mod hints;
-mod iterate;
+mod iteration;
 mod job;
 mod judge;
 mod left_out;

@@ -19,7 +19,7 @@ use crate::store::{Begin, Conflict, Control, Place, SessionLog, SessionRefs, Slo
 use crate::tasks::{Mark, TaskList, set_marks};
 
 use super::committing::follow_cut_off;
-use super::iterate::opened;
+use super::iteration::unfinished;
 use super::judge::{self, Evidence};
 use super::plan::Plan;
 use super::progress_file::ProgressFile;
@@ -220,7 +220,7 @@ fn interrupted(
         recorder.warnings.push(format!("the commits of this iteration cannot be listed: {error:#}"));
         Vec::new()
     });
-    let mut iteration = opened(begin.clone(), &place.begun, ended_at, counts, head_after);
+    let mut iteration = unfinished(begin.clone(), &place.begun, ended_at, counts, head_after);
     iteration.claims = verdict.claims;
     iteration.false_claim = verdict.false_claim;
     iteration.exit_reason = Some(ExitReason::Interrupted);

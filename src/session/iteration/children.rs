@@ -1,0 +1,121 @@
+//! The agent's run, and the validation after it.
+
+use anyhow::{Context, Result};
+
+use crate::agent::Turn;
+use crate::record::{AgentRun, Event, ExitReason, FailureClass, Phase, Task, Validation};
+use crate::store::{Begin, Slot, names};
+use crate::validate::{self, Bench};
+
+use super::super::running::Running;
+use super::super::settings::validation_limits;
+use super::stages::{Ran, Started};
+
+impl Running<'_> {
+    /// Runs the agent, and the validation if there is something to validate.
+    pub(super) fn run_children(&mut self, started: &Started<'_>) -> Result<Ran> {
+        let Started { slot, begin, environment, .. } = started;
+        let agent = self.run_agent(slot, begin.iteration, environment)?;
+        self.ran(&agent);
+        self.restore_spool(started)?;
+        // What an agent left that could not work, or not to its end, is nothing to be judged.
+        let is_worth_it = agent.exit.reason != Some(ExitReason::Interrupted)
+            && !agent.is_cut()
+            && !agent.failure_class.is_some_and(FailureClass::is_unusable);
+        let validation = if is_worth_it { self.validate(slot, begin.iteration, environment)? } else { None };
+        self.restore_spool(started)?;
+        self.begin_phase(begin.iteration, Phase::Recording);
+        self.warn_of_leftovers(&agent, validation.as_ref());
+        Ok(Ran { agent, validation })
+    }
+
+    pub(super) fn environment(&self, task: &Task, begin: &Begin) -> Vec<(String, String)> {
+        let feature = self.plan.feature;
+        [
+            ("RALPH_SESSION", self.session.id.to_string()),
+            ("RALPH_ITERATION", begin.iteration.to_string()),
+            ("RALPH_TASK", task.name.clone()),
+            ("RALPH_ATTEMPT", begin.attempt.to_string()),
+            ("RALPH_FEATURE", feature.dir.to_string()),
+            ("RALPH_TASKS", feature.tasks_path.to_string()),
+            ("RALPH_PROGRESS", feature.progress_path.to_string()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into()
+    }
+
+    fn run_agent(
+        &mut self,
+        slot: &Slot,
+        iteration: u32,
+        environment: &[(String, String)],
+    ) -> Result<AgentRun> {
+        let agent = self.plan.agents[self.current].agent;
+        self.begin_phase(iteration, Phase::Agent { agent: agent.name().to_owned() });
+        let turn = Turn {
+            prompt: &slot.path(names::PROMPT),
+            stdout: &slot.path(names::AGENT_STDOUT),
+            stderr: &slot.path(names::AGENT_STDERR),
+            directory: &self.plan.project_root,
+            environment,
+            limits: self.candidate().limits,
+            marker: &self.marker()?,
+            clock: self.plan.clock,
+        };
+        let say = &mut *self.say;
+        agent
+            .run(&turn, self.plan.interrupt, &mut |event| say(&Event::AgentEvent { iteration, event }))
+            .with_context(|| format!("run the agent {}", agent.name()))
+    }
+
+    fn validate(
+        &mut self,
+        slot: &Slot,
+        iteration: u32,
+        environment: &[(String, String)],
+    ) -> Result<Option<Validation>> {
+        let Some(command) = self.plan.config.settings.validation_command.clone() else { return Ok(None) };
+        self.begin_phase(iteration, Phase::Validation { command: command.clone() });
+        let bench = Bench {
+            directory: self.plan.project_root.clone(),
+            environment: environment.to_vec(),
+            stdout: slot.path(names::VALIDATION_STDOUT),
+            stderr: slot.path(names::VALIDATION_STDERR),
+            marker: self.marker()?,
+            limits: validation_limits(&self.plan.config.settings),
+            clock: self.plan.clock,
+        };
+        let validation = validate::run(&command, &bench, self.plan.interrupt)?;
+        (self.say)(&Event::ValidationFinished {
+            iteration,
+            command,
+            exit: validation.exit,
+            duration_ms: validation.duration_ms,
+        });
+        Ok(Some(validation))
+    }
+
+    /// Restores the spool if the child that just ended deleted it.
+    fn restore_spool(&mut self, started: &Started<'_>) -> Result<()> {
+        let Started { slot, begin, prompt, task_list, .. } = started;
+        let is_mended = self.recorder.mend_spool()? | self.plan.store.keep_identity(&self.identity)?;
+        if is_mended || !slot.is_begun() {
+            slot.begin(begin, prompt, task_list)?;
+            let folder = self.plan.store.repository().ralph_dir();
+            self.warn(format!("files of the loop in {folder} were deleted while it ran; they are back"));
+        }
+        if let Err(error) = self.lock.hold_on(self.plan.store.repository()) {
+            self.warn(format!("the lock of this loop was deleted, and is not ours any more: {error:#}"));
+        }
+        Ok(())
+    }
+
+    fn warn_of_leftovers(&mut self, run: &AgentRun, validation: Option<&Validation>) {
+        let leftovers =
+            run.leftovers.iter().chain(validation.iter().flat_map(|validation| &validation.leftovers));
+        let leftovers: Vec<&str> = leftovers.map(String::as_str).collect();
+        if !leftovers.is_empty() {
+            self.warn(format!("stopped what was left running in the background: {}", leftovers.join(", ")));
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! What is recorded of an iteration, from what its children did and what was judged.
+
+use anyhow::Result;
+
+use crate::agent::final_message;
+use crate::progress::capture::{self, Evidence as Captured};
+use crate::progress::{IterationContext, question};
+use crate::record::{
+    Claims, Durations, Exits, Facts, Iteration, ObjectId, Outcome, SCHEMA, Session, Summarized, TaskCounts,
+    Timestamp, Tokens,
+};
+use crate::store::Begin;
+
+use super::super::committing::Done;
+use super::super::judge::Verdict;
+use super::super::recorder::Taken;
+use super::super::running::Running;
+use super::super::settings::{excerpt_choice, iteration_summarizer};
+use super::super::told::live_context;
+use super::stages::{Drafted, Judged, Ran, Started};
+
+/// Longest summary that is kept, in characters.
+const MAX_SUMMARY_CHARS: usize = 2000;
+
+/// What the engine itself measured.
+struct Measured<'a> {
+    ran: &'a Ran,
+    verdict: Verdict,
+    taken: Taken,
+    /// Where the refs of the project stood before.
+    refs_before: &'a [u8],
+}
+
+impl Running<'_> {
+    /// Takes the snapshot, commits if that is asked for, and puts together what is recorded.
+    pub(super) fn draft(&mut self, started: Started<'_>, ran: &Ran, judged: Judged) -> Result<Drafted> {
+        let Started { task, slot, begin, environment, .. } = started;
+        let Judged { verdict, before } = judged;
+        let number = begin.iteration;
+        let ended_at = self.plan.clock.now();
+        let mut taken = self.recorder.take(&slot, &format!("iteration {number}"), ended_at);
+        let done = Done {
+            task,
+            closed: &verdict.closed,
+            tasks: &before,
+            iteration: number,
+            environment: &environment,
+        };
+        let committed = self.commit_work(verdict.outcome, &mut taken, &done);
+        let measured = Measured { ran, verdict, taken, refs_before: &slot.refs_before()? };
+        let mut iteration = self.compose(begin, measured, ended_at)?;
+        // It is ours by whatever clock git dated it.
+        iteration.commits.extend(committed.commit.filter(|commit| !iteration.commits.contains(commit)));
+        iteration.uncommitted = committed.refused;
+        let context = live_context(&slot, &iteration, &ran.agent.final_text, &self.plan.project_root)?;
+        self.examine(iteration, ran, context.map(|context| self.without_secrets(context)))
+    }
+
+    /// Adds what the outputs say: facts, a summary, the excerpt and its fingerprint.
+    fn examine(
+        &mut self,
+        mut iteration: Iteration,
+        ran: &Ran,
+        mut context: Option<IterationContext>,
+    ) -> Result<Drafted> {
+        let examined = context.as_ref().and_then(IterationContext::examined);
+        iteration.facts = capture::facts(
+            Captured {
+                outcome: iteration.outcome,
+                tool_calls: &ran.agent.tool_calls,
+                final_text: &ran.agent.final_text,
+                context: context.as_ref(),
+                examined: examined.as_ref(),
+            },
+            &self.plan.capture_rules,
+        );
+        if let Some(context) = &mut context {
+            iteration.facts.summarized = self.summarize(context)?;
+            context.summary.clone_from(&iteration.facts.summarized);
+        }
+        let mut excerpt = String::new();
+        if let Some(context) = context.as_ref().filter(|_| iteration.outcome == Outcome::Failure) {
+            let settings = &self.plan.config.settings;
+            let told =
+                context.told_of(examined.as_ref(), excerpt_choice(settings), settings.progress_max_chars);
+            (excerpt, iteration.fingerprint) = (told.excerpt, told.fingerprint);
+        }
+        Ok(Drafted { iteration, excerpt, context })
+    }
+
+    fn compose(&mut self, begin: Begin, measured: Measured<'_>, ended_at: Timestamp) -> Result<Iteration> {
+        let Measured { ran: Ran { agent: run, validation }, verdict, taken, refs_before } = measured;
+        let validation = validation.as_ref();
+        let started_at = begin.started_at;
+        let counts = self.counts();
+        let mut iteration = unfinished(begin, &self.session, ended_at, counts, self.plan.store.head()?);
+        iteration.outcome = verdict.outcome;
+        iteration.failure_class = run.failure_class;
+        iteration.error.clone_from(&run.error);
+        iteration.resets_at = run.resets_at.filter(|_| !run.is_good);
+        iteration.claims = verdict.claims;
+        iteration.false_claim = verdict.false_claim;
+        iteration.closed = verdict.closed;
+        iteration.duration_ms = Durations {
+            agent: Some(run.duration_ms),
+            validation: validation.map(|validation| validation.duration_ms),
+        };
+        iteration.exit = Exits {
+            agent: Some(run.exit.code),
+            validation: validation.map(|validation| validation.exit.code),
+        };
+        iteration.exit_reason = run.exit.reason.or(validation.and_then(|validation| validation.exit.reason));
+        iteration.files_changed = taken.files_changed();
+        iteration.snapshot = taken.snapshot;
+        iteration.left_out = taken.left_out;
+        iteration.model = run.model.clone().or(iteration.model);
+        iteration.tokens = run.tokens;
+        iteration.cost_usd = run.cost_usd;
+        iteration.tool_calls.clone_from(&run.tool_calls);
+        let findings = final_message::findings(&run.final_text);
+        iteration.learnings = findings.learnings;
+        iteration.decisions = findings.decisions;
+        iteration.approaches = findings.approaches;
+        let (before, after) = (iteration.head_before.as_ref(), iteration.head_after.as_ref());
+        let commits = self.recorder.work_tree().commits_between((before, after), refs_before, started_at);
+        iteration.commits = commits.unwrap_or_else(|error| {
+            self.warn(format!("the commits of this iteration cannot be listed: {error:#}"));
+            Vec::new()
+        });
+        Ok(iteration)
+    }
+
+    /// Excerpts are cut from what the record has: a cut may take away by what a secret would be known.
+    fn without_secrets(&self, context: IterationContext) -> IterationContext {
+        let redacted = |text: &str| self.recorder.redactor().redact_text(text).0;
+        IterationContext {
+            stdout: redacted(&context.stdout),
+            stderr: redacted(&context.stderr),
+            agent_failure: context.agent_failure.as_deref().map(redacted),
+            ..context
+        }
+    }
+
+    /// What the user's command makes of an iteration; none where none is to be asked.
+    fn summarize(&mut self, context: &IterationContext) -> Result<Option<Summarized>> {
+        let Some(summarizer) = iteration_summarizer(&self.plan.config.settings) else { return Ok(None) };
+        let (question, _) = self.recorder.redactor().redact_text(&question(context));
+        Ok(Some(match summarizer.ask(&question, &self.room()?)? {
+            Ok(text) => {
+                // Before it is cut: half a secret is not found.
+                let (text, _) = self.recorder.redactor().redact_text(&text);
+                Summarized::Text(text.chars().take(MAX_SUMMARY_CHARS).collect())
+            }
+            Err(reason) => {
+                self.warn(format!("no summary of the iteration, its output stands in: {reason}"));
+                Summarized::Failed(reason)
+            }
+        }))
+    }
+}
+
+/// An iteration of which only its beginning is known: not ended by itself, with nothing captured yet.
+pub(in crate::session) fn unfinished(
+    begin: Begin,
+    session: &Session,
+    ended_at: Timestamp,
+    counts: TaskCounts,
+    head_after: Option<ObjectId>,
+) -> Iteration {
+    Iteration {
+        schema: SCHEMA,
+        id: format!("{}-iter-{}", session.id, begin.iteration),
+        session: session.id.clone(),
+        feature: session.feature.clone(),
+        branch: begin.branch,
+        iteration: begin.iteration,
+        loop_type: session.loop_type.clone(),
+        task: Some(begin.task.name),
+        task_text: Some(begin.task.text),
+        phase: begin.task.phase,
+        outcome: Outcome::Interrupted,
+        failure_class: None,
+        error: None,
+        resets_at: None,
+        claims: Claims::default(),
+        false_claim: Vec::new(),
+        closed: Vec::new(),
+        started_at: begin.started_at,
+        ended_at,
+        duration_ms: Durations::default(),
+        exit: Exits::default(),
+        exit_reason: None,
+        validation_command: begin.validation_command,
+        files_changed: Vec::new(),
+        agent: begin.agent,
+        agent_version: begin.agent_version,
+        model: begin.model,
+        tokens: Tokens::default(),
+        cost_usd: None,
+        tool_calls: Vec::new(),
+        learnings: Vec::new(),
+        decisions: Vec::new(),
+        approaches: Vec::new(),
+        facts: Facts::default(),
+        fingerprint: None,
+        head_after,
+        head_before: begin.head_before,
+        commits: Vec::new(),
+        snapshot: None,
+        left_out: Vec::new(),
+        uncommitted: None,
+        redactions: Vec::new(),
+        hints: begin.hints,
+        tasks_done: counts.done,
+        tasks_open: counts.open,
+    }
+}

@@ -1,0 +1,169 @@
+//! One iteration, from an open task to a record: prompt, agent, validation, verdict, record.
+
+mod children;
+mod draft;
+mod prompt;
+mod stages;
+mod verdict;
+
+use std::io::{self, ErrorKind};
+
+use anyhow::{Context, Result};
+
+use crate::config::Until;
+use crate::project_files::MAX_TASK_LIST_BYTES;
+use crate::record::{Event, Iteration, ObjectId, Outcome, Phase, RALPH, Task, TaskCounts};
+use crate::store::{Begin, Slot, names};
+use crate::tasks::TaskList;
+
+use super::redaction::redacted;
+use super::running::Running;
+use stages::{Drafted, Started};
+
+pub(super) use draft::unfinished;
+
+impl Running<'_> {
+    /// Gives `task` to the agent and records what came of it.
+    pub(super) fn iterate(&mut self, tasks: &TaskList, task: &Task) -> Result<Iteration> {
+        let started = self.start_iteration(tasks, task)?;
+        let ran = self.run_children(&started)?;
+        let judged = self.judge(&started, &ran)?;
+        let slot = started.slot.clone();
+        let drafted = self.draft(started, &ran, judged)?;
+        self.record(&slot, drafted)
+    }
+
+    /// Writes the prompt and what a recovery needs into the spool.
+    fn start_iteration<'a>(&mut self, tasks: &TaskList, task: &'a Task) -> Result<Started<'a>> {
+        let number = self.next;
+        let slot = self.spool.slot(&number.to_string());
+        let begin = Begin { hints: self.hints(), ..self.begin_iteration(task, number)? };
+        self.begin_phase(number, Phase::Prompt);
+        let prompt = self.prompt(tasks, task, &begin)?;
+        let task_list = match self.read_task_list_bytes() {
+            Err(error) if error.kind() == ErrorKind::NotFound && self.plan.job.until == Until::Validation => {
+                Vec::new()
+            }
+            read => read.context("read the task list")?,
+        };
+        slot.begin(&begin, &prompt.text, &task_list)?;
+        self.hints_are_taken();
+        slot.write(names::REFS_BEFORE, &self.plan.store.tips_of_others()?)?;
+        self.announce_start(task, &begin);
+        self.announce_memory(number, &prompt);
+        let environment = self.environment(task, &begin);
+        Ok(Started { task, slot, begin, prompt: prompt.text, task_list, environment })
+    }
+
+    fn record(&mut self, slot: &Slot, drafted: Drafted) -> Result<Iteration> {
+        let Drafted { iteration, excerpt, context } = drafted;
+        let commit = self.recorder.iteration(slot, &iteration, &excerpt)?;
+        self.count_recorded(&iteration, commit)?;
+        self.hints_were_in(&iteration);
+        self.note_commits(&iteration);
+        if let Some(context) = context {
+            self.plan.progress.record(&context);
+        }
+        Ok(iteration)
+    }
+
+    /// Records that a task is given up: a record of its own, without a run.
+    pub(super) fn skip(&mut self, task: &Task) -> Result<()> {
+        let number = self.next;
+        let slot = self.spool.slot(&number.to_string());
+        slot.create()?;
+        let begin = self.begin_iteration(task, number)?;
+        let taken = self.recorder.take(&slot, &format!("iteration {number}"), begin.started_at);
+        let started_at = begin.started_at;
+        let counts = self.counts();
+        let mut iteration = unfinished(begin, &self.session, started_at, counts, self.plan.store.head()?);
+        iteration.outcome = Outcome::Skipped;
+        iteration.snapshot = taken.snapshot;
+        let commit = self.recorder.iteration(&slot, &iteration, "")?;
+        self.count_recorded(&iteration, commit)
+    }
+
+    fn begin_iteration(&mut self, task: &Task, iteration: u32) -> Result<Begin> {
+        let agent_version = match self.current {
+            0 => self.session.agent_version.clone(),
+            place => {
+                let agent = self.plan.agents[place].agent;
+                self.versions.entry(place).or_insert_with(|| agent.version()).clone()
+            }
+        };
+        Ok(Begin {
+            iteration,
+            task: task.clone(),
+            attempt: self.history.attempts(&task.name) + 1,
+            started_at: self.plan.clock.now(),
+            branch: self.plan.store.branch()?,
+            head_before: self.plan.store.head()?,
+            agent: self.candidate().agent.name().to_owned(),
+            agent_version,
+            model: self.candidate().model.clone(),
+            validation_command: self.plan.config.settings.validation_command.clone(),
+            hints: Vec::new(),
+            tips: self.recorder.tips(),
+        })
+    }
+
+    fn begin_phase(&mut self, iteration: u32, phase: Phase) {
+        // Who looks on from elsewhere knows less then, and nothing else is lost.
+        let _untold = self.control.tell_phase(phase.as_str()).is_err();
+        (self.say)(&Event::PhaseStarted { iteration, phase });
+    }
+
+    fn announce_start(&mut self, task: &Task, begin: &Begin) {
+        (self.say)(&Event::IterationStarted {
+            session: self.session.id.clone(),
+            iteration: begin.iteration,
+            task: task.clone(),
+            attempt: begin.attempt,
+            agent: begin.agent.clone(),
+            hints: begin.hints.clone(),
+            started_at: begin.started_at,
+        });
+    }
+
+    fn count_recorded(&mut self, iteration: &Iteration, commit: ObjectId) -> Result<()> {
+        let _untold = self.control.no_longer_in_a_phase().is_err();
+        self.next = iteration.iteration + 1;
+        self.session.add(iteration);
+        self.session.tasks_done = iteration.tasks_done;
+        self.session.tasks_remaining = iteration.tasks_open;
+        self.history.push(iteration);
+        self.memory.push(redacted(self.recorder.redactor(), iteration)?);
+        for warning in std::mem::take(&mut self.recorder.warnings) {
+            self.warn(warning);
+        }
+        (self.say)(&Event::IterationRecorded {
+            session: iteration.session.clone(),
+            iteration: iteration.iteration,
+            outcome: iteration.outcome,
+            exit: iteration.exit,
+            commit,
+            record: Box::new(iteration.clone()),
+        });
+        Ok(())
+    }
+
+    fn note_commits(&mut self, iteration: &Iteration) {
+        if iteration.commits.is_empty() {
+            return;
+        }
+        let noted = redacted(self.recorder.redactor(), iteration)
+            .and_then(|iteration| self.plan.store.note_commits(&iteration));
+        if let Err(error) = noted {
+            self.warn(format!("its commits got no note: {error:#}\nhint: `{RALPH} notes rebuild` writes it"));
+        }
+    }
+
+    fn read_task_list_bytes(&self) -> io::Result<Vec<u8>> {
+        let feature = self.plan.feature;
+        feature.files.read(&feature.tasks_path, MAX_TASK_LIST_BYTES)
+    }
+
+    fn counts(&mut self) -> TaskCounts {
+        self.read_tasks().map(|tasks| tasks.counts()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,90 @@
+//! The prompt of an iteration, with what a command of the user's summarized for it.
+
+use anyhow::{Context, Result};
+
+use crate::progress::historical;
+use crate::record::{Event, Task};
+use crate::store::Begin;
+use crate::tasks::TaskList;
+
+use super::super::ask::Room;
+use super::super::memory::{Reason, Recalled, Sought};
+use super::super::prompting::{Failures, Prompt, Prompting, Turn};
+use super::super::running::Running;
+use super::super::settings::{history_policy, history_summarizer};
+
+/// The command that summarizes gets so many times what the prompt has room for.
+const MATERIAL_FACTOR: usize = 4;
+
+impl Running<'_> {
+    pub(super) fn prompt(&mut self, tasks: &TaskList, task: &Task, begin: &Begin) -> Result<Prompt> {
+        if self.memory.is_cleared_since(self.plan.store)? {
+            self.plan.progress.clear();
+        }
+        let summed_up = self.sum_up(task)?;
+        let failures = Failures {
+            of_task: self.history.failures_in_a_row(&task.name),
+            of_one_cause: self.history.same_failures_in_a_row(),
+        };
+        let turn =
+            Turn { tasks, task, iteration: begin.iteration, failures, session: Some(&self.session.id) };
+        let prompting = Prompting { hints: begin.hints.clone(), ..self.plan.prompting() };
+        prompting.prompt(&turn, self.plan.store, &mut self.memory, summed_up)
+    }
+
+    /// What a command of the user's makes of the older iterations; none where ours are told as they are.
+    fn sum_up(&mut self, task: &Task) -> Result<Option<Recalled>> {
+        let Some(summarizer) = history_summarizer(&self.plan.config.settings) else { return Ok(None) };
+        let policy = history_policy(self.plan.config);
+        let budget = policy.settings.budget;
+        // The command sees more than the prompt has room for.
+        let material = budget.saturating_mul(MATERIAL_FACTOR);
+        let wanted = Sought { task, session: Some(&self.session.id), budget: material };
+        let recalled = self.memory.recall(self.plan.store, wanted, policy)?;
+        let Some(mut recalled) = recalled.filter(|recalled| !recalled.context.text.is_empty()) else {
+            return Ok(None);
+        };
+        let question = historical::question(&recalled.context, task, budget);
+        match summarizer.ask(&question, &self.room()?)? {
+            Ok(answer) => {
+                recalled.context = historical::summed_up(recalled.context, &answer, budget);
+                Ok(Some(recalled))
+            }
+            Err(reason) => {
+                self.warn(format!("older iterations are not summed up, but told as they are: {reason}"));
+                Ok(None)
+            }
+        }
+    }
+
+    pub(super) fn room(&self) -> Result<Room<'_>> {
+        let scratch = self.spool.scratch();
+        std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
+        Ok(Room {
+            directory: &self.plan.project_root,
+            scratch,
+            marker: self.marker()?,
+            interrupt: self.plan.interrupt,
+        })
+    }
+
+    /// Says what the prompt tells of older iterations, and what it has no room for.
+    pub(super) fn announce_memory(&mut self, iteration: u32, prompt: &Prompt) {
+        let told = prompt.recalled.as_ref().filter(|recalled| !recalled.context.text.is_empty());
+        if let Some(recalled) = told {
+            (self.say)(&Event::HistoryTold {
+                iteration,
+                mode: recalled.mode.as_str(),
+                failures: match recalled.why {
+                    Reason::Asked => None,
+                    Reason::Failures(failures) => Some(failures),
+                },
+                scanned: recalled.context.scanned,
+                tokens: recalled.context.tokens(),
+            });
+        }
+        if let Some(warning) = &prompt.warning {
+            self.warn(warning.clone());
+        }
+    }
+}

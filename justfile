@@ -50,6 +50,10 @@ test-page *args:
     cargo build --release --locked
     node tests/page/run.mjs {{args}}
 
+# Build the documents as a book, into target/book (cargo install mdbook)
+book:
+    mdbook build docs
+
 # Measure what we promise: `just bench --large`, `just bench log`
 bench *args:
     cargo bench --bench numbers -- {{args}}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the demo and writes what it prints into README.md, between the two lines that name this script.
+# Runs the demo and writes what it prints into docs/demo.md, between the two lines that name this script.
 #
 # usage: docs/record-demo.sh
 #
@@ -7,7 +7,7 @@
 # the output is edited. `cargo test docs` says when the recording is out of date.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-readme=$PWD/README.md
+page=$PWD/docs/demo.md
 project=/tmp/ralph-demo
 
 [[ ! -e $project ]] || { echo "record-demo.sh: $project exists already" >&2; exit 1; }
@@ -40,6 +40,6 @@ awk -v recording="$recording" '
     while ((getline line < recording) > 0) print line
     print "```\n"
   }
-' "$readme" >"$recording.readme"
-cat "$recording.readme" >"$readme"
-rm "$recording.readme"
+' "$page" >"$recording.page"
+cat "$recording.page" >"$page"
+rm "$recording.page"

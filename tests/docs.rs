@@ -48,12 +48,27 @@ fn section<'a>(text: &'a str, heading: &str) -> &'a str {
     &body[..ends.min().unwrap_or(body.len())]
 }
 
-fn commands() -> Vec<String> {
-    let text = help(None);
-    let listed = text.split("\nCommands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
-    let names = listed.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned);
-    names.filter(|name| name != "help").collect()
+/// The commands that a help text lists.
+fn commands_in(help: &str) -> Vec<String> {
+    let listed = help.split("\nCommands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or_default();
+    let names = listed.lines().filter_map(|line| line.strip_prefix("  ")?.split_once(' '));
+    names.filter(|(name, _)| !name.is_empty() && *name != "help").map(|(name, _)| name.to_owned()).collect()
 }
+
+/// Compares the part of a document between two lines with what is generated, or writes it.
+fn is_current(path: &str, (begin, end): (&str, &str), generated: &str) {
+    let text = read(path);
+    let (head, rest) = text.split_once(begin).unwrap_or_else(|| panic!("{path} has no line `{begin}`"));
+    let (old, tail) = rest.split_once(end).unwrap_or_else(|| panic!("{path} has no line `{end}`"));
+    let generated = format!("\n{generated}");
+    if std::env::var_os("RALPH_WRITE_DOCS").is_some() {
+        std::fs::write(root().join(path), format!("{head}{begin}{generated}{end}{tail}")).unwrap();
+    } else {
+        assert_eq!(old, generated, "{path} is not current: RALPH_WRITE_DOCS=1 cargo test docs");
+    }
+}
+
+const WRITTEN: &str = "<!-- written by: RALPH_WRITE_DOCS=1 cargo test docs -->";
 
 /// The flags in a help text, those under `Settings:` apart from the others.
 fn flags(help: &str) -> [BTreeSet<String>; 2] {
@@ -73,37 +88,36 @@ fn flags(help: &str) -> [BTreeSet<String>; 2] {
     found
 }
 
-/// Whether `text` has the flag as code, and not only a longer one that begins like it.
-fn names_flag(text: &str, flag: &str) -> bool {
-    Regex::new(&format!(r"`{}[` ]", regex::escape(flag))).unwrap().is_match(text)
-}
-
 #[test]
-fn every_command_and_flag_is_in_the_readme() {
-    let readme = read("README.md");
-    let everywhere = section(&readme, "### Every command");
-    let settings = section(&readme, "### run");
-    let commands = commands();
-    assert!(commands.len() >= 9 && commands.iter().any(|command| command == "run"), "{commands:?}");
-    let mut missing = Vec::new();
-    for command in &commands {
-        let own = section(&readme, &format!("### {command}"));
-        let [general, of_settings] = flags(&help(Some(command)));
-        assert!(general.contains("--help"), "{command}: {general:?}");
-        missing.extend(
-            general
-                .iter()
-                .filter(|flag| !names_flag(own, flag) && !names_flag(everywhere, flag))
-                .map(|flag| format!("{command} {flag}")),
-        );
-        missing.extend(
-            of_settings
-                .iter()
-                .filter(|flag| !names_flag(settings, flag))
-                .map(|flag| format!("{command} {flag}")),
-        );
+fn the_reference_of_commands_is_current() {
+    let scene = Sandbox::without_repository("none");
+    scene.unchecked();
+    // As it is called by its name, it names itself so.
+    let help = |command: &str| {
+        let words = command.split(' ').filter(|word| !word.is_empty());
+        let output = scene.hermetic("specify").arg("ralph").args(words).arg("--help").output().unwrap();
+        assert!(output.status.success(), "{command}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let mut reference = String::new();
+    let mut add = |command: &str, help: &str| {
+        let title = if command.is_empty() { "specify ralph" } else { command };
+        let lines: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
+        reference.push_str(&format!("\n## {title}\n\n```text\n{}\n```\n", lines.join("\n")));
+    };
+    let all = help("");
+    add("", &all);
+    let commands = commands_in(&all);
+    assert!(commands.len() > 20 && commands.iter().any(|command| command == "run"), "{commands:?}");
+    for command in commands {
+        let own = help(&command);
+        add(&command, &own);
+        for part in commands_in(&own) {
+            let command = format!("{command} {part}");
+            add(&command, &help(&command));
+        }
     }
-    assert!(missing.is_empty(), "README.md does not tell of {missing:?}");
+    is_current("docs/commands.md", (WRITTEN, "<!-- end of the commands -->"), &format!("{reference}\n"));
 }
 
 #[test]
@@ -127,12 +141,26 @@ fn the_readme_names_the_two_commands_to_begin_with() {
 }
 
 #[test]
-fn every_setting_is_in_the_readme() {
-    let readme = read("README.md");
-    let table = section(&readme, "## Configuration").split("\n### ").next().unwrap();
+fn the_table_of_keys_is_current() {
+    let mut table = "\n| key | default | value | what it does |\n|---|---|---|---|\n".to_owned();
     for key in KEYS {
-        let name = format!("`{}`", key.name);
-        assert!(table.contains(&name), "{name} in the table");
+        let default = if key.default == "none" { key.unset.to_owned() } else { format!("`{}`", key.default) };
+        let expected = key.expected().replace('|', "\\|");
+        table.push_str(&format!("| `{}` | {default} | {expected} | {} |\n", key.name, key.doc));
+    }
+    is_current("docs/configuration.md", (WRITTEN, "<!-- end of the keys -->"), &format!("{table}\n"));
+}
+
+#[test]
+fn the_readme_is_short_and_the_book_has_every_page() {
+    let words = read("README.md").split_whitespace().count();
+    assert!(words <= 2000, "README.md has {words} words");
+    let summary = read("docs/SUMMARY.md");
+    for page in documents() {
+        let name = page.file_name().unwrap().to_str().unwrap();
+        if page.parent().unwrap().ends_with("docs") && name != "SUMMARY.md" {
+            assert!(summary.contains(&format!("]({name})")), "docs/SUMMARY.md does not list {name}");
+        }
     }
 }
 
@@ -224,9 +252,9 @@ fn masked(output: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_recording_in_the_readme_is_what_the_demo_prints() {
-    let readme = read("README.md");
-    let recording = readme.split("<!-- recorded by docs/record-demo.sh -->").nth(1).unwrap();
+fn the_recording_is_what_the_demo_prints() {
+    let page = read("docs/demo.md");
+    let recording = page.split("<!-- recorded by docs/record-demo.sh -->").nth(1).unwrap();
     let recording = recording.split("```").nth(1).unwrap().strip_prefix("text\n").unwrap();
 
     let folder = tempfile::tempdir().unwrap();
@@ -244,5 +272,5 @@ fn the_recording_in_the_readme_is_what_the_demo_prints() {
     assert!(printed.contains("$ specify ralph demo "), "{printed}");
     let (told, is) = (masked(recording), masked(&printed));
     let line = told.iter().zip(&is).take_while(|(told, is)| told == is).count();
-    assert_eq!(told.get(line), is.get(line), "README.md has an old recording: run docs/record-demo.sh");
+    assert_eq!(told.get(line), is.get(line), "docs/demo.md has an old recording: run docs/record-demo.sh");
 }

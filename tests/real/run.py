@@ -7,7 +7,7 @@ usage: tests/real/run.py [--agent NAME]... [--scene NAME]... [--jobs N] [--write
   RALPH_CI_CACHE      where the agents are installed once (default: target/agents)
   RALPH_CI_KEEP       a folder for all that the run leaves behind, to look at (default: a temporary one, removed at the end)
 
-Every scene of scenes.py is played with every agent of agents.py. A whole run compares what it saw with the table in README.md;
+Every scene of scenes.py is played with every agent of agents.py. A whole run compares what it saw with the table in docs/agents.md;
 --write writes that table. Where npm cannot be reached, the test says so and is skipped; with CI=true it fails.
 """
 

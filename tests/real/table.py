@@ -1,4 +1,4 @@
-"""The table in README.md of what was run."""
+"""The table in docs/agents.md of what was run."""
 
 import sys
 
@@ -39,13 +39,13 @@ def table(agents, scenes):
 
 
 def compare(agents, scenes, is_to_write):
-    readme = install.ROOT / "README.md"
-    text = readme.read_text()
+    page = install.ROOT / "docs" / "agents.md"
+    text = page.read_text()
     before, rest = text.split(BEGIN)
     old, after = rest.split(END)
     new = table(agents, scenes)
     print(new)
     if is_to_write:
-        readme.write_text(before + BEGIN + new + END + after)
+        page.write_text(before + BEGIN + new + END + after)
     elif old != new:
-        sys.exit("run.py: README.md has another table; write it with: tests/real/run.py --write")
+        sys.exit("run.py: docs/agents.md has another table; write it with: tests/real/run.py --write")

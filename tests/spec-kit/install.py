@@ -15,7 +15,7 @@ sys.path.append(str(ROOT / "tests/real"))
 
 from network import fetch  # noqa: E402
 
-# The oldest and the newest of what our README names (0.8 to 1.2) that PyPI has. Before 0.10 a feature was found by its branch.
+# The oldest and the newest of what our documents name (0.8 to 1.2) that PyPI has. Before 0.10 a feature was found by its branch.
 VERSIONS = ["0.9.4", "1.2.3"]
 
 

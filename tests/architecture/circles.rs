@@ -60,6 +60,10 @@ fn a_file_uses_those_that_define_what_it_names() {
     assert_eq!(of(&[("room/mod.rs", room), through_the_room, b]), 1, "a and b, through mod.rs");
 }
 
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the pattern is sound")
+}
+
 /// A module, as the path of its names below the root of the crate.
 type Module = Vec<String>;
 
@@ -84,10 +88,10 @@ struct Files(BTreeMap<Module, File>);
 impl Files {
     /// The files below `root`, each as its path and its text.
     fn new(root: &str, sources: Vec<(String, String)>) -> Self {
-        let visibility = Regex::new(r"pub\([^)]*\)").unwrap();
-        let imported = Regex::new(r"(?m)^\s*(pub )?use ([^;]+);").unwrap();
-        let declared = Regex::new(r"(?m)^(pub )?mod \w+;").unwrap();
-        let named = Regex::new(r"\b(?:\w+::)+\w+").unwrap();
+        let visibility = pattern(r"pub\([^)]*\)");
+        let imported = pattern(r"(?m)^\s*(pub )?use ([^;]+);");
+        let declared = pattern(r"(?m)^(pub )?mod \w+;");
+        let named = pattern(r"\b(?:\w+::)+\w+");
         let mut found = BTreeMap::new();
         for (path, text) in sources.into_iter().filter(|(path, _)| !is_test(path)) {
             let code = visibility.replace_all(&code(&text), "pub").into_owned();

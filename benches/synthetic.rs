@@ -260,6 +260,7 @@ impl<'a> Writer<'a> {
 }
 
 /// What the record says of an iteration that ended at `seconds`.
+#[expect(clippy::too_many_lines, reason = "one field after the other")]
 pub fn iteration_json(session: &SessionId, number: u32, seconds: i64, random: &mut Random) -> Iteration {
     let outcome = if is_success(number) { Outcome::Success } else { Outcome::Failure };
     let task = format!("T{:03}", done_after(number - 1) % TASKS + 1);

@@ -336,7 +336,7 @@ const LONG_FILES: &[(&str, usize)] = &[
     ("src/store/sync.rs", 450),
     ("src/view/report/page_parts.rs", 431),
     ("src/view/tui/app.rs", 425),
-    ("src/view/tui/draw.rs", 483),
+    ("src/view/tui/draw.rs", 466),
     ("src/view/tui/page.rs", 462),
     ("src/worktree.rs", 409),
 ];

@@ -1,5 +1,7 @@
 //! The product through its real programs, and the store as plain git sees it.
 
+#![expect(clippy::too_many_lines, reason = "a test tells its story in one piece")]
+
 mod agents;
 mod architecture;
 mod awkward;

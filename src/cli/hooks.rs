@@ -246,8 +246,14 @@ fn install(args: &HooksInstallArgs, caller: &Caller) -> Result<ExitCode> {
         writeln!(out, "set {key} to {value}")?;
     }
     out.flush()?;
+    offer_more(&folder)?;
+    Ok(ExitCode::Done)
+}
+
+/// Says on stderr what else could be set up.
+fn offer_more(folder: &Folder) -> Result<()> {
     let mut offers = Vec::new();
-    if !rewrites(&folder)? {
+    if !rewrites(folder)? {
         offers.push("  --rewrite-notes    git carries notes over an amend or a rebase (notes.rewriteRef)\n");
     }
     let attributes = Tool::git(&folder.top).args(["check-attr", "merge", "--", "progress.txt"]).line()?;
@@ -258,7 +264,7 @@ fn install(args: &HooksInstallArgs, caller: &Caller) -> Result<ExitCode> {
     if !offers.is_empty() {
         let _closed = write!(stderr(), "if you like:\n{}", offers.concat()).is_err();
     }
-    Ok(ExitCode::Done)
+    Ok(())
 }
 
 /// Whether git carries our notes along already.

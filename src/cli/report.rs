@@ -164,27 +164,7 @@ fn found(
     let mut unreadable = Vec::new();
     let mut turns = reading.records(log, &mut unreadable);
     if !args.markdown {
-        let pairs = reading.pairs(&mut turns)?;
-        let journal = iterations::files(store, log).progress;
-        let top = store.repository().work_tree()?;
-        // Git compares while we read.
-        let (unread, patches) = thread::scope(|scope| {
-            let patches = scope.spawn(|| patches::between(&pairs, top, &journal, most));
-            let read = |turn: &mut Turn| reading.texts(turn).err().map(|error| (turn.commit.clone(), error));
-            let unread: Vec<_> = turns.iter_mut().filter_map(read).collect();
-            (unread, patches.join())
-        });
-        for (commit, error) in &unread {
-            if let Some(entry) = log.iterations().find(|entry| entry.commit == *commit) {
-                store.leave_out(entry, error);
-            }
-        }
-        let mut patches = patches.map_err(|_| anyhow!("compare the snapshots"))??;
-        for turn in &mut turns {
-            if let Some(patch) = turn.record.snapshot.as_ref().and_then(|after| patches.remove(after)) {
-                turn.diff = Diff::Patch(without_secrets(&reading.redactor, patch));
-            }
-        }
+        reading.contents(&mut turns, store, log)?;
     }
     let first = &log.entries[0];
     Ok(Found {
@@ -261,6 +241,33 @@ impl Reading<'_> {
             }
         }
         turns
+    }
+
+    /// The texts of all iterations, and what each changed.
+    fn contents(&self, turns: &mut [Turn], store: &Store, log: &SessionLog) -> Result<()> {
+        let pairs = self.pairs(turns)?;
+        let journal = iterations::files(store, log).progress;
+        let top = store.repository().work_tree()?;
+        let most = self.most;
+        // Git compares while we read.
+        let (unread, patches) = thread::scope(|scope| {
+            let patches = scope.spawn(|| patches::between(&pairs, top, &journal, most));
+            let read = |turn: &mut Turn| self.texts(turn).err().map(|error| (turn.commit.clone(), error));
+            let unread: Vec<_> = turns.iter_mut().filter_map(read).collect();
+            (unread, patches.join())
+        });
+        for (commit, error) in &unread {
+            if let Some(entry) = log.iterations().find(|entry| entry.commit == *commit) {
+                store.leave_out(entry, error);
+            }
+        }
+        let mut patches = patches.map_err(|_| anyhow!("compare the snapshots"))??;
+        for turn in turns {
+            if let Some(patch) = turn.record.snapshot.as_ref().and_then(|after| patches.remove(after)) {
+                turn.diff = Diff::Patch(without_secrets(&self.redactor, patch));
+            }
+        }
+        Ok(())
     }
 
     fn piece(&self, turn: &Turn, path: &str, end: End, most: usize) -> Result<Option<Piece>> {

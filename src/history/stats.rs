@@ -138,12 +138,6 @@ impl Stats {
                 of_task.duration_ms = of_task.duration_ms.plus(&entry.duration_ms);
             }
         }
-        let mut causes: Vec<Cause> = causes.into_values().filter(|cause| cause.times > 1).collect();
-        causes.sort_by(|one, other| {
-            let by_times = other.times.cmp(&one.times).then(other.last_at.cmp(&one.last_at));
-            by_times.then_with(|| one.fingerprint.cmp(&other.fingerprint))
-        });
-        causes.truncate(CAUSES);
         Self {
             sessions: sessions.len(),
             success_rate: rate(counts.success, counts.runs),
@@ -152,7 +146,7 @@ impl Stats {
             tokens,
             duration_ms,
             tasks: tasks.into_values().collect(),
-            causes,
+            causes: most_frequent(causes.into_values()),
             over_time: steps(&runs),
         }
     }
@@ -172,6 +166,17 @@ fn steps(runs: &[&LogEntry]) -> Vec<Step> {
         Some(Step { from: first.ended_at, to: last.ended_at, runs: chunk.len(), success })
     };
     runs.chunks(size).filter_map(step).collect()
+}
+
+/// The causes that came more than once, the most frequent first.
+fn most_frequent(causes: impl Iterator<Item = Cause>) -> Vec<Cause> {
+    let mut causes: Vec<Cause> = causes.filter(|cause| cause.times > 1).collect();
+    causes.sort_by(|one, other| {
+        let by_times = other.times.cmp(&one.times).then(other.last_at.cmp(&one.last_at));
+        by_times.then_with(|| one.fingerprint.cmp(&other.fingerprint))
+    });
+    causes.truncate(CAUSES);
+    causes
 }
 
 #[cfg(test)]

@@ -34,26 +34,15 @@ impl<'a> Running<'a> {
         say: &'a mut dyn FnMut(&Event),
     ) -> Result<Self> {
         let started_at = plan.clock.now();
-        let earlier = match &plan.resume {
-            Some(refs) => plan.store.session(refs)?,
-            None => None,
-        };
-        let id = if let Some(log) = &earlier {
-            log.id().clone()
-        } else {
-            // The latest session is the one whose id sorts last.
-            let id = SessionId::new(started_at, salt(plan.clock));
-            plan.store.newest_session()?.into_iter().fold(id, |id, newest| id.behind(&newest))
+        let earlier = plan.resume.as_ref().map(|refs| plan.store.session(refs)).transpose()?.flatten();
+        let id = match &earlier {
+            Some(log) => log.id().clone(),
+            None => new_id(&plan, started_at)?,
         };
         // What was wished of a loop that is gone is not meant for us.
         let control = Control::of(plan.store.repository(), &id);
         control.clear()?;
-        lock.name_holder(&Holder {
-            session: id.clone(),
-            pid: std::process::id(),
-            host: host_name(),
-            started_at,
-        })?;
+        lock.name_holder(&holder(&id, started_at))?;
         let identity = plan.store.create_identity()?;
         // From here on others know of the session, and its first snapshot may take long.
         let stop_watcher = StopWatcher::start(control.clone(), plan.interrupt.clone());
@@ -72,25 +61,12 @@ impl<'a> Running<'a> {
         let place = place(&plan, &session);
         let spool = Spool::create(plan.store.repository(), &place)?;
         let mut recorder = Recorder::new(plan.store, place, redactor, spool.clone())?;
-        match &earlier {
-            None => recorder.start(&session, &plan.feature.name, plan.clock)?,
-            Some(log) => recorder.resume(log, &session, plan.clock)?,
-        };
-        plan.store.note_last_written(&session.feature, &session.id)?;
+        record_start(&plan, &mut recorder, &session, earlier.as_ref())?;
         let (tree, objects) = recorder.last_contents();
         let resumed_from = earlier.is_some().then_some(session.started_at);
         let left_out = (recorder.last_left_out(), resumed_from);
         let work = PendingCommit::begin(&plan, &taken_up.recorded, (tree, objects.as_deref()), left_out)?;
-        say(&Event::SessionStarted {
-            session: id,
-            feature: session.feature.clone(),
-            agent: session.agent.clone(),
-            max_iterations: session.max_iterations,
-            loop_type: session.loop_type.clone(),
-            artifact: session.artifact.path.clone(),
-            tasks: tasks.counts(),
-            is_resumed: earlier.is_some(),
-        });
+        say(&started_event(&session, tasks, earlier.is_some()));
         let started = plan.clock.stopwatch();
         Ok(Self {
             roster: Roster::new(plan.agents.len(), plan.config.settings.max_wait),
@@ -116,6 +92,42 @@ impl<'a> Running<'a> {
             control,
             identity,
         })
+    }
+}
+
+/// The latest session is the one whose id sorts last.
+fn new_id(plan: &Plan<'_>, started_at: Timestamp) -> Result<SessionId> {
+    let id = SessionId::new(started_at, salt(plan.clock));
+    Ok(plan.store.newest_session()?.into_iter().fold(id, |id, newest| id.behind(&newest)))
+}
+
+fn holder(id: &SessionId, started_at: Timestamp) -> Holder {
+    Holder { session: id.clone(), pid: std::process::id(), host: host_name(), started_at }
+}
+
+fn record_start(
+    plan: &Plan<'_>,
+    recorder: &mut Recorder<'_>,
+    session: &Session,
+    earlier: Option<&SessionLog>,
+) -> Result<()> {
+    match earlier {
+        None => recorder.start(session, &plan.feature.name, plan.clock)?,
+        Some(log) => recorder.resume(log, session, plan.clock)?,
+    };
+    plan.store.note_last_written(&session.feature, &session.id)
+}
+
+fn started_event(session: &Session, tasks: &TaskList, is_resumed: bool) -> Event {
+    Event::SessionStarted {
+        session: session.id.clone(),
+        feature: session.feature.clone(),
+        agent: session.agent.clone(),
+        max_iterations: session.max_iterations,
+        loop_type: session.loop_type.clone(),
+        artifact: session.artifact.path.clone(),
+        tasks: tasks.counts(),
+        is_resumed,
     }
 }
 

@@ -130,12 +130,10 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Ev
             let followed =
                 follow_cut_off(recorder.work_tree(), plan.store.head()?.as_ref(), &spool.scratch(), &name);
             if let Err(error) = followed {
-                warn(
-                    say,
-                    format!(
-                        "the index could not be brought along to the last commit: {error:#}\nhint: `git reset` does that"
-                    ),
+                let message = format!(
+                    "the index could not be brought along to the last commit: {error:#}\nhint: `git reset` does that"
                 );
+                warn(say, message);
             }
             interrupted(plan, &mut recorder, place, &slot, &begin)?;
             warn(

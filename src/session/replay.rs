@@ -9,7 +9,7 @@ use crate::feature::Feature;
 use crate::history::History;
 use crate::progress::historical::tokens;
 use crate::prompt::Template;
-use crate::record::{Iteration, Outcome, RecordKind, Task};
+use crate::record::{Iteration, LogEntry, Outcome, RecordKind, Task};
 use crate::store::{SessionLog, Store};
 use crate::tasks::TaskList;
 
@@ -95,19 +95,7 @@ impl Replay<'_> {
                         )
                     };
                     let made = prompting.prompt(&turn, self.store, &mut memory, None)?;
-                    let (text, _) = redactor.redact_text(&made.text);
-                    let sent = self.store.file(&entry.commit, "prompt.md");
-                    let sent = self.store.or_leave_out(entry, sent).flatten().unwrap_or_default();
-                    let sent = String::from_utf8_lossy(&sent).into_owned();
-                    replayed.push(Replayed {
-                        iteration: iteration.iteration,
-                        task: iteration.task.clone(),
-                        tokens_sent: tokens::count(&sent),
-                        tokens: tokens::count(&text),
-                        is_same: sent == text,
-                        sent,
-                        text,
-                    });
+                    replayed.push(self.replayed(entry, &iteration, redactor.redact_text(&made.text).0));
                 }
                 let context = told::context_of(self.store, (entry, begin), &iteration, self.root);
                 if let Some(context) = self.store.or_leave_out(entry, context).flatten() {
@@ -122,6 +110,22 @@ impl Replay<'_> {
             }
         }
         Ok(replayed)
+    }
+
+    /// What was sent in an iteration, and the text that would have been.
+    fn replayed(&self, entry: &LogEntry, iteration: &Iteration, text: String) -> Replayed {
+        let sent = self.store.file(&entry.commit, "prompt.md");
+        let sent = self.store.or_leave_out(entry, sent).flatten().unwrap_or_default();
+        let sent = String::from_utf8_lossy(&sent).into_owned();
+        Replayed {
+            iteration: iteration.iteration,
+            task: iteration.task.clone(),
+            tokens_sent: tokens::count(&sent),
+            tokens: tokens::count(&text),
+            is_same: sent == text,
+            sent,
+            text,
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The commits of a session, from the newest to the oldest.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
@@ -76,22 +77,21 @@ impl Chain<'_> {
         is_wanted: impl Fn(&LogEntry) -> bool,
     ) -> Result<Walked> {
         let mut entries: Vec<LogEntry> = Vec::new();
-        let (mut first_error, mut gap) = (None, None);
-        let mut below = None;
+        let (mut first_error, mut gap, mut below) = (None, None, None);
         let mut known = self.known.map(objects::to_gix).transpose()?;
         let mut next = Some(objects::to_gix(tip)?);
         let mut buffer = Vec::new();
         while let Some(id) = next {
-            if entries.len() == FEW && below.is_none() {
-                let found = self.lookup.zip(refs).and_then(|(lookup, refs)| lookup.of(refs));
-                if let Some((tip, cached)) = found {
-                    if let Some(place) = entries.iter().position(|entry| entry.commit == tip) {
-                        entries.truncate(place);
-                        return Ok(Walked { entries: joined(cached, entries), ..Walked::default() });
-                    }
-                    known = Some(objects::to_gix(&tip)?);
-                    below = Some(cached);
+            if entries.len() == FEW
+                && below.is_none()
+                && let Some((tip, cached)) = self.lookup.zip(refs).and_then(|(lookup, refs)| lookup.of(refs))
+            {
+                if let Some(place) = entries.iter().position(|entry| entry.commit == tip) {
+                    entries.truncate(place);
+                    return Ok(Walked { entries: joined(cached, entries), ..Walked::default() });
                 }
+                known = Some(objects::to_gix(&tip)?);
+                below = Some(cached);
             }
             if Some(id) == known {
                 let is_joined = below.is_none();
@@ -112,22 +112,15 @@ impl Chain<'_> {
                 }
             };
             let parent = commit.parents().next();
-            let envelope = Envelope {
-                commit: objects::from_gix(&id)?,
-                parent: parent.as_deref().map(objects::from_gix).transpose()?,
-                authored_at: seconds_of(commit.author),
-                committed_at: seconds_of(commit.committer),
-            };
-            let message = String::from_utf8_lossy(commit.message);
+            let (message, envelope) = envelope_of(id, &commit)?;
             let parsed = message::parse(&message, &envelope).or_else(|error| {
                 // Where nothing of a session can be read, all of it is left out.
-                match message::unreadable(&message, &envelope, session, entries.last()) {
-                    Some(entry) if parent.is_some() || !entries.is_empty() => {
-                        first_error.get_or_insert((entry.session.clone(), entry.commit.clone(), error));
-                        Ok(Some(entry))
-                    }
-                    _ => Err(error),
-                }
+                let entry = message::unreadable(&message, &envelope, session, entries.last());
+                let Some(entry) = entry.filter(|_| parent.is_some() || !entries.is_empty()) else {
+                    return Err(error);
+                };
+                first_error.get_or_insert((entry.session.clone(), entry.commit.clone(), error));
+                Ok(Some(entry))
             });
             match parsed? {
                 Some(entry) if entries.is_empty() && !is_wanted(&entry) => return Ok(Walked::default()),
@@ -146,6 +139,17 @@ impl Chain<'_> {
         }
         Ok(Walked { entries: joined(Vec::new(), entries), is_joined: false, gap })
     }
+}
+
+/// The message of a commit, and what its record has from the commit itself.
+fn envelope_of<'a>(id: gix::ObjectId, commit: &gix::objs::CommitRef<'a>) -> Result<(Cow<'a, str>, Envelope)> {
+    let envelope = Envelope {
+        commit: objects::from_gix(&id)?,
+        parent: commit.parents().next().as_deref().map(objects::from_gix).transpose()?,
+        authored_at: seconds_of(commit.author),
+        committed_at: seconds_of(commit.committer),
+    };
+    Ok((String::from_utf8_lossy(commit.message), envelope))
 }
 
 /// All of `below`, and behind it those `above`, which are still the newest first.

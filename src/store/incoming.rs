@@ -111,13 +111,18 @@ pub(super) fn look_at_log(git: &gix::Repository, arrival: &Arrival<'_>) -> Resul
         bail!("this version can read none of its records");
     }
     entries.reverse();
+    check_numbers(&entries)?;
+    Ok(Look::Ours(entries.len()))
+}
+
+fn check_numbers(entries: &[LogEntry]) -> Result<()> {
     for readable in entries.split(|entry| entry.kind == RecordKind::Unknown) {
         let numbers: Vec<u32> = readable.iter().filter_map(|entry| entry.iteration).collect();
         if numbers.windows(2).any(|pair| pair[0].checked_add(1) != Some(pair[1])) {
             bail!("its iterations are not numbered one after the other");
         }
     }
-    Ok(Look::Ours(entries.len()))
+    Ok(())
 }
 
 /// Looks at a chain of snapshots down to what is here already. What the snapshots hold is the project's, and is

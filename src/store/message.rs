@@ -345,7 +345,7 @@ pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
     };
     let read = || -> Result<LogEntry> {
         let id = |text: &str| if text == "-" { Ok(None) } else { text.parse::<ObjectId>().map(Some) };
-        let work = Fields::of(find("Work"));
+        let [work, exit, duration] = ["Work", "Exit", "Duration-Ms"].map(|name| Fields::of(find(name)));
         let tasks = Fields::of(find("Tasks"));
         Ok(LogEntry {
             kind,
@@ -359,34 +359,16 @@ pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
             failure_class: find("Failure-Class").map(FailureClass::of_record).transpose()?,
             started_at: envelope.authored_at,
             ended_at: envelope.committed_at,
-            exit: {
-                let exit = Fields::of(find("Exit"));
-                Exits { agent: exit.number("agent")?, validation: exit.number("validation")? }
-            },
-            duration_ms: {
-                let duration = Fields::of(find("Duration-Ms"));
-                Durations { agent: duration.number("agent")?, validation: duration.number("validation")? }
+            exit: Exits { agent: exit.number("agent")?, validation: exit.number("validation")? },
+            duration_ms: Durations {
+                agent: duration.number("agent")?,
+                validation: duration.number("validation")?,
             },
             agent: find("Agent").map(str::to_owned),
             model: find("Model").map(str::to_owned),
-            tokens: {
-                let tokens = Fields::of(find("Tokens"));
-                Tokens {
-                    input: tokens.number("input")?,
-                    cache_read: tokens.number("cache_read")?,
-                    cache_write: tokens.number("cache_write")?,
-                    output: tokens.number("output")?,
-                }
-            },
-            closed: tasks
-                .text("closed")
-                .map(|list| list.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect())
-                .unwrap_or_default(),
-            tasks: TaskCounts {
-                done: tasks.number("done")?.unwrap_or_default(),
-                open: tasks.number("open")?.unwrap_or_default(),
-            }
-            .into(),
+            tokens: tokens_of(&Fields::of(find("Tokens")))?,
+            closed: names(tasks.text("closed")),
+            tasks: counts(&tasks)?.into(),
             fingerprint: find("Fingerprint").map(str::to_owned),
             head_before: work.text("before").map(id).transpose()?.flatten(),
             head_after: work.text("after").map(id).transpose()?.flatten(),
@@ -399,6 +381,26 @@ pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
         })
     };
     read().with_context(|| format!("read the trailers of {commit}")).map(Some)
+}
+
+fn tokens_of(fields: &Fields<'_>) -> Result<Tokens> {
+    Ok(Tokens {
+        input: fields.number("input")?,
+        cache_read: fields.number("cache_read")?,
+        cache_write: fields.number("cache_write")?,
+        output: fields.number("output")?,
+    })
+}
+
+fn counts(fields: &Fields<'_>) -> Result<TaskCounts> {
+    let count = |name: &str| Ok::<_, anyhow::Error>(fields.number(name)?.unwrap_or_default());
+    Ok(TaskCounts { done: count("done")?, open: count("open")? })
+}
+
+/// Names with commas between them.
+fn names(list: Option<&str>) -> Vec<String> {
+    let names = list.unwrap_or_default().split(',').filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
 }
 
 /// What is known of a record that cannot be read: that it stands in the log of `session`. `None` if that is not sure.

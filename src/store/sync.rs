@@ -450,6 +450,7 @@ impl Sync<'_> {
     }
 
     /// Brings a ref together that many write: theirs is merged into ours, and ours is pushed, until both are one.
+    #[expect(clippy::too_many_lines, reason = "the steps of a round all change where both sides stand")]
     fn share(&mut self, name: &str, there: Option<&ObjectId>, merge: Merge) -> Result<()> {
         let store = self.store;
         let mut there = there.cloned();
@@ -492,8 +493,7 @@ impl Sync<'_> {
             if self.wish.direction == Direction::Fetch || there.as_ref() == Some(&outgoing) {
                 return Ok(());
             }
-            let pushed = store.push(self.remote, &[(name.to_owned(), outgoing)])?;
-            let pushed = self.answered(pushed);
+            let pushed = self.answered(store.push(self.remote, &[(name.to_owned(), outgoing)])?);
             match pushed.get(name) {
                 Some(Pushed::Done) => return Ok(()),
                 Some(Pushed::Refused(words)) => {

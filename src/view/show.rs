@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::record::{Iteration, LeftOut, some_of};
+use crate::record::{Iteration, LeftOut, Tokens, some_of};
 
 use super::style::{Count, Hue, Paint, cut, duration, grouped, inert, one_line, sign};
 
@@ -42,14 +42,8 @@ pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result
         fact("task", format!("{} {}", one_line(task), cut(&one_line(text), 100)))?;
     }
     let model = iteration.model.as_deref().map_or(String::new(), |model| format!(" ({})", one_line(model)));
-    fact(
-        "agent",
-        format!(
-            "{}{model}{}",
-            one_line(&iteration.agent),
-            end(iteration.exit.agent, iteration.duration_ms.agent)
-        ),
-    )?;
+    let how = end(iteration.exit.agent, iteration.duration_ms.agent);
+    fact("agent", format!("{}{model}{how}", one_line(&iteration.agent)))?;
     if let Some(words) = &iteration.error {
         fact("error", cut(&one_line(words), ERROR))?;
     }
@@ -63,18 +57,7 @@ pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result
         fact("fingerprint", format!("{}{repeated}", one_line(fingerprint)))?;
     }
     if !iteration.tokens.is_unknown() {
-        let number = |value: Option<u64>| value.map_or("?".to_owned(), grouped);
-        let tokens = &iteration.tokens;
-        fact(
-            "tokens",
-            format!(
-                "input {}, cache read {}, cache write {}, output {}",
-                number(tokens.input),
-                number(tokens.cache_read),
-                number(tokens.cache_write),
-                number(tokens.output)
-            ),
-        )?;
+        fact("tokens", tokens(&iteration.tokens))?;
     }
     if let Some(reason) = &iteration.uncommitted {
         fact("uncommitted", cut(&one_line(reason), ERROR))?;
@@ -91,18 +74,7 @@ pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result
             [ticked.as_str(), promise].into_iter().filter(|text| !text.is_empty()).collect();
         fact("claimed", format!("{}, which was not true", one_line(&said.join(" and "))))?;
     }
-    if !iteration.tool_calls.is_empty() {
-        writeln!(
-            out,
-            "{}",
-            paint.paint(Hue::Dim, &Count(iteration.tool_calls.len() as u64, "tool call").to_string())
-        )?;
-        for call in iteration.tool_calls.iter().take(TOOL_CALLS) {
-            let failed = if call.is_error { " failed" } else { "" };
-            let line = format!("{}{failed} {}", one_line(&call.tool_name), one_line(&call.arguments_summary));
-            writeln!(out, "  {}", cut(&line, 110))?;
-        }
-    }
+    write_tool_calls(out, iteration, paint)?;
     writeln!(out, "\n{}", inert(entry.trim()))?;
     writeln!(
         out,
@@ -112,6 +84,31 @@ pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result
             "more: --patch what it changed; --prompt, --agent, --agent-stderr, --stdout, --stderr, --tasks the stored bytes; --json the record"
         )
     )
+}
+
+fn tokens(tokens: &Tokens) -> String {
+    let number = |value: Option<u64>| value.map_or("?".to_owned(), grouped);
+    format!(
+        "input {}, cache read {}, cache write {}, output {}",
+        number(tokens.input),
+        number(tokens.cache_read),
+        number(tokens.cache_write),
+        number(tokens.output)
+    )
+}
+
+fn write_tool_calls(out: &mut dyn Write, iteration: &Iteration, paint: Paint) -> io::Result<()> {
+    if iteration.tool_calls.is_empty() {
+        return Ok(());
+    }
+    let count = Count(iteration.tool_calls.len() as u64, "tool call").to_string();
+    writeln!(out, "{}", paint.paint(Hue::Dim, &count))?;
+    for call in iteration.tool_calls.iter().take(TOOL_CALLS) {
+        let failed = if call.is_error { " failed" } else { "" };
+        let line = format!("{}{failed} {}", one_line(&call.tool_name), one_line(&call.arguments_summary));
+        writeln!(out, "  {}", cut(&line, 110))?;
+    }
+    Ok(())
 }
 
 fn end(code: Option<i32>, milliseconds: Option<u64>) -> String {

@@ -58,6 +58,17 @@ pub struct InFlight {
     pub started_at: Timestamp,
 }
 
+fn at_work(in_flight: &InFlight, task: &str, phase: Option<&str>) -> String {
+    let InFlight { iteration, agent, started_at } = in_flight;
+    match phase {
+        Some("validation") => {
+            format!("the validation of {task} runs (iteration {iteration}, since {started_at})")
+        }
+        Some("recording") => format!("{task} is being recorded (iteration {iteration}, since {started_at})"),
+        _ => format!("{} works on {task} since {started_at} (iteration {iteration})", one_line(agent)),
+    }
+}
+
 pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::Result<()> {
     let Counts { done, open, skipped } = status.tasks;
     writeln!(out, "{}", paint.paint(Hue::Bold, &one_line(&status.feature)))?;
@@ -85,32 +96,11 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
     )?;
     if let Some(task) = &session.task {
         let task = one_line(task);
-        match &session.in_flight {
-            Some(InFlight { iteration, agent, started_at }) => {
-                let agent = one_line(agent);
-                match session.phase.as_deref() {
-                    Some("validation") => {
-                        writeln!(
-                            out,
-                            "  the validation of {task} runs (iteration {iteration}, since {started_at})"
-                        )?;
-                    }
-                    Some("recording") => {
-                        writeln!(
-                            out,
-                            "  {task} is being recorded (iteration {iteration}, since {started_at})"
-                        )?;
-                    }
-                    _ => {
-                        writeln!(
-                            out,
-                            "  {agent} works on {task} since {started_at} (iteration {iteration})"
-                        )?;
-                    }
-                }
-            }
-            None => writeln!(out, "  last worked on {task}")?,
-        }
+        let words = match &session.in_flight {
+            Some(in_flight) => at_work(in_flight, &task, session.phase.as_deref()),
+            None => format!("last worked on {task}"),
+        };
+        writeln!(out, "  {words}")?;
     }
     if let Some(Waiting { agent, class, until, message }) = &session.waiting {
         let words = message.as_ref().map_or(String::new(), |words| format!(": {}", one_line(words)));

@@ -58,6 +58,7 @@ impl<W: Write> Lines<W> {
             columns.map_or(WIDTH, |columns| usize::from(columns).saturating_sub(BESIDE).clamp(LEAST, WIDTH));
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     pub fn show(&mut self, event: &Event) -> io::Result<()> {
         if let Event::IterationRecorded { iteration, record, .. } = event {
             self.remember(*iteration, record);

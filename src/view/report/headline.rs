@@ -191,6 +191,56 @@ fn still_failing(cluster: &Cluster, tasks: &[TaskRow]) -> Attention {
     }
 }
 
+/// What several iterations have in common.
+fn notable(turns: &[Turn]) -> Vec<Attention> {
+    let mut found = Vec::new();
+    let numbers = |is_meant: &dyn Fn(&Turn) -> bool| -> Vec<u32> {
+        turns.iter().filter(|turn| is_meant(turn)).map(|turn| turn.record.iteration).collect()
+    };
+    let mut kind = |level, iterations: Vec<u32>, one: &str, several: &str| {
+        if !iterations.is_empty() {
+            let what = match iterations.len() {
+                1 => one.to_owned(),
+                count => format!("{} {several}", grouped(count as u64)),
+            };
+            found.push(Attention { level, task: None, what, quote: None, iterations });
+        }
+    };
+    let false_claims = numbers(&|turn| !turn.record.false_claim.is_empty());
+    kind(
+        Level::Warning,
+        false_claims,
+        "One iteration claimed to be done and was not.",
+        "iterations claimed to be done and were not.",
+    );
+    let cut = numbers(&|turn| turn.record.outcome == Outcome::Interrupted);
+    kind(Level::Warning, cut, "One iteration was cut short.", "iterations were cut short.");
+    let redacted = numbers(&|turn| !turn.record.redactions.is_empty());
+    kind(
+        Level::Note,
+        redacted,
+        "Secrets were taken out of the record of one iteration.",
+        "iterations had secrets, which were taken out of the record.",
+    );
+    found
+}
+
+/// The iteration that took most of the time.
+fn longest(turns: &[Turn]) -> Option<Attention> {
+    let all: u64 = turns.iter().map(time).sum();
+    let longest = turns.iter().max_by_key(|turn| time(turn)).filter(|_| turns.len() >= FEW);
+    let turn = longest
+        .filter(|turn| time(turn) > 60_000 && time(turn).saturating_mul(100) > all.saturating_mul(LONG))?;
+    let share = time(turn).saturating_mul(100) / all.max(1);
+    Some(Attention {
+        level: Level::Note,
+        task: turn.record.task.clone(),
+        what: format!("took {} in one iteration, {share} % of the time.", duration(time(turn))),
+        quote: None,
+        iterations: vec![turn.record.iteration],
+    })
+}
+
 /// What to look at, gravest first.
 pub fn attention(
     session: &Session,
@@ -228,48 +278,8 @@ pub fn attention(
             iterations: task.iterations.clone(),
         });
     }
-    let numbers = |is_meant: &dyn Fn(&Turn) -> bool| -> Vec<u32> {
-        turns.iter().filter(|turn| is_meant(turn)).map(|turn| turn.record.iteration).collect()
-    };
-    let mut kind = |level, iterations: Vec<u32>, one: &str, several: &str| {
-        if !iterations.is_empty() {
-            let what = match iterations.len() {
-                1 => one.to_owned(),
-                count => format!("{} {several}", grouped(count as u64)),
-            };
-            found.push(Attention { level, task: None, what, quote: None, iterations });
-        }
-    };
-    let false_claims = numbers(&|turn| !turn.record.false_claim.is_empty());
-    kind(
-        Level::Warning,
-        false_claims,
-        "One iteration claimed to be done and was not.",
-        "iterations claimed to be done and were not.",
-    );
-    let cut = numbers(&|turn| turn.record.outcome == Outcome::Interrupted);
-    kind(Level::Warning, cut, "One iteration was cut short.", "iterations were cut short.");
-    let redacted = numbers(&|turn| !turn.record.redactions.is_empty());
-    kind(
-        Level::Note,
-        redacted,
-        "Secrets were taken out of the record of one iteration.",
-        "iterations had secrets, which were taken out of the record.",
-    );
-    let all: u64 = turns.iter().map(time).sum();
-    let longest = turns.iter().max_by_key(|turn| time(turn)).filter(|_| turns.len() >= FEW);
-    if let Some(turn) = longest
-        .filter(|turn| time(turn) > 60_000 && time(turn).saturating_mul(100) > all.saturating_mul(LONG))
-    {
-        let share = time(turn).saturating_mul(100) / all.max(1);
-        found.push(Attention {
-            level: Level::Note,
-            task: turn.record.task.clone(),
-            what: format!("took {} in one iteration, {share} % of the time.", duration(time(turn))),
-            quote: None,
-            iterations: vec![turn.record.iteration],
-        });
-    }
+    found.extend(notable(turns));
+    found.extend(longest(turns));
     if !session.hints.is_empty() {
         found.push(Attention {
             level: Level::Note,

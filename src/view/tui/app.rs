@@ -250,11 +250,11 @@ impl App {
     }
 
     /// What shall be on the right, and how it is made.
+    #[expect(clippy::too_many_lines, reason = "one arm for each view")]
     fn wanted<'a>(&self, session: &'a SessionRow, chosen: &Chosen) -> (Shown, Plan<'a>) {
-        let newest = session.iterations.last();
         let row = match chosen.number() {
             Some(number) => session.iteration(number),
-            None => newest,
+            None => session.iterations.last(),
         };
         let in_flight = session.in_flight().filter(|running| match chosen.number() {
             Some(number) => running.number == number,

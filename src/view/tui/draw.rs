@@ -24,6 +24,33 @@ const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 /// Cells of the bar in the first line.
 const BAR: usize = 12;
 
+/// The keys of a page and what they do, the most needed first: what has no room is not shown.
+const PAGE_KEYS: &[(&str, &str)] = &[
+    ("?", "help"),
+    ("q", "quit"),
+    ("Esc", "list"),
+    ("Space", "fold"),
+    ("w", "wrap"),
+    ("v", "pager"),
+    ("y", "copy"),
+    ("] [", "failures"),
+    ("j k g G", "move"),
+];
+
+/// The same for the list.
+const LIST_KEYS: &[(&str, &str)] = &[
+    ("?", "help"),
+    ("q", "quit"),
+    ("⏎", "open"),
+    ("/", "filter"),
+    ("f", "failed"),
+    ("] [", "failures"),
+    ("F", "follow"),
+    ("y", "copy"),
+    ("v", "pager"),
+    ("j k g G", "move"),
+];
+
 /// Which looks are which colours: the sixteen of the terminal's own theme, or none.
 #[derive(Debug, Clone, Copy)]
 pub struct Palette(pub Paint);
@@ -369,29 +396,8 @@ impl Pen<'_> {
             Mode::Help if help::is_long(&self.app.areas()) => &[("j k", "more"), ("any other key", "back")],
             Mode::Help => &[("any key", "back")],
             Mode::Leave => &[],
-            Mode::Browse if self.app.pane == Pane::View => &[
-                ("?", "help"),
-                ("q", "quit"),
-                ("Esc", "list"),
-                ("Space", "fold"),
-                ("w", "wrap"),
-                ("v", "pager"),
-                ("y", "copy"),
-                ("] [", "failures"),
-                ("j k g G", "move"),
-            ],
-            Mode::Browse => &[
-                ("?", "help"),
-                ("q", "quit"),
-                ("⏎", "open"),
-                ("/", "filter"),
-                ("f", "failed"),
-                ("] [", "failures"),
-                ("F", "follow"),
-                ("y", "copy"),
-                ("v", "pager"),
-                ("j k g G", "move"),
-            ],
+            Mode::Browse if self.app.pane == Pane::View => PAGE_KEYS,
+            Mode::Browse => LIST_KEYS,
         };
         let mut row = Row::of(Look::Plain, " ");
         let room = usize::from(area.width).saturating_sub(right.width() + 2);

@@ -205,6 +205,7 @@ fn watch(source: &Arc<dyn Source>) -> Result<Receiver<Result<Overview>>> {
 }
 
 /// Shows the screen until somebody leaves it.
+#[expect(clippy::too_many_lines, reason = "the terminal is set up and put back in one place")]
 pub fn run(source: &Arc<dyn Source>, desk: &mut dyn Desk, palette: Palette) -> Result<Left> {
     let looks = watch(source)?;
     let mut readers = [Reader::start(source, "reads")?, Reader::start(source, "reads slowly")?];

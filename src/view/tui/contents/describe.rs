@@ -10,6 +10,7 @@ use crate::view::tui::source::{InFlight, IterationRow, SessionRow};
 
 use super::words::{brief, sign, status_sign, title, words_of};
 
+#[expect(clippy::too_many_lines, reason = "one part after the other, as they are shown")]
 pub fn iteration(row: &IterationRow, iteration: &Iteration) -> Vec<Section> {
     let (look, mark) = sign(row.outcome);
     let mut rows = vec![Row::of(look, format!("{mark} {}", shown(&iteration.story())))];

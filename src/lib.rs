@@ -6,7 +6,6 @@
 
 #![cfg_attr(test, allow(clippy::too_many_lines, reason = "a test tells its story in one piece"))]
 
-#[expect(clippy::too_many_lines, reason = "launching an agent is to be split")]
 pub mod agent;
 pub mod cli;
 pub mod clock;

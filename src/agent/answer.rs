@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::known;
 use super::lines::from_line;
-use super::stream::{End, FINAL_TEXT};
+use super::stream::{End, FINAL_TEXT_BYTES, StreamReader};
 use crate::record::Parser;
 
 /// How to read what an agent of this name printed in a session with this recorded configuration.
@@ -22,15 +22,13 @@ pub fn recorded_parser(configuration: &Value, agent: &str) -> Parser {
 /// The last words in a transcript, or in the end of one. Empty where it has none that can be told from the rest.
 pub fn answer(parser: Parser, transcript: &[u8]) -> String {
     if parser == Parser::Text {
-        return String::from_utf8_lossy(from_line(transcript, FINAL_TEXT)).into_owned();
+        return String::from_utf8_lossy(from_line(transcript, FINAL_TEXT_BYTES)).into_owned();
     }
-    let mut stream = parser.stream();
-    for line in transcript.split(|byte| *byte == b'\n') {
-        stream.line(line, &mut |_| {});
-    }
+    let mut stream = StreamReader::new(parser);
+    stream.lines(transcript, &mut |_| {});
     // Nothing lies beside it.
     let end = End { code: 0, stdout: Utf8Path::new("/dev/null") };
-    stream.finish(&end).map(|told| told.final_text).unwrap_or_default()
+    stream.finish(&end).map(|report| report.final_text).unwrap_or_default()
 }
 
 #[cfg(test)]

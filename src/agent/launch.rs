@@ -6,23 +6,25 @@ use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::lines::{Lines, tail};
-use super::stream::{End, class_of, class_of_words, time_told, usage_file};
+use super::stream::{
+    AgentReport, End, Failure, StreamReader, class_of, class_of_words, time_told, usage_file,
+};
 use super::vitals::Vitals;
 use super::{Turn, rollout};
-use crate::process::{Child, Interrupt};
-use crate::record::{AgentEvent, AgentRun, ExitReason, FailureClass, Parser, PromptVia, summary};
+use crate::process::{Child, Ended, Interrupt};
+use crate::record::{AgentEvent, AgentRun, ExitReason, FailureClass, Parser, PromptVia, Timestamp, summary};
 
 /// How much of stderr's end may hold the reason for a failure.
-const LAST_WORDS: u64 = 8 << 10;
+const MAX_LAST_WORDS_BYTES: u64 = 8 << 10;
 
 /// Longest prompt that is given as an argument: the system takes no longer one than 128 KiB.
-const LONGEST_ARGUMENT: usize = 120 << 10;
+const MAX_ARGUMENT_BYTES: usize = 120 << 10;
 
 /// Codes by which a shell says that it could not start what it was to start.
 const NOT_STARTED: [i32; 2] = [126, 127];
 
-/// A run that took no longer, in milliseconds, did no work before it missed a program.
-const AT_ONCE: u64 = 5_000;
+/// A run that took no longer did no work before it missed a program.
+const AT_ONCE_MS: u64 = 5_000;
 
 /// What to start, and how to talk to it.
 #[derive(Debug, Clone)]
@@ -39,17 +41,69 @@ pub(super) struct Launch {
     pub codex_home: Option<Utf8PathBuf>,
 }
 
+/// A run that has ended.
+#[derive(Debug)]
+struct FollowedRun {
+    ended: Ended,
+    duration_ms: u64,
+    report: AgentReport,
+    /// The last error or retry that was seen while it ran.
+    last_error: Option<String>,
+}
+
+/// Why a run did not succeed, as far as that is known.
+#[derive(Debug, Default)]
+struct Cause {
+    class: Option<FailureClass>,
+    message: Option<String>,
+}
+
+impl Cause {
+    fn new(class: FailureClass, message: Option<String>) -> Self {
+        Self { class: Some(class), message }
+    }
+}
+
 impl Launch {
+    /// Gives it one prompt, and waits for its end. Hands on what it does meanwhile.
     pub(super) fn run(
         &self,
         turn: &Turn<'_>,
         interrupt: &Interrupt,
         say: &mut dyn FnMut(AgentEvent),
     ) -> Result<AgentRun> {
+        let run = self.follow(turn, interrupt, say)?;
+        let is_good = run.ended.exit.is_success() && run.report.succeeded;
+        let cause = if is_good { Cause::default() } else { self.cause(&run, turn)? };
+        let resets_at = self.resets_at(&run, &cause, turn);
+        let FollowedRun { ended, duration_ms, report, .. } = run;
+        Ok(AgentRun {
+            exit: ended.exit,
+            duration_ms,
+            is_good,
+            final_text: report.final_text,
+            model: report.model.or_else(|| self.model.clone()),
+            tokens: report.tokens,
+            cost_usd: report.cost_usd,
+            tool_calls: report.tool_calls,
+            failure_class: cause.class,
+            error: cause.message,
+            resets_at,
+            leftovers: ended.leftovers,
+        })
+    }
+
+    /// Runs the agent to its end and reads its stream meanwhile.
+    fn follow(
+        &self,
+        turn: &Turn<'_>,
+        interrupt: &Interrupt,
+        say: &mut dyn FnMut(AgentEvent),
+    ) -> Result<FollowedRun> {
         let child = self.child(turn)?;
         // One that a run before left here would be taken for that of this run.
         remove_if_there(&usage_file(turn.stdout))?;
-        let mut stream = self.parser.stream();
+        let mut stream = StreamReader::new(self.parser);
         let mut lines = Lines::new(turn.stdout);
         let mut vitals = Vitals::default();
         let mut trouble = None;
@@ -69,76 +123,65 @@ impl Launch {
             return Err(error.context("follow the agent's output"));
         }
         lines.read_rest(&mut |line| stream.line(line, say)).context("read the agent's output")?;
+        let report = stream.finish(&End { code: ended.exit.code, stdout: turn.stdout })?;
+        Ok(FollowedRun { ended, duration_ms, report, last_error: vitals.last_trouble() })
+    }
 
-        let told = stream.finish(&End { code: ended.exit.code, stdout: turn.stdout })?;
-        let is_good = ended.exit.is_success() && told.is_success;
-        let (failure_class, error) = match ended.exit.reason {
-            _ if is_good => (None, None),
+    /// Returns why a run did not succeed.
+    fn cause(&self, run: &FollowedRun, turn: &Turn<'_>) -> Result<Cause> {
+        let exit = &run.ended.exit;
+        Ok(match exit.reason {
             Some(ExitReason::StartFailed) => {
-                (Some(FailureClass::NotInstalled), last_line(&tail(turn.stderr, LAST_WORDS)?))
+                Cause::new(FailureClass::NotInstalled, last_line(&tail(turn.stderr, MAX_LAST_WORDS_BYTES)?))
             }
             // What kept it from getting on is why it was ended.
             Some(ExitReason::ErrorLoop) => {
-                let words = vitals.last_trouble().unwrap_or_default();
-                let known = told.error.map_or_else(|| class_of(None, &words), |(class, _)| class);
-                (Some(known), Some(words))
+                let words = run.last_error.clone().unwrap_or_default();
+                let known = run.report.failure.as_ref().map(|failure| failure.class);
+                Cause::new(known.unwrap_or_else(|| class_of(None, &words)), Some(words))
             }
             // It was we who ended it, so what it says about its end is no failure of its own.
-            Some(_) => (None, None),
-            None if NOT_STARTED.contains(&ended.exit.code) && duration_ms <= AT_ONCE => {
+            Some(_) => Cause::default(),
+            None if NOT_STARTED.contains(&exit.code) && run.duration_ms <= AT_ONCE_MS => {
                 match not_started(turn)? {
-                    Some(words) => (Some(FailureClass::NotInstalled), Some(words)),
-                    None => self.failure(told.error, turn)?,
+                    Some(words) => Cause::new(FailureClass::NotInstalled, Some(words)),
+                    None => self.own_cause(run.report.failure.as_ref(), turn)?,
                 }
             }
-            None => self.failure(told.error, turn)?,
-        };
-        let resets_at = match failure_class {
-            Some(class) if class.is_passing() => told
-                .resets_at
-                .or_else(|| rollout::resets_at(self.codex_home.as_deref()?, told.thread.as_deref()?))
-                .or_else(|| {
-                    // Of one that we stopped the last words are those of a retry, which takes no time any more.
-                    let words = error.as_deref().filter(|_| ended.exit.reason.is_none())?;
-                    Some(turn.clock.now().plus(time_told(words)?))
-                }),
-            _ => None,
-        };
-        Ok(AgentRun {
-            exit: ended.exit,
-            duration_ms,
-            is_good,
-            final_text: told.final_text,
-            model: told.model.or_else(|| self.model.clone()),
-            tokens: told.tokens,
-            cost_usd: told.cost_usd,
-            tool_calls: told.tool_calls,
-            failure_class,
-            error,
-            resets_at,
-            leftovers: ended.leftovers,
+            None => self.own_cause(run.report.failure.as_ref(), turn)?,
         })
     }
 
-    /// Why an agent that ended by itself did not succeed.
-    fn failure(
-        &self,
-        told: Option<(FailureClass, String)>,
-        turn: &Turn<'_>,
-    ) -> Result<(Option<FailureClass>, Option<String>)> {
-        if let Some((class, words)) = told.as_ref().filter(|(_, words)| !words.is_empty()) {
-            return Ok((Some(*class), Some(words.clone())));
+    /// Returns why an agent that ended by itself did not succeed.
+    fn own_cause(&self, failure: Option<&Failure>, turn: &Turn<'_>) -> Result<Cause> {
+        if let Some(failure) = failure.filter(|failure| !failure.message.is_empty()) {
+            return Ok(Cause::new(failure.class, Some(failure.message.clone())));
         }
-        let words = tail(turn.stderr, LAST_WORDS)?;
+        let words = tail(turn.stderr, MAX_LAST_WORDS_BYTES)?;
         let line = last_line(&words);
         if self.parser == Parser::Text {
             // The words of an unknown program may be about anything, so they tell no class.
-            return Ok((None, line));
+            return Ok(Cause { class: None, message: line });
         }
-        let class = told.map(|(class, _)| class);
-        let class =
-            class.or_else(|| class_of_words(&words, FailureClass::ALL)).unwrap_or(FailureClass::Other);
-        Ok((Some(class), line.or_else(|| Some("its stream ended without a result".to_owned()))))
+        let class = failure
+            .map(|failure| failure.class)
+            .or_else(|| class_of_words(&words, FailureClass::ALL))
+            .unwrap_or(FailureClass::Other);
+        Ok(Cause::new(class, line.or_else(|| Some("its stream ended without a result".to_owned()))))
+    }
+
+    /// Returns when the limit ends that a run failed by, if something says so.
+    fn resets_at(&self, run: &FollowedRun, cause: &Cause, turn: &Turn<'_>) -> Option<Timestamp> {
+        if !cause.class.is_some_and(FailureClass::is_passing) {
+            return None;
+        }
+        let by_log = || rollout::resets_at(self.codex_home.as_deref()?, run.report.thread.as_deref()?);
+        let by_words = || {
+            // Of one that we stopped the last words are those of a retry, which takes no time any more.
+            let words = cause.message.as_deref().filter(|_| run.ended.exit.reason.is_none())?;
+            Some(turn.clock.now().plus(time_told(words)?))
+        };
+        run.report.resets_at.or_else(by_log).or_else(by_words)
     }
 
     /// The line that is given to the shell, where that is what is started.
@@ -170,7 +213,7 @@ impl Launch {
         let prompt = match self.prompt {
             PromptVia::Arg => {
                 let bytes = std::fs::read(turn.prompt).with_context(|| format!("read {}", turn.prompt))?;
-                if bytes.len() > LONGEST_ARGUMENT || bytes.contains(&0) {
+                if bytes.len() > MAX_ARGUMENT_BYTES || bytes.contains(&0) {
                     format!("Read {} and do exactly what it says.", turn.prompt)
                 } else {
                     String::from_utf8_lossy(&bytes).into_owned()
@@ -193,7 +236,7 @@ impl Launch {
 /// What a shell says where it could not start the agent: something, while the agent itself has said nothing.
 fn not_started(turn: &Turn<'_>) -> Result<Option<String>> {
     let is_silent = turn.stdout.metadata().is_ok_and(|stdout| stdout.len() == 0);
-    Ok(if is_silent { last_line(&tail(turn.stderr, LAST_WORDS)?) } else { None })
+    Ok(if is_silent { last_line(&tail(turn.stderr, MAX_LAST_WORDS_BYTES)?) } else { None })
 }
 
 fn remove_if_there(path: &Utf8Path) -> Result<()> {

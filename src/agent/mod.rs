@@ -28,6 +28,7 @@ use crate::record::{AgentEvent, AgentRun, FailureClass, Parser, Permissions, Pro
 use adapter::Adapter;
 use command::Command;
 use scripted::Scripted;
+use stream::{End, StreamReader};
 
 pub use detect::{Listed, detect, list, passed_over};
 
@@ -133,41 +134,24 @@ impl AgentSettings {
     }
 }
 
-/// What an agent did, by what it printed; none where that is text for people already. It may begin and end anywhere.
-pub fn retell(parser: Parser, output: &[u8]) -> Option<Vec<AgentEvent>> {
+/// Returns what an agent did, by what it printed, or `None` if that is text for people already. The output may begin and
+/// end anywhere.
+pub fn parse_transcript(parser: Parser, output: &[u8]) -> Option<Vec<AgentEvent>> {
     if parser == Parser::Text {
         return None;
     }
-    let mut stream = parser.stream();
     let mut events = Vec::new();
-    for line in output.split(|&byte| byte == b'\n') {
-        stream.line(line, &mut |event| events.push(event));
-    }
+    StreamReader::new(parser).lines(output, &mut |event| events.push(event));
     Some(events)
 }
 
 /// Reads a whole output in every form that we know, for fuzzing alone.
 #[doc(hidden)]
 pub fn read_streams(output: &[u8]) {
-    let parsers = [
-        Parser::Text,
-        Parser::Claude,
-        Parser::Qwen,
-        Parser::Codex,
-        Parser::Copilot,
-        Parser::Gemini,
-        Parser::Opencode,
-        Parser::Pi,
-        Parser::Droid,
-        Parser::Cline,
-        Parser::Aider,
-    ];
-    for parser in parsers {
-        let mut stream = parser.stream();
-        for line in output.split(|&byte| byte == b'\n') {
-            stream.line(line, &mut |_| ());
-        }
-        drop(stream.finish(&stream::End { code: 0, stdout: Utf8Path::new("/nowhere") }));
+    for (_, parser) in Parser::ALL {
+        let mut stream = StreamReader::new(*parser);
+        stream.lines(output, &mut |_| ());
+        drop(stream.finish(&End { code: 0, stdout: Utf8Path::new("/nowhere") }));
     }
 }
 

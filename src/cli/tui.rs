@@ -272,7 +272,7 @@ impl Elsewhere for Library {
     }
 
     fn retell(&self, configuration: &Value, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
-        let mut events = agent::retell(recorded_parser(configuration, agent), output)?;
+        let mut events = agent::parse_transcript(recorded_parser(configuration, agent), output)?;
         for event in &mut events {
             // What came in pieces is whole only now.
             if let (AgentEvent::Text { text }, Some(redactor)) = (event, &self.redactor) {

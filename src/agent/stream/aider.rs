@@ -3,54 +3,62 @@
 use anyhow::Result;
 
 use super::failure::class_of;
-use super::text::say_line;
-use super::{Answer, End, Stream, Told};
-use crate::record::{AgentEvent, FailureClass, Tokens, summary};
+use super::text::show_line;
+use super::{End, Failure, LineParser, Transcript};
+use crate::record::{FailureClass, Tokens};
 
-/// What was printed so far.
+/// Most bytes of an error that are read. It is wrapped into lines.
+const MAX_ERROR_BYTES: usize = 4 << 10;
+
 #[derive(Debug, Default)]
-pub(super) struct AiderStream {
-    model: Option<String>,
-    answer: Answer,
-    /// The sum of all reports.
-    tokens: Tokens,
-    cost_usd: Option<f64>,
-    is_complete: bool,
+pub(super) struct AiderParser {
     /// The lines of the last error.
     error: Option<String>,
     is_in_error: bool,
 }
 
-impl AiderStream {
-    fn words(&mut self, line: &str, say: &mut dyn FnMut(AgentEvent)) {
+impl LineParser for AiderParser {
+    fn line(&mut self, line: &[u8], transcript: &mut Transcript) {
+        self.words(String::from_utf8_lossy(line).trim_end(), transcript);
+        show_line(line, transcript);
+    }
+
+    fn finish(&mut self, _: &End<'_>, transcript: &mut Transcript) -> Result<()> {
+        if let Some(words) = &self.error {
+            transcript.set_failure(Failure::new(class_of_exception(words), words));
+        }
+        Ok(())
+    }
+}
+
+impl AiderParser {
+    fn words(&mut self, line: &str, transcript: &mut Transcript) {
         if self.is_in_error && line.starts_with("Retrying in") {
             let error = self.error.take().unwrap_or_default();
-            say(AgentEvent::Retry { message: summary(&format!("{line} ({error})")) });
+            transcript.retry(&format!("{line} ({error})"));
             self.is_in_error = false;
         } else if line.starts_with("litellm.") {
-            self.is_complete = false;
+            transcript.reopen();
             self.is_in_error = true;
             self.error = Some(line.to_owned());
         } else if let Some(error) = self.error.as_mut().filter(|_| self.is_in_error && !line.is_empty()) {
-            // Errors are wrapped into lines.
-            if error.len() < 4096 {
+            if error.len() < MAX_ERROR_BYTES {
                 error.push(' ');
                 error.push_str(line);
             }
         } else if let Some((tokens, cost)) = report(line) {
-            self.tokens = self.tokens.plus(&tokens);
-            self.cost_usd = cost.or(self.cost_usd);
-            self.is_complete = true;
             self.error = None;
-            say(AgentEvent::Usage { tokens: self.tokens });
-        } else if let Some(model) = model(line).filter(|_| self.model.is_none()) {
-            self.model = Some(model.to_owned());
+            transcript.complete();
+            transcript.cost_usd = cost.or(transcript.cost_usd);
+            transcript.add_tokens(&tokens);
+        } else if let Some(model) = model(line).filter(|_| transcript.model.is_none()) {
+            transcript.model = Some(model.to_owned());
             // What stands before is about aider itself.
-            self.answer = Answer::default();
+            transcript.clear_final_message();
         } else {
             self.is_in_error = false;
-            self.answer.add(line);
-            self.answer.add("\n");
+            transcript.add_to_final_message(line);
+            transcript.add_to_final_message("\n");
         }
     }
 }
@@ -105,25 +113,6 @@ fn class_of_exception(words: &str) -> FailureClass {
         "InternalServerError" | "ServiceUnavailableError" => FailureClass::Overloaded,
         "APIConnectionError" | "Timeout" => FailureClass::Network,
         _ => class_of(None, words),
-    }
-}
-
-impl Stream for AiderStream {
-    fn line(&mut self, line: &[u8], say: &mut dyn FnMut(AgentEvent)) {
-        self.words(String::from_utf8_lossy(line).trim_end(), say);
-        say_line(line, say);
-    }
-
-    fn finish(self: Box<Self>, _: &End<'_>) -> Result<Told> {
-        Ok(Told {
-            is_success: self.is_complete,
-            final_text: self.answer.0,
-            model: self.model,
-            tokens: self.tokens,
-            cost_usd: self.cost_usd,
-            error: self.error.map(|words| (class_of_exception(&words), summary(&words))),
-            ..Told::default()
-        })
     }
 }
 

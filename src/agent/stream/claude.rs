@@ -3,10 +3,9 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::calls::Calls;
 use super::failure::{class_of, class_of_status, class_of_words};
-use super::{Answer, End, Stream, Told, each_event, inclusive_tokens, text, texts, tokens};
-use crate::record::{AgentEvent, FailureClass, Timestamp, Tokens, summary};
+use super::{End, EventParser, Failure, Transcript, inclusive_tokens, text, texts, tokens};
+use crate::record::{FailureClass, Timestamp, Tokens, summary};
 
 /// Who speaks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,72 +15,62 @@ pub(super) enum Dialect {
     Qwen,
 }
 
-/// What the stream told so far.
 #[derive(Debug)]
-pub(super) struct ClaudeStream {
+pub(super) struct ClaudeParser {
     dialect: Dialect,
-    model: Option<String>,
-    /// The last message of the main thread: its id and its text.
-    message: (String, Answer),
+    /// The id of the last message of the main thread.
+    message_id: String,
     /// Tokens of the messages so far, for a stream without an end.
     spent: Tokens,
     /// Tokens of all results; each counts only its own part.
     results: Tokens,
-    result: Option<Ending>,
-    error: Option<(FailureClass, String)>,
-    resets_at: Option<Timestamp>,
-    calls: Calls,
+    result: Option<RunResult>,
 }
 
 /// The last `result` event.
 #[derive(Debug)]
-struct Ending {
-    is_error: bool,
+struct RunResult {
     text: String,
-    /// Of all models, subagents included; unknown in older versions.
     tokens: Tokens,
-    cost_usd: Option<f64>,
 }
 
-impl ClaudeStream {
-    pub(super) fn new(dialect: Dialect) -> Self {
-        Self {
-            dialect,
-            model: None,
-            message: (String::new(), Answer::default()),
-            spent: Tokens::default(),
-            results: Tokens::default(),
-            result: None,
-            error: None,
-            resets_at: None,
-            calls: Calls::default(),
-        }
-    }
-
-    fn event(&mut self, event: &Value, say: &mut dyn FnMut(AgentEvent)) {
+impl EventParser for ClaudeParser {
+    fn event(&mut self, event: &Value, transcript: &mut Transcript) {
         match (text(event, "type"), text(event, "subtype")) {
-            ("system", "init") => {
-                if let Some(model) = event["model"].as_str() {
-                    self.model = Some(model.to_owned());
-                }
-            }
-            ("system", "api_retry") => say(AgentEvent::Retry { message: retry(event) }),
-            ("system", "retry") => say(AgentEvent::Retry { message: retry_of_qwen(&event["data"]) }),
-            ("rate_limit_event", _) => self.rate_limit(&event["rate_limit_info"]),
-            ("assistant", _) => self.assistant(event, say),
-            ("user", _) => self.tool_results(&event["message"]["content"], say),
-            ("result", _) => self.result(event, say),
+            ("system", "init") => transcript.set_model(&event["model"]),
+            ("system", "api_retry") => transcript.retry(&retry(event)),
+            ("system", "retry") => transcript.retry(&retry_of_qwen(&event["data"])),
+            ("rate_limit_event", _) => rate_limit(&event["rate_limit_info"], transcript),
+            ("assistant", _) => self.assistant(event, transcript),
+            ("user", _) => tool_results(&event["message"]["content"], transcript),
+            ("result", _) => self.result(event, transcript),
             _ => {}
         }
     }
 
-    fn rate_limit(&mut self, info: &Value) {
-        if text(info, "status") == "rejected" {
-            self.resets_at = info["resetsAt"].as_i64().map(Timestamp::from_seconds);
+    fn finish(&mut self, _: &End<'_>, transcript: &mut Transcript) -> Result<()> {
+        if let Some(result) = &self.result {
+            transcript.tokens = result.tokens;
+            if transcript.is_complete() && !result.text.is_empty() {
+                transcript.set_final_message(&result.text);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ClaudeParser {
+    pub(super) fn new(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            message_id: String::new(),
+            spent: Tokens::default(),
+            results: Tokens::default(),
+            result: None,
         }
     }
 
-    fn assistant(&mut self, event: &Value, say: &mut dyn FnMut(AgentEvent)) {
+    fn assistant(&mut self, event: &Value, transcript: &mut Transcript) {
         let message = &event["message"];
         let no_blocks = Vec::new();
         let blocks = message["content"].as_array().unwrap_or(&no_blocks);
@@ -91,50 +80,44 @@ impl ClaudeStream {
         let is_synthetic = text(message, "model") == "<synthetic>";
         if let Some(error) = event["error"].as_str().filter(|_| is_main) {
             let words = blocks.iter().map(|block| text(block, "text")).collect::<Vec<_>>().join(" ");
-            self.error = Some((class_of_error(error, text(event, "api_error"), &words), summary(&words)));
+            let class = class_of_error(error, text(event, "api_error"), &words);
+            transcript.set_failure(Failure::new(class, &words));
         }
         if is_main && !is_synthetic {
-            self.begin_message(message, say);
+            self.begin_message(message, transcript);
         }
         for block in blocks {
             match text(block, "type") {
                 "text" if is_main && !is_synthetic => {
-                    let words = text(block, "text");
-                    if !self.message.1.0.is_empty() {
-                        self.message.1.add("\n");
+                    if transcript.has_final_message() {
+                        transcript.add_to_final_message("\n");
                     }
-                    self.message.1.add(words);
-                    say(AgentEvent::Text { text: words.to_owned() });
+                    transcript.add_to_final_message(text(block, "text"));
+                    transcript.show(text(block, "text"));
                 }
-                "tool_use" => self.calls.start(text(block, "id"), text(block, "name"), &block["input"], say),
+                "tool_use" => transcript.start_tool(text(block, "id"), text(block, "name"), &block["input"]),
                 _ => {}
             }
         }
     }
 
-    fn begin_message(&mut self, message: &Value, say: &mut dyn FnMut(AgentEvent)) {
+    fn begin_message(&mut self, message: &Value, transcript: &mut Transcript) {
         let id = text(message, "id");
         // A message comes in one line for each of its parts, with the same numbers in each.
-        if !id.is_empty() && id == self.message.0 {
+        if !id.is_empty() && id == self.message_id {
             return;
         }
-        self.message = (id.to_owned(), Answer::default());
-        if self.model.is_none() {
-            self.model = message["model"].as_str().map(str::to_owned);
+        id.clone_into(&mut self.message_id);
+        transcript.clear_final_message();
+        if transcript.model.is_none() {
+            transcript.set_model(&message["model"]);
         }
         let tokens = self.usage(&message["usage"]);
         if !tokens.is_unknown() {
             // The output stands at 1 until the result tells.
             let output = tokens.output.filter(|_| self.dialect == Dialect::Qwen);
             self.spent = self.spent.plus(&Tokens { output, ..tokens });
-            say(AgentEvent::Usage { tokens: self.spent });
-        }
-    }
-
-    fn tool_results(&mut self, content: &Value, say: &mut dyn FnMut(AgentEvent)) {
-        for block in content.as_array().into_iter().flatten() {
-            let is_error = block["is_error"].as_bool().unwrap_or(false);
-            self.calls.end(text(block, "tool_use_id"), &texts(&block["content"]), is_error, say);
+            transcript.set_tokens(self.spent);
         }
     }
 
@@ -145,78 +128,24 @@ impl ClaudeStream {
         }
     }
 
-    fn result(&mut self, event: &Value, say: &mut dyn FnMut(AgentEvent)) {
+    fn result(&mut self, event: &Value, transcript: &mut Transcript) {
         // `subtype` is "success" even where the API failed.
-        let is_error = event["is_error"].as_bool().unwrap_or(true);
-        let mut words = text(event, "result").to_owned();
-        if is_error {
-            if words.is_empty() {
-                let reasons = event["errors"].as_array().into_iter().flatten().filter_map(Value::as_str);
-                words = reasons.collect::<Vec<_>>().join("; ");
-            }
-            if words.is_empty() {
-                text(&event["error"], "message").clone_into(&mut words);
-            }
-            if words.is_empty() {
-                text(event, "terminal_reason").clone_into(&mut words);
-            }
-            let class = class_of_result(event, self.error.as_ref().map(|(class, _)| *class), &words);
-            say(AgentEvent::Error { message: summary(&words) });
-            self.error = Some((class, summary(&words)));
+        if event["is_error"].as_bool().unwrap_or(true) {
+            let words = words_of_error(event);
+            let before = transcript.failure().map(|failure| failure.class);
+            transcript.fail(Failure::new(class_of_result(event, before, &words), &words));
         } else {
-            self.error = None;
+            transcript.complete();
         }
         self.results = self.results.plus(&self.usage(&event["usage"]));
+        // Of all models, subagents included; unknown in older versions.
         let models = event["modelUsage"].as_object().into_iter().flatten();
         let all_models =
             models.fold(Tokens::default(), |sum, (_, usage)| sum.plus(&tokens(usage, CAMEL_CASE)));
-        self.result = Some(Ending {
-            is_error,
-            text: words,
-            tokens: all_models,
-            cost_usd: event["total_cost_usd"].as_f64(),
-        });
-        say(AgentEvent::Usage { tokens: self.tokens() });
-    }
-
-    fn tokens(&self) -> Tokens {
-        match &self.result {
-            None => self.spent,
-            Some(result) if result.tokens.is_unknown() => self.results,
-            Some(result) => result.tokens,
-        }
-    }
-
-    fn told(self) -> Told {
-        let tokens = self.tokens();
-        let is_success = self.result.as_ref().is_some_and(|result| !result.is_error);
-        let cost_usd = self.result.as_ref().and_then(|result| result.cost_usd);
-        let final_text = match self.result {
-            Some(result) if is_success && !result.text.is_empty() => result.text,
-            _ => self.message.1.0,
-        };
-        Told {
-            is_success,
-            final_text,
-            model: self.model,
-            tokens,
-            cost_usd,
-            tool_calls: self.calls.into_list(),
-            error: self.error,
-            resets_at: self.resets_at,
-            thread: None,
-        }
-    }
-}
-
-impl Stream for ClaudeStream {
-    fn line(&mut self, line: &[u8], say: &mut dyn FnMut(AgentEvent)) {
-        // With `--output-format json` all events are one list.
-        each_event(line, &mut |event| self.event(event, say));
-    }
-
-    fn finish(self: Box<Self>, _: &End<'_>) -> Result<Told> {
-        Ok(self.told())
+        let tokens = if all_models.is_unknown() { self.results } else { all_models };
+        self.result = Some(RunResult { text: text(event, "result").to_owned(), tokens });
+        transcript.cost_usd = event["total_cost_usd"].as_f64();
+        transcript.set_tokens(tokens);
     }
 }
 
@@ -225,6 +154,31 @@ const SNAKE_CASE: [&str; 4] =
     ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"];
 const CAMEL_CASE: [&str; 4] =
     ["inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "outputTokens"];
+
+fn rate_limit(info: &Value, transcript: &mut Transcript) {
+    if text(info, "status") == "rejected" {
+        transcript.resets_at = info["resetsAt"].as_i64().map(Timestamp::from_seconds);
+    }
+}
+
+fn tool_results(content: &Value, transcript: &mut Transcript) {
+    for block in content.as_array().into_iter().flatten() {
+        let is_error = block["is_error"].as_bool().unwrap_or(false);
+        transcript.end_tool(text(block, "tool_use_id"), &texts(&block["content"]), is_error);
+    }
+}
+
+/// Returns what a result says of its error, in whatever place.
+fn words_of_error(event: &Value) -> String {
+    let reasons = event["errors"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let places = [
+        text(event, "result").to_owned(),
+        reasons.collect::<Vec<_>>().join("; "),
+        text(&event["error"], "message").to_owned(),
+        text(event, "terminal_reason").to_owned(),
+    ];
+    places.into_iter().find(|words| !words.is_empty()).unwrap_or_default()
+}
 
 fn retry(event: &Value) -> String {
     let number = |key| event[key].as_u64().unwrap_or_default();

@@ -1,85 +1,59 @@
 //! The events of `cline --json`.
 
-use anyhow::Result;
 use serde_json::Value;
 
-use super::calls::Calls;
-use super::failure::class_of;
-use super::{Answer, End, Stream, Told, cost, each_event, inclusive_tokens, text};
-use crate::record::{AgentEvent, FailureClass, Tokens, summary};
+use super::{EventParser, Failure, Transcript, cost, inclusive_tokens, text};
+use crate::record::FailureClass;
 
 const TOKENS: [&str; 4] = ["inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens"];
 
-/// What the stream told so far.
-#[derive(Debug, Default)]
-pub(super) struct ClineStream {
-    model: Option<String>,
-    answer: Answer,
-    tokens: Tokens,
-    cost_usd: Option<f64>,
-    calls: Calls,
-    is_success: bool,
-    error: Option<(FailureClass, String)>,
+#[derive(Debug)]
+pub(super) struct ClineParser;
+
+impl EventParser for ClineParser {
+    fn event(&mut self, event: &Value, transcript: &mut Transcript) {
+        match text(event, "type") {
+            "agent_event" => agent_event(&event["event"], transcript),
+            "run_result" => run_result(event, transcript),
+            _ => {}
+        }
+    }
 }
 
-impl ClineStream {
-    fn event(&mut self, event: &Value, say: &mut dyn FnMut(AgentEvent)) {
-        match text(event, "type") {
-            "agent_event" => self.agent_event(&event["event"], say),
-            "run_result" => self.result(event, say),
-            _ => {}
+fn agent_event(event: &Value, transcript: &mut Transcript) {
+    let id = text(event, "toolCallId");
+    match (text(event, "type"), text(event, "contentType")) {
+        // The pieces before it are said again as a whole at the end.
+        ("content_end", "text") => transcript.message(text(event, "text")),
+        ("content_start", "tool") => transcript.start_tool(id, text(event, "toolName"), &event["input"]),
+        ("content_end", "tool") => {
+            let (words, is_error) = outcome(&event["output"]);
+            transcript.end_tool(id, &words, is_error || event["error"].is_string());
         }
-    }
-
-    fn agent_event(&mut self, event: &Value, say: &mut dyn FnMut(AgentEvent)) {
-        let id = text(event, "toolCallId");
-        match (text(event, "type"), text(event, "contentType")) {
-            // The pieces before it are said again as a whole at the end.
-            ("content_end", "text") => {
-                let words = text(event, "text");
-                self.answer = Answer::default();
-                self.answer.add(words);
-                say(AgentEvent::Text { text: words.to_owned() });
-            }
-            ("content_start", "tool") => {
-                self.calls.start(id, text(event, "toolName"), &event["input"], say);
-            }
-            ("content_end", "tool") => {
-                let (words, is_error) = outcome(&event["output"]);
-                self.calls.end(id, &words, is_error || event["error"].is_string(), say);
-            }
-            ("error", _) => self.failed(event, say),
-            _ => {}
+        ("error", _) => {
+            let words = text(&event["error"], "message");
+            transcript.fail(match text(event, "errorClass") {
+                "auth" => Failure::new(FailureClass::Auth, words),
+                _ => Failure::of_words(words),
+            });
         }
+        _ => {}
     }
+}
 
-    fn failed(&mut self, event: &Value, say: &mut dyn FnMut(AgentEvent)) {
-        let words = text(&event["error"], "message");
-        let class = match text(event, "errorClass") {
-            "auth" => FailureClass::Auth,
-            _ => class_of(None, words),
-        };
-        say(AgentEvent::Error { message: summary(words) });
-        self.error = Some((class, summary(words)));
+fn run_result(event: &Value, transcript: &mut Transcript) {
+    let whole = &event["aggregateUsage"];
+    let usage = if whole.is_object() { whole } else { &event["usage"] };
+    transcript.cost_usd = cost(&usage["totalCost"]);
+    transcript.set_model(&event["model"]["id"]);
+    let words = text(event, "text");
+    if text(event, "finishReason") == "completed" {
+        transcript.complete();
+        transcript.set_final_message(words);
+    } else if transcript.failure().is_none() {
+        transcript.set_failure(Failure::of_words(words));
     }
-
-    fn result(&mut self, event: &Value, say: &mut dyn FnMut(AgentEvent)) {
-        let whole = &event["aggregateUsage"];
-        let usage = if whole.is_object() { whole } else { &event["usage"] };
-        self.tokens = inclusive_tokens(usage, TOKENS);
-        self.cost_usd = cost(&usage["totalCost"]);
-        self.model = event["model"]["id"].as_str().map(str::to_owned);
-        let words = text(event, "text");
-        self.is_success = text(event, "finishReason") == "completed";
-        if self.is_success {
-            self.error = None;
-            self.answer = Answer::default();
-            self.answer.add(words);
-        } else if self.error.is_none() {
-            self.error = Some((class_of(None, words), summary(words)));
-        }
-        say(AgentEvent::Usage { tokens: self.tokens });
-    }
+    transcript.set_tokens(inclusive_tokens(usage, TOKENS));
 }
 
 /// What a tool gave back, for one thing or for a list of things, and whether any of them failed.
@@ -96,24 +70,5 @@ fn outcome(output: &Value) -> (String, bool) {
             let is_error = output["success"].as_bool() == Some(false);
             (words.unwrap_or_else(|| text(output, "error")).to_owned(), is_error)
         }
-    }
-}
-
-impl Stream for ClineStream {
-    fn line(&mut self, line: &[u8], say: &mut dyn FnMut(AgentEvent)) {
-        each_event(line, &mut |event| self.event(event, say));
-    }
-
-    fn finish(self: Box<Self>, _: &End<'_>) -> Result<Told> {
-        Ok(Told {
-            is_success: self.is_success,
-            final_text: self.answer.0,
-            model: self.model,
-            tokens: self.tokens,
-            cost_usd: self.cost_usd,
-            tool_calls: self.calls.into_list(),
-            error: self.error,
-            ..Told::default()
-        })
     }
 }

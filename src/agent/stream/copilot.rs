@@ -6,11 +6,10 @@ use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
-use super::calls::Calls;
 use super::failure::{class_of, class_of_words};
-use super::{Answer, End, Stream, Told, each_event, inclusive_tokens, text};
+use super::{End, EventParser, Failure, Transcript, inclusive_tokens, text};
 use crate::project_files::{MAX_SETTINGS_BYTES, open_plain, read_at_most, refused};
-use crate::record::{AgentEvent, FailureClass, Tokens, summary};
+use crate::record::{FailureClass, Tokens};
 
 const TOKENS: [&str; 4] = ["inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens"];
 
@@ -19,40 +18,27 @@ pub(in crate::agent) fn usage_file(stdout: &Utf8Path) -> Utf8PathBuf {
     Utf8PathBuf::from(format!("{stdout}.usage.json"))
 }
 
-/// What the stream told so far.
 #[derive(Debug, Default)]
-pub(super) struct CopilotStream {
-    model: Option<String>,
-    answer: Answer,
-    calls: Calls,
-    /// The exit code of its `result`.
-    result: Option<i64>,
+pub(super) struct CopilotParser {
     /// What the provider said when a request failed last.
     refusal: String,
-    error: Option<(FailureClass, String)>,
 }
 
-impl CopilotStream {
-    fn event(&mut self, event: &Value, say: &mut dyn FnMut(AgentEvent)) {
+impl EventParser for CopilotParser {
+    fn event(&mut self, event: &Value, transcript: &mut Transcript) {
         let data = &event["data"];
         match text(event, "type") {
             "assistant.message" => {
-                if let Some(model) = data["model"].as_str() {
-                    self.model = Some(model.to_owned());
-                }
-                let words = text(data, "content");
-                self.answer = Answer::default();
+                transcript.set_model(&data["model"]);
+                transcript.message(text(data, "content"));
                 // What it says on the way to a tool is no final answer.
-                if data["toolRequests"].as_array().is_none_or(Vec::is_empty) {
-                    self.answer.add(words);
-                }
-                if !words.is_empty() {
-                    say(AgentEvent::Text { text: words.to_owned() });
+                if data["toolRequests"].as_array().is_some_and(|requests| !requests.is_empty()) {
+                    transcript.clear_final_message();
                 }
             }
             "tool.execution_start" => {
                 let (id, name) = (text(data, "toolCallId"), text(data, "toolName"));
-                self.calls.start(id, name, &data["arguments"], say);
+                transcript.start_tool(id, name, &data["arguments"]);
             }
             "tool.execution_complete" => {
                 // A command that failed is a success to it.
@@ -60,21 +46,30 @@ impl CopilotStream {
                     || data["shellExecution"]["exitCode"].as_i64().is_some_and(|code| code != 0);
                 let words =
                     data["result"]["content"].as_str().unwrap_or_else(|| text(&data["error"], "message"));
-                self.calls.end(text(data, "toolCallId"), words, is_error, say);
+                transcript.end_tool(text(data, "toolCallId"), words, is_error);
             }
             "model.call_failure" => {
                 self.refusal = format!("{} {}", text(data, "errorCode"), text(data, "errorMessage"));
             }
-            "assistant.turn_retry" => {
-                say(AgentEvent::Retry { message: summary(&format!("retry ({})", text(data, "reason"))) });
-            }
-            "session.error" => self.failed(data, say),
-            "result" => self.result = event["exitCode"].as_i64(),
+            "assistant.turn_retry" => transcript.retry(&format!("retry ({})", text(data, "reason"))),
+            "session.error" => transcript.fail(self.failure(data)),
+            "result" if event["exitCode"].as_i64() != Some(0) => transcript.reopen(),
+            // It may end well in spite of an error.
+            "result" if transcript.failure().is_none() => transcript.complete(),
             _ => {}
         }
     }
 
-    fn failed(&mut self, data: &Value, say: &mut dyn FnMut(AgentEvent)) {
+    fn finish(&mut self, end: &End<'_>, transcript: &mut Transcript) -> Result<()> {
+        let (tokens, busiest) = usage(&usage_file(end.stdout))?;
+        transcript.tokens = tokens;
+        transcript.model = transcript.model.take().or(busiest);
+        Ok(())
+    }
+}
+
+impl CopilotParser {
+    fn failure(&self, data: &Value) -> Failure {
         let words = text(data, "message");
         let quota = class_of_words(&self.refusal, &[FailureClass::Quota, FailureClass::Billing]);
         let class = match text(data, "errorType") {
@@ -83,27 +78,7 @@ impl CopilotStream {
             "rate_limit" => quota.unwrap_or_else(|| class_of(Some(429), words)),
             _ => class_of(data["statusCode"].as_u64(), words),
         };
-        say(AgentEvent::Error { message: summary(words) });
-        self.error = Some((class, summary(words)));
-    }
-}
-
-impl Stream for CopilotStream {
-    fn line(&mut self, line: &[u8], say: &mut dyn FnMut(AgentEvent)) {
-        each_event(line, &mut |event| self.event(event, say));
-    }
-
-    fn finish(self: Box<Self>, end: &End<'_>) -> Result<Told> {
-        let (tokens, busiest) = usage(&usage_file(end.stdout))?;
-        Ok(Told {
-            is_success: self.result == Some(0) && self.error.is_none(),
-            final_text: self.answer.0,
-            model: self.model.or(busiest),
-            tokens,
-            tool_calls: self.calls.into_list(),
-            error: self.error,
-            ..Told::default()
-        })
+        Failure::new(class, words)
     }
 }
 

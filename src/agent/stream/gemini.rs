@@ -3,94 +3,92 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::calls::Calls;
 use super::failure::{class_of, class_of_words};
-use super::{Answer, End, Stream, Told, each_event, text};
-use crate::record::{AgentEvent, FailureClass, Tokens, summary};
+use super::{End, EventParser, Failure, Transcript, text};
+use crate::record::{FailureClass, Tokens};
 
 /// Bytes of a line of its words that are held back at most.
 const MAX_LINE_BYTES: usize = 64 << 10;
 
-/// What the stream told so far.
 #[derive(Debug, Default)]
-pub(super) struct GeminiStream {
-    model: Option<String>,
-    /// What it said since its last tool.
-    answer: Answer,
-    /// What of that has not been handed on: its words come in pieces, which only as lines can be read and redacted.
+pub(super) struct GeminiParser {
+    /// What it said that was not handed on: its words come in pieces, which only as lines can be read and redacted.
     line: String,
-    tokens: Tokens,
-    calls: Calls,
-    is_success: bool,
-    trouble: Option<String>,
 }
 
-impl GeminiStream {
-    fn event(&mut self, event: &Value, say: &mut dyn FnMut(AgentEvent)) {
+impl EventParser for GeminiParser {
+    fn event(&mut self, event: &Value, transcript: &mut Transcript) {
         let kind = text(event, "type");
         let is_words = kind == "message" && text(event, "role") == "assistant";
         if !is_words {
-            self.say_line(self.line.len(), say);
+            self.show_up_to(self.line.len(), transcript);
         }
         match kind {
-            "init" => self.model = event["model"].as_str().map(str::to_owned),
+            "init" => transcript.set_model(&event["model"]),
             // Messages of the user are the prompt.
-            "message" if is_words => {
-                let words = text(event, "content");
-                self.answer.add(words);
-                self.line.push_str(words);
-                let is_piece = event["delta"].as_bool() == Some(true) && self.line.len() < MAX_LINE_BYTES;
-                let end = self.line.rfind('\n').filter(|_| is_piece).map(|end| end + 1);
-                self.say_line(end.unwrap_or(if is_piece { 0 } else { self.line.len() }), say);
-            }
+            "message" if is_words => self.words(event, transcript),
+            // The answer is what it says after its last tool.
             "tool_use" => {
-                self.answer = Answer::default();
+                transcript.clear_final_message();
                 let (id, name) = (text(event, "tool_id"), text(event, "tool_name"));
-                self.calls.start(id, name, &event["parameters"], say);
+                transcript.start_tool(id, name, &event["parameters"]);
             }
             "tool_result" => {
-                self.answer = Answer::default();
+                transcript.clear_final_message();
                 let words = event["output"].as_str().unwrap_or_else(|| text(&event["error"], "message"));
-                self.calls.end(text(event, "tool_id"), words, text(event, "status") == "error", say);
+                transcript.end_tool(text(event, "tool_id"), words, text(event, "status") == "error");
             }
-            "error" => self.failed(text(event, "message"), say),
-            "result" => self.result(event, say),
+            "error" => transcript.fail(Failure::of_words(text(event, "message"))),
+            "result" => result(event, transcript),
             _ => {}
         }
     }
 
-    /// Hands on what it said, up to `end`.
-    fn say_line(&mut self, end: usize, say: &mut dyn FnMut(AgentEvent)) {
-        let rest = self.line.split_off(end);
-        let line = std::mem::replace(&mut self.line, rest);
-        if !line.is_empty() {
-            say(AgentEvent::Text { text: line });
+    fn finish(&mut self, end: &End<'_>, transcript: &mut Transcript) -> Result<()> {
+        if end.code != 0 {
+            transcript.reopen();
         }
+        let words = transcript.take_failure().map(|failure| failure.message);
+        let class = class_of_code(end.code).or_else(|| Some(class_of_error(end.code, words.as_deref()?)));
+        if let Some(class) = class {
+            // Without words they are on stderr.
+            transcript.set_failure(Failure::new(class, words.as_deref().unwrap_or_default()));
+        }
+        Ok(())
+    }
+}
+
+impl GeminiParser {
+    fn words(&mut self, event: &Value, transcript: &mut Transcript) {
+        let words = text(event, "content");
+        transcript.add_to_final_message(words);
+        self.line.push_str(words);
+        let is_piece = event["delta"].as_bool() == Some(true) && self.line.len() < MAX_LINE_BYTES;
+        let end = self.line.rfind('\n').filter(|_| is_piece).map(|end| end + 1);
+        self.show_up_to(end.unwrap_or(if is_piece { 0 } else { self.line.len() }), transcript);
     }
 
-    fn failed(&mut self, message: &str, say: &mut dyn FnMut(AgentEvent)) {
-        say(AgentEvent::Error { message: summary(message) });
-        self.trouble = Some(message.to_owned());
+    fn show_up_to(&mut self, end: usize, transcript: &mut Transcript) {
+        transcript.show(&self.line[..end]);
+        self.line.drain(..end);
     }
+}
 
-    fn result(&mut self, event: &Value, say: &mut dyn FnMut(AgentEvent)) {
-        let stats = &event["stats"];
-        self.tokens = tokens(stats);
-        // "auto" is no model. The one that got most is the one that worked, and not the one that chose it.
-        let total = |usage: &Value| usage["total_tokens"].as_u64().unwrap_or_default();
-        let models = stats["models"].as_object().into_iter().flatten();
-        let busiest = models.max_by_key(|(_, usage)| total(usage)).map(|(name, _)| name.clone());
-        if let Some(model) = busiest {
-            self.model = Some(model);
-        }
-        self.is_success = text(event, "status") == "success";
-        if self.is_success {
-            self.trouble = None;
-        } else if let Some(message) = event["error"]["message"].as_str() {
-            self.failed(message, say);
-        }
-        say(AgentEvent::Usage { tokens: self.tokens });
+fn result(event: &Value, transcript: &mut Transcript) {
+    let stats = &event["stats"];
+    // "auto" is no model. The one that got most is the one that worked, and not the one that chose it.
+    let total = |usage: &Value| usage["total_tokens"].as_u64().unwrap_or_default();
+    let models = stats["models"].as_object().into_iter().flatten();
+    let busiest = models.max_by_key(|(_, usage)| total(usage)).map(|(name, _)| name.clone());
+    transcript.model = busiest.or(transcript.model.take());
+    if text(event, "status") == "success" {
+        transcript.complete();
+    } else if let Some(message) = event["error"]["message"].as_str() {
+        transcript.fail(Failure::of_words(message));
+    } else {
+        transcript.reopen();
     }
+    transcript.set_tokens(tokens(stats));
 }
 
 /// `input` is without cache. What it thought is output too, and stands nowhere but in the total.
@@ -118,31 +116,6 @@ fn status_of_code(code: i32) -> Option<u64> {
     Some(code + 256)
 }
 
-impl Stream for GeminiStream {
-    fn line(&mut self, line: &[u8], say: &mut dyn FnMut(AgentEvent)) {
-        each_event(line, &mut |event| self.event(event, say));
-    }
-
-    fn finish(self: Box<Self>, end: &End<'_>) -> Result<Told> {
-        let error = match (class_of_code(end.code), self.trouble) {
-            (Some(class), Some(words)) => Some((class, summary(&words))),
-            // Its words are on stderr.
-            (Some(class), None) => Some((class, String::new())),
-            (None, Some(words)) => Some((class_of_error(end.code, &words), summary(&words))),
-            (None, None) => None,
-        };
-        Ok(Told {
-            is_success: self.is_success && end.code == 0,
-            final_text: self.answer.0,
-            model: self.model,
-            tokens: self.tokens,
-            tool_calls: self.calls.into_list(),
-            error,
-            ..Told::default()
-        })
-    }
-}
-
 fn class_of_error(code: i32, words: &str) -> FailureClass {
     // It calls every limit a quota; the one for minutes says how long to wait, and the daily one that it is exhausted.
     let is_short = words.contains("retry after") && !words.contains("exhausted");
@@ -154,11 +127,13 @@ fn class_of_error(code: i32, words: &str) -> FailureClass {
 
 #[cfg(test)]
 mod tests {
+    use super::super::StreamReader;
     use super::*;
+    use crate::record::{AgentEvent, Parser};
 
     #[test]
     fn words_that_come_in_pieces_are_handed_on_as_lines() {
-        let mut stream = GeminiStream::default();
+        let mut stream = StreamReader::new(Parser::Gemini);
         let mut said = Vec::new();
         let mut take = |line: &str| {
             stream.line(line.as_bytes(), &mut |event| {

@@ -1,7 +1,8 @@
 //! What agents print while they work, each in a form of its own, brought to one meaning.
+//!
+//! A parser only says which event means what. [`Transcript`] has the rules that are the same for all.
 
 mod aider;
-mod calls;
 mod claude;
 mod cline;
 mod codex;
@@ -12,27 +13,69 @@ mod gemini;
 mod opencode;
 mod pi;
 mod text;
-
-#[cfg(test)]
-mod tests;
+mod tool_calls;
+mod transcript;
 
 use anyhow::Result;
 use camino::Utf8Path;
 use serde_json::Value;
 
-use crate::record::{AgentEvent, FailureClass, Parser, Timestamp, Tokens, ToolCall};
+use crate::record::{AgentEvent, Parser, Tokens};
+
+use transcript::Transcript;
 
 pub(super) use copilot::usage_file;
 pub(super) use failure::{class_of, class_of_words, time_told};
-pub(super) use text::FINAL_TEXT;
+pub(super) use text::FINAL_TEXT_BYTES;
+pub(super) use transcript::{AgentReport, Failure};
 
-/// An output that is being read. What is unknown in it is skipped, and it may end anywhere.
-pub(super) trait Stream {
+/// Reads an output that is text. What is unknown in it is skipped, and it may end anywhere.
+trait LineParser {
     /// Takes the next line.
-    fn line(&mut self, line: &[u8], say: &mut dyn FnMut(AgentEvent));
+    fn line(&mut self, line: &[u8], transcript: &mut Transcript);
 
-    /// What it all says, at its end.
-    fn finish(self: Box<Self>, end: &End<'_>) -> Result<Told>;
+    /// Takes what can be said only at the end.
+    fn finish(&mut self, _: &End<'_>, _: &mut Transcript) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Reads an output whose lines are JSON. What is unknown in it is skipped, and it may end anywhere.
+trait EventParser {
+    /// Takes the next event.
+    fn event(&mut self, event: &Value, transcript: &mut Transcript);
+
+    /// Takes what can be said only at the end.
+    fn finish(&mut self, _: &End<'_>, _: &mut Transcript) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<P: EventParser> LineParser for P {
+    fn line(&mut self, line: &[u8], transcript: &mut Transcript) {
+        each_event(line, &mut |event| self.event(event, transcript));
+    }
+
+    fn finish(&mut self, end: &End<'_>, transcript: &mut Transcript) -> Result<()> {
+        EventParser::finish(self, end, transcript)
+    }
+}
+
+/// Returns the parser of that name.
+fn line_parser(parser: Parser) -> Box<dyn LineParser> {
+    match parser {
+        Parser::Text => Box::new(text::TextParser),
+        Parser::Claude => Box::new(claude::ClaudeParser::new(claude::Dialect::Claude)),
+        Parser::Qwen => Box::new(claude::ClaudeParser::new(claude::Dialect::Qwen)),
+        Parser::Codex => Box::new(codex::CodexParser),
+        Parser::Copilot => Box::<copilot::CopilotParser>::default(),
+        Parser::Gemini => Box::<gemini::GeminiParser>::default(),
+        Parser::Opencode => Box::<opencode::OpencodeParser>::default(),
+        Parser::Pi => Box::<pi::PiParser>::default(),
+        Parser::Droid => Box::new(droid::DroidParser),
+        Parser::Cline => Box::new(cline::ClineParser),
+        Parser::Aider => Box::<aider::AiderParser>::default(),
+    }
 }
 
 /// How the program that printed it ended.
@@ -42,59 +85,34 @@ pub(super) struct End<'a> {
     pub stdout: &'a Utf8Path,
 }
 
-/// What a whole stream says.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct Told {
-    /// Whether it ended with a result that is no error.
-    pub is_success: bool,
-    /// What the agent itself said last; never what it was told.
-    pub final_text: String,
-    pub model: Option<String>,
-    pub tokens: Tokens,
-    pub cost_usd: Option<f64>,
-    pub tool_calls: Vec<ToolCall>,
-    /// Without words where those are on stderr.
-    pub error: Option<(FailureClass, String)>,
-    pub resets_at: Option<Timestamp>,
-    /// How the agent itself calls this conversation, where that leads to more.
-    pub thread: Option<String>,
+/// An output that is being read, and what it has told so far.
+pub(super) struct StreamReader {
+    parser: Box<dyn LineParser>,
+    transcript: Transcript,
 }
 
-impl Parser {
-    pub(super) fn stream(self) -> Box<dyn Stream> {
-        match self {
-            Self::Text => Box::new(text::TextStream),
-            Self::Claude => Box::new(claude::ClaudeStream::new(claude::Dialect::Claude)),
-            Self::Qwen => Box::new(claude::ClaudeStream::new(claude::Dialect::Qwen)),
-            Self::Codex => Box::<codex::CodexStream>::default(),
-            Self::Copilot => Box::<copilot::CopilotStream>::default(),
-            Self::Gemini => Box::<gemini::GeminiStream>::default(),
-            Self::Opencode => Box::<opencode::OpencodeStream>::default(),
-            Self::Pi => Box::<pi::PiStream>::default(),
-            Self::Droid => Box::<droid::DroidStream>::default(),
-            Self::Cline => Box::<cline::ClineStream>::default(),
-            Self::Aider => Box::<aider::AiderStream>::default(),
+impl StreamReader {
+    pub(super) fn new(parser: Parser) -> Self {
+        Self { parser: line_parser(parser), transcript: Transcript::default() }
+    }
+
+    /// Reads the next line, and hands on what happened by it.
+    pub(super) fn line(&mut self, line: &[u8], emit: &mut dyn FnMut(AgentEvent)) {
+        self.parser.line(line, &mut self.transcript);
+        self.transcript.take_events().into_iter().for_each(emit);
+    }
+
+    /// Reads a part of an output from the begin of a line to the end of one.
+    pub(super) fn lines(&mut self, output: &[u8], emit: &mut dyn FnMut(AgentEvent)) {
+        for line in output.split(|&byte| byte == b'\n') {
+            self.line(line, emit);
         }
     }
-}
 
-/// Most of an agent's last words that is kept: the end of them.
-const LONGEST_ANSWER: usize = 4 << 20;
-
-/// Text that comes in pieces, with bounded memory.
-#[derive(Debug, Default)]
-struct Answer(String);
-
-impl Answer {
-    fn add(&mut self, piece: &str) {
-        self.0.push_str(piece);
-        if self.0.len() > LONGEST_ANSWER {
-            let mut cut = self.0.len() - LONGEST_ANSWER / 2;
-            while !self.0.is_char_boundary(cut) {
-                cut += 1;
-            }
-            self.0.drain(..cut);
-        }
+    /// Returns what the whole output says, of a program that ended like this.
+    pub(super) fn finish(mut self, end: &End<'_>) -> Result<AgentReport> {
+        self.parser.finish(end, &mut self.transcript)?;
+        Ok(self.transcript.into_report())
     }
 }
 
@@ -149,3 +167,6 @@ fn cost(value: &Value) -> Option<f64> {
 fn is_nothing(tokens: &Tokens) -> bool {
     tokens.total().unwrap_or(0) == 0
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,51 +3,39 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::calls::Calls;
-use super::failure::class_of;
-use super::{Answer, End, Stream, Told, cost, each_event, is_nothing, text, texts, tokens};
-use crate::record::{AgentEvent, FailureClass, Tokens, summary};
+use super::{End, EventParser, Failure, Transcript, cost, is_nothing, text, texts, tokens};
+use crate::record::FailureClass;
 
 const TOKENS: [&str; 4] = ["input", "cacheRead", "cacheWrite", "output"];
 
-/// What the stream told so far.
+/// What its last message was, and whether more is to come.
 #[derive(Debug, Default)]
-pub(super) struct PiStream {
-    model: Option<String>,
-    /// The last message of the agent.
-    answer: Answer,
-    /// The sum of all messages.
-    tokens: Tokens,
-    cost_usd: Option<f64>,
-    calls: Calls,
-    /// Whether nothing was counted for the last message.
-    is_cut: bool,
+pub(super) struct PiParser {
     /// Why the last message ended.
     reason: String,
+    /// Whether nothing was counted for it.
+    is_cut: bool,
     has_ended: bool,
-    error: Option<String>,
 }
 
-impl PiStream {
-    fn event(&mut self, event: &Value, say: &mut dyn FnMut(AgentEvent)) {
+impl EventParser for PiParser {
+    fn event(&mut self, event: &Value, transcript: &mut Transcript) {
         match text(event, "type") {
             "message_end" if text(&event["message"], "role") == "assistant" => {
-                self.message(&event["message"], say);
+                self.message(&event["message"], transcript);
             }
             "tool_execution_start" => {
                 let (id, name) = (text(event, "toolCallId"), text(event, "toolName"));
-                self.calls.start(id, name, &event["args"], say);
+                transcript.start_tool(id, name, &event["args"]);
             }
             "tool_execution_end" => {
                 let is_error = event["isError"].as_bool().unwrap_or(false);
                 let words = texts(&event["result"]["content"]);
-                self.calls.end(text(event, "toolCallId"), &words, is_error, say);
+                transcript.end_tool(text(event, "toolCallId"), &words, is_error);
             }
-            "auto_retry_start" => {
-                say(AgentEvent::Retry { message: summary(text(event, "errorMessage")) });
-            }
+            "auto_retry_start" => transcript.retry(text(event, "errorMessage")),
             "auto_retry_end" if event["success"].as_bool() == Some(false) => {
-                self.error = Some(text(event, "finalError").to_owned());
+                transcript.set_failure(Failure::of_words(text(event, "finalError")));
             }
             "agent_start" => self.has_ended = false,
             "agent_end" => self.has_ended = true,
@@ -55,56 +43,35 @@ impl PiStream {
         }
     }
 
-    fn message(&mut self, message: &Value, say: &mut dyn FnMut(AgentEvent)) {
-        if let Some(model) = message["model"].as_str() {
-            self.model = Some(model.to_owned());
+    fn finish(&mut self, _: &End<'_>, transcript: &mut Transcript) -> Result<()> {
+        // It ends with code 0 whatever happens, and takes an answer that was cut for a whole one.
+        let is_complete = self.has_ended && self.reason == "stop";
+        if transcript.failure().is_some() || self.reason.is_empty() {
+            // Nothing to add.
+        } else if !is_complete {
+            let words = format!("it ended with `{}`", self.reason);
+            transcript.set_failure(Failure::new(FailureClass::Other, &words));
+        } else if self.is_cut {
+            transcript.set_failure(Failure::cut_answer());
+        } else {
+            transcript.complete();
         }
-        let words = texts(&message["content"]);
-        self.answer = Answer::default();
-        self.answer.add(&words);
-        if !words.is_empty() {
-            say(AgentEvent::Text { text: words });
-        }
-        let spent = tokens(&message["usage"], TOKENS);
-        self.tokens = self.tokens.plus(&spent);
-        self.is_cut = is_nothing(&spent);
-        if let Some(message) = cost(&message["usage"]["cost"]["total"]) {
-            self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + message);
-        }
-        say(AgentEvent::Usage { tokens: self.tokens });
-        text(message, "stopReason").clone_into(&mut self.reason);
-        self.error = message["errorMessage"].as_str().map(str::to_owned);
-        if let Some(error) = &self.error {
-            say(AgentEvent::Error { message: summary(error) });
-        }
+        Ok(())
     }
 }
 
-impl Stream for PiStream {
-    fn line(&mut self, line: &[u8], say: &mut dyn FnMut(AgentEvent)) {
-        each_event(line, &mut |event| self.event(event, say));
-    }
-
-    fn finish(self: Box<Self>, _: &End<'_>) -> Result<Told> {
-        // It ends with code 0 whatever happens, and takes an answer that was cut for a whole one.
-        let is_complete = self.has_ended && self.reason == "stop" && self.error.is_none();
-        let error = match self.error {
-            Some(words) => Some((class_of(None, &words), summary(&words))),
-            None if is_complete && self.is_cut => {
-                Some((FailureClass::Network, "the answer of the model was cut".to_owned()))
-            }
-            None if is_complete || self.reason.is_empty() => None,
-            None => Some((FailureClass::Other, summary(&format!("it ended with `{}`", self.reason)))),
-        };
-        Ok(Told {
-            is_success: is_complete && !self.is_cut,
-            final_text: self.answer.0,
-            model: self.model,
-            tokens: self.tokens,
-            cost_usd: self.cost_usd,
-            tool_calls: self.calls.into_list(),
-            error,
-            ..Told::default()
-        })
+impl PiParser {
+    fn message(&mut self, message: &Value, transcript: &mut Transcript) {
+        let spent = tokens(&message["usage"], TOKENS);
+        self.is_cut = is_nothing(&spent);
+        text(message, "stopReason").clone_into(&mut self.reason);
+        transcript.set_model(&message["model"]);
+        transcript.message(&texts(&message["content"]));
+        transcript.add_cost(cost(&message["usage"]["cost"]["total"]));
+        transcript.add_tokens(&spent);
+        transcript.take_failure();
+        if let Some(error) = message["errorMessage"].as_str() {
+            transcript.fail(Failure::of_words(error));
+        }
     }
 }

@@ -2,31 +2,32 @@
 
 use anyhow::Result;
 
-use super::{End, Stream, Told};
+use super::{End, LineParser, Transcript};
 use crate::agent::lines::tail;
-use crate::record::AgentEvent;
 
 /// How much of an output's end is the final message where nothing marks its begin.
-pub(in crate::agent) const FINAL_TEXT: u64 = 64 << 10;
+pub(in crate::agent) const FINAL_TEXT_BYTES: u64 = 64 << 10;
 
 /// Most of a line of plain output that is shown while the agent runs.
-const SHOWN_LINE: usize = 4 << 10;
+const MAX_SHOWN_LINE_BYTES: usize = 4 << 10;
 
 /// Output without events.
 #[derive(Debug)]
-pub(super) struct TextStream;
+pub(super) struct TextParser;
 
-impl Stream for TextStream {
-    fn line(&mut self, line: &[u8], say: &mut dyn FnMut(AgentEvent)) {
-        say_line(line, say);
+impl LineParser for TextParser {
+    fn line(&mut self, line: &[u8], transcript: &mut Transcript) {
+        show_line(line, transcript);
     }
 
-    fn finish(self: Box<Self>, end: &End<'_>) -> Result<Told> {
-        Ok(Told { is_success: true, final_text: tail(end.stdout, FINAL_TEXT)?, ..Told::default() })
+    fn finish(&mut self, end: &End<'_>, transcript: &mut Transcript) -> Result<()> {
+        transcript.complete();
+        transcript.set_final_message(&tail(end.stdout, FINAL_TEXT_BYTES)?);
+        Ok(())
     }
 }
 
-pub(super) fn say_line(line: &[u8], say: &mut dyn FnMut(AgentEvent)) {
-    let shown = &line[..line.len().min(SHOWN_LINE)];
-    say(AgentEvent::Text { text: String::from_utf8_lossy(shown).into_owned() });
+pub(super) fn show_line(line: &[u8], transcript: &mut Transcript) {
+    let shown = &line[..line.len().min(MAX_SHOWN_LINE_BYTES)];
+    transcript.show_line(&String::from_utf8_lossy(shown));
 }

@@ -1,16 +1,22 @@
+use camino::Utf8Path;
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::super::{AgentReport, StreamReader};
 use super::*;
-use crate::record::ToolKind;
+use crate::record::{AgentEvent, Parser, ToolKind};
 
-fn read(events: &[Value]) -> (Told, Vec<AgentEvent>) {
-    let mut stream = ClaudeStream::new(Dialect::Claude);
+fn report(stream: StreamReader) -> AgentReport {
+    stream.finish(&End { code: 0, stdout: Utf8Path::new("/nowhere") }).unwrap()
+}
+
+fn read(events: &[Value]) -> (AgentReport, Vec<AgentEvent>) {
+    let mut stream = StreamReader::new(Parser::Claude);
     let mut said = Vec::new();
     for event in events {
         stream.line(event.to_string().as_bytes(), &mut |event| said.push(event));
     }
-    (stream.told(), said)
+    (report(stream), said)
 }
 
 fn init() -> Value {
@@ -67,7 +73,7 @@ fn a_run_that_went_well_is_told_whole() {
         says("m3", "Done.\n<promise>COMPLETE</promise>"),
         result("Done.\n<promise>COMPLETE</promise>"),
     ]);
-    assert!(told.is_success && told.error.is_none());
+    assert!(told.succeeded && told.failure.is_none());
     assert_eq!(told.final_text, "Done.\n<promise>COMPLETE</promise>");
     assert_eq!(told.model.as_deref(), Some("opus-x"));
     assert_eq!(told.tokens, tokens_of(101, 202, 53, 11));
@@ -115,12 +121,12 @@ fn what_a_subagent_says_is_not_the_answer_but_its_tool_calls_are_listed() {
 #[test]
 fn a_stream_that_is_cut_is_no_success_and_tells_what_it_can() {
     let whole = says("m1", "half").to_string();
-    let mut stream = ClaudeStream::new(Dialect::Claude);
+    let mut stream = StreamReader::new(Parser::Claude);
     for line in [init().to_string().as_bytes(), whole.as_bytes(), &whole.as_bytes()[..whole.len() / 2]] {
         stream.line(line, &mut |_| {});
     }
-    let told = stream.told();
-    assert!(!told.is_success && told.error.is_none());
+    let told = report(stream);
+    assert!(!told.succeeded && told.failure.is_none());
     assert_eq!((told.final_text.as_str(), told.cost_usd), ("half", None));
 }
 
@@ -129,27 +135,27 @@ fn bytes_that_are_no_text_spoil_only_themselves() {
     let mut line = says("m1", "good ? bad").to_string().into_bytes();
     let place = line.iter().position(|byte| *byte == b'?').unwrap();
     line[place] = 0xff;
-    let mut stream = ClaudeStream::new(Dialect::Claude);
+    let mut stream = StreamReader::new(Parser::Claude);
     stream.line(&line, &mut |_| {});
-    assert_eq!(stream.told().final_text, "good \u{fffd} bad");
+    assert_eq!(report(stream).final_text, "good \u{fffd} bad");
 }
 
 #[test]
 fn a_list_of_events_is_read_as_the_events() {
     let list = json!([init(), says("m1", "hi"), result("hi")]);
     let (told, _) = read(&[list]);
-    assert!(told.is_success);
+    assert!(told.succeeded);
     assert_eq!(told.final_text, "hi");
 }
 
 #[track_caller]
-fn fails(fields: &Value, class: FailureClass) -> Told {
+fn fails(fields: &Value, class: FailureClass) -> AgentReport {
     let mut result = json!({"type": "result", "subtype": "success", "is_error": true,
         "terminal_reason": "api_error", "usage": {}, "modelUsage": {}});
     result.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     let (told, said) = read(&[init(), says("m1", "working"), result]);
-    assert!(!told.is_success, "{fields}");
-    assert_eq!(told.error.as_ref().map(|(class, _)| *class), Some(class), "{fields}");
+    assert!(!told.succeeded, "{fields}");
+    assert_eq!(told.failure.as_ref().map(|failure| failure.class), Some(class), "{fields}");
     assert!(said.iter().any(|event| matches!(event, AgentEvent::Error { .. })));
     assert_eq!(told.final_text, "working");
     told
@@ -193,7 +199,7 @@ fn fields_tell_the_class_of_a_failure_before_words_do() {
     }
     let told =
         fails(&json!({"terminal_reason": "aborted_tools", "errors": ["one", "two"]}), FailureClass::Other);
-    assert_eq!(told.error.unwrap().1, "one; two");
+    assert_eq!(told.failure.unwrap().message, "one; two");
 }
 
 #[test]
@@ -213,7 +219,7 @@ fn the_message_before_the_result_tells_too() {
             json!({"type": "result", "is_error": true, "api_error_status": 400, "result": "It failed"});
         for events in [vec![event.clone(), ended], vec![event.clone()]] {
             let (told, _) = read(&events);
-            assert_eq!(told.error, Some((class, "It failed".to_owned())), "{event}");
+            assert_eq!(told.failure, Some(Failure::new(class, "It failed")), "{event}");
             assert_eq!(told.final_text, "");
         }
     }
@@ -238,9 +244,9 @@ proptest! {
     fn no_line_is_too_odd(mut line in ".{0,60}", cut in 0usize..400) {
         let event = result(&line).to_string();
         line.push_str(event.get(..cut.min(event.len())).unwrap_or_default());
-        let mut stream = ClaudeStream::new(Dialect::Claude);
+        let mut stream = StreamReader::new(Parser::Claude);
         stream.line(line.as_bytes(), &mut |_| {});
-        stream.told();
+        report(stream);
     }
 
     #[test]

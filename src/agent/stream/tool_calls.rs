@@ -7,52 +7,44 @@ use serde_json::Value;
 use crate::record::{AgentEvent, ToolCall, ToolKind, summary};
 
 /// Most tool calls that are listed of one run; the transcript has them all.
-const MOST: usize = 10_000;
+const MAX_TOOL_CALLS: usize = 10_000;
 
 /// The calls so far, and which of them have no answer yet.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(super) struct ToolCalls {
     list: Vec<ToolCall>,
     /// Where in the list they stand, by their ids.
     pending: HashMap<String, usize>,
 }
 
-impl Calls {
-    pub(super) fn start(
-        &mut self,
-        id: &str,
-        tool_name: &str,
-        input: &Value,
-        say: &mut dyn FnMut(AgentEvent),
-    ) {
+impl ToolCalls {
+    /// Begins a call. Returns `None` if it has begun already.
+    pub(super) fn start(&mut self, id: &str, tool_name: &str, input: &Value) -> Option<AgentEvent> {
         // Some tell of a call twice: when it was asked for, and when it is made.
         if self.pending.contains_key(id) {
-            return;
+            return None;
         }
         let tool_name: String = summary(tool_name);
         let arguments_summary = summary(&arguments(input));
-        say(AgentEvent::ToolStarted {
-            tool_name: tool_name.clone(),
-            arguments_summary: arguments_summary.clone(),
-        });
-        if self.list.len() < MOST {
+        if self.list.len() < MAX_TOOL_CALLS {
             self.pending.insert(id.to_owned(), self.list.len());
             self.list.push(ToolCall {
                 kind: kind(&tool_name),
-                tool_name,
-                arguments_summary,
+                tool_name: tool_name.clone(),
+                arguments_summary: arguments_summary.clone(),
                 result_summary: String::new(),
                 is_error: false,
             });
         }
+        Some(AgentEvent::ToolStarted { tool_name, arguments_summary })
     }
 
-    pub(super) fn end(&mut self, id: &str, result: &str, is_error: bool, say: &mut dyn FnMut(AgentEvent)) {
-        let Some(place) = self.pending.remove(id) else { return };
-        let Some(call) = self.list.get_mut(place) else { return };
+    /// Ends a call. Returns `None` if no such call is pending.
+    pub(super) fn end(&mut self, id: &str, result: &str, is_error: bool) -> Option<AgentEvent> {
+        let call = self.list.get_mut(self.pending.remove(id)?)?;
         call.is_error = is_error;
         call.result_summary = summary(result);
-        say(AgentEvent::ToolEnded { tool_name: call.tool_name.clone(), is_error });
+        Some(AgentEvent::ToolEnded { tool_name: call.tool_name.clone(), is_error })
     }
 
     pub(super) fn into_list(self) -> Vec<ToolCall> {
@@ -141,15 +133,12 @@ mod tests {
 
     #[test]
     fn a_call_that_is_told_twice_is_one_call() {
-        let mut calls = Calls::default();
-        let mut said = 0;
-        for _ in 0..2 {
-            calls.start("c", "Bash", &json!({"command": "ls"}), &mut |_| said += 1);
-        }
-        calls.end("c", "out\nput", true, &mut |_| said += 1);
-        calls.end("c", "again", false, &mut |_| said += 1);
+        let mut calls = ToolCalls::default();
+        let begun = [(); 2].map(|()| calls.start("c", "Bash", &json!({"command": "ls"})).is_some());
+        let ended = [("out\nput", true), ("again", false)];
+        let ended = ended.map(|(result, is_error)| calls.end("c", result, is_error).is_some());
         let list = calls.into_list();
-        assert_eq!((said, list.len()), (2, 1));
+        assert_eq!((begun, ended, list.len()), ([true, false], [true, false], 1));
         assert_eq!((list[0].kind, list[0].result_summary.as_str()), (ToolKind::Shell, "out put"));
         assert!(list[0].is_error);
     }

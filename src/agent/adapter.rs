@@ -51,7 +51,7 @@ impl Adapter {
             argv: argv.into_iter().map(str::to_owned).collect(),
             environment,
             defaults: owned(known.defaults),
-            removed: LEAKING.map(str::to_owned).into(),
+            removed: LEAKING.iter().copied().map(str::to_owned).collect(),
             prompt: known.prompt,
             parser: known.parser,
             model: settings.model.clone(),
@@ -329,20 +329,20 @@ mod tests {
         let folder = Utf8Path::from_path(folder.path()).unwrap();
         let lookup = |name: &str| (name == "PATH").then(|| folder.to_string());
         let surroundings = Surroundings { directory: folder, lookup: &lookup };
-        let refused = names.into_iter().filter(|name| {
-            let checked = adapter(name, Permissions::ReadOnly, None).check(&surroundings);
-            checked.is_err_and(|error| error.to_string().contains("has no switch for permissions"))
-        });
-        assert_eq!(
-            refused.collect::<Vec<_>>(),
-            ["copilot", "gemini", "opencode", "kilo", "qwen", "pi", "cline", "aider"]
-        );
+        for known in known::KNOWN {
+            let checked = adapter(known.name, Permissions::ReadOnly, None).check(&surroundings);
+            let is_refused =
+                checked.is_err_and(|error| error.to_string().contains("has no switch for permissions"));
+            assert_eq!(is_refused, known.read_only.is_none(), "{}", known.name);
+        }
+        let with_switch = known::KNOWN.iter().filter(|known| known.read_only.is_some());
+        assert!(with_switch.count() >= 3, "claude, codex and droid have one");
     }
 
     #[test]
     fn without_the_program_the_error_says_how_to_get_it() {
         let surroundings = Surroundings { directory: Utf8Path::new("/"), lookup: &|_| None };
-        for known in &known::KNOWN {
+        for known in known::KNOWN {
             let adapter = adapter(known.name, Permissions::Full, None);
             let error = adapter.check_as(Privilege::User, &surroundings).unwrap_err().to_string();
             assert!(error.starts_with(&format!("agent `{}` is not installed: ", known.name)), "{error}");

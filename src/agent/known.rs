@@ -31,7 +31,7 @@ pub(super) struct Known {
 }
 
 /// Set by agents for the programs that they start. An agent that found them would take itself for a part of another.
-pub(super) const LEAKING: [&str; 12] = [
+pub(super) const LEAKING: &[&str] = &[
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
     "CLAUDE_CODE_SSE_PORT",
@@ -46,7 +46,7 @@ pub(super) const LEAKING: [&str; 12] = [
     "CLINE_ACTIVE",
 ];
 
-pub(super) static KNOWN: [Known; 11] = [
+pub(super) static KNOWN: &[Known] = &[
     Known {
         name: "claude",
         install: "npm install -g @anthropic-ai/claude-code",

@@ -2,6 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Gives an enum the words by which settings name its values.
+macro_rules! setting_words {
+    ($name:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
+        impl $name {
+            pub const ALL: &[(&str, Self)] = &[$(($word, Self::$variant)),+];
+
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+    };
+}
+
 /// The way of a prompt to an agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -14,17 +27,7 @@ pub enum PromptVia {
     Arg,
 }
 
-impl PromptVia {
-    pub const ALL: &[(&str, Self)] = &[("stdin", Self::Stdin), ("file", Self::File), ("arg", Self::Arg)];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Stdin => "stdin",
-            Self::File => "file",
-            Self::Arg => "arg",
-        }
-    }
-}
+setting_words!(PromptVia { Stdin = "stdin", File = "file", Arg = "arg" });
 
 /// How to read what an agent prints.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,37 +50,19 @@ pub enum Parser {
     Aider,
 }
 
-impl Parser {
-    pub const ALL: &[(&str, Self)] = &[
-        ("text", Self::Text),
-        ("claude", Self::Claude),
-        ("qwen", Self::Qwen),
-        ("codex", Self::Codex),
-        ("copilot", Self::Copilot),
-        ("gemini", Self::Gemini),
-        ("opencode", Self::Opencode),
-        ("pi", Self::Pi),
-        ("droid", Self::Droid),
-        ("cline", Self::Cline),
-        ("aider", Self::Aider),
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Claude => "claude",
-            Self::Qwen => "qwen",
-            Self::Codex => "codex",
-            Self::Copilot => "copilot",
-            Self::Gemini => "gemini",
-            Self::Opencode => "opencode",
-            Self::Pi => "pi",
-            Self::Droid => "droid",
-            Self::Cline => "cline",
-            Self::Aider => "aider",
-        }
-    }
-}
+setting_words!(Parser {
+    Text = "text",
+    Claude = "claude",
+    Qwen = "qwen",
+    Codex = "codex",
+    Copilot = "copilot",
+    Gemini = "gemini",
+    Opencode = "opencode",
+    Pi = "pi",
+    Droid = "droid",
+    Cline = "cline",
+    Aider = "aider",
+});
 
 /// What an agent may do without asking. Nobody is there to answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

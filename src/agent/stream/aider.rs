@@ -3,8 +3,9 @@
 use anyhow::Result;
 
 use super::failure::class_of;
+use super::parser::{End, LineParser};
 use super::text::show_line;
-use super::{End, Failure, LineParser, Transcript};
+use super::transcript::{Failure, Transcript};
 use crate::record::{FailureClass, Tokens};
 
 /// Most bytes of an error that are read. It is wrapped into lines.

@@ -4,7 +4,9 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::failure::{class_of, class_of_status, class_of_words};
-use super::{End, EventParser, Failure, Transcript, inclusive_tokens, text, texts, tokens};
+use super::fields::{inclusive_tokens, text, texts, tokens};
+use super::parser::{End, EventParser};
+use super::transcript::{Failure, Transcript};
 use crate::record::{FailureClass, Timestamp, Tokens, summary};
 
 /// Who speaks it.

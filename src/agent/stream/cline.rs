@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use super::{EventParser, Failure, Transcript, cost, inclusive_tokens, text};
+use super::fields::{cost, inclusive_tokens, text};
+use super::parser::EventParser;
+use super::transcript::{Failure, Transcript};
 use crate::record::FailureClass;
 
 const TOKENS: [&str; 4] = ["inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens"];

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use super::{EventParser, Failure, Transcript, inclusive_tokens, text};
+use super::fields::{inclusive_tokens, text};
+use super::parser::EventParser;
+use super::transcript::{Failure, Transcript};
 
 const TOKENS: [&str; 4] =
     ["input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens"];

@@ -7,7 +7,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
 use super::failure::{class_of, class_of_words};
-use super::{End, EventParser, Failure, Transcript, inclusive_tokens, text};
+use super::fields::{inclusive_tokens, text};
+use super::parser::{End, EventParser};
+use super::transcript::{Failure, Transcript};
 use crate::project_files::{MAX_SETTINGS_BYTES, open_plain, read_at_most, refused};
 use crate::record::{FailureClass, Tokens};
 

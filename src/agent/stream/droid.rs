@@ -3,7 +3,9 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::{End, EventParser, Failure, Transcript, is_nothing, text, texts, tokens};
+use super::fields::{is_nothing, text, texts, tokens};
+use super::parser::{End, EventParser};
+use super::transcript::{Failure, Transcript};
 
 const TOKENS: [&str; 4] =
     ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"];

@@ -4,7 +4,9 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::failure::{class_of, class_of_words};
-use super::{End, EventParser, Failure, Transcript, text};
+use super::fields::text;
+use super::parser::{End, EventParser};
+use super::transcript::{Failure, Transcript};
 use crate::record::{FailureClass, Tokens};
 
 /// Bytes of a line of its words that are held back at most.

@@ -4,7 +4,9 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::failure::class_of;
-use super::{End, EventParser, Failure, Transcript, cost, text};
+use super::fields::{cost, text};
+use super::parser::{End, EventParser};
+use super::transcript::{Failure, Transcript};
 use crate::record::{FailureClass, Timestamp, Tokens};
 
 /// What is said of an answer of the model without an end.

@@ -3,7 +3,9 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::{End, EventParser, Failure, Transcript, cost, is_nothing, text, texts, tokens};
+use super::fields::{cost, is_nothing, text, texts, tokens};
+use super::parser::{End, EventParser};
+use super::transcript::{Failure, Transcript};
 use crate::record::FailureClass;
 
 const TOKENS: [&str; 4] = ["input", "cacheRead", "cacheWrite", "output"];

@@ -1,11 +1,11 @@
 use std::fs;
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use proptest::prelude::*;
 
 use super::*;
 use crate::agent::final_message::promise;
-use crate::record::{FailureClass, Timestamp, ToolKind};
+use crate::record::{FailureClass, Timestamp, Tokens, ToolKind};
 
 const DONE: &str = "The parser is there.\n\n<promise>COMPLETE</promise>";
 const HALF: &str = "Half of it is there.";

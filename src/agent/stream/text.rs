@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 
-use super::{End, LineParser, Transcript};
+use super::parser::{End, LineParser};
+use super::transcript::Transcript;
 use crate::agent::lines::tail;
 
 /// How much of an output's end is the final message where nothing marks its begin.

@@ -132,7 +132,7 @@ const CRATES: &[(&str, &[&str])] = &[
     (
         "rustix",
         &[
-            "agent/mod.rs",
+            "agent/programs.rs",
             "process/",
             "project_files/",
             "store/disk.rs",

@@ -6,9 +6,12 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::interface::{Agent, Lookup, Surroundings, Turn};
 use super::known::{Known, LEAKING};
 use super::launch::Launch;
-use super::{Agent, AgentSettings, Lookup, Surroundings, Turn, on_path, remedy};
+use super::programs::on_path;
+use super::remedy;
+use super::settings::AgentSettings;
 use crate::process::{self, Interrupt, Tool};
 use crate::record::{AgentEvent, AgentRun, FailureClass, Permissions, summary};
 

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
+use super::interface::{Agent, Surroundings, Turn};
 use super::launch::Launch;
-use super::{Agent, AgentSettings, Surroundings, Turn, check_program, on_path};
+use super::programs::{check_program, on_path};
+use super::settings::AgentSettings;
 use crate::process::{Interrupt, Tool};
 use crate::record::{AgentEvent, AgentRun, PromptVia};
 

@@ -12,8 +12,9 @@ use crate::project_files::{MAX_SETTINGS_BYTES, ProjectFiles};
 use crate::record::PromptVia;
 
 use super::adapter::Adapter;
+use super::interface::{Agent, Surroundings};
 use super::known::{self, KNOWN, Known};
-use super::{Agent, AgentSettings, Surroundings};
+use super::settings::AgentSettings;
 
 /// What is known of an agent here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

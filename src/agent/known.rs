@@ -248,6 +248,9 @@ pub(super) static KNOWN: &[Known] = &[
     },
 ];
 
+/// The agent that comes with us.
+pub(super) const SCRIPTED: &str = "scripted";
+
 pub(super) fn find(name: &str) -> Option<&'static Known> {
     KNOWN.iter().find(|known| known.name == name)
 }

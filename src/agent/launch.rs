@@ -5,12 +5,13 @@ use std::io::ErrorKind;
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::interface::Turn;
 use super::lines::{Lines, tail};
+use super::rollout;
 use super::stream::{
     AgentReport, End, Failure, StreamReader, class_of, class_of_words, time_told, usage_file,
 };
 use super::vitals::Vitals;
-use super::{Turn, rollout};
 use crate::process::{Child, Ended, Interrupt};
 use crate::record::{AgentEvent, AgentRun, ExitReason, FailureClass, Parser, PromptVia, Timestamp, summary};
 

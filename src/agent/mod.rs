@@ -5,134 +5,33 @@ pub mod answer;
 mod command;
 mod detect;
 pub mod final_message;
+mod interface;
 mod known;
 mod launch;
 mod lines;
+mod programs;
 mod remedy;
 mod rollout;
 pub mod script;
 mod scripted;
+mod settings;
 mod stream;
 mod vitals;
 
-use std::time::Duration;
-
 use anyhow::{Result, bail};
-use camino::{Utf8Path, Utf8PathBuf};
-use rustix::fs::{Access, access};
+use camino::Utf8Path;
 
-use crate::clock::Clock;
-use crate::process::{Interrupt, Limits, Marker};
-use crate::record::{AgentEvent, AgentRun, FailureClass, Parser, Permissions, PromptVia};
+use crate::record::{AgentEvent, Parser};
 
 use adapter::Adapter;
 use command::Command;
+use known::SCRIPTED;
 use scripted::Scripted;
 use stream::{End, StreamReader};
 
 pub use detect::{Listed, detect, list, passed_over};
-
-/// An agent that can be run.
-pub trait Agent {
-    /// As the user calls it.
-    fn name(&self) -> &str;
-
-    /// What it says of its version, where it can be asked without harm.
-    fn version(&self) -> Option<String>;
-
-    /// Whether it can be run here at all; an error says what to do.
-    fn check(&self, surroundings: &Surroundings<'_>) -> Result<()>;
-
-    /// What the user can do where it failed in a way that no second try mends.
-    fn remedy(&self, class: FailureClass) -> String {
-        remedy::of(class)
-    }
-
-    /// Gives it one prompt, and waits for its end. What it does meanwhile is said, as far as it tells.
-    fn run(
-        &self,
-        turn: &Turn<'_>,
-        interrupt: &Interrupt,
-        say: &mut dyn FnMut(AgentEvent),
-    ) -> Result<AgentRun>;
-}
-
-/// What an agent gets for one iteration.
-#[derive(Debug)]
-pub struct Turn<'a> {
-    /// The prompt, in the spool.
-    pub prompt: &'a Utf8Path,
-    /// Where its streams go, in the spool.
-    pub stdout: &'a Utf8Path,
-    pub stderr: &'a Utf8Path,
-    /// The project's root.
-    pub directory: &'a Utf8Path,
-    /// The `RALPH_*` variables.
-    pub environment: &'a [(String, String)],
-    pub limits: Limits,
-    pub marker: &'a Marker,
-    pub clock: &'a Clock,
-}
-
-/// Asks for a variable of the environment that children inherit.
-pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// Where an agent would run.
-#[derive(Clone, Copy)]
-pub struct Surroundings<'a> {
-    /// The project's root.
-    pub directory: &'a Utf8Path,
-    pub lookup: Lookup<'a>,
-}
-
-/// How an agent is set up.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentSettings {
-    pub name: String,
-    /// What to start instead of what is known by that name. For `scripted`, the script file.
-    pub command: Option<Vec<String>>,
-    pub prompt: PromptVia,
-    pub parser: Parser,
-    /// Set for the agent over what it inherits.
-    pub env: Vec<(String, String)>,
-    pub model: Option<String>,
-    pub permissions: Permissions,
-}
-
-/// How long an agent may be silent whose stream tells when it waits for a tool.
-const IDLE: Duration = Duration::from_secs(15 * 60);
-
-/// How long one may be silent that might be waiting for a tool.
-const IDLE_PERHAPS_BUSY: Duration = Duration::from_secs(30 * 60);
-
-impl AgentSettings {
-    /// The agent of that name, with everything else as it is by default.
-    pub fn named(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            command: None,
-            prompt: PromptVia::default(),
-            parser: Parser::default(),
-            env: Vec::new(),
-            model: None,
-            permissions: Permissions::default(),
-        }
-    }
-
-    /// An agent that is a shell command, as `--agent-command` gives it.
-    pub fn shell(command: &str) -> Self {
-        let words = ["sh", "-c", command].map(str::to_owned);
-        Self { command: Some(words.into()), ..Self::named("command") }
-    }
-
-    /// The idle limit where the user sets none: a command of the user's may well be silent.
-    pub fn idle_by_default(&self) -> Option<Duration> {
-        let is_command = self.command.is_some() && self.name != Scripted::NAME;
-        let parser = known::find(&self.name).map_or(self.parser, |known| known.parser);
-        let tells_of_tools = !matches!(parser, Parser::Opencode | Parser::Aider);
-        (!is_command).then_some(if tells_of_tools { IDLE } else { IDLE_PERHAPS_BUSY })
-    }
-}
+pub use interface::{Agent, Lookup, Surroundings, Turn};
+pub use settings::AgentSettings;
 
 /// Returns what an agent did, by what it printed, or `None` if that is text for people already. The output may begin and
 /// end anywhere.
@@ -159,7 +58,7 @@ pub fn read_streams(output: &[u8]) {
 /// `specify ralph`, or `git-ralph`.
 pub fn build(settings: &AgentSettings, own_program: &[String], lookup: Lookup<'_>) -> Result<Box<dyn Agent>> {
     Ok(match (&settings.command, settings.name.as_str()) {
-        (script, Scripted::NAME) => {
+        (script, SCRIPTED) => {
             Box::new(Scripted::new(script.as_deref().unwrap_or_default(), own_program, settings)?)
         }
         (Some(command), _) => Box::new(Command::new(command, settings)?),
@@ -174,42 +73,10 @@ pub fn build(settings: &AgentSettings, own_program: &[String], lookup: Lookup<'_
     })
 }
 
-/// Where a program is that can be run by its name.
-fn on_path(program: &str, path_variable: &str) -> Option<Utf8PathBuf> {
-    let folders = path_variable.split(':').filter(|folder| !folder.is_empty());
-    folders.map(|folder| Utf8Path::new(folder).join(program)).find(|path| is_executable(path))
-}
-
-fn is_executable(path: &Utf8Path) -> bool {
-    path.is_file() && access(path.as_std_path(), Access::EXEC_OK).is_ok()
-}
-
-/// Sees to it that a program can be started by this word.
-fn check_program(agent: &str, program: &str, surroundings: &Surroundings<'_>) -> Result<()> {
-    if !program.contains('/') {
-        let path_variable = (surroundings.lookup)("PATH").unwrap_or_default();
-        if on_path(program, &path_variable).is_none() {
-            bail!(
-                "agent `{agent}`: no program `{program}` on the PATH\nhint: install it, or choose another \
-                 agent with --agent NAME or --agent-command CMD"
-            );
-        }
-        return Ok(());
-    }
-    let path = surroundings.directory.join(program);
-    if !path.is_file() {
-        bail!(
-            "agent `{agent}`: there is no program {path}\nhint: correct its command (--agent-command, or `command` in [agents.{agent}])"
-        );
-    }
-    if !is_executable(&path) {
-        bail!("agent `{agent}`: {path} is not executable\nhint: chmod +x {path}");
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn own_program() -> Vec<String> {
@@ -239,27 +106,6 @@ mod tests {
         {
             let idle = AgentSettings::named(name).idle_by_default();
             assert_eq!(idle, Some(Duration::from_secs(minutes * 60)), "{name}");
-        }
-    }
-
-    #[test]
-    fn a_program_that_cannot_be_started_is_named_with_what_to_do() {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = Utf8Path::from_path(folder.path()).unwrap();
-        std::fs::write(folder.join("agent.sh"), "").unwrap();
-        let lookup = |name: &str| (name == "PATH").then(|| "/bin:/usr/bin".to_owned());
-        let surroundings = Surroundings { directory: folder, lookup: &lookup };
-        let complaint =
-            |program: &str| check_program("fake", program, &surroundings).err().map(|e| e.to_string());
-        assert_eq!(complaint("sh"), None);
-        assert_eq!(complaint("/bin/sh"), None);
-        for (program, wanted) in [
-            ("no-such-program", "agent `fake`: no program `no-such-program` on the PATH\nhint: "),
-            ("./agent.sh", "is not executable\nhint: chmod +x "),
-            ("./missing.sh", "agent `fake`: there is no program "),
-        ] {
-            let text = complaint(program).unwrap();
-            assert!(text.contains(wanted), "{text}");
         }
     }
 }

@@ -35,7 +35,7 @@ use anyhow::{Context, Result, bail};
 use camino::Utf8Path;
 use serde::Deserialize;
 
-use super::Lookup;
+use super::interface::Lookup;
 use crate::process;
 use crate::project_files::{MAX_DOCUMENT_BYTES, read_named};
 

@@ -3,8 +3,11 @@
 use anyhow::{Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::interface::{Agent, Surroundings, Turn};
+use super::known::SCRIPTED;
 use super::launch::Launch;
-use super::{Agent, AgentSettings, Surroundings, Turn, script};
+use super::script;
+use super::settings::AgentSettings;
 use crate::process::Interrupt;
 use crate::record::{AgentEvent, AgentRun, PromptVia};
 
@@ -16,8 +19,6 @@ pub(super) struct Scripted {
 }
 
 impl Scripted {
-    pub(super) const NAME: &str = "scripted";
-
     /// `command` holds the script's path, from the project's root.
     pub(super) fn new(command: &[String], own_program: &[String], settings: &AgentSettings) -> Result<Self> {
         let [script] = command else {
@@ -44,7 +45,7 @@ impl Scripted {
 
 impl Agent for Scripted {
     fn name(&self) -> &str {
-        Self::NAME
+        SCRIPTED
     }
 
     fn version(&self) -> Option<String> {

@@ -1,0 +1,62 @@
+//! What every agent can do, and what it gets for that.
+
+use anyhow::Result;
+use camino::Utf8Path;
+
+use super::remedy;
+use crate::clock::Clock;
+use crate::process::{Interrupt, Limits, Marker};
+use crate::record::{AgentEvent, AgentRun, FailureClass};
+
+/// An agent that can be run.
+pub trait Agent {
+    /// As the user calls it.
+    fn name(&self) -> &str;
+
+    /// What it says of its version, where it can be asked without harm.
+    fn version(&self) -> Option<String>;
+
+    /// Whether it can be run here at all; an error says what to do.
+    fn check(&self, surroundings: &Surroundings<'_>) -> Result<()>;
+
+    /// What the user can do where it failed in a way that no second try mends.
+    fn remedy(&self, class: FailureClass) -> String {
+        remedy::of(class)
+    }
+
+    /// Gives it one prompt, and waits for its end. What it does meanwhile is said, as far as it tells.
+    fn run(
+        &self,
+        turn: &Turn<'_>,
+        interrupt: &Interrupt,
+        say: &mut dyn FnMut(AgentEvent),
+    ) -> Result<AgentRun>;
+}
+
+/// What an agent gets for one iteration.
+#[derive(Debug)]
+pub struct Turn<'a> {
+    /// The prompt, in the spool.
+    pub prompt: &'a Utf8Path,
+    /// Where its streams go, in the spool.
+    pub stdout: &'a Utf8Path,
+    pub stderr: &'a Utf8Path,
+    /// The project's root.
+    pub directory: &'a Utf8Path,
+    /// The `RALPH_*` variables.
+    pub environment: &'a [(String, String)],
+    pub limits: Limits,
+    pub marker: &'a Marker,
+    pub clock: &'a Clock,
+}
+
+/// Asks for a variable of the environment that children inherit.
+pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Where an agent would run.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The project's root.
+    pub directory: &'a Utf8Path,
+    pub lookup: Lookup<'a>,
+}

@@ -1,0 +1,55 @@
+//! How an agent is set up.
+
+use std::time::Duration;
+
+use super::known::{self, SCRIPTED};
+use crate::record::{Parser, Permissions, PromptVia};
+
+/// How an agent is set up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentSettings {
+    pub name: String,
+    /// What to start instead of what is known by that name. For `scripted`, the script file.
+    pub command: Option<Vec<String>>,
+    pub prompt: PromptVia,
+    pub parser: Parser,
+    /// Set for the agent over what it inherits.
+    pub env: Vec<(String, String)>,
+    pub model: Option<String>,
+    pub permissions: Permissions,
+}
+
+/// How long an agent may be silent whose stream tells when it waits for a tool.
+const IDLE: Duration = Duration::from_secs(15 * 60);
+
+/// How long one may be silent that might be waiting for a tool.
+const IDLE_PERHAPS_BUSY: Duration = Duration::from_secs(30 * 60);
+
+impl AgentSettings {
+    /// The agent of that name, with everything else as it is by default.
+    pub fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            command: None,
+            prompt: PromptVia::default(),
+            parser: Parser::default(),
+            env: Vec::new(),
+            model: None,
+            permissions: Permissions::default(),
+        }
+    }
+
+    /// An agent that is a shell command, as `--agent-command` gives it.
+    pub fn shell(command: &str) -> Self {
+        let words = ["sh", "-c", command].map(str::to_owned);
+        Self { command: Some(words.into()), ..Self::named("command") }
+    }
+
+    /// The idle limit where the user sets none: a command of the user's may well be silent.
+    pub fn idle_by_default(&self) -> Option<Duration> {
+        let is_command = self.command.is_some() && self.name != SCRIPTED;
+        let parser = known::find(&self.name).map_or(self.parser, |known| known.parser);
+        let tells_of_tools = !matches!(parser, Parser::Opencode | Parser::Aider);
+        (!is_command).then_some(if tells_of_tools { IDLE } else { IDLE_PERHAPS_BUSY })
+    }
+}

@@ -6,11 +6,11 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::hint;
 use super::interface::{Agent, Lookup, Surroundings, Turn};
 use super::known::{Known, LEAKING};
 use super::launch::Launch;
 use super::programs::on_path;
-use super::remedy;
 use super::settings::AgentSettings;
 use crate::process::{self, Interrupt, Tool};
 use crate::record::{AgentEvent, AgentRun, FailureClass, Permissions, summary};
@@ -162,7 +162,7 @@ impl Agent for Adapter {
         first_version(self.ask().as_ref().ok()?)
     }
 
-    fn remedy(&self, class: FailureClass) -> String {
+    fn hint(&self, class: FailureClass) -> String {
         let Known { name, sign_in, install, .. } = self.known;
         if class == FailureClass::Auth {
             format!("{sign_in}, and run again")
@@ -171,7 +171,7 @@ impl Agent for Adapter {
         } else if class == FailureClass::Refused && *name == "claude" {
             ROOT.to_owned()
         } else {
-            remedy::of(class)
+            hint::for_failure(class)
         }
     }
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use camino::Utf8Path;
 
-use super::remedy;
+use super::hint;
 use crate::clock::Clock;
 use crate::process::{Interrupt, Limits, Marker};
 use crate::record::{AgentEvent, AgentRun, FailureClass};
@@ -19,9 +19,9 @@ pub trait Agent {
     /// Whether it can be run here at all; an error says what to do.
     fn check(&self, surroundings: &Surroundings<'_>) -> Result<()>;
 
-    /// What the user can do where it failed in a way that no second try mends.
-    fn remedy(&self, class: FailureClass) -> String {
-        remedy::of(class)
+    /// Returns what the user can do about a failure that a retry cannot cure.
+    fn hint(&self, class: FailureClass) -> String {
+        hint::for_failure(class)
     }
 
     /// Gives it one prompt, and waits for its end. What it does meanwhile is said, as far as it tells.

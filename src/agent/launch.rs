@@ -11,7 +11,7 @@ use super::rollout;
 use super::stream::{
     AgentReport, End, Failure, StreamReader, class_of, class_of_words, time_told, usage_file,
 };
-use super::vitals::Vitals;
+use super::watchdog::Watchdog;
 use crate::process::{Child, Ended, Interrupt};
 use crate::record::{AgentEvent, AgentRun, ExitReason, FailureClass, Parser, PromptVia, Timestamp, summary};
 
@@ -106,18 +106,18 @@ impl Launch {
         remove_if_there(&usage_file(turn.stdout))?;
         let mut stream = StreamReader::new(self.parser);
         let mut lines = Lines::new(turn.stdout);
-        let mut vitals = Vitals::default();
+        let mut watchdog = Watchdog::default();
         let mut trouble = None;
         let stopwatch = turn.clock.stopwatch();
         let ended = child.run(interrupt, &mut || {
             if trouble.is_none() {
                 let mut hear = |event: AgentEvent| {
-                    vitals.note(&event);
+                    watchdog.observe(&event);
                     say(event);
                 };
                 trouble = lines.read_some(&mut |line| stream.line(line, &mut hear)).err();
             }
-            vitals.pulse()
+            watchdog.pulse()
         })?;
         let duration_ms = stopwatch.elapsed_ms();
         if let Some(error) = trouble {
@@ -125,7 +125,7 @@ impl Launch {
         }
         lines.read_rest(&mut |line| stream.line(line, say)).context("read the agent's output")?;
         let report = stream.finish(&End { code: ended.exit.code, stdout: turn.stdout })?;
-        Ok(FollowedRun { ended, duration_ms, report, last_error: vitals.last_trouble() })
+        Ok(FollowedRun { ended, duration_ms, report, last_error: watchdog.last_error() })
     }
 
     /// Returns why a run did not succeed.

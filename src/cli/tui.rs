@@ -15,7 +15,7 @@ use crate::agent;
 use crate::agent::answer::recorded_parser;
 use crate::clock::Clock;
 use crate::history::clusters::{clusters, folded};
-use crate::process::{Detached, Farewell, Tool};
+use crate::process::{Detached, ShutdownSignal, Tool};
 use crate::progress::historical::Mode;
 use crate::record::{
     AgentEvent, IterationName, LogEntry, RALPH, Refusal, SessionId, SessionName, Timestamp, Which,
@@ -156,7 +156,7 @@ struct Table {
     store: Store,
     caller: Caller,
     clock: Clock,
-    farewell: Farewell,
+    shutdown_signal: ShutdownSignal,
     own: Option<RefCell<Detached>>,
     ended: Option<i32>,
 }
@@ -167,7 +167,7 @@ impl Table {
             store: store.clone(),
             caller: caller.clone(),
             clock: place::clock(caller)?,
-            farewell: Farewell::install()?,
+            shutdown_signal: ShutdownSignal::install()?,
             own: None,
             ended: None,
         })
@@ -186,7 +186,7 @@ impl Table {
         let command = self.program(program)?;
         let tool = Tool::shell(&format!("{command} \"$@\""), &self.caller.directory);
         let code = tool.args([command.as_str(), path.as_str()]).hand_over()?;
-        self.farewell.forget_interrupt();
+        self.shutdown_signal.forget_interrupt();
         if code != 0 {
             bail!("`{command}` ended with {code}");
         }
@@ -218,7 +218,7 @@ impl Desk for Table {
     }
 
     fn signal(&self) -> Option<i32> {
-        self.farewell.take()
+        self.shutdown_signal.take()
     }
 
     fn own_loop(&mut self) -> OwnLoop {

@@ -11,8 +11,8 @@ use camino::Utf8PathBuf;
 use rustix::process::Signal;
 
 use super::bounded::RunningTime;
-use super::family::{Family, Started, reap_orphans};
 use super::launcher::{failure_file, launcher, take_failure};
+use super::process_tree::{ProcessTree, Started, reap_orphans};
 use super::{Interrupt, LOCAL_GIT_VARIABLES, Marker, code_of, stream, system};
 use crate::record::{Exit, ExitReason};
 
@@ -112,7 +112,7 @@ impl Child {
                 return Ok(Ended::without_leftovers(-1, Some(ExitReason::StartFailed)));
             }
         };
-        let mut family = Family::of(&self.marker, &started);
+        let mut tree = ProcessTree::of(&self.marker, &started);
         let mut watch = Watch::new(self.limits, [stdout, stderr]);
         let mut pulse = Pulse::Alive;
         let (status, reason) = loop {
@@ -124,11 +124,11 @@ impl Child {
                 None => watch.exceeded(pulse)?,
             };
             if let Some(reason) = reason {
-                break (stop(&started, &mut family, (reason, patience), interrupt)?, Some(reason));
+                break (stop(&started, &mut tree, (reason, patience), interrupt)?, Some(reason));
             }
             pulse = on_tick();
             if watch.is_time_for_orphans() {
-                reap_orphans(&mut family);
+                reap_orphans(&mut tree);
             }
         };
         let start_failed = take_failure(status.and_then(|status| status.code()), &self.stderr);
@@ -138,9 +138,9 @@ impl Child {
                 .context("write down why the child could not be started")?;
             return Ok(Ended::without_leftovers(-1, Some(ExitReason::StartFailed)));
         }
-        family.root_ended();
+        tree.root_ended();
         let has_left = !adopts || system::has_children();
-        let leftovers = if has_left { family.stop_leftovers(interrupt) } else { Vec::new() };
+        let leftovers = if has_left { tree.stop_leftovers(interrupt) } else { Vec::new() };
         if reason == Some(ExitReason::OutputLimit) {
             watch.cut_streams()?;
         }
@@ -237,17 +237,17 @@ fn is_gits_own(name: &str) -> bool {
 /// Asks, insists, and kills; gives how the child itself ended.
 fn stop(
     started: &Started,
-    family: &mut Family<'_>,
+    tree: &mut ProcessTree<'_>,
     (reason, patience): (ExitReason, Patience),
     interrupt: &Interrupt,
 ) -> Result<Option<ExitStatus>> {
     // Looked at before the first signal, for whoever loses its parent is hard to find.
-    family.members();
+    tree.members();
     if reason == ExitReason::Interrupted && interrupt.first_signal() == Signal::INT {
-        family.interrupt_group(patience.interrupt, interrupt);
+        tree.interrupt_group(patience.interrupt, interrupt);
     }
-    family.ask_all(patience.terminate, interrupt);
-    family.kill();
+    tree.ask_all(patience.terminate, interrupt);
+    tree.kill();
     let output = started.handle().wait_timeout(VANISH).context("wait for the stopped child")?;
     Ok(output.map(|output| output.status))
 }
@@ -326,7 +326,7 @@ mod tests {
 
     use super::super::for_tests::give_children_default_signals;
     use super::*;
-    use crate::process::sweep;
+    use crate::process::kill_marked;
     use crate::record::{SessionId, Timestamp};
 
     const SHORT: Patience =
@@ -701,10 +701,10 @@ mod tests {
         };
         start(&dead);
         start(&other);
-        assert_eq!(sweep(&dead.marker, &Interrupt::none()).len(), 1);
+        assert_eq!(kill_marked(&dead.marker, &Interrupt::none()).len(), 1);
         assert!(!dead.lives("pid") && other.lives("pid"));
-        assert_eq!(sweep(&other.marker, &Interrupt::none()).len(), 1);
+        assert_eq!(kill_marked(&other.marker, &Interrupt::none()).len(), 1);
         assert!(!other.lives("pid"));
-        assert_eq!(sweep(&other.marker, &Interrupt::none()), Vec::<String>::new());
+        assert_eq!(kill_marked(&other.marker, &Interrupt::none()), Vec::<String>::new());
     }
 }

@@ -3,8 +3,6 @@
 mod bounded;
 mod child;
 mod detached;
-mod family;
-mod farewell;
 #[cfg(test)]
 mod for_tests;
 mod interrupt;
@@ -13,8 +11,10 @@ mod launcher;
 mod linux;
 mod noted;
 mod portable;
+mod process_tree;
 mod registry;
 mod replace;
+mod shutdown_signal;
 mod stream;
 mod system;
 mod tool;
@@ -22,13 +22,13 @@ mod tool;
 pub use bounded::was_cut_short;
 pub use child::{Child, Ended, Limits, Pulse};
 pub use detached::Detached;
-pub use family::{Marker, sweep};
-pub use farewell::Farewell;
 #[cfg(test)]
 pub use for_tests::is_without_git_of_the_user;
 pub use interrupt::Interrupt;
 pub use launcher::{LAUNCH, launch, launch_through_ourselves};
+pub use process_tree::{Marker, kill_marked};
 pub use replace::replace;
+pub use shutdown_signal::ShutdownSignal;
 pub use system::use_portable_processes;
 pub use tool::{Captured, LOCAL_GIT_VARIABLES, LONG, NO_LAZY_FETCH, Tool};
 

@@ -225,7 +225,7 @@ impl Running<'_> {
         let words = words.map_or(String::new(), |words| format!(": {words}"));
         Ending {
             why: Some(format!("{} cannot be used ({class}{words})", agent.name())),
-            hint: Some(agent.remedy(class)),
+            hint: Some(agent.hint(class)),
             ..Ending::of(StopReason::AgentUnusable)
         }
     }

@@ -104,7 +104,7 @@ fn refuse_what_lies_elsewhere(plan: &Plan<'_>) -> Result<()> {
 }
 
 fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Event)) -> Result<()> {
-    let stopped = process::sweep(&plan.marker(&place.session, spool)?, plan.interrupt);
+    let stopped = process::kill_marked(&plan.marker(&place.session, spool)?, plan.interrupt);
     if !stopped.is_empty() {
         warn(say, format!("stopped what session {} left running: {}", place.session, stopped.join(", ")));
     }

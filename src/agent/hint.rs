@@ -1,9 +1,9 @@
-//! What the user can do about an agent that cannot be used.
+//! What the user can do about a failure of an agent.
 
 use crate::record::{FailureClass, RALPH};
 
-/// For any agent.
-pub(super) fn of(class: FailureClass) -> String {
+/// Returns what to do about a failure of that class, whatever the agent.
+pub(super) fn for_failure(class: FailureClass) -> String {
     match class {
         FailureClass::Auth => "sign in with the agent itself, or give it a valid key, and run again",
         FailureClass::Billing => {

@@ -1,4 +1,4 @@
-//! All that a child set in motion: its group, its descendants, and what carries the session's marker.
+//! All processes that a child started: its group, its descendants, and what carries the session's marker.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -138,7 +138,7 @@ impl Started {
 
 /// The processes that a child or a session is answerable for. Never we ourselves, nor our ancestors, nor what outlives us.
 #[derive(Debug)]
-pub(super) struct Family<'a> {
+pub(super) struct ProcessTree<'a> {
     marker: &'a Marker,
     root: Option<Root>,
     /// Whether the child is unreaped, so that its pid and group can be nobody else's.
@@ -154,7 +154,7 @@ struct Root {
     born: u64,
 }
 
-impl<'a> Family<'a> {
+impl<'a> ProcessTree<'a> {
     /// What carries the marker, and what descends from it.
     pub(super) fn marked(marker: &'a Marker) -> Self {
         Self { marker, root: None, holds_group: false, seen: BTreeMap::new() }
@@ -338,18 +338,18 @@ impl<'a> Family<'a> {
     }
 }
 
-/// Stops whatever still carries the marker of a session that is dead, or was noted by it, and names it.
-pub fn sweep(marker: &Marker, interrupt: &Interrupt) -> Vec<String> {
-    let mut family = Family::marked(marker);
-    family.take_noted();
-    family.stop_leftovers(interrupt)
+/// Stops whatever still carries the marker of a dead session or was noted by it. Returns the names of the programs.
+pub fn kill_marked(marker: &Marker, interrupt: &Interrupt) -> Vec<String> {
+    let mut tree = ProcessTree::marked(marker);
+    tree.take_noted();
+    tree.stop_leftovers(interrupt)
 }
 
 /// Reaps orphans that we adopted and that have ended, so that a long run does not fill the process table.
-pub(super) fn reap_orphans(family: &mut Family<'_>) {
-    family.renew_note();
+pub(super) fn reap_orphans(tree: &mut ProcessTree<'_>) {
+    tree.renew_note();
     if system::has_zombies() {
-        family.members();
+        tree.members();
     }
 }
 

@@ -1,26 +1,26 @@
-//! Whether a running agent gets on, by what its stream tells.
+//! Whether a running agent makes progress, by the events of its stream.
 
 use crate::process::Pulse;
 use crate::record::{AgentEvent, ExitReason};
 
 /// Errors and retries without anything done between them, after which an agent is stopped: none that we know tries
 /// so often before it gives up by itself, and some never give up.
-const IN_A_ROW: u32 = 25;
+const MAX_ERRORS_IN_A_ROW: u32 = 25;
 
 /// The same over a whole run.
-const IN_ALL: u32 = 100;
+const MAX_ERRORS: u32 = 100;
 
 /// What was seen of a run so far.
 #[derive(Debug, Default)]
-pub(super) struct Vitals {
+pub(super) struct Watchdog {
     open_tools: u32,
     in_a_row: u32,
     in_all: u32,
     last: Option<String>,
 }
 
-impl Vitals {
-    pub(super) fn note(&mut self, event: &AgentEvent) {
+impl Watchdog {
+    pub(super) fn observe(&mut self, event: &AgentEvent) {
         match event {
             AgentEvent::ToolStarted { .. } => self.open_tools += 1,
             AgentEvent::ToolEnded { .. } => {
@@ -38,7 +38,7 @@ impl Vitals {
     }
 
     pub(super) fn pulse(&self) -> Pulse {
-        if self.in_a_row >= IN_A_ROW || self.in_all >= IN_ALL {
+        if self.in_a_row >= MAX_ERRORS_IN_A_ROW || self.in_all >= MAX_ERRORS {
             Pulse::Lost(ExitReason::ErrorLoop)
         } else if self.open_tools > 0 {
             Pulse::Busy
@@ -48,7 +48,7 @@ impl Vitals {
     }
 
     /// The last error or retry.
-    pub(super) fn last_trouble(self) -> Option<String> {
+    pub(super) fn last_error(self) -> Option<String> {
         self.last
     }
 }
@@ -58,10 +58,10 @@ mod tests {
     use super::*;
 
     fn after(events: &str) -> Pulse {
-        let mut vitals = Vitals::default();
+        let mut watchdog = Watchdog::default();
         for event in events.chars() {
             let tool_name = "Bash".to_owned();
-            vitals.note(&match event {
+            watchdog.observe(&match event {
                 '(' => AgentEvent::ToolStarted { tool_name, arguments_summary: String::new() },
                 ')' => AgentEvent::ToolEnded { tool_name, is_error: false },
                 'r' => AgentEvent::Retry { message: "again".to_owned() },
@@ -69,7 +69,7 @@ mod tests {
                 _ => AgentEvent::Text { text: "I try.".to_owned() },
             });
         }
-        vitals.pulse()
+        watchdog.pulse()
     }
 
     #[test]

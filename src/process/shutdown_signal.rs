@@ -1,4 +1,4 @@
-//! The wish that a screen goes away: for programs that run no session and have a terminal to clean up.
+//! The signals that ask a program to end that runs no session and has a terminal to clean up.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,21 +10,21 @@ use super::interrupt::ending_signals;
 
 /// The last signal that asked us to go.
 #[derive(Debug, Clone, Default)]
-pub struct Farewell(Arc<AtomicUsize>);
+pub struct ShutdownSignal(Arc<AtomicUsize>);
 
-impl Farewell {
+impl ShutdownSignal {
     /// Listens to all signals that would end this process. To be called once.
     pub fn install() -> Result<Self> {
-        let farewell = Self::default();
+        let shutdown_signal = Self::default();
         for signal in ending_signals() {
             let number = usize::try_from(signal).context("number a signal")?;
-            signal_hook::flag::register_usize(signal, Arc::clone(&farewell.0), number)
+            signal_hook::flag::register_usize(signal, Arc::clone(&shutdown_signal.0), number)
                 .context("listen to signals")?;
         }
-        Ok(farewell)
+        Ok(shutdown_signal)
     }
 
-    /// The signal that came; the next question is answered by the next signal.
+    /// Returns the last signal that came since the last call.
     pub fn take(&self) -> Option<i32> {
         match self.0.swap(0, Ordering::SeqCst) {
             0 => None,
@@ -45,13 +45,13 @@ mod tests {
 
     #[test]
     fn each_signal_is_told_once() {
-        let farewell = Farewell::default();
-        assert_eq!(farewell.take(), None);
-        farewell.0.store(15, Ordering::SeqCst);
-        farewell.forget_interrupt();
-        assert_eq!((farewell.take(), farewell.take()), (Some(15), None));
-        farewell.0.store(2, Ordering::SeqCst);
-        farewell.forget_interrupt();
-        assert_eq!(farewell.take(), None);
+        let shutdown_signal = ShutdownSignal::default();
+        assert_eq!(shutdown_signal.take(), None);
+        shutdown_signal.0.store(15, Ordering::SeqCst);
+        shutdown_signal.forget_interrupt();
+        assert_eq!((shutdown_signal.take(), shutdown_signal.take()), (Some(15), None));
+        shutdown_signal.0.store(2, Ordering::SeqCst);
+        shutdown_signal.forget_interrupt();
+        assert_eq!(shutdown_signal.take(), None);
     }
 }

@@ -9,7 +9,7 @@ use anyhow::Result;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 
 use super::Interrupt;
-use super::process_tree::Started;
+use super::started::Started;
 
 /// Between two looks at limits and stops; the end of the tool itself wakes us at once.
 const TICK: Duration = Duration::from_millis(25);

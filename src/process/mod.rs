@@ -2,31 +2,37 @@
 
 mod bounded;
 mod child;
+mod descent;
 mod detached;
 #[cfg(test)]
 mod for_tests;
 mod interrupt;
 mod launcher;
+mod limits;
 #[cfg(target_os = "linux")]
 mod linux;
+mod marker;
 mod noted;
 mod portable;
 mod process_tree;
 mod registry;
 mod replace;
 mod shutdown_signal;
+mod started;
 mod stream;
 mod system;
 mod tool;
 
 pub use bounded::was_cut_short;
-pub use child::{Child, Ended, Limits, Pulse};
+pub use child::{Child, Ended};
 pub use detached::Detached;
 #[cfg(test)]
 pub use for_tests::is_without_git_of_the_user;
 pub use interrupt::Interrupt;
 pub use launcher::{LAUNCH, launch, launch_through_ourselves};
-pub use process_tree::{Marker, kill_marked};
+pub use limits::{Limits, Pulse};
+pub use marker::Marker;
+pub use process_tree::kill_marked;
 pub use replace::replace;
 pub use shutdown_signal::ShutdownSignal;
 pub use system::use_portable_processes;

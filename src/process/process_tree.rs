@@ -3,59 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use camino::{Utf8Path, Utf8PathBuf};
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, waitpid};
 
+use super::descent::{add_descendants, ancestors, send};
+use super::marker::Marker;
 use super::noted::{self, Noted};
-use super::registry::{Pids, RunningPid, pids};
+use super::registry::{Pids, pids};
+use super::started::Started;
 use super::{Carried, Interrupt, Process, system};
-use crate::record::SessionId;
-
-/// The name of a session in the environment of its children, by which every descendant can be found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Marker {
-    session: String,
-    /// Where the session runs: who recovers a copy of a repository must not stop what runs in the original.
-    work_tree: Option<String>,
-    /// Where the child that runs is noted, for systems on which no marker can be read.
-    note: Option<Utf8PathBuf>,
-}
-
-impl Marker {
-    pub const VARIABLE: &str = "RALPH_SESSION";
-    const WORK_TREE: &str = "RALPH_WORK_TREE";
-
-    pub fn new(session: &SessionId) -> Self {
-        Self { session: session.to_string(), work_tree: None, note: None }
-    }
-
-    /// The marker of a session in one work tree alone.
-    #[must_use]
-    pub fn in_work_tree(self, top: &Utf8Path) -> Self {
-        Self { work_tree: Some(top.to_string()), ..self }
-    }
-
-    /// The same, with a file to note children in.
-    #[must_use]
-    pub fn noted_in(self, file: Utf8PathBuf) -> Self {
-        Self { note: Some(file), ..self }
-    }
-
-    /// Where children are to be noted.
-    pub(super) fn note(&self) -> Option<&Utf8Path> {
-        self.note.as_deref().filter(|_| system::is_portable())
-    }
-
-    pub fn value(&self) -> &str {
-        &self.session
-    }
-
-    /// What carries it.
-    pub fn variables(&self) -> Vec<(&'static str, &str)> {
-        let work_tree = self.work_tree.as_deref().map(|top| (Self::WORK_TREE, top));
-        [(Self::VARIABLE, self.session.as_str())].into_iter().chain(work_tree).collect()
-    }
-}
 
 /// Time for what is just ending by itself when its parent ends; it is no leftover.
 const SETTLE: Duration = Duration::from_millis(50);
@@ -68,73 +23,6 @@ const KILLING: Duration = Duration::from_secs(5);
 
 /// Between two looks at the list of processes.
 const LOOK: Duration = Duration::from_millis(10);
-
-/// A started child, known as ours until this is dropped.
-#[derive(Debug)]
-pub(super) struct Started {
-    handle: duct::Handle,
-    pid: RunningPid,
-    /// Whether its pid is a process group of its own.
-    leads_group: bool,
-}
-
-impl Started {
-    pub(super) fn start(expression: &duct::Expression) -> std::io::Result<Self> {
-        let (handle, pid) = RunningPid::start(expression)?;
-        Ok(Self { handle, pid, leads_group: true })
-    }
-
-    /// Starts it in our own process group, where signals of the terminal reach it as they reach us.
-    pub(super) fn start_in_our_group(expression: &duct::Expression) -> std::io::Result<Self> {
-        let mut this = Self::start(expression)?;
-        this.leads_group = false;
-        Ok(this)
-    }
-
-    /// Asks it to end, with its group and its descendants, waits for that, and kills what is left.
-    pub(super) fn end(&self, grace: Duration) {
-        let mut seen = self.with_descendants();
-        self.send(&seen, Signal::TERM);
-        self.send(&seen, Signal::CONT);
-        // An error is no end that could be waited for.
-        let _ended = self.handle.wait_timeout(grace).is_ok();
-        seen.extend(self.with_descendants());
-        self.send(&seen, Signal::KILL);
-    }
-
-    fn with_descendants(&self) -> Vec<Process> {
-        let all = system::processes();
-        let mut belonging = BTreeSet::from([self.pid()]);
-        add_descendants(&mut belonging, &all, &BTreeSet::new());
-        all.into_iter().filter(|process| belonging.contains(&process.pid)).collect()
-    }
-
-    fn send(&self, processes: &[Process], signal: Signal) {
-        // Until we reap it nobody else can have its number.
-        let is_unreaped = self.handle.try_wait().is_ok_and(|output| output.is_none());
-        if let Some(group) = Pid::from_raw(self.pid()).filter(|_| self.leads_group && is_unreaped) {
-            let _gone = kill_process_group(group, signal);
-        }
-        for process in processes {
-            send(process, signal);
-        }
-    }
-
-    pub(super) fn handle(&self) -> &duct::Handle {
-        &self.handle
-    }
-
-    /// What it printed, and how it ended; waits for its end.
-    pub(super) fn into_output(self) -> std::io::Result<std::process::Output> {
-        let Self { handle, pid: _pid, .. } = self;
-        handle.into_output()
-    }
-
-    /// Its process id, which is also its group's.
-    pub(super) fn pid(&self) -> i32 {
-        self.pid.get()
-    }
-}
 
 /// The processes that a child or a session is answerable for. Never we ourselves, nor our ancestors, nor what outlives us.
 #[derive(Debug)]
@@ -353,80 +241,8 @@ pub(super) fn reap_orphans(tree: &mut ProcessTree<'_>) {
     }
 }
 
-fn ancestors(pid: i32, by_pid: &BTreeMap<i32, &Process>) -> BTreeSet<i32> {
-    let mut found = BTreeSet::new();
-    let mut next = Some(pid);
-    while let Some(pid) = next {
-        if !found.insert(pid) {
-            break;
-        }
-        next = by_pid.get(&pid).map(|process| process.parent);
-    }
-    // Even where the list does not reach up to it.
-    found.insert(1);
-    found
-}
-
-fn add_descendants(belonging: &mut BTreeSet<i32>, all: &[Process], spared: &BTreeSet<i32>) {
-    loop {
-        let before = belonging.len();
-        for process in all {
-            if belonging.contains(&process.parent) && !spared.contains(&process.pid) {
-                belonging.insert(process.pid);
-            }
-        }
-        if belonging.len() == before {
-            return;
-        }
-    }
-}
-
-fn send(process: &Process, signal: Signal) {
-    // Looked at again right before, for its pid may have gone to somebody else meanwhile.
-    let is_same =
-        system::process(process.pid).is_some_and(|now| system::is_same_birth(now.born, process.born));
-    if let Some(pid) = Pid::from_raw(process.pid).filter(|_| is_same) {
-        let _gone = kill_process(pid, signal);
-    }
-}
-
 fn reap(pid: i32) {
     if let Some(pid) = Pid::from_raw(pid) {
         let _gone = waitpid(Some(pid), WaitOptions::NOHANG);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn process(pid: i32, parent: i32) -> Process {
-        Process { pid, parent, group: pid, session: pid, born: 1, is_zombie: false, name: pid.to_string() }
-    }
-
-    #[test]
-    fn descendants_are_found_in_any_order_of_the_list() {
-        let all = [process(30, 20), process(20, 10), process(10, 1), process(40, 1)];
-        let mut belonging = BTreeSet::from([10]);
-        add_descendants(&mut belonging, &all, &BTreeSet::from([1]));
-        assert_eq!(belonging, BTreeSet::from([10, 20, 30]));
-    }
-
-    #[test]
-    fn we_and_our_ancestors_are_spared_even_below_a_member() {
-        let all = [process(10, 1), process(20, 10), process(30, 20)];
-        let by_pid = all.iter().map(|process| (process.pid, process)).collect();
-        let spared = ancestors(30, &by_pid);
-        assert_eq!(spared, BTreeSet::from([1, 10, 20, 30]));
-        let mut belonging = BTreeSet::from([10]);
-        add_descendants(&mut belonging, &all, &spared);
-        assert_eq!(belonging, BTreeSet::from([10]));
-    }
-
-    #[test]
-    fn a_pid_that_went_to_somebody_else_is_not_hit() {
-        let own = system::process(system::own_pid()).unwrap();
-        // If this were sent, the test would not live to say so.
-        send(&Process { born: own.born + 10, ..own }, Signal::KILL);
     }
 }

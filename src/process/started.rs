@@ -1,0 +1,77 @@
+//! A child that was started.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::descent::{add_descendants, send};
+use super::registry::RunningPid;
+use super::{Process, system};
+
+/// A started child, known as ours until this is dropped.
+#[derive(Debug)]
+pub(super) struct Started {
+    handle: duct::Handle,
+    pid: RunningPid,
+    /// Whether its pid is a process group of its own.
+    leads_group: bool,
+}
+
+impl Started {
+    pub(super) fn start(expression: &duct::Expression) -> std::io::Result<Self> {
+        let (handle, pid) = RunningPid::start(expression)?;
+        Ok(Self { handle, pid, leads_group: true })
+    }
+
+    /// Starts it in our own process group, where signals of the terminal reach it as they reach us.
+    pub(super) fn start_in_our_group(expression: &duct::Expression) -> std::io::Result<Self> {
+        let mut this = Self::start(expression)?;
+        this.leads_group = false;
+        Ok(this)
+    }
+
+    /// Asks it to end, with its group and its descendants, waits for that, and kills what is left.
+    pub(super) fn end(&self, grace: Duration) {
+        let mut seen = self.with_descendants();
+        self.send(&seen, Signal::TERM);
+        self.send(&seen, Signal::CONT);
+        // An error is no end that could be waited for.
+        let _ended = self.handle.wait_timeout(grace).is_ok();
+        seen.extend(self.with_descendants());
+        self.send(&seen, Signal::KILL);
+    }
+
+    fn with_descendants(&self) -> Vec<Process> {
+        let all = system::processes();
+        let mut belonging = BTreeSet::from([self.pid()]);
+        add_descendants(&mut belonging, &all, &BTreeSet::new());
+        all.into_iter().filter(|process| belonging.contains(&process.pid)).collect()
+    }
+
+    fn send(&self, processes: &[Process], signal: Signal) {
+        // Until we reap it nobody else can have its number.
+        let is_unreaped = self.handle.try_wait().is_ok_and(|output| output.is_none());
+        if let Some(group) = Pid::from_raw(self.pid()).filter(|_| self.leads_group && is_unreaped) {
+            let _gone = kill_process_group(group, signal);
+        }
+        for process in processes {
+            send(process, signal);
+        }
+    }
+
+    pub(super) fn handle(&self) -> &duct::Handle {
+        &self.handle
+    }
+
+    /// What it printed, and how it ended; waits for its end.
+    pub(super) fn into_output(self) -> std::io::Result<std::process::Output> {
+        let Self { handle, pid: _pid, .. } = self;
+        handle.into_output()
+    }
+
+    /// Its process id, which is also its group's.
+    pub(super) fn pid(&self) -> i32 {
+        self.pid.get()
+    }
+}

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::process::ExitStatus;
+use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -12,7 +12,7 @@ use rustix::process::Signal;
 
 use super::launcher::{failure_file, launcher, take_failure};
 use super::limits::{Limits, Pulse, Watch};
-use super::process_tree::{ProcessTree, reap_orphans};
+use super::process_tree::ProcessTree;
 use super::started::Started;
 use super::{Interrupt, LOCAL_GIT_VARIABLES, Marker, code_of, stream, system};
 use crate::record::{Exit, ExitReason};
@@ -46,31 +46,35 @@ pub struct Ended {
 
 /// How long a child that is asked to stop may take.
 #[derive(Debug, Clone, Copy)]
-struct Patience {
+struct Grace {
     /// From INT to TERM: agents save their state and print a last event, the slowest in under 2 s.
     interrupt: Duration,
     /// From TERM to KILL: enough to end tools and save, short enough that Ctrl-C still feels like Ctrl-C.
     terminate: Duration,
 }
 
-const PATIENCE: Patience = Patience { interrupt: Duration::from_secs(5), terminate: Duration::from_secs(3) };
+const GRACE: Grace = Grace { interrupt: Duration::from_secs(5), terminate: Duration::from_secs(3) };
 
-/// Between two looks at streams and wishes; the end of the child itself wakes us at once.
+/// Between two looks at streams and requests to stop; the end of the child itself wakes us at once.
 const TICK: Duration = Duration::from_millis(25);
 
 /// How long a killed child may take to vanish, for one in the middle of a system call on a dead disk never does.
-const VANISH: Duration = Duration::from_secs(5);
+const VANISH_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Child {
     /// Runs it to its end, or stops it; then stops what it left behind. `on_tick` is called meanwhile to tell how
-    /// it does, and once more after the end. An error means that its streams cannot be made; all else is in what comes back.
+    /// it does, and once more after the end.
+    ///
+    /// # Errors
+    ///
+    /// If its streams cannot be made or watched. How it ended, or why it could not be started, is a value.
     pub fn run(&self, interrupt: &Interrupt, on_tick: &mut dyn FnMut() -> Pulse) -> Result<Ended> {
-        self.run_with(PATIENCE, interrupt, on_tick)
+        self.run_with(GRACE, interrupt, on_tick)
     }
 
     fn run_with(
         &self,
-        patience: Patience,
+        grace: Grace,
         interrupt: &Interrupt,
         on_tick: &mut dyn FnMut() -> Pulse,
     ) -> Result<Ended> {
@@ -83,36 +87,21 @@ impl Child {
         let adopts = system::adopt_orphans();
         let started = match self.start(&stdout, &stderr)? {
             Ok(started) => started,
-            Err(reason) => {
-                writeln!(&stderr, "{reason}").context("write down why the child could not be started")?;
-                return Ok(Ended::without_leftovers(-1, Some(ExitReason::StartFailed)));
-            }
+            Err(why) => return not_started(&stderr, &why),
         };
-        let mut tree = ProcessTree::of(&self.marker, &started);
-        let mut watch = Watch::new(self.limits, [stdout, stderr]);
-        let mut pulse = Pulse::Alive;
-        let (status, reason) = loop {
-            if let Some(output) = started.handle().wait_timeout(TICK).context("wait for the child")? {
-                break (Some(output.status), None);
-            }
-            let reason = match interrupt.signal() {
-                Some(_) => Some(ExitReason::Interrupted),
-                None => watch.exceeded(pulse)?,
-            };
-            if let Some(reason) = reason {
-                break (stop(&started, &mut tree, (reason, patience), interrupt)?, Some(reason));
-            }
-            pulse = on_tick();
-            if watch.is_time_for_orphans() {
-                reap_orphans(&mut tree);
-            }
+        let mut running = RunningChild {
+            tree: ProcessTree::of(&self.marker, &started),
+            started,
+            watch: Watch::new(self.limits, [stdout, stderr]),
+            grace,
+            interrupt,
         };
-        let start_failed = take_failure(status.and_then(|status| status.code()), &self.stderr);
-        if let Some(why) = start_failed.filter(|_| reason.is_none()) {
+        let (status, reason) = running.wait(on_tick)?;
+        let RunningChild { mut tree, watch, .. } = running;
+        let start_failure = take_failure(status.and_then(|status| status.code()), &self.stderr);
+        if let Some(why) = start_failure.filter(|_| reason.is_none()) {
             let [_, stderr] = &watch.streams;
-            writeln!(&*stderr, "{}", self.cannot_start(&why))
-                .context("write down why the child could not be started")?;
-            return Ok(Ended::without_leftovers(-1, Some(ExitReason::StartFailed)));
+            return not_started(stderr, &self.cannot_start(&why));
         }
         tree.root_ended();
         let has_left = !adopts || system::has_children();
@@ -131,7 +120,7 @@ impl Child {
         Ok(Ended { exit: Exit { code, reason }, leftovers })
     }
 
-    /// Starts it; the inner error is the child's, in words for its stderr.
+    /// Starts it. Returns why it could not be started as a value, in words for its stderr.
     fn start(&self, stdout: &File, stderr: &File) -> Result<Result<Started, String>> {
         let Some((program, arguments)) = self.argv.split_first() else {
             return Ok(Err("nothing to start: the command is empty".to_owned()));
@@ -159,33 +148,35 @@ impl Child {
             }
             None => expression.stdin_null(),
         };
-        let (environment, defaults, removed) =
-            (self.environment.clone(), self.defaults.clone(), self.removed.clone());
-        let marker = self.marker.clone();
+        let child = self.clone();
         expression = expression.before_spawn(move |command| {
-            let inherited: Vec<String> = command
-                .get_envs()
-                .filter_map(|(name, value)| value.and(name.to_str().map(str::to_owned)))
-                .collect();
-            for name in &inherited {
-                if is_gits_own(name) || removed.contains(name) {
-                    command.env_remove(name);
-                }
-            }
-            for (name, value) in &defaults {
-                if !inherited.contains(name) {
-                    command.env(name, value);
-                }
-            }
-            command.env("GIT_TERMINAL_PROMPT", "0");
-            command.envs(environment.iter().map(|(name, value)| (name, value)));
-            command.envs(marker.variables());
+            child.set_variables(command);
             if launcher.is_none() {
                 command.process_group(0);
             }
             Ok(())
         });
         Ok(Started::start(&expression).map_err(|error| self.cannot_start(&error.to_string())))
+    }
+
+    fn set_variables(&self, command: &mut Command) {
+        let inherited: Vec<String> = command
+            .get_envs()
+            .filter_map(|(name, value)| value.and(name.to_str().map(str::to_owned)))
+            .collect();
+        for name in &inherited {
+            if is_local_to_git(name) || self.removed.contains(name) {
+                command.env_remove(name);
+            }
+        }
+        for (name, value) in &self.defaults {
+            if !inherited.contains(name) {
+                command.env(name, value);
+            }
+        }
+        command.env("GIT_TERMINAL_PROMPT", "0");
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.envs(self.marker.variables());
     }
 
     fn cannot_start(&self, why: &str) -> String {
@@ -204,28 +195,64 @@ impl Ended {
     }
 }
 
-fn is_gits_own(name: &str) -> bool {
+/// Writes into its stderr why a child was not started.
+fn not_started(mut stderr: &File, why: &str) -> Result<Ended> {
+    writeln!(stderr, "{why}").context("write down why the child could not be started")?;
+    Ok(Ended::without_leftovers(-1, Some(ExitReason::StartFailed)))
+}
+
+fn is_local_to_git(name: &str) -> bool {
     LOCAL_GIT_VARIABLES.contains(&name)
         || name.starts_with("GIT_CONFIG_KEY_")
         || name.starts_with("GIT_CONFIG_VALUE_")
 }
 
-/// Asks, insists, and kills; gives how the child itself ended.
-fn stop(
-    started: &Started,
-    tree: &mut ProcessTree<'_>,
-    (reason, patience): (ExitReason, Patience),
-    interrupt: &Interrupt,
-) -> Result<Option<ExitStatus>> {
-    // Looked at before the first signal, for whoever loses its parent is hard to find.
-    tree.members();
-    if reason == ExitReason::Interrupted && interrupt.first_signal() == Signal::INT {
-        tree.interrupt_group(patience.interrupt, interrupt);
+/// A child between its start and its end.
+struct RunningChild<'a> {
+    started: Started,
+    tree: ProcessTree<'a>,
+    watch: Watch,
+    grace: Grace,
+    interrupt: &'a Interrupt,
+}
+
+impl RunningChild<'_> {
+    /// Waits for its end, or stops it. Returns how it ended itself, and why it was stopped, if it was.
+    fn wait(
+        &mut self,
+        on_tick: &mut dyn FnMut() -> Pulse,
+    ) -> Result<(Option<ExitStatus>, Option<ExitReason>)> {
+        let mut pulse = Pulse::Alive;
+        loop {
+            if let Some(output) = self.started.handle().wait_timeout(TICK).context("wait for the child")? {
+                return Ok((Some(output.status), None));
+            }
+            let reason = match self.interrupt.signal() {
+                Some(_) => Some(ExitReason::Interrupted),
+                None => self.watch.exceeded(pulse)?,
+            };
+            if let Some(reason) = reason {
+                return Ok((self.stop(reason)?, Some(reason)));
+            }
+            pulse = on_tick();
+            if self.watch.is_time_for_orphans() {
+                self.tree.reap_orphans();
+            }
+        }
     }
-    tree.ask_all(patience.terminate, interrupt);
-    tree.kill();
-    let output = started.handle().wait_timeout(VANISH).context("wait for the stopped child")?;
-    Ok(output.map(|output| output.status))
+
+    /// Sends INT, TERM and KILL, each if the one before was not enough. Returns how the child itself ended.
+    fn stop(&mut self, reason: ExitReason) -> Result<Option<ExitStatus>> {
+        // Looked at before the first signal, for whoever loses its parent is hard to find.
+        self.tree.members();
+        if reason == ExitReason::Interrupted && self.interrupt.first_signal() == Signal::INT {
+            self.tree.interrupt_group(self.grace.interrupt, self.interrupt);
+        }
+        self.tree.ask_all(self.grace.terminate, self.interrupt);
+        self.tree.kill();
+        let output = self.started.handle().wait_timeout(VANISH_TIMEOUT);
+        Ok(output.context("wait for the stopped child")?.map(|output| output.status))
+    }
 }
 
 #[cfg(test)]

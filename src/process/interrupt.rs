@@ -16,32 +16,25 @@ use super::{registry, system};
 /// The one that was installed.
 static INSTALLED: OnceLock<Interrupt> = OnceLock::new();
 
-/// The signals that end a program that does not listen to them, but for those by which the system reports an error
-/// of the program itself, and SIGPIPE, which the Rust runtime ignores.
+/// The signals of all systems that end a program that does not listen to them, but for those by which the system reports
+/// an error of the program itself, and SIGPIPE, which the Rust runtime ignores.
+const ENDING_SIGNALS: [i32; 11] = [
+    SIGINT,
+    signals::SIGTERM,
+    signals::SIGHUP,
+    signals::SIGQUIT,
+    signals::SIGUSR1,
+    signals::SIGUSR2,
+    signals::SIGALRM,
+    signals::SIGVTALRM,
+    signals::SIGPROF,
+    signals::SIGXCPU,
+    signals::SIGXFSZ,
+];
+
+/// Returns [`ENDING_SIGNALS`] and those that only this system has.
 pub(super) fn ending_signals() -> Vec<i32> {
-    let mut found = vec![
-        SIGINT,
-        signals::SIGTERM,
-        signals::SIGHUP,
-        signals::SIGQUIT,
-        signals::SIGUSR1,
-        signals::SIGUSR2,
-        signals::SIGALRM,
-        signals::SIGVTALRM,
-        signals::SIGPROF,
-        signals::SIGXCPU,
-        signals::SIGXFSZ,
-    ];
-    #[cfg(target_os = "linux")]
-    {
-        /// The real-time signals that programs may use.
-        const REAL_TIME: std::ops::RangeInclusive<i32> = 34..=64;
-        found.extend([signals::SIGIO, Signal::POWER.as_raw()]);
-        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-        found.push(Signal::STKFLT.as_raw());
-        found.extend(REAL_TIME);
-    }
-    found
+    ENDING_SIGNALS.into_iter().chain(system::more_ending_signals()).collect()
 }
 
 /// Whether the session shall stop, and how fast. All clones are the same wish.

@@ -1,8 +1,9 @@
 //! What only Linux tells about processes: `/proc`, their environments, and the adoption of orphans.
 
 use std::fs;
+use std::ops::RangeInclusive;
 
-use rustix::process::{WaitId, WaitIdOptions, getpid, set_child_subreaper, waitid};
+use rustix::process::{Signal, WaitId, WaitIdOptions, getpid, set_child_subreaper, waitid};
 
 use super::{Carried, Process};
 
@@ -75,6 +76,18 @@ pub(super) fn ignored_signals() -> Vec<i32> {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
     (1..=64).filter(|signal| mask & (1 << (signal - 1)) != 0).collect()
+}
+
+/// Returns the signals by which only Linux ends a program.
+pub(super) fn more_ending_signals() -> Vec<i32> {
+    /// The real-time signals that programs may use.
+    const REAL_TIME: RangeInclusive<i32> = 34..=64;
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    const STACK_FAULT: Option<Signal> = Some(Signal::STKFLT);
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    const STACK_FAULT: Option<Signal> = None;
+    let single = [Signal::IO, Signal::POWER].into_iter().chain(STACK_FAULT);
+    single.map(Signal::as_raw).chain(REAL_TIME).collect()
 }
 
 #[cfg(test)]

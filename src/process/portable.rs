@@ -100,6 +100,12 @@ pub(super) fn ignored_signals() -> Vec<i32> {
     printed.lines().filter_map(|line| line.trim().parse().ok()).collect()
 }
 
+/// Returns the signals by which only this system ends a program.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn more_ending_signals() -> Vec<i32> {
+    Vec::new()
+}
+
 /// Our own process id.
 pub(super) fn own_pid() -> i32 {
     Pid::as_raw(Some(getpid()))

@@ -122,6 +122,14 @@ impl<'a> ProcessTree<'a> {
         living
     }
 
+    /// Reaps orphans that we adopted and that have ended, so that a long run does not fill the process table.
+    pub(super) fn reap_orphans(&mut self) {
+        self.renew_note();
+        if system::has_zombies() {
+            self.members();
+        }
+    }
+
     fn carried(&self, process: &Process) -> Carried {
         system::carried(process.pid, Marker::VARIABLE, &self.marker.variables())
     }
@@ -231,14 +239,6 @@ pub fn kill_marked(marker: &Marker, interrupt: &Interrupt) -> Vec<String> {
     let mut tree = ProcessTree::marked(marker);
     tree.take_noted();
     tree.stop_leftovers(interrupt)
-}
-
-/// Reaps orphans that we adopted and that have ended, so that a long run does not fill the process table.
-pub(super) fn reap_orphans(tree: &mut ProcessTree<'_>) {
-    tree.renew_note();
-    if system::has_zombies() {
-        tree.members();
-    }
 }
 
 fn reap(pid: i32) {

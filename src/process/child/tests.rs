@@ -9,8 +9,7 @@ use super::*;
 use crate::process::kill_marked;
 use crate::record::{SessionId, Timestamp};
 
-const SHORT: Patience =
-    Patience { interrupt: Duration::from_millis(300), terminate: Duration::from_millis(300) };
+const SHORT: Grace = Grace { interrupt: Duration::from_millis(300), terminate: Duration::from_millis(300) };
 const LONG: Duration = Duration::from_secs(60);
 
 /// A folder, and a marker that no other test has.
@@ -160,10 +159,10 @@ fn the_environment_is_what_was_asked_for_and_nothing_of_gits() {
 #[test]
 fn names_that_are_gits_own() {
     for name in ["GIT_DIR", "GIT_INDEX_FILE", "GIT_CONFIG_KEY_0", "GIT_CONFIG_VALUE_12"] {
-        assert!(is_gits_own(name), "{name}");
+        assert!(is_local_to_git(name), "{name}");
     }
     for name in ["GIT_AUTHOR_NAME", "GIT_SSH_COMMAND", "GIT_CONFIG_GLOBAL", "HOME"] {
-        assert!(!is_gits_own(name), "{name}");
+        assert!(!is_local_to_git(name), "{name}");
     }
 }
 
@@ -257,7 +256,7 @@ fn ctrl_c_reaches_the_child_as_ctrl_c() {
         }
         Pulse::Alive
     };
-    let ended = child.run_with(PATIENCE, &interrupt, &mut on_tick).unwrap();
+    let ended = child.run_with(GRACE, &interrupt, &mut on_tick).unwrap();
     assert_eq!(ended.exit, exit(5, ExitReason::Interrupted));
     assert_eq!(room.read("stdout"), "ready\nsaved\n");
 }
@@ -273,7 +272,7 @@ fn a_second_ctrl_c_leaves_no_time() {
         }
         Pulse::Alive
     };
-    let patient = Patience { interrupt: LONG, terminate: LONG };
+    let patient = Grace { interrupt: LONG, terminate: LONG };
     let started = Instant::now();
     let ended = child.run_with(patient, &interrupt, &mut on_tick).unwrap();
     assert_eq!(ended.exit, exit(137, ExitReason::Interrupted));

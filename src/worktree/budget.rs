@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::record::LeftOut;
 
-use super::{RawPath, leave};
+use super::raw_path::{RawPath, leave};
 
 /// Untracked files that are taken at most.
 const FILES: usize = 100_000;

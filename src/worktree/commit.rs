@@ -10,7 +10,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::process::Tool;
 use crate::record::ObjectId;
 
-use super::{ALL_SUBMODULES, RawPath, WorkTree, joined, split, users_index};
+use super::raw_path::{RawPath, joined, split};
+use super::{ALL_SUBMODULES, WorkTree, users_index};
 
 /// How long somebody else may hold the lock of the user's index.
 const PATIENCE: Duration = Duration::from_secs(5);

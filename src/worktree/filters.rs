@@ -8,7 +8,8 @@ use camino::Utf8Path;
 use crate::process::Captured;
 use crate::record::some_of;
 
-use super::{RawPath, WorkTree, joined, lossy, split};
+use super::WorkTree;
+use super::raw_path::{RawPath, joined, lossy, split};
 
 /// Most files that a message names.
 const MAX_NAMED_FILES: usize = 5;

@@ -10,7 +10,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::process::{Captured, LONG, Tool};
 use crate::record::ObjectId;
 
-use super::{ALL_SUBMODULES, RawPath, WorkTree, Workshop, lossy, split};
+use super::raw_path::{RawPath, lossy, split};
+use super::{ALL_SUBMODULES, WorkTree, Workshop};
 
 /// A path that is one thing in one tree and another in the other.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,8 @@ use camino::Utf8Path;
 
 use crate::process::Tool;
 
-use super::{ALL_SUBMODULES, LISTING, RawPath, WorkTree, Workshop, split};
+use super::raw_path::{RawPath, lossy, split};
+use super::{ALL_SUBMODULES, LISTING, WorkTree, Workshop};
 
 /// The mode of a commit of another repository.
 const GITLINK: &[u8] = b"160000 ";
@@ -39,7 +40,7 @@ impl WorkTree {
             .args(["-C", submodule, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"])
             .limit(LISTING);
         let listed = asked.read()?;
-        Ok(split(&listed).filter_map(|line| line.get(3..)).map(super::lossy).collect())
+        Ok(split(&listed).filter_map(|line| line.get(3..)).map(lossy).collect())
     }
 
     /// Those of `paths` that are repositories of their own, and neither in `index` nor submodules by `.gitmodules`:

@@ -14,7 +14,6 @@ const ALLOWED: &[(&str, usize, &str)] = &[
     ("src/progress/excerpt/", 12, "becomes a crate, and its rules data"),
     ("src/redact/", 20, "becomes a crate"),
     ("src/tasks/", 3, "becomes a crate"),
-    ("src/worktree", 2, "one file holds the type and all that it does"),
 ];
 
 #[test]

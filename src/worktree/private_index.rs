@@ -1,0 +1,147 @@
+//! The private index of snapshots, by which git sees the work tree without touching the user's.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::budget::Budget;
+use super::raw_path::{RawPath, joined, leave, split};
+use super::users_index::{self, Stamp};
+use super::{ALL_SUBMODULES, LISTING, WorkTree, Workshop};
+use crate::process::was_cut_short;
+use crate::record::LeftOut;
+
+/// So many paths that git refuses are each found by halving; when more are bad, what is left goes unread.
+const REFUSALS: usize = 100;
+
+/// git would write files from this size on straight into a pack, and only loose objects are moved into the repository.
+const ALL_LOOSE: &str = "core.bigFileThreshold=1048576g";
+
+impl WorkTree {
+    /// What differs from the private index, each path behind a tag and a blank.
+    pub(super) fn list(&self, workshop: Workshop<'_>, left_out: &mut Vec<LeftOut>) -> Result<Vec<u8>> {
+        let list = || self.git_private(workshop).args(["ls-files", "-z", "-v"]).limit(LISTING);
+        let others = ["--others", "--exclude-standard"];
+        let began = Instant::now();
+        let all = list().args(["--modified", "--deleted"]).args(others).read_all();
+        let all = all.map(|(listed, complaints)| {
+            left_out.extend(sealed_folders(&complaints));
+            listed
+        });
+        all.or_else(|error| {
+            let is_hopeless = began.elapsed() >= LISTING;
+            if was_cut_short(&error) && !is_hopeless {
+                return Err(error);
+            }
+            let mut listed = self.list_tracked(workshop)?;
+            // A folder of millions, or one that cannot be read: what is tracked is worth a snapshot by itself.
+            let untracked = if is_hopeless { Err(error) } else { list().args(others).read() };
+            match untracked {
+                Ok(untracked) => listed.extend(untracked),
+                Err(error) => left_out.push(leave(b"./", &format!("nothing untracked was taken: {error:#}"))),
+            }
+            Ok(listed)
+        })
+    }
+
+    /// What is tracked and differs, without a look into the files: a filter that fails would end that.
+    pub(super) fn list_tracked(&self, workshop: Workshop<'_>) -> Result<Vec<u8>> {
+        users_index::renew(workshop.index)?;
+        let raw = self.git_private(workshop).args([
+            "diff-files",
+            "-z",
+            "--name-status",
+            "--no-renames",
+            ALL_SUBMODULES,
+        ]);
+        let raw = raw.limit(LISTING).read()?;
+        let mut parts = split(&raw);
+        let mut listed = Vec::new();
+        while let (Some(change), Some(path)) = (parts.next(), parts.next()) {
+            listed.extend_from_slice(if change == b"D" { b"R " } else { b"C " });
+            listed.extend_from_slice(path);
+            listed.push(0);
+        }
+        Ok(listed)
+    }
+
+    /// Makes the private index from the user's, so that only what changed must be hashed. It is made anew when
+    /// the user's changed: then files may be tracked that are ignored, or bits may be set that hide others.
+    pub(super) fn prepare_index(&mut self, index: &Utf8Path) -> Result<()> {
+        let lock = Utf8PathBuf::from(format!("{index}.lock"));
+        if lock.exists() {
+            // Only the holder of the loop's lock gets here, so this was left by one who died.
+            fs::remove_file(&lock).with_context(|| format!("remove the stale lock {lock}"))?;
+        }
+        let now = Stamp::of(&self.git_dir, &self.common_dir);
+        if self.seen == Some(now) && index.exists() {
+            return Ok(());
+        }
+        self.budget = Budget::default();
+        self.has_gitlinks = users_index::copy(&self.git_dir.join("index"), index)?;
+        self.seen = Some(now);
+        Ok(())
+    }
+
+    /// Makes the private index from the last commit, with every file to be hashed.
+    pub(super) fn begin_from_head(&mut self, workshop: Workshop<'_>) -> Result<()> {
+        users_index::remove(workshop.index)?;
+        self.budget = Budget::default();
+        self.has_gitlinks = true;
+        self.git_private(workshop).args(["read-tree", "HEAD"]).read().map(drop)
+    }
+
+    /// Files of our index that a changed `.gitignore` now ignores, and that the user does not track.
+    pub(super) fn newly_ignored(&self, workshop: Workshop<'_>) -> Result<BTreeSet<RawPath>> {
+        let listing = ["ls-files", "-z", "--cached", "--ignored", "--exclude-standard"];
+        let ours = self.git_private(workshop).args(listing).read()?;
+        let users = self.git().args(listing).read()?;
+        let users: BTreeSet<&[u8]> = split(&users).collect();
+        Ok(split(&ours).filter(|path| !users.contains(path)).map(<[u8]>::to_vec).collect())
+    }
+
+    /// Feeds paths to the private index. Where git refuses, halves the list until it is clear which path it
+    /// refuses, and leaves that one out: a file that cannot be read costs that file, never the iteration.
+    pub(super) fn feed(
+        &self,
+        workshop: Workshop<'_>,
+        options: &[&str],
+        paths: &[RawPath],
+        (left_out, refused): (&mut Vec<LeftOut>, &mut BTreeSet<RawPath>),
+    ) -> Result<()> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let stdin = joined(paths);
+        let update = self.git_private(workshop).args(["-c", ALL_LOOSE]).arg("update-index").args(options);
+        let captured = update.args(["-z", "--stdin"]).stdin(stdin).run()?;
+        if captured.is_success() {
+            return Ok(());
+        }
+        if let [path] = paths {
+            left_out.push(leave(path, &format!("{}{}", LeftOut::REFUSED, captured.complaint())));
+            refused.insert(path.clone());
+            return Ok(());
+        }
+        if left_out.len() > REFUSALS {
+            left_out.extend(paths.iter().map(|path| leave(path, LeftOut::UNREAD)));
+            refused.extend(paths.iter().cloned());
+            return Ok(());
+        }
+        let (one, other) = paths.split_at(paths.len() / 2);
+        self.feed(workshop, options, one, (left_out, refused))?;
+        self.feed(workshop, options, other, (left_out, refused))
+    }
+}
+
+/// The folders that git says it could not look into.
+fn sealed_folders(stderr: &[u8]) -> impl Iterator<Item = LeftOut> {
+    stderr.split(|&byte| byte == b'\n').filter_map(|line| {
+        let path = line.strip_prefix(b"warning: could not open directory '")?;
+        let end = path.windows(3).rposition(|part| part == b"': ")?;
+        Some(leave(&path[..end], "unreadable"))
+    })
+}

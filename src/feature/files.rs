@@ -1,0 +1,36 @@
+//! A feature and where its files are.
+
+use camino::Utf8PathBuf;
+
+use crate::project_files::ProjectFiles;
+
+/// A feature and its files, which need not exist. All paths but `path` are absolute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Feature {
+    pub name: String,
+    pub dir: Utf8PathBuf,
+    /// From the repository's root: of the directory, or of the file that `--tasks` names.
+    pub path: String,
+    pub tasks_path: Utf8PathBuf,
+    pub spec_path: Utf8PathBuf,
+    pub plan_path: Utf8PathBuf,
+    pub progress_path: Utf8PathBuf,
+    /// By which these are read and written.
+    pub files: ProjectFiles,
+}
+
+impl Feature {
+    /// Returns the feature whose files stand in `dir`.
+    pub(super) fn in_directory(dir: Utf8PathBuf, name: String, path: String, files: &ProjectFiles) -> Self {
+        Self {
+            name,
+            path,
+            tasks_path: dir.join("tasks.md"),
+            spec_path: dir.join("spec.md"),
+            plan_path: dir.join("plan.md"),
+            progress_path: dir.join("progress.txt"),
+            files: files.clone(),
+            dir,
+        }
+    }
+}

@@ -5,9 +5,9 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
+use redact_stream::Redactor;
 use specify_ralph::progress::historical::{self, HistorySettings, Mode};
 use specify_ralph::record::Task;
-use specify_ralph::redact::Redactor;
 use specify_ralph::store::{Store, Syncing};
 use specify_ralph::worktree::{WorkTree, Workshop};
 

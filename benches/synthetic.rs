@@ -4,13 +4,13 @@ use std::fs;
 
 use anyhow::{Context, Result, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
+use redact_stream::Redactor;
 use specify_ralph::process::Tool;
 use specify_ralph::progress::journal;
 use specify_ralph::record::{
     Artifact, ArtifactStatus, Claims, Durations, Exits, Facts, Iteration, ObjectId, Outcome, RecordKind,
     SCHEMA, Session, SessionId, Status, StopReason, Timestamp, Tokens, ToolCall, ToolKind,
 };
-use specify_ralph::redact::Redactor;
 use specify_ralph::repository::{AuthorVariables, Repository};
 use specify_ralph::store::{Draft, Place, SessionRefs, Slot, Snapshot, Spool, Store, Syncing, names};
 use specify_ralph::worktree::{WorkTree, Workshop};

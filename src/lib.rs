@@ -18,7 +18,6 @@ pub mod progress;
 pub mod project_files;
 pub mod prompt;
 pub mod record;
-pub mod redact;
 pub mod repository;
 pub mod session;
 pub mod store;

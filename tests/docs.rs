@@ -50,7 +50,8 @@ fn section<'a>(text: &'a str, heading: &str) -> &'a str {
 
 /// The commands that a help text lists.
 fn commands_in(help: &str) -> Vec<String> {
-    let listed = help.split("\nCommands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or_default();
+    let listed =
+        help.split("\nCommands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or_default();
     let names = listed.lines().filter_map(|line| line.strip_prefix("  ")?.split_once(' '));
     names.filter(|(name, _)| !name.is_empty() && *name != "help").map(|(name, _)| name.to_owned()).collect()
 }
@@ -162,6 +163,14 @@ fn the_readme_is_short_and_the_book_has_every_page() {
             assert!(summary.contains(&format!("]({name})")), "docs/SUMMARY.md does not list {name}");
         }
     }
+}
+
+#[test]
+fn every_rule_of_redaction_is_in_the_book() {
+    let page = read("docs/secrets.md");
+    let missing: BTreeSet<_> =
+        redact_stream::rules().filter(|rule| !page.contains(&format!("`{rule}`"))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 #[test]

@@ -14,10 +14,10 @@ use specify_ralph::progress::journal::{self, CatchUp};
 use specify_ralph::progress::{Features, Neighbours, Output, examine, fenced};
 use specify_ralph::project_files::ProjectFiles;
 use specify_ralph::record::{Iteration, ObjectId, SessionId, Timestamp};
-use specify_ralph::redact::{RedactingReader, Redactor};
 use specify_ralph::store::{Begin, Draft, Envelope, Manifest, Place, SessionRefs, Subject, slug};
 use specify_ralph::store::{compose_message, parse_message};
 use specify_ralph::tasks::{Mark, Pairing, TaskList, Ticked, set_marks};
+use redact_stream::{RedactingReader, Redactor};
 
 mod links;
 

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::stderr;
 
 use anyhow::Result;
+use redact_stream::Redactor;
 use serde_json::Value;
 
 use crate::config::{Command, Config, HIDDEN, is_command};
 use crate::record::{Refusal, Session};
-use crate::redact::Redactor;
 use crate::session;
 use crate::store::Identity;
 

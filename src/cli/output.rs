@@ -5,10 +5,10 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::mem;
 
 use anyhow::{Error, Result};
+use redact_stream::Redactor;
 use serde::Serialize;
 
 use crate::record::Refusal;
-use crate::redact::Redactor;
 use crate::view::json::write_pretty;
 use crate::view::style::inert;
 

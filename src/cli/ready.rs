@@ -4,6 +4,7 @@ use std::io::stderr;
 
 use anyhow::Result;
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
+use redact_stream::Redactor;
 
 use crate::agent::{self, Agent, AgentSettings, Surroundings};
 use crate::clock::Clock;
@@ -12,7 +13,6 @@ use crate::feature::Feature;
 use crate::process::Interrupt;
 use crate::prompt::Template;
 use crate::record::{RALPH, Refusal, Session, Task};
-use crate::redact::Redactor;
 use crate::session::{
     self, Candidate, HistoryPolicy, Job, Memory, Plan, Prompt, Prompting, Replay, Replayed, Summarizer,
     progress_strategy, redactor,

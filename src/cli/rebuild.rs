@@ -5,12 +5,12 @@ use std::io::{Write, stderr};
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
+use redact_stream::Redactor;
 use serde::Serialize;
 
 use crate::progress::journal::{self, Difference};
 use crate::project_files::{MAX_PROGRESS_BYTES, ProjectFiles, Refused, explain, refused};
 use crate::record::{RALPH, SessionId};
-use crate::redact::Redactor;
 use crate::session;
 use crate::store::{SessionLog, Store, stays_inside};
 use crate::view::style::one_line;

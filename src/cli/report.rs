@@ -6,12 +6,12 @@ use std::thread;
 use anyhow::{Context, Result, anyhow, bail};
 use camino::Utf8PathBuf;
 use clap::{ArgGroup, Args};
+use redact_stream::Redactor;
 
 use crate::agent::answer::{answer, recorded_parser};
 use crate::record::{
     IterationName, LogEntry, ObjectId, Outcome, Parser, RecordKind, Session, SessionName, TaskCounts, Which,
 };
-use crate::redact::Redactor;
 use crate::session;
 use crate::store::{End, Piece, Reader, SessionLog, Store, slug};
 use crate::tasks::TaskList;

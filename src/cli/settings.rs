@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
 use camino::Utf8Path;
+use redact_stream::Redactor;
 
 use crate::config::{
     ALLOW_LINKS, Config, FileInput, FlagInput, GIT_PREFIX, GitInput, Inputs, VARIABLE_PREFIX,
@@ -12,7 +13,6 @@ use crate::feature;
 use crate::process::Tool;
 use crate::project_files::{MAX_SETTINGS_BYTES, allowed_folders, explain};
 use crate::record::Refusal;
-use crate::redact::Redactor;
 use crate::session::redactor;
 use crate::store::Store;
 

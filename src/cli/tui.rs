@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
+use redact_stream::Redactor;
 use serde_json::Value;
 
 use crate::agent;
@@ -20,7 +21,6 @@ use crate::progress::historical::Mode;
 use crate::record::{
     AgentEvent, IterationName, LogEntry, RALPH, Refusal, SessionId, SessionName, Timestamp, Which,
 };
-use crate::redact::Redactor;
 use crate::session::{Reason, Recalled, Sought};
 use crate::store::{Control, Scratch, Stop, Store};
 use crate::view::style::{Paint, inert};

@@ -5,12 +5,12 @@ use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
+use redact_stream::Redactor;
 
 use crate::clock::Clock;
 use crate::progress::journal;
 use crate::project_files::{MAX_TASK_LIST_BYTES, ProjectFiles};
 use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp, some_of};
-use crate::redact::Redactor;
 use crate::store::{
     Copies, Draft, Place, Repaired, SessionLog, SessionRefs, Slot, Snapshot, Spool, Standing, Store, Tips,
     names,

@@ -4,6 +4,7 @@
 //! repeated, so that a recovery that dies is recovered as well.
 
 use anyhow::{Context, Result};
+use redact_stream::Redactor;
 
 use crate::config::Completion;
 use crate::process;
@@ -13,7 +14,6 @@ use crate::record::{
     ArtifactStatus, Durations, Event, ExitReason, ObjectId, RALPH, RecordKind, Refusal, Session, Status,
     StopReason, Tokens,
 };
-use crate::redact::Redactor;
 use crate::repository::Repository;
 use crate::store::{Begin, Conflict, Control, Place, SessionLog, SessionRefs, Slot, Spool, Store, names};
 use crate::tasks::{Mark, TaskList, set_marks};

@@ -1,11 +1,10 @@
 //! Redaction of what a session records and shows.
 
 use anyhow::{Context, Result};
+use redact_stream::Redactor;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-
-use crate::redact::Redactor;
 
 /// The same value with secrets taken out of every text in it.
 pub fn redacted<T: Serialize + DeserializeOwned>(redactor: &Redactor, value: &T) -> Result<T> {

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use redact_stream::Redactor;
 
 use crate::config::{Config, Settings};
 use crate::process::Limits as ChildLimits;
 use crate::progress::capture::Rules;
 use crate::progress::historical::{HistorySettings, Mode, Repeats};
 use crate::progress::{Choice, ProgressStrategy, Strategy};
-use crate::redact::Redactor;
 
 use super::ask::Summarizer;
 use super::memory::{Decided, HistoryPolicy};

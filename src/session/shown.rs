@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use anyhow::Result;
+use redact_stream::Redactor;
 
 use super::redaction::redacted;
 use crate::record::{AgentEvent, Event, Phase, Task, Waiting};
-use crate::redact::Redactor;
 
 /// What stands for a line of a private key whose beginning was in an earlier event.
 const KEY_LINE: &str = "[redacted:private-key]";

@@ -4,13 +4,13 @@ use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
 use camino::Utf8Path;
+use redact_stream::Redactor;
 use serde_json::Value;
 
 use crate::agent::answer::{answer, recorded_parser};
 use crate::progress::{Cut, IterationContext};
 use crate::project_files::{open_plain, refused};
 use crate::record::{Iteration, LogEntry, Outcome};
-use crate::redact::Redactor;
 use crate::store::{Slot, Store, names};
 
 use super::window::Window;

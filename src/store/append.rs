@@ -6,9 +6,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use redact_stream::Redactor;
 
 use crate::record::{LogEntry, ObjectId, RALPH};
-use crate::redact::Redactor;
 use crate::repository::Repository;
 
 use super::files::{FileWriter, pretty_json};

@@ -6,12 +6,12 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 
 use anyhow::{Context, Result, anyhow};
 use camino::Utf8Path;
+use redact_stream::Redactor;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::project_files::{open_plain, refused};
 use crate::record::RedactionCount;
-use crate::redact::Redactor;
 
 use super::objects::Quarantine;
 

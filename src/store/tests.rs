@@ -1,10 +1,10 @@
 //! The store from outside: what it writes is read back with plain git.
 
 use camino::{Utf8Path, Utf8PathBuf};
+use redact_stream::Redactor;
 
 use crate::process::Tool;
 use crate::record::{Iteration, ObjectId, RecordKind, Session, SessionId, Timestamp};
-use crate::redact::Redactor;
 use crate::repository::{AuthorVariables, Repository};
 
 use super::files::CHUNK;

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use specify_ralph::redact::Redactor;
+use redact_stream::Redactor;
 
 fn main() -> Result<ExitCode> {
     let mut least = 0.0;

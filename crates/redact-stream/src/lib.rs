@@ -51,6 +51,25 @@ const LONGEST_NAME: usize = 48;
 /// How often a text is looked at at most until it is settled.
 const LOOKS: usize = 8;
 
+/// Kinds of secrets that are known by what stands around them.
+const KINDS: [&str; 10] = [
+    "private-key",
+    "jwt",
+    "url-password",
+    "url-signature",
+    "authorization",
+    "cookie",
+    "password",
+    "secret",
+    "token",
+    "custom",
+];
+
+/// Returns the names of the rules, without those that only the table of published issuers has.
+pub fn rules() -> impl Iterator<Item = &'static str> {
+    KINDS.into_iter().chain(shape::rules())
+}
+
 /// The windows of all rules, made once: that takes milliseconds.
 static GATE: LazyLock<Gate> = LazyLock::new(|| Gate::new(windows()));
 

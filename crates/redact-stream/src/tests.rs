@@ -88,24 +88,8 @@ fn every_shape_of_every_issuer_is_found() {
 }
 
 #[test]
-fn the_readme_names_every_rule() {
-    let readme = include_str!("../../README.md");
-    let others = [
-        "private-key",
-        "jwt",
-        "url-password",
-        "url-signature",
-        "authorization",
-        "cookie",
-        "password",
-        "secret",
-        "token",
-        "custom",
-    ];
-    let rules: BTreeSet<&str> = shape::rules().chain(others).collect();
-    let missing: Vec<_> = rules.iter().filter(|rule| !readme.contains(&format!("`{rule}`"))).collect();
-    assert!(missing.is_empty(), "{missing:?}");
-    let all: BTreeSet<&str> = rules.into_iter().chain(shape::issuer_rules()).collect();
+fn a_replacement_of_every_rule_is_known_as_one() {
+    let all: BTreeSet<&str> = rules().chain(shape::issuer_rules()).collect();
     assert!(all.iter().all(|rule| marker_end(format!("{MARKER}{rule}]").as_bytes(), 0).is_some()));
 }
 

@@ -1,7 +1,7 @@
 //! Ties between a name and its value that are none of a language, but of a file, a program or a protocol.
 
-use crate::redact::class::is_word;
-use crate::redact::view::View;
+use crate::class::is_word;
+use crate::view::View;
 
 use super::value::{Tie, holds, quote_at, spaces};
 

@@ -1,7 +1,7 @@
 //! Columns of tables whose heading promises a secret, as `psql`, `mysql` and Markdown draw them.
 
-use crate::redact::Secret;
-use crate::redact::view::View;
+use crate::Secret;
+use crate::view::View;
 
 use super::judge::{is_mixed, is_placeholder};
 

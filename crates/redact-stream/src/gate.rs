@@ -341,11 +341,11 @@ mod tests {
     use std::path::Path;
 
     use super::BLOCK;
-    use crate::redact::GATE;
+    use crate::GATE;
 
     /// Outputs of many tools, as they were recorded.
     fn outputs() -> Vec<u8> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/failures/outputs");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/failures/outputs");
         let mut folders = vec![folder];
         let mut text = Vec::new();
         while let Some(folder) = folders.pop() {

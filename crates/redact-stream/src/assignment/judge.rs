@@ -1,7 +1,7 @@
 //! Whether the value of a name that promises a secret is one, or a placeholder, a word, or code.
 
-use crate::redact::class::{encoded, entropy};
-use crate::redact::header::is_login;
+use crate::class::{encoded, entropy};
+use crate::header::is_login;
 
 use super::name::{Kind, Name};
 use super::value::{Tie, Value};
@@ -154,7 +154,7 @@ fn is_chance(text: &[u8]) -> bool {
 }
 
 /// Whether a value is more than words, and long enough to be of chance.
-pub(in crate::redact) fn is_random(text: &[u8]) -> bool {
+pub(crate) fn is_random(text: &[u8]) -> bool {
     text.len() >= 16
         && text.iter().any(u8::is_ascii_digit)
         && text.iter().any(u8::is_ascii_alphabetic)
@@ -162,7 +162,7 @@ pub(in crate::redact) fn is_random(text: &[u8]) -> bool {
 }
 
 /// Whether a value says that the secret belongs here, or hides it already.
-pub(in crate::redact) fn is_placeholder(text: &[u8]) -> bool {
+pub(crate) fn is_placeholder(text: &[u8]) -> bool {
     let Some(&first) = text.first() else { return true };
     if b"$<{%[(".contains(&first) {
         return true;
@@ -218,7 +218,7 @@ fn is_label(text: &[u8]) -> bool {
 }
 
 /// Whether a value has digits, signs, or small and capital letters in disorder, as words have not.
-pub(in crate::redact) fn is_mixed(text: &[u8]) -> bool {
+pub(crate) fn is_mixed(text: &[u8]) -> bool {
     let has_letter = text.iter().any(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii());
     let has_other = text.iter().any(|byte| byte.is_ascii_digit() || b"!@#$%^&*+=~/".contains(byte));
     let has_capital = text.iter().skip(1).any(u8::is_ascii_uppercase);

@@ -1,8 +1,8 @@
 //! What ties a value to its name, and where the value begins and ends.
 
-use crate::redact::class::{Class, is_word};
-use crate::redact::view::View;
-use crate::redact::{AHEAD, Secret};
+use crate::class::{Class, is_word};
+use crate::view::View;
+use crate::{AHEAD, Secret};
 
 use super::{JUDGED, MOST_SPACES, context, name};
 
@@ -19,16 +19,16 @@ pub(super) enum Tie {
     Block,
 }
 
-pub(in crate::redact) struct Value<'a> {
+pub(crate) struct Value<'a> {
     pub(super) start: usize,
-    pub(in crate::redact) text: &'a [u8],
+    pub(crate) text: &'a [u8],
     pub(super) is_quoted: bool,
     belongs: Class,
 }
 
 impl Value<'_> {
     /// Judging looks at the beginning; what is taken out is the whole.
-    pub(in crate::redact) fn secret(&self, rule: &'static str, view: &View<'_>) -> Secret {
+    pub(crate) fn secret(&self, rule: &'static str, view: &View<'_>) -> Secret {
         let end = self.end();
         let end = if self.is_quoted { end } else { view.run(end, self.belongs) };
         Secret { rule, start: self.start, end, belongs: Some(self.belongs) }
@@ -140,7 +140,7 @@ pub(super) fn spaces(view: &View<'_>, at: usize) -> usize {
 }
 
 /// A quote, however often it is escaped: the mark, and where it ends.
-pub(in crate::redact) fn quote_at(view: &View<'_>, at: usize) -> Option<(u8, usize)> {
+pub(crate) fn quote_at(view: &View<'_>, at: usize) -> Option<(u8, usize)> {
     let marks = view.run_most(at, MOST_SPACES, |byte| byte == b'\\');
     let mark = view.byte(marks)?;
     b"\"'`".contains(&mark).then_some((mark, marks + 1))
@@ -203,7 +203,7 @@ fn is_bare(byte: u8) -> bool {
 }
 
 /// What stands behind the scheme of an `Authorization` header.
-pub(in crate::redact) fn credential<'a>(view: &View<'a>, start: usize) -> Value<'a> {
+pub(crate) fn credential<'a>(view: &View<'a>, start: usize) -> Value<'a> {
     let end = view.run_most(start, JUDGED, is_credential);
     Value { start, text: view.text(start, end), is_quoted: false, belongs: is_credential }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-use crate::redact::Redactor;
+use crate::Redactor;
 
 struct Rule {
     id: &'static str,
@@ -14,8 +14,7 @@ struct Rule {
 }
 
 fn rules() -> Vec<Rule> {
-    let lines =
-        include_str!("../../../fixtures/secrets/rules.tsv").lines().filter(|line| !line.starts_with('#'));
+    let lines = include_str!("../../fixtures/rules.tsv").lines().filter(|line| !line.starts_with('#'));
     let read = |line: &'static str| {
         let fields: Vec<&str> = line.split('\t').collect();
         let expression = regex_syntax::parse(fields[3]).unwrap_or_else(|error| panic!("{line}: {error}"));

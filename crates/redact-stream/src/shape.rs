@@ -265,7 +265,6 @@ fn is_random(body: &[u8]) -> bool {
         && body.split(|byte| !byte.is_ascii_alphanumeric()).any(|part| part.len() >= 12)
 }
 
-#[cfg(test)]
 pub(super) fn rules() -> impl Iterator<Item = &'static str> {
     SHAPES.iter().map(|shape| shape.rule).chain(INNERS.iter().map(|inner| inner.rule))
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Chooses where the gate of src/redact/gate.rs looks for each kind of secret, by how often text has what stands there.
+"""Chooses where the gate of src/gate.rs looks for each kind of secret, by how often text has what stands there.
 
-    scripts/windows.py                           choose again for own.txt and public.txt in src/redact/shape/
-    scripts/windows.py --measure NAME=PATH...    count fixtures/secrets/trigrams.tsv again, and choose
+    scripts/windows.py                           choose again for own.txt and public.txt in src/shape/
+    scripts/windows.py --measure NAME=PATH...    count fixtures/trigrams.tsv again, and choose
 
 A window is four bytes of which the gate looks up the first three or the last three. So what counts is how often these two
 sequences of three bytes stand in ordinary text, each counted as the gate compares: without case, in six bits for each byte.
@@ -20,8 +20,8 @@ from itertools import product
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TABLES = [ROOT / "src/redact/shape/own.txt", ROOT / "src/redact/shape/public.txt"]
-TRIGRAMS = ROOT / "fixtures/secrets/trigrams.tsv"
+TABLES = [ROOT / "src/shape/own.txt", ROOT / "src/shape/public.txt"]
+TRIGRAMS = ROOT / "fixtures/trigrams.tsv"
 # What is rarer is not kept, and counts as much as this: per ten million bytes.
 LEAST = 80
 UNKNOWN = 4

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::redact::Rule;
-use crate::redact::class::is_word;
-use crate::redact::gate::{Window, window};
-use crate::redact::view::View;
+use crate::Rule;
+use crate::class::is_word;
+use crate::gate::{Window, window};
+use crate::view::View;
 
 const LONGEST: usize = 80;
 
@@ -86,7 +86,7 @@ pub(super) struct Name {
 }
 
 /// Parts of the names. Short ones count only where the name ends.
-pub(in crate::redact) fn windows() -> impl Iterator<Item = (Window, Rule)> {
+pub(crate) fn windows() -> impl Iterator<Item = (Window, Rule)> {
     const PARTS: &[&str] = &["toke", "secr", "sswo", "sswd", "phra", "mnem", "zati", "cred", "y_ba", "eyba"];
     const ENDS: &[&str] = &["key", "pwd", "ass", "uth"];
     let parts = PARTS.iter().map(|text| window(text, is_word));

@@ -2,9 +2,9 @@
 
 use anyhow::{Context, Result, bail};
 
-use crate::redact::class::Class;
-use crate::redact::gate::{Place, WIDTH, Window};
-use crate::redact::view::View;
+use crate::class::Class;
+use crate::gate::{Place, WIDTH, Window};
+use crate::view::View;
 
 #[derive(Debug)]
 pub(super) struct Pattern {
@@ -20,36 +20,36 @@ enum Part {
 
 /// A set of ASCII bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::redact) struct Set(u128);
+pub(crate) struct Set(u128);
 
 impl Set {
-    pub(in crate::redact) const ALL: Self = Self(u128::MAX);
+    pub(crate) const ALL: Self = Self(u128::MAX);
 
     /// One byte.
-    pub(in crate::redact) fn one(byte: u8) -> Self {
+    pub(crate) fn one(byte: u8) -> Self {
         Self(1 << (byte & 127))
     }
 
     /// One byte, in either case.
-    pub(in crate::redact) fn either(byte: u8) -> Self {
+    pub(crate) fn either(byte: u8) -> Self {
         Self::one(byte.to_ascii_lowercase()).or(Self::one(byte.to_ascii_uppercase()))
     }
 
-    pub(in crate::redact) fn or(self, other: Self) -> Self {
+    pub(crate) fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    pub(in crate::redact) fn has(self, byte: u8) -> bool {
+    pub(crate) fn has(self, byte: u8) -> bool {
         byte.is_ascii() && self.0 >> byte & 1 == 1
     }
 
     /// The bytes of a class, all of which are ASCII.
-    pub(in crate::redact) fn of(class: Class) -> Self {
+    pub(crate) fn of(class: Class) -> Self {
         Self((0..128).filter(|&byte| class(byte)).fold(0, |set, byte| set | 1 << byte))
     }
 
     /// Its bytes with the bit set by which small letters differ from capital ones.
-    pub(in crate::redact) fn folded(self) -> Self {
+    pub(crate) fn folded(self) -> Self {
         const WITHOUT_BIT: u128 = 0xFFFF_FFFF_0000_0000_FFFF_FFFF;
         Self(self.0 & !WITHOUT_BIT | (self.0 & WITHOUT_BIT) << 32)
     }

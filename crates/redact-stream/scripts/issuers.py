@@ -5,15 +5,15 @@
 
 Reads `config/betterleaks.toml` and `config/gitleaks.toml` of the two git clones at their HEAD (bare ones do as well), and writes
 
-    src/redact/shape/public.txt    what the program reads
-    fixtures/secrets/rules.tsv       the expressions as published, from which the test makes secrets
+    src/shape/public.txt    what the crate reads
+    fixtures/rules.tsv      the expressions as published, from which the test makes secrets
 
 and has scripts/windows.py choose where the gate looks. A rule is sorted into one of these kinds:
 
     shape        the secret is known by a literal in it: a line NAME<tab>PATTERN
     context      the secret is plain, and known by the issuer's name in front of it: NAME<tab>WORD|WORD<tab>PATTERN
-    assignment   only a word such as `secret` or `key` stands in front: what src/redact/assignment finds
-    built-in     rules of src/redact find it: blocks of private keys, web tokens, addresses, headers
+    assignment   only a word such as `secret` or `key` stands in front: what src/assignment finds
+    built-in     rules of other files of src find it: blocks of private keys, web tokens, addresses, headers
     public       no secret: a client id, the name of a host
 """
 
@@ -346,8 +346,8 @@ def main():
     head += [f"# {len(rules)} rules: {summary}.", "#"]
     body = ["# NAME<tab>PLACE<tab>PATTERN, or NAME<tab>WORD@PLACE|WORD@PLACE<tab>PATTERN where the secret stands behind the issuer's name. Places are of",
             "# windows, as scripts/windows.py explains and chooses them."]
-    for path, text in ((ROOT / "src/redact/shape/public.txt", head + body + list(dict.fromkeys(lines))),
-                       (ROOT / "fixtures/secrets/rules.tsv", head + ["# id, kind, words in front, expression of the secret"] + table)):
+    for path, text in ((ROOT / "src/shape/public.txt", head + body + list(dict.fromkeys(lines))),
+                       (ROOT / "fixtures/rules.tsv", head + ["# id, kind, words in front, expression of the secret"] + table)):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(text) + "\n")
     windows.choose_all()

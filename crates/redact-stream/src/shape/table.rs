@@ -24,7 +24,7 @@ const MAX_QUOTES: usize = 6;
 
 /// A kind of secret of one issuer.
 #[derive(Debug)]
-pub(in crate::redact) struct Issuer {
+pub(crate) struct Issuer {
     rule: &'static str,
     /// Names of the issuer, one of which stands in front of the secret, and where in it the window begins. Empty where
     /// it is known by its shape.
@@ -66,7 +66,7 @@ impl Issuer {
 
 /// A word that names issuers.
 #[derive(Debug)]
-pub(in crate::redact) struct Named {
+pub(crate) struct Named {
     word: &'static str,
     /// Where in the word the window stands.
     shown_at: usize,
@@ -112,7 +112,7 @@ pub(super) fn windows() -> impl Iterator<Item = (Window, Rule)> {
     TABLE.iter().filter_map(shown).chain(words)
 }
 
-pub(in crate::redact) fn find(view: &View<'_>, issuer: &Issuer) -> Option<Secret> {
+pub(crate) fn find(view: &View<'_>, issuer: &Issuer) -> Option<Secret> {
     let shown = issuer.shown.as_ref()?;
     let most = shown.most.min(view.anchor);
     (shown.least..=most).rev().find_map(|lead| find_at(view, issuer, view.anchor - lead))
@@ -152,7 +152,7 @@ fn direct(view: &View<'_>, issuer: &Issuer, start: usize) -> Option<Secret> {
 }
 
 /// A secret behind the name of its issuer: `AIRTABLE_KEY=...`, `"fastly-token": "..."`.
-pub(in crate::redact) fn find_named(view: &View<'_>, named: &Named) -> Option<Secret> {
+pub(crate) fn find_named(view: &View<'_>, named: &Named) -> Option<Secret> {
     let (word, skipped) = (named.word, named.shown_at);
     let start = view.anchor.checked_sub(skipped)?;
     let is_name = view.has_folded(view.anchor, &word.as_bytes()[skipped..])
@@ -189,7 +189,7 @@ pub(super) fn is_wordy(text: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-pub(in crate::redact) fn rules() -> impl Iterator<Item = &'static str> {
+pub(crate) fn rules() -> impl Iterator<Item = &'static str> {
     TABLE.iter().map(|issuer| issuer.rule)
 }
 

@@ -40,7 +40,6 @@ pub fn measure(wish: &Wish, print: &mut dyn FnMut(&Row)) -> Result<()> {
     bench.iteration()?;
     bench.record()?;
     bench.big_log()?;
-    bench.secrets()?;
     bench.context()?;
     bench.status(5_000)?;
     bench.many_sessions(1_200)?;
@@ -268,21 +267,6 @@ impl Bench<'_> {
         let memory =
             self.pair("record 100 MB durably; git hash-object -w", Goal::Ratio(0.4), &mut ours, git)?;
         self.memory("record 100 MB: memory above the baseline", memory, None, Goal::AtMost(16.0));
-        Ok(())
-    }
-
-    fn secrets(&mut self) -> Result<()> {
-        if !self.is_wanted("find secrets in 100 MB") {
-            return Ok(());
-        }
-        let dir = self.folder("secrets");
-        synthetic::project(&dir, 60)?;
-        let log = dir.join(".git/big.log");
-        write_big_log(&log, self.fresh())?;
-        let ours = Task::act(&dir, ["redact", log.as_str()])?;
-        let git = Task::git(&dir, &["hash-object", "--no-filters", log.as_str()]);
-        let work = "find secrets in 100 MB; git hash-object without -w";
-        self.pair(work, Goal::AtMost(100.0), |_| ours.cost(), |_| git.cost())?;
         Ok(())
     }
 

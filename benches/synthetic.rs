@@ -104,7 +104,7 @@ impl<'a> Writer<'a> {
         let mut writer = Self {
             store,
             shape,
-            redactor: Redactor::new(&[], &[])?,
+            redactor: Redactor::default(),
             spool,
             session,
             tip: None,

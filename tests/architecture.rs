@@ -333,7 +333,8 @@ fn every_source_says_what_it_is_for() {
     for folder in ["src", "tests", "crates"] {
         for (path, text) in sources(folder) {
             let is_part = is_test(&path) && !text.starts_with("//!");
-            assert!(is_part || text.starts_with("//! "), "{folder}/{path} begins without a sentence");
+            let is_described = text.starts_with("//! ") || text.starts_with("#![doc = include_str!(");
+            assert!(is_part || is_described, "{folder}/{path} begins without a sentence");
         }
     }
 }

@@ -206,7 +206,7 @@ pub fn redact(input: &[u8]) {
         let mut parts = Vec::new();
         let counted = redactor.copy(input, |part| {
             parts.extend_from_slice(part);
-            Ok(())
+            Ok::<(), std::io::Error>(())
         });
         assert_eq!((&parts, counted.unwrap()), (&whole, counts));
         let mut read = Vec::new();

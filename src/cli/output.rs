@@ -161,10 +161,7 @@ pub fn warn(message: &str, stderr: &mut impl Write) {
 
 /// What a message quotes may come from anywhere: settings, remotes, other programs.
 fn shown(message: &str) -> String {
-    match Redactor::new(&[], &[]) {
-        Ok(redactor) => inert(&redactor.redact_text(message).0),
-        Err(_) => inert(message),
-    }
+    inert(&Redactor::default().redact_text(message).0)
 }
 
 #[cfg(test)]

@@ -159,7 +159,7 @@ fn found(
         session: &session,
         most,
         transcript: (TRANSCRIPTS / count).min(TRANSCRIPT),
-        redactor: redactor(store, caller)?,
+        redactor: redactor(store, caller),
     };
     let mut unreadable = Vec::new();
     let mut turns = reading.records(log, &mut unreadable);
@@ -188,11 +188,9 @@ fn found(
 }
 
 /// The rules of the project, or those that we bring along where its settings cannot be read.
-fn redactor(store: &Store, caller: &Caller) -> Result<Redactor> {
+fn redactor(store: &Store, caller: &Caller) -> Redactor {
     let configured = load_in(store, caller, Flags::default());
-    configured
-        .and_then(|(_, config)| session::redactor(&config.settings))
-        .or_else(|_| Redactor::new(&[], &[]))
+    configured.and_then(|(_, config)| session::redactor(&config.settings)).unwrap_or_default()
 }
 
 /// Snapshots hold the user's files as they are, and a report is for others.

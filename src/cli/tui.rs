@@ -145,7 +145,7 @@ fn show(desk: &mut Table, wanted: Settled, paint: Paint) -> Result<Left> {
     // Where settings cannot be read, nothing says that secrets are to be shown.
     let redactor = configured
         .and_then(|(_, config)| terminal_redactor(&config))
-        .or_else(|_| Redactor::new(&[], &[]).map(Some))?;
+        .unwrap_or_else(|_| Some(Redactor::default()));
     let library = Library { store: desk.store.clone(), caller: desk.caller.clone(), wanted, redactor };
     let source: Arc<dyn Source> = Arc::new(Records::new(desk.store.clone(), Box::new(library)));
     crate::view::tui::run(&source, desk, Palette(paint))

@@ -25,7 +25,7 @@ use super::plan::Plan;
 use super::progress_file::ProgressFile;
 use super::recorded_progress::{ProgressParts, progress_parts};
 use super::recorder::Recorder;
-use super::redaction::redacted;
+use super::redaction::{redacted, redactor_of};
 use super::settings::redactor;
 
 /// Whether no session of this work tree left anything in the spool.
@@ -108,7 +108,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Ev
     if !stopped.is_empty() {
         warn(say, format!("stopped what session {} left running: {}", place.session, stopped.join(", ")));
     }
-    let redactor = Redactor::new(&place.redaction_rules, &place.redaction_allow)?;
+    let redactor = redactor_of(&place.redaction_rules, &place.redaction_allow)?;
     let refs = SessionRefs::new(&place.feature, place.session.clone());
     let mut recorder = Recorder::new(plan.store, place.clone(), redactor, spool.clone())?;
     for slot in spool.slots()? {
@@ -256,7 +256,7 @@ fn ended(plan: &Plan<'_>, place: &Place, log: &SessionLog) -> Result<Session> {
     session.duration_ms = totals.duration_ms;
     session.tokens = totals.tokens;
     session.cost_usd = totals.cost_usd;
-    redacted(&Redactor::new(&place.redaction_rules, &place.redaction_allow)?, &session)
+    redacted(&redactor_of(&place.redaction_rules, &place.redaction_allow)?, &session)
 }
 
 /// Brings progress.txt up to the last session of this feature that was written from this work tree.

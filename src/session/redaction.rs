@@ -1,10 +1,27 @@
 //! Redaction of what a session records and shows.
 
-use anyhow::{Context, Result};
-use redact_stream::Redactor;
+use anyhow::{Context, Error, Result, anyhow};
+use redact_stream::{PatternList, PatternProblem, Redactor};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+
+/// Returns a redactor with the patterns of `redaction.rules` and `redaction.allow`.
+pub fn redactor_of(rules: &[String], allow: &[String]) -> Result<Redactor> {
+    Redactor::new(rules, allow).map_err(|error| {
+        let pattern = error.pattern;
+        let key = match error.list {
+            PatternList::Rules => "redaction.rules",
+            PatternList::Allow => "redaction.allow",
+        };
+        match error.problem {
+            PatternProblem::Syntax(cause) => Error::new(cause).context(format!("read `{pattern}` of {key}")),
+            PatternProblem::MatchesEmptyText => {
+                anyhow!("`{pattern}` of {key} matches an empty text\nhint: ask for at least one character")
+            }
+        }
+    })
+}
 
 /// The same value with secrets taken out of every text in it.
 pub fn redacted<T: Serialize + DeserializeOwned>(redactor: &Redactor, value: &T) -> Result<T> {
@@ -81,8 +98,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_broken_pattern_is_an_error_that_names_its_key() {
+        let error = redactor_of(&["a(".to_owned()], &[]).unwrap_err();
+        assert!(
+            format!("{error:#}").starts_with("read `a(` of redaction.rules: regex parse error"),
+            "{error:#}"
+        );
+        let error = redactor_of(&[], &["a*".to_owned()]).unwrap_err();
+        assert!(error.to_string().starts_with("`a*` of redaction.allow matches an empty text\nhint: "));
+    }
+
+    #[test]
     fn keys_are_redacted_and_no_value_is_lost() {
-        let redactor = Redactor::new(&[], &[]).unwrap();
+        let redactor = Redactor::default();
         let key = |number: u32| format!("ghp_{number}a8Kd03Lx9Qw7Zr5Tn2Vb6Mc1Yf4Hg0Js3P1");
         let value = json!({"a": {key(1): 1, key(2): 2, "plain": key(3)}, "b": [{"api_token": key(4)}]});
         assert_eq!(

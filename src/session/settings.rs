@@ -13,6 +13,7 @@ use crate::progress::{Choice, ProgressStrategy, Strategy};
 
 use super::ask::Summarizer;
 use super::memory::{Decided, HistoryPolicy};
+use super::redaction::redactor_of;
 
 /// Stands for no limit where one must be given.
 const UNLIMITED: Duration = Duration::from_secs(u64::MAX / 4);
@@ -77,7 +78,7 @@ pub fn capture_rules(settings: &Settings) -> Result<Rules> {
 
 /// What takes secrets out of what a project's records hold.
 pub fn redactor(settings: &Settings) -> Result<Redactor> {
-    Redactor::new(&settings.redaction_rules, &settings.redaction_allow)
+    redactor_of(&settings.redaction_rules, &settings.redaction_allow)
 }
 
 /// How much of older iterations a prompt has.

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     fn shown(events: &[&str]) -> Vec<String> {
-        let mut redactor = EventRedactor::new(Redactor::new(&[], &[]).unwrap());
+        let mut redactor = EventRedactor::new(Redactor::default());
         let text = |text: &&str| {
             let event = AgentEvent::Text { text: (*text).to_owned() };
             let event = Event::AgentEvent { iteration: 1, event };

@@ -58,7 +58,7 @@ impl Scene {
         slot.write("data", b"stdout\xff\0 bytes\n").unwrap();
         slot.write(names::PROGRESS, b"## Iteration\n").unwrap();
         slot.seal(draft).unwrap();
-        self.store.append(&slot, draft, &Redactor::new(&[], &[]).unwrap())
+        self.store.append(&slot, draft, &Redactor::default())
     }
 }
 
@@ -188,7 +188,7 @@ fn a_big_stream_is_stored_in_chunks_and_comes_back_whole() {
     slot.write("data", &big).unwrap();
     let draft = start();
     slot.seal(&draft).unwrap();
-    let commit = scene.store.append(&slot, &draft, &Redactor::new(&[], &[]).unwrap()).unwrap();
+    let commit = scene.store.append(&slot, &draft, &Redactor::default()).unwrap();
     assert_eq!(scene.store.file(&commit, "validation/stdout").unwrap().unwrap(), big);
     assert_eq!(
         scene.git(&["ls-tree", "--name-only", &format!("{commit}:validation/stdout")]),
@@ -286,7 +286,7 @@ fn objects_that_a_power_cut_tore_in_the_spool_are_written_again() {
     std::fs::create_dir_all(torn.parent().unwrap()).unwrap();
     std::fs::write(&torn, "").unwrap();
     scene.store.drop_torn_objects(&slot).unwrap();
-    let commit = scene.store.append(&slot, &draft, &Redactor::new(&[], &[]).unwrap()).unwrap();
+    let commit = scene.store.append(&slot, &draft, &Redactor::default()).unwrap();
     assert_eq!(scene.store.file(&commit, "validation/stdout").unwrap().unwrap(), b"data\n");
     assert_eq!(scene.git(&["fsck", "--strict", "--no-dangling"]), "");
 }
@@ -311,7 +311,7 @@ fn of_sixty_four_sessions_written_at_the_same_time_none_is_lost() {
             scope.spawn(|| {
                 slot.seal(draft).unwrap();
                 all_at_once.wait();
-                scene.store.append(slot, draft, &Redactor::new(&[], &[]).unwrap()).unwrap();
+                scene.store.append(slot, draft, &Redactor::default()).unwrap();
             });
         }
     });
@@ -344,7 +344,7 @@ fn the_end_of_a_file_is_read_without_the_rest_of_it() {
     let slot = scene.slot("start");
     slot.write("data", &whole).unwrap();
     slot.seal(&start()).unwrap();
-    let commit = scene.store.append(&slot, &start(), &Redactor::new(&[], &[]).unwrap()).unwrap();
+    let commit = scene.store.append(&slot, &start(), &Redactor::default()).unwrap();
     for (most, is_cut) in
         [(0, true), (2, true), (3, true), (10, true), (CHUNK + 9, true), (whole.len(), false)]
     {

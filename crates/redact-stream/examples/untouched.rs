@@ -30,7 +30,7 @@ fn main() -> Result<ExitCode> {
     for root in &roots {
         collect(root, &mut files)?;
     }
-    let redactor = Redactor::new(&[], &[])?;
+    let redactor = Redactor::default();
     let (mut all, mut untouched) = (0, 0);
     let start = Instant::now();
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();

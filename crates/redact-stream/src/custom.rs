@@ -1,6 +1,8 @@
 //! The rules of the user: what is redacted beyond the built-in rules.
 
-use anyhow::{Context, Result, bail};
+use std::error::Error;
+use std::fmt;
+
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::{MARKER, Secret, marker_end};
@@ -8,20 +10,67 @@ use super::{MARKER, Secret, marker_end};
 /// The rule of what the user asked for.
 const RULE: &str = "custom";
 
-pub(super) fn compile(key: &str, patterns: &[String]) -> Result<Vec<Regex>> {
-    patterns
-        .iter()
-        .map(|pattern| {
-            let regex = RegexBuilder::new(pattern)
-                .multi_line(true)
-                .build()
-                .with_context(|| format!("read `{pattern}` of {key}"))?;
-            if regex.is_match(b"") {
-                bail!("`{pattern}` of {key} matches an empty text\nhint: ask for at least one character");
-            }
-            Ok(regex)
-        })
-        .collect()
+/// The two lists of patterns of a [`Redactor`](crate::Redactor).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PatternList {
+    /// Patterns of further secrets.
+    Rules,
+    /// Patterns of texts that are no secrets.
+    Allow,
+}
+
+/// A pattern that cannot be used.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct PatternError {
+    /// The list that has it.
+    pub list: PatternList,
+    /// The pattern as it was given.
+    pub pattern: String,
+    /// What is wrong with it.
+    pub problem: PatternProblem,
+}
+
+/// Why a pattern cannot be used.
+#[derive(Debug, Clone)]
+pub enum PatternProblem {
+    /// It is not a regular expression.
+    Syntax(regex::Error),
+    /// It matches an empty text, and so would match everywhere.
+    MatchesEmptyText,
+}
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { list, pattern, problem } = self;
+        let list = match list {
+            PatternList::Rules => "rules",
+            PatternList::Allow => "allow",
+        };
+        match problem {
+            PatternProblem::Syntax(_) => write!(f, "`{pattern}` of `{list}` is not a regular expression"),
+            PatternProblem::MatchesEmptyText => write!(f, "`{pattern}` of `{list}` matches an empty text"),
+        }
+    }
+}
+
+impl Error for PatternError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.problem {
+            PatternProblem::Syntax(error) => Some(error),
+            PatternProblem::MatchesEmptyText => None,
+        }
+    }
+}
+
+pub(super) fn compile(list: PatternList, patterns: &[String]) -> Result<Vec<Regex>, PatternError> {
+    let compile = |pattern: &String| {
+        let unusable = |problem| PatternError { list, pattern: pattern.clone(), problem };
+        let regex = RegexBuilder::new(pattern).multi_line(true).build();
+        let regex = regex.map_err(|error| unusable(PatternProblem::Syntax(error)))?;
+        if regex.is_match(b"") { Err(unusable(PatternProblem::MatchesEmptyText)) } else { Ok(regex) }
+    };
+    patterns.iter().map(compile).collect()
 }
 
 /// The next finding of each rule, so that none is sought twice.

@@ -1,7 +1,5 @@
-//! Takes secrets out of prompts, transcripts and outputs before they become objects.
-//!
-//! Works on bytes of any kind, in bounded memory. Whatever is no secret comes out as it went in, and what came out
-//! comes out the same when it is redacted again.
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
 
 mod assignment;
 mod class;
@@ -17,12 +15,13 @@ mod url;
 mod view;
 
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::convert::Infallible;
+use std::io::{self, Read};
 use std::sync::LazyLock;
 
-use anyhow::{Context, Result};
 use regex::bytes::Regex;
 
+pub use custom::{PatternError, PatternList, PatternProblem};
 pub use reader::RedactingReader;
 
 use class::{Class, is_word};
@@ -30,7 +29,7 @@ use custom::Customs;
 use gate::{Gate, Window, window};
 use view::View;
 
-/// How often each rule hit.
+/// How often each rule matched, by its name.
 pub type Counts = BTreeMap<&'static str, u64>;
 
 /// What a rule may see behind the place where a secret shows itself.
@@ -75,10 +74,12 @@ static GATE: LazyLock<Gate> = LazyLock::new(|| Gate::new(windows()));
 
 /// Finds secrets and puts `[redacted:<rule>]` in their place.
 ///
+/// The default one knows the built-in rules alone.
+///
 /// Every rule decides on the 64 KiB that follow the place where a secret shows itself. A longer run (a token, a
 /// quoted value) is redacted to its end all the same, but a private key block or a match of a user's own rule
 /// longer than that may be cut.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Redactor {
     rules: Vec<Regex>,
     allow: Vec<Regex>,
@@ -86,15 +87,19 @@ pub struct Redactor {
 
 impl Redactor {
     /// `rules` are regular expressions of further secrets, `allow` of texts that are none though a rule says so.
-    pub fn new(rules: &[String], allow: &[String]) -> Result<Self> {
+    ///
+    /// # Errors
+    ///
+    /// If a pattern is not a regular expression, or matches an empty text.
+    pub fn new(rules: &[String], allow: &[String]) -> Result<Self, PatternError> {
         Ok(Self {
-            rules: custom::compile("redaction.rules", rules)?,
-            allow: custom::compile("redaction.allow", allow)?,
+            rules: custom::compile(PatternList::Rules, rules)?,
+            allow: custom::compile(PatternList::Allow, allow)?,
         })
     }
 
-    /// As [`Redactor::redact_text`], until another look would change nothing: for what is compared with its own
-    /// redaction later. Only a user's own rule can find something in what a replacement leaves.
+    /// Redacts `text` until another pass would change nothing: for what is compared with its own redaction later. Only
+    /// a pattern of [`Redactor::new`] can match in what a replacement leaves.
     pub fn settle(&self, text: &str) -> String {
         let mut settled = text.to_owned();
         for _ in 0..LOOKS {
@@ -107,45 +112,74 @@ impl Redactor {
         settled
     }
 
-    /// Returns true if it is certain, at the cost of one quick look, that `text` stays as it is.
+    /// Returns true if it is certain, after a check that is faster than redaction, that `text` stays as it is.
     pub fn finds_nothing(&self, text: &str) -> bool {
         self.rules.is_empty() && !GATE.has_window(text.as_bytes())
     }
 
+    /// Returns `text` without its secrets, and which rules matched.
+    ///
+    /// ```
+    /// let redactor = redact_stream::Redactor::default();
+    /// let (text, _) = redactor.redact_text("postgres://app:s3cr3t@db.example.com/app");
+    /// assert_eq!(text, "postgres://app:[redacted:url-password]@db.example.com/app");
+    /// ```
     pub fn redact_text(&self, text: &str) -> (String, Counts) {
         let (redacted, counts) = self.redact_bytes(text.as_bytes());
         (String::from_utf8_lossy(&redacted).into_owned(), counts)
     }
 
+    /// As [`Redactor::redact_text`], for bytes in any encoding.
     pub fn redact_bytes(&self, bytes: &[u8]) -> (Vec<u8>, Counts) {
         let mut redacted = Vec::with_capacity(bytes.len());
         let mut scan = Scan::default();
-        self.scan(bytes, &mut scan, End::Final, &mut |part| {
+        let Ok(()) = self.scan::<Infallible>(bytes, &mut scan, End::Final, &mut |part| {
             redacted.extend_from_slice(part);
             Ok(())
-        })
-        .expect("the sink never fails");
+        });
         (redacted, scan.counts)
     }
 
     /// Reads to the end and hands what remains after redaction to `sink`, part by part.
-    pub fn copy(&self, reader: impl Read, mut sink: impl FnMut(&[u8]) -> Result<()>) -> Result<Counts> {
+    ///
+    /// ```
+    /// let redactor = redact_stream::Redactor::default();
+    /// let mut log = Vec::new();
+    /// let counts = redactor.copy(&b"Authorization: Basic dXNlcjpwYXNzd29yZA=="[..], |part| {
+    ///     log.extend_from_slice(part);
+    ///     Ok::<(), std::io::Error>(())
+    /// })?;
+    /// assert_eq!(log, b"Authorization: Basic [redacted:authorization]");
+    /// assert_eq!(counts.len(), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If `reader` or `sink` fails. Nothing is handed on after that.
+    pub fn copy<E: From<io::Error>>(
+        &self,
+        reader: impl Read,
+        mut sink: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<Counts, E> {
         let mut reader = reader::Windows::new(reader);
         let mut scan = Scan::default();
-        while let Some(end) = reader.fill(&mut scan).context("read what is to be redacted")? {
+        let failed =
+            |error: io::Error| io::Error::new(error.kind(), format!("read what is to be redacted: {error}"));
+        while let Some(end) = reader.fill(&mut scan).map_err(failed)? {
             self.scan(reader.bytes(), &mut scan, end, &mut sink)?;
         }
         Ok(scan.counts)
     }
 
     /// Goes through `bytes` from `scan.at`, as far as what is there decides.
-    fn scan(
+    fn scan<E>(
         &self,
         bytes: &[u8],
         scan: &mut Scan,
         end: End,
-        sink: &mut impl FnMut(&[u8]) -> Result<()>,
-    ) -> Result<()> {
+        sink: &mut impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         let limit = match end {
             End::Final => bytes.len(),
             End::MoreToCome => bytes.len().saturating_sub(AHEAD),
@@ -365,12 +399,12 @@ struct Scan {
 
 impl Scan {
     /// Hands on what stands before `secret`, and what stands for it.
-    fn replace(
+    fn replace<E>(
         &mut self,
         bytes: &[u8],
         secret: &Secret,
-        sink: &mut impl FnMut(&[u8]) -> Result<()>,
-    ) -> Result<()> {
+        sink: &mut impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         sink(&bytes[self.given..secret.start])?;
         sink(format!("{MARKER}{}]", secret.rule).as_bytes())?;
         *self.counts.entry(secret.rule).or_default() += 1;

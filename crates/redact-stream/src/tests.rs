@@ -344,9 +344,9 @@ fn rules_of_the_user_add_and_allow() {
 #[test]
 fn a_broken_rule_is_an_error_that_names_it() {
     let error = Redactor::new(&["a(".to_owned()], &[]).unwrap_err();
-    assert!(format!("{error:#}").starts_with("read `a(` of redaction.rules: "), "{error:#}");
+    assert_eq!(error.to_string(), "`a(` of `rules` is not a regular expression");
     let error = Redactor::new(&[], &["a*".to_owned()]).unwrap_err();
-    assert!(error.to_string().contains("`a*` of redaction.allow matches an empty text"), "{error:#}");
+    assert_eq!(error.to_string(), "`a*` of `allow` matches an empty text");
 }
 
 #[test]
@@ -356,7 +356,7 @@ fn a_token_longer_than_any_window_goes_whole() {
     redactor()
         .copy(text.as_bytes(), |part| {
             redacted.extend_from_slice(part);
-            Ok(())
+            Ok::<(), io::Error>(())
         })
         .unwrap();
     assert_eq!(
@@ -381,7 +381,7 @@ struct Pieces<'a> {
 }
 
 impl Read for Pieces<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let size = self.sizes.next().unwrap().min(buffer.len()).min(self.bytes.len());
         buffer[..size].copy_from_slice(&self.bytes[..size]);
         self.bytes = &self.bytes[size..];
@@ -462,7 +462,7 @@ proptest! {
         let (whole, whole_counts) = redactor.redact_bytes(text.as_bytes());
         let mut streamed = Vec::new();
         let pieces = Pieces { bytes: text.as_bytes(), sizes: sizes.clone().into_iter().cycle() };
-        let counts = redactor.copy(pieces, |part| { streamed.extend_from_slice(part); Ok(()) }).unwrap();
+        let counts = redactor.copy(pieces, |part| { streamed.extend_from_slice(part); Ok::<(), io::Error>(()) }).unwrap();
         prop_assert!(streamed == whole);
         prop_assert_eq!(&counts, &whole_counts);
 

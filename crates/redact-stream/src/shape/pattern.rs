@@ -1,7 +1,5 @@
 //! What a key looks like, as a small part of regular expressions says it: literals, and classes with counts.
 
-use anyhow::{Context, Result, bail};
-
 use crate::class::Class;
 use crate::gate::{Place, WIDTH, Window};
 use crate::view::View;
@@ -64,7 +62,8 @@ pub(super) struct Shown {
 }
 
 impl Pattern {
-    pub(super) fn parse(text: &str) -> Result<Self> {
+    /// Returns `None` if `text` is not in this part of regular expressions.
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let (ignores_case, text) = text.strip_prefix("(?i)").map_or((false, text), |rest| (true, rest));
         let mut parts = Vec::new();
         let mut bytes = text.bytes().peekable();
@@ -85,10 +84,8 @@ impl Pattern {
                 let counts: String =
                     bytes.by_ref().take_while(|&byte| byte != b'}').map(char::from).collect();
                 let (first, last) = counts.split_once(',').unwrap_or((&counts, &counts));
-                let Some(Part::Run { least, most, .. }) = parts.last_mut() else {
-                    bail!("`{text}` has a count behind no class")
-                };
-                (*least, *most) = (first.parse()?, last.parse()?);
+                let Some(Part::Run { least, most, .. }) = parts.last_mut() else { return None };
+                (*least, *most) = (first.parse().ok()?, last.parse().ok()?);
             } else {
                 let byte = if byte == b'\\' { bytes.next().unwrap_or(byte) } else { byte };
                 match parts.last_mut() {
@@ -97,7 +94,7 @@ impl Pattern {
                 }
             }
         }
-        Ok(Self { parts, ignores_case })
+        Some(Self { parts, ignores_case })
     }
 
     /// The end of what matches from `at` on: the longest.
@@ -136,20 +133,20 @@ impl Pattern {
 
     /// The window at a place, as `scripts/windows.py` writes it: `1+2` is two bytes behind the start of part 1, `1-2`
     /// two bytes in front of its end.
-    pub(super) fn shown(&self, place: &str) -> Result<Shown> {
+    pub(super) fn shown(&self, place: &str) -> Option<Shown> {
         let (index, from_start, count) = match (place.split_once('+'), place.split_once('-')) {
             (Some((index, count)), _) => (index, true, count),
             (None, Some((index, count))) => (index, false, count),
-            (None, None) => bail!("`{place}` is no place of a window"),
+            (None, None) => return None,
         };
-        let (index, count): (usize, usize) = (index.parse()?, count.parse()?);
-        let part = self.parts.get(index).context("no such part")?;
+        let (index, count): (usize, usize) = (index.parse().ok()?, count.parse().ok()?);
+        let part = self.parts.get(index)?;
         let (part_least, part_most) = part.length();
         let kept = if from_start { part_least.checked_sub(count) } else { Some(count) };
-        let kept = kept.filter(|kept| (1..=part_least).contains(kept)).context("the part is shorter")?;
+        let kept = kept.filter(|kept| (1..=part_least).contains(kept))?;
         let before = |length: fn(&Part) -> usize| self.parts[..index].iter().map(length).sum::<usize>();
-        Ok(Shown {
-            window: self.window(index, kept).context("no window of a known length begins there")?,
+        Some(Shown {
+            window: self.window(index, kept)?,
             least: before(|part| part.length().0) + part_least - kept,
             most: before(|part| part.length().1) + part_most - kept,
         })

@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use anyhow::{Context, Result};
-
 use super::super::class::is_word;
 use super::super::disguise::unbroken;
 use super::super::gate::{Around, Window};
@@ -15,7 +13,8 @@ use super::pattern::{Pattern, Set, Shown};
 static TABLE: LazyLock<Vec<Issuer>> = LazyLock::new(|| {
     let lines = include_str!("own.txt").lines().chain(include_str!("public.txt").lines());
     let lines = lines.filter(|line| !line.starts_with('#'));
-    lines.map(|line| Issuer::parse(line).expect("a test reads the table")).collect()
+    // A test reads the table.
+    lines.map(|line| Issuer::parse(line).unwrap_or_else(|| panic!("not understood: `{line}`"))).collect()
 });
 
 /// What separates a name from its value at most.
@@ -35,20 +34,19 @@ pub(crate) struct Issuer {
 
 impl Issuer {
     /// `NAME<tab>PLACE<tab>PATTERN`, or `NAME<tab>WORD@START|WORD@START<tab>PATTERN`.
-    fn parse(line: &'static str) -> Result<Self> {
+    fn parse(line: &'static str) -> Option<Self> {
         let mut fields = line.split('\t');
-        let mut field = || fields.next().with_context(|| format!("`{line}` has three fields"));
-        let (rule, places, pattern) = (field()?, field()?, Pattern::parse(field()?)?);
+        let (rule, places, pattern) = (fields.next()?, fields.next()?, Pattern::parse(fields.next()?)?);
         if !places.contains('@') {
-            let shown = pattern.shown(places).with_context(|| format!("read the place in `{line}`"))?;
-            return Ok(Self { rule, words: Vec::new(), pattern, shown: Some(shown) });
+            let shown = pattern.shown(places)?;
+            return Some(Self { rule, words: Vec::new(), pattern, shown: Some(shown) });
         }
         let word = |word: &'static str| {
-            let (word, start) = word.split_once('@').context("a word has no place")?;
-            anyhow::Ok((word, start.parse()?))
+            let (word, start) = word.split_once('@')?;
+            Some((word, start.parse().ok()?))
         };
-        let words = places.split('|').map(word).collect::<Result<_>>()?;
-        Ok(Self { rule, words, pattern, shown: None })
+        let words = places.split('|').map(word).collect::<Option<_>>()?;
+        Some(Self { rule, words, pattern, shown: None })
     }
 
     /// How far in front of its window the secret may begin, where it is known by its shape.

@@ -6,18 +6,19 @@ use std::fmt::Debug;
 use std::fs;
 
 use camino::Utf8Path;
+use failure_excerpt::{Features, Neighbours, Output, examine};
+use redact_stream::{RedactingReader, Redactor};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use specify_ralph::agent;
 use specify_ralph::config::{Config, FileInput, Inputs};
+use specify_ralph::progress::fenced;
 use specify_ralph::progress::journal::{self, CatchUp};
-use specify_ralph::progress::{Features, Neighbours, Output, examine, fenced};
 use specify_ralph::project_files::ProjectFiles;
 use specify_ralph::record::{Iteration, ObjectId, SessionId, Timestamp};
 use specify_ralph::store::{Begin, Draft, Envelope, Manifest, Place, SessionRefs, Subject, slug};
 use specify_ralph::store::{compose_message, parse_message};
 use specify_ralph::tasks::{Mark, Pairing, TaskList, Ticked, set_marks};
-use redact_stream::{RedactingReader, Redactor};
 
 mod links;
 

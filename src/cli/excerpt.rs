@@ -5,10 +5,10 @@ use std::io::{BufRead, BufReader, Write};
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
+use failure_excerpt::{Cut, Examined, Features, Neighbours, Output, examine};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::progress::{Cut, Examined, Features, Neighbours, Output, examine};
 use crate::record::Refusal;
 use crate::session::Window;
 use crate::view::json::write_line;

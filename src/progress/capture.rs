@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use failure_excerpt::{Examined, Fingerprint};
 use regex::{Regex, RegexBuilder};
 use serde::Serialize;
 
@@ -10,7 +11,7 @@ use crate::record::{
 };
 
 use super::markdown::one_line;
-use super::{Choice, Examined, Fingerprint, IterationContext};
+use super::{Choice, IterationContext};
 
 /// Longest excerpt that is kept, in characters.
 const EXCERPT_CHARS: usize = 1000;

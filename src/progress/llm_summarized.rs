@@ -3,9 +3,11 @@
 //! The command is run by whoever records the iteration; here its words are only put down. Where there are none, the
 //! captured output stands in for them, and says why.
 
+use failure_excerpt::clean;
+
 use super::markdown::one_line;
 use super::newest::Newest;
-use super::{Choice, IterationContext, ProgressStrategy, SystemCapturedProgress, clean};
+use super::{Choice, IterationContext, ProgressStrategy, SystemCapturedProgress};
 use crate::record::Summarized;
 
 /// Longest output that a summary is asked of, in characters.

@@ -1,8 +1,6 @@
 //! How past iterations become text: for the next prompt, and for progress.txt. Pure: values in, text out.
 
 pub mod capture;
-#[expect(clippy::too_many_lines, reason = "becomes a crate, and its rules data")]
-mod excerpt;
 pub mod historical;
 mod hybrid;
 pub mod journal;
@@ -13,13 +11,10 @@ mod strategy;
 mod structured_log;
 mod system_captured;
 
-use excerpt::tails;
+use failure_excerpt::{Cut, Examined, Output, blind_tail, examine, tails};
 
 use crate::record::{ExitReason, SessionId, Summarized};
 
-pub use excerpt::{
-    Cut, Examined, Features, Fingerprint, Neighbours, Output, Summary, TRUNCATED, blind_tail, clean, examine,
-};
 pub use hybrid::HybridProgress;
 pub use llm_summarized::{LlmSummarizedProgress, question};
 pub use markdown::fenced;

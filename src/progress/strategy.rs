@@ -54,10 +54,11 @@ impl Strategy {
 
 #[cfg(test)]
 mod tests {
+    use failure_excerpt::Cut;
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::progress::{Cut, IterationContext};
+    use crate::progress::IterationContext;
     use crate::record::Summarized;
 
     fn context(iteration: u32, summary: Option<Summarized>) -> IterationContext {

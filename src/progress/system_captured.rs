@@ -89,10 +89,10 @@ impl ProgressStrategy for SystemCapturedProgress {
 
 #[cfg(test)]
 mod tests {
+    use failure_excerpt::Cut;
     use proptest::prelude::*;
 
     use super::*;
-    use crate::progress::Cut;
     use crate::record::ExitReason;
 
     fn context(iteration: u32, exit_code: i32, stdout: &str) -> IterationContext {

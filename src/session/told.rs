@@ -4,11 +4,12 @@ use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
 use camino::Utf8Path;
+use failure_excerpt::Cut;
 use redact_stream::Redactor;
 use serde_json::Value;
 
 use crate::agent::answer::{answer, recorded_parser};
-use crate::progress::{Cut, IterationContext};
+use crate::progress::IterationContext;
 use crate::project_files::{open_plain, refused};
 use crate::record::{Iteration, LogEntry, Outcome};
 use crate::store::{Slot, Store, names};

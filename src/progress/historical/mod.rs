@@ -12,11 +12,11 @@ mod settings;
 mod tests;
 pub mod tokens;
 
-use crate::progress::clean;
 use crate::record::{Iteration, SessionId, Task};
 
 use budget::{IMPORTANT, within};
 use chosen::Chosen;
+use failure_excerpt::clean;
 use pieces::Writer;
 
 pub use likeness::Likeness as Relevance;

@@ -6,7 +6,8 @@ mod rebuild;
 use std::fmt::Write;
 use std::ops::Range;
 
-use super::clean;
+use failure_excerpt::clean;
+
 use super::markdown::{code, fenced, one_line};
 use crate::record::{ExitReason, Iteration, Outcome, SessionId, Timestamp};
 

@@ -55,7 +55,6 @@ pub fn measure(wish: &Wish, print: &mut dyn FnMut(&Row)) -> Result<()> {
         bench.listing(100_000)?;
     }
     bench.first_frame(1_000)?;
-    bench.excerpt()?;
     bench.travel(5_000)?;
     bench.rebuild(1_000)?;
     bench.packing(150)?;
@@ -178,43 +177,6 @@ impl Bench<'_> {
             git: None,
             ratio: None,
             goal: Goal::AtMost(35.0),
-            wall: Some((of(|cost| cost.wall), None)),
-        });
-        Ok(())
-    }
-
-    /// An output of 2 MB with its one failure in the middle, read by a process of its own; the start of one that reads
-    /// nothing is taken off.
-    fn excerpt(&mut self) -> Result<()> {
-        const WORK: &str = "excerpt of an output of 2 MB";
-        if !self.is_wanted(WORK) {
-            return Ok(());
-        }
-        let dir = self.project(60)?;
-        let passed = |from: usize| -> String {
-            (from..from + 17_000)
-                .map(|number| {
-                    format!("test suite::part_{:03}::case_{number:05} of the long list ... ok\n", number % 97)
-                })
-                .collect()
-        };
-        let failed = "---- suite::odd stdout ----\n\nthread 'suite::odd' (7) panicked at src/lib.rs:3:5:\nassertion `left == right` failed\n  left: 1\n right: 2\n\n";
-        fs::write(dir.join("big.txt"), format!("{}{failed}{}", passed(0), passed(17_000)))?;
-        fs::write(dir.join("none.txt"), "")?;
-        let read = |file: &str| Task::ralph(&dir, &["excerpt", "--stdout", file]).cost();
-        let mut costs = Vec::new();
-        for _ in 0..RUNS {
-            let none = read("none.txt")?;
-            costs.push(read("big.txt")?.each(none, 1));
-        }
-        let of = |part: fn(&Cost) -> f64| median(costs.iter().map(part).collect());
-        (self.print)(&Row {
-            work: WORK.to_owned(),
-            unit: "ms",
-            ours: of(|cost| cost.cpu),
-            git: None,
-            ratio: None,
-            goal: Goal::AtMost(50.0),
             wall: Some((of(|cost| cost.wall), None)),
         });
         Ok(())

@@ -1,8 +1,5 @@
-//! The part of an output that goes into prompts and journals: what a developer would need of it.
-//!
-//! An output becomes a page of clean lines, the page a list of troubles by machines that know tools, the troubles an
-//! excerpt within a budget, and a fingerprint that is the same for the same cause. Nothing here panics or grows without bound,
-//! whatever the output holds.
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
 
 mod clean;
 mod fingerprint;
@@ -35,10 +32,13 @@ pub use tail::{Cut, TRUNCATED, blind_tail, tails};
 /// What a command left behind.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Output<'a> {
+    /// The standard output, or both streams as a terminal shows them.
     pub stdout: &'a str,
+    /// The standard error.
     pub stderr: &'a str,
     /// Which of the two lost its front before it came here.
     pub cut: Cut,
+    /// The exit code, if it is known; 124 and -1 stand for a timeout.
     pub exit_code: Option<i32>,
     /// Paths below this folder are shown as seen from it.
     pub cwd: Option<&'a str>,
@@ -57,11 +57,17 @@ pub struct Examined {
 pub struct Summary<'a> {
     /// `build`, `test`, `crash`, `hang`, `other`, or `echo` for what only follows from something else.
     pub stage: &'static str,
+    /// The format that was recognised, which may be shared by several tools.
     pub tool: &'static str,
+    /// The name of the test, or empty.
     pub id: &'a str,
+    /// The code of the error or of the rule, such as `E0308`, or empty.
     pub code: &'a str,
+    /// What it says.
     pub message: &'a str,
+    /// The expected and the actual value, and what else a comparison printed.
     pub values: &'a [String],
+    /// The file that it names, or empty.
     pub file: &'a str,
 }
 
@@ -80,6 +86,14 @@ impl<'a> Summary<'a> {
 }
 
 /// Reads an output through.
+///
+/// ```
+/// use failure_excerpt::{Output, examine};
+///
+/// let stderr = "src/main.rs:3:9: error: expected `;`\n";
+/// let examined = examine(&Output { stderr, exit_code: Some(1), ..Output::default() });
+/// assert_eq!(examined.summaries()[0].file, "src/main.rs");
+/// ```
 pub fn examine(output: &Output<'_>) -> Examined {
     let page = Page::new(output.stdout, output.stderr, output.cwd);
     let mut troubles = scan::scan(&page);
@@ -124,17 +138,17 @@ fn add_started(troubles: &mut Vec<Trouble>, started: Trouble, exit_code: Option<
 }
 
 impl Examined {
-    /// What a developer would need of it, in at most `max_chars` characters.
+    /// Returns what a developer needs of it, in at most `max_chars` characters.
     pub fn excerpt(&self, max_chars: usize) -> String {
         spend::spend(&self.page, &self.troubles, max_chars)
     }
 
-    /// What went wrong, as far as tools are known, worth most first.
+    /// Returns what went wrong, as far as tools are known, the most important first.
     pub fn summaries(&self) -> Vec<Summary<'_>> {
         self.troubles.iter().map(Summary::of).collect()
     }
 
-    /// The fingerprint of its first cause; none of an output that says nothing.
+    /// Returns the fingerprint of its first cause, or `None` if the output says nothing.
     pub fn fingerprint(&self) -> Option<Fingerprint> {
         // Not the first of the page: tests run in any order, and compilers side by side.
         let first = self.troubles.iter().min_by_key(|trouble| {

@@ -19,6 +19,7 @@ pub struct Features {
 }
 
 impl Features {
+    /// Takes from an output what can be compared.
     pub fn of(examined: &Examined) -> Self {
         let troubles = || examined.troubles.iter().take(50);
         let mut words: BTreeMap<String, f64> = BTreeMap::new();
@@ -71,6 +72,7 @@ pub struct Neighbours<'a> {
 }
 
 impl<'a> Neighbours<'a> {
+    /// Prepares the comparison of these failures, oldest first.
     pub fn new(all: &'a [Features]) -> Self {
         let mut counts: HashMap<&str, f64> = HashMap::new();
         for features in all {

@@ -8,14 +8,19 @@ pub const TRUNCATED: &str = "...[truncated]...";
 /// Which of two streams lost its front before it came here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Cut {
+    /// Both are whole.
     #[default]
     Nothing,
+    /// Only the end of stdout is there.
     Stdout,
+    /// Only the end of stderr is there.
     Stderr,
+    /// Only the ends of both are there.
     Both,
 }
 
 impl Cut {
+    /// Returns which of the two lost its front.
     pub fn of(is_stdout_cut: bool, is_stderr_cut: bool) -> Self {
         match (is_stdout_cut, is_stderr_cut) {
             (false, false) => Self::Nothing,

@@ -124,7 +124,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("gix", &["store/"]),
     ("indicatif", &["view/live/frame.rs", "view/live/spinner.rs"]),
     ("minijinja", &["prompt/", "view/report/"]),
-    ("pulldown_cmark", &["tasks/markdown.rs", "view/report/rich.rs"]),
+    ("pulldown_cmark", &["view/report/rich.rs"]),
     ("ratatui", &["view/tui/"]),
     ("redact_stream", &["cli/", "session/", "store/"]),
     (
@@ -140,6 +140,17 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     ("sha2", &["store/", "view/report/page.rs"]),
     ("signal_hook", &["process/"]),
+    (
+        "tasklist",
+        &[
+            "cli/report.rs",
+            "session/",
+            "tasks/",
+            "view/report/",
+            "view/tasks.rs",
+            "view/tui/contents/tasks.rs",
+        ],
+    ),
     ("tiktoken", &["progress/historical/tokens.rs"]),
     ("toml", &["agent/script.rs", "config/"]),
     ("unicode_width", &["view/tui/row.rs"]),

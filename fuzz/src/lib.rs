@@ -18,7 +18,8 @@ use specify_ralph::project_files::ProjectFiles;
 use specify_ralph::record::{Iteration, ObjectId, SessionId, Timestamp};
 use specify_ralph::store::{Begin, Draft, Envelope, Manifest, Place, SessionRefs, Subject, slug};
 use specify_ralph::store::{compose_message, parse_message};
-use specify_ralph::tasks::{Mark, Pairing, TaskList, Ticked, set_marks};
+use specify_ralph::tasks::set_marks;
+use tasklist::{Mark, Pairing, TaskList, Ticked};
 
 mod links;
 

@@ -18,7 +18,7 @@ use crate::record::{CANONICAL, Permissions, RALPH, Refusal};
 use crate::repository::{HashKind, RefFormat};
 use crate::session;
 use crate::store::{MANY_LOOSE, Probe, Spool, Store};
-use crate::tasks::TaskList;
+use crate::tasks;
 use crate::view::style::{Count, grouped, one_line};
 
 use super::agents::listed;
@@ -324,7 +324,7 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
 fn feature(store: &Store, caller: &Caller) -> Finding {
     match place::feature(caller, store, None, None) {
         Ok(feature) => {
-            let tasks = TaskList::read_if_there(&feature.files, &feature.tasks_path).map(drop);
+            let tasks = tasks::read_if_there(&feature.files, &feature.tasks_path).map(drop);
             let progress = || session::check_progress_file(&feature.files, &feature.progress_path);
             match tasks.and_then(|()| progress()) {
                 Ok(()) => Finding::new("feature", State::Fine, feature.path),

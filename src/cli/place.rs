@@ -10,7 +10,7 @@ use crate::feature::{self, Feature, FeatureQuery};
 use crate::record::Refusal;
 use crate::repository::{AuthorVariables, Repository};
 use crate::store::Store;
-use crate::tasks::TaskList;
+use crate::tasks;
 
 use super::caller::Caller;
 use super::output::warn;
@@ -64,7 +64,7 @@ fn find(
     let top = store.repository().work_tree()?;
     let root = feature::project_root(&caller.start()?, top);
     let files = store.repository().project_files()?;
-    let has_open_tasks = |path: &Utf8Path| TaskList::may_have_open_tasks(&files, path);
+    let has_open_tasks = |path: &Utf8Path| tasks::may_have_open_tasks(&files, path);
     feature::find(&query, &root, &files, &caller.directory, has_open_tasks)
 }
 

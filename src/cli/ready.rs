@@ -18,7 +18,7 @@ use crate::session::{
     progress_strategy, redactor,
 };
 use crate::store::{SessionLog, SessionRefs, Store};
-use crate::tasks::TaskList;
+use crate::tasks;
 
 use super::agent_settings::agent_settings;
 use super::caller::{Caller, Project};
@@ -139,8 +139,8 @@ impl Settings {
 
 /// Refuses a task list that a loop can do nothing with.
 fn check_tasks(feature: &Feature, only: Option<&str>) -> Result<()> {
-    let tasks = TaskList::read(&feature.files, &feature.tasks_path)?;
-    tasks.require_tasks(&feature.tasks_path)?;
+    let tasks = tasks::read(&feature.files, &feature.tasks_path)?;
+    tasks::require_tasks(&tasks, &feature.tasks_path)?;
     if let Some(name) = only
         && tasks.find(name).is_none_or(|item| !item.is_task())
     {

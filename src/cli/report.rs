@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use camino::Utf8PathBuf;
 use clap::{ArgGroup, Args};
 use redact_stream::Redactor;
+use tasklist::TaskList;
 
 use crate::agent::answer::{answer, recorded_parser};
 use crate::record::{
@@ -14,7 +15,6 @@ use crate::record::{
 };
 use crate::session;
 use crate::store::{End, Piece, Reader, SessionLog, Store, slug};
-use crate::tasks::TaskList;
 use crate::view::report::{Diff, Found, Limits, Report, Text, Turn, page, write_markdown};
 use crate::view::status::InFlight;
 

@@ -10,7 +10,7 @@ use clap::Args;
 use crate::feature::Feature;
 use crate::record::Status;
 use crate::store::{Control, Overview, SessionRefs, Store, Wishes, status_of};
-use crate::tasks::TaskList;
+use crate::tasks;
 use crate::view::json::write_line;
 use crate::view::status::{Counts, FeatureStatus, InFlight, SessionStatus, write};
 use crate::view::style::Paint;
@@ -105,8 +105,8 @@ fn look(store: &Store, wanted: &Wanted) -> Result<FeatureStatus> {
     let overview = wanted.overview(store)?;
     // A plan is made before there are tasks.
     let tasks = match &overview {
-        Some(_) => TaskList::read_if_there(&feature.files, &feature.tasks_path),
-        None => TaskList::read(&feature.files, &feature.tasks_path),
+        Some(_) => tasks::read_if_there(&feature.files, &feature.tasks_path),
+        None => tasks::read(&feature.files, &feature.tasks_path),
     }
     .map_err(refusal)?;
     let skipped = overview.as_ref().map_or(0, |overview| overview.totals.skipped.len());

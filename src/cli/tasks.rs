@@ -6,7 +6,7 @@ use anyhow::Result;
 use camino::Utf8PathBuf;
 use clap::Args;
 
-use crate::tasks::TaskList;
+use crate::tasks;
 use crate::view;
 
 use super::args::Json;
@@ -30,11 +30,11 @@ pub struct TasksArgs {
 pub fn run(args: &TasksArgs, caller: &Caller) -> Result<ExitCode> {
     let (path, tasks) = if let Some(file) = &args.file {
         let path = caller.directory.join(file);
-        let tasks = TaskList::read_named(&path);
+        let tasks = tasks::read_named(&path);
         (path, tasks)
     } else {
         let feature = place::feature_to_read(caller, &place::open(caller)?, args.feature.as_ref())?;
-        let tasks = TaskList::read(&feature.files, &feature.tasks_path);
+        let tasks = tasks::read(&feature.files, &feature.tasks_path);
         (feature.tasks_path, tasks)
     };
     let tasks = tasks.map_err(refusal)?;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
+use tasklist::TaskList;
 
 use crate::clock::Clock;
 use crate::history::History;
@@ -12,7 +13,7 @@ use crate::record::{
     Timestamp, Tokens,
 };
 use crate::store::{Control, Holder, Identity, LoopLock, Place, SessionLog, Spool};
-use crate::tasks::{TaskCache, TaskList};
+use crate::tasks::TaskCache;
 use crate::worktree::WorkTree;
 
 use super::hints::Hints;
@@ -126,7 +127,7 @@ fn started_event(session: &Session, tasks: &TaskList, is_resumed: bool) -> Event
         max_iterations: session.max_iterations,
         loop_type: session.loop_type.clone(),
         artifact: session.artifact.path.clone(),
-        tasks: tasks.counts(),
+        tasks: tasks.counts().into(),
         is_resumed,
     }
 }

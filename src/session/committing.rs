@@ -5,11 +5,11 @@ use std::fmt::Write;
 
 use anyhow::{Context, Result, bail};
 use camino::Utf8Path;
+use tasklist::TaskList;
 
 use crate::process::{Child, Pulse};
 use crate::record::{LeftOut, ObjectId, Outcome, RALPH, Refusal, StopReason, Task, TaskName, some_of};
 use crate::store::Store;
-use crate::tasks::TaskList;
 use crate::worktree::{RawPath, Staged, WorkTree};
 
 use super::left_out;

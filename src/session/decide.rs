@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use tasklist::{Pick, TaskList};
+
 use crate::config::Settings;
 use crate::history::History;
 use crate::record::{Limit, StopReason, Task, TaskName};
-use crate::tasks::{Pick, TaskList};
 
 /// What a decision depends on besides tasks and history.
 #[derive(Debug, Clone, Copy)]
@@ -93,12 +94,12 @@ pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: 
     match wanted {
         Wanted::This(task) => Decision::Go(task),
         Wanted::Only(name) => match tasks.find(name) {
-            Some(item) if !is_skipped(name) => Decision::Go(item.to_task()),
+            Some(item) if !is_skipped(name) => Decision::Go(item.into()),
             Some(_) => stuck(vec![format!("{name} was skipped")]),
             None => stuck(vec![format!("{name} is no longer in the task list")]),
         },
         Wanted::All => match tasks.next_open(is_skipped) {
-            Pick::Task(item) => Decision::Go(item.to_task()),
+            Pick::Task(item) => Decision::Go(item.into()),
             Pick::NoneOpen => stop(StopReason::Completed),
             Pick::Blocked(blocked) => stuck(blocked.iter().map(ToString::to_string).collect()),
         },

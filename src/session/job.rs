@@ -4,11 +4,12 @@ use std::rc::Rc;
 
 use anyhow::Result;
 use camino::Utf8PathBuf;
+use tasklist::{Pick, TaskList};
 
 use crate::config::Until;
 use crate::feature::Feature;
 use crate::record::{Task, TaskName};
-use crate::tasks::{Item, Pick, TaskCache, TaskList};
+use crate::tasks::{self, TaskCache};
 
 /// A type of loop, for one feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,8 +25,8 @@ impl Job {
     /// The task list; where the job is not about tasks, there need be none.
     pub fn read_tasks(&self, feature: &Feature) -> Result<TaskList> {
         match self.until {
-            Until::Tasks => TaskList::read(&feature.files, &feature.tasks_path),
-            Until::Validation => TaskList::read_if_there(&feature.files, &feature.tasks_path),
+            Until::Tasks => tasks::read(&feature.files, &feature.tasks_path),
+            Until::Validation => tasks::read_if_there(&feature.files, &feature.tasks_path),
         }
     }
 
@@ -58,7 +59,7 @@ impl Job {
                 Pick::NoneOpen | Pick::Blocked(_) => None,
             },
         };
-        item.map(Item::to_task)
+        item.map(Task::from)
     }
 
     /// Whether there is anything to validate; none where boxes tell what was done.

@@ -1,8 +1,9 @@
 //! What an iteration came to: the agent's claims held against what was measured. Pure.
 
+use tasklist::{Item, Pairing, TaskList, Ticked};
+
 use crate::config::Completion;
 use crate::record::{AgentRun, Claim, Claims, ExitReason, Outcome, TaskName, Validation};
-use crate::tasks::{Item, Pairing, TaskList, Ticked};
 
 /// What is known when the agent and the validation are through.
 #[derive(Debug, Clone, Copy)]

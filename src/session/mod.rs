@@ -36,6 +36,7 @@ use std::rc::Rc;
 
 use anyhow::Result;
 use camino::Utf8Path;
+use tasklist::TaskList;
 
 use crate::config::{Settings, Until};
 use crate::feature::Feature;
@@ -45,7 +46,7 @@ use crate::record::{
     TaskName,
 };
 use crate::store::{LoopLock, Store};
-use crate::tasks::TaskList;
+use crate::tasks;
 
 use decide::{Bounds, Decision, Wanted, all_done};
 use running::{Ending, NextStep, Running};
@@ -85,7 +86,7 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
             // Nothing is taken up after all: what was left open for it comes to its end.
             recover::recover(&plan, say)?;
         }
-        return Ok(Finish::AllDone(tasks.counts()));
+        return Ok(Finish::AllDone(tasks.counts().into()));
     }
     let mut running = Running::begin(plan, &tasks, &mut lock, say)?;
     let ending = running.turns()?;
@@ -103,8 +104,8 @@ pub fn nothing_to_do(
     if !recover::nothing_is_left(store.repository())? {
         return Ok(None);
     }
-    let tasks = TaskList::read(&feature.files, &feature.tasks_path)?;
-    Ok(all_done(&tasks, only).then(|| tasks.counts()))
+    let tasks = tasks::read(&feature.files, &feature.tasks_path)?;
+    Ok(all_done(&tasks, only).then(|| tasks.counts().into()))
 }
 
 /// Refuses a progress.txt that cannot be appended to.

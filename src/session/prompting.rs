@@ -1,6 +1,7 @@
 //! The prompt for a task, from what the session knows of it.
 
 use anyhow::Result;
+use tasklist::TaskList;
 
 use crate::config::Config;
 use crate::feature::Feature;
@@ -10,7 +11,6 @@ use crate::project_files::MAX_DOCUMENT_BYTES;
 use crate::prompt::{PromptContext, Template};
 use crate::record::{SessionId, Task, TaskName};
 use crate::store::Store;
-use crate::tasks::TaskList;
 
 use super::job::Job;
 use super::memory::{HistoryPolicy, Memory, Recalled, Sought};
@@ -144,7 +144,7 @@ impl<'a> Prompting<'a> {
             task_line: item.filter(|item| turn.tasks.copies(item) > 1).map(|item| item.line),
             iteration_number: turn.iteration,
             max_iterations: self.max_iterations,
-            tasks: turn.tasks.counts(),
+            tasks: turn.tasks.counts().into(),
             progress: progress.to_owned(),
             historical_context: recalled.map(|recalled| recalled.context.text.clone()).unwrap_or_default(),
             history_enabled: recalled.is_some(),

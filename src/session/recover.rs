@@ -5,6 +5,7 @@
 
 use anyhow::{Context, Result};
 use redact_stream::Redactor;
+use tasklist::{Mark, TaskList};
 
 use crate::config::Completion;
 use crate::process;
@@ -16,7 +17,7 @@ use crate::record::{
 };
 use crate::repository::Repository;
 use crate::store::{Begin, Conflict, Control, Place, SessionLog, SessionRefs, Slot, Spool, Store, names};
-use crate::tasks::{Mark, TaskList, set_marks};
+use crate::tasks::{self, set_marks};
 
 use super::committing::follow_cut_off;
 use super::iteration::unfinished;
@@ -178,7 +179,7 @@ fn interrupted(
     begin: &Begin,
 ) -> Result<ObjectId> {
     let before = std::fs::read(slot.path(names::TASKS_BEFORE)).context("read the task list as it was")?;
-    let before = TaskList::parse(&before)?;
+    let before = tasks::parse(&before)?;
     let files = plan.store.repository().project_files()?;
     let found = match slot.tasks_found()? {
         Some(found) => Some(found),
@@ -205,7 +206,7 @@ fn interrupted(
         }
     }
     let counts =
-        TaskList::read(&files, &place.tasks_path).map_or_else(|_| after.counts(), |tasks| tasks.counts());
+        tasks::read(&files, &place.tasks_path).map_or_else(|_| after.counts(), |tasks| tasks.counts());
     let ended_at = plan.clock.now();
     let taken = recorder.take(slot, &format!("iteration {}", begin.iteration), ended_at);
     let head_after = plan.store.head()?;
@@ -218,7 +219,7 @@ fn interrupted(
         recorder.warnings.push(format!("the commits of this iteration cannot be listed: {error:#}"));
         Vec::new()
     });
-    let mut iteration = unfinished(begin.clone(), &place.begun, ended_at, counts, head_after);
+    let mut iteration = unfinished(begin.clone(), &place.begun, ended_at, counts.into(), head_after);
     iteration.claims = verdict.claims;
     iteration.false_claim = verdict.false_claim;
     iteration.exit_reason = Some(ExitReason::Interrupted);

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use camino::Utf8Path;
 use serde::Serialize;
+use tasklist::TaskList;
 
 use crate::config::Config;
 use crate::feature::Feature;
@@ -11,7 +12,6 @@ use crate::progress::historical::tokens;
 use crate::prompt::Template;
 use crate::record::{Iteration, LogEntry, Outcome, RecordKind, Task};
 use crate::store::{SessionLog, Store};
-use crate::tasks::TaskList;
 
 use super::job::Job;
 use super::memory::Memory;
@@ -133,7 +133,7 @@ impl Replay<'_> {
 fn task_of(iteration: &Iteration, tasks: &TaskList) -> Task {
     let name = iteration.task.clone().unwrap_or_default();
     match tasks.find(&name) {
-        Some(item) => item.to_task(),
+        Some(item) => item.into(),
         None => Task {
             id: None,
             text: iteration.task_text.clone().unwrap_or_default(),

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
+use tasklist::Item;
 
 use crate::clock::Stopwatch;
 use crate::history::History;
 use crate::process::Marker;
 use crate::record::{Event, Limit, Session, StopReason};
 use crate::store::{Control, Identity, LoopLock, Spool};
-use crate::tasks::{Item, TaskCache};
+use crate::tasks::TaskCache;
 
 use super::hints::Hints;
 use super::memory::Memory;

@@ -4,10 +4,11 @@ use std::rc::Rc;
 
 use anyhow::{Context, Result};
 use camino::Utf8Path;
+use tasklist::TaskList;
 
 use crate::project_files::ProjectFiles;
 
-use super::{TaskList, read};
+use super::read;
 
 /// The list as it was parsed last, with the bytes that it was parsed from.
 #[derive(Debug, Default)]
@@ -16,24 +17,24 @@ pub struct TaskCache {
 }
 
 impl TaskCache {
-    /// As [`TaskList::read`].
+    /// As [`read()`](super::read()).
     pub fn read(&mut self, files: &ProjectFiles, path: &Utf8Path) -> Result<Rc<TaskList>> {
         self.parse(&read::bytes(files, path)?).with_context(|| format!("read {path}"))
     }
 
-    /// As [`TaskList::read_if_there`].
+    /// As [`read_if_there`](super::read_if_there).
     pub fn read_if_there(&mut self, files: &ProjectFiles, path: &Utf8Path) -> Result<Rc<TaskList>> {
         if read::is_missing(path) { self.parse(b"") } else { self.read(files, path) }
     }
 
-    /// As [`TaskList::parse`].
+    /// As [`parse`](super::parse).
     pub fn parse(&mut self, bytes: &[u8]) -> Result<Rc<TaskList>> {
         if let Some((last, list)) = &self.last
             && last == bytes
         {
             return Ok(Rc::clone(list));
         }
-        let list = Rc::new(TaskList::parse(bytes)?);
+        let list = Rc::new(read::parse(bytes)?);
         self.last = Some((bytes.to_owned(), Rc::clone(&list)));
         Ok(list)
     }

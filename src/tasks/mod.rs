@@ -1,86 +1,31 @@
-//! The task list: what stands in a tasks.md, which task comes next, and ticking its box.
+//! The task list of a feature: reading its file, saying what is wrong with it, and setting marks in it.
 
 mod cache;
-mod dependencies;
-mod front_matter;
-mod known_ids;
-mod label;
-mod list;
-mod markdown;
 mod marks;
-mod near_miss;
-mod pairs;
-mod phase;
-mod pick;
 mod read;
 
+use tasklist::{Counts, Item};
+
+use crate::record::{Task, TaskCounts};
+
 pub use cache::TaskCache;
-pub use list::{Item, Kind, TaskList};
-pub use marks::{Changes, Mark, set_marks};
-pub use near_miss::Unrecognised;
-pub use pairs::{Pairing, Ticked};
-pub use pick::{Blocked, Obstacle, Pick};
+pub use marks::set_marks;
+pub use read::{may_have_open_tasks, parse, read, read_if_there, read_named, require_tasks};
 
-#[cfg(test)]
-mod tests {
-    use camino::Utf8Path;
-
-    use super::*;
-    use crate::project_files::ProjectFiles;
-
-    fn fixture(name: &str) -> TaskList {
-        let root = Utf8Path::new(env!("CARGO_MANIFEST_DIR"));
-        let files = ProjectFiles::new(root, &[], &[]);
-        TaskList::read(&files, &root.join("fixtures/specs").join(name).join("tasks.md")).unwrap()
+impl From<&Item> for Task {
+    fn from(item: &Item) -> Self {
+        Self {
+            name: item.name.clone(),
+            id: item.id.clone(),
+            text: item.text.clone(),
+            phase: item.phase.clone(),
+            story: item.story.clone(),
+        }
     }
+}
 
-    /// Mark and name of each item; criteria in parentheses.
-    fn boxes(list: &TaskList) -> String {
-        let one = |item: &Item| match item.kind {
-            Kind::Task => format!("[{}]{}", item.mark, item.name),
-            Kind::Criterion => format!("([{}]{})", item.mark, item.name),
-        };
-        list.items.iter().map(one).collect::<Vec<_>>().join(" ")
-    }
-
-    #[track_caller]
-    fn case(name: &str, expected: &str, unrecognised: usize) {
-        let list = fixture(name);
-        assert_eq!(boxes(&list), expected, "{name}");
-        assert_eq!(list.unrecognised.len(), unrecognised, "{name}: {:#?}", list.unrecognised);
-    }
-
-    #[test]
-    fn the_fixtures_are_read_as_people_read_them() {
-        case("speckit", "[X]T001 [X]T002 [ ]T003 [ ]T004 [ ]T005 ([ ]#6)", 0);
-        case("kiro", "[x]1 [ ]2 [x]2.1 [ ]2.4 [ ]3", 2);
-        case("openspec", "[x]1.1 [ ]1.2 [ ]2.1 [ ]2.2 ([ ]#5)", 0);
-        case("bold-ids", "[x]T001 [ ]T001#2 [x]T012a [ ]T003 [ ]T004 [ ]T005 [x]T006 [ ]TASK-9", 0);
-        case("odd-boxes", "[x]T001", 14);
-        case("no-ids", "([ ]#1) [x]#2 [ ]#3 [ ]#4 [ ]#5", 0);
-        case("windows", "[x]T001 [ ]T002", 0);
-        case("decoys", "[ ]T001 [x]T002", 0);
-        case("dependencies", "[x]T001 [ ]T002 [ ]T003 [ ]T004 [ ]T005 [ ]T006", 0);
-    }
-
-    #[test]
-    fn a_speckit_list_gives_the_whole_task() {
-        let list = fixture("speckit");
-        let task = list.find("T004").unwrap();
-        assert_eq!(task.text, "Implement the session in `src/session.rs` and its store (depends on T003)");
-        assert_eq!(task.phase.as_deref(), Some("Phase 2: User Story 1 - Logging in (Priority: P1) 🎯 MVP"));
-        assert_eq!(task.headings.last().unwrap(), "Implementation for User Story 1");
-        assert_eq!((task.story.as_deref(), task.parallel), (Some("US1"), false));
-        assert_eq!(task.depends_on, ["T003"]);
-        assert!(list.find("T005").unwrap().parallel);
-        assert!(!list.is_unfilled_template());
-        assert!(fixture("template").is_unfilled_template());
-    }
-
-    #[test]
-    fn dependencies_are_those_that_are_written_clearly() {
-        let list = fixture("dependencies");
-        let waits: Vec<_> = list.items.iter().map(|item| item.depends_on.join(" ")).collect();
-        assert_eq!(waits, ["", "T001", "T001 T002", "T001 T002 T003 T009", "T002", ""]);
+impl From<Counts> for TaskCounts {
+    fn from(counts: Counts) -> Self {
+        Self { done: counts.done, open: counts.open }
     }
 }

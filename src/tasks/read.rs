@@ -2,61 +2,63 @@
 
 use std::io::{self, ErrorKind};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use camino::Utf8Path;
+use tasklist::TaskList;
 
-use crate::project_files::{MAX_TASK_LIST_BYTES, ProjectFiles, Refused, explain, read_named, refused};
+use crate::project_files::{self, MAX_TASK_LIST_BYTES, ProjectFiles, Refused, explain, refused};
 
-use super::TaskList;
+/// Reads the bytes of a file.
+pub fn parse(bytes: &[u8]) -> Result<TaskList> {
+    TaskList::parse(bytes).map_err(|error| anyhow!("{error}\nhint: save the file as UTF-8"))
+}
 
-impl TaskList {
-    /// Reads a file. An empty file is a list without items; [`TaskList::require_tasks`] objects to that.
-    pub fn read(files: &ProjectFiles, path: &Utf8Path) -> Result<Self> {
-        Self::parse(&bytes(files, path)?).with_context(|| format!("read {path}"))
+/// Reads a file. An empty file is a list without items; [`require_tasks`] objects to that.
+pub fn read(files: &ProjectFiles, path: &Utf8Path) -> Result<TaskList> {
+    parse(&bytes(files, path)?).with_context(|| format!("read {path}"))
+}
+
+/// Reads a file that the user named, wherever it is.
+pub fn read_named(path: &Utf8Path) -> Result<TaskList> {
+    let bytes = explained(path, project_files::read_named(path, MAX_TASK_LIST_BYTES))?;
+    parse(&bytes).with_context(|| format!("read {path}"))
+}
+
+/// The list at `path`, or an empty one where there is no file.
+pub fn read_if_there(files: &ProjectFiles, path: &Utf8Path) -> Result<TaskList> {
+    if is_missing(path) { parse(b"") } else { read(files, path) }
+}
+
+/// Whether the file at `path` has an open task. One that cannot be read counts too, so that its fault is heard of.
+pub fn may_have_open_tasks(files: &ProjectFiles, path: &Utf8Path) -> bool {
+    read(files, path).map_or(true, |list| list.counts().open > 0)
+}
+
+/// Refuses a list that gives a loop nothing to do and never did; `path` is for the message.
+pub fn require_tasks(list: &TaskList, path: &Utf8Path) -> Result<()> {
+    if list.is_blank() {
+        bail!(
+            "{path} is empty\nhint: fill it with spec-kit (`/speckit.tasks`), or write tasks like `- [ ] T001 ...`"
+        );
     }
-
-    /// Reads a file that the user named, wherever it is.
-    pub fn read_named(path: &Utf8Path) -> Result<Self> {
-        let bytes = explained(path, read_named(path, MAX_TASK_LIST_BYTES))?;
-        Self::parse(&bytes).with_context(|| format!("read {path}"))
+    if list.is_unfilled_template() {
+        bail!(
+            "{path} is still spec-kit's template with its sample tasks\n\
+             hint: fill it with spec-kit (`/speckit.tasks`)"
+        );
     }
-
-    /// The list at `path`, or an empty one where there is no file.
-    pub fn read_if_there(files: &ProjectFiles, path: &Utf8Path) -> Result<Self> {
-        if is_missing(path) { Self::parse(b"") } else { Self::read(files, path) }
-    }
-
-    /// Whether the file at `path` has an open task. One that cannot be read counts too, so that its fault is heard of.
-    pub fn may_have_open_tasks(files: &ProjectFiles, path: &Utf8Path) -> bool {
-        Self::read(files, path).map_or(true, |list| list.counts().open > 0)
-    }
-
-    /// Refuses a list that gives a loop nothing to do and never did; `path` is for the message.
-    pub fn require_tasks(&self, path: &Utf8Path) -> Result<()> {
-        if self.is_blank {
-            bail!(
-                "{path} is empty\nhint: fill it with spec-kit (`/speckit.tasks`), or write tasks like `- [ ] T001 ...`"
-            );
-        }
-        if self.is_unfilled_template() {
-            bail!(
-                "{path} is still spec-kit's template with its sample tasks\n\
-                 hint: fill it with spec-kit (`/speckit.tasks`)"
-            );
-        }
-        if self.tasks().next().is_none() {
-            match self.unrecognised.first() {
-                Some(first) => bail!(
-                    "{path} has no tasks, only boxes that Markdown does not know ({first})\n\
-                     hint: write open tasks as `- [ ] T001 ...`, with a space between the brackets and on both sides"
-                ),
-                None => {
-                    bail!("{path} has no tasks\nhint: write tasks as list items with a box: `- [ ] T001 ...`")
-                }
+    if list.tasks().next().is_none() {
+        match list.unrecognised.first() {
+            Some(first) => bail!(
+                "{path} has no tasks, only boxes that Markdown does not know ({first})\n\
+                 hint: write open tasks as `- [ ] T001 ...`, with a space between the brackets and on both sides"
+            ),
+            None => {
+                bail!("{path} has no tasks\nhint: write tasks as list items with a box: `- [ ] T001 ...`")
             }
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// The bytes of a task list, or what is wrong with the file.
@@ -95,22 +97,6 @@ pub(super) fn is_missing(path: &Utf8Path) -> bool {
     path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
-/// The text of `bytes`. Offsets of a text with replacements would point at the wrong bytes, so we refuse others.
-pub(super) fn utf8(bytes: &[u8]) -> Result<&str> {
-    match std::str::from_utf8(bytes) {
-        Ok(source) => Ok(source),
-        Err(error) => {
-            let at = error.valid_up_to();
-            let line = bytes[..at].split(|byte| *byte == b'\n').count();
-            bail!(
-                "the text is not UTF-8: byte {at} (line {line}) is 0x{:02X}\n\
-                 hint: save the file as UTF-8",
-                bytes[at]
-            )
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -140,7 +126,7 @@ mod tests {
             (file("latin1.md", b"- [ ] caf\xe9\n"), "not UTF-8: byte 9 (line 1)"),
             (file("template.md", b"# Tasks: [FEATURE NAME]\n\n- [ ] T001 x\n"), "template"),
         ] {
-            let result = TaskList::read(&files, &path).and_then(|list| list.require_tasks(&path));
+            let result = read(&files, &path).and_then(|list| require_tasks(&list, &path));
             let message = format!("{:#}", result.unwrap_err());
             assert!(message.contains(sentence), "{message}");
             assert!(message.contains(path.as_str()), "{message}");
@@ -157,7 +143,7 @@ mod tests {
             [(&b"- [ ] a\n"[..], true), (b"- [x] a\n", false), (b"", false), (b"\xff", true)]
         {
             fs::write(&path, bytes).unwrap();
-            assert_eq!(TaskList::may_have_open_tasks(&files, &path), expected, "{bytes:?}");
+            assert_eq!(may_have_open_tasks(&files, &path), expected, "{bytes:?}");
         }
     }
 }

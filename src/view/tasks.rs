@@ -5,8 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use camino::Utf8Path;
 use serde::Serialize;
-
-use crate::tasks::{Item, TaskList, Unrecognised};
+use tasklist::{Item, TaskList, Unrecognised};
 
 use super::json::write_line;
 use super::style::one_line;

@@ -12,11 +12,12 @@ mod settings;
 mod tests;
 pub mod tokens;
 
+use failure_excerpt::clean;
+
 use crate::record::{Iteration, SessionId, Task};
 
 use budget::{IMPORTANT, within};
 use chosen::Chosen;
-use failure_excerpt::clean;
 use pieces::Writer;
 
 pub use likeness::Likeness as Relevance;

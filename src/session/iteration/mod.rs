@@ -9,12 +9,12 @@ mod verdict;
 use std::io::{self, ErrorKind};
 
 use anyhow::{Context, Result};
+use tasklist::TaskList;
 
 use crate::config::Until;
 use crate::project_files::MAX_TASK_LIST_BYTES;
 use crate::record::{Event, Iteration, ObjectId, Outcome, Phase, RALPH, Task, TaskCounts};
 use crate::store::{Begin, Slot, names};
-use crate::tasks::TaskList;
 
 use super::redaction::redacted;
 use super::running::Running;
@@ -164,6 +164,6 @@ impl Running<'_> {
     }
 
     fn counts(&mut self) -> TaskCounts {
-        self.read_tasks().map(|tasks| tasks.counts()).unwrap_or_default()
+        self.read_tasks().map(|tasks| tasks.counts().into()).unwrap_or_default()
     }
 }

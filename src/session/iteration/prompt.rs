@@ -1,11 +1,11 @@
 //! The prompt of an iteration, with what a command of the user's summarized for it.
 
 use anyhow::{Context, Result};
+use tasklist::TaskList;
 
 use crate::progress::historical;
 use crate::record::{Event, Task};
 use crate::store::Begin;
-use crate::tasks::TaskList;
 
 use super::super::ask::Room;
 use super::super::memory::{Reason, Recalled, Sought};

@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
+use tasklist::TaskList;
+
 use crate::progress::IterationContext;
 use crate::record::{AgentRun, Iteration, Task, Validation};
 use crate::store::{Begin, Slot};
-use crate::tasks::TaskList;
 
 use super::super::judge::Verdict;
 

@@ -3,11 +3,12 @@
 use std::rc::Rc;
 
 use anyhow::Result;
+use tasklist::{Item, Mark, TaskList};
 
 use crate::agent::final_message;
 use crate::config::Until;
 use crate::store::{Slot, names};
-use crate::tasks::{Item, Mark, TaskList, set_marks};
+use crate::tasks::set_marks;
 
 use super::super::judge::{self, Evidence, Verdict};
 use super::super::running::{Lost, Running};

@@ -21,12 +21,12 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::Serialize;
+use tasklist::TaskList;
 
 use crate::history::clusters::{Cluster, clusters};
 use crate::history::repeats;
 use crate::record::{Durations, Outcome, Session, TaskCounts, Timestamp, Tokens};
 use crate::store::Elsewhere;
-use crate::tasks::TaskList;
 
 use super::status::InFlight;
 

@@ -1,9 +1,9 @@
 //! Made-up sessions for the tests of this room.
 
 use serde_json::json;
+use tasklist::TaskList;
 
 use crate::record::{Iteration, Outcome, Session, TaskCounts, Timestamp};
-use crate::tasks::TaskList;
 
 use super::{Diff, Found, Report, Text, Turn};
 

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
+use tasklist::TaskList;
 
 use crate::record::{Outcome, TaskName};
-use crate::tasks::TaskList;
 
 use super::Turn;
 

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tasklist::Item;
+
 use crate::record::Outcome;
-use crate::tasks::{Item, TaskList};
+use crate::tasks::parse;
 use crate::view::style::Count;
 use crate::view::tui::page::Section;
 use crate::view::tui::row::{Look, Row, shown};
@@ -82,7 +84,7 @@ pub fn sections(session: &SessionRow, list: Option<&[u8]>, after: Option<u32>) -
     let Some(bytes) = list else {
         return vec![Section::plain(vec![Row::of(Look::Dim, "this record has no task list")])];
     };
-    let list = match TaskList::parse(bytes) {
+    let list = match parse(bytes) {
         Ok(list) => list,
         Err(error) => return vec![Section::plain(vec![Row::of(Look::Bad, brief(&format!("{error:#}")))])],
     };

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::Item;
 use super::dependencies::Dependency;
 
 /// An id in an order in which ranges make sense: letters, numbers, suffix.
@@ -36,8 +35,7 @@ pub(super) struct KnownIds {
 }
 
 impl KnownIds {
-    pub fn new(items: &[Item]) -> Self {
-        let ids: HashSet<String> = items.iter().filter_map(|item| item.id.clone()).collect();
+    pub fn new(ids: HashSet<String>) -> Self {
         let ordered: BTreeMap<_, _> = ids.iter().map(|id| (Key::new(id), id.clone())).collect();
         let letters = ordered.keys().map(|key| key.letters.clone()).collect();
         Self { ids, ordered, letters }

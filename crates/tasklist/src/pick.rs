@@ -3,8 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use super::{Item, TaskList};
-use crate::record::TaskName;
+use super::{Item, TaskList, TaskName};
 
 /// The next task, or why there is none.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,12 +1,10 @@
 use std::fmt::Write;
-use std::fs;
+use std::io::Cursor;
 
-use camino::Utf8PathBuf;
 use proptest::prelude::*;
 
 use super::*;
-use crate::project_files::ProjectFiles;
-use crate::tasks::{Mark, set_marks};
+use crate::{Mark, set_marks};
 
 fn parse(source: &str) -> TaskList {
     TaskList::parse(source.as_bytes()).unwrap()
@@ -240,16 +238,13 @@ proptest! {
         let (older, newer) = (parse(&before), parse(&after));
         let ticked: Vec<&Item> =
             Pairing::likely(&older, &newer).ticked().iter().map(|ticked| ticked.after).collect();
-        let folder = tempfile::tempdir().unwrap();
-        let path = Utf8PathBuf::from_path_buf(folder.path().join("tasks.md")).unwrap();
-        fs::write(&path, &after).unwrap();
-        let files = ProjectFiles::new(path.parent().unwrap(), &[], &[]);
-        set_marks((&files, &path), &newer, &ticked, Mark::Open).unwrap();
+        let mut file = Cursor::new(after.clone().into_bytes());
+        set_marks(&mut file, (&newer, &newer), &ticked, Mark::Open).unwrap();
         let mut expected = after.into_bytes();
         for item in ticked {
             expected[item.offset + 1] = b' ';
         }
-        prop_assert_eq!(fs::read(&path).unwrap(), expected);
+        prop_assert_eq!(file.into_inner(), expected);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The items of a task list.
 
 use std::collections::{HashMap, HashSet};
+use std::error::Error;
+use std::fmt;
 
-use anyhow::Result;
 use serde::Serialize;
 
 use super::dependencies::{self, Dependency};
@@ -10,8 +11,47 @@ use super::known_ids::KnownIds;
 use super::label::{self, Family, Id, Label};
 use super::markdown::{self, TaskBox};
 use super::near_miss::Unrecognised;
-use super::{front_matter, phase, read};
-use crate::record::{Task, TaskCounts, TaskName};
+use super::{front_matter, phase};
+
+/// How an item is called: its id as written, `T004#2` for the second item with that id, `#7` for the seventh item of a
+/// file if it has none.
+pub type TaskName = String;
+
+/// How many tasks are done and open. Criteria do not count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub done: usize,
+    pub open: usize,
+}
+
+/// The bytes are not UTF-8. Offsets of a text with replacements would point at the wrong bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotUtf8 {
+    /// Where the text ends.
+    pub offset: usize,
+    /// From 1.
+    pub line: usize,
+    /// The byte that stands there.
+    pub byte: u8,
+}
+
+impl fmt::Display for NotUtf8 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { offset, line, byte } = self;
+        write!(f, "the text is not UTF-8: byte {offset} (line {line}) is 0x{byte:02X}")
+    }
+}
+
+impl Error for NotUtf8 {}
+
+fn utf8(bytes: &[u8]) -> Result<&str, NotUtf8> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let offset = error.valid_up_to();
+        let line = bytes[..offset].split(|byte| *byte == b'\n').count();
+        NotUtf8 { offset, line, byte: bytes[offset] }
+    })
+}
 
 /// What an item of a task list is there for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -61,17 +101,6 @@ pub struct Item {
 }
 
 impl Item {
-    /// What an iteration needs to know of it.
-    pub fn to_task(&self) -> Task {
-        Task {
-            name: self.name.clone(),
-            id: self.id.clone(),
-            text: self.text.clone(),
-            phase: self.phase.clone(),
-            story: self.story.clone(),
-        }
-    }
-
     pub fn is_task(&self) -> bool {
         self.kind == Kind::Task
     }
@@ -83,7 +112,7 @@ pub struct TaskList {
     pub items: Vec<Item>,
     /// Boxes that Markdown does not know.
     pub unrecognised: Vec<Unrecognised>,
-    pub(super) is_blank: bool,
+    is_blank: bool,
     is_template: bool,
     by_name: HashMap<TaskName, usize>,
     pub(super) by_id: HashMap<String, Vec<usize>>,
@@ -93,8 +122,8 @@ pub struct TaskList {
 
 impl TaskList {
     /// Reads a file's bytes. Only text that is not UTF-8 is refused.
-    pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let source = read::utf8(bytes)?;
+    pub fn parse(bytes: &[u8]) -> Result<Self, NotUtf8> {
+        let source = utf8(bytes)?;
         let outline = markdown::outline(source, front_matter::end(source));
         let labels = labels(&outline.boxes);
         let kinds = kinds(&outline.boxes, &labels);
@@ -128,7 +157,7 @@ impl TaskList {
                 items[parent].is_leaf = false;
             }
         }
-        let known = KnownIds::new(&items);
+        let known = KnownIds::new(items.iter().filter_map(|item| item.id.clone()).collect());
         for (item, waits) in items.iter_mut().zip(waits) {
             item.depends_on = known.resolve(&waits, item.id.as_deref());
         }
@@ -162,9 +191,9 @@ impl TaskList {
         self.items.iter().filter(|item| item.is_task())
     }
 
-    pub fn counts(&self) -> TaskCounts {
+    pub fn counts(&self) -> Counts {
         let done = self.tasks().filter(|item| item.done).count();
-        TaskCounts { done, open: self.tasks().count() - done }
+        Counts { done, open: self.tasks().count() - done }
     }
 
     /// The item of that name. Upper and lower case are one if nothing else fits.
@@ -181,6 +210,11 @@ impl TaskList {
             None => other.id.is_none() && other.text == item.text,
         };
         self.items.iter().filter(is_copy).count()
+    }
+
+    /// Whether the file has nothing but white space.
+    pub fn is_blank(&self) -> bool {
+        self.is_blank
     }
 
     /// Whether this is spec-kit's template as it comes, with its sample tasks.
@@ -337,7 +371,7 @@ mod tests {
     #[test]
     fn what_is_not_utf8_is_refused_with_its_place() {
         let error = TaskList::parse(b"- [ ] T001 a\n- [ ] caf\xe9\n").unwrap_err().to_string();
-        assert_eq!(error, "the text is not UTF-8: byte 22 (line 2) is 0xE9\nhint: save the file as UTF-8");
+        assert_eq!(error, "the text is not UTF-8: byte 22 (line 2) is 0xE9");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Reads a task list: what stands in a tasks.md, which task comes next, what was ticked, and setting marks in place.
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
 
 mod dependencies;
 mod front_matter;

@@ -20,7 +20,9 @@ pub type TaskName = String;
 /// How many tasks are done and open. Criteria do not count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
+    /// Tasks with a mark.
     pub done: usize,
+    /// Tasks without one.
     pub open: usize,
 }
 
@@ -70,6 +72,7 @@ pub struct Item {
     pub line: usize,
     /// Byte of `[` in the file.
     pub offset: usize,
+    /// Whether the box is marked.
     pub done: bool,
     /// The character between the brackets.
     pub mark: char,
@@ -77,17 +80,21 @@ pub struct Item {
     pub id: Option<String>,
     /// The first paragraph behind the box on one line, without id, `[P]` and story tag.
     pub text: String,
+    /// The phase that it belongs to: the nearest heading that names one.
     pub phase: Option<String>,
     /// The headings above, outermost first.
     pub headings: Vec<String>,
     /// How many task-list items this one stands in.
     pub depth: usize,
+    /// Whether it is a task or a criterion.
     pub kind: Kind,
     /// Whether it carries the tag `[P]`.
     pub parallel: bool,
+    /// The story that it belongs to, from its tag (`[US1]`).
     pub story: Option<String>,
     /// The ids that it waits for; a range is written out with the ids that the file has.
     pub depends_on: Vec<String>,
+    /// Its name, which no other item of the file has.
     pub name: TaskName,
     /// The nearest item around it.
     #[serde(skip)]
@@ -101,6 +108,7 @@ pub struct Item {
 }
 
 impl Item {
+    /// Whether it is something to do.
     pub fn is_task(&self) -> bool {
         self.kind == Kind::Task
     }
@@ -109,6 +117,7 @@ impl Item {
 /// All boxes of a file, in the file's order.
 #[derive(Debug, Clone, Default)]
 pub struct TaskList {
+    /// The boxes that Markdown knows, in the order of the file.
     pub items: Vec<Item>,
     /// Boxes that Markdown does not know.
     pub unrecognised: Vec<Unrecognised>,
@@ -121,7 +130,17 @@ pub struct TaskList {
 }
 
 impl TaskList {
-    /// Reads a file's bytes. Only text that is not UTF-8 is refused.
+    /// Reads a file's bytes.
+    ///
+    /// ```
+    /// let list = tasklist::TaskList::parse(b"- [ ] T001 a\n  - [x] b\n").expect("it is UTF-8");
+    /// assert_eq!(list.items[0].offset, 2);
+    /// assert_eq!(list.tasks().count(), 1);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Only if the bytes are not UTF-8.
     pub fn parse(bytes: &[u8]) -> Result<Self, NotUtf8> {
         let source = utf8(bytes)?;
         let outline = markdown::outline(source, front_matter::end(source));
@@ -191,6 +210,7 @@ impl TaskList {
         self.items.iter().filter(|item| item.is_task())
     }
 
+    /// Counts the tasks.
     pub fn counts(&self) -> Counts {
         let done = self.tasks().filter(|item| item.done).count();
         Counts { done, open: self.tasks().count() - done }

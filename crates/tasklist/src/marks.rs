@@ -7,13 +7,16 @@ use super::{Item, Pairing, TaskList, TaskName};
 /// What a box shall say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
+    /// An empty box.
     Open,
+    /// A marked box, with the tick that the file uses.
     Done,
 }
 
 /// What became of the boxes that were to be changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
+    /// Items whose boxes were changed.
     pub changed: Vec<TaskName>,
     /// Items that said so already.
     pub unchanged: Vec<TaskName>,
@@ -25,6 +28,10 @@ pub struct Changes {
 /// read from `file` a moment ago.
 ///
 /// Single bytes are written in place, so an editor that appends meanwhile loses nothing.
+///
+/// # Errors
+///
+/// If `file` cannot be read, written or moved in. Marks before that one are set.
 pub fn set_marks<F: Read + Write + Seek>(
     file: &mut F,
     (list, present): (&TaskList, &TaskList),

@@ -28,6 +28,7 @@ pub struct Pairing<'a> {
 pub struct Ticked<'a> {
     /// What stood open before; none where it is in the file for the first time.
     pub before: Option<&'a Item>,
+    /// What is done now.
     pub after: &'a Item,
 }
 

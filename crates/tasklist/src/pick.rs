@@ -8,6 +8,7 @@ use super::{Item, TaskList, TaskName};
 /// The next task, or why there is none.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Pick<'a> {
+    /// This one.
     Task(&'a Item),
     /// Every task is done.
     NoneOpen,
@@ -18,13 +19,16 @@ pub enum Pick<'a> {
 /// An open task that cannot be picked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocked {
+    /// The open task.
     pub task: TaskName,
+    /// What is in its way.
     pub obstacle: Obstacle,
 }
 
 /// What is in a task's way. Names are as the file writes them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
+    /// It was skipped.
     Skipped,
     /// It waits for a task that was skipped in this session.
     WaitsForSkipped(String),

@@ -114,6 +114,7 @@ const OPENING: &[&str] = &[
 
 /// Crates that only some files may name.
 const CRATES: &[(&str, &[&str])] = &[
+    ("base64", &["view/report/page.rs"]),
     ("clap", &["cli/"]),
     ("clap_complete", &["cli/"]),
     ("clap_mangen", &["cli/man.rs"]),
@@ -151,6 +152,8 @@ const CRATES: &[(&str, &[&str])] = &[
             "view/tui/contents/tasks.rs",
         ],
     ),
+    ("similar", &["view/changed_lines.rs"]),
+    ("strsim", &["record/did_you_mean.rs"]),
     ("tiktoken", &["progress/historical/tokens.rs"]),
     ("toml", &["agent/script.rs", "config/"]),
     ("unicode_width", &["view/tui/row.rs"]),

@@ -8,7 +8,7 @@ use clap::Args;
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::process::Tool;
-use crate::record::{LogEntry, Outcome, Timestamp, nearest};
+use crate::record::{LogEntry, Outcome, Timestamp, did_you_mean};
 use crate::store::{Row, SessionRows};
 use crate::view::style::{Count, one_line};
 
@@ -189,7 +189,7 @@ fn named<'a>(wanted: &str, known: &'a BTreeSet<String>) -> Result<Vec<&'a String
     if !found.is_empty() {
         return Ok(found);
     }
-    let hint = match (nearest(wanted, known.iter().map(String::as_str)), known.first(), known.last()) {
+    let hint = match (did_you_mean(wanted, known.iter().map(String::as_str)), known.first(), known.last()) {
         (Some(near), ..) => format!("did you mean {}?", one_line(near)),
         (None, Some(first), Some(last)) if first != last => {
             format!(

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Command};
 
-use crate::record::{RALPH, nearest, with_command};
+use crate::record::{RALPH, did_you_mean, with_command};
 
 use super::exit_code::ExitCode;
 use super::output::stdout;
@@ -32,7 +32,7 @@ pub fn parser(commands: Vec<String>) -> impl Fn(&str) -> Result<String> + Clone 
         if known.contains(&name) {
             return Ok(name.to_owned());
         }
-        Err(match nearest(name, known.iter().copied()) {
+        Err(match did_you_mean(name, known.iter().copied()) {
             Some(near) => anyhow!("there is no command or topic `{name}`, did you mean `{near}`?"),
             None => anyhow!("there is no command or topic `{name}`; topics are {}", topics.join(", ")),
         })

@@ -5,7 +5,7 @@ use std::fmt;
 use anyhow::{Result, bail};
 use camino::Utf8Path;
 
-use crate::record::{IterationName, LogEntry, ObjectId, RALPH, Which, nearest};
+use crate::record::{IterationName, LogEntry, ObjectId, RALPH, Which, did_you_mean};
 use crate::store::{SessionLog, Store};
 use crate::view::style::one_line;
 
@@ -204,7 +204,7 @@ fn unknown_task(log: &SessionLog, name: &IterationName, task: &str, choice: &Cho
         return as_session(name);
     }
     let known = log.iterations().filter_map(|entry| entry.task.as_deref());
-    let hint = match nearest(task, known) {
+    let hint = match did_you_mean(task, known) {
         Some(near) => format!("did you mean {}?", one_line(near)),
         None => {
             "an iteration is a number, `@`, `@~2`, a task like T004, or SESSION: and one of these".to_owned()

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::{ArgGroup, Args};
 
 use crate::history::repeats;
-use crate::record::{RecordKind, SessionName, nearest};
+use crate::record::{RecordKind, SessionName, did_you_mean};
 use crate::store::{Holder, Row, SessionRows, Store};
 use crate::view::log::{
     FIELDS, Listed, SessionHead, sessions_json, write_fields, write_iterations, write_json, write_oneline,
@@ -192,7 +192,7 @@ pub fn field(text: &str) -> Result<String> {
     if FIELDS.contains(&text) {
         return Ok(text.to_owned());
     }
-    match nearest(text, FIELDS.iter().copied()) {
+    match did_you_mean(text, FIELDS.iter().copied()) {
         Some(near) => bail!("`{text}` is no field, did you mean `{near}`?"),
         None => bail!("`{text}` is no field; there are {}", FIELDS.join(", ")),
     }

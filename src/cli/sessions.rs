@@ -6,7 +6,7 @@ use std::io::stderr;
 
 use anyhow::{Context, Error, Result, bail};
 
-use crate::record::{LogEntry, RALPH, Session, SessionId, SessionName, Status, nearest, some_of};
+use crate::record::{LogEntry, RALPH, Session, SessionId, SessionName, Status, did_you_mean, some_of};
 use crate::store::{Elsewhere, Holder, Listing, LoopLock, Overview, SessionLog, SessionRefs, Store};
 use crate::view::style::one_line;
 
@@ -101,7 +101,7 @@ fn recorded_feature<'a>(
         [] if recorded.is_empty() => bail!("{}", nothing_recorded(store)),
         [] => {
             let last = |path: &&'a str| path.rsplit('/').next().unwrap_or_default();
-            let near = nearest(wanted, recorded.iter().copied().chain(recorded.iter().map(last)));
+            let near = did_you_mean(wanted, recorded.iter().copied().chain(recorded.iter().map(last)));
             let near = near.map_or(String::new(), |near| format!("did you mean {}? ", one_line(near)));
             let features: Vec<_> = recorded.into_iter().collect();
             bail!(

@@ -8,7 +8,7 @@ use camino::Utf8Path;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use crate::record::{Parser, PromptVia, RALPH, Refusal, nearest};
+use crate::record::{Parser, PromptVia, RALPH, Refusal, did_you_mean};
 
 use super::agents::{AgentCommand, AgentSettings};
 use super::loops::{LoopSettings, Until};
@@ -217,7 +217,7 @@ impl Source<'_> {
 
     fn unknown_field(&self, field: &Name<'_>, full: &str, name: &str, known: &[&str]) -> Error {
         let refusal = Refusal::new(format!("{}: unknown key `{full}`", self.origin(&field.span()).place()));
-        match nearest(name, known.iter().copied()) {
+        match did_you_mean(name, known.iter().copied()) {
             Some(known) => refusal.hinted(format!("did you mean `{known}`?")).into(),
             None => refusal.hinted(format!("known here: {}", known.join(", "))).into(),
         }

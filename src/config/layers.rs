@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, anyhow};
 use camino::Utf8Path;
 
-use crate::record::nearest;
+use crate::record::did_you_mean;
 
 use super::agents::{AgentCommand, AgentSettings};
 use super::effective::Config;
@@ -66,7 +66,7 @@ const COMMAND_AGENT: &str = "command";
 /// Whether `text` is a right value for the setting `key`; else one line that says what is wrong.
 pub fn check(key: &str, text: &str) -> Result<()> {
     let Some(found) = settings::find(key) else {
-        return Err(match nearest(key, KEYS.iter().map(|key| key.name)) {
+        return Err(match did_you_mean(key, KEYS.iter().map(|key| key.name)) {
             Some(known) => anyhow!("unknown key `{key}`, did you mean `{known}`?"),
             None if key.starts_with("agents.") || key.starts_with("loop.") => {
                 anyhow!("`{key}` can stand in .specify/ralph.toml alone")

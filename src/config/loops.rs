@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{Refusal, nearest};
+use crate::record::{Refusal, did_you_mean};
 
 use super::values::Setting;
 
@@ -65,7 +65,7 @@ impl LoopType {
         if built_in.is_none() && table.is_none() {
             let known = [IMPLEMENT, "plan", "spec"].into_iter().chain(tables.keys().map(String::as_str));
             let refusal = Refusal::new(format!("there is no loop type `{name}`"));
-            return Err(match nearest(name, known.clone()) {
+            return Err(match did_you_mean(name, known.clone()) {
                 Some(near) => refusal.hinted(format!("did you mean `{near}`?")),
                 None => refusal.hinted(format!(
                     "known are {}; any other needs a table [loop.{name}] in .specify/ralph.toml",

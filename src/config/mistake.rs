@@ -2,7 +2,7 @@
 
 use anyhow::Error;
 
-use crate::record::{RALPH, Refusal, nearest};
+use crate::record::{RALPH, Refusal, did_you_mean};
 
 use super::key::Key;
 use super::origin::Origin;
@@ -18,7 +18,7 @@ pub(super) fn unknown(origin: &Origin, name: &str, further: &[&str]) -> Error {
     // A key that was written outside its table, or in a wrong one, is known by its last part.
     let last = name.rsplit('.').next().unwrap_or(name);
     let is_in_another_table = |known: &str| known.rsplit('.').next() == Some(last);
-    let suggestion = nearest(name, names()).or_else(|| names().find(|known| is_in_another_table(known)));
+    let suggestion = did_you_mean(name, names()).or_else(|| names().find(|known| is_in_another_table(known)));
     match suggestion {
         Some(known) => refusal.hinted(format!("did you mean `{known}`?")),
         None => refusal.hinted(format!("`{RALPH} config` lists every key")),

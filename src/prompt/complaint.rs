@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use minijinja::{Environment, Error, ErrorKind};
 use regex::Regex;
 
-use crate::record::{Refusal, nearest};
+use crate::record::{Refusal, did_you_mean};
 
 use super::context::{NAMES, TASK_PARTS};
 use super::source::tags;
@@ -76,7 +76,7 @@ pub(super) fn unknown_name(
     let refusal = Refusal::new(format!("{}:{line}: unknown name `{name}`", template.origin));
     let parts: Vec<String> = TASK_PARTS.iter().map(|part| format!("current_task.{part}")).collect();
     let known = NAMES.iter().copied().chain(parts.iter().map(String::as_str));
-    Some(match nearest(name, known) {
+    Some(match did_you_mean(name, known) {
         Some(known) => refusal.hinted(format!("did you mean `{known}`?")),
         None => refusal.hinted(format!("known names: {}", NAMES.join(", "))),
     })

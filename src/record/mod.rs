@@ -1,6 +1,7 @@
 //! The vocabulary: what every other room speaks of. Plain data that imports nothing of ours.
 
 mod agent_setup;
+mod did_you_mean;
 mod escapes;
 mod event;
 mod facts;
@@ -8,7 +9,6 @@ mod ids;
 mod iteration;
 mod iteration_name;
 mod log_entry;
-mod nearest;
 mod outcome;
 mod own_command;
 mod refusal;
@@ -20,6 +20,7 @@ mod waiting;
 mod word;
 
 pub use agent_setup::{Parser, Permissions, PromptVia};
+pub use did_you_mean::did_you_mean;
 pub use escapes::without_escapes;
 pub use event::{AgentEvent, Event, Phase};
 pub use facts::{CommandRun, FACTS_VERSION, Facts, Failing, Levels, Summarized, ToolUse};
@@ -30,7 +31,6 @@ pub use iteration::{
 };
 pub use iteration_name::{IterationName, SessionName, Which};
 pub use log_entry::{LogEntry, RecordKind, TrailerCounts};
-pub use nearest::nearest;
 pub use outcome::{
     ArtifactStatus, Claim, Exit, ExitReason, FailureClass, Limit, Outcome, Status, StopReason, ToolKind,
 };

@@ -62,7 +62,9 @@ fn is_current(path: &str, (begin, end): (&str, &str), generated: &str) {
     let (head, rest) = text.split_once(begin).unwrap_or_else(|| panic!("{path} has no line `{begin}`"));
     let (old, tail) = rest.split_once(end).unwrap_or_else(|| panic!("{path} has no line `{end}`"));
     let generated = format!("\n{generated}");
-    if std::env::var_os("RALPH_WRITE_DOCS").is_some() {
+    #[expect(clippy::disallowed_methods, reason = "asked of the test itself")]
+    let is_to_write = std::env::var_os("RALPH_WRITE_DOCS").is_some();
+    if is_to_write {
         std::fs::write(root().join(path), format!("{head}{begin}{generated}{end}{tail}")).unwrap();
     } else {
         assert_eq!(old, generated, "{path} is not current: RALPH_WRITE_DOCS=1 cargo test docs");

@@ -30,7 +30,13 @@ fn exists(test: &str) -> bool {
     let (module, name) = test.rsplit_once("::").expect("a test has a module");
     let place =
         module.trim_end_matches("::tests").trim_end_matches("::without_environments").replace("::", "/");
+    // Those of the crates begin with the name of their crate.
+    let in_crate = place
+        .split_once('/')
+        .map_or_else(String::new, |(name, rest)| format!("crates/{}/src/{rest}", name.replace('_', "-")));
     let files = [
+        format!("{in_crate}.rs"),
+        format!("{in_crate}/tests.rs"),
         format!("tests/{place}.rs"),
         format!("tests/{place}/mod.rs"),
         format!("tests/{place}/main.rs"),

@@ -2,9 +2,9 @@
 
 use sha2::{Digest, Sha256};
 
-use super::mask::mask;
+use super::failure::Failure;
+use super::normalize::normalize;
 use super::scan::id_key;
-use super::trouble::Trouble;
 
 /// Goes into every hash, so that hashes made in another way never look equal.
 const VERSION: u32 = 1;
@@ -21,27 +21,27 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    pub(super) fn of(trouble: &Trouble) -> Self {
-        let id = mask(id_key(&trouble.id));
-        let message = plain(&trouble.message);
-        let mut strict = vec![id.clone(), trouble.code.clone(), message.clone()];
+    pub(super) fn of(failure: &Failure) -> Self {
+        let id = normalize(id_key(&failure.id));
+        let message = plain(&failure.message);
+        let mut strict = vec![id.clone(), failure.code.clone(), message.clone()];
         if !message.contains("<time>") {
-            strict.extend(values(trouble));
+            strict.extend(values(failure));
         }
         if id.is_empty() {
-            strict.push(trouble.file.clone());
+            strict.push(failure.file.clone());
         }
-        let kind = if trouble.code.is_empty() { template(&message) } else { trouble.code.clone() };
+        let kind = if failure.code.is_empty() { template(&message) } else { failure.code.clone() };
         Self {
             strict: hash("strict", strict.iter().map(String::as_str)),
-            loose: hash("loose", [kind.as_str(), trouble.file.as_str()].into_iter()),
-            tool: hash("tool", [trouble.stage.as_str(), kind.as_str()].into_iter()),
+            loose: hash("loose", [kind.as_str(), failure.file.as_str()].into_iter()),
+            tool: hash("tool", [failure.stage.as_str(), kind.as_str()].into_iter()),
         }
     }
 
     /// Of an output in which nothing calls itself an error.
     pub(super) fn of_text(lines: &[&str]) -> Self {
-        let lines: Vec<String> = lines.iter().map(|line| mask(line)).collect();
+        let lines: Vec<String> = lines.iter().map(|line| normalize(line)).collect();
         let all = || lines.iter().map(String::as_str);
         Self {
             strict: hash("strict", all()),
@@ -53,7 +53,7 @@ impl Fingerprint {
 
 /// A message as every reporter prints it: masked, unquoted, without the name of the error in front.
 fn plain(message: &str) -> String {
-    let message = mask(message).replace('\'', "");
+    let message = normalize(message).replace('\'', "");
     let message = message.trim_start_matches("Uncaught ");
     let named = message.split_once(": ").filter(|(name, rest)| {
         let name = name.split(" [").next().unwrap_or_default();
@@ -64,7 +64,7 @@ fn plain(message: &str) -> String {
 }
 
 /// What was expected and what came, in an order of its own.
-fn values(trouble: &Trouble) -> Vec<String> {
+fn values(failure: &Failure) -> Vec<String> {
     let is_said = |value: &String| {
         let has_words = value.chars().any(char::is_alphanumeric);
         let is_legend = value.contains("actual - expected")
@@ -72,8 +72,8 @@ fn values(trouble: &Trouble) -> Vec<String> {
             || value.starts_with("+ Received");
         has_words && !is_legend
     };
-    let plain = |value: &String| mask(value).replace('\'', "").trim_end_matches(',').to_owned();
-    let mut values: Vec<String> = trouble.values.iter().map(plain).filter(is_said).collect();
+    let plain = |value: &String| normalize(value).replace('\'', "").trim_end_matches(',').to_owned();
+    let mut values: Vec<String> = failure.values.iter().map(plain).filter(is_said).collect();
     // Where the order of the members is the only difference, it is another in each run.
     let members: Vec<Vec<String>> = values.iter().map(|value| members(value)).collect();
     if let [first, others @ ..] = members.as_slice()

@@ -1,20 +1,20 @@
 //! The test that had begun when everything ended: all that a hang or a crash leaves behind.
 
+use super::failure::{Failure, Stage};
+use super::line_kind::LineKind;
 use super::page::Page;
 use super::place::{extension, is_file};
-use super::role::Role;
 use super::tools::boxed;
-use super::trouble::{Stage, Trouble};
 
 /// How far from the end a test may have begun, in lines: it may have written much since.
 const REACH: usize = 400;
 
 /// The test that was started last and has no result; none where all ended.
-pub(super) fn unfinished(page: &Page) -> Option<Trouble> {
+pub(super) fn unfinished(page: &Page) -> Option<Failure> {
     page.last_lines().into_iter().flatten().find_map(|last| {
         let start = last.saturating_sub(REACH).max(page.start_of_stream(last));
         let (at, name) = started(page, start, last)?;
-        Some(Trouble::new(Stage::Hang, "started").named(&name).saying("did not end").with(at, Role::Head))
+        Some(Failure::new(Stage::Hang, "started").named(&name).saying("did not end").with(at, LineKind::Head))
     })
 }
 
@@ -113,7 +113,7 @@ mod tests {
             ("all is well\n", None),
         ] {
             let page = Page::new(output, "", None);
-            assert_eq!(unfinished(&page).map(|trouble| trouble.id).as_deref(), expected, "{output}");
+            assert_eq!(unfinished(&page).map(|failure| failure.id).as_deref(), expected, "{output}");
         }
     }
 }

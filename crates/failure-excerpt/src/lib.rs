@@ -3,27 +3,28 @@
 #![expect(clippy::too_many_lines, reason = "its rules become data")]
 
 mod clean;
+mod failure;
 mod fingerprint;
-mod glance;
 mod hang;
-mod mask;
+mod line_kind;
+mod normalize;
 mod page;
 mod place;
-mod role;
+mod prefilter;
 mod scan;
+mod scan_state;
 mod score;
+mod select;
 mod similar;
-mod spend;
 mod tail;
 #[cfg(test)]
 mod tests;
 mod tools;
-mod trouble;
 
 use serde::Serialize;
 
+use failure::{Failure, Stage};
 use page::Page;
-use trouble::{Stage, Trouble};
 
 pub use clean::clean;
 pub use fingerprint::Fingerprint;
@@ -50,10 +51,10 @@ pub struct Output<'a> {
 pub struct Examined {
     page: Page,
     /// Worth most first.
-    troubles: Vec<Trouble>,
+    failures: Vec<Failure>,
 }
 
-/// One trouble that a tool complains of.
+/// One failure that a tool complains of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Summary<'a> {
     /// `build`, `test`, `crash`, `hang`, `other`, or `echo` for what only follows from something else.
@@ -73,15 +74,15 @@ pub struct Summary<'a> {
 }
 
 impl<'a> Summary<'a> {
-    fn of(trouble: &'a Trouble) -> Self {
+    fn of(failure: &'a Failure) -> Self {
         Self {
-            stage: trouble.stage.as_str(),
-            tool: trouble.tool,
-            id: &trouble.id,
-            code: &trouble.code,
-            message: &trouble.message,
-            values: &trouble.values,
-            file: &trouble.file,
+            stage: failure.stage.as_str(),
+            tool: failure.tool,
+            id: &failure.id,
+            code: &failure.code,
+            message: &failure.message,
+            values: &failure.values,
+            file: &failure.file,
         }
     }
 }
@@ -97,17 +98,17 @@ impl<'a> Summary<'a> {
 /// ```
 pub fn examine(output: &Output<'_>) -> Examined {
     let page = Page::new(output.stdout, output.stderr, output.cwd);
-    let mut troubles = scan::scan(&page);
+    let mut failures = scan::scan(&page);
     if let Some(started) = hang::unfinished(&page) {
-        add_started(&mut troubles, started, output.exit_code);
+        add_started(&mut failures, started, output.exit_code);
     }
-    troubles.sort_by_key(|trouble| (rank(trouble), trouble.run));
-    Examined { page, troubles }
+    failures.sort_by_key(|failure| (rank(failure), failure.run));
+    Examined { page, failures }
 }
 
 /// What comes first in a chain of checks is told first; a crash tells more than the tests that it took along.
-fn rank(trouble: &Trouble) -> (bool, u8) {
-    let stage = match trouble.stage {
+fn rank(failure: &Failure) -> (bool, u8) {
+    let stage = match failure.stage {
         Stage::Build => 0,
         Stage::Test => 1,
         Stage::Crash => 2,
@@ -115,56 +116,56 @@ fn rank(trouble: &Trouble) -> (bool, u8) {
         Stage::Other => 4,
         Stage::Echo => 5,
     };
-    (!trouble.is_told() && trouble.id.is_empty(), stage)
+    (!failure.is_told() && failure.id.is_empty(), stage)
 }
 
 /// A test that did not end is what a crash without a name crashed, or what hangs.
-fn add_started(troubles: &mut Vec<Trouble>, started: Trouble, exit_code: Option<i32>) {
-    if troubles.iter().any(|trouble| trouble.id == started.id) {
+fn add_started(failures: &mut Vec<Failure>, started: Failure, exit_code: Option<i32>) {
+    if failures.iter().any(|failure| failure.id == started.id) {
         return;
     }
-    let is_nameless = |trouble: &&mut Trouble| {
-        trouble.stage == Stage::Crash && trouble.id.is_empty() && trouble.file.is_empty()
+    let is_nameless = |failure: &&mut Failure| {
+        failure.stage == Stage::Crash && failure.id.is_empty() && failure.file.is_empty()
     };
-    if let Some(crash) = troubles.iter_mut().find(is_nameless) {
+    if let Some(crash) = failures.iter_mut().find(is_nameless) {
         crash.id = started.id;
         crash.parts.extend(started.parts);
         return;
     }
     let is_cut_short = matches!(exit_code, Some(-1 | 124 | 137 | 143));
-    let has_cause = troubles.iter().any(|trouble| trouble.stage != Stage::Echo);
+    let has_cause = failures.iter().any(|failure| failure.stage != Stage::Echo);
     if is_cut_short || !has_cause {
-        troubles.push(started);
+        failures.push(started);
     }
 }
 
 impl Examined {
     /// Returns what a developer needs of it, in at most `max_chars` characters.
     pub fn excerpt(&self, max_chars: usize) -> String {
-        spend::spend(&self.page, &self.troubles, max_chars)
+        select::select(&self.page, &self.failures, max_chars)
     }
 
     /// Returns what went wrong, as far as tools are known, the most important first.
     pub fn summaries(&self) -> Vec<Summary<'_>> {
-        self.troubles.iter().map(Summary::of).collect()
+        self.failures.iter().map(Summary::of).collect()
     }
 
     /// Returns the fingerprint of its first cause, or `None` if the output says nothing.
     pub fn fingerprint(&self) -> Option<Fingerprint> {
         // Not the first of the page: tests run in any order, and compilers side by side.
-        let first = self.troubles.iter().min_by_key(|trouble| {
+        let first = self.failures.iter().min_by_key(|failure| {
             (
-                rank(trouble),
-                trouble.run,
-                !trouble.is_exception(),
-                scan::id_key(&trouble.id),
-                trouble.file.as_str(),
+                rank(failure),
+                failure.run,
+                !failure.is_exception(),
+                scan::id_key(&failure.id),
+                failure.file.as_str(),
             )
         });
-        if let Some(trouble) =
-            first.filter(|trouble| trouble.stage != Stage::Echo || self.troubles.len() == 1)
+        if let Some(failure) =
+            first.filter(|failure| failure.stage != Stage::Echo || self.failures.len() == 1)
         {
-            Some(Fingerprint::of(trouble))
+            Some(Fingerprint::of(failure))
         } else {
             let lines = self.telling_lines();
             (!lines.is_empty()).then(|| Fingerprint::of_text(&lines))

@@ -7,6 +7,9 @@ const LONGEST: usize = 4096;
 /// More text than this of one stream loses its middle, in bytes.
 const MOST: usize = 4 << 20;
 
+/// A block of more lines is not about one failure.
+const MAX_BLOCK_LINES: usize = 1500;
+
 /// The lines of an output: stdout first, then stderr.
 #[derive(Debug, Default)]
 pub(super) struct Page {
@@ -54,6 +57,12 @@ impl Page {
     /// The end of the stream that line `index` is in.
     pub(super) fn end_of_stream(&self, index: usize) -> usize {
         if index < self.split { self.split } else { self.len() }
+    }
+
+    /// Returns the first line from `from` on for which `is_end` holds, or the end of the stream.
+    pub(super) fn until(&self, from: usize, mut is_end: impl FnMut(&str) -> bool) -> usize {
+        let end = self.end_of_stream(from.min(self.len().saturating_sub(1))).min(from + MAX_BLOCK_LINES);
+        (from..end).find(|&at| is_end(self.line(at))).unwrap_or(end)
     }
 
     /// Where the stream begins that line `index` is in.

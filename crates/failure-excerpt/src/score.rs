@@ -1,8 +1,8 @@
 //! How much a line is worth that no tool explains.
 
-use super::glance::glance;
+use super::line_kind::{LineKind, line_kind};
 use super::place::{is_foreign, place};
-use super::role::{Role, role};
+use super::prefilter::prefilter;
 
 /// Starts of lines that say nothing of a failure.
 const NOISE: [&str; 30] = [
@@ -47,15 +47,15 @@ pub(super) fn score(line: &str) -> i32 {
     if NOISE.iter().any(|start| text.starts_with(start)) || is_passing(text) {
         return -6;
     }
-    let glance = glance(line);
+    let shown = prefilter(line);
     let can_hold_value =
         text.len() < 400 && text.contains([':', '=', '<', '^', '|']) || text.starts_with(['+', '-', '(']);
-    if glance.worth == 0 && !glance.has_place && !can_hold_value {
+    if shown.worth == 0 && !shown.has_place && !can_hold_value {
         return 0;
     }
     let text = &text[..text.char_indices().nth(400).map_or(text.len(), |(at, _)| at)];
     let lower = text.to_ascii_lowercase();
-    let mut score = glance.worth.min(12);
+    let mut score = shown.worth.min(12);
     if lower.starts_with("error")
         || lower.starts_with("fatal")
         || lower.starts_with("fail")
@@ -73,13 +73,13 @@ pub(super) fn score(line: &str) -> i32 {
     {
         score -= 6;
     }
-    match if text.len() < 400 { role(line) } else { None } {
-        Some(Role::Value) => score += 3,
-        Some(Role::Code) => score += 1,
-        Some(Role::Foreign) => score -= 5,
+    match if text.len() < 400 { line_kind(line) } else { None } {
+        Some(LineKind::Value) => score += 3,
+        Some(LineKind::Code) => score += 1,
+        Some(LineKind::Foreign) => score -= 5,
         _ => {}
     }
-    if let Some(place) = place(text).filter(|_| glance.has_place) {
+    if let Some(place) = place(text).filter(|_| shown.has_place) {
         score += if is_foreign(place.file) || place.file.starts_with('/') { -2 } else { 4 };
     }
     // A table, or a bar.

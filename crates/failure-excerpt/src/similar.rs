@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::scan::id_key;
-use super::{Examined, Fingerprint, mask};
+use super::{Examined, Fingerprint, normalize};
 
 /// Words beyond these many of one output are not compared.
 const MOST_WORDS: usize = 400;
@@ -21,10 +21,10 @@ pub struct Features {
 impl Features {
     /// Takes from an output what can be compared.
     pub fn of(examined: &Examined) -> Self {
-        let troubles = || examined.troubles.iter().take(50);
+        let failures = || examined.failures.iter().take(50);
         let mut words: BTreeMap<String, f64> = BTreeMap::new();
         let mut add = |text: &str, weight: f64| {
-            for word in mask::mask(text)
+            for word in normalize::normalize(text)
                 .split(|c: char| !(c.is_alphanumeric() || c == '_'))
                 .filter(|word| !word.is_empty())
             {
@@ -33,29 +33,29 @@ impl Features {
                 }
             }
         };
-        for (rank, trouble) in troubles().enumerate() {
+        for (rank, failure) in failures().enumerate() {
             let weight = if rank == 0 { 3.0 } else { 1.0 };
-            add(&trouble.message, weight);
-            add(id_key(&trouble.id), weight);
-            add(&trouble.code, weight);
-            for value in &trouble.values {
+            add(&failure.message, weight);
+            add(id_key(&failure.id), weight);
+            add(&failure.code, weight);
+            for value in &failure.values {
                 add(value, weight);
             }
         }
-        if examined.troubles.is_empty() {
+        if examined.failures.is_empty() {
             for line in examined.telling_lines() {
                 add(line, 1.0);
             }
         }
         Self {
             fingerprint: examined.fingerprint(),
-            ids: troubles()
-                .filter(|trouble| !trouble.id.is_empty())
-                .map(|trouble| id_key(&trouble.id).to_owned())
+            ids: failures()
+                .filter(|failure| !failure.id.is_empty())
+                .map(|failure| id_key(&failure.id).to_owned())
                 .collect(),
-            files: troubles()
-                .filter(|trouble| !trouble.file.is_empty())
-                .map(|trouble| trouble.file.clone())
+            files: failures()
+                .filter(|failure| !failure.file.is_empty())
+                .map(|failure| failure.file.clone())
                 .collect(),
             words,
         }

@@ -1,10 +1,10 @@
 //! Compilers and linters that give each problem a line: place, severity, words, rule.
 
+use super::super::failure::{Failure, Severity, Stage};
+use super::super::line_kind::{LineKind, is_code, is_value};
 use super::super::page::Page;
 use super::super::place::{extension, is_foreign, place};
-use super::super::role::{Role, is_code, is_value};
-use super::super::scan::Above;
-use super::super::trouble::{Severity, Stage, Trouble};
+use super::super::scan_state::ScanState;
 
 /// What may stand before the place.
 const FRONTS: [&str; 16] = [
@@ -27,7 +27,7 @@ const FRONTS: [&str; 16] = [
 ];
 
 /// `src/a.c:3:5: error: words [rule]`, in all its dialects.
-pub(super) fn line(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let indent = line.len() - line.trim_start().len();
     let text = &line[indent..];
@@ -64,14 +64,14 @@ pub(super) fn line(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, us
         return None;
     }
     let file = if is_foreign(found.file) { "" } else { found.file };
-    let mut trouble = Trouble::new(Stage::Build, "diagnostic")
+    let mut failure = Failure::new(Stage::Build, "diagnostic")
         .coded(code)
         .saying(message)
         .at(file.trim_start_matches("./"))
-        .with(at, Role::Head);
-    trouble.severity = severity;
+        .with(at, LineKind::Head);
+    failure.severity = severity;
     if message.starts_with("runtime error: ") {
-        trouble.stage = Stage::Crash;
+        failure.stage = Stage::Crash;
     }
     // Source, carets, notes and further words follow, indented or with the same place.
     let stop = page.end_of_stream(at);
@@ -91,7 +91,7 @@ pub(super) fn line(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, us
             break;
         }
         if is_note(next) {
-            trouble.add(end, Role::Note);
+            failure.add(end, LineKind::Note);
             end += 1;
             continue;
         }
@@ -105,20 +105,20 @@ pub(super) fn line(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, us
             break;
         }
         let is_source = is_code(trimmed) || trimmed.starts_with(|c: char| c.is_ascii_digit());
-        if trouble.message.is_empty() {
-            trimmed.trim_start_matches("• ").clone_into(&mut trouble.message);
-            trouble.add(end, Role::Message);
+        if failure.message.is_empty() {
+            trimmed.trim_start_matches("• ").clone_into(&mut failure.message);
+            failure.add(end, LineKind::Message);
         } else if !is_source && end <= at + 8 {
-            if is_value(trimmed) && trouble.values.len() < 6 {
-                trouble.values.push(trimmed.to_owned());
+            if is_value(trimmed) && failure.values.len() < 6 {
+                failure.values.push(trimmed.to_owned());
             }
-            trouble.add(end, Role::Value);
+            failure.add(end, LineKind::Value);
         } else {
-            trouble.add(end, Role::Code);
+            failure.add(end, LineKind::Code);
         }
         end += 1;
     }
-    Some((trouble, end))
+    Some((failure, end))
 }
 
 /// `a.c:3:5: note: words`
@@ -214,7 +214,7 @@ fn judged(said: &str) -> (Option<Severity>, &str, &str) {
 }
 
 /// dart's `error - lib/a.dart:3:5 - words - rule`, `words • lib/a.dart:3:5 • rule`, and `words in a.php on line 3`.
-fn dashed(at: usize, text: &str) -> Option<(Trouble, usize)> {
+fn dashed(at: usize, text: &str) -> Option<(Failure, usize)> {
     let found = place(text)?;
     for sign in [" - ", " • "] {
         let parts: Vec<&str> = text.split(sign).collect();
@@ -228,13 +228,13 @@ fn dashed(at: usize, text: &str) -> Option<(Trouble, usize)> {
         };
         let message = parts[1..].iter().find(|part| place(part).is_none())?;
         let code = if parts.len() > 3 { parts[parts.len() - 1].trim() } else { "" };
-        let mut trouble = Trouble::new(Stage::Build, "diagnostic")
+        let mut failure = Failure::new(Stage::Build, "diagnostic")
             .coded(code)
             .saying(message)
             .at(found.file)
-            .with(at, Role::Head);
-        trouble.severity = severity;
-        return Some((trouble, at + 1));
+            .with(at, LineKind::Head);
+        failure.severity = severity;
+        return Some((failure, at + 1));
     }
     let is_php =
         text.starts_with("PHP ") || text.starts_with("Parse error: ") || text.starts_with("Fatal error: ");
@@ -250,13 +250,16 @@ fn dashed(at: usize, text: &str) -> Option<(Trouble, usize)> {
             || message.contains("Global symbol");
         let stage = if is_syntax { Stage::Build } else { Stage::Other };
         let file = if found.file.starts_with('/') { "" } else { found.file };
-        return Some((Trouble::new(stage, "script").saying(message).at(file).with(at, Role::Head), at + 1));
+        return Some((
+            Failure::new(stage, "script").saying(message).at(file).with(at, LineKind::Head),
+            at + 1,
+        ));
     }
     None
 }
 
 /// eslint and its kin: the file above, then `  3:5  error  words  rule`.
-pub(super) fn stylish(page: &Page, at: usize, above: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn stylish(page: &Page, at: usize, state: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     if !line.starts_with(' ') {
         return None;
@@ -269,7 +272,7 @@ pub(super) fn stylish(page: &Page, at: usize, above: &mut Above) -> Option<(Trou
     if !is_place || !line.contains("  ") {
         return None;
     }
-    let file = above.file?;
+    let file = state.file?;
     let rest = rest.trim_start();
     let (severity, rest) = if let Some(rest) =
         rest.strip_prefix("error ").or_else(|| rest.strip_prefix("✖ ")).or_else(|| rest.strip_prefix("× "))
@@ -290,22 +293,22 @@ pub(super) fn stylish(page: &Page, at: usize, above: &mut Above) -> Option<(Trou
     let message = message.trim();
     let code = code.trim_matches(['(', ')']);
     let name = page.line(file).trim();
-    let mut trouble =
-        Trouble::new(Stage::Build, "stylish").coded(code).saying(message).at(name).with(at, Role::Head);
-    trouble.severity = severity;
-    trouble.parts.insert(0, (file, Role::Head));
-    Some((trouble, at + 1))
+    let mut failure =
+        Failure::new(Stage::Build, "stylish").coded(code).saying(message).at(name).with(at, LineKind::Head);
+    failure.severity = severity;
+    failure.parts.insert(0, (file, LineKind::Head));
+    Some((failure, at + 1))
 }
 
 /// `In bin/a.sh line 7:`, the source, and `^-- SC1073 (error): words`.
-pub(super) fn shellcheck(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn shellcheck(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let rest = line.strip_prefix("In ")?;
     let found = place(rest)?;
     if !rest.ends_with(':') || !line.contains(" line ") {
         return None;
     }
-    let mut trouble = Trouble::new(Stage::Build, "shellcheck").at(found.file).with(at, Role::Place);
+    let mut failure = Failure::new(Stage::Build, "shellcheck").at(found.file).with(at, LineKind::Place);
     let mut end = at + 1;
     while end < page.end_of_stream(at) && end < at + 12 {
         let line = page.line(end);
@@ -321,15 +324,15 @@ pub(super) fn shellcheck(page: &Page, at: usize, _: &mut Above) -> Option<(Troub
             .filter(|(front, said)| front.contains('^') && said.starts_with(|c: char| c.is_ascii_digit()))
         {
             let (code, message) = said.split_once(' ').unwrap_or((said, ""));
-            if trouble.code.is_empty() {
-                trouble.code = format!("SC{code}");
-                message.split_once(": ").map_or(message, |(_, words)| words).clone_into(&mut trouble.message);
+            if failure.code.is_empty() {
+                failure.code = format!("SC{code}");
+                message.split_once(": ").map_or(message, |(_, words)| words).clone_into(&mut failure.message);
             }
-            trouble.add(end, Role::Head);
+            failure.add(end, LineKind::Head);
         } else if !text.is_empty() {
-            trouble.add(end, Role::Code);
+            failure.add(end, LineKind::Code);
         }
         end += 1;
     }
-    (!trouble.code.is_empty()).then_some((trouble, end))
+    (!failure.code.is_empty()).then_some((failure, end))
 }

@@ -1,18 +1,17 @@
 //! go test, and a Go program that panics.
 
+use super::super::failure::{Failure, Stage, Trace, indent_of};
+use super::super::line_kind::LineKind;
 use super::super::page::Page;
 use super::super::place::{extension, is_foreign, place};
-use super::super::role::Role;
-use super::super::scan::Above;
-use super::super::trouble::{Stage, Trace, Trouble, indent_of};
-use super::until;
+use super::super::scan_state::ScanState;
 
 /// `--- FAIL: TestX (0.00s)`, also of a sub-test.
-pub(super) fn test(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn test(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let rest = line.trim_start().strip_prefix("--- FAIL: ")?;
     let name = rest.rsplit_once(" (").map_or(rest, |(name, _)| name);
-    let mut trouble = Trouble::new(Stage::Test, "go").named(name).with(at, Role::Head);
+    let mut failure = Failure::new(Stage::Test, "go").named(name).with(at, LineKind::Head);
     let is_end = |line: &str| {
         let text = line.trim_start();
         text.starts_with("--- ")
@@ -24,9 +23,9 @@ pub(super) fn test(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, us
             || line.starts_with("ok  \t")
             || line.starts_with("?   \t")
     };
-    let end = until(page, at + 1, is_end);
-    trouble.body(page, at + 1, end, Trace::NewestFirst);
-    if !trouble.is_told() {
+    let end = page.until(at + 1, is_end);
+    failure.body(page, at + 1, end, Trace::NewestFirst);
+    if !failure.is_told() {
         // With -v the words stand above, below the line that starts the test.
         let start = page.start_of_stream(at);
         let indent = indent_of(line);
@@ -41,53 +40,53 @@ pub(super) fn test(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, us
             let end = (run + 1..at)
                 .find(|&at| is_end(page.line(at)) && indent_of(page.line(at)) <= indent)
                 .unwrap_or(at);
-            trouble.body(page, run + 1, end, Trace::NewestFirst);
+            failure.body(page, run + 1, end, Trace::NewestFirst);
         }
     }
-    if !trouble.is_told() {
-        trouble.tool = "suite";
+    if !failure.is_told() {
+        failure.tool = "suite";
     }
     // `    a_test.go:12: got 3` is place and message in one.
-    let message = std::mem::take(&mut trouble.message);
-    trouble.message = match place(&message) {
+    let message = std::mem::take(&mut failure.message);
+    failure.message = match place(&message) {
         Some(place) => {
-            place.file.clone_into(&mut trouble.file);
+            place.file.clone_into(&mut failure.file);
             message[place.end..].trim_start_matches(':').trim().to_owned()
         }
         None => message,
     };
-    Some((trouble, end))
+    Some((failure, end))
 }
 
 /// `panic: x` with the stacks of its goroutines; `WARNING: DATA RACE`; `fatal error: all goroutines are asleep`.
-pub(super) fn panic(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn panic(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     if line == "WARNING: DATA RACE" {
-        let end = until(page, at + 1, |line| line.starts_with("====="));
-        let mut trouble = Trouble::new(Stage::Crash, "go").saying("DATA RACE").with(at, Role::Head);
-        trouble.body(page, at + 1, end, Trace::NewestFirst);
-        return Some((trouble, end));
+        let end = page.until(at + 1, |line| line.starts_with("====="));
+        let mut failure = Failure::new(Stage::Crash, "go").saying("DATA RACE").with(at, LineKind::Head);
+        failure.body(page, at + 1, end, Trace::NewestFirst);
+        return Some((failure, end));
     }
     let message = line.strip_prefix("panic: ").or_else(|| line.strip_prefix("fatal error: "))?;
     let message = message.strip_suffix(" [recovered]").unwrap_or(message);
     // It must be Go: stacks follow.
     let stack = (at + 1..(at + 30).min(page.len())).find(|&at| page.line(at).starts_with("goroutine "));
     stack?;
-    let end = until(page, at + 1, |line| {
+    let end = page.until(at + 1, |line| {
         line.starts_with("FAIL\t")
             || line == "FAIL"
             || line.starts_with("exit status ")
             || line.starts_with("ok  \t")
     });
     let is_hang = message.starts_with("test timed out");
-    let mut trouble = Trouble::new(if is_hang { Stage::Hang } else { Stage::Crash }, "go")
+    let mut failure = Failure::new(if is_hang { Stage::Hang } else { Stage::Crash }, "go")
         .saying(message)
-        .with(at, Role::Head);
+        .with(at, LineKind::Head);
     let mut frames = Vec::new();
     for at in at + 1..end {
         let line = page.line(at);
         if line.trim_start().starts_with("Test") && line.starts_with('\t') {
-            trouble.add(at, Role::Head);
+            failure.add(at, LineKind::Head);
         }
         let Some(place) = place(line).filter(|place| line.starts_with('\t') && place.start <= 2) else {
             continue;
@@ -98,20 +97,20 @@ pub(super) fn panic(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, u
         // The function stands in the line above.
         frames.push(at);
         if frames.len() <= 4 {
-            trouble.add(at - 1, Role::Place);
+            failure.add(at - 1, LineKind::Place);
         }
-        if trouble.id.is_empty()
+        if failure.id.is_empty()
             && let Some(name) = test_name(page.line(at - 1))
         {
-            name.clone_into(&mut trouble.id);
+            name.clone_into(&mut failure.id);
         }
     }
-    trouble.frames(page, &frames, Trace::NewestFirst);
+    failure.frames(page, &frames, Trace::NewestFirst);
     if let Some(&first) = frames.first() {
-        trouble.add(first, Role::Place);
-        trouble.file = place(page.line(first)).map(|place| place.file.to_owned()).unwrap_or_default();
+        failure.add(first, LineKind::Place);
+        failure.file = place(page.line(first)).map(|place| place.file.to_owned()).unwrap_or_default();
     }
-    Some((trouble, end))
+    Some((failure, end))
 }
 
 /// The test that a line of a stack is in: `pkg.TestTake(0x1)`, `pkg.TestTake.func1(0x1)`.

@@ -1,14 +1,14 @@
 //! jest and its kin, vitest, bun, node's own runner, and all who put a cross before what failed.
 
+use super::super::failure::{Failure, Stage, Trace, indent_of};
+use super::super::line_kind::LineKind;
 use super::super::page::Page;
 use super::super::place::is_file;
-use super::super::role::Role;
-use super::super::scan::Above;
-use super::super::trouble::{Stage, Trace, Trouble, indent_of};
-use super::until;
+use super::super::scan_state::ScanState;
+use super::runner_lines::{comments, without_duration};
 
 /// jest's `● group › name`, vitest's `FAIL  file > group > name`.
-pub(super) fn bullet(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn bullet(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let text = line.trim_start();
     let is_end = |line: &str| {
@@ -33,7 +33,7 @@ pub(super) fn bullet(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
         {
             return None;
         }
-        let end = until(page, at + 1, is_end);
+        let end = page.until(at + 1, is_end);
         let suite = (page.start_of_stream(at)..at)
             .rev()
             .take(600)
@@ -44,14 +44,14 @@ pub(super) fn bullet(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
             .and_then(|rest| rest.split_whitespace().next())
             .unwrap_or_default();
         let id = if is_load { file } else { name };
-        let mut trouble = Trouble::new(if is_load { Stage::Build } else { Stage::Test }, "jest")
+        let mut failure = Failure::new(if is_load { Stage::Build } else { Stage::Test }, "jest")
             .named(id)
-            .with(at, Role::Head);
+            .with(at, LineKind::Head);
         if is_load && let Some(suite) = suite {
-            trouble.add(suite, Role::Place);
+            failure.add(suite, LineKind::Place);
         }
-        trouble.body(page, at + 1, end, Trace::NewestFirst);
-        return Some((trouble, end));
+        failure.body(page, at + 1, end, Trace::NewestFirst);
+        return Some((failure, end));
     }
     let rest = text.strip_prefix("FAIL ")?.trim();
     let (file, name) = rest.split_once(" > ").unwrap_or((rest, ""));
@@ -60,29 +60,29 @@ pub(super) fn bullet(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
     if !is_file(first) && !is_project {
         return None;
     }
-    let end = until(page, at + 1, is_end);
-    let mut trouble = Trouble::new(if name.is_empty() { Stage::Build } else { Stage::Test }, "jest")
+    let end = page.until(at + 1, is_end);
+    let mut failure = Failure::new(if name.is_empty() { Stage::Build } else { Stage::Test }, "jest")
         .named(rest)
-        .with(at, Role::Head);
-    trouble.body(page, at + 1, end, Trace::NewestFirst);
-    if name.is_empty() && !(trouble.message.contains("Error") || trouble.message.contains("rror:")) {
+        .with(at, LineKind::Head);
+    failure.body(page, at + 1, end, Trace::NewestFirst);
+    if name.is_empty() && !(failure.message.contains("Error") || failure.message.contains("rror:")) {
         // Only the name of a file whose tests are told below.
-        let mut trouble = Trouble::new(Stage::Test, "suite").named(first);
-        trouble.add(at, Role::Note);
-        return Some((trouble, at + 1));
+        let mut failure = Failure::new(Stage::Test, "suite").named(first);
+        failure.add(at, LineKind::Note);
+        return Some((failure, at + 1));
     }
-    Some((trouble, end))
+    Some((failure, end))
 }
 
 /// Dart's and Flutter's `00:01 +1 -1: name [E]`.
-pub(super) fn dart(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn dart(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let is_clock = |line: &str| line.as_bytes().get(2) == Some(&b':') && line.get(5..7) == Some(" +");
     let line = page.line(at);
     let name = line.strip_suffix(" [E]").filter(|_| is_clock(line))?.split_once(": ")?.1;
-    let end = until(page, at + 1, |line| is_clock(line));
-    let mut trouble = Trouble::new(Stage::Test, "dart").named(name).with(at, Role::Head);
-    trouble.body(page, at + 1, end, Trace::NewestFirst);
-    Some((trouble, end))
+    let end = page.until(at + 1, |line| is_clock(line));
+    let mut failure = Failure::new(Stage::Test, "dart").named(name).with(at, LineKind::Head);
+    failure.body(page, at + 1, end, Trace::NewestFirst);
+    Some((failure, end))
 }
 
 /// The crosses that runners draw.
@@ -91,7 +91,7 @@ const CROSSES: [&str; 9] = ["✖ ", "✗ ", "✕ ", "✘ ", "× ", "❌ ", "(fai
 const OTHERS: [&str; 12] = ["✔", "✓", "▶", "ℹ", "√", "✅", "(pass)", "﹣", "○", "»", "➜", "🧪"];
 
 /// `✖ name (0.3ms)`: node's own runner, ava, bats, vitest's tree, playwright.
-pub(super) fn marked(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn marked(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let text = line.trim_start();
     if text.is_ascii() && !text.starts_with("(fail)") {
@@ -103,7 +103,7 @@ pub(super) fn marked(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
     }
     let name = without_duration(rest);
     let indent = indent_of(line);
-    let mut end = until(page, at + 1, |line| {
+    let mut end = page.until(at + 1, |line| {
         let text = line.trim_start();
         CROSSES.iter().chain(&OTHERS).any(|mark| text.starts_with(mark.trim_end()))
             || (line.starts_with("test at ") && text.contains(':'))
@@ -120,74 +120,24 @@ pub(super) fn marked(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
     }) {
         end = gap;
     }
-    let mut trouble = Trouble::new(Stage::Test, "marked").named(name).with(at, Role::Head);
+    let mut failure = Failure::new(Stage::Test, "marked").named(name).with(at, LineKind::Head);
     let below = page.line(at + 1).trim_start();
     if below.starts_with("(in test") || below.starts_with("(from function") {
-        super::tap::comments(page, &mut trouble, at + 1, end);
+        comments(page, &mut failure, at + 1, end);
     } else {
-        trouble.body(page, at + 1, end, Trace::NewestFirst);
+        failure.body(page, at + 1, end, Trace::NewestFirst);
     }
     // A list of marks alone names groups of tests as well as tests.
-    if !trouble.is_told() {
-        trouble.tool = "suite";
+    if !failure.is_told() {
+        failure.tool = "suite";
     }
     if at > 0 && page.line(at - 1).starts_with("test at ") {
-        trouble.add(at - 1, Role::Frame);
+        failure.add(at - 1, LineKind::Frame);
     }
-    Some((trouble, end))
+    Some((failure, end))
 }
 
 fn is_summary(text: &str) -> bool {
     text.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
         && [" test", " pass", " fail"].iter().any(|word| text.contains(word))
-}
-
-/// A name without ` (0.25ms)`, ` 12ms`, ` [3.00ms]` at its end.
-pub(super) fn without_duration(name: &str) -> &str {
-    let is_time = |text: &str| {
-        let text = text.trim_matches(['(', ')', '[', ']']);
-        text.starts_with(|c: char| c.is_ascii_digit())
-            && text
-                .trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ':' | ',' | ' '))
-                .trim_end_matches(['s', 'm', 'μ', 'µ', 'n', 'e', 'c', ' ', 'i', 'h'])
-                .is_empty()
-            && text.ends_with(|c: char| c.is_ascii_alphabetic())
-    };
-    match name.rsplit_once(' ') {
-        Some((front, last)) if is_time(last) => {
-            let front = front.trim_end();
-            // `(1.2 s)` has a blank in it.
-            match front.rsplit_once(" (") {
-                Some((earlier, number))
-                    if last.ends_with(')')
-                        && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') =>
-                {
-                    earlier
-                }
-                _ => front.strip_suffix(" in").unwrap_or(front).trim_end(),
-            }
-        }
-        Some((front, "s)" | "ms)")) => front.rsplit_once(" (").map_or(name, |(front, _)| front),
-        _ => name,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_has_no_duration() {
-        for (name, expected) in [
-            ("adds (0.25ms)", "adds"),
-            ("adds 12ms", "adds"),
-            ("adds [3.00ms]", "adds"),
-            ("adds (1.2 s)", "adds"),
-            ("adds in 108ms", "adds"),
-            ("adds 3 items", "adds 3 items"),
-            ("waits 5", "waits 5"),
-        ] {
-            assert_eq!(without_duration(name), expected, "{name}");
-        }
-    }
 }

@@ -1,13 +1,13 @@
 //! Maven with surefire, Gradle, and the stack traces of the JVM.
 
+use super::super::failure::{Failure, Stage, Trace};
+use super::super::line_kind::LineKind;
 use super::super::page::Page;
-use super::super::role::Role;
-use super::super::scan::Above;
-use super::super::trouble::{Stage, Trace, Trouble};
-use super::until;
+use super::super::scan_state::ScanState;
+use super::runner_lines::without_duration;
 
 /// `[ERROR] countsAll(demo.ShelfTest)  Time elapsed: 0.004 s  <<< FAILURE!`, and the list at the end.
-pub(super) fn surefire(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn surefire(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let rest = line.strip_prefix("[ERROR] ").or_else(|| line.contains("<<< ").then_some(line))?;
     if rest.starts_with("Tests run:") {
@@ -21,12 +21,12 @@ pub(super) fn surefire(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble
         let name = name
             .split_once('(')
             .map_or_else(|| name.rsplit('.').next().unwrap_or(name), |(method, _)| method);
-        let end = until(page, at + 1, |line| {
+        let end = page.until(at + 1, |line| {
             line.is_empty() || line.starts_with("[ERROR]") || line.starts_with("[INFO]")
         });
-        let mut trouble = Trouble::new(Stage::Test, "surefire").named(name).with(at, Role::Head);
-        trouble.body(page, at + 1, end, Trace::NewestFirst);
-        return Some((trouble, end));
+        let mut failure = Failure::new(Stage::Test, "surefire").named(name).with(at, LineKind::Head);
+        failure.body(page, at + 1, end, Trace::NewestFirst);
+        return Some((failure, end));
     }
     // `[ERROR]   ShelfTest.countsAll:12 expected:<3> but was:<2>`
     let item = rest.strip_prefix("  ")?.trim_start();
@@ -39,56 +39,58 @@ pub(super) fn surefire(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble
         return None;
     }
     let message = message.trim_start_matches("» ");
-    Some((Trouble::new(Stage::Test, "surefire").named(method).saying(message).with(at, Role::Head), at + 1))
+    Some((
+        Failure::new(Stage::Test, "surefire").named(method).saying(message).with(at, LineKind::Head),
+        at + 1,
+    ))
 }
 
 /// What Maven could not do: for want of something, or because of what was told before.
-fn goal(rest: &str, at: usize) -> (Trouble, usize) {
+fn goal(rest: &str, at: usize) -> (Failure, usize) {
     if !(rest.contains("Could not resolve") || rest.contains("Could not find artifact")) {
         let is_told = ["There are test failures", "Compilation failure", "There was a timeout"]
             .iter()
             .any(|words| rest.contains(words));
         let stage = if is_told { Stage::Echo } else { Stage::Other };
         let message = rest.split_once(": ").map_or(rest, |(_, words)| words);
-        return (Trouble::new(stage, "maven").saying(message).with(at, Role::Head), at + 1);
+        return (Failure::new(stage, "maven").saying(message).with(at, LineKind::Head), at + 1);
     }
     // Where it was looked for, and whether it was looked for again, differs.
     let mut words = rest.split([' ', ',']).map(|word| word.trim_end_matches([':', '.']));
     let artifact =
         words.rfind(|word| word.split(':').count() >= 4 && !word.contains('/')).unwrap_or_default();
-    let trouble =
-        Trouble::new(Stage::Build, "maven").coded(artifact).saying("Could not resolve dependencies");
-    (trouble.with(at, Role::Head), at + 1)
+    let failure =
+        Failure::new(Stage::Build, "maven").coded(artifact).saying("Could not resolve dependencies");
+    (failure.with(at, LineKind::Head), at + 1)
 }
 
 /// `ShelfTest > countsAll() FAILED`, and the lines of scalatest and munit.
-pub(super) fn gradle(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn gradle(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let text = line.trim_start().trim_start_matches("[error] ").trim_start_matches("[info] ");
     if let Some(name) = text.strip_suffix(" FAILED").filter(|name| name.contains(" > ")) {
-        let end = until(page, at + 1, |line| {
+        let end = page.until(at + 1, |line| {
             line.is_empty() && !page.line(at + 1).is_empty()
                 || line.contains(" > ") && (line.ends_with(" FAILED") || line.ends_with(" PASSED"))
         });
-        let mut trouble =
-            Trouble::new(Stage::Test, "gradle").named(name.trim_end_matches("()")).with(at, Role::Head);
-        trouble.body(page, at + 1, end, Trace::NewestFirst);
-        return Some((trouble, end));
+        let mut failure =
+            Failure::new(Stage::Test, "gradle").named(name.trim_end_matches("()")).with(at, LineKind::Head);
+        failure.body(page, at + 1, end, Trace::NewestFirst);
+        return Some((failure, end));
     }
     let name = text.strip_suffix(" *** FAILED ***")?.trim_start_matches("- ");
-    let end = until(page, at + 1, |line| {
+    let end = page.until(at + 1, |line| {
         let text = line.trim_start_matches("[info] ").trim_start();
         text.starts_with("- ") || !line.trim_start_matches("[info] ").starts_with("  ")
     });
-    let mut trouble = Trouble::new(Stage::Test, "scalatest")
-        .named(super::javascript::without_duration(name))
-        .with(at, Role::Head);
-    trouble.body(page, at + 1, end, Trace::NewestFirst);
-    Some((trouble, end))
+    let mut failure =
+        Failure::new(Stage::Test, "scalatest").named(without_duration(name)).with(at, LineKind::Head);
+    failure.body(page, at + 1, end, Trace::NewestFirst);
+    Some((failure, end))
 }
 
 /// `Exception in thread "main" x.Y: z`, and any other exception with frames below it.
-pub(super) fn exception(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn exception(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let text = line.trim_start().trim_start_matches("[error] ");
     let is_thread = text.starts_with("Exception in thread");
@@ -108,24 +110,24 @@ pub(super) fn exception(page: &Page, at: usize, _: &mut Above) -> Option<(Troubl
     if is_frame(line) {
         return None;
     }
-    let end = until(page, at + 1, |line| {
+    let end = page.until(at + 1, |line| {
         !is_frame(line) && !line.trim_start().starts_with("... ") && !line.starts_with("Caused by:")
     });
-    let mut trouble = Trouble::new(Stage::Crash, "jvm").saying(text).with(at, Role::Head);
+    let mut failure = Failure::new(Stage::Crash, "jvm").saying(text).with(at, LineKind::Head);
     for at in at + 1..end {
         if page.line(at).starts_with("Caused by:") {
-            page.line(at).clone_into(&mut trouble.message);
-            trouble.add(at, Role::Message);
+            page.line(at).clone_into(&mut failure.message);
+            failure.add(at, LineKind::Message);
         }
     }
-    trouble.body(page, at + 1, end, Trace::NewestFirst);
+    failure.body(page, at + 1, end, Trace::NewestFirst);
     // What the build tool itself throws is an echo.
     if text.starts_with("org.apache.maven")
         || text.starts_with("org.gradle")
         || text.contains("MojoExecutionException")
         || text.contains("MojoFailureException")
     {
-        trouble.stage = Stage::Echo;
+        failure.stage = Stage::Echo;
     }
-    Some((trouble, end))
+    Some((failure, end))
 }

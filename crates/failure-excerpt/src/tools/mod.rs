@@ -1,4 +1,4 @@
-//! What the output of each tool looks like: small machines that know where a trouble begins and where it ends.
+//! What the output of each tool looks like: matchers that know where a failure begins and where it ends.
 
 mod diagnostic;
 mod go;
@@ -7,21 +7,22 @@ mod jvm;
 mod native;
 mod numbered;
 mod python;
+mod runner_lines;
 mod rust;
 mod shell;
 mod tap;
 
+use super::failure::Failure;
 use super::page::Page;
-use super::scan::Above;
-use super::trouble::Trouble;
+use super::scan_state::ScanState;
 
 pub(super) use native::boxed;
 
-/// Looks at a line: the trouble that begins there, and the line behind its last.
-pub(super) type Machine = fn(&Page, usize, &mut Above) -> Option<(Trouble, usize)>;
+/// Looks at a line: the failure that begins there, and the line behind its last.
+pub(super) type Matcher = fn(&Page, usize, &mut ScanState) -> Option<(Failure, usize)>;
 
 /// Those that know more about their tool come first.
-pub(super) fn machines() -> &'static [Machine] {
+pub(super) fn matchers() -> &'static [Matcher] {
     &[
         diagnostic::stylish,
         rust::test,
@@ -51,11 +52,4 @@ pub(super) fn machines() -> &'static [Machine] {
         shell::format,
         shell::line,
     ]
-}
-
-/// The first line from `from` on for which `is_end` holds, or the end of the stream.
-fn until(page: &Page, from: usize, mut is_end: impl FnMut(&str) -> bool) -> usize {
-    // A block of more lines is no block of one trouble.
-    let end = page.end_of_stream(from.min(page.len().saturating_sub(1))).min(from + 1500);
-    (from..end).find(|&at| is_end(page.line(at))).unwrap_or(end)
 }

@@ -1,15 +1,14 @@
 //! What C and C++ programs, their test libraries and .NET print.
 
+use super::super::failure::{Failure, Stage, Trace};
+use super::super::line_kind::{LineKind, is_foreign_frame, is_frame};
 use super::super::page::Page;
 use super::super::place::place;
-use super::super::role::{Role, is_foreign_frame, is_frame};
-use super::super::scan::Above;
-use super::super::trouble::{Stage, Trace, Trouble};
-use super::javascript::without_duration;
-use super::until;
+use super::super::scan_state::ScanState;
+use super::runner_lines::without_duration;
 
 /// `AddressSanitizer` and its kin, and valgrind.
-pub(super) fn sanitizer(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn sanitizer(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     const REPORTS: [&str; 6] = [
         "ERROR: AddressSanitizer",
         "ERROR: LeakSanitizer",
@@ -21,7 +20,7 @@ pub(super) fn sanitizer(page: &Page, at: usize, _: &mut Above) -> Option<(Troubl
     let line = page.line(at);
     let is_report = line.contains("Sanitizer");
     if let Some(start) = REPORTS.iter().filter(|_| is_report).find_map(|word| line.find(word)) {
-        let end = until(page, at + 1, |line| {
+        let end = page.until(at + 1, |line| {
             line.contains("ABORTING") || line.starts_with("SUMMARY: ") || line.starts_with("make")
         });
         // The address and the registers are others each time.
@@ -32,24 +31,24 @@ pub(super) fn sanitizer(page: &Page, at: usize, _: &mut Above) -> Option<(Troubl
             .split(" on unknown address ")
             .next()
             .unwrap_or_default();
-        let mut trouble = Trouble::new(Stage::Crash, "sanitizer").saying(message).with(at, Role::Head);
+        let mut failure = Failure::new(Stage::Crash, "sanitizer").saying(message).with(at, LineKind::Head);
         let stack = (at + 1..end).find(|&at| page.line(at).trim_start().starts_with("#0")).unwrap_or(end);
         for at in at + 1..stack {
-            trouble.add(at, Role::Message);
+            failure.add(at, LineKind::Message);
         }
         // The first stack is where it happened; those behind it are where the memory comes from.
-        let behind = until(page, stack, str::is_empty).min(end);
+        let behind = page.until(stack, str::is_empty).min(end);
         let frames: Vec<usize> = (stack..behind)
             .filter(|&at| is_frame(page.line(at).trim()) && !is_foreign_frame(page.line(at).trim()))
             .collect();
-        trouble.frames(page, &frames, Trace::NewestFirst);
+        failure.frames(page, &frames, Trace::NewestFirst);
         for at in behind..end {
             let text = page.line(at).trim();
             if text.contains("is located") || (is_frame(text) && !is_foreign_frame(text)) {
-                trouble.add(at, Role::Note);
+                failure.add(at, LineKind::Note);
             }
         }
-        return Some((trouble, end));
+        return Some((failure, end));
     }
     let text = valgrind(line)?;
     let is_error = [
@@ -68,8 +67,8 @@ pub(super) fn sanitizer(page: &Page, at: usize, _: &mut Above) -> Option<(Troubl
     if !is_error {
         return None;
     }
-    let end = until(page, at + 1, |line| valgrind(line).is_none_or(|text| text.trim().is_empty()));
-    let mut trouble = Trouble::new(Stage::Crash, "valgrind").saying(text).with(at, Role::Head);
+    let end = page.until(at + 1, |line| valgrind(line).is_none_or(|text| text.trim().is_empty()));
+    let mut failure = Failure::new(Stage::Crash, "valgrind").saying(text).with(at, LineKind::Head);
     let frames: Vec<usize> = (at + 1..end)
         .filter(|&at| {
             page.line(at).contains('(')
@@ -78,8 +77,8 @@ pub(super) fn sanitizer(page: &Page, at: usize, _: &mut Above) -> Option<(Troubl
                 })
         })
         .collect();
-    trouble.frames(page, &frames, Trace::NewestFirst);
-    Some((trouble, end))
+    failure.frames(page, &frames, Trace::NewestFirst);
+    Some((failure, end))
 }
 
 /// What valgrind says behind `==123== `.
@@ -89,7 +88,7 @@ fn valgrind(line: &str) -> Option<&str> {
 }
 
 /// googletest: `[ RUN      ] A.B` ... `[  FAILED  ] A.B (0 ms)`. Others draw the same boxes.
-pub(super) fn gtest(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn gtest(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let (word, name) = boxed(line)?;
     if !matches!(word, "FAILED" | "FAIL" | "TIMEOUT" | "KO")
@@ -99,19 +98,19 @@ pub(super) fn gtest(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, u
         return None;
     }
     let name = without_duration(name.split(", where ").next().unwrap_or(name));
-    let mut trouble = Trouble::new(Stage::Test, "gtest").named(name).with(at, Role::Head);
+    let mut failure = Failure::new(Stage::Test, "gtest").named(name).with(at, LineKind::Head);
     let start = page.start_of_stream(at);
     let run = (start..at).rev().take(400).find(|&above| {
         boxed(page.line(above)).is_some_and(|(word, started)| word == "RUN" && started == name)
     });
     if let Some(run) = run {
-        trouble.body(page, run + 1, at, Trace::NewestFirst);
+        failure.body(page, run + 1, at, Trace::NewestFirst);
     } else {
         // The words may follow, indented.
-        let end = until(page, at + 1, |line| !line.starts_with(' '));
-        trouble.body(page, at + 1, end, Trace::NewestFirst);
+        let end = page.until(at + 1, |line| !line.starts_with(' '));
+        failure.body(page, at + 1, end, Trace::NewestFirst);
     }
-    Some((trouble, at + 1))
+    Some((failure, at + 1))
 }
 
 /// What a line in brackets says, and of what: `[ RUN      ] A.B`.
@@ -126,7 +125,7 @@ pub(in super::super) fn boxed(line: &str) -> Option<(&str, &str)> {
 }
 
 /// Catch2 and doctest: `t.cpp:12: FAILED:`, `t.cpp:12: ERROR: CHECK( x ) is NOT correct!`; googletest without its boxes.
-pub(super) fn catch(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn catch(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let found = place(line).filter(|place| place.start == 0)?;
     let rest = line[found.end..].trim_start_matches([':', ')']).trim();
@@ -148,20 +147,23 @@ pub(super) fn catch(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, u
     } else {
         (title_above(page, at), "")
     };
-    let end = until(page, at + 1, |line| {
+    let end = page.until(at + 1, |line| {
         line.is_empty() && !rest.starts_with("Failure")
             || line.starts_with("----")
             || line.starts_with("====")
             || boxed(line).is_some()
             || place(line).is_some_and(|place| place.start == 0)
     });
-    let mut trouble =
-        Trouble::new(Stage::Test, "catch").named(name).saying(message).at(found.file).with(at, Role::Place);
-    if trouble.id.is_empty() {
-        trouble.id = running(page, at).unwrap_or_default();
+    let mut failure = Failure::new(Stage::Test, "catch")
+        .named(name)
+        .saying(message)
+        .at(found.file)
+        .with(at, LineKind::Place);
+    if failure.id.is_empty() {
+        failure.id = running(page, at).unwrap_or_default();
     }
-    trouble.body(page, at + 1, end.min(at + 30), Trace::NewestFirst);
-    Some((trouble, end.min(at + 30)))
+    failure.body(page, at + 1, end.min(at + 30), Trace::NewestFirst);
+    Some((failure, end.min(at + 30)))
 }
 
 /// The name of the test case that Catch2 puts above, between rules.
@@ -190,7 +192,7 @@ fn running(page: &Page, at: usize) -> Option<String> {
 }
 
 /// `  Failed Shop.CartTests.Adds [5 ms]`
-pub(super) fn dotnet(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn dotnet(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let text = line.trim_start();
     let name = match text
@@ -205,7 +207,7 @@ pub(super) fn dotnet(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
         return None;
     }
     let indent = line.len() - text.len();
-    let end = until(page, at + 1, |line| {
+    let end = page.until(at + 1, |line| {
         let text = line.trim_start();
         text.starts_with("Failed ")
             || text.starts_with("Passed ")
@@ -216,13 +218,13 @@ pub(super) fn dotnet(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
             || text.starts_with("Test Run Failed")
             || text.starts_with("Standard Output")
     });
-    let mut trouble = Trouble::new(Stage::Test, "dotnet").named(name).with(at, Role::Head);
-    trouble.body(page, at + 1, end.min(at + 60), Trace::NewestFirst);
-    Some((trouble, end))
+    let mut failure = Failure::new(Stage::Test, "dotnet").named(name).with(at, LineKind::Head);
+    failure.body(page, at + 1, end.min(at + 60), Trace::NewestFirst);
+    Some((failure, end))
 }
 
 /// `2/3 Test #2: wraps ....***Failed    0.01 sec`
-pub(super) fn ctest(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn ctest(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let (_, rest) = line.split_once("Test #")?;
     let (_, rest) = rest.split_once(": ")?;
@@ -240,6 +242,6 @@ pub(super) fn ctest(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, u
         Stage::Test
     };
     let message = if stage == Stage::Test { "" } else { word };
-    let trouble = Trouble::new(stage, "ctest").named(name).saying(message).with(at, Role::Head);
-    Some((trouble, at + 1))
+    let failure = Failure::new(stage, "ctest").named(name).saying(message).with(at, LineKind::Head);
+    Some((failure, at + 1))
 }

@@ -1,40 +1,39 @@
 //! The numbered lists of failures of mocha, `RSpec`, minitest, `ExUnit`, `PHPUnit`, hspec and others.
 
+use super::super::failure::{Failure, Stage, Trace, indent_of};
+use super::super::line_kind::LineKind;
 use super::super::page::Page;
 use super::super::place::place;
-use super::super::role::Role;
-use super::super::scan::Above;
-use super::super::trouble::{Stage, Trace, Trouble, indent_of};
-use super::until;
+use super::super::scan_state::ScanState;
 
 /// `  1) Queue`, and what is said of it.
-pub(super) fn item(page: &Page, at: usize, above: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn item(page: &Page, at: usize, state: &mut ScanState) -> Option<(Failure, usize)> {
     let (number, title) = numbered(page.line(at))?;
     let indent = indent_of(page.line(at));
-    let is_listed_later = above.failing.is_some_and(|failing| at < failing);
+    let is_listed_later = state.failing.is_some_and(|failing| at < failing);
     if is_listed_later {
         // mocha numbers them where they happen, and tells of them at the end.
-        let mut trouble = Trouble::new(Stage::Test, "suite").named(title);
-        trouble.add(at, Role::Note);
-        return Some((trouble, at + 1));
+        let mut failure = Failure::new(Stage::Test, "suite").named(title);
+        failure.add(at, LineKind::Note);
+        return Some((failure, at + 1));
     }
-    if number != 1 && number != above.number + 1 {
+    if number != 1 && number != state.number + 1 {
         return None;
     }
-    let end = until(page, at + 1, |line| {
+    let end = page.until(at + 1, |line| {
         numbered(line).is_some_and(|(next, _)| next == number + 1 && indent_of(line) <= indent + 1)
             || is_summary(line)
     });
     let next = (at + 1..end).find(|&at| !page.line(at).trim().is_empty())?;
-    let mut trouble = Trouble::new(Stage::Test, "numbered").with(at, Role::Head);
+    let mut failure = Failure::new(Stage::Test, "numbered").with(at, LineKind::Head);
     let mut body = at + 1;
     if matches!(title, "Failure:" | "Error:" | "Failure" | "Error" | "Skipped:") {
         // minitest has the name in the next line: `TestX#test_y [test/x.rb:12]:`
         let line = page.line(next);
         let name = line.split([' ', '[', '(']).find(|part| !part.is_empty()).unwrap_or_default();
-        name.rsplit(['#', ':']).find(|part| !part.is_empty()).unwrap_or(name).clone_into(&mut trouble.id);
-        trouble.add(next, Role::Place);
-        trouble.file = place(line).map(|place| place.file.to_owned()).unwrap_or_default();
+        name.rsplit(['#', ':']).find(|part| !part.is_empty()).unwrap_or(name).clone_into(&mut failure.id);
+        failure.add(next, LineKind::Place);
+        failure.file = place(line).map(|place| place.file.to_owned()).unwrap_or_default();
         body = next + 1;
     } else {
         // mocha spreads the name over lines that end in a colon.
@@ -59,32 +58,32 @@ pub(super) fn item(page: &Page, at: usize, above: &mut Above) -> Option<(Trouble
             }
         }
         for at in at + 1..=last {
-            trouble.add(at, Role::Head);
+            failure.add(at, LineKind::Head);
         }
-        name.trim_end_matches(':').clone_into(&mut trouble.id);
+        name.trim_end_matches(':').clone_into(&mut failure.id);
         body = body.max(last + 1);
     }
-    above.number = number;
-    trouble.body(page, body, end, Trace::NewestFirst);
-    if !trouble.is_told() {
+    state.number = number;
+    failure.body(page, body, end, Trace::NewestFirst);
+    if !failure.is_told() {
         return None;
     }
-    rspec(page, &mut trouble);
-    Some((trouble, end))
+    rspec(page, &mut failure);
+    Some((failure, end))
 }
 
 /// `RSpec` shows the failing source before the message; `ExUnit` the place of the test.
-fn rspec(page: &Page, trouble: &mut Trouble) {
-    if trouble.message.starts_with("Failure/Error:")
-        && let Some(value) = trouble.values.first()
+fn rspec(page: &Page, failure: &mut Failure) {
+    if failure.message.starts_with("Failure/Error:")
+        && let Some(value) = failure.values.first()
     {
-        trouble.message = format!("{} {value}", trouble.message);
-    } else if place(&trouble.message)
-        .is_some_and(|place| place.start == 0 && place.end == trouble.message.len())
+        failure.message = format!("{} {value}", failure.message);
+    } else if place(&failure.message)
+        .is_some_and(|place| place.start == 0 && place.end == failure.message.len())
     {
-        let next = trouble.parts.iter().find(|part| part.1 == Role::Note || part.1 == Role::Value);
+        let next = failure.parts.iter().find(|part| part.1 == LineKind::Note || part.1 == LineKind::Value);
         if let Some(&(line, _)) = next {
-            page.line(line).trim().clone_into(&mut trouble.message);
+            page.line(line).trim().clone_into(&mut failure.message);
         }
     }
 }

@@ -1,22 +1,21 @@
 //! pytest, unittest, and any traceback of Python.
 
+use super::super::failure::{Failure, Stage, Trace, indent_of};
+use super::super::line_kind::{LineKind, is_foreign_frame, is_frame};
 use super::super::page::Page;
 use super::super::place::{extension, is_foreign, place};
-use super::super::role::{Role, is_foreign_frame, is_frame};
-use super::super::scan::Above;
-use super::super::trouble::{Stage, Trace, Trouble, indent_of};
-use super::until;
+use super::super::scan_state::ScanState;
 
 /// The sections of pytest, its verbose lines, and its summary.
-pub(super) fn pytest(page: &Page, at: usize, above: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn pytest(page: &Page, at: usize, state: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     match line.as_bytes().first().copied().unwrap_or(b' ') {
         b'=' => {
             let title = line.trim_matches('=').trim();
-            above.is_pytest = matches!(title, "FAILURES" | "ERRORS") || (above.is_pytest && title.is_empty());
+            state.is_pytest = matches!(title, "FAILURES" | "ERRORS") || (state.is_pytest && title.is_empty());
             None
         }
-        b'_' if above.is_pytest => block(page, at),
+        b'_' if state.is_pytest => block(page, at),
         b'F' | b'E' => summary(page, at).or_else(|| conftest(page, at)),
         b'I' => conftest(page, at),
         b'[' => {
@@ -26,7 +25,8 @@ pub(super) fn pytest(page: &Page, at: usize, above: &mut Above) -> Option<(Troub
                 .trim_start()
                 .strip_prefix("FAILED ")
                 .or_else(|| rest.trim_start().strip_prefix("ERROR "))?;
-            is_id(id).then(|| (Trouble::new(Stage::Test, "pytest").named(id).with(at, Role::Head), at + 1))
+            is_id(id)
+                .then(|| (Failure::new(Stage::Test, "pytest").named(id).with(at, LineKind::Head), at + 1))
         }
         _ => verbose(page, at),
     }
@@ -38,7 +38,7 @@ fn is_id(text: &str) -> bool {
 }
 
 /// `tests/a.py::test_x FAILED   [ 6%]`; with `-s` the word may follow later.
-fn verbose(page: &Page, at: usize) -> Option<(Trouble, usize)> {
+fn verbose(page: &Page, at: usize) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let file = line.find(".py::")?;
     if line[..file].contains(' ') {
@@ -79,11 +79,11 @@ fn verbose(page: &Page, at: usize) -> Option<(Trouble, usize)> {
         }
     };
     let id = &line[..id_end];
-    Some((Trouble::new(Stage::Test, "pytest").named(id).with(at, Role::Head), at + 1))
+    Some((Failure::new(Stage::Test, "pytest").named(id).with(at, LineKind::Head), at + 1))
 }
 
 /// `FAILED tests/a.py::test_x - assert 1 == 2`
-fn summary(page: &Page, at: usize) -> Option<(Trouble, usize)> {
+fn summary(page: &Page, at: usize) -> Option<(Failure, usize)> {
     let rest = page.line(at).strip_prefix("FAILED ").or_else(|| page.line(at).strip_prefix("ERROR "))?;
     let (id, message) = rest.split_once(" - ").unwrap_or((rest, ""));
     if !is_id(id) && extension(id.trim()) != "py" {
@@ -92,15 +92,15 @@ fn summary(page: &Page, at: usize) -> Option<(Trouble, usize)> {
     let stage =
         if page.line(at).starts_with("ERROR ") && !id.contains("::") { Stage::Build } else { Stage::Test };
     let message = message.strip_suffix("...").unwrap_or(message);
-    let mut trouble = Trouble::new(stage, "pytest").named(id).with(at, Role::Head);
+    let mut failure = Failure::new(stage, "pytest").named(id).with(at, LineKind::Head);
     if stage == Stage::Test {
-        trouble = trouble.saying(message);
+        failure = failure.saying(message);
     }
-    Some((trouble, at + 1))
+    Some((failure, at + 1))
 }
 
 /// `_____ TestA.test_x _____` and what follows.
-fn block(page: &Page, at: usize) -> Option<(Trouble, usize)> {
+fn block(page: &Page, at: usize) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let title = line.trim_matches('_').trim();
     if title.is_empty() || !line.starts_with("__") || !line.ends_with("__") {
@@ -109,7 +109,7 @@ fn block(page: &Page, at: usize) -> Option<(Trouble, usize)> {
     let is_head = |line: &str| {
         line.starts_with("___") && line.ends_with("__") && !line.trim_matches('_').trim().is_empty()
     };
-    let end = until(page, at + 1, |line| is_head(line) || (line.starts_with("===") && line.ends_with("==")));
+    let end = page.until(at + 1, |line| is_head(line) || (line.starts_with("===") && line.ends_with("==")));
     let (stage, name) = match title.strip_prefix("ERROR collecting ") {
         Some(file) => (Stage::Build, file),
         None => (
@@ -120,19 +120,19 @@ fn block(page: &Page, at: usize) -> Option<(Trouble, usize)> {
                 .map_or(title, |(_, name)| name),
         ),
     };
-    let mut trouble = Trouble::new(stage, "pytest").named(name).with(at, Role::Head);
+    let mut failure = Failure::new(stage, "pytest").named(name).with(at, LineKind::Head);
     let captured = (at + 1..end)
         .find(|&at| page.line(at).starts_with("----") && page.line(at).contains(" Captured "))
         .unwrap_or(end);
-    told(page, &mut trouble, at + 1, captured);
+    told(page, &mut failure, at + 1, captured);
     for at in captured..end {
-        trouble.add(at, Role::Foreign);
+        failure.add(at, LineKind::Foreign);
     }
-    Some((trouble, end))
+    Some((failure, end))
 }
 
 /// The lines of a failure as pytest prints it: source, `E` lines, places.
-fn told(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
+fn told(page: &Page, failure: &mut Failure, from: usize, to: usize) {
     let mut frames = Vec::new();
     let mut said_more = 0;
     // The source line that failed, nearest to the error.
@@ -145,43 +145,43 @@ fn told(page: &Page, trouble: &mut Trouble, from: usize, to: usize) {
         }
         if let Some(said) = line.strip_prefix("E ") {
             let said = said.trim();
-            if trouble.message.is_empty()
+            if failure.message.is_empty()
                 && !said.starts_with("File \"")
                 && !said.is_empty()
                 && !is_source_of_error(page, at)
             {
-                said.clone_into(&mut trouble.message);
-                trouble.add(at, Role::Message);
+                said.clone_into(&mut failure.message);
+                failure.add(at, LineKind::Message);
             } else {
                 // How much of a difference is shown depends on how chatty the run is.
                 if said.starts_with("assert ") {
-                    trouble.values.push(said.to_owned());
+                    failure.values.push(said.to_owned());
                 }
                 said_more += 1;
                 let is_where = said.starts_with("+  where")
                     || said.starts_with("+    where")
                     || said.starts_with("+  and");
-                trouble.add(at, if is_where || said_more > 6 { Role::Note } else { Role::Value });
+                failure.add(at, if is_where || said_more > 6 { LineKind::Note } else { LineKind::Value });
             }
             if said.starts_with("File \"")
                 && let Some(place) = place(said)
             {
-                place.file.clone_into(&mut trouble.file);
+                place.file.clone_into(&mut failure.file);
             }
         } else if line.starts_with('>') {
-            trouble.add(at, if Some(at) == failed { Role::Message } else { Role::Frame });
+            failure.add(at, if Some(at) == failed { LineKind::Message } else { LineKind::Frame });
         } else if is_frame(text) {
             if !is_foreign_frame(text) {
                 frames.push(at);
             }
         } else if frames.last() == Some(&at.saturating_sub(1)) {
-            trouble.add(at, Role::Frame);
+            failure.add(at, LineKind::Frame);
         } else {
-            trouble.add(at, Role::Foreign);
+            failure.add(at, LineKind::Foreign);
         }
     }
     // The last place stands below the error that it tells of.
-    trouble.frames(page, &frames, Trace::NewestLast);
+    failure.frames(page, &frames, Trace::NewestLast);
 }
 
 /// Whether an `E` line shows the source at which a syntax error is.
@@ -193,60 +193,61 @@ fn is_source_of_error(page: &Page, at: usize) -> bool {
 }
 
 /// What happens before any test: a conftest that cannot be imported.
-fn conftest(page: &Page, at: usize) -> Option<(Trouble, usize)> {
+fn conftest(page: &Page, at: usize) -> Option<(Failure, usize)> {
     let line = page.line(at);
     if !line.starts_with("ImportError while loading conftest") {
         return None;
     }
-    let end = until(page, at + 1, str::is_empty);
-    let mut trouble = Trouble::new(Stage::Build, "pytest").with(at, Role::Note);
-    told(page, &mut trouble, at + 1, end);
-    Some((trouble, end))
+    let end = page.until(at + 1, str::is_empty);
+    let mut failure = Failure::new(Stage::Build, "pytest").with(at, LineKind::Note);
+    told(page, &mut failure, at + 1, end);
+    Some((failure, end))
 }
 
 /// `FAIL: test_x (tests.A.test_x)` below a line of `=`.
-pub(super) fn unittest(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn unittest(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let rest = line.strip_prefix("FAIL: ").or_else(|| line.strip_prefix("ERROR: "))?;
     if at == 0 || !page.line(at - 1).starts_with("=====") {
         return None;
     }
     let name = rest.split_once(" (").map_or(rest, |(name, _)| name);
-    let end = until(page, at + 1, |line| line.starts_with("====="));
+    let end = page.until(at + 1, |line| line.starts_with("====="));
     // The count stands below a rule.
     let ran =
         (at + 2..end).find(|&at| page.line(at).starts_with("Ran ") && page.line(at - 1).starts_with("-----"));
     let end = ran.map_or(end, |ran| ran - 1);
-    let body = until(page, at + 1, |line| line.starts_with("-----")) + 1;
+    let body = page.until(at + 1, |line| line.starts_with("-----")) + 1;
     let is_load = rest.contains("_FailedTest");
     // A sub-test has its parameters behind the name.
     let parameters = rest.rfind(") (").filter(|_| rest.ends_with(')')).map_or("", |at| &rest[at + 2..]);
     let name = if parameters.is_empty() { name.to_owned() } else { format!("{name} {parameters}") };
-    let mut trouble = Trouble::new(if is_load { Stage::Build } else { Stage::Test }, "unittest")
+    let mut failure = Failure::new(if is_load { Stage::Build } else { Stage::Test }, "unittest")
         .named(&name)
-        .with(at, Role::Head);
+        .with(at, LineKind::Head);
     let first = (body..end).find(|&at| page.line(at).starts_with("Traceback")).unwrap_or(body);
     let mut from = first;
     // What comes after the last frame is the message; of several exceptions the last one is what the test saw.
     let captured = (first..end).find(|&at| matches!(page.line(at), "Stdout:" | "Stderr:")).unwrap_or(end);
     while let Some(next) = (from + 1..captured).find(|&at| page.line(at).starts_with("Traceback")) {
-        let mut earlier = Trouble::new(Stage::Test, "unittest");
+        let mut earlier = Failure::new(Stage::Test, "unittest");
         earlier.body(page, from, next, Trace::NewestLast);
-        for (line, role) in earlier.parts {
-            trouble.add(line, role.max(Role::Frame));
+        for (line, kind) in earlier.parts {
+            failure.add(line, kind.max(LineKind::Frame));
         }
         from = next;
     }
-    trouble.body(page, from, captured, Trace::NewestLast);
-    Some((trouble, end))
+    failure.body(page, from, captured, Trace::NewestLast);
+    Some((failure, end))
 }
 
 /// A traceback wherever it stands, and the dump of a Python that died.
-pub(super) fn traceback(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn traceback(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     if let Some(at_error) = line.find("Fatal Python error: ") {
-        let end = until(page, at + 1, |line| line.starts_with("Extension modules:"));
-        let mut trouble = Trouble::new(Stage::Crash, "python").saying(&line[at_error..]).with(at, Role::Head);
+        let end = page.until(at + 1, |line| line.starts_with("Extension modules:"));
+        let mut failure =
+            Failure::new(Stage::Crash, "python").saying(&line[at_error..]).with(at, LineKind::Head);
         let frames: Vec<usize> = (at + 1..end)
             .filter(|&at| {
                 let text = page.line(at).trim_start();
@@ -255,19 +256,19 @@ pub(super) fn traceback(page: &Page, at: usize, _: &mut Above) -> Option<(Troubl
                     && place(text).is_some_and(|place| !is_foreign(place.file))
             })
             .collect();
-        trouble.frames(page, &frames, Trace::NewestFirst);
+        failure.frames(page, &frames, Trace::NewestFirst);
         let name = frames
             .iter()
             .find_map(|&at| page.line(at).rsplit_once(" in ").filter(|(_, name)| name.starts_with("test")));
-        trouble.id = name.map(|(_, name)| name.to_owned()).unwrap_or_default();
-        return Some((trouble, end));
+        failure.id = name.map(|(_, name)| name.to_owned()).unwrap_or_default();
+        return Some((failure, end));
     }
     let text = line.trim_start_matches(['#', ' ', '|', '+']);
     if !text.starts_with("Traceback (most recent call last)") {
         return None;
     }
     let indent = indent_of(line);
-    let error = until(page, at + 1, |line| {
+    let error = page.until(at + 1, |line| {
         !line.trim().is_empty()
             && indent_of(line) <= indent
             && !line.trim_start_matches(['#', ' ']).starts_with("File \"")
@@ -279,18 +280,18 @@ pub(super) fn traceback(page: &Page, at: usize, _: &mut Above) -> Option<(Troubl
     };
     let last = page.end_of_stream(at).min(error + 12);
     let end = (error + 1..last).find(is_over).unwrap_or(last.max(error + 1));
-    let mut trouble =
-        Trouble::new(Stage::Other, "python").saying(page.line(error).trim_start_matches(['#', ' ']));
-    trouble.body(page, at + 1, error, Trace::NewestLast);
-    trouble.add(error, Role::Head);
+    let mut failure =
+        Failure::new(Stage::Other, "python").saying(page.line(error).trim_start_matches(['#', ' ']));
+    failure.body(page, at + 1, error, Trace::NewestLast);
+    failure.add(error, LineKind::Head);
     for at in error + 1..end {
-        trouble.add(at, Role::Value);
+        failure.add(at, LineKind::Value);
     }
     let is_load = ["SyntaxError", "ImportError", "ModuleNotFoundError", "IndentationError"]
         .iter()
-        .any(|kind| trouble.message.starts_with(kind));
+        .any(|kind| failure.message.starts_with(kind));
     if is_load {
-        trouble.stage = Stage::Build;
+        failure.stage = Stage::Build;
     }
-    Some((trouble, end))
+    Some((failure, end))
 }

@@ -1,30 +1,29 @@
 //! rustc, clippy, libtest, nextest, and whoever else points with an arrow: ruff, miette, Elm's kin.
 
+use super::super::failure::{Failure, Severity, Stage, Trace};
+use super::super::line_kind::{LineKind, is_code};
 use super::super::page::Page;
 use super::super::place::place;
-use super::super::role::{Role, is_code};
-use super::super::scan::Above;
-use super::super::trouble::{Severity, Stage, Trace, Trouble};
-use super::until;
+use super::super::scan_state::ScanState;
 
 /// `---- books::top stdout ----`, `test books::top ... FAILED`, `FAIL [ 0.01s] crate books::top`
-pub(super) fn test(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn test(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     if let Some(rest) = line.strip_prefix("---- ") {
         let name = rest.strip_suffix(" stdout ----").or_else(|| rest.strip_suffix(" stderr ----"))?;
-        let end = until(page, at + 1, |line| {
+        let end = page.until(at + 1, |line| {
             line.starts_with("---- ") || line == "failures:" || line.starts_with("test result:")
         });
-        let mut trouble = Trouble::new(Stage::Test, "libtest").named(name).with(at, Role::Head);
+        let mut failure = Failure::new(Stage::Test, "libtest").named(name).with(at, LineKind::Head);
         let panic = (at + 1..end).find(|&at| panicked(page.line(at)).is_some());
         match panic {
-            Some(panic) => said(page, &mut trouble, panic, end),
-            None => trouble.body(page, at + 1, end, Trace::NewestFirst),
+            Some(panic) => said(page, &mut failure, panic, end),
+            None => failure.body(page, at + 1, end, Trace::NewestFirst),
         }
-        return Some((trouble, end));
+        return Some((failure, end));
     }
     if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... FAILED")) {
-        return Some((Trouble::new(Stage::Test, "libtest").named(name.0).with(at, Role::Head), at + 1));
+        return Some((Failure::new(Stage::Test, "libtest").named(name.0).with(at, LineKind::Head), at + 1));
     }
     let text = line.trim_start();
     let (_, rest) = ["FAIL [", "SIGSEGV [", "SIGABRT [", "TIMEOUT ["]
@@ -32,34 +31,36 @@ pub(super) fn test(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, us
         .find_map(|head| text.strip_prefix(head))?
         .split_once("] ")?;
     let name = rest.rsplit(' ').next()?;
-    Some((Trouble::new(Stage::Test, "libtest").named(name).with(at, Role::Head), at + 1))
+    Some((Failure::new(Stage::Test, "libtest").named(name).with(at, LineKind::Head), at + 1))
 }
 
 /// A panic outside the section of its test: output that is not captured, or a program.
-pub(super) fn panic(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn panic(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     if let Some(name) = overflowed(line) {
-        let mut trouble =
-            Trouble::new(Stage::Crash, "libtest").named(name).saying("stack overflow").with(at, Role::Head);
-        let end = until(page, at + 1, |line| line.is_empty() || line.starts_with("error:"));
+        let mut failure = Failure::new(Stage::Crash, "libtest")
+            .named(name)
+            .saying("stack overflow")
+            .with(at, LineKind::Head);
+        let end = page.until(at + 1, |line| line.is_empty() || line.starts_with("error:"));
         for at in at + 1..end {
-            trouble.add(at, Role::Message);
+            failure.add(at, LineKind::Message);
         }
-        return Some((trouble, end));
+        return Some((failure, end));
     }
     let name = panicked(line)?;
     let is_test = name != "main";
     let stage = if is_test { Stage::Test } else { Stage::Crash };
-    let mut trouble = Trouble::new(stage, "libtest").named(if is_test { name } else { "" });
-    trouble.add(at, Role::Head);
-    let end = until(page, at + 1, |line| {
+    let mut failure = Failure::new(stage, "libtest").named(if is_test { name } else { "" });
+    failure.add(at, LineKind::Head);
+    let end = page.until(at + 1, |line| {
         line.is_empty()
             || line.starts_with("test ")
             || line.starts_with("error:")
             || line.starts_with("thread '")
     });
-    said(page, &mut trouble, at, end);
-    Some((trouble, end))
+    said(page, &mut failure, at, end);
+    Some((failure, end))
 }
 
 /// The thread that overflowed its stack.
@@ -77,18 +78,18 @@ fn panicked(line: &str) -> Option<&str> {
 }
 
 /// What a panic at line `at` says.
-fn said(page: &Page, trouble: &mut Trouble, at: usize, end: usize) {
+fn said(page: &Page, failure: &mut Failure, at: usize, end: usize) {
     let line = page.line(at);
-    trouble.add(at, Role::Place);
+    failure.add(at, LineKind::Place);
     if let Some(place) = place(line.split_once(" panicked at ").map_or(line, |(_, rest)| rest)) {
-        place.file.clone_into(&mut trouble.file);
+        place.file.clone_into(&mut failure.file);
     }
     // Older compilers put the message on the line.
     if let Some((_, rest)) = line.split_once(" panicked at '") {
-        rest.rsplit_once("', ").map_or(rest, |(message, _)| message).clone_into(&mut trouble.message);
+        rest.rsplit_once("', ").map_or(rest, |(message, _)| message).clone_into(&mut failure.message);
     }
     let stop = (at + 1..end).find(|&at| page.line(at).starts_with("stack backtrace:")).unwrap_or(end);
-    let mut is_first = trouble.message.is_empty();
+    let mut is_first = failure.message.is_empty();
     for at in at + 1..stop {
         let text = page.line(at).trim();
         if text.is_empty() || text.starts_with("note: run with") || text.starts_with("note: Some details") {
@@ -99,13 +100,13 @@ fn said(page: &Page, trouble: &mut Trouble, at: usize, end: usize) {
         }
         if is_first {
             is_first = false;
-            text.clone_into(&mut trouble.message);
-            trouble.add(at, Role::Message);
+            text.clone_into(&mut failure.message);
+            failure.add(at, LineKind::Message);
         } else {
-            if trouble.values.len() < 40 {
-                trouble.values.push(text.to_owned());
+            if failure.values.len() < 40 {
+                failure.values.push(text.to_owned());
             }
-            trouble.add(at, Role::Value);
+            failure.add(at, LineKind::Value);
         }
     }
     let frames: Vec<usize> = (stop..end)
@@ -114,11 +115,11 @@ fn said(page: &Page, trouble: &mut Trouble, at: usize, end: usize) {
                 || page.line(at).trim_start().starts_with("at src/")
         })
         .collect();
-    trouble.frames(page, &frames, Trace::NewestFirst);
+    failure.frames(page, &frames, Trace::NewestFirst);
 }
 
 /// A head line, an arrow that points to a place, and a frame of source below.
-pub(super) fn framed(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn framed(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let head = page.line(at);
     if head.starts_with(' ') && !head.trim_start().starts_with(['×', '⚠', '✖', 'x', '✘']) {
         return None;
@@ -138,17 +139,17 @@ pub(super) fn framed(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
     if message.is_empty() {
         return None;
     }
-    let mut trouble = Trouble::new(Stage::Build, "compiler")
+    let mut failure = Failure::new(Stage::Build, "compiler")
         .coded(code)
         .saying(message)
         .at(place.file)
-        .with(at, Role::Head);
-    trouble.severity = severity;
+        .with(at, LineKind::Head);
+    failure.severity = severity;
     for at in at + 1..arrow {
-        trouble.add(at, Role::Message);
+        failure.add(at, LineKind::Message);
     }
-    trouble.add(arrow, Role::Place);
-    let end = until(page, arrow + 1, str::is_empty);
+    failure.add(arrow, LineKind::Place);
+    let end = page.until(arrow + 1, str::is_empty);
     let mut is_help = false;
     for at in arrow + 1..end {
         let text = page.line(at).trim();
@@ -159,23 +160,23 @@ pub(super) fn framed(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
         let label = label(text).filter(|_| !is_help);
         let lint = lint_name(text).filter(|_| !is_code(text) && !is_arrow(text));
         if let Some(label) = label
-            && trouble.values.len() < 8
+            && failure.values.len() < 8
         {
-            trouble.values.push(label.to_owned());
+            failure.values.push(label.to_owned());
         }
         if let Some(lint) = lint
-            && trouble.code.is_empty()
+            && failure.code.is_empty()
         {
-            lint.clone_into(&mut trouble.code);
+            lint.clone_into(&mut failure.code);
         }
-        let role = match (label.or(lint), is_help) {
-            (Some(_), _) => Role::Value,
-            (None, true) => Role::Note,
-            (None, false) => Role::Code,
+        let kind = match (label.or(lint), is_help) {
+            (Some(_), _) => LineKind::Value,
+            (None, true) => LineKind::Note,
+            (None, false) => LineKind::Code,
         };
-        trouble.add(at, role);
+        failure.add(at, kind);
     }
-    Some((trouble, end))
+    Some((failure, end))
 }
 
 fn is_arrow(line: &str) -> bool {

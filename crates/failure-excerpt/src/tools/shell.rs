@@ -1,11 +1,10 @@
 //! Build tools, package managers, shells and formatters: what they say when something that they ran fails.
 
+use super::super::failure::{Failure, Severity, Stage, Trace};
+use super::super::line_kind::{LineKind, is_value};
 use super::super::page::Page;
 use super::super::place::{is_file, place};
-use super::super::role::{Role, is_value};
-use super::super::scan::Above;
-use super::super::trouble::{Severity, Stage, Trace, Trouble};
-use super::until;
+use super::super::scan_state::ScanState;
 
 /// Lines that only say that something before them failed.
 fn is_echo(text: &str) -> bool {
@@ -72,32 +71,34 @@ const DEATHS: [&str; 16] = [
 ];
 
 /// Anything that calls itself an error, and what follows it.
-pub(super) fn line(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let text = line.trim_start_matches(['#', ' ', '\t', '>']).trim();
     if is_echo(text) {
-        return Some((Trouble::new(Stage::Echo, "echo").saying(text).with(at, Role::Head), at + 1));
+        return Some((Failure::new(Stage::Echo, "echo").saying(text).with(at, LineKind::Head), at + 1));
     }
     if is_make(text) {
         let is_death = DEATHS.iter().any(|word| text.contains(word));
         let stage = if is_death { Stage::Crash } else { Stage::Build };
         let message = text.split_once(": *** ").map_or(text, |(_, said)| said);
-        return Some((Trouble::new(stage, "make").saying(message).with(at, Role::Head), at + 1));
+        return Some((Failure::new(stage, "make").saying(message).with(at, LineKind::Head), at + 1));
     }
     if line.len() < 400 && !line.starts_with([' ', '\t']) {
         if let Some(word) = DEATHS.iter().find(|word| text.contains(**word)) {
             // What stands in front is the number of the process; an engine says in front how far it came.
             let start = text.find(word).unwrap_or(0);
             let start = text[..start].rfind(" - ").map_or(start, |at| at + 3);
-            let mut trouble =
-                Trouble::new(Stage::Crash, "process").coded(word).saying(&text[start..]).with(at, Role::Head);
-            let end = frames_below(page, &mut trouble, at);
-            return Some((trouble, end));
+            let mut failure = Failure::new(Stage::Crash, "process")
+                .coded(word)
+                .saying(&text[start..])
+                .with(at, LineKind::Head);
+            let end = frames_below(page, &mut failure, at);
+            return Some((failure, end));
         }
         if let Some(message) = shell_error(text) {
             let file = place(text).map(|place| place.file.to_owned()).unwrap_or_default();
             return Some((
-                Trouble::new(Stage::Build, "shell").saying(message).at(&file).with(at, Role::Head),
+                Failure::new(Stage::Build, "shell").saying(message).at(&file).with(at, LineKind::Head),
                 at + 1,
             ));
         }
@@ -105,7 +106,7 @@ pub(super) fn line(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, us
     if let Some(message) = assertion(text) {
         let file = place(text).map(|place| place.file.to_owned()).unwrap_or_default();
         return Some((
-            Trouble::new(Stage::Crash, "assert").saying(message).at(&file).with(at, Role::Head),
+            Failure::new(Stage::Crash, "assert").saying(message).at(&file).with(at, LineKind::Head),
             at + 1,
         ));
     }
@@ -117,7 +118,7 @@ pub(super) fn line(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, us
         let file = place(text).map(|place| place.file.to_owned()).unwrap_or_default();
         let message = text.rfind(": ").map_or(text, |at| &text[at + 2..]);
         return Some((
-            Trouble::new(Stage::Build, "linker").saying(message).at(&file).with(at, Role::Head),
+            Failure::new(Stage::Build, "linker").saying(message).at(&file).with(at, LineKind::Head),
             at + 1,
         ));
     }
@@ -155,7 +156,7 @@ fn assertion(text: &str) -> Option<&str> {
 }
 
 /// A line that begins with an error's name or word.
-fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Trouble, usize)> {
+fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Failure, usize)> {
     if line.len() > 2000 {
         return None;
     }
@@ -205,16 +206,16 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Trouble, usi
     }
     // In logs an error is nothing unusual; at the start of a line, with words of its own, it counts.
     let code = if is_name { kind.rsplit(['.', ':', '\\']).next().unwrap_or(kind) } else { "" };
-    let mut trouble = Trouble::new(Stage::Other, "error").coded(code).saying(text).with(at, Role::Head);
+    let mut failure = Failure::new(Stage::Other, "error").coded(code).saying(text).with(at, LineKind::Head);
     if matches!(code, "SyntaxError" | "ModuleNotFoundError" | "ImportError")
         || head.starts_with("CMake")
         || text.contains("does not provide an export")
         || text.contains("Cannot find module")
     {
-        trouble.stage = Stage::Build;
+        failure.stage = Stage::Build;
     }
     if let Some(place) = place(text) {
-        place.file.clone_into(&mut trouble.file);
+        place.file.clone_into(&mut failure.file);
     }
     // node shows the place and the source above.
     let start = at.saturating_sub(6).max(page.start_of_stream(at));
@@ -226,19 +227,19 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Trouble, usi
     if let Some(source) = source {
         for above in source..at {
             if !page.line(above).trim_matches(['#', ' ']).is_empty() {
-                trouble.add(above, if above == source { Role::Place } else { Role::Code });
+                failure.add(above, if above == source { LineKind::Place } else { LineKind::Code });
             }
         }
-        trouble.file = place(page.line(source)).map(|place| place.file.to_owned()).unwrap_or_default();
+        failure.file = place(page.line(source)).map(|place| place.file.to_owned()).unwrap_or_default();
     }
-    let end = frames_below(page, &mut trouble, at);
-    Some((trouble, end))
+    let end = frames_below(page, &mut failure, at);
+    Some((failure, end))
 }
 
 /// Takes in the indented lines below an error.
-fn frames_below(page: &Page, trouble: &mut Trouble, at: usize) -> usize {
+fn frames_below(page: &Page, failure: &mut Failure, at: usize) -> usize {
     let is_comment = page.line(at).starts_with("# ");
-    let end = until(page, at + 1, |line| {
+    let end = page.until(at + 1, |line| {
         let line = if is_comment { line.strip_prefix("# ").unwrap_or(line) } else { line };
         !(line.is_empty()
             || line.starts_with([' ', '\t'])
@@ -250,16 +251,16 @@ fn frames_below(page: &Page, trouble: &mut Trouble, at: usize) -> usize {
     let end =
         (at + 1..end).find(|&at| page.line(at).is_empty() && page.line(at + 1).is_empty()).unwrap_or(end);
     let end = (at + 1..end).rev().find(|&at| !page.line(at).is_empty()).map_or(at + 1, |last| last + 1);
-    trouble.body(page, at + 1, end.min(at + 60), Trace::NewestFirst);
+    failure.body(page, at + 1, end.min(at + 60), Trace::NewestFirst);
     end
 }
 
 /// Formatters that would change a file: `would reformat a.py`, `Diff in a.rs:3:`, `[warn] a.js`.
-pub(super) fn format(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, usize)> {
+pub(super) fn format(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
-    let trouble = |file: &str| {
+    let failure = |file: &str| {
         let file = file.trim_start_matches("./").trim_end_matches([':', '.']).to_owned();
-        Trouble::new(Stage::Build, "format").coded("format").saying("would be reformatted").at(&file)
+        Failure::new(Stage::Build, "format").coded("format").saying("would be reformatted").at(&file)
     };
     for front in [
         "would reformat ",
@@ -271,28 +272,28 @@ pub(super) fn format(page: &Page, at: usize, _: &mut Above) -> Option<(Trouble, 
         "ERROR: Not formatted: ",
     ] {
         if let Some(file) = line.strip_prefix(front) {
-            return Some((trouble(file).with(at, Role::Head), at + 1));
+            return Some((failure(file).with(at, LineKind::Head), at + 1));
         }
     }
     if let Some(rest) = line.strip_prefix("Diff in ") {
         let file =
             place(rest).map_or_else(|| rest.split(" at line").next().unwrap_or(rest), |place| place.file);
-        let end = until(page, at + 1, |line| line.starts_with("Diff in ") || line.is_empty());
-        let mut trouble = trouble(file).with(at, Role::Head);
+        let end = page.until(at + 1, |line| line.starts_with("Diff in ") || line.is_empty());
+        let mut failure = failure(file).with(at, LineKind::Head);
         for at in at + 1..end.min(at + 20) {
             let is_change = page.line(at).starts_with(['-', '+']);
-            if is_change && trouble.values.len() < 8 {
-                trouble.values.push(page.line(at).to_owned());
+            if is_change && failure.values.len() < 8 {
+                failure.values.push(page.line(at).to_owned());
             }
-            trouble.add(at, if is_change { Role::Value } else { Role::Code });
+            failure.add(at, if is_change { LineKind::Value } else { LineKind::Code });
         }
-        return Some((trouble, end));
+        return Some((failure, end));
     }
     let file = line.strip_prefix("[warn] ")?;
     if !is_file(file) || file.contains(' ') {
         return None;
     }
-    let mut trouble = trouble(file).with(at, Role::Head);
-    trouble.severity = Severity::Error;
-    Some((trouble, at + 1))
+    let mut failure = failure(file).with(at, LineKind::Head);
+    failure.severity = Severity::Error;
+    Some((failure, at + 1))
 }

@@ -1,8 +1,8 @@
 //! What a tool complains of: one failed test, one error of a compiler, one crash.
 
+use super::line_kind::{LineKind, line_kind};
 use super::page::Page;
 use super::place::{is_foreign, place};
-use super::role::{Role, role};
 
 /// When in a chain of checks something goes wrong. What comes first hides what would come later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,11 +39,11 @@ pub(super) enum Severity {
     Warning,
 }
 
-/// More lines of one trouble than these are left out.
+/// More lines of one failure than these are left out.
 const MOST_PARTS: usize = 120;
 
 #[derive(Debug, Clone)]
-pub(super) struct Trouble {
+pub(super) struct Failure {
     pub(super) stage: Stage,
     pub(super) severity: Severity,
     pub(super) tool: &'static str,
@@ -59,7 +59,7 @@ pub(super) struct Trouble {
     /// The file of the first place in the project.
     pub(super) file: String,
     /// Lines of the page that tell of it, and what each is good for.
-    pub(super) parts: Vec<(usize, Role)>,
+    pub(super) parts: Vec<(usize, LineKind)>,
 }
 
 /// Where in a stack trace the cause is.
@@ -71,7 +71,7 @@ pub(super) enum Trace {
     NewestLast,
 }
 
-impl Trouble {
+impl Failure {
     pub(super) fn new(stage: Stage, tool: &'static str) -> Self {
         Self {
             stage,
@@ -108,19 +108,19 @@ impl Trouble {
     }
 
     #[must_use]
-    pub(super) fn with(mut self, line: usize, role: Role) -> Self {
-        self.add(line, role);
+    pub(super) fn with(mut self, line: usize, kind: LineKind) -> Self {
+        self.add(line, kind);
         self
     }
 
-    pub(super) fn add(&mut self, line: usize, role: Role) {
+    pub(super) fn add(&mut self, line: usize, kind: LineKind) {
         if self.parts.len() < MOST_PARTS {
-            self.parts.push((line, role));
+            self.parts.push((line, kind));
         }
     }
 
-    pub(super) fn has(&self, role: Role) -> bool {
-        self.parts.iter().any(|part| part.1 == role)
+    pub(super) fn has(&self, kind: LineKind) -> bool {
+        self.parts.iter().any(|part| part.1 == kind)
     }
 
     /// Takes in the lines `from..to`, each by its shape; the first text is the message where there is none yet.
@@ -132,20 +132,20 @@ impl Trouble {
         let mut is_traced = false;
         for index in from..to.min(page.len()) {
             let line = page.line(index);
-            let Some(mut found) = role(line) else { continue };
+            let Some(mut found) = line_kind(line) else { continue };
             let text = line.trim();
             if is_chatter(text) {
                 continue;
             }
             if let Some(indent) = source_below.take()
                 && indent_of(line) > indent
-                && found != Role::Frame
-                && found != Role::Foreign
+                && found != LineKind::Frame
+                && found != LineKind::Foreign
             {
                 if frames.last() == Some(&index.saturating_sub(1))
                     || frames.last() == Some(&index.saturating_sub(2))
                 {
-                    self.add(index, Role::Code);
+                    self.add(index, LineKind::Code);
                 }
                 source_below = Some(indent);
                 continue;
@@ -153,23 +153,23 @@ impl Trouble {
             if text.starts_with("File \"") {
                 source_below = Some(indent_of(line));
             }
-            if self.message.is_empty() && matches!(found, Role::Note | Role::Value) {
+            if self.message.is_empty() && matches!(found, LineKind::Note | LineKind::Value) {
                 text.clone_into(&mut self.message);
-                found = Role::Message;
+                found = LineKind::Message;
             }
             match found {
-                Role::Frame => {
+                LineKind::Frame => {
                     is_traced |= !self.message.is_empty();
                     frames.push(index);
                 }
-                Role::Foreign => {
+                LineKind::Foreign => {
                     let is_near = place(line)
                         .is_some_and(|place| !is_foreign(place.file) && place.file.starts_with('/'));
                     if fallback.is_none() && is_near {
                         fallback = Some(index);
                     }
                 }
-                Role::Value => {
+                LineKind::Value => {
                     // What stands below the calls is detail that not every reporter prints.
                     let is_detail = is_traced && trace == Trace::NewestFirst;
                     if self.values.len() < 40 && !is_detail {
@@ -177,7 +177,9 @@ impl Trouble {
                     }
                     self.add(index, found);
                 }
-                Role::Head | Role::Message | Role::Place | Role::Code | Role::Note => self.add(index, found),
+                LineKind::Head | LineKind::Message | LineKind::Place | LineKind::Code | LineKind::Note => {
+                    self.add(index, found);
+                }
             }
         }
         if frames.is_empty() {
@@ -205,8 +207,9 @@ impl Trouble {
             if seen.len() < 12 {
                 seen.push(text);
             }
-            let role = if index == newest && !self.has(Role::Place) { Role::Place } else { Role::Frame };
-            self.add(index, role);
+            let kind =
+                if index == newest && !self.has(LineKind::Place) { LineKind::Place } else { LineKind::Frame };
+            self.add(index, kind);
         }
     }
 
@@ -218,7 +221,7 @@ impl Trouble {
 
     /// Whether it says anything beside a name.
     pub(super) fn is_told(&self) -> bool {
-        !self.message.is_empty() || !self.values.is_empty() || self.has(Role::Place)
+        !self.message.is_empty() || !self.values.is_empty() || self.has(LineKind::Place)
     }
 }
 
@@ -263,34 +266,42 @@ pub(super) fn indent_of(line: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn told(body: &str, trace: Trace) -> Trouble {
+    fn told(body: &str, trace: Trace) -> Failure {
         let page = Page::new(body, "", Some("/w/p"));
-        let mut trouble = Trouble::new(Stage::Test, "test");
-        trouble.body(&page, 0, page.len(), trace);
-        trouble
+        let mut failure = Failure::new(Stage::Test, "test");
+        failure.body(&page, 0, page.len(), trace);
+        failure
     }
 
     #[test]
     fn a_body_is_told_apart() {
-        let trouble = told(
+        let failure = told(
             "Error: no such shelf\n\n  expected: 3\n       got: 2\n    at f (node_modules/x/y.js:1:1)\n    at g (/w/p/src/a.js:3:4)\n    at h (/w/p/src/b.js:5:6)\n",
             Trace::NewestFirst,
         );
-        assert_eq!((trouble.message.as_str(), trouble.file.as_str()), ("Error: no such shelf", "src/a.js"));
-        assert_eq!(trouble.values, ["expected: 3", "got: 2"]);
+        assert_eq!((failure.message.as_str(), failure.file.as_str()), ("Error: no such shelf", "src/a.js"));
+        assert_eq!(failure.values, ["expected: 3", "got: 2"]);
         assert_eq!(
-            trouble.parts,
-            [(0, Role::Message), (2, Role::Value), (3, Role::Value), (5, Role::Place), (6, Role::Frame)]
+            failure.parts,
+            [
+                (0, LineKind::Message),
+                (2, LineKind::Value),
+                (3, LineKind::Value),
+                (5, LineKind::Place),
+                (6, LineKind::Frame)
+            ]
         );
     }
 
     #[test]
     fn the_newest_call_of_python_comes_last() {
-        let trouble = told(
+        let failure = told(
             "Traceback (most recent call last):\n  File \"/w/p/t/a.py\", line 3, in f\n    go(1)\n  File \"/w/p/src/b.py\", line 5, in go\n    raise X\n    ^^^^^^^\nValueError: x == y\n",
             Trace::NewestLast,
         );
-        assert_eq!((trouble.message.as_str(), trouble.file.as_str()), ("ValueError: x == y", "src/b.py"));
-        assert!(trouble.parts.contains(&(3, Role::Place)) && trouble.parts.contains(&(1, Role::Frame)));
+        assert_eq!((failure.message.as_str(), failure.file.as_str()), ("ValueError: x == y", "src/b.py"));
+        assert!(
+            failure.parts.contains(&(3, LineKind::Place)) && failure.parts.contains(&(1, LineKind::Frame))
+        );
     }
 }

@@ -26,7 +26,7 @@ const FIRST_PICKED_PORT: u32 = 32768;
 
 /// `text` in a form that is the same in every run: without addresses, times, temporary paths, line numbers, and the
 /// numbers that the system gives to processes and ports.
-pub(super) fn mask(text: &str) -> String {
+pub(super) fn normalize(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut words = text.split_whitespace().peekable();
     let mut before = "";
@@ -295,7 +295,7 @@ mod tests {
             ("127.0.0.1:5432 and 10.0.0.1:43121", "127.0.0.1:5432 and 10.0.0.1:43121"),
             ("http://localhost:3000 99999", "http://localhost:3000 99999"),
         ] {
-            assert_eq!(mask(text), expected, "{text}");
+            assert_eq!(normalize(text), expected, "{text}");
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::place::{is_foreign, place};
 
-/// The part that a line has in telling of a trouble, most worth first.
+/// The part that a line has in telling of a failure, most worth first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Role {
+pub(super) enum LineKind {
     /// Names what failed.
     Head,
     /// Says why.
@@ -23,27 +23,27 @@ pub(super) enum Role {
     Foreign,
 }
 
-/// The role of a line by its shape alone; none where it is empty. Text is a [`Role::Note`], a place in the project
-/// a [`Role::Frame`].
-pub(super) fn role(line: &str) -> Option<Role> {
+/// Returns the kind of a line by its shape alone, or `None` if it is empty. Text is a [`LineKind::Note`], a place in the project
+/// a [`LineKind::Frame`].
+pub(super) fn line_kind(line: &str) -> Option<LineKind> {
     let text = line.trim();
     if text.is_empty()
         || text
             .bytes()
             .all(|byte| matches!(byte, b'-' | b'=' | b'_' | b' ' | b'|' | b'~' | b'^' | b'*' | b'.'))
     {
-        return (!text.is_empty() && text.contains('^')).then_some(Role::Code);
+        return (!text.is_empty() && text.contains('^')).then_some(LineKind::Code);
     }
     if is_value(text) {
-        return Some(Role::Value);
+        return Some(LineKind::Value);
     }
     if is_code(text) {
-        return Some(Role::Code);
+        return Some(LineKind::Code);
     }
     if is_frame(text) {
-        return Some(if is_foreign_frame(text) { Role::Foreign } else { Role::Frame });
+        return Some(if is_foreign_frame(text) { LineKind::Foreign } else { LineKind::Frame });
     }
-    Some(Role::Note)
+    Some(LineKind::Note)
 }
 
 /// Words that introduce what was expected and what came.
@@ -237,30 +237,30 @@ mod tests {
         for (line, expected) in [
             ("", None),
             ("------", None),
-            ("  left: 3", Some(Role::Value)),
-            ("       expected: 2", Some(Role::Value)),
-            ("            got: 1", Some(Role::Value)),
-            ("    Expected: \"a\"", Some(Role::Value)),
-            ("    + b", Some(Role::Value)),
-            ("    Which is: 3", Some(Role::Value)),
-            ("  3 !== 4", Some(Role::Value)),
-            ("   12 | let x;", Some(Role::Code)),
-            ("    > 14 | f()", Some(Role::Code)),
-            ("      |     ^^^ here", Some(Role::Code)),
-            ("     ^~~~", Some(Role::Code)),
-            ("    at f (src/a.js:1:2)", Some(Role::Frame)),
-            ("    at f (node:internal/x:1:2)", Some(Role::Foreign)),
-            ("\tat org.junit.Assert.fail(Assert.java:1)", Some(Role::Foreign)),
-            ("\tat demo.A.f(A.java:1)", Some(Role::Frame)),
-            ("  File \"a/b.py\", line 3, in f", Some(Role::Frame)),
-            ("  File \"/usr/lib/python3/b.py\", line 3, in f", Some(Role::Foreign)),
-            ("     # ./spec/a_spec.rb:5:in 'x'", Some(Role::Frame)),
-            ("    #1 0x55 in f src/a.c:3", Some(Role::Frame)),
-            ("    #0 0x55 in memcpy ../../../../src/libsanitizer/x.inc:3", Some(Role::Foreign)),
-            ("\tsrc/a.go:12 +0x1", Some(Role::Frame)),
-            ("the book must balance", Some(Role::Note)),
+            ("  left: 3", Some(LineKind::Value)),
+            ("       expected: 2", Some(LineKind::Value)),
+            ("            got: 1", Some(LineKind::Value)),
+            ("    Expected: \"a\"", Some(LineKind::Value)),
+            ("    + b", Some(LineKind::Value)),
+            ("    Which is: 3", Some(LineKind::Value)),
+            ("  3 !== 4", Some(LineKind::Value)),
+            ("   12 | let x;", Some(LineKind::Code)),
+            ("    > 14 | f()", Some(LineKind::Code)),
+            ("      |     ^^^ here", Some(LineKind::Code)),
+            ("     ^~~~", Some(LineKind::Code)),
+            ("    at f (src/a.js:1:2)", Some(LineKind::Frame)),
+            ("    at f (node:internal/x:1:2)", Some(LineKind::Foreign)),
+            ("\tat org.junit.Assert.fail(Assert.java:1)", Some(LineKind::Foreign)),
+            ("\tat demo.A.f(A.java:1)", Some(LineKind::Frame)),
+            ("  File \"a/b.py\", line 3, in f", Some(LineKind::Frame)),
+            ("  File \"/usr/lib/python3/b.py\", line 3, in f", Some(LineKind::Foreign)),
+            ("     # ./spec/a_spec.rb:5:in 'x'", Some(LineKind::Frame)),
+            ("    #1 0x55 in f src/a.c:3", Some(LineKind::Frame)),
+            ("    #0 0x55 in memcpy ../../../../src/libsanitizer/x.inc:3", Some(LineKind::Foreign)),
+            ("\tsrc/a.go:12 +0x1", Some(LineKind::Frame)),
+            ("the book must balance", Some(LineKind::Note)),
         ] {
-            assert_eq!(role(line), expected, "{line}");
+            assert_eq!(line_kind(line), expected, "{line}");
         }
     }
 }

@@ -2,38 +2,38 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::glance::glance;
-use super::mask::mask;
+use super::failure::{Failure, Stage};
+use super::line_kind::LineKind;
+use super::normalize::normalize;
 use super::page::Page;
-use super::role::Role;
+use super::prefilter::prefilter;
 use super::score::score;
-use super::trouble::{Stage, Trouble};
 
 /// Stands for lines that were left out.
 const GAP: &str = "…";
 
-/// What a line costs in worth by its role: less is better.
-fn cost(role: Role) -> u32 {
-    match role {
-        Role::Head | Role::Message | Role::Place => 0,
-        Role::Value => 5,
-        Role::Frame => 12,
-        Role::Code => 22,
-        Role::Note => 28,
-        Role::Foreign => 60,
+/// What a line costs in worth by its kind: less is better.
+fn cost(kind: LineKind) -> u32 {
+    match kind {
+        LineKind::Head | LineKind::Message | LineKind::Place => 0,
+        LineKind::Value => 5,
+        LineKind::Frame => 12,
+        LineKind::Code => 22,
+        LineKind::Note => 28,
+        LineKind::Foreign => 60,
     }
 }
 
 /// The excerpt of a page in `budget` characters.
-pub(super) fn spend(page: &Page, troubles: &[Trouble], budget: usize) -> String {
+pub(super) fn select(page: &Page, failures: &[Failure], budget: usize) -> String {
     if let Some(whole) = whole(page, budget) {
         return whole;
     }
-    let (wanted, groups) = wanted(page, troubles);
+    let (wanted, groups) = wanted(page, failures);
     let mut reserved = 0;
     let (chosen, more) = loop {
         let chosen = chosen(page, &wanted, budget, reserved);
-        let more = more(troubles, &groups, &chosen);
+        let more = more(failures, &groups, &chosen);
         let more = if more.len() * 4 < budget { more } else { String::new() };
         if more.len() <= reserved {
             break (chosen, more);
@@ -92,14 +92,14 @@ fn chosen(page: &Page, wanted: &[(u32, usize)], budget: usize, reserved: usize) 
     shortened
 }
 
-/// How many troubles none of the chosen lines is of.
-fn more(troubles: &[Trouble], groups: &[u32], chosen: &BTreeMap<usize, String>) -> String {
-    let is_shown = |trouble: &Trouble| trouble.parts.iter().any(|(index, _)| chosen.contains_key(index));
-    let (shown, hidden): (Vec<_>, Vec<_>) = troubles
+/// How many failures none of the chosen lines is of.
+fn more(failures: &[Failure], groups: &[u32], chosen: &BTreeMap<usize, String>) -> String {
+    let is_shown = |failure: &Failure| failure.parts.iter().any(|(index, _)| chosen.contains_key(index));
+    let (shown, hidden): (Vec<_>, Vec<_>) = failures
         .iter()
         .zip(groups)
-        .filter(|(trouble, _)| trouble.stage != Stage::Echo)
-        .partition(|(trouble, _)| is_shown(trouble));
+        .filter(|(failure, _)| failure.stage != Stage::Echo)
+        .partition(|(failure, _)| is_shown(failure));
     let kinds: HashSet<u32> = shown.into_iter().map(|(_, group)| *group).collect();
     match hidden.len() {
         0 => String::new(),
@@ -150,15 +150,15 @@ fn shorten(line: &str, longest: usize) -> String {
     out
 }
 
-/// Lines with what each costs, best first; and of what kind each trouble is.
-fn wanted(page: &Page, troubles: &[Trouble]) -> (Vec<(u32, usize)>, Vec<u32>) {
+/// Lines with what each costs, best first; and of what kind each failure is.
+fn wanted(page: &Page, failures: &[Failure]) -> (Vec<(u32, usize)>, Vec<u32>) {
     let mut wanted: Vec<(u32, usize)> = Vec::new();
     let mut groups: HashMap<String, u32> = HashMap::new();
     let mut members: Vec<u32> = Vec::new();
     let mut kinds: Vec<u32> = Vec::new();
-    let is_known = troubles.iter().any(|trouble| trouble.stage != Stage::Echo && trouble.is_told());
-    for trouble in troubles {
-        let key = format!("{}\0{}", trouble.code, group_of(&trouble.message));
+    let is_known = failures.iter().any(|failure| failure.stage != Stage::Echo && failure.is_told());
+    for failure in failures {
+        let key = format!("{}\0{}", failure.code, group_of(&failure.message));
         let next = u32::try_from(groups.len()).unwrap_or(u32::MAX);
         let group = *groups.entry(key).or_insert(next);
         kinds.push(group);
@@ -167,8 +167,8 @@ fn wanted(page: &Page, troubles: &[Trouble]) -> (Vec<(u32, usize)>, Vec<u32>) {
         }
         let member = members[group as usize];
         members[group as usize] += 1;
-        if trouble.stage == Stage::Echo {
-            wanted.extend(trouble.parts.iter().map(|part| (34, part.0)));
+        if failure.stage == Stage::Echo {
+            wanted.extend(failure.parts.iter().map(|part| (34, part.0)));
             continue;
         }
         if member > 40 {
@@ -181,22 +181,22 @@ fn wanted(page: &Page, troubles: &[Trouble]) -> (Vec<(u32, usize)>, Vec<u32>) {
                 1 => 6,
                 member => 14 + member.min(20),
             };
-        for &(index, role) in &trouble.parts {
-            let cost = match (member, role) {
-                // The first trouble is told with its values before any other is named.
-                (0, Role::Value) if group == 0 => 1,
-                (0, Role::Frame) if group == 0 => 8,
-                (0 | 1, role) => cost(role),
-                (_, Role::Head) => 0,
-                (_, role) => cost(role) + 12,
+        for &(index, kind) in &failure.parts {
+            let cost = match (member, kind) {
+                // The first failure is told with its values before any other is named.
+                (0, LineKind::Value) if group == 0 => 1,
+                (0, LineKind::Frame) if group == 0 => 8,
+                (0 | 1, kind) => cost(kind),
+                (_, LineKind::Head) => 0,
+                (_, kind) => cost(kind) + 12,
             };
             wanted.push((base + cost, index));
         }
     }
     // Of what hangs nobody tells the cause: how far it came is all there is.
-    let is_enough = troubles
+    let is_enough = failures
         .iter()
-        .any(|trouble| !matches!(trouble.stage, Stage::Echo | Stage::Hang) && trouble.is_told());
+        .any(|failure| !matches!(failure.stage, Stage::Echo | Stage::Hang) && failure.is_told());
     let explained = match (is_known, is_enough) {
         (_, true) => Explained::Enough,
         (true, false) => Explained::Partly,
@@ -234,7 +234,7 @@ fn unexplained(page: &Page, wanted: &mut Vec<(u32, usize)>, explained: Explained
     let worth_of = |index: usize| match page.line(index) {
         _ if known.contains(&index) => 12,
         line if is_near_border(index) => score(line),
-        line if is_known || glance(line).worth == 0 => -10,
+        line if is_known || prefilter(line).worth == 0 => -10,
         line => score(line),
     };
     let scores: Vec<i32> = (0..last).map(worth_of).collect();
@@ -266,5 +266,5 @@ fn unexplained(page: &Page, wanted: &mut Vec<(u32, usize)>, explained: Explained
 
 /// Messages that differ in numbers alone are of one group.
 fn group_of(message: &str) -> String {
-    mask(message).chars().filter(|c| !c.is_ascii_digit()).collect()
+    normalize(message).chars().filter(|c| !c.is_ascii_digit()).collect()
 }

@@ -2,8 +2,8 @@
 
 /// What a line shows at a glance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Glance {
-    /// The worth of its words of trouble.
+pub(super) struct Prefilter {
+    /// The worth of its words of failure.
     pub(super) worth: i32,
     /// Whether it may point to a place: a number behind `:`, `(` or `line`.
     pub(super) has_place: bool,
@@ -11,7 +11,7 @@ pub(super) struct Glance {
     pub(super) is_plain: bool,
 }
 
-/// Words of trouble in lower case, how much each says, and words with which tools begin. Sorted by their first letter.
+/// Words of failure in lower case, how much each says, and words with which tools begin. Sorted by their first letter.
 const WORDS: [(&str, i32); 71] = [
     ("abort", 5),
     ("actual", 3),
@@ -110,7 +110,7 @@ const fn starts() -> [u8; 27] {
 const STARTS: [u8; 27] = starts();
 
 /// Looks at a line once.
-pub(super) fn glance(line: &str) -> Glance {
+pub(super) fn prefilter(line: &str) -> Prefilter {
     let bytes = &line.as_bytes()[..line.len().min(LONGEST)];
     let first = bytes.iter().copied().find(|byte| *byte != b' ' && *byte != b'\t').unwrap_or(b' ');
     let mut worth = 0;
@@ -140,7 +140,7 @@ pub(super) fn glance(line: &str) -> Glance {
             is_plain = false;
         }
     }
-    Glance { worth, has_place, is_plain: is_plain && !has_place }
+    Prefilter { worth, has_place, is_plain: is_plain && !has_place }
 }
 
 #[cfg(test)]
@@ -169,8 +169,8 @@ mod tests {
             ("  ✖ name", false),
             ("t/a.py::test_b", false),
         ] {
-            assert_eq!(glance(line).is_plain, is_plain, "{line}");
+            assert_eq!(prefilter(line).is_plain, is_plain, "{line}");
         }
-        assert_eq!(glance("Error: expected x").worth, 10);
+        assert_eq!(prefilter("Error: expected x").worth, 10);
     }
 }

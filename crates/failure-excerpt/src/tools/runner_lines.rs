@@ -1,0 +1,92 @@
+//! Lines that several test runners write alike.
+
+use super::super::failure::Failure;
+use super::super::line_kind::{LineKind, line_kind};
+use super::super::page::Page;
+use super::super::place::place;
+
+/// A name without ` (0.25ms)`, ` 12ms`, ` [3.00ms]` at its end.
+pub(super) fn without_duration(name: &str) -> &str {
+    let is_time = |text: &str| {
+        let text = text.trim_matches(['(', ')', '[', ']']);
+        text.starts_with(|c: char| c.is_ascii_digit())
+            && text
+                .trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ':' | ',' | ' '))
+                .trim_end_matches(['s', 'm', 'μ', 'µ', 'n', 'e', 'c', ' ', 'i', 'h'])
+                .is_empty()
+            && text.ends_with(|c: char| c.is_ascii_alphabetic())
+    };
+    match name.rsplit_once(' ') {
+        Some((front, last)) if is_time(last) => {
+            let front = front.trim_end();
+            // `(1.2 s)` has a blank in it.
+            match front.rsplit_once(" (") {
+                Some((earlier, number))
+                    if last.ends_with(')')
+                        && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') =>
+                {
+                    earlier
+                }
+                _ => front.strip_suffix(" in").unwrap_or(front).trim_end(),
+            }
+        }
+        Some((front, "s)" | "ms)")) => front.rsplit_once(" (").map_or(name, |(front, _)| front),
+        _ => name,
+    }
+}
+
+/// Takes in what stands behind `#`.
+pub(super) fn comments(page: &Page, failure: &mut Failure, from: usize, to: usize) {
+    for at in from..to {
+        let text = page.line(at).trim_start().trim_start_matches('#').trim();
+        if text.is_empty() || text.starts_with("Looks like you failed") {
+            continue;
+        }
+        if text.starts_with("Failed test") {
+            if let Some(place) = place(text) {
+                place.file.clone_into(&mut failure.file);
+            }
+            failure.add(at, LineKind::Place);
+            continue;
+        }
+        if let Some(place) = place(text).filter(|place| place.start < 20)
+            && failure.file.is_empty()
+        {
+            place.file.clone_into(&mut failure.file);
+            failure.add(at, LineKind::Place);
+            if text.starts_with('(') || text.starts_with("at ") {
+                continue;
+            }
+        }
+        if failure.message.is_empty() && line_kind(text) != Some(LineKind::Value) {
+            text.clone_into(&mut failure.message);
+            failure.add(at, LineKind::Message);
+        } else {
+            // Behind a failed command stands whatever it printed.
+            if failure.values.len() < 40 && !failure.message.starts_with('`') {
+                failure.values.push(text.to_owned());
+            }
+            failure.add(at, LineKind::Value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_no_duration() {
+        for (name, expected) in [
+            ("adds (0.25ms)", "adds"),
+            ("adds 12ms", "adds"),
+            ("adds [3.00ms]", "adds"),
+            ("adds (1.2 s)", "adds"),
+            ("adds in 108ms", "adds"),
+            ("adds 3 items", "adds 3 items"),
+            ("waits 5", "waits 5"),
+        ] {
+            assert_eq!(without_duration(name), expected, "{name}");
+        }
+    }
+}

@@ -41,7 +41,7 @@ pub struct PlaceArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Settings")]
 pub struct SettingArgs {
-    /// Agent runs before the loop stops [default: 10]
+    /// Stop after N agent runs [default: 10]
     #[arg(short = 'n', long, value_name = "N", value_parser = setting("max-iterations"))]
     pub max_iterations: Option<String>,
     /// Model that the agent is asked to use
@@ -75,7 +75,7 @@ pub struct SettingArgs {
     /// Time after which the loop starts no further iteration
     #[arg(long, value_name = "TIME", value_parser = setting("max-duration"))]
     pub max_duration: Option<String>,
-    /// Tell of older iterations what has to do with the task
+    /// Include relevant earlier iterations in the prompt
     #[arg(long)]
     pub with_history: bool,
     /// Never tell of older iterations, also where a task fails again and again

@@ -1,9 +1,10 @@
 //! Runs the command that was asked for, and turns how it ended into an exit code.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{IsTerminal, stderr};
+use std::io::{IsTerminal, Write, stderr};
 
 use anyhow::Result;
+use clap::error::ErrorKind;
 
 use crate::process::{LAUNCH, launch, launch_through_ourselves, use_portable_processes};
 use crate::record::{CANONICAL, RALPH};
@@ -14,7 +15,8 @@ use super::caller::{Caller, Environment};
 use super::exit_code::ExitCode;
 use super::forward::forward;
 use super::grammar::{Action, Ralph, grammar, parse};
-use super::output::report;
+use super::output::{report, stdout};
+use super::overview::{is_asked_for, overview};
 use super::own_command::{Program, set_own_command};
 
 /// For tests: if set, processes are looked at on Linux as on other systems.
@@ -47,6 +49,15 @@ fn ralph((program, called): (Program, Option<&OsStr>), words: &[&str], arguments
     set_own_command(program, called, &Environment::read());
     match parse(arguments) {
         Ok(ralph) => reported(run(ralph, arguments)),
+        Err(error)
+            if error.kind() == ErrorKind::DisplayHelp
+                && is_asked_for(arguments, &grammar(RALPH.as_str())) =>
+        {
+            // Without a reader there is nobody to tell of it.
+            let _closed =
+                stdout().write_all(overview(&grammar(RALPH.as_str()), RALPH.as_str()).as_bytes()).is_err();
+            ExitCode::Done
+        }
         Err(error) => {
             // Where nobody reads the help there is nobody to tell.
             let _closed = error.print().is_err();

@@ -16,7 +16,7 @@ use super::{
     status, steer, sync, tasks, tui,
 };
 
-/// Run coding agents over the tasks of a spec-kit feature, and keep the whole record in git
+/// Run coding agents over a spec-kit feature, and keep the whole record in git
 #[derive(Debug, Parser)]
 #[command(name = "specify-ralph", version, after_help = help::RALPH, max_term_width = 110, disable_help_subcommand = true)]
 pub struct Ralph {
@@ -30,19 +30,19 @@ pub struct Ralph {
 
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// Run the loop until the tasks are done (the default)
+    /// Run the loop until all tasks are done (the default)
     Run(Box<RunArgs>),
-    /// Take up a session again that did not complete
+    /// Resume an unfinished session
     Resume(Box<run::ResumeArgs>),
     /// Stop the running loop after its iteration
     Stop(steer::StopArgs),
-    /// Say something in the next prompt of the running loop
+    /// Put a hint into the next prompt of the running loop
     Hint(steer::HintArgs),
     /// Pause the running loop after its iteration
     Pause(steer::PauseArgs),
-    /// Let a paused loop go on
+    /// Continue a paused loop
     Continue(steer::PauseArgs),
-    /// Show where the feature and its latest session stand
+    /// Show the state of the feature and of its latest session
     Status(status::StatusArgs),
     /// Show the task list as the loop reads it
     Tasks(tasks::TasksArgs),
@@ -52,78 +52,78 @@ pub enum Action {
     /// Show one iteration
     #[command(after_help = help::SHOW)]
     Show(show::ShowArgs),
-    /// Browse sessions on a screen, and watch the one that runs
+    /// Browse sessions on a screen, and follow the running one
     #[command(after_help = help::TUI)]
     Tui(tui::TuiArgs),
-    /// Show what the next prompt is told of older iterations, and why
+    /// Show what the next prompt gets of older iterations, and why
     #[command(after_help = help::HISTORY)]
     History(Box<history::HistoryArgs>),
-    /// Show the code between two iterations, or between one and the work tree
+    /// Show the changes between two iterations, or to the work tree
     #[command(after_help = help::DIFF)]
     Diff(diff::DiffArgs),
     /// Find the first iteration after which a command fails
     #[command(after_help = help::BISECT)]
     Bisect(bisect::BisectArgs),
-    /// Bring the work tree back to what it was after an iteration
+    /// Restore the work tree to its state after an iteration
     #[command(after_help = help::RESTORE)]
     Restore(restore::RestoreArgs),
-    /// Show the prompts that other settings would have given
+    /// Show the prompts that other settings would have produced
     #[command(after_help = help::REPLAY)]
     Replay(Box<replay::ReplayArgs>),
     /// Count iterations, repeated failures, tokens and time
     Stats(ReadArgs),
-    /// Make a page of a session that can be sent to anybody, or a summary for a pull request
+    /// Write a report of a session: a page, Markdown or JSON
     #[command(after_help = help::REPORT)]
     Report(report::ReportArgs),
-    /// Print what the next prompt is told of the newest iterations
+    /// Show what the next prompt gets of the newest iterations
     #[command(after_help = help::PROGRESS)]
     Progress(Box<progress::ProgressArgs>),
-    /// Write progress.txt anew from the record
+    /// Rewrite progress.txt from the record
     #[command(after_help = help::REBUILD)]
     Rebuild(rebuild::RebuildArgs),
-    /// Put what is loose of the record into a git pack
+    /// Pack ralph's loose objects
     Pack(pack::PackArgs),
-    /// Bring the records here and those of a remote together
+    /// Fetch and push records
     #[command(after_help = help::SYNC)]
     Sync(sync::SyncArgs),
-    /// Write records into a file, for people without a remote
+    /// Write sessions into a file, without a remote
     Bundle(sync::BundleArgs),
-    /// Take in the records of a bundle
+    /// Read the sessions of such a file
     Unbundle(sync::UnbundleArgs),
-    /// Hold every record against itself, and progress.txt against the record
+    /// Verify the integrity of all records and of progress.txt
     #[command(after_help = help::FSCK)]
     Fsck(fsck::FsckArgs),
-    /// Remove old snapshots, or old sessions
+    /// Remove old snapshots or sessions
     #[command(after_help = help::CLEAN)]
     Clean(clean::CleanArgs),
-    /// Take a session away for good, here and at the remote
+    /// Remove a session for good, here and at the remote
     #[command(after_help = help::PURGE)]
     Purge(clean::PurgeArgs),
-    /// Make the notes on commits again from the record
+    /// Rewrite the notes on commits from the record
     Notes(notes::NotesArgs),
-    /// Put our part into the repository's git hooks, or take it out
+    /// Install or remove ralph's blocks in git hooks
     #[command(after_help = help::HOOKS)]
     Hooks(hooks::HooksArgs),
     /// Show every setting and where it comes from
     #[command(after_help = help::CONFIG)]
     Config(config::ConfigArgs),
-    /// List the known agents: which are here, and what the others need
+    /// List the known agents, and what they need to run here
     Agents(agents::AgentsArgs),
-    /// Show what the next prompt would get of an output, and the fingerprint of its failure
+    /// Show the excerpt of an output and the fingerprint of its failure
     #[command(after_help = help::EXCERPT)]
     Excerpt(excerpt::ExcerptArgs),
-    /// Run the real loop on a throw-away project with a scripted agent
+    /// Run the real loop on a throw-away project
     Demo(demo::DemoArgs),
-    /// Say whether a loop could run here, and what would mend it where not
+    /// Check the setup and suggest fixes
     Doctor(doctor::DoctorArgs),
-    /// Write a file of settings for this project, with every key commented
+    /// Write a settings file with every key, commented out
     Init(init::InitArgs),
-    /// Print a script that completes command lines
+    /// Print a completion script for a shell
     #[command(after_help = completions::examples())]
     Completions(completions::CompletionsArgs),
     /// Print the manual page, or write all of them
     Man(man::ManArgs),
-    /// Print the help of a command, or a page on a topic: format, names, stopping
+    /// Show the help of a command, or a topic: format, names, stopping
     Help(help_topic::HelpArgs),
     /// Play a script as an agent
     #[command(hide = true)]
@@ -170,7 +170,7 @@ fn check_order(command: &mut Command, matches: &ArgMatches) -> Result<(), Error>
     match given {
         None => Ok(()),
         Some(given) => {
-            let message = format!("the argument '{given}' cannot stand before '{action}': write it behind");
+            let message = format!("`{given}` must come after `{action}`");
             Err(command.error(ErrorKind::ArgumentConflict, message))
         }
     }
@@ -258,7 +258,7 @@ mod tests {
             ("--agent-command=", "invalid value '' for '--agent-command <CMD>': expected a command line"),
             ("--agent x --agent-command y", "cannot be used with"),
             ("--feature x --tasks y", "cannot be used with"),
-            ("-n 5 status", "'--max-iterations <N>' cannot stand before 'status'"),
+            ("-n 5 status", "`--max-iterations <N>` must come after `status`"),
             ("stauts", "'status'"),
             ("show 1 --stdout --json", "cannot be used with"),
             ("show @2", "`@2` is no iteration"),

@@ -6,7 +6,7 @@ Examples:
   specify ralph -n 20 --validate 'npm test'
   specify ralph --agent-command 'sh agent.sh' --tasks PLAN.md
   specify ralph --dry-run                 Print the prompt that the next task would get
-  specify ralph hint 'use the parser'     Say something in the next prompt of the running loop
+  specify ralph hint 'use the parser'     Put a hint into the next prompt of the running loop
   specify ralph stop                      Stop it after its iteration
   specify ralph log --failed              List the iterations that failed
   specify ralph show 3 --stdout           Print what the validation said in iteration 3
@@ -25,6 +25,13 @@ Settings: .specify/ralph.toml < git config ralph.* < environment < flags; `speci
 Exit codes:
   0 done    1 not done, or failed    2 wrong usage    3 cannot start
   130, 143, 129 ended by Ctrl-C, SIGTERM, SIGHUP, with the running iteration recorded";
+
+pub(super) const SHORT: &str = "\
+Examples:
+  specify ralph --validate 'cargo test' -n 20
+  specify ralph log --failed
+
+All commands and flags: specify ralph help --all";
 
 pub(super) const LOG: &str = "\
 Examples:

@@ -15,6 +15,9 @@ pub struct HelpArgs {
     /// Command, or topic: format, names, stopping
     #[arg(value_name = "TOPIC")]
     pub topic: Option<String>,
+    /// Show all commands and flags, as `--help` does
+    #[arg(long, conflicts_with = "topic")]
+    pub all: bool,
 }
 
 /// What there is to know beside the commands.

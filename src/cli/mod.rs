@@ -30,6 +30,7 @@ mod man;
 mod notes;
 mod on_finish;
 mod output;
+mod overview;
 mod own_command;
 mod pack;
 mod patches;

@@ -55,7 +55,7 @@ pub struct TalkArgs {
     /// Say more of what the agent does
     #[arg(short, long)]
     pub verbose: bool,
-    /// Say only what is wrong: warnings, and how it ended where not all is done
+    /// Print only warnings and failures
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Print events as JSON, one object a line

@@ -51,7 +51,7 @@ settings! {
             "What the agent may do");
     max_iterations: u32 =
         Key::new("max-iterations", Kind::Count { least: 1, most: MANY }, "10",
-            "Agent runs before the loop stops");
+            "Agent runs after which the loop stops");
     skip_after: Option<u32> =
         Key::new("skip-after", TIMES, "3", "Failures in a row after which a task is skipped")
             .or_zero();

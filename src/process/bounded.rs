@@ -92,6 +92,8 @@ pub(super) fn run(
     (limit, heeds): (Duration, Heeds),
 ) -> Result<Output> {
     let interrupt = Interrupt::installed();
+    // Before the start: a stop that comes while the tool starts is one that comes after it.
+    let mut stop = interrupt.map(|interrupt| StopWatch::new(interrupt, heeds));
     // Where we listen to Ctrl-C it must not reach the tool by itself; where we do not, it shall.
     let started = if leads_session {
         Started::start(expression)
@@ -104,7 +106,6 @@ pub(super) fn run(
         Started::start_in_our_group(expression)
     }?;
     let mut time = RunningTime::start();
-    let mut stop = interrupt.map(|interrupt| StopWatch::new(interrupt, heeds));
     while started.handle().wait_timeout(TICK)?.is_none() {
         let why = if time.passed() >= limit {
             CutShort::TimedOut(limit)

@@ -170,7 +170,7 @@ fn play(scene: &Scene, plans: &[(&Point, Injection)]) {
     let shown = complaints.iter().take(SHOWN).cloned().collect::<Vec<_>>().join("\n\n");
     assert!(complaints.is_empty(), "{}: {} failed\n{shown}", scene.name, complaints.len());
     // A neighbour that is hit is a point as well, so a busy machine only makes some points be met twice.
-    let is_enough = strayed.len() <= plans.len() / 3;
+    let is_enough = strayed.len() <= plans.len() / 2;
     assert!(is_enough, "{}: too many calls were not met:\n{}", scene.name, strayed.join("\n"));
 }
 

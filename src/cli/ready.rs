@@ -75,10 +75,7 @@ impl Settings {
     pub fn next_prompt(&self, store: &Store, feature: &Feature, wish: &Wish) -> Result<Option<Prompt>> {
         self.template.check()?;
         let mut memory = self.memory(store, feature)?;
-        let mut progress = progress_strategy(&self.config.settings);
-        for context in memory.newest(store, None, self.config.settings.progress_max_entries)? {
-            progress.record(&context);
-        }
+        let progress = progress_strategy(&self.config.settings, &memory, store, None)?;
         let prompting = Prompting::new(&self.config, feature, &self.template, &self.job, progress.as_ref());
         prompting.next(wish.only.as_ref(), store, &mut memory)
     }
@@ -107,13 +104,8 @@ impl Settings {
 
     /// What the strategy tells of the newest iterations.
     pub fn progress(&self, store: &Store, feature: &Feature) -> Result<String> {
-        let mut progress = progress_strategy(&self.config.settings);
-        for context in
-            self.memory(store, feature)?.newest(store, None, self.config.settings.progress_max_entries)?
-        {
-            progress.record(&context);
-        }
-        Ok(progress.progress())
+        let memory = self.memory(store, feature)?;
+        Ok(progress_strategy(&self.config.settings, &memory, store, None)?.progress())
     }
 
     /// What a new session would begin with.
@@ -354,7 +346,6 @@ impl Ready {
             job: self.job.clone(),
             agents: self.candidates(),
             template: self.template.clone(),
-            progress: progress_strategy(&self.config.settings),
             capture_rules: session::capture_rules(&self.config.settings)?,
             commands: commands.map(|command| (command.key, command.value)).collect(),
             only: wish.only,

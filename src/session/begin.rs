@@ -24,12 +24,12 @@ use super::recorder::Recorder;
 use super::redaction::redacted;
 use super::roster::Roster;
 use super::running::Running;
-use super::settings::redactor;
+use super::settings::{progress_strategy, redactor};
 use super::stop_watcher::StopWatcher;
 
 impl<'a> Running<'a> {
     pub(super) fn begin(
-        mut plan: Plan<'a>,
+        plan: Plan<'a>,
         tasks: &TaskList,
         lock: &'a mut LoopLock,
         say: &'a mut dyn FnMut(&Event),
@@ -43,20 +43,19 @@ impl<'a> Running<'a> {
         // What was wished of a loop that is gone is not meant for us.
         let control = Control::of(plan.store.repository(), &id);
         control.clear()?;
-        lock.name_holder(&holder(&id, started_at))?;
+        let host = host_name();
+        lock.name_holder(&holder(&id, &host, started_at))?;
         let identity = plan.store.create_identity()?;
         // From here on others know of the session, and its first snapshot may take long.
         let stop_watcher = StopWatcher::start(control.clone(), plan.interrupt.clone());
-        let mut session = new_session(&plan, &id, &identity, tasks, started_at)?;
+        let mut session = new_session(&plan, (&id, host), &identity, tasks, started_at)?;
         let mut history = History::default();
         let mut taken_up = TakenUp::default();
         if let Some(log) = &earlier {
             taken_up = take_up(&plan, log, &mut session, &mut history);
         }
         let memory = Memory::load(plan.store, plan.feature, &plan.project_root)?;
-        for context in memory.newest(plan.store, Some(&id), plan.config.settings.progress_max_entries)? {
-            plan.progress.record(&context);
-        }
+        let progress = progress_strategy(&plan.config.settings, &memory, plan.store, Some(&id))?;
         let redactor = redactor(&plan.config.settings)?;
         let session = redacted(&redactor, &session)?;
         let place = place(&plan, &session);
@@ -79,6 +78,7 @@ impl<'a> Running<'a> {
             spool,
             history,
             memory,
+            progress,
             next: taken_up.last + 1,
             say,
             is_promised: false,
@@ -102,8 +102,8 @@ fn new_id(plan: &Plan<'_>, started_at: Timestamp) -> Result<SessionId> {
     Ok(plan.store.newest_session()?.into_iter().fold(id, |id, newest| id.behind(&newest)))
 }
 
-fn holder(id: &SessionId, started_at: Timestamp) -> Holder {
-    Holder { session: id.clone(), pid: std::process::id(), host: host_name(), started_at }
+fn holder(id: &SessionId, host: &str, started_at: Timestamp) -> Holder {
+    Holder { session: id.clone(), pid: std::process::id(), host: host.to_owned(), started_at }
 }
 
 fn record_start(
@@ -134,7 +134,7 @@ fn started_event(session: &Session, tasks: &TaskList, is_resumed: bool) -> Event
 
 fn new_session(
     plan: &Plan<'_>,
-    id: &SessionId,
+    (id, host): (&SessionId, String),
     identity: &Identity,
     tasks: &TaskList,
     started_at: Timestamp,
@@ -164,7 +164,7 @@ fn new_session(
         agent_version: plan.agents[0].agent.version(),
         configuration: plan.config.to_json(),
         hints: Vec::new(),
-        host: host_name(),
+        host,
         machine: Some(identity.machine()),
         commands: plan
             .commands

@@ -28,8 +28,6 @@ pub struct Plan<'a> {
     /// Who works: the first, and where it cannot, those behind it. Never empty.
     pub agents: Vec<Candidate<'a>>,
     pub template: Template,
-    /// How past iterations become the `progress` text of the next prompt.
-    pub progress: Box<dyn ProgressStrategy>,
     /// What to note down of outputs.
     pub capture_rules: Rules,
     /// Values of settings that run something or decide what is done; a resumption compares them. Never shown.
@@ -58,7 +56,7 @@ impl Plan<'_> {
         Ok(marker.noted_in(spool.child_note()))
     }
 
-    pub(super) fn prompting(&self) -> Prompting<'_> {
-        Prompting::new(self.config, self.feature, &self.template, &self.job, self.progress.as_ref())
+    pub(super) fn prompting<'a>(&'a self, progress: &'a dyn ProgressStrategy) -> Prompting<'a> {
+        Prompting::new(self.config, self.feature, &self.template, &self.job, progress)
     }
 }

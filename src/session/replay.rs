@@ -52,11 +52,8 @@ impl Replay<'_> {
         let settings = &self.config.settings;
         // Prompts are compared with those of the record, which are redacted.
         let redactor = redactor(settings)?;
-        let mut strategy = progress_strategy(settings);
         let mut memory = Memory::before(self.store, self.log, self.root)?;
-        for context in memory.newest(self.store, None, settings.progress_max_entries)? {
-            strategy.record(&context);
-        }
+        let mut strategy = progress_strategy(settings, &memory, self.store, None)?;
         let mut history = History::default();
         let mut tasks = TaskList::default();
         let mut replayed = Vec::new();

@@ -8,6 +8,7 @@ use tasklist::Item;
 use crate::clock::Stopwatch;
 use crate::history::History;
 use crate::process::Marker;
+use crate::progress::ProgressStrategy;
 use crate::record::{Event, Limit, Session, StopReason};
 use crate::store::{Control, Identity, LoopLock, Spool};
 use crate::tasks::TaskCache;
@@ -29,6 +30,8 @@ pub(super) struct Running<'a> {
     pub spool: Spool,
     pub history: History,
     pub memory: Memory,
+    /// How past iterations become the `progress` text of the next prompt.
+    pub progress: Box<dyn ProgressStrategy>,
     /// The number of the next record of an iteration.
     pub next: u32,
     pub say: &'a mut dyn FnMut(&Event),

@@ -10,9 +10,11 @@ use crate::process::Limits as ChildLimits;
 use crate::progress::capture::Rules;
 use crate::progress::historical::{HistorySettings, Mode, Repeats};
 use crate::progress::{Choice, ProgressStrategy, Strategy};
+use crate::record::SessionId;
+use crate::store::Store;
 
 use super::ask::Summarizer;
-use super::memory::{Decided, HistoryPolicy};
+use super::memory::{Decided, HistoryPolicy, Memory};
 use super::redaction::redactor_of;
 
 /// Stands for no limit where one must be given.
@@ -27,13 +29,21 @@ pub(super) fn validation_limits(settings: &Settings) -> ChildLimits {
     child_limits(settings, settings.validation_timeout, None)
 }
 
-/// The strategy that makes earlier iterations a part of the prompt, before it knows of any.
-pub fn progress_strategy(settings: &Settings) -> Box<dyn ProgressStrategy> {
-    strategy(settings).start(
-        settings.progress_max_entries,
-        settings.progress_max_chars,
-        excerpt_choice(settings),
-    )
+/// The strategy that makes earlier iterations a part of the prompt, with the newest that `memory` has; those of
+/// `session` come first.
+pub fn progress_strategy(
+    settings: &Settings,
+    memory: &Memory,
+    store: &Store,
+    session: Option<&SessionId>,
+) -> Result<Box<dyn ProgressStrategy>> {
+    let max_entries = settings.progress_max_entries;
+    let mut progress =
+        strategy(settings).start(max_entries, settings.progress_max_chars, excerpt_choice(settings));
+    for context in memory.newest(store, session, max_entries)? {
+        progress.record(&context);
+    }
+    Ok(progress)
 }
 
 fn strategy(settings: &Settings) -> Strategy {

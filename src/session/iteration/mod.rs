@@ -62,7 +62,7 @@ impl Running<'_> {
         self.hints_were_in(&iteration);
         self.note_commits(&iteration);
         if let Some(context) = context {
-            self.plan.progress.record(&context);
+            self.progress.record(&context);
         }
         Ok(iteration)
     }

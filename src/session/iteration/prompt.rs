@@ -19,7 +19,7 @@ const MATERIAL_FACTOR: usize = 4;
 impl Running<'_> {
     pub(super) fn prompt(&mut self, tasks: &TaskList, task: &Task, begin: &Begin) -> Result<Prompt> {
         if self.memory.is_cleared_since(self.plan.store)? {
-            self.plan.progress.clear();
+            self.progress.clear();
         }
         let summed_up = self.sum_up(task)?;
         let failures = Failures {
@@ -28,7 +28,8 @@ impl Running<'_> {
         };
         let turn =
             Turn { tasks, task, iteration: begin.iteration, failures, session: Some(&self.session.id) };
-        let prompting = Prompting { hints: begin.hints.clone(), ..self.plan.prompting() };
+        let prompting =
+            Prompting { hints: begin.hints.clone(), ..self.plan.prompting(self.progress.as_ref()) };
         prompting.prompt(&turn, self.plan.store, &mut self.memory, summed_up)
     }
 

@@ -16,7 +16,7 @@ use super::exit_code::ExitCode;
 use super::forward::forward;
 use super::grammar::{Action, Ralph, grammar, parse};
 use super::output::{report, stdout};
-use super::overview::{is_asked_for, overview};
+use super::overview::short_help;
 use super::own_command::{Program, set_own_command};
 
 /// For tests: if set, processes are looked at on Linux as on other systems.
@@ -49,18 +49,14 @@ fn ralph((program, called): (Program, Option<&OsStr>), words: &[&str], arguments
     set_own_command(program, called, &Environment::read());
     match parse(arguments) {
         Ok(ralph) => reported(run(ralph, arguments)),
-        Err(error)
-            if error.kind() == ErrorKind::DisplayHelp
-                && is_asked_for(arguments, &grammar(RALPH.as_str())) =>
-        {
-            // Without a reader there is nobody to tell of it.
-            let _closed =
-                stdout().write_all(overview(&grammar(RALPH.as_str()), RALPH.as_str()).as_bytes()).is_err();
-            ExitCode::Done
-        }
         Err(error) => {
+            let is_help = error.kind() == ErrorKind::DisplayHelp;
+            let short = if is_help { short_help(arguments, &grammar(RALPH.as_str())) } else { None };
             // Where nobody reads the help there is nobody to tell.
-            let _closed = error.print().is_err();
+            let _closed = match short {
+                Some(text) => stdout().write_all(text.as_bytes()).is_err(),
+                None => error.print().is_err(),
+            };
             if error.use_stderr() { ExitCode::Usage } else { ExitCode::Done }
         }
     }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::Command;
 
-use crate::record::with_command;
+use crate::record::{RALPH, with_command};
 
 use super::help;
 
@@ -27,15 +27,19 @@ const FLAGS: [(&str, &str); 6] = [
     ("    --dry-run", "Print the next prompt, and run nothing"),
 ];
 
-/// Returns true if these arguments ask for the short help of the program itself.
-pub fn is_asked_for(arguments: &[OsString], grammar: &Command) -> bool {
+/// Returns the short help, if these arguments ask for that of the program itself.
+pub fn short_help(arguments: &[OsString], grammar: &Command) -> Option<String> {
+    is_asked_for(arguments, grammar).then(|| overview(grammar, RALPH.as_str()))
+}
+
+fn is_asked_for(arguments: &[OsString], grammar: &Command) -> bool {
     let mut before = arguments.iter().take_while(|argument| *argument != "-h");
     arguments.iter().any(|argument| argument == "-h")
         && !before.any(|argument| argument == "--help" || grammar.find_subcommand(argument).is_some())
 }
 
 /// The short help, for a terminal of 80 columns.
-pub fn overview(grammar: &Command, program: &str) -> String {
+fn overview(grammar: &Command, program: &str) -> String {
     let about = grammar.get_about().map(ToString::to_string).unwrap_or_default();
     let mut text = format!("{about}\n\nUsage: {program} [OPTIONS] [COMMAND]\n\n");
     for (title, names) in GROUPS {

@@ -281,6 +281,7 @@ pub fn iteration_json(session: &SessionId, number: u32, seconds: i64, random: &m
         failure_class: None,
         error: None,
         resets_at: None,
+        cause: None,
         claims: Claims {
             promise: false,
             ticked: if outcome == Outcome::Success { vec![task.clone()] } else { Vec::new() },
@@ -321,6 +322,7 @@ pub fn iteration_json(session: &SessionId, number: u32, seconds: i64, random: &m
         uncommitted: None,
         redactions: Vec::new(),
         hints: Vec::new(),
+        memory: None,
         tasks_done: done,
         tasks_open: TASKS - done,
     }

@@ -46,7 +46,7 @@ pub fn clusters<'a>(iterations: impl IntoIterator<Item = &'a Iteration>) -> Vec<
         }
         let key = match &record.fingerprint {
             Some(fingerprint) => Key::Print(fingerprint.clone()),
-            None => Key::Words(record.cause(), record.task.clone()),
+            None => Key::Words(record.cause().into_owned(), record.task.clone()),
         };
         let place = *places.entry(key).or_insert_with(|| {
             clusters.push(Cluster {
@@ -118,7 +118,7 @@ pub fn message(record: &Iteration) -> String {
     let says = |line: &&str| line.contains(char::is_alphanumeric);
     let excerpt = || record.facts.excerpt.lines().rev().find(says).map(str::to_owned);
     let words = if words.trim().is_empty() && record.fingerprint.is_some() { excerpt() } else { Some(words) };
-    let words = words.filter(|words| !words.trim().is_empty()).unwrap_or_else(|| record.cause());
+    let words = words.filter(|words| !words.trim().is_empty()).unwrap_or_else(|| record.cause().into_owned());
     let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().take(MESSAGE).collect()
 }

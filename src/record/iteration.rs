@@ -1,5 +1,7 @@
 //! An iteration: one turn of the loop. `iteration.json`, and the parts that it is made of.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -212,6 +214,9 @@ pub struct Iteration {
     /// When the agent can be used again, where it ran into a limit and told.
     #[serde(default)]
     pub resets_at: Option<Timestamp>,
+    /// Why it did not succeed, on one line of at most [`MAX_CAUSE_CHARS`] characters. `None` for a success, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
     pub claims: Claims,
     pub false_claim: Vec<Claim>,
     /// The tasks that this iteration brought from open to done.
@@ -251,9 +256,31 @@ pub struct Iteration {
     pub uncommitted: Option<String>,
     pub redactions: Vec<RedactionCount>,
     pub hints: Vec<String>,
+    /// What its prompt said of earlier iterations. `None` in older records, and where there was no prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<PromptMemory>,
     pub tasks_done: usize,
     pub tasks_open: usize,
 }
+
+/// What a prompt said of earlier iterations.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PromptMemory {
+    /// The mode of the history: `off`, `smart`, `full`, ...
+    pub mode: String,
+    /// The strategy of the progress: `system-captured`, ...
+    pub strategy: String,
+    /// Why there was a history: `asked`, `failures`, or none where there was none.
+    pub reason: Option<String>,
+    /// How many earlier iterations it spoke of.
+    pub iterations: usize,
+    /// The length of all of it, in estimated tokens.
+    pub tokens: usize,
+}
+
+/// Longest [`Iteration::cause`], in characters.
+pub const MAX_CAUSE_CHARS: usize = 200;
 
 impl Iteration {
     /// Whether it counts: an agent had its turn. A skip had none, and one that was cut short gets it again.
@@ -281,8 +308,13 @@ impl Iteration {
         }
     }
 
-    /// Why an iteration is no success: the first of agent, validation and box that says no.
-    pub fn cause(&self) -> String {
+    /// Why it did not succeed: as recorded, or for a record of before causes were recorded, which child ended how.
+    pub fn cause(&self) -> Cow<'_, str> {
+        self.cause.as_deref().map_or_else(|| self.ending().into(), Cow::Borrowed)
+    }
+
+    /// The first of agent, validation and box that says no.
+    fn ending(&self) -> String {
         let ended = |who: &str, code: i32| match (self.exit_reason, code) {
             (Some(ExitReason::Timeout), -1) => format!("{who} timed out"),
             (Some(ExitReason::IdleTimeout), -1) => format!("{who} fell silent"),

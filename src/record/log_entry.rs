@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::{
-    Durations, Exits, FailureClass, Limit, ObjectId, Outcome, SessionId, Status, StopReason, TaskCounts,
-    TaskName, Timestamp, Tokens,
+    Claim, Durations, Exits, FailureClass, Limit, ObjectId, Outcome, SessionId, Status, StopReason,
+    TaskCounts, TaskName, Timestamp, Tokens,
 };
 
 /// What a commit on a session's ref records.
@@ -55,6 +55,10 @@ pub struct LogEntry {
     pub phase: Option<String>,
     pub outcome: Option<Outcome>,
     pub failure_class: Option<FailureClass>,
+    /// Why it did not succeed; `None` for a success, and in older records.
+    pub cause: Option<String>,
+    /// Claims of the agent that proved false.
+    pub false_claim: Vec<Claim>,
     pub started_at: Timestamp,
     pub ended_at: Timestamp,
     pub exit: Exits,
@@ -62,6 +66,7 @@ pub struct LogEntry {
     pub agent: Option<String>,
     pub model: Option<String>,
     pub tokens: Tokens,
+    pub cost_usd: Option<f64>,
     pub closed: Vec<TaskName>,
     #[serde(flatten)]
     pub tasks: TrailerCounts,

@@ -26,8 +26,8 @@ pub use event::{AgentEvent, Event, Phase};
 pub use facts::{CommandRun, FACTS_VERSION, Facts, Failing, Levels, Summarized, ToolUse};
 pub use ids::{ObjectId, SessionId};
 pub use iteration::{
-    AgentRun, Claims, Durations, Exits, Iteration, LeftOut, RedactionCount, Tokens, ToolCall, Validation,
-    is_run, summary,
+    AgentRun, Claims, Durations, Exits, Iteration, LeftOut, MAX_CAUSE_CHARS, PromptMemory, RedactionCount,
+    Tokens, ToolCall, Validation, is_run, summary,
 };
 pub use iteration_name::{IterationName, SessionName, Which};
 pub use log_entry::{LogEntry, RecordKind, TrailerCounts};

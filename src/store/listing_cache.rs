@@ -17,7 +17,7 @@ use super::row::Row;
 use super::{Store, disk};
 
 /// Changes with what a row holds.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What an earlier listing left.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use anyhow::{Context, Result, bail};
 
 use crate::record::{
-    Durations, Exits, FailureClass, Iteration, Limit, LogEntry, ObjectId, Outcome, RecordKind, SCHEMA,
+    Claim, Durations, Exits, FailureClass, Iteration, Limit, LogEntry, ObjectId, Outcome, RecordKind, SCHEMA,
     Session, SessionId, Status, StopReason, TaskCounts, Timestamp, Tokens,
 };
 
@@ -57,6 +57,9 @@ pub fn compose(subject: Subject<'_>, entry: &str) -> String {
 pub fn trailer_lines(subject: Subject<'_>) -> Vec<String> {
     trailers(subject).into_iter().map(|(name, value)| format!("Ralph-{name}: {}", escape(&value))).collect()
 }
+
+/// Trailers that records of earlier versions lack, though their JSON has the value.
+pub const ADDED_LATER: &[&str] = &["Ralph-Cost-Usd", "Ralph-False-Claim"];
 
 /// The lines of ours in the last paragraph of a message.
 pub fn trailers_in(message: &str) -> Vec<String> {
@@ -207,6 +210,11 @@ fn trailers(subject: Subject<'_>) -> Vec<(&'static str, String)> {
             optional(&mut lines, "Phase", iteration.phase.as_ref());
             lines.push(("Outcome", iteration.outcome.to_string()));
             optional(&mut lines, "Failure-Class", iteration.failure_class.as_ref());
+            optional(&mut lines, "Cause", iteration.cause.as_ref());
+            if !iteration.false_claim.is_empty() {
+                let claims: Vec<&str> = iteration.false_claim.iter().map(Claim::as_str).collect();
+                lines.push(("False-Claim", claims.join(",")));
+            }
             lines.push(("Agent", iteration.agent.clone()));
             optional(&mut lines, "Model", iteration.model.as_ref());
             let Exits { agent, validation } = iteration.exit;
@@ -216,6 +224,7 @@ fn trailers(subject: Subject<'_>) -> Vec<(&'static str, String)> {
             if !iteration.tokens.is_unknown() {
                 lines.push(("Tokens", tokens(&iteration.tokens)));
             }
+            optional(&mut lines, "Cost-Usd", iteration.cost_usd.as_ref());
             let counts = TaskCounts { done: iteration.tasks_done, open: iteration.tasks_open };
             lines.push(("Tasks", format!("{} closed={}", task_counts(counts), iteration.closed.join(","))));
             optional(&mut lines, "Fingerprint", iteration.fingerprint.as_ref());
@@ -357,6 +366,8 @@ pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
             phase: find("Phase").map(str::to_owned),
             outcome: find("Outcome").map(Outcome::of_record).transpose()?,
             failure_class: find("Failure-Class").map(FailureClass::of_record).transpose()?,
+            cause: find("Cause").map(str::to_owned),
+            false_claim: claims(find("False-Claim"))?,
             started_at: envelope.authored_at,
             ended_at: envelope.committed_at,
             exit: Exits { agent: exit.number("agent")?, validation: exit.number("validation")? },
@@ -367,6 +378,7 @@ pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
             agent: find("Agent").map(str::to_owned),
             model: find("Model").map(str::to_owned),
             tokens: tokens_of(&Fields::of(find("Tokens")))?,
+            cost_usd: find("Cost-Usd").map(str::parse).transpose().context("read Ralph-Cost-Usd")?,
             closed: names(tasks.text("closed")),
             tasks: counts(&tasks)?.into(),
             fingerprint: find("Fingerprint").map(str::to_owned),
@@ -395,6 +407,10 @@ fn tokens_of(fields: &Fields<'_>) -> Result<Tokens> {
 fn counts(fields: &Fields<'_>) -> Result<TaskCounts> {
     let count = |name: &str| Ok::<_, anyhow::Error>(fields.number(name)?.unwrap_or_default());
     Ok(TaskCounts { done: count("done")?, open: count("open")? })
+}
+
+fn claims(list: Option<&str>) -> Result<Vec<Claim>> {
+    names(list).iter().map(|claim| Claim::of_record(claim)).collect()
 }
 
 /// Names with commas between them.
@@ -427,6 +443,8 @@ pub fn unreadable(
         phase: None,
         outcome: None,
         failure_class: None,
+        cause: None,
+        false_claim: Vec::new(),
         started_at: envelope.authored_at,
         ended_at: envelope.committed_at,
         exit: Exits::default(),
@@ -434,6 +452,7 @@ pub fn unreadable(
         agent: None,
         model: None,
         tokens: Tokens::default(),
+        cost_usd: None,
         closed: Vec::new(),
         tasks: TaskCounts { done: 0, open: 0 }.into(),
         fingerprint: None,
@@ -529,15 +548,23 @@ mod tests {
             phase in proptest::option::of(".{0,60}"),
             entry in "(?s).{0,300}",
             model in proptest::option::of(".{1,20}"),
+            cause in proptest::option::of(".{1,200}"),
+            cost in proptest::option::of(0.0..1e6_f64),
         ) {
             let mut iteration = samples::iteration(7);
             iteration.task = Some(task);
             iteration.phase = phase;
             iteration.model = model;
+            iteration.cause = cause;
+            iteration.cost_usd = cost;
+            iteration.false_claim = vec![Claim::Ticked];
             let read = read(&compose(Subject::Iteration(&iteration), &entry));
             prop_assert_eq!(read.task, iteration.task);
             prop_assert_eq!(read.phase, iteration.phase);
             prop_assert_eq!(read.model, iteration.model);
+            prop_assert_eq!(read.cause, iteration.cause);
+            prop_assert_eq!(read.cost_usd, iteration.cost_usd);
+            prop_assert_eq!(read.false_claim, iteration.false_claim);
             prop_assert_eq!(read.exit, iteration.exit);
             prop_assert_eq!(read.duration_ms, iteration.duration_ms);
             prop_assert_eq!(read.tokens, iteration.tokens);

@@ -7,7 +7,7 @@ use std::str::{FromStr, Split};
 use anyhow::{Context, Result};
 
 use crate::record::{
-    Durations, Exits, FailureClass, Limit, LogEntry, ObjectId, Outcome, RecordKind, SessionId, Status,
+    Claim, Durations, Exits, FailureClass, Limit, LogEntry, ObjectId, Outcome, RecordKind, SessionId, Status,
     StopReason, TaskCounts, Timestamp, Tokens, is_run,
 };
 
@@ -87,7 +87,7 @@ impl<'a> Row<'a> {
 
     fn whole(&self) -> Option<LogEntry> {
         let mut rest = self.rest.split('\t');
-        let mut owned = || Some(text(rest.next()?).map(Cow::into_owned));
+        let mut owned = || owned_text(&mut rest);
         let (feature, phase, agent, model) = (owned()?, owned()?, owned()?, owned()?);
         let session: SessionId = rest.next()?.parse().ok()?;
         let parent = next(&mut rest)?;
@@ -105,6 +105,8 @@ impl<'a> Row<'a> {
         let status = word(rest.next()?, Status::of_record)?;
         let stop_reason = word(rest.next()?, StopReason::of_record)?;
         let limit = word(rest.next()?, Limit::of_record)?;
+        let (cause, false_claim) = (owned_text(&mut rest)?, claims(rest.next()?)?);
+        let cost_usd = next(&mut rest)?;
         let closed = rest.map(|name| unescape(name).into_owned()).collect();
         Some(LogEntry {
             commit: self.commit.parse().ok()?,
@@ -118,6 +120,8 @@ impl<'a> Row<'a> {
             phase,
             outcome: self.outcome,
             failure_class: self.failure_class,
+            cause,
+            false_claim,
             started_at,
             ended_at: self.ended_at,
             exit,
@@ -125,6 +129,7 @@ impl<'a> Row<'a> {
             agent,
             model,
             tokens,
+            cost_usd,
             closed,
             tasks: tasks.into(),
             fingerprint: self.fingerprint().map(Cow::into_owned),
@@ -154,6 +159,8 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
         phase,
         outcome,
         failure_class,
+        cause,
+        false_claim,
         started_at,
         ended_at,
         exit,
@@ -161,6 +168,7 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
         agent,
         model,
         tokens,
+        cost_usd,
         closed,
         tasks,
         fingerprint,
@@ -200,6 +208,10 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
     value(to, status.as_ref());
     value(to, stop_reason.as_ref());
     value(to, limit.as_ref());
+    words(to, cause.as_deref());
+    let claims: Vec<&str> = false_claim.iter().map(Claim::as_str).collect();
+    words(to, Some(&claims.join(",")));
+    value(to, cost_usd.as_ref());
     for name in closed {
         words(to, Some(name));
     }
@@ -224,6 +236,17 @@ fn words(to: &mut String, words: Option<&str>) {
 
 fn text(field: &str) -> Option<Cow<'_, str>> {
     (field != NONE).then(|| unescape(field))
+}
+
+#[expect(clippy::option_option, reason = "what is not there and what cannot be read are two things")]
+fn owned_text(fields: &mut Split<'_, char>) -> Option<Option<String>> {
+    Some(text(fields.next()?).map(Cow::into_owned))
+}
+
+/// Claims with commas between them.
+fn claims(field: &str) -> Option<Vec<Claim>> {
+    let words = field.split(',').filter(|word| !word.is_empty());
+    words.map(|word| Claim::of_record(word).ok()).collect()
 }
 
 /// The inner option is the value's; none outside is a field that we did not write.
@@ -282,11 +305,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_breaks_a_row(task in "\\PC{0,12}|-|\t|\n|%", phase in any::<Option<String>>(), closed in prop::collection::vec("[^,]{1,9}", 0..3)) {
+        fn no_text_breaks_a_row(task in "\\PC{0,12}|-|\t|\n|%", phase in any::<Option<String>>(), closed in prop::collection::vec("[^,]{1,9}", 0..3), cost in proptest::option::of(0.0..1e9_f64), promises in 0_usize..3) {
             let mut one = entry(&compose(Subject::Iteration(&samples::iteration(3)), ""));
             one.task = Some(task.clone());
             one.subject = task;
+            one.cause = phase.clone();
             one.phase = phase;
+            one.cost_usd = cost;
+            one.false_claim = vec![Claim::Promise; promises];
             one.closed = closed;
             comes_back(&one);
         }

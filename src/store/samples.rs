@@ -57,6 +57,7 @@ pub fn iteration(number: u32) -> Iteration {
         failure_class: None,
         error: None,
         resets_at: None,
+        cause: None,
         claims: Claims::default(),
         false_claim: Vec::new(),
         closed: Vec::new(),
@@ -86,6 +87,7 @@ pub fn iteration(number: u32) -> Iteration {
         uncommitted: None,
         redactions: Vec::new(),
         hints: Vec::new(),
+        memory: None,
         tasks_done: 12,
         tasks_open: 18,
     }

@@ -28,6 +28,7 @@ fn iteration(number: u32, task: &str, outcome: Outcome) -> Iteration {
         failure_class: None,
         error: None,
         resets_at: None,
+        cause: None,
         claims: Claims::default(),
         false_claim: Vec::new(),
         closed: if outcome == Outcome::Success { vec![task.to_owned()] } else { Vec::new() },
@@ -57,6 +58,7 @@ fn iteration(number: u32, task: &str, outcome: Outcome) -> Iteration {
         uncommitted: None,
         redactions: Vec::new(),
         hints: Vec::new(),
+        memory: None,
         tasks_done: 0,
         tasks_open: 1,
     }

@@ -21,6 +21,7 @@ pub(super) fn iteration(outcome: Outcome) -> Iteration {
         failure_class: None,
         error: None,
         resets_at: None,
+        cause: None,
         claims: Claims::default(),
         false_claim: Vec::new(),
         closed: Vec::new(),
@@ -50,6 +51,7 @@ pub(super) fn iteration(outcome: Outcome) -> Iteration {
         uncommitted: None,
         redactions: Vec::new(),
         hints: Vec::new(),
+        memory: None,
         tasks_done: 1,
         tasks_open: 2,
     }

@@ -182,6 +182,7 @@ pub(in crate::session) fn unfinished(
         failure_class: None,
         error: None,
         resets_at: None,
+        cause: None,
         claims: Claims::default(),
         false_claim: Vec::new(),
         closed: Vec::new(),
@@ -211,6 +212,7 @@ pub(in crate::session) fn unfinished(
         uncommitted: None,
         redactions: Vec::new(),
         hints: begin.hints,
+        memory: None,
         tasks_done: counts.done,
         tasks_open: counts.open,
     }

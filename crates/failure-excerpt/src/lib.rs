@@ -2,6 +2,7 @@
 #![warn(missing_docs)]
 #![expect(clippy::too_many_lines, reason = "its rules become data")]
 
+mod cause;
 mod clean;
 mod failure;
 mod fingerprint;
@@ -150,10 +151,26 @@ impl Examined {
         self.failures.iter().map(Summary::of).collect()
     }
 
-    /// Returns the fingerprint of its first cause, or `None` if the output says nothing.
-    pub fn fingerprint(&self) -> Option<Fingerprint> {
-        // Not the first of the page: tests run in any order, and compilers side by side.
-        let first = self.failures.iter().min_by_key(|failure| {
+    /// Returns one line of at most `max_chars` characters that says why: the message of the first failure with, where they
+    /// are known, the name of the test, the expected and the actual value, and the place. Where no tool is known it is the
+    /// line that says most. `None` if the output says nothing.
+    ///
+    /// ```
+    /// use failure_excerpt::{Output, examine};
+    ///
+    /// let stderr = "sh: 1: pytset: not found\nmake: *** [Makefile:2: test] Error 127\n";
+    /// let examined = examine(&Output { stderr, exit_code: Some(2), ..Output::default() });
+    /// assert_eq!(examined.cause(200).as_deref(), Some("sh: 1: pytset: not found"));
+    /// ```
+    pub fn cause(&self, max_chars: usize) -> Option<String> {
+        self.first()
+            .and_then(|failure| cause::of_failure(&self.page, failure, max_chars))
+            .or_else(|| cause::of_text(&self.page, max_chars))
+    }
+
+    /// The failure that stands for all: not the first of the page, as tests run in any order, and compilers side by side.
+    fn first(&self) -> Option<&Failure> {
+        self.failures.iter().min_by_key(|failure| {
             (
                 rank(failure),
                 failure.run,
@@ -161,9 +178,13 @@ impl Examined {
                 scan::id_key(&failure.id),
                 failure.file.as_str(),
             )
-        });
+        })
+    }
+
+    /// Returns the fingerprint of its first cause, or `None` if the output says nothing.
+    pub fn fingerprint(&self) -> Option<Fingerprint> {
         if let Some(failure) =
-            first.filter(|failure| failure.stage != Stage::Echo || self.failures.len() == 1)
+            self.first().filter(|failure| failure.stage != Stage::Echo || self.failures.len() == 1)
         {
             Some(Fingerprint::of(failure))
         } else {

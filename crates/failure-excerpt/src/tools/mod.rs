@@ -17,6 +17,7 @@ use super::page::Page;
 use super::scan_state::ScanState;
 
 pub(super) use native::boxed;
+pub(super) use shell::is_echo;
 
 /// Looks at a line: the failure that begins there, and the line behind its last.
 pub(super) type Matcher = fn(&Page, usize, &mut ScanState) -> Option<(Failure, usize)>;

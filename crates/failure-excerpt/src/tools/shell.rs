@@ -7,7 +7,7 @@ use super::super::place::{is_file, place};
 use super::super::scan_state::ScanState;
 
 /// Lines that only say that something before them failed.
-fn is_echo(text: &str) -> bool {
+pub(in super::super) fn is_echo(text: &str) -> bool {
     const STARTS: [&str; 25] = [
         "error: could not compile",
         "error: test failed, to rerun",

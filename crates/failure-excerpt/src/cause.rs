@@ -1,0 +1,281 @@
+//! One line that says why: the message of the first failure with its name, its values and its place.
+
+use super::failure::{Failure, Stage};
+use super::line_kind::{LineKind, line_kind};
+use super::page::Page;
+use super::place::place;
+use super::score::score;
+use super::tools::is_echo;
+
+/// Values beyond these many are left to the excerpt.
+const MAX_VALUES: usize = 6;
+
+/// Stands for what has no room.
+const ELLIPSIS: char = '…';
+
+/// Returns the cause of a failure in at most `max_chars` characters, or `None` if it only says that something else failed.
+pub(super) fn of_failure(page: &Page, failure: &Failure, max_chars: usize) -> Option<String> {
+    if failure.stage == Stage::Echo || is_wrapper(&failure.message) {
+        return None;
+    }
+    let text = text(page, failure);
+    let name = Some(one_line(&failure.id)).filter(|name| !name.is_empty() && !text.contains(name.as_str()));
+    let place = spot(page, failure).filter(|place| {
+        let is_there = |text: &str| text.contains(place.as_str());
+        !is_there(&text) && !name.as_deref().is_some_and(is_there)
+    });
+    let text = if text.is_empty() && failure.values.is_empty() {
+        telling_line(page, failure).unwrap_or_default()
+    } else {
+        text
+    };
+    Some(compose(name.as_deref(), text, &values(failure), place.as_deref(), max_chars))
+        .filter(|cause| !cause.is_empty() || max_chars == 0)
+}
+
+/// Returns the line that says most where no tool explains anything; a line that only says that something failed comes last.
+pub(super) fn of_text(page: &Page, max_chars: usize) -> Option<String> {
+    let mut best: Option<(Rank, i32, usize)> = None;
+    for at in 0..page.len() {
+        let line = page.line(at);
+        if line.trim().is_empty() {
+            continue;
+        }
+        let rank = rank(line);
+        let worth = score(line);
+        let (rank, worth) =
+            if worth < 5 { (rank.max(Rank::Words), i32::try_from(at).unwrap_or(0)) } else { (rank, worth) };
+        let is_better = best.is_none_or(|(first, most, _)| rank < first || rank == first && worth > most);
+        if is_better {
+            best = Some((rank, worth, at));
+        }
+    }
+    best.map(|(_, _, at)| shorten(&one_line(page.line(at)), max_chars))
+}
+
+/// How much a line can say of a cause, by its shape: most first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// Words of failure.
+    Trouble,
+    /// Any words.
+    Words,
+    /// A part of a stack trace, or of a listing of source.
+    Trace,
+    /// A count of tests, or that a step before this one failed.
+    Wrapper,
+    /// No letters at all.
+    Nothing,
+}
+
+fn rank(line: &str) -> Rank {
+    let text = line.trim();
+    if !text.chars().any(char::is_alphanumeric) {
+        return Rank::Nothing;
+    }
+    if is_wrapper(text) || is_count(text) {
+        return Rank::Wrapper;
+    }
+    match line_kind(line) {
+        Some(LineKind::Frame | LineKind::Foreign) if place(text).is_some() || text.starts_with("at ") => {
+            // `a.sh:3: no such thing` is a place with words of its own.
+            let said = place(text).map_or("", |place| &text[place.end..]);
+            let is_frame = text.starts_with("at ") || text.starts_with('#') || said.trim().len() < 8;
+            if is_frame { Rank::Trace } else { Rank::Trouble }
+        }
+        Some(LineKind::Code) => Rank::Trace,
+        _ => Rank::Trouble,
+    }
+}
+
+/// Whether a line only says that a command, which has said why itself, failed.
+fn is_wrapper(text: &str) -> bool {
+    const STARTS: [&str; 12] = [
+        "npm ERR! code",
+        "npm error code",
+        "npm ERR! errno",
+        "npm error errno",
+        "npm ERR! path",
+        "npm error path",
+        "npm ERR! command",
+        "npm error command",
+        "npm error Lifecycle",
+        "npm ERR! A complete log",
+        "npm error A complete log",
+        "error: script \"",
+    ];
+    const WORDS: [&str; 6] = [
+        "exited with code ",
+        "exited with exit code ",
+        "returned non-zero exit status",
+        "returned a non-zero code",
+        "failed with exit code ",
+        "failed with exit status ",
+    ];
+    let text = text.trim();
+    is_echo(text)
+        || STARTS.iter().any(|start| text.starts_with(start))
+        || WORDS.iter().any(|words| text.contains(words))
+        || text.contains(": *** ") && text.contains("] ") && text.ends_with(|c: char| c.is_ascii_digit())
+}
+
+/// Whether a line counts results: `3 failed, 10 passed in 0.12s`, `Tests: 1 failed`, `✖ 2 problems (2 errors)`.
+fn is_count(text: &str) -> bool {
+    const COUNTED: [&str; 22] = [
+        "failed", "failing", "failures", "failure", "passed", "passing", "errors", "error", "tests", "test",
+        "problems", "problem", "warnings", "warning", "skipped", "total", "runs", "examples", "assertions",
+        "pending", "suites", "ignored",
+    ];
+    let mut counts = 0;
+    let mut words = 0;
+    let mut before = false;
+    for word in text.split_whitespace().take(40) {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let is_number = !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let lower = bare.to_ascii_lowercase();
+        if before && COUNTED.contains(&lower.as_str()) {
+            counts += 1;
+        } else if !is_number && !bare.is_empty() && !COUNTED.contains(&lower.as_str()) {
+            words += 1;
+        }
+        // `Failures: 3` counts too.
+        if is_number {
+            let head = text[..text.find(word).unwrap_or(0)].trim_end().to_ascii_lowercase();
+            counts += usize::from(COUNTED.iter().any(|counted| head.ends_with(&format!("{counted}:"))));
+        }
+        before = is_number;
+    }
+    counts > 0 && words <= counts * 2 + 2
+}
+
+/// The words of a failure: the line of the output that holds its message, or the message.
+fn text(page: &Page, failure: &Failure) -> String {
+    let message = one_line(&failure.message);
+    if message.is_empty() {
+        let head = failure.parts.iter().find(|part| matches!(part.1, LineKind::Message));
+        return head.map(|part| one_line(page.line(part.0))).unwrap_or_default();
+    }
+    if !failure.id.is_empty() {
+        return message;
+    }
+    let holding = failure
+        .parts
+        .iter()
+        .filter(|part| matches!(part.1, LineKind::Head | LineKind::Message | LineKind::Place))
+        .map(|part| one_line(page.line(part.0)))
+        .find(|line| line.contains(&message));
+    match holding {
+        // Linters of that kind print the name of the file once, above all that they say of it.
+        Some(line) if failure.tool == "stylish" => format!("{}:{line}", failure.file),
+        Some(line) => line,
+        None if failure.code.is_empty() || message.contains(&failure.code) => message,
+        None => format!("{}: {message}", failure.code),
+    }
+}
+
+/// The first place that is worth naming, as the output spells it: `src/a.rs:12:5`.
+fn spot(page: &Page, failure: &Failure) -> Option<String> {
+    let of_kind = |kind: LineKind| failure.parts.iter().filter(move |part| part.1 == kind);
+    let parts = of_kind(LineKind::Place).chain(of_kind(LineKind::Head)).chain(of_kind(LineKind::Frame));
+    for &(at, _) in parts {
+        let line = page.line(at);
+        if let Some(found) = place(line)
+            && (failure.file.is_empty() || found.file.ends_with(&failure.file))
+        {
+            return Some(one_line(&line[found.start..found.end]).replace("\", line ", ":"));
+        }
+    }
+    Some(failure.file.clone()).filter(|file| !file.is_empty())
+}
+
+/// What was expected and what came.
+fn values(failure: &Failure) -> Vec<String> {
+    let is_said = |value: &String| {
+        value.chars().any(char::is_alphanumeric)
+            && !value.contains("actual - expected")
+            && !value.starts_with("- Expected")
+            && !value.starts_with("+ Received")
+            && !value.starts_with("operator:")
+    };
+    failure.values.iter().map(|value| one_line(value)).filter(is_said).take(MAX_VALUES).collect()
+}
+
+/// The best line of the output that is not of the failure itself.
+fn telling_line(page: &Page, failure: &Failure) -> Option<String> {
+    let is_own = |at: usize| failure.parts.iter().any(|part| part.0 == at);
+    let lines = (0..page.len()).filter(|&at| !is_own(at) && rank(page.line(at)) == Rank::Trouble);
+    let best = lines.map(|at| (score(page.line(at)), at)).filter(|(worth, _)| *worth >= 8);
+    let (_, at) = best.max_by_key(|&(worth, at)| (worth, std::cmp::Reverse(at)))?;
+    Some(one_line(page.line(at)))
+}
+
+/// `name: text: values (place)`, as much of it as there is room for: the text before all, then values, name and place.
+fn compose(
+    name: Option<&str>,
+    text: String,
+    values: &[String],
+    place: Option<&str>,
+    max_chars: usize,
+) -> String {
+    let has_more = name.is_some() || place.is_some() || !values.is_empty();
+    let mut text = if has_more { shorten(&text, (max_chars * 3 / 5).max(max_chars.min(60))) } else { text };
+    let mut room = max_chars.saturating_sub(text.chars().count());
+    let mut fits = |price: usize| {
+        let is_room = price <= room;
+        room -= if is_room { price } else { 0 };
+        is_room
+    };
+    let name = name.map(|name| shorten(name, max_chars * 2 / 5)).filter(|name| fits(name.chars().count() + 2));
+    for value in values {
+        let value = shorten(value, (max_chars / 4).max(20));
+        if text.contains(&value) {
+            continue;
+        }
+        if !fits(value.chars().count() + 2) {
+            break;
+        }
+        match text.chars().last() {
+            None => {}
+            Some(':') => text.push(' '),
+            Some(_) if text.ends_with(", ") => {}
+            Some(_) => text.push_str(", "),
+        }
+        text.push_str(&value);
+    }
+    let place = place.filter(|place| fits(place.chars().count() + 3));
+    let mut cause = match name {
+        Some(name) if text.is_empty() => name,
+        Some(name) => format!("{name}: {text}"),
+        None => text,
+    };
+    if let Some(place) = place {
+        cause = if cause.is_empty() { place.to_owned() } else { format!("{cause} ({place})") };
+    }
+    shorten(&cause, max_chars)
+}
+
+/// The words of `text`, each behind one blank, without control characters.
+fn one_line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+/// `text` in at most `max_chars` characters.
+fn shorten(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
+        None => text.to_owned(),
+        Some(_) if max_chars == 0 => String::new(),
+        Some(_) => {
+            let mut out: String = text.chars().take(max_chars - 1).collect();
+            out.truncate(out.trim_end().len());
+            out.push(ELLIPSIS);
+            out
+        }
+    }
+}

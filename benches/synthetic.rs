@@ -277,6 +277,7 @@ pub fn iteration_json(session: &SessionId, number: u32, seconds: i64, random: &m
         task: Some(task.clone()),
         task_text: Some(format!("Write part {task} of the login")),
         phase: Some("Phase 2: User Story 1 - Logging in".to_owned()),
+        attempt: None,
         outcome,
         failure_class: None,
         error: None,

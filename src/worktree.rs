@@ -4,6 +4,7 @@
 //! attribute and ignore rule means what it means to git.
 
 mod budget;
+mod changed_file;
 mod checkout;
 mod commit;
 mod credentials;
@@ -31,6 +32,7 @@ use budget::Budget;
 use raw_path::split;
 use users_index::Stamp;
 
+pub use changed_file::ChangedFile;
 pub use checkout::Checkout;
 pub use commit::{Prepared, Staged};
 pub use raw_path::RawPath;
@@ -101,22 +103,23 @@ impl WorkTree {
         path.strip_prefix(&self.top).unwrap_or(path).to_string()
     }
 
-    /// The files in which two trees differ, from the top of the work tree.
+    /// The files in which two trees differ, from the top of the work tree, each with the lines that were added and removed.
     pub fn changed(
         &self,
         workshop: Workshop<'_>,
         before: &ObjectId,
         after: &ObjectId,
-    ) -> Result<Vec<RawPath>> {
+    ) -> Result<Vec<ChangedFile>> {
         if before == after {
             return Ok(Vec::new());
         }
         let output = self
             .git_private(workshop)
-            .args(["diff-tree", "-r", "-z", "--name-only", "--no-renames", ALL_SUBMODULES])
+            .args(["diff-tree", "-r", "-z", "--numstat", "--no-renames", ALL_SUBMODULES])
+            .args(["--no-ext-diff", "--no-textconv"])
             .args([before.as_str(), after.as_str()])
             .read()?;
-        Ok(split(&output).map(<[u8]>::to_vec).collect())
+        Ok(split(&output).filter_map(ChangedFile::read).collect())
     }
 
     /// Commits that `after` has and `before` has not, nor any of `known`, committed no earlier than `since`, oldest

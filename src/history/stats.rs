@@ -205,6 +205,7 @@ mod tests {
                 iteration: Some(1),
                 task: Some(task.to_owned()),
                 phase: None,
+                attempt: None,
                 outcome: Some(outcome),
                 failure_class: None,
                 cause: None,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use failure_excerpt::{Examined, Fingerprint};
+use failure_excerpt::{Examined, Fingerprint, clean};
 use regex::{Regex, RegexBuilder};
 use serde::Serialize;
 
@@ -15,6 +15,8 @@ use super::{Choice, IterationContext};
 
 /// Longest excerpt that is kept, in characters.
 const EXCERPT_CHARS: usize = 1000;
+/// Most of a final message that is kept, in characters.
+pub const FINAL_MESSAGE_CHARS: usize = 4000;
 /// Longest of all other texts.
 const TEXT_CHARS: usize = 300;
 /// Most bytes of all facts together, as JSON.
@@ -89,6 +91,7 @@ pub fn facts(evidence: Evidence<'_>, rules: &Rules) -> Facts {
             }
         }
     }
+    facts.final_message = end(evidence.final_text, FINAL_MESSAGE_CHARS);
     for (name, values) in rules.captured(&texts) {
         let values = room.keep(values);
         if !values.is_empty() {
@@ -103,6 +106,18 @@ pub fn facts(evidence: Evidence<'_>, rules: &Rules) -> Facts {
     facts.files_read = room.keep(files_read(evidence.tool_calls));
     facts.left_out = room.left_out;
     facts
+}
+
+/// The last so many characters of a text, from a line's beginning on.
+fn end(text: &str, max_chars: usize) -> String {
+    let text = clean(text);
+    let text = text.trim();
+    let Some((start, _)) = text.char_indices().rev().nth(max_chars.saturating_sub(1)) else {
+        return text.to_owned();
+    };
+    let end = &text[start..];
+    let whole = if start == 0 { end } else { end.split_once('\n').map_or(end, |(_, rest)| rest) };
+    whole.trim().to_owned()
 }
 
 /// Space that is used up by what is worth most first.

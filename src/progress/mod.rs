@@ -1,19 +1,22 @@
 //! How past iterations become text: for the next prompt, and for progress.txt. Pure: values in, text out.
 
 pub mod capture;
+pub mod cause;
 pub mod historical;
 mod hybrid;
 pub mod journal;
 mod llm_summarized;
 mod markdown;
 mod newest;
+#[cfg(test)]
+mod samples;
 mod strategy;
 mod structured_log;
 mod system_captured;
 
 use failure_excerpt::{Cut, Examined, Output, blind_tail, examine, tails};
 
-use crate::record::{ExitReason, SessionId, Summarized};
+use crate::record::{ExitReason, Outcome, SessionId, Summarized, TaskName};
 
 pub use hybrid::HybridProgress;
 pub use llm_summarized::{LlmSummarizedProgress, question};
@@ -39,6 +42,11 @@ pub struct IterationContext {
     pub session: Option<SessionId>,
     /// Numbered from 1.
     pub iteration: u32,
+    pub task: Option<TaskName>,
+    /// Which run at this task it was; `None` in older records.
+    pub attempt: Option<u32>,
+    pub outcome: Outcome,
+    pub cause: Option<String>,
     /// None where no validation ran. Exit and duration are the agent's then, stdout is its final text, and stderr what it
     /// wrote there if it failed.
     pub validation_command: Option<String>,

@@ -59,12 +59,16 @@ mod tests {
 
     use super::*;
     use crate::progress::IterationContext;
-    use crate::record::Summarized;
+    use crate::record::{Outcome, Summarized};
 
     fn context(iteration: u32, summary: Option<Summarized>) -> IterationContext {
         IterationContext {
             session: None,
             iteration,
+            task: None,
+            attempt: None,
+            outcome: Outcome::Failure,
+            cause: None,
             validation_command: Some("make test".to_owned()),
             exit_code: 1,
             exit_reason: None,

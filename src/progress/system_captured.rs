@@ -93,12 +93,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::record::ExitReason;
+    use crate::record::{ExitReason, Outcome};
 
     fn context(iteration: u32, exit_code: i32, stdout: &str) -> IterationContext {
         IterationContext {
             session: None,
             iteration,
+            task: None,
+            attempt: None,
+            outcome: Outcome::Failure,
+            cause: None,
             validation_command: Some("cargo test".to_owned()),
             exit_code,
             exit_reason: None,

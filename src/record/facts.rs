@@ -22,6 +22,12 @@ pub struct Facts {
     pub tools: Vec<ToolUse>,
     pub files_read: Vec<String>,
     pub commands: Vec<CommandRun>,
+    /// The end of what the agent said last.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub final_message: String,
+    /// The files that changed most, with how much of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<FileChange>,
     /// What the user's own rules found, by the names of the rules.
     pub captured: BTreeMap<String, Vec<String>>,
     /// What a command of the user's made of the iteration; `None` also if a later version has another form for it.
@@ -75,6 +81,17 @@ pub struct ToolUse {
 pub struct CommandRun {
     pub command: String,
     pub is_error: bool,
+}
+
+/// A file that changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FileChange {
+    /// From the repository's root.
+    pub path: String,
+    /// Lines; `None` for a binary file.
+    pub added: Option<u64>,
+    pub removed: Option<u64>,
 }
 
 /// What came of asking the user's command for a summary.

@@ -206,6 +206,9 @@ pub struct Iteration {
     pub task: Option<TaskName>,
     pub task_text: Option<String>,
     pub phase: Option<String>,
+    /// Which run at this task it is in its session, from 1. `None` in older records, and for a skip.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
     pub outcome: Outcome,
     pub failure_class: Option<FailureClass>,
     /// The agent's own words for that failure, on one line.

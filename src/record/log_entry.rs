@@ -53,6 +53,8 @@ pub struct LogEntry {
     pub iteration: Option<u32>,
     pub task: Option<TaskName>,
     pub phase: Option<String>,
+    /// Which run at this task it is in its session, from 1; `None` in older records.
+    pub attempt: Option<u32>,
     pub outcome: Option<Outcome>,
     pub failure_class: Option<FailureClass>,
     /// Why it did not succeed; `None` for a success, and in older records.

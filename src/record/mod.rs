@@ -23,7 +23,7 @@ pub use agent_setup::{Parser, Permissions, PromptVia};
 pub use did_you_mean::did_you_mean;
 pub use escapes::without_escapes;
 pub use event::{AgentEvent, Event, Phase};
-pub use facts::{CommandRun, FACTS_VERSION, Facts, Failing, Levels, Summarized, ToolUse};
+pub use facts::{CommandRun, FACTS_VERSION, Facts, Failing, FileChange, Levels, Summarized, ToolUse};
 pub use ids::{ObjectId, SessionId};
 pub use iteration::{
     AgentRun, Claims, Durations, Exits, Iteration, LeftOut, MAX_CAUSE_CHARS, PromptMemory, RedactionCount,

@@ -156,6 +156,23 @@ impl Memory {
         Ok(memory)
     }
 
+    /// Why the last run at a task failed.
+    pub fn last_cause(&self, task: &str) -> Option<&str> {
+        let of_task = |other: &Option<String>| other.as_deref() == Some(task);
+        let past = self.past.as_ref().map(|past| &past[..]).unwrap_or_default();
+        let mut records = self.fresh.iter().rev().chain(past.iter().rev());
+        let known = records.find(|record| of_task(&record.task) && record.outcome == Outcome::Failure);
+        match known {
+            Some(record) => record.cause.as_deref(),
+            None => {
+                let mut entries = self.entries.iter().rev();
+                let is_it =
+                    |entry: &&LogEntry| of_task(&entry.task) && entry.outcome == Some(Outcome::Failure);
+                entries.find(is_it)?.cause.as_deref()
+            }
+        }
+    }
+
     /// All iterations, and the last so many of them that were recorded since; none where nothing was learned in those.
     pub fn learnings(&mut self, store: &Store) -> Result<Option<(&[Iteration], usize)>> {
         let (pushed, learned) = (self.pushed, self.learned);

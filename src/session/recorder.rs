@@ -1,5 +1,6 @@
 //! What happened, on its way into the record and into progress.txt: spool, store, file, in this order.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 
@@ -10,12 +11,14 @@ use redact_stream::Redactor;
 use crate::clock::Clock;
 use crate::progress::journal;
 use crate::project_files::{MAX_TASK_LIST_BYTES, ProjectFiles};
-use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp, some_of};
+use crate::record::{
+    FileChange, Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp, some_of,
+};
 use crate::store::{
     Copies, Draft, Place, Repaired, SessionLog, SessionRefs, Slot, Snapshot, Spool, Standing, Store, Tips,
     names,
 };
-use crate::worktree::{Contents, RawPath, WorkTree, Workshop};
+use crate::worktree::{ChangedFile, Contents, RawPath, WorkTree, Workshop};
 
 use super::progress_file::{Planned, ProgressFile};
 use super::recorded_progress::expected_progress;
@@ -23,6 +26,9 @@ use super::redaction::redacted;
 
 /// Most files that a warning names.
 const MAX_NAMED_FILES: usize = 5;
+
+/// Most files of which a record has the lines added and removed.
+const MAX_COUNTED_FILES: usize = 20;
 
 /// Writes the records of one session.
 pub struct Recorder<'a> {
@@ -58,6 +64,8 @@ pub struct Taken {
     pub snapshot: Option<ObjectId>,
     /// Without progress.txt.
     pub changed: Vec<RawPath>,
+    /// Of those changed, the ones with the most lines added and removed, most first.
+    pub most_changed: Vec<FileChange>,
     pub left_out: Vec<LeftOut>,
     /// Of those left out, the ones that git failed to take.
     pub refused: BTreeSet<RawPath>,
@@ -379,7 +387,9 @@ impl<'a> Recorder<'a> {
             Some(before) => self.work_tree.changed(workshop, before, &tree)?,
             None => Vec::new(),
         };
-        changed.retain(|path| path != progress.as_bytes());
+        changed.retain(|file| file.path != progress.as_bytes());
+        let most_changed = most_changed(&changed);
+        let changed = changed.into_iter().map(|file| file.path).collect();
         self.last_contents = Some(tree.clone());
         let snapshot = if self.place.snapshots {
             let head = self.store.head()?;
@@ -399,7 +409,7 @@ impl<'a> Recorder<'a> {
         } else {
             None
         };
-        Ok(Taken { snapshot, changed, left_out, refused, failure: None })
+        Ok(Taken { snapshot, changed, most_changed, left_out, refused, failure: None })
     }
 
     fn record(
@@ -478,6 +488,15 @@ impl<'a> Recorder<'a> {
         }
         self.last_committed_at = Some(draft.committed_at);
     }
+}
+
+/// The files with the most lines added and removed, most first; files without lines come last.
+fn most_changed(changed: &[ChangedFile]) -> Vec<FileChange> {
+    let lines =
+        |file: &&ChangedFile| file.added.unwrap_or_default().saturating_add(file.removed.unwrap_or_default());
+    let mut files: Vec<&ChangedFile> = changed.iter().collect();
+    files.sort_by_key(|file| Reverse(lines(file)));
+    files.into_iter().take(MAX_COUNTED_FILES).map(ChangedFile::to_record).collect()
 }
 
 /// What a record says, beside its files.

@@ -9,6 +9,7 @@ use tasklist::{Mark, TaskList};
 
 use crate::config::Completion;
 use crate::process;
+use crate::progress::cause;
 use crate::progress::journal::{self, CatchUp};
 use crate::project_files::MAX_TASK_LIST_BYTES;
 use crate::record::{
@@ -223,6 +224,7 @@ fn interrupted(
     iteration.claims = verdict.claims;
     iteration.false_claim = verdict.false_claim;
     iteration.exit_reason = Some(ExitReason::Interrupted);
+    iteration.cause = Some(cause::LOOP_DIED.to_owned());
     iteration.files_changed = taken.files_changed();
     iteration.snapshot = taken.snapshot;
     iteration.left_out = taken.left_out;

@@ -47,9 +47,14 @@ fn context_from(
     Ok(Some(IterationContext {
         session: None,
         iteration: iteration.iteration,
+        task: iteration.task.clone(),
+        attempt: iteration.attempt,
+        outcome: iteration.outcome,
+        cause: (iteration.outcome != Outcome::Success).then(|| iteration.cause().into_owned()),
         validation_command: iteration.validation_command.clone().filter(|_| is_validated),
         exit_code,
-        exit_reason: iteration.exit_reason,
+        // The reason is the agent's if that did not end by itself.
+        exit_reason: iteration.exit_reason.filter(|_| !is_validated || iteration.exit.agent != Some(-1)),
         agent_failure: agent_failure(iteration).filter(|_| is_validated || is_silent),
         cut: Cut::of(stdout.is_cut, stderr.is_cut),
         directory: directory.to_string(),
@@ -84,6 +89,11 @@ pub fn live_context(
         "agent/stderr" => window_of(&slot.path(names::AGENT_STDERR)),
         _ => Ok(Window::whole(final_text.as_bytes())),
     })
+}
+
+/// The end of what the agent of an iteration wrote to stderr.
+pub fn agent_stderr(slot: &Slot) -> Result<String> {
+    Ok(window_of(&slot.path(names::AGENT_STDERR))?.text)
 }
 
 /// From the record, when a session is taken up again. `begin` is the record by which the session was begun or taken up

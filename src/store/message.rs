@@ -208,6 +208,7 @@ fn trailers(subject: Subject<'_>) -> Vec<(&'static str, String)> {
             lines.push(("Iteration", iteration.iteration.to_string()));
             optional(&mut lines, "Task", iteration.task.as_ref());
             optional(&mut lines, "Phase", iteration.phase.as_ref());
+            optional(&mut lines, "Attempt", iteration.attempt.as_ref());
             lines.push(("Outcome", iteration.outcome.to_string()));
             optional(&mut lines, "Failure-Class", iteration.failure_class.as_ref());
             optional(&mut lines, "Cause", iteration.cause.as_ref());
@@ -364,6 +365,7 @@ pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
             iteration: find("Iteration").map(str::parse).transpose().context("read Ralph-Iteration")?,
             task: find("Task").map(str::to_owned),
             phase: find("Phase").map(str::to_owned),
+            attempt: find("Attempt").map(str::parse).transpose().context("read Ralph-Attempt")?,
             outcome: find("Outcome").map(Outcome::of_record).transpose()?,
             failure_class: find("Failure-Class").map(FailureClass::of_record).transpose()?,
             cause: find("Cause").map(str::to_owned),
@@ -441,6 +443,7 @@ pub fn unreadable(
         iteration: None,
         task: None,
         phase: None,
+        attempt: None,
         outcome: None,
         failure_class: None,
         cause: None,

@@ -106,7 +106,7 @@ impl<'a> Row<'a> {
         let stop_reason = word(rest.next()?, StopReason::of_record)?;
         let limit = word(rest.next()?, Limit::of_record)?;
         let (cause, false_claim) = (owned_text(&mut rest)?, claims(rest.next()?)?);
-        let cost_usd = next(&mut rest)?;
+        let (cost_usd, attempt) = (next(&mut rest)?, next(&mut rest)?);
         let closed = rest.map(|name| unescape(name).into_owned()).collect();
         Some(LogEntry {
             commit: self.commit.parse().ok()?,
@@ -118,6 +118,7 @@ impl<'a> Row<'a> {
             iteration: (self.kind == RecordKind::Iteration).then_some(self.iteration),
             task: self.task().map(Cow::into_owned),
             phase,
+            attempt,
             outcome: self.outcome,
             failure_class: self.failure_class,
             cause,
@@ -157,6 +158,7 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
         iteration,
         task,
         phase,
+        attempt,
         outcome,
         failure_class,
         cause,
@@ -212,6 +214,7 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
     let claims: Vec<&str> = false_claim.iter().map(Claim::as_str).collect();
     words(to, Some(&claims.join(",")));
     value(to, cost_usd.as_ref());
+    value(to, attempt.as_ref());
     for name in closed {
         words(to, Some(name));
     }

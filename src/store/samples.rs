@@ -53,6 +53,7 @@ pub fn iteration(number: u32) -> Iteration {
         task: Some("T004".into()),
         task_text: Some("Write the parser".into()),
         phase: Some("Phase 1: Setup".into()),
+        attempt: None,
         outcome: Outcome::Failure,
         failure_class: None,
         error: None,

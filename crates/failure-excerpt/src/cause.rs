@@ -122,9 +122,28 @@ fn is_wrapper(text: &str) -> bool {
 /// Whether a line counts results: `3 failed, 10 passed in 0.12s`, `Tests: 1 failed`, `✖ 2 problems (2 errors)`.
 fn is_count(text: &str) -> bool {
     const COUNTED: [&str; 22] = [
-        "failed", "failing", "failures", "failure", "passed", "passing", "errors", "error", "tests", "test",
-        "problems", "problem", "warnings", "warning", "skipped", "total", "runs", "examples", "assertions",
-        "pending", "suites", "ignored",
+        "failed",
+        "failing",
+        "failures",
+        "failure",
+        "passed",
+        "passing",
+        "errors",
+        "error",
+        "tests",
+        "test",
+        "problems",
+        "problem",
+        "warnings",
+        "warning",
+        "skipped",
+        "total",
+        "runs",
+        "examples",
+        "assertions",
+        "pending",
+        "suites",
+        "ignored",
     ];
     let mut counts = 0;
     let mut words = 0;
@@ -225,7 +244,8 @@ fn compose(
         room -= if is_room { price } else { 0 };
         is_room
     };
-    let name = name.map(|name| shorten(name, max_chars * 2 / 5)).filter(|name| fits(name.chars().count() + 2));
+    let name =
+        name.map(|name| shorten(name, max_chars * 2 / 5)).filter(|name| fits(name.chars().count() + 2));
     for value in values {
         let value = shorten(value, (max_chars / 4).max(20));
         if text.contains(&value) {

@@ -24,6 +24,7 @@ fn iteration(number: u32, task: &str, outcome: Outcome) -> Iteration {
         task: Some(task.to_owned()),
         task_text: Some(format!("Write part {task}")),
         phase: None,
+        attempt: None,
         outcome,
         failure_class: None,
         error: None,

@@ -9,7 +9,7 @@ use std::ops::Range;
 use failure_excerpt::clean;
 
 use super::markdown::{code, fenced, one_line};
-use crate::record::{ExitReason, Iteration, Outcome, SessionId, Timestamp};
+use crate::record::{Claim, ExitReason, Iteration, Outcome, SessionId, Timestamp};
 
 pub use proposals::{Proposals, proposals};
 pub use rebuild::{CatchUp, Difference, catch_up, difference, rebuild, rebuild_all, with_patterns_of};
@@ -47,15 +47,24 @@ pub fn separator(file: &[u8]) -> &'static str {
 pub fn entry(iteration: &Iteration, excerpt: &str) -> String {
     let task = [iteration.task.as_deref(), iteration.task_text.as_deref()];
     let task = task.into_iter().flatten().map(one_line).collect::<Vec<_>>().join(" ");
+    let reopened = if iteration.false_claim.contains(&Claim::Ticked) { " (box opened again)" } else { "" };
     let mut entry = format!(
-        "## Iteration {} - {}\n**Task**: {}\n**Status**: {}\n",
+        "## Iteration {} - {}\n**Task**: {}\n**Status**: {}{reopened}\n",
         iteration.iteration,
         iteration.ended_at,
         if task.is_empty() { "none" } else { &task },
         status(iteration.outcome)
     );
+    if let Some(cause) = &iteration.cause {
+        writeln!(entry, "**Cause**: {}", one_line(cause)).expect("a string takes everything");
+    }
     push_list(&mut entry, "Files Changed", &iteration.files_changed);
     push_list(&mut entry, "Learnings", &iteration.learnings);
+    for (title, items) in [("Decisions", &iteration.decisions), ("Tried", &iteration.approaches)] {
+        if !items.is_empty() {
+            push_list(&mut entry, title, items);
+        }
+    }
     if iteration.outcome == Outcome::Failure {
         push_check(&mut entry, iteration);
         let excerpt = clean(excerpt);

@@ -72,7 +72,7 @@ fn is_same(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::iteration;
+    use super::super::super::samples::iteration;
     use super::*;
     use crate::record::Outcome;
 

@@ -3,7 +3,9 @@
 use anyhow::Result;
 
 use crate::agent::final_message;
+use crate::config::Until;
 use crate::progress::capture::{self, Evidence as Captured};
+use crate::progress::cause;
 use crate::progress::{IterationContext, question};
 use crate::record::{
     Claims, Durations, Exits, Facts, Iteration, ObjectId, Outcome, SCHEMA, Session, Summarized, TaskCounts,
@@ -16,7 +18,7 @@ use super::super::judge::Verdict;
 use super::super::recorder::Taken;
 use super::super::running::Running;
 use super::super::settings::{excerpt_choice, iteration_summarizer};
-use super::super::told::live_context;
+use super::super::told::{agent_stderr, live_context};
 use super::stages::{Drafted, Judged, Ran, Started};
 
 /// Longest summary that is kept, in characters.
@@ -29,6 +31,13 @@ struct Measured<'a> {
     taken: Taken,
     /// Where the refs of the project stood before.
     refs_before: &'a [u8],
+}
+
+/// What the agent said, without secrets: a cut may take away by what one would be known.
+struct Said {
+    /// Its final message.
+    text: String,
+    stderr: String,
 }
 
 impl Running<'_> {
@@ -47,33 +56,53 @@ impl Running<'_> {
             environment: &environment,
         };
         let committed = self.commit_work(verdict.outcome, &mut taken, &done);
+        let changes = std::mem::take(&mut taken.most_changed);
         let measured = Measured { ran, verdict, taken, refs_before: &slot.refs_before()? };
         let mut iteration = self.compose(begin, measured, ended_at)?;
         // It is ours by whatever clock git dated it.
         iteration.commits.extend(committed.commit.filter(|commit| !iteration.commits.contains(commit)));
         iteration.uncommitted = committed.refused;
+        iteration.facts.changes = changes;
+        let stderr = if ran.agent.is_good { String::new() } else { agent_stderr(&slot)? };
+        let said =
+            Said { text: self.redacted_text(&ran.agent.final_text), stderr: self.redacted_text(&stderr) };
         let context = live_context(&slot, &iteration, &ran.agent.final_text, &self.plan.project_root)?;
-        self.examine(iteration, ran, context.map(|context| self.without_secrets(context)))
+        self.examine(iteration, &said, context.map(|context| self.without_secrets(context)))
     }
 
-    /// Adds what the outputs say: facts, a summary, the excerpt and its fingerprint.
+    /// Adds what the outputs say: cause, facts, a summary, the excerpt and its fingerprint.
     fn examine(
         &mut self,
         mut iteration: Iteration,
-        ran: &Ran,
+        said: &Said,
         mut context: Option<IterationContext>,
     ) -> Result<Drafted> {
         let examined = context.as_ref().and_then(IterationContext::examined);
-        iteration.facts = capture::facts(
+        let is_of_tasks = self.plan.job.until == Until::Tasks;
+        let artifact = self.plan.job.artifact.strip_prefix(&self.plan.project_root);
+        let artifact = artifact.unwrap_or(&self.plan.job.artifact).as_str();
+        iteration.error = iteration.error.map(|error| self.redacted_text(&error));
+        iteration.cause = cause::cause(&cause::Evidence {
+            iteration: &iteration,
+            final_text: &said.text,
+            agent_stderr: &said.stderr,
+            examined: examined.as_ref(),
+            artifact: (!is_of_tasks).then_some(artifact),
+        });
+        let facts = capture::facts(
             Captured {
                 outcome: iteration.outcome,
-                tool_calls: &ran.agent.tool_calls,
-                final_text: &ran.agent.final_text,
+                tool_calls: &iteration.tool_calls,
+                final_text: &said.text,
                 context: context.as_ref(),
                 examined: examined.as_ref(),
             },
             &self.plan.capture_rules,
         );
+        iteration.facts = Facts { changes: iteration.facts.changes, ..facts };
+        if let Some(context) = &mut context {
+            context.cause.clone_from(&iteration.cause);
+        }
         if let Some(context) = &mut context {
             iteration.facts.summarized = self.summarize(context)?;
             context.summary.clone_from(&iteration.facts.summarized);
@@ -130,9 +159,13 @@ impl Running<'_> {
         Ok(iteration)
     }
 
+    fn redacted_text(&self, text: &str) -> String {
+        self.recorder.redactor().redact_text(text).0
+    }
+
     /// Excerpts are cut from what the record has: a cut may take away by what a secret would be known.
     fn without_secrets(&self, context: IterationContext) -> IterationContext {
-        let redacted = |text: &str| self.recorder.redactor().redact_text(text).0;
+        let redacted = |text: &str| self.redacted_text(text);
         IterationContext {
             stdout: redacted(&context.stdout),
             stderr: redacted(&context.stderr),
@@ -178,6 +211,7 @@ pub(in crate::session) fn unfinished(
         task: Some(begin.task.name),
         task_text: Some(begin.task.text),
         phase: begin.task.phase,
+        attempt: Some(begin.attempt),
         outcome: Outcome::Interrupted,
         failure_class: None,
         error: None,

@@ -12,6 +12,7 @@ use anyhow::{Context, Result};
 use tasklist::TaskList;
 
 use crate::config::Until;
+use crate::progress::cause;
 use crate::project_files::MAX_TASK_LIST_BYTES;
 use crate::record::{Event, Iteration, ObjectId, Outcome, Phase, RALPH, Task, TaskCounts};
 use crate::store::{Begin, Slot, names};
@@ -78,7 +79,10 @@ impl Running<'_> {
         let counts = self.counts();
         let mut iteration = unfinished(begin, &self.session, started_at, counts, self.plan.store.head()?);
         iteration.outcome = Outcome::Skipped;
+        iteration.attempt = None;
         iteration.snapshot = taken.snapshot;
+        let failures = self.history.failures_in_a_row(&task.name);
+        iteration.cause = Some(cause::of_skip(failures, self.memory.last_cause(&task.name)));
         let commit = self.recorder.iteration(&slot, &iteration, "")?;
         self.count_recorded(&iteration, commit)
     }

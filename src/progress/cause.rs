@@ -1,0 +1,243 @@
+//! Why an iteration did not succeed, in one line: from what was measured, never from what one would guess.
+
+use failure_excerpt::{Examined, Output, clean, examine};
+
+use crate::record::{ExitReason, FailureClass, Iteration, MAX_CAUSE_CHARS, Outcome};
+
+/// Exit codes by which a shell says that it could not run a command.
+const CANNOT_RUN: [i32; 2] = [126, 127];
+
+/// What is known of an iteration when its cause is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    /// With outcome, exits and durations; its cause is not looked at.
+    pub iteration: &'a Iteration,
+    /// What the agent said last. Only its end is needed.
+    pub final_text: &'a str,
+    /// The end of the agent's stderr.
+    pub agent_stderr: &'a str,
+    /// The output of the validation, read through. `None` if none ran.
+    pub examined: Option<&'a Examined>,
+    /// The file that the loop should make, if its tasks are no boxes.
+    pub artifact: Option<&'a str>,
+}
+
+/// Returns the first that applies of: the agent's own failure, a validation that cannot run, the first failure in its output, a box that
+/// was left open. `None` for a success, and for what a later version calls by another name.
+pub fn cause(evidence: &Evidence<'_>) -> Option<String> {
+    let iteration = evidence.iteration;
+    let words = match iteration.outcome {
+        Outcome::Success | Outcome::Later(_) | Outcome::Skipped => return None,
+        Outcome::Interrupted => interruption(evidence),
+        Outcome::Failure => failure(evidence),
+    };
+    Some(bounded(&words))
+}
+
+/// Why a task is skipped after `failures` of its attempts in a row, the last of which failed for `last`.
+pub fn of_skip(failures: u32, last: Option<&str>) -> String {
+    let times = if failures == 1 { "once".to_owned() } else { format!("{failures} times in a row") };
+    let last = last.map(|last| format!("; last: {last}")).unwrap_or_default();
+    bounded(&format!("failed {times}{last}"))
+}
+
+/// The cause of an iteration whose loop died before it could record it.
+pub const LOOP_DIED: &str = "the loop died before this iteration was recorded";
+
+fn interruption(evidence: &Evidence<'_>) -> String {
+    let iteration = evidence.iteration;
+    let is_stopped = iteration.exit_reason == Some(ExitReason::Interrupted);
+    if !is_stopped && iteration.failure_class.is_some() {
+        return agent_failure(evidence).unwrap_or_else(|| "the agent was cut short".to_owned());
+    }
+    let child = if iteration.exit.validation.is_some() { "validation" } else { "agent" };
+    format!("stopped by the user while the {child} ran")
+}
+
+fn failure(evidence: &Evidence<'_>) -> String {
+    agent_failure(evidence).or_else(|| validation_failure(evidence)).unwrap_or_else(|| left_open(evidence))
+}
+
+/// How the agent itself failed, in its own words where it has some.
+fn agent_failure(evidence: &Evidence<'_>) -> Option<String> {
+    let iteration = evidence.iteration;
+    let code = iteration.exit.agent.unwrap_or_default();
+    let class = iteration.failure_class;
+    if code == 0 && class.is_none() {
+        return None;
+    }
+    let error = iteration.error.as_deref().map(one_line).filter(|error| !error.is_empty());
+    let reason = iteration.exit_reason.filter(|_| code == -1);
+    let how = match (reason, class) {
+        (Some(reason), _) => ended_by(reason, iteration.duration_ms.agent),
+        (None, Some(class)) if class != FailureClass::Other => class_words(class),
+        (None, _) if code == 0 => "reported an error".to_owned(),
+        (None, _) => exited(code),
+    };
+    let until = iteration.resets_at.filter(|_| reason.is_none()).map(|at| format!(" until {at}"));
+    // The error of a program without a known stream is only the last line of its stderr.
+    let said = || if reason.is_none() { agent_words(evidence) } else { None };
+    let words = if class.is_none() { said().or(error) } else { error.or_else(said) };
+    let words = words.filter(|words| !how.eq_ignore_ascii_case(words));
+    let words = words.map(|words| format!(": {words}")).unwrap_or_default();
+    Some(format!("agent {how}{}{words}", until.unwrap_or_default()))
+}
+
+/// The line by which a failing agent says why, on its stderr, else in its last words.
+fn agent_words(evidence: &Evidence<'_>) -> Option<String> {
+    let said = |text: &str| {
+        let output = Output { stderr: text, exit_code: evidence.iteration.exit.agent, ..Output::default() };
+        examine(&output).cause(MAX_CAUSE_CHARS)
+    };
+    said(evidence.agent_stderr).or_else(|| said(evidence.final_text))
+}
+
+fn class_words(class: FailureClass) -> String {
+    match class {
+        FailureClass::Auth => "is not logged in".to_owned(),
+        FailureClass::Billing => "has no credit".to_owned(),
+        FailureClass::Model => "cannot use the model".to_owned(),
+        FailureClass::Context => "ran out of context".to_owned(),
+        FailureClass::Refused => "refused to run".to_owned(),
+        FailureClass::NotInstalled => "is not installed".to_owned(),
+        FailureClass::Quota => "reached its usage limit".to_owned(),
+        FailureClass::RateLimit => "hit a rate limit".to_owned(),
+        FailureClass::Overloaded => "met an overloaded provider".to_owned(),
+        FailureClass::Network => "lost the network".to_owned(),
+        FailureClass::Other => "reported an error".to_owned(),
+        FailureClass::Later(word) => format!("reported {}", word.as_str().replace('_', " ")),
+    }
+}
+
+fn validation_failure(evidence: &Evidence<'_>) -> Option<String> {
+    let iteration = evidence.iteration;
+    let code = iteration.exit.validation?;
+    // The reason is the agent's if that did not end by itself.
+    let reason = iteration.exit_reason.filter(|_| iteration.exit.agent != Some(-1));
+    if code == 0 && reason.is_none() {
+        return None;
+    }
+    let command = short(iteration.validation_command.as_deref().unwrap_or("the validation"));
+    let decisive = evidence.examined.and_then(|examined| examined.cause(MAX_CAUSE_CHARS));
+    Some(match (reason, decisive) {
+        (Some(reason), decisive) => {
+            let how = ended_by(reason, iteration.duration_ms.validation);
+            let decisive = decisive.map(|line| format!(": {line}")).unwrap_or_default();
+            format!("`{command}` {how}{decisive}")
+        }
+        (None, Some(line)) => line,
+        (None, None) if CANNOT_RUN.contains(&code) => format!("`{command}` cannot be run (exit {code})"),
+        (None, None) => format!("`{command}` {}", exited(code)),
+    })
+}
+
+/// Nothing failed, and the box is open all the same.
+fn left_open(evidence: &Evidence<'_>) -> String {
+    if let Some(artifact) = evidence.artifact {
+        return format!("the agent did not write {artifact}");
+    }
+    match reason_given(evidence.final_text) {
+        Some(reason) => format!("the agent left the box open: {reason}"),
+        None => "the agent left the box open".to_owned(),
+    }
+}
+
+/// The sentence of a final message in which an agent says what is in its way.
+fn reason_given(text: &str) -> Option<String> {
+    const OBSTACLES: [&str; 26] = [
+        "cannot",
+        "can't",
+        "could not",
+        "couldn't",
+        "unable",
+        "blocked",
+        "not able",
+        "missing",
+        "did not",
+        "didn't",
+        "does not",
+        "doesn't",
+        "not possible",
+        "impossible",
+        "needs ",
+        "need ",
+        "requires",
+        "waiting",
+        "failed",
+        "fails",
+        "failing",
+        "no permission",
+        "denied",
+        "instead of",
+        "unclear",
+        "not sure",
+    ];
+    let text = clean(text);
+    let sentences = text.lines().flat_map(|line| line.split_inclusive(". ")).map(one_line);
+    let sentences: Vec<String> =
+        sentences.map(|line| line.trim_start_matches(['#', '-', '*', '>', ' ']).to_owned()).collect();
+    let rank = |sentence: &String| {
+        let lower = sentence.to_lowercase();
+        OBSTACLES.iter().position(|word| lower.contains(word))
+    };
+    let best = sentences
+        .iter()
+        .filter_map(|sentence| Some((rank(sentence)?, sentence)))
+        .min_by_key(|(rank, _)| *rank);
+    best.map(|(_, sentence)| sentence.trim_end_matches(['.', ' ']).to_owned())
+}
+
+fn ended_by(reason: ExitReason, duration_ms: Option<u64>) -> String {
+    let after = duration_ms.map(|ms| format!(" after {}", rounded(ms))).unwrap_or_default();
+    match reason {
+        ExitReason::Timeout => format!("timed out{after}"),
+        ExitReason::IdleTimeout => format!("was stopped{after}: it wrote nothing for too long"),
+        ExitReason::OutputLimit => format!("was stopped{after}: it wrote too much"),
+        ExitReason::ErrorLoop => format!("was stopped{after}: one error after the other"),
+        ExitReason::StartFailed => "could not be started".to_owned(),
+        ExitReason::Interrupted => "was interrupted".to_owned(),
+        ExitReason::Later(word) => format!("ended: {}", word.as_str().replace('_', " ")),
+    }
+}
+
+/// A limit that a duration stands for, as people write one: `45s`, `60m`, `2h`.
+fn rounded(ms: u64) -> String {
+    let seconds = ms.saturating_add(500) / 1000;
+    match seconds {
+        0 => format!("{ms}ms"),
+        _ if seconds >= 7200 && seconds % 3600 < 30 => format!("{}h", seconds / 3600),
+        _ if seconds >= 120 && (seconds % 60 < 5 || seconds >= 600) => format!("{}m", seconds / 60),
+        _ => format!("{seconds}s"),
+    }
+}
+
+fn exited(code: i32) -> String {
+    match code {
+        129..=192 => format!("was killed by signal {}", code - 128),
+        _ => format!("exited {code}"),
+    }
+}
+
+/// The first 40 characters of a command, on one line.
+fn short(command: &str) -> String {
+    let line = one_line(command).replace('`', "'");
+    match line.char_indices().nth(40) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
+    }
+}
+
+fn one_line(text: &str) -> String {
+    clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn bounded(text: &str) -> String {
+    let line = one_line(text);
+    match line.char_indices().nth(MAX_CAUSE_CHARS) {
+        Some(_) => line.chars().take(MAX_CAUSE_CHARS - 1).chain(['…']).collect(),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,362 @@
+use super::*;
+use crate::progress::samples::iteration;
+use crate::record::{Durations, Exits};
+
+/// A failure of the agent, without a validation.
+#[derive(Default)]
+struct Agent<'a> {
+    code: i32,
+    reason: Option<ExitReason>,
+    class: Option<FailureClass>,
+    error: &'a str,
+    stderr: &'a str,
+    text: &'a str,
+    ms: u64,
+}
+
+#[track_caller]
+fn agent(agent: &Agent<'_>, expected: &str) {
+    let iteration = Iteration {
+        exit: Exits { agent: Some(agent.code), validation: None },
+        exit_reason: agent.reason,
+        failure_class: agent.class,
+        error: Some(agent.error.to_owned()).filter(|error| !error.is_empty()),
+        duration_ms: Durations { agent: Some(agent.ms), validation: None },
+        ..iteration(Outcome::Failure)
+    };
+    let evidence = Evidence {
+        iteration: &iteration,
+        final_text: agent.text,
+        agent_stderr: agent.stderr,
+        examined: None,
+        artifact: None,
+    };
+    assert_eq!(cause(&evidence).as_deref(), Some(expected));
+}
+
+#[test]
+fn an_agent_that_failed_says_why_itself() {
+    let killed = |reason, ms, expected: &str| {
+        agent(
+            &Agent { code: -1, reason: Some(reason), ms, text: "I am", stderr: "warn", ..Agent::default() },
+            expected,
+        );
+    };
+    killed(ExitReason::Timeout, 3_600_012, "agent timed out after 60m");
+    killed(ExitReason::Timeout, 2_004, "agent timed out after 2s");
+    killed(ExitReason::Timeout, 90_000, "agent timed out after 90s");
+    killed(ExitReason::Timeout, 7_200_100, "agent timed out after 2h");
+    killed(ExitReason::Timeout, 400, "agent timed out after 400ms");
+    killed(ExitReason::IdleTimeout, 600_000, "agent was stopped after 10m: it wrote nothing for too long");
+    killed(ExitReason::OutputLimit, 5_000, "agent was stopped after 5s: it wrote too much");
+    let looping = Agent {
+        code: -1,
+        reason: Some(ExitReason::ErrorLoop),
+        error: "529 overloaded",
+        ms: 61_000,
+        ..Agent::default()
+    };
+    agent(&looping, "agent was stopped after 61s: one error after the other: 529 overloaded");
+    let absent = Agent {
+        code: -1,
+        reason: Some(ExitReason::StartFailed),
+        error: "sh: 1: claud: not found",
+        ..Agent::default()
+    };
+    agent(&absent, "agent could not be started: sh: 1: claud: not found");
+
+    let exits = |code, stderr, text, expected: &str| {
+        agent(&Agent { code, stderr, text, ..Agent::default() }, expected)
+    };
+    exits(
+        3,
+        "npm ERR! network request to registry failed\n",
+        "",
+        "agent exited 3: npm ERR! network request to registry failed",
+    );
+    exits(1, "", "", "agent exited 1");
+    exits(137, "", "", "agent was killed by signal 9");
+    exits(2, "", "Error: the model is gone", "agent exited 2: Error: the model is gone");
+    exits(1, "\u{1b}[31mfatal: no frob\u{1b}[0m\n", "I look for the frob.", "agent exited 1: fatal: no frob");
+    exits(127, "sh: 1: claud: not found\n", "", "agent exited 127: sh: 1: claud: not found");
+    exits(
+        1,
+        "npm ERR! code ECONNRESET\nnpm ERR! network read ECONNRESET\nnpm ERR! A complete log of this run can be found in: /x\n",
+        "",
+        "agent exited 1: npm ERR! network read ECONNRESET",
+    );
+
+    let classed = |class, error, expected: &str| {
+        agent(&Agent { code: 1, class: Some(class), error, stderr: "noise", ..Agent::default() }, expected);
+    };
+    classed(FailureClass::Auth, "Invalid API key", "agent is not logged in: Invalid API key");
+    classed(
+        FailureClass::Billing,
+        "Credit balance is too low",
+        "agent has no credit: Credit balance is too low",
+    );
+    classed(FailureClass::Model, "model not found: x", "agent cannot use the model: model not found: x");
+    classed(FailureClass::Context, "prompt is too long", "agent ran out of context: prompt is too long");
+    classed(FailureClass::Refused, "not as root", "agent refused to run: not as root");
+    classed(FailureClass::NotInstalled, "no such file", "agent is not installed: no such file");
+    classed(FailureClass::Network, "ECONNREFUSED", "agent lost the network: ECONNREFUSED");
+    classed(FailureClass::Overloaded, "529", "agent met an overloaded provider: 529");
+    classed(FailureClass::Other, "tool use failed", "agent exited 1: tool use failed");
+    let reported =
+        Agent { code: 0, class: Some(FailureClass::Other), error: "max turns", ..Agent::default() };
+    agent(&reported, "agent reported an error: max turns");
+}
+
+#[track_caller]
+fn validation(command: &str, code: i32, output: &str, expected: &str) {
+    let iteration = Iteration {
+        exit: Exits { agent: Some(0), validation: Some(code) },
+        validation_command: Some(command.to_owned()),
+        ..iteration(Outcome::Failure)
+    };
+    let examined = examine(&Output { stdout: output, exit_code: Some(code), ..Output::default() });
+    let evidence = Evidence {
+        iteration: &iteration,
+        final_text: "I could not finish.",
+        agent_stderr: "a warning",
+        examined: Some(&examined),
+        artifact: None,
+    };
+    assert_eq!(cause(&evidence).as_deref(), Some(expected), "`{command}`");
+}
+
+#[test]
+fn a_validation_that_failed_is_told_by_its_decisive_line() {
+    for (command, code, output, expected) in VALIDATIONS {
+        validation(command, *code, output, expected);
+    }
+}
+
+const VALIDATIONS: &[(&str, i32, &str, &str)] = &[
+    ("make", 1, "", "`make` exited 1"),
+    ("pytset -q", 127, "sh: 1: pytset: not found\n", "sh: 1: pytset: not found"),
+    ("./check.sh", 126, "sh: 1: ./check.sh: Permission denied\n", "sh: 1: ./check.sh: Permission denied"),
+    ("frob", 127, "", "`frob` cannot be run (exit 127)"),
+    (
+        "cargo test",
+        101,
+        "running 1 test\ntest tests::adds ... FAILED\n\nfailures:\n\n---- tests::adds stdout ----\n\nthread 'tests::adds' panicked at src/lib.rs:9:9:\nassertion `left == right` failed\n  left: 4\n right: 5\n\n\nfailures:\n    tests::adds\n\ntest result: FAILED. 0 passed; 1 failed\n\nerror: test failed, to rerun pass `--lib`\n",
+        "tests::adds: assertion `left == right` failed, left: 4, right: 5 (src/lib.rs:9:9)",
+    ),
+    (
+        "cargo build",
+        101,
+        "error[E0308]: mismatched types\n --> src/main.rs:2:18\n  |\n2 |     let x: i32 = \"a\";\n  |            ---   ^^^ expected `i32`, found `&str`\n\nerror: could not compile `x` (bin \"x\") due to 1 previous error\n",
+        "error[E0308]: mismatched types, expected `i32`, found `&str` (src/main.rs:2:18)",
+    ),
+    (
+        "pytest -q",
+        1,
+        "F                                                     [100%]\n=================================== FAILURES ===================================\n___________________________________ test_add ___________________________________\n\n    def test_add():\n>       assert add(1, 2) == 4\nE       assert 3 == 4\nE        +  where 3 = add(1, 2)\n\ntest_a.py:5: AssertionError\n=========================== short test summary info ============================\nFAILED test_a.py::test_add - assert 3 == 4\n1 failed in 0.02s\n",
+        "test_a.py::test_add: assert 3 == 4 (test_a.py:5)",
+    ),
+    (
+        "python a.py",
+        1,
+        "Traceback (most recent call last):\n  File \"/w/a.py\", line 3, in <module>\n    main()\n  File \"/w/a.py\", line 2, in main\n    import frob\nModuleNotFoundError: No module named 'frob'\n",
+        "ModuleNotFoundError: No module named 'frob' (/w/a.py:3)",
+    ),
+    (
+        "npm test",
+        1,
+        "\n> x@1.0.0 test\n> node test.js\n\nnode:internal/errors:496\n    ErrorCaptureStackTrace(err);\n    ^\n\nError: connect ECONNREFUSED 127.0.0.1:5432\n    at TCPConnectWrap.afterConnect [as oncomplete] (node:net:1555:16) {\n  errno: -111,\n  code: 'ECONNREFUSED'\n}\n\nNode.js v18.19.0\nnpm ERR! Test failed.  See above for more details.\n",
+        "Error: connect ECONNREFUSED 127.0.0.1:5432",
+    ),
+    (
+        "go build ./...",
+        1,
+        "# example.com/add\n./add.go:4:9: undefined: frob\n",
+        "./add.go:4:9: undefined: frob",
+    ),
+    (
+        "tsc",
+        2,
+        "src/a.ts(3,7): error TS2322: Type 'string' is not assignable to type 'number'.\n",
+        "src/a.ts(3,7): error TS2322: Type 'string' is not assignable to type 'number'.",
+    ),
+    (
+        "make",
+        2,
+        "cc -c a.c\na.c:3:5: error: expected ';' before 'return'\nmake: *** [Makefile:2: a.o] Error 1\n",
+        "a.c:3:5: error: expected ';' before 'return'",
+    ),
+    (
+        "make test",
+        2,
+        "./check.sh\nschema check failed: table users has no column email\nmake: *** [Makefile:5: test] Error 1\n",
+        "schema check failed: table users has no column email",
+    ),
+    (
+        "node --test",
+        1,
+        "TAP version 13\nnot ok 1 - adds\n  ---\n  error: 'expected 4, got 3'\n  code: 'ERR_ASSERTION'\n  ...\n1..1\n# tests 1\n# fail 1\n",
+        "adds: expected 4, got 3",
+    ),
+    ("sh check.sh", 1, "ok 1 - greet\nnot ok 2 - bye says goodbye\n1..2\n", "bye says goodbye"),
+    ("./check", 1, "FAIL: the greeting has no name\n", "FAIL: the greeting has no name"),
+    (
+        "bash -c 'cd x'",
+        1,
+        "bash: line 1: cd: x: No such file or directory\n",
+        "bash: line 1: cd: x: No such file or directory",
+    ),
+    (
+        "eslint .",
+        1,
+        "\n/w/a.js\n  1:7  error  'x' is assigned a value but never used  no-unused-vars\n\n✖ 1 problem (1 error, 0 warnings)\n",
+        "/w/a.js:1:7 error 'x' is assigned a value but never used no-unused-vars",
+    ),
+    (
+        "ruff check",
+        1,
+        "a.py:1:8: F401 [*] `os` imported but unused\nFound 1 error.\n",
+        "a.py:1:8: F401 [*] `os` imported but unused",
+    ),
+    (
+        "mypy .",
+        1,
+        "a.py:3: error: Incompatible return value type (got \"str\", expected \"int\")  [return-value]\nFound 1 error in 1 file (checked 1 source file)\n",
+        "a.py:3: error: Incompatible return value type (got \"str\", expected \"int\") [return-value]",
+    ),
+    ("./run", 139, "Segmentation fault (core dumped)\n", "Segmentation fault (core dumped)"),
+    (
+        "java A",
+        1,
+        "Exception in thread \"main\" java.lang.NullPointerException: name is null\n\tat A.greet(A.java:7)\n\tat A.main(A.java:3)\n",
+        "Exception in thread \"main\" java.lang.NullPointerException: name is null (A.java:7)",
+    ),
+    (
+        "gradle test",
+        1,
+        "> Task :test FAILED\n\nATest > adds() FAILED\n    org.opentest4j.AssertionFailedError: expected: <4> but was: <3>\n        at ATest.adds(ATest.java:9)\n\n1 test completed, 1 failed\n\nFAILURE: Build failed with an exception.\n",
+        "ATest > adds: org.opentest4j.AssertionFailedError: expected: <4> but was: <3> (ATest.java:9)",
+    ),
+    (
+        "psql -f a.sql",
+        3,
+        "psql:a.sql:1: ERROR:  relation \"users\" does not exist\nLINE 1: select * from users;\n",
+        "psql:a.sql:1: ERROR: relation \"users\" does not exist",
+    ),
+    ("git diff --check", 2, "src/a.rs:3: trailing whitespace.\n+    \n", "src/a.rs:3: trailing whitespace."),
+];
+
+#[test]
+fn a_validation_that_was_stopped_says_so_and_an_agent_that_was_is_no_validation_that_was() {
+    let stopped = |exit: Exits, output: &str| {
+        let iteration = Iteration {
+            exit,
+            exit_reason: Some(ExitReason::Timeout),
+            duration_ms: Durations { agent: Some(2_000), validation: Some(600_000) },
+            validation_command: Some("pytest -q".to_owned()),
+            ..iteration(Outcome::Failure)
+        };
+        let examined = examine(&Output { stdout: output, exit_code: exit.validation, ..Output::default() });
+        let evidence = Evidence {
+            iteration: &iteration,
+            final_text: "",
+            agent_stderr: "",
+            examined: Some(&examined),
+            artifact: None,
+        };
+        cause(&evidence).unwrap()
+    };
+    let validation = Exits { agent: Some(0), validation: Some(-1) };
+    assert_eq!(stopped(validation, ""), "`pytest -q` timed out after 10m");
+    let agent = Exits { agent: Some(-1), validation: Some(0) };
+    assert_eq!(stopped(agent, "ok 1 - greet\n"), "agent timed out after 2s");
+    let both = Exits { agent: Some(-1), validation: Some(1) };
+    assert_eq!(stopped(both, "FAILED test_a.py::test_a - assert 1 == 2\n"), "agent timed out after 2s");
+}
+
+#[test]
+fn an_open_box_has_the_reason_that_the_agent_gave() {
+    for (text, reason) in [
+        ("", ""),
+        ("I wrote the parser. All is well.", ""),
+        ("I cannot reach the database. Everything else is done.", "I cannot reach the database"),
+        (
+            "The parser is written. The lexer needs Python 3.12, which is missing here.",
+            "The lexer needs Python 3.12, which is missing here",
+        ),
+        ("## Result\n- Blocked: the schema in `db/` is unclear", "Blocked: the schema in `db/` is unclear"),
+        ("Done so far.\nI was unable to install numpy", "I was unable to install numpy"),
+        ("\u{1b}[1mI could not\u{1b}[0m find\tthe file.", "I could not find the file"),
+        ("The test fails on Windows. I can't fix it.", "I can't fix it"),
+    ] {
+        let iteration =
+            Iteration { exit: Exits { agent: Some(0), validation: Some(0) }, ..iteration(Outcome::Failure) };
+        let evidence = Evidence {
+            iteration: &iteration,
+            final_text: text,
+            agent_stderr: "",
+            examined: None,
+            artifact: None,
+        };
+        let gap = if reason.is_empty() { "" } else { ": " };
+        assert_eq!(cause(&evidence).unwrap(), format!("the agent left the box open{gap}{reason}"), "{text}");
+        let artifact = cause(&Evidence { artifact: Some("specs/001/plan.md"), ..evidence });
+        assert_eq!(artifact.as_deref(), Some("the agent did not write specs/001/plan.md"));
+    }
+}
+
+#[test]
+fn interruptions_skips_and_successes() {
+    let of = |change: &dyn Fn(&mut Iteration), outcome| {
+        let mut iteration =
+            Iteration { exit: Exits { agent: Some(130), validation: None }, ..iteration(outcome) };
+        change(&mut iteration);
+        cause(&Evidence {
+            iteration: &iteration,
+            final_text: "",
+            agent_stderr: "",
+            examined: None,
+            artifact: None,
+        })
+    };
+    let stopped = |iteration: &mut Iteration| iteration.exit_reason = Some(ExitReason::Interrupted);
+    assert_eq!(of(&stopped, Outcome::Interrupted).unwrap(), "stopped by the user while the agent ran");
+    let validating = |iteration: &mut Iteration| {
+        stopped(iteration);
+        iteration.exit.validation = Some(-1);
+    };
+    assert_eq!(
+        of(&validating, Outcome::Interrupted).unwrap(),
+        "stopped by the user while the validation ran"
+    );
+    let limited = |iteration: &mut Iteration| {
+        iteration.failure_class = Some(FailureClass::RateLimit);
+        iteration.resets_at = Some("2026-11-22T04:00:00Z".parse().unwrap());
+        iteration.error = Some("429 Too Many Requests".to_owned());
+    };
+    assert_eq!(
+        of(&limited, Outcome::Interrupted).unwrap(),
+        "agent hit a rate limit until 2026-11-22T04:00:00Z: 429 Too Many Requests"
+    );
+    let quota = |iteration: &mut Iteration| iteration.failure_class = Some(FailureClass::Quota);
+    assert_eq!(of(&quota, Outcome::Interrupted).unwrap(), "agent reached its usage limit");
+    assert_eq!(of(&stopped, Outcome::Success), None);
+    assert_eq!(of(&stopped, Outcome::Skipped), None);
+    assert_eq!(of_skip(3, Some("no such table")), "failed 3 times in a row; last: no such table");
+    assert_eq!(of_skip(1, None), "failed once");
+}
+
+#[test]
+fn a_cause_is_one_line_of_bounded_length() {
+    let long = "é\u{7}\r\n".repeat(300);
+    let iteration = Iteration {
+        exit: Exits { agent: Some(1), validation: None },
+        error: Some(long),
+        failure_class: Some(FailureClass::Other),
+        ..iteration(Outcome::Failure)
+    };
+    let evidence =
+        Evidence { iteration: &iteration, final_text: "", agent_stderr: "", examined: None, artifact: None };
+    let line = cause(&evidence).unwrap();
+    assert!(line.chars().count() == MAX_CAUSE_CHARS && line.ends_with('…'), "{line}");
+    assert!(!line.contains(char::is_control), "{line}");
+}

@@ -492,6 +492,8 @@ fn tool_call(random: &mut Random) -> ToolCall {
         arguments_summary: format!("{{\"file_path\": \"src/{}.rs\"}}", random.word()),
         result_summary: sentence(random),
         is_error: false,
+        exit_code: None,
+        last_line: String::new(),
     }
 }
 

@@ -592,7 +592,7 @@ cat >/dev/null
 cat <<'END'
 {"type":"system","subtype":"init","model":"opus-x","tools":[]}
 {"type":"assistant","message":{"id":"m1","model":"opus-x","content":[{"type":"tool_use","id":"c1","name":"Bash","input":{"command":"cargo test"}}],"usage":{"input_tokens":100,"output_tokens":1}}}
-{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","is_error":true,"content":"Exit code 3"}]}}
+{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","is_error":true,"content":"Exit code 3\n1 passed\ncannot log in with ghp_0123456789abcdefghijABCDEFGHIJ012345\n"}]}}
 {"type":"result","subtype":"success","is_error":false,"total_cost_usd":0.25,"result":"I tried.","usage":{"input_tokens":100,"output_tokens":20}}
 END
 "#;
@@ -616,6 +616,11 @@ fn tokens_cost_and_tool_calls_of_a_stream_are_recorded() {
     assert_eq!((&record["cost_usd"], &record["model"]), (&json!(0.25), &json!("opus-x")));
     let call = &record["tool_calls"][0];
     assert_eq!((&call["kind"], &call["is_error"]), (&json!("shell"), &Value::Bool(true)));
+    let command = &record["facts"]["commands"][0];
+    for end in [call, command] {
+        assert_eq!(end["exit_code"], json!(3));
+        assert_eq!(end["last_line"], json!("cannot log in with [redacted:github-token]"));
+    }
     assert!(session.text(1, "agent/stdout").contains("\"total_cost_usd\":0.25"));
 }
 

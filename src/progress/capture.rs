@@ -1,6 +1,7 @@
 //! What is noted down of an iteration for those that come after it.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashSet};
 
 use failure_excerpt::{Examined, Fingerprint, clean};
 use regex::{Regex, RegexBuilder};
@@ -98,7 +99,7 @@ pub fn facts(evidence: Evidence<'_>, rules: &Rules) -> Facts {
             facts.captured.insert(name, values);
         }
     }
-    facts.commands = room.keep(commands(evidence.tool_calls));
+    facts.commands = room.keep_first(commands(evidence.tool_calls), |run| run.is_error);
     facts.tools = room.keep(tools(evidence.tool_calls));
     if let Some(context) = evidence.context.filter(|context| context.validation_command.is_some()) {
         facts.warnings = room.keep(warnings(context));
@@ -140,6 +141,16 @@ impl Room {
         self.left_out += all - kept.len();
         kept
     }
+
+    /// As [`Self::keep`], where those that are `worth` more are kept before the others. The order stays.
+    fn keep_first<T: Serialize>(&mut self, items: Vec<T>, worth: impl Fn(&T) -> bool) -> Vec<T> {
+        let mut fits: Vec<bool> = items.iter().map(|item| worth(item) && self.take(item)).collect();
+        for (item, fits) in items.iter().zip(&mut fits) {
+            *fits = *fits || (!worth(item) && self.take(item));
+        }
+        self.left_out += fits.iter().filter(|fits| !**fits).count();
+        items.into_iter().zip(fits).filter_map(|(item, fits)| fits.then_some(item)).collect()
+    }
 }
 
 fn levels(fingerprint: Fingerprint) -> Levels {
@@ -165,15 +176,49 @@ fn errors(examined: &Examined) -> Vec<Failing> {
 
 fn commands(calls: &[ToolCall]) -> Vec<CommandRun> {
     let mut runs: Vec<CommandRun> = Vec::new();
+    let mut seen = HashSet::new();
     // The last run of a command tells whether it works.
     for call in calls.iter().rev().filter(|call| call.kind == ToolKind::Shell) {
         let command = short(&call.arguments_summary);
-        if !command.is_empty() && runs.iter().all(|run| run.command != command) {
-            runs.push(CommandRun { command, is_error: call.is_error });
+        if command.is_empty() || !seen.insert(form(&command)) {
+            continue;
         }
+        let failed = call.is_error;
+        runs.push(CommandRun {
+            command,
+            is_error: failed,
+            exit_code: call.exit_code.filter(|_| failed),
+            last_line: if failed { short(&call.last_line) } else { String::new() },
+        });
     }
     runs.reverse();
     runs
+}
+
+/// The form by which runs of one command are known: without the shell around it, and without a change of folder before it.
+fn form(command: &str) -> String {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let line = words.join(" ");
+    let shells = ["/bin/bash -lc ", "bash -lc ", "/bin/sh -c ", "sh -c "];
+    let bare = shells.iter().find_map(|shell| line.strip_prefix(shell)).map_or(line.as_str(), unquoted);
+    let rest = bare.strip_prefix("cd ").and_then(|rest| rest.split_once(" && "));
+    rest.map_or(bare, |(_, rest)| rest).to_owned()
+}
+
+fn unquoted(word: &str) -> &str {
+    let inner = |quote| word.strip_prefix(quote)?.strip_suffix(quote);
+    inner('"').or_else(|| inner('\'')).unwrap_or(word)
+}
+
+/// The commands that failed in an iteration, in the order in which they ran: at most `max_commands`, those that said why before
+/// those that printed nothing, and of these the last.
+pub fn failed_commands(commands: &[CommandRun], max_commands: usize) -> Vec<&CommandRun> {
+    let failed = commands.iter().enumerate().filter(|(_, run)| run.is_error);
+    let mut chosen: Vec<(usize, &CommandRun)> = failed.collect();
+    chosen.sort_by_key(|(at, run)| (run.last_line.is_empty(), Reverse(*at)));
+    chosen.truncate(max_commands);
+    chosen.sort_by_key(|(at, _)| *at);
+    chosen.into_iter().map(|(_, run)| run).collect()
 }
 
 fn tools(calls: &[ToolCall]) -> Vec<ToolUse> {
@@ -234,6 +279,8 @@ mod tests {
             arguments_summary: arguments.to_owned(),
             result_summary: String::new(),
             is_error,
+            exit_code: is_error.then_some(3),
+            last_line: if is_error { "no".to_owned() } else { String::new() },
         }
     }
 
@@ -266,6 +313,50 @@ mod tests {
         let tools: Vec<_> =
             facts.tools.iter().map(|tool| (tool.tool_name.as_str(), tool.calls, tool.errors)).collect();
         assert_eq!(tools, [("Read", 3, 1), ("Shell", 3, 1)]);
+    }
+
+    #[test]
+    fn a_command_that_later_succeeded_in_the_same_form_did_not_fail() {
+        let facts = of(&[
+            call(ToolKind::Shell, "cd /repo && cargo  test", true),
+            call(ToolKind::Shell, "/bin/bash -lc 'cargo test'", false),
+            call(ToolKind::Shell, "cargo test | tail -3", true),
+            call(ToolKind::Edit, "a.rs", true),
+        ]);
+        let failed = failed_commands(&facts.commands, 5);
+        assert_eq!(failed.len(), 1, "{failed:?}");
+        let expected = CommandRun {
+            command: "cargo test | tail -3".to_owned(),
+            is_error: true,
+            exit_code: Some(3),
+            last_line: "no".to_owned(),
+        };
+        assert_eq!(failed[0], &expected);
+    }
+
+    #[test]
+    fn the_last_commands_that_failed_with_words_come_before_silent_ones() {
+        let run = |command: &str, last_line: &str| CommandRun {
+            command: command.to_owned(),
+            is_error: last_line != "ok",
+            last_line: last_line.to_owned(),
+            ..CommandRun::default()
+        };
+        let runs = [run("a", "x"), run("b", "y"), run("grep -q z f", ""), run("c", "ok"), run("d", "z")];
+        let names = |max| -> Vec<_> {
+            failed_commands(&runs, max).into_iter().map(|run| run.command.as_str()).collect()
+        };
+        assert_eq!(names(2), ["b", "d"]);
+        assert_eq!(names(4), ["a", "b", "grep -q z f", "d"]);
+    }
+
+    #[test]
+    fn failed_commands_are_kept_where_room_is_short() {
+        let calls: Vec<_> =
+            (0..300).map(|n| call(ToolKind::Shell, &format!("{n} {}", "x".repeat(290)), n >= 290)).collect();
+        let facts = of(&calls);
+        assert_eq!(facts.commands.iter().filter(|run| run.is_error).count(), 10);
+        assert!(facts.commands.iter().any(|run| !run.is_error) && facts.left_out > 0);
     }
 
     #[test]

@@ -81,6 +81,12 @@ pub struct ToolUse {
 pub struct CommandRun {
     pub command: String,
     pub is_error: bool,
+    /// Of a command that failed, where the agent tells it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The last line of a command that failed, as in a tool call.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub last_line: String,
 }
 
 /// A file that changed.
@@ -129,7 +135,12 @@ mod tests {
             version: FACTS_VERSION,
             excerpt: "FAILED".into(),
             errors: vec![Failing { id: "t1".into(), values: vec!["left: 1".into()], ..Failing::default() }],
-            commands: vec![CommandRun { command: "cargo test".into(), is_error: true }],
+            commands: vec![CommandRun {
+                command: "cargo test".into(),
+                is_error: true,
+                exit_code: Some(101),
+                last_line: "2 failed".into(),
+            }],
             captured: [("port".to_owned(), vec!["8080".to_owned()])].into(),
             summarized: Some(Summarized::Failed("timed out".into())),
             ..Facts::default()

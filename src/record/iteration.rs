@@ -89,6 +89,12 @@ pub struct ToolCall {
     pub arguments_summary: String,
     pub result_summary: String,
     pub is_error: bool,
+    /// The exit code of a command; `None` if the agent does not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The last line that says something in the output of a command that failed, of at most [`SUMMARY_CHARS`].
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub last_line: String,
 }
 
 /// Length of a summary of a tool call, in characters.

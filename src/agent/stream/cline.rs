@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::command_result::ToolResult;
 use super::fields::{cost, inclusive_tokens, text};
 use super::parser::EventParser;
 use super::transcript::{Failure, Transcript};
@@ -30,7 +31,12 @@ fn agent_event(event: &Value, transcript: &mut Transcript) {
         ("content_start", "tool") => transcript.start_tool(id, text(event, "toolName"), &event["input"]),
         ("content_end", "tool") => {
             let (words, is_error) = outcome(&event["output"]);
-            transcript.end_tool(id, &words, is_error || event["error"].is_string());
+            let result = ToolResult {
+                output: &words,
+                is_error: is_error || event["error"].is_string(),
+                exit_code: exit_code(&event["output"]),
+            };
+            transcript.end_command(id, result);
         }
         ("error", _) => {
             let words = text(&event["error"], "message");
@@ -63,7 +69,7 @@ fn outcome(output: &Value) -> (String, bool) {
     match output {
         Value::Array(parts) => {
             parts.iter().map(outcome).fold((String::new(), false), |all, (words, is_error)| {
-                (if all.0.is_empty() { words } else { format!("{} {words}", all.0) }, all.1 || is_error)
+                (if all.0.is_empty() { words } else { format!("{}\n{words}", all.0) }, all.1 || is_error)
             })
         }
         Value::String(words) => (words.clone(), false),
@@ -73,4 +79,12 @@ fn outcome(output: &Value) -> (String, bool) {
             (words.unwrap_or_else(|| text(output, "error")).to_owned(), is_error)
         }
     }
+}
+
+/// The exit code of the last command that failed, which stands in the words of its error: `Command exited with code 3`.
+fn exit_code(output: &Value) -> Option<i64> {
+    if let Some(parts) = output.as_array() {
+        return parts.iter().rev().find_map(exit_code);
+    }
+    text(output, "error").rsplit_once("code ")?.1.parse().ok()
 }

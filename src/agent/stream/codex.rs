@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::command_result::ToolResult;
 use super::fields::{inclusive_tokens, text};
 use super::parser::EventParser;
 use super::transcript::{Failure, Transcript};
@@ -65,10 +66,12 @@ fn item_completed(item: &Value, transcript: &mut Transcript) {
         "error" | "reasoning" | "todo_list" => {}
         _ => {
             item_started(item, transcript);
-            let is_error = text(item, "status") == "failed"
-                || item["exit_code"].as_i64().is_some_and(|code| code != 0)
-                || !item["error"].is_null();
-            transcript.end_tool(text(item, "id"), text(item, "aggregated_output"), is_error);
+            let result = ToolResult {
+                output: text(item, "aggregated_output"),
+                is_error: text(item, "status") == "failed" || !item["error"].is_null(),
+                exit_code: item["exit_code"].as_i64(),
+            };
+            transcript.end_command(text(item, "id"), result);
         }
     }
 }

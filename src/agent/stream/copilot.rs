@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
+use super::command_result::ToolResult;
 use super::failure::{class_of, class_of_words};
 use super::fields::{inclusive_tokens, text};
 use super::parser::{End, EventParser};
@@ -43,12 +44,13 @@ impl EventParser for CopilotParser {
                 transcript.start_tool(id, name, &data["arguments"]);
             }
             "tool.execution_complete" => {
-                // A command that failed is a success to it.
-                let is_error = data["success"].as_bool() == Some(false)
-                    || data["shellExecution"]["exitCode"].as_i64().is_some_and(|code| code != 0);
-                let words =
+                let output =
                     data["result"]["content"].as_str().unwrap_or_else(|| text(&data["error"], "message"));
-                transcript.end_tool(text(data, "toolCallId"), words, is_error);
+                // A command that failed is a success to it.
+                let is_error = data["success"].as_bool() == Some(false);
+                let exit_code = data["shellExecution"]["exitCode"].as_i64();
+                let result = ToolResult { output, is_error, exit_code };
+                transcript.end_command(text(data, "toolCallId"), result);
             }
             "model.call_failure" => {
                 self.refusal = format!("{} {}", text(data, "errorCode"), text(data, "errorMessage"));

@@ -6,6 +6,7 @@ mod aider;
 mod claude;
 mod cline;
 mod codex;
+mod command_result;
 mod copilot;
 mod droid;
 mod failure;

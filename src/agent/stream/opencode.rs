@@ -3,6 +3,7 @@
 use anyhow::Result;
 use serde_json::Value;
 
+use super::command_result::ToolResult;
 use super::failure::class_of;
 use super::fields::{cost, text};
 use super::parser::{End, EventParser};
@@ -81,10 +82,12 @@ impl OpencodeParser {
 fn tool_use(part: &Value, transcript: &mut Transcript) {
     let (id, state) = (text(part, "callID"), &part["state"]);
     transcript.start_tool(id, text(part, "tool"), &state["input"]);
-    let is_error =
-        text(state, "status") == "error" || state["metadata"]["exit"].as_i64().is_some_and(|code| code != 0);
-    let words = state["output"].as_str().unwrap_or_else(|| text(state, "error"));
-    transcript.end_tool(id, words, is_error);
+    let result = ToolResult {
+        output: state["output"].as_str().unwrap_or_else(|| text(state, "error")),
+        is_error: text(state, "status") == "error",
+        exit_code: state["metadata"]["exit"].as_i64(),
+    };
+    transcript.end_command(id, result);
 }
 
 fn tokens(usage: &Value) -> Tokens {

@@ -97,8 +97,27 @@ fn a_tool_that_failed_is_marked_and_the_run_is_good() {
         assert_eq!((call.kind, call.is_error), (ToolKind::Shell, true), "{agent}");
         assert_eq!(call.arguments_summary, "cargo test", "{agent}");
         assert!(!call.result_summary.is_empty(), "{agent}");
+        // It reports that a tool was refused, and no exit code.
+        let is_gemini = agent == "gemini";
+        assert_eq!(call.exit_code, (!is_gemini).then_some(101), "{agent}");
+        assert_eq!(call.last_line, if is_gemini { "Path not in workspace" } else { "2 failed" }, "{agent}");
         let ended = AgentEvent::ToolEnded { tool_name: call.tool_name.clone(), is_error: true };
         assert!(said.contains(&ended), "{agent}");
+    }
+}
+
+#[test]
+fn a_command_that_ran_when_the_agent_was_stopped_failed() {
+    for (agent, parser) in streams() {
+        let text = fs::read_to_string(transcript(agent, "tool-failure")).unwrap();
+        let start = text.find("cargo test").unwrap();
+        let end = start + text[start..].find('\n').unwrap();
+        let stdout = Utf8Path::new("/nowhere/stdout");
+        let (told, _) = told_of(parser, &text.as_bytes()[..end], &End { code: -1, stdout });
+        let [call] = told.tool_calls.as_slice() else { panic!("{agent}: {:?}", told.tool_calls) };
+        // Opencode reports a command when it has ended.
+        let last_line = if agent == "opencode" { "2 failed" } else { "did not end" };
+        assert_eq!((call.is_error, call.last_line.as_str()), (true, last_line), "{agent}");
     }
 }
 
@@ -225,6 +244,7 @@ proptest! {
         for call in &told.tool_calls {
             prop_assert!(call.arguments_summary.chars().count() <= 200);
             prop_assert!(call.result_summary.chars().count() <= 200);
+            prop_assert!(call.last_line.chars().count() <= 200);
         }
         prop_assert!(told.failure.is_none_or(|failure| failure.message.chars().count() <= 200));
     }

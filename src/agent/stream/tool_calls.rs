@@ -4,7 +4,11 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::command_result::ToolResult;
 use crate::record::{AgentEvent, ToolCall, ToolKind, summary};
+
+/// What is said of a command that was running when the agent ended.
+const UNFINISHED: &str = "did not end";
 
 /// Most tool calls that are listed of one run; the transcript has them all.
 const MAX_TOOL_CALLS: usize = 10_000;
@@ -34,17 +38,37 @@ impl ToolCalls {
                 arguments_summary: arguments_summary.clone(),
                 result_summary: String::new(),
                 is_error: false,
+                exit_code: None,
+                last_line: String::new(),
             });
         }
         Some(AgentEvent::ToolStarted { tool_name, arguments_summary })
     }
 
     /// Ends a call. Returns `None` if no such call is pending.
-    pub(super) fn end(&mut self, id: &str, result: &str, is_error: bool) -> Option<AgentEvent> {
+    pub(super) fn end(&mut self, id: &str, result: ToolResult<'_>) -> Option<AgentEvent> {
         let call = self.list.get_mut(self.pending.remove(id)?)?;
-        call.is_error = is_error;
-        call.result_summary = summary(result);
-        Some(AgentEvent::ToolEnded { tool_name: call.tool_name.clone(), is_error })
+        call.is_error = result.is_failure();
+        call.result_summary = summary(result.output);
+        if call.kind == ToolKind::Shell {
+            let end = result.command_end();
+            call.exit_code = end.exit_code;
+            call.is_error |= end.exit_code.is_some_and(|code| code != 0);
+            if call.is_error {
+                call.last_line = end.last_line;
+            }
+        }
+        Some(AgentEvent::ToolEnded { tool_name: call.tool_name.clone(), is_error: call.is_error })
+    }
+
+    /// Marks the commands that are still pending as failed: the agent ended, or was stopped, while they ran.
+    pub(super) fn fail_pending(&mut self) {
+        for (_, place) in self.pending.drain() {
+            if let Some(call) = self.list.get_mut(place).filter(|call| call.kind == ToolKind::Shell) {
+                call.is_error = true;
+                UNFINISHED.clone_into(&mut call.last_line);
+            }
+        }
     }
 
     pub(super) fn into_list(self) -> Vec<ToolCall> {
@@ -136,7 +160,9 @@ mod tests {
         let mut calls = ToolCalls::default();
         let begun = [(); 2].map(|()| calls.start("c", "Bash", &json!({"command": "ls"})).is_some());
         let ended = [("out\nput", true), ("again", false)];
-        let ended = ended.map(|(result, is_error)| calls.end("c", result, is_error).is_some());
+        let ended = ended.map(|(output, is_error)| {
+            calls.end("c", ToolResult { output, is_error, exit_code: None }).is_some()
+        });
         let list = calls.into_list();
         assert_eq!((begun, ended, list.len()), ([true, false], [true, false], 1));
         assert_eq!((list[0].kind, list[0].result_summary.as_str()), (ToolKind::Shell, "out put"));

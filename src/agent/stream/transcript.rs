@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::command_result::ToolResult;
 use super::failure::class_of;
 use super::tool_calls::ToolCalls;
 use crate::record::{AgentEvent, FailureClass, Timestamp, Tokens, ToolCall, summary};
@@ -146,8 +147,13 @@ impl Transcript {
         self.events.extend(self.tool_calls.start(id, tool_name, input));
     }
 
-    pub(super) fn end_tool(&mut self, id: &str, result: &str, is_error: bool) {
-        self.events.extend(self.tool_calls.end(id, result, is_error));
+    pub(super) fn end_tool(&mut self, id: &str, output: &str, is_error: bool) {
+        self.end_command(id, ToolResult { output, is_error, exit_code: None });
+    }
+
+    /// As [`Transcript::end_tool`], where the stream has a field for the exit code of a command.
+    pub(super) fn end_command(&mut self, id: &str, result: ToolResult<'_>) {
+        self.events.extend(self.tool_calls.end(id, result));
     }
 
     /// Reports that the agent tries again by itself.
@@ -196,7 +202,10 @@ impl Transcript {
     }
 
     /// Returns what the stream says as a whole.
-    pub(super) fn into_report(self) -> AgentReport {
+    pub(super) fn into_report(mut self) -> AgentReport {
+        if !self.is_complete {
+            self.tool_calls.fail_pending();
+        }
         let failure = self.failure.map(|Failure { class, message }| Failure::new(class, &summary(&message)));
         AgentReport {
             succeeded: self.is_complete,

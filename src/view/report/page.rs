@@ -221,6 +221,8 @@ mod tests {
                 arguments_summary: words(),
                 result_summary: words(),
                 is_error: true,
+                exit_code: None,
+                last_line: words(),
             });
             turn.prompt = Some(Text::whole(words()));
             turn.answer = Some(Text::whole(format!(

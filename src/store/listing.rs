@@ -10,8 +10,8 @@ use crate::record::ObjectId;
 use super::blobs::shallow_ends;
 use super::chain::{Chain, Walked};
 use super::listing_cache::{Cache, Kept, head, sum};
-use super::message::escape;
 use super::row::{self, Row};
+use super::trailer_value::escape;
 use super::{Scratch, SessionRefs, Store, disk};
 
 /// So many records are read as fast as a cache would be written.

@@ -11,9 +11,9 @@ use camino::Utf8PathBuf;
 
 use crate::record::{LogEntry, ObjectId, SCHEMA};
 
-use super::message::unescape;
 use super::refs::SessionRefs;
 use super::row::Row;
+use super::trailer_value::unescape;
 use super::{Store, disk};
 
 /// Changes with what a row holds.

@@ -2,15 +2,15 @@
 //!
 //! Trailers are what listing reads. The exact bytes of the entry are `progress.md` in the tree.
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
-
 use anyhow::{Context, Result, bail};
+use std::borrow::Cow;
 
 use crate::record::{
     Claim, Durations, Exits, FailureClass, Iteration, Limit, LogEntry, ObjectId, Outcome, RecordKind, SCHEMA,
     Session, SessionId, Status, StopReason, TaskCounts, Timestamp, Tokens,
 };
+
+use super::trailer_value::{Fields, escape, unescape};
 
 /// A readable copy of an entry longer than this many bytes is cut; the tree has it whole.
 const BODY_LIMIT: usize = 16 * 1024;
@@ -280,48 +280,6 @@ fn task_counts(counts: TaskCounts) -> String {
     format!("done={} open={}", counts.done, counts.open)
 }
 
-/// One line of printable text: control characters, `%` and blanks at the ends as `%hh`.
-pub fn escape(value: &str) -> String {
-    let inner = value.trim_matches(|c: char| c.is_whitespace());
-    let head = value.len() - value.trim_start().len();
-    let mut escaped = String::with_capacity(value.len());
-    for (i, c) in value.char_indices() {
-        let is_edge = i < head || i >= head + inner.len();
-        if c.is_control() || c == '%' || is_edge || matches!(c, '\u{2028}' | '\u{2029}' | '\u{85}') {
-            let mut bytes = [0; 4];
-            for byte in c.encode_utf8(&mut bytes).bytes() {
-                let _ = write!(escaped, "%{byte:02x}");
-            }
-        } else {
-            escaped.push(c);
-        }
-    }
-    escaped
-}
-
-pub fn unescape(value: &str) -> Cow<'_, str> {
-    // Thousands of messages are listed, and hardly a value of them has an escape.
-    if !value.contains('%') {
-        return Cow::Borrowed(value);
-    }
-    let mut bytes = Vec::with_capacity(value.len());
-    let mut rest = value.as_bytes();
-    while let Some((&first, tail)) = rest.split_first() {
-        let code = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        match code.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) if first == b'%' => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            _ => {
-                bytes.push(first);
-                rest = tail;
-            }
-        }
-    }
-    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
-}
-
 /// The parts of a commit that its message does not hold.
 #[derive(Debug, Clone)]
 pub struct Envelope {
@@ -346,13 +304,7 @@ pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
         bail!("{commit} has schema {schema}, this version reads schema {SCHEMA}\nhint: update specify-ralph");
     }
     let need = |name: &str| find(name).with_context(|| format!("read {commit}: no trailer Ralph-{name}"));
-    let kind = match need("Record")? {
-        "start" => RecordKind::Start,
-        "iteration" => RecordKind::Iteration,
-        "resume" => RecordKind::Resume,
-        "end" => RecordKind::End,
-        other => bail!("read {commit}: `{other}` is no kind of record"),
-    };
+    let kind = kind_of(need("Record")?).with_context(|| format!("read {commit}"))?;
     let read = || -> Result<LogEntry> {
         let id = |text: &str| if text == "-" { Ok(None) } else { text.parse::<ObjectId>().map(Some) };
         let [work, exit, duration] = ["Work", "Exit", "Duration-Ms"].map(|name| Fields::of(find(name)));
@@ -395,6 +347,16 @@ pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
         })
     };
     read().with_context(|| format!("read the trailers of {commit}")).map(Some)
+}
+
+fn kind_of(word: &str) -> Result<RecordKind> {
+    Ok(match word {
+        "start" => RecordKind::Start,
+        "iteration" => RecordKind::Iteration,
+        "resume" => RecordKind::Resume,
+        "end" => RecordKind::End,
+        other => bail!("`{other}` is no kind of record"),
+    })
 }
 
 fn tokens_of(fields: &Fields<'_>) -> Result<Tokens> {
@@ -466,30 +428,6 @@ pub fn unreadable(
         stop_reason: None,
         limit: None,
     })
-}
-
-/// `agent=0 validation=101` in a trailer.
-struct Fields<'a>(&'a str);
-
-impl<'a> Fields<'a> {
-    fn of(value: Option<&'a str>) -> Self {
-        Self(value.unwrap_or_default())
-    }
-
-    fn text(&self, name: &str) -> Option<&'a str> {
-        self.0.split(' ').find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
-    }
-
-    /// `-` stands for what is not known.
-    fn number<N: std::str::FromStr>(&self, name: &str) -> Result<Option<N>> {
-        match self.text(name) {
-            None | Some("-") => Ok(None),
-            Some(text) => match text.parse() {
-                Ok(number) => Ok(Some(number)),
-                Err(_) => bail!("`{name}={text}` is no number"),
-            },
-        }
-    }
 }
 
 #[cfg(test)]

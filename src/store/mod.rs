@@ -60,6 +60,7 @@ mod talk;
 #[cfg(test)]
 mod tests;
 mod tombstones;
+mod trailer_value;
 mod unreadable;
 mod verify;
 
@@ -74,8 +75,9 @@ pub use incoming::stays_inside;
 pub use leftovers::Leftover;
 pub use listing::{Listing, SessionRows};
 pub use lock::{Holder, LoopLock};
-pub use message::{Snapshot, escape as escape_trailer};
+pub use message::Snapshot;
 pub use notes::Lines;
+pub use trailer_value::escape as escape_trailer;
 // For fuzzing alone: nobody else needs a message apart from its commit.
 #[doc(hidden)]
 pub use message::{Envelope, Subject, compose as compose_message, parse as parse_message};

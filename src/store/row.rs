@@ -11,7 +11,7 @@ use crate::record::{
     StopReason, TaskCounts, Timestamp, Tokens, is_run,
 };
 
-use super::message::{escape, unescape};
+use super::trailer_value::{escape, unescape};
 
 /// What a list shows of a record. The rest is read where it is asked for.
 #[derive(Debug, Clone, Copy)]

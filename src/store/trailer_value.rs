@@ -1,0 +1,72 @@
+//! The value of a trailer: one line of text, or several fields.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use anyhow::{Result, bail};
+
+/// One line of printable text: control characters, `%` and blanks at the ends as `%hh`.
+pub fn escape(value: &str) -> String {
+    let inner = value.trim_matches(|c: char| c.is_whitespace());
+    let head = value.len() - value.trim_start().len();
+    let mut escaped = String::with_capacity(value.len());
+    for (i, c) in value.char_indices() {
+        let is_edge = i < head || i >= head + inner.len();
+        if c.is_control() || c == '%' || is_edge || matches!(c, '\u{2028}' | '\u{2029}' | '\u{85}') {
+            let mut bytes = [0; 4];
+            for byte in c.encode_utf8(&mut bytes).bytes() {
+                let _ = write!(escaped, "%{byte:02x}");
+            }
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
+pub fn unescape(value: &str) -> Cow<'_, str> {
+    // Thousands of messages are listed, and hardly a value of them has an escape.
+    if !value.contains('%') {
+        return Cow::Borrowed(value);
+    }
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        let code = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        match code.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) if first == b'%' => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            _ => {
+                bytes.push(first);
+                rest = tail;
+            }
+        }
+    }
+    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// `agent=0 validation=101` in a trailer.
+pub(super) struct Fields<'a>(&'a str);
+
+impl<'a> Fields<'a> {
+    pub(super) fn of(value: Option<&'a str>) -> Self {
+        Self(value.unwrap_or_default())
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&'a str> {
+        self.0.split(' ').find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
+    }
+
+    /// `-` stands for what is not known.
+    pub(super) fn number<N: std::str::FromStr>(&self, name: &str) -> Result<Option<N>> {
+        match self.text(name) {
+            None | Some("-") => Ok(None),
+            Some(text) => match text.parse() {
+                Ok(number) => Ok(Some(number)),
+                Err(_) => bail!("`{name}={text}` is no number"),
+            },
+        }
+    }
+}

@@ -28,7 +28,7 @@ fn a_plan_is_worked_on_until_the_validation_passes() {
     let scene = scene();
     let run = scene.ralph("--loop plan --feature 001-login").code(0);
     run.stdout_has("loop plan: specs/001-login/plan.md")
-        .stdout_has("plan failed (grep Approach")
+        .stdout_has("plan failed (`grep Approach specs/001-login/plan.md` exited 1)")
         .stdout_has("plan done")
         .stdout_has("specs/001-login/plan.md is complete");
     let session = scene.session();
@@ -87,7 +87,10 @@ fn what_is_not_there_is_not_done_whatever_the_validation_says() {
 #[test]
 fn a_type_of_ones_own_has_its_template_artifact_and_settings() {
     let scene = Sandbox::new();
-    scene.write("review.md", "Review {{ spec_path }} into {{ artifact_path }} ({{ loop_type }}).\n");
+    scene.write(
+        "review.md",
+        "Review {{ spec_path }} into {{ artifact_path }} ({{ loop_type }}).\n{{ memory -}}\n",
+    );
     scene.agent_sh(
         "[ \"$RALPH_ITERATION\" -lt 3 ] || echo fine > specs/001-login/review.txt\ncat\n[ -e stop ] && exit 1\nexit 0\n",
     );

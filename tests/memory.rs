@@ -26,7 +26,7 @@ fn forgetful() -> Sandbox {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 Find the answer\n- [ ] T002 Something else\n- [ ] T003 And more");
     scene.write("check.sh", PICKY).agent_sh(READER).validate("sh check.sh");
-    scene.config("progress.max-entries = 1").commit("Three tasks");
+    scene.config("progress.max-entries = 1\nmemory.last-attempt = false").commit("Three tasks");
     scene.ralph("-n 1 --task T001").code(1);
     scene.ralph("--task T002").code(0);
     scene
@@ -39,7 +39,7 @@ fn an_agent_that_needs_the_line_of_an_earlier_failure_finishes_with_history_and_
     let with = forgetful();
     with.ralph("-n 1 --task T001 --history-mode smart").code(0).stdout_has("  history  smart: ");
     let prompt = with.sessions().last().unwrap().text(1, "prompt.md");
-    assert!(prompt.contains("#### Failed Approaches for T001 (Find the answer)"), "{prompt}");
+    assert!(prompt.contains("#### What did not work: T001 (Find the answer)"), "{prompt}");
     assert!(prompt.contains("- Tried: guessing in try 1\n"), "{prompt}");
     assert!(prompt.contains("don't let it constrain creative solutions"), "{prompt}");
 }
@@ -95,7 +95,11 @@ fn a_new_session_begins_with_the_last_entries_of_the_feature() {
     let first = scene.sessions()[0].id().to_owned();
     scene.ralph("-n 1 --task T001 --set progress.max-entries=2").code(0);
     let prompt = scene.sessions().last().unwrap().text(1, "prompt.md");
-    assert!(prompt.contains(&format!("## Iteration 1 of session {first}\n**Command:** ")), "{prompt}");
+    let entry = format!(
+        "## Iteration 1 of session {first}\n**Task:** T001 (attempt 1)\n**Outcome:** failure\n\
+         **Cause:** FAILED t_answer: needs the answer 42\n**Command:** "
+    );
+    assert!(prompt.contains(&entry), "{prompt}");
     assert!(prompt.contains("FAILED t_answer: needs the answer 42"), "{prompt}");
 }
 
@@ -195,7 +199,7 @@ fn progress_is_cleared_by_a_record_of_its_own_and_the_journal_keeps_everything()
 fn every_strategy_reaches_the_prompt_and_an_unknown_one_is_the_default() {
     for (strategy, expected) in [
         ("system-captured", "**Exit code:** 1\n"),
-        ("structured-log", "    \"error_summary\": \"FAILED t_answer: needs the answer 42\"\n"),
+        ("structured-log", "    \"error_summary\": \"FAILED t_answer: needs the answer 42\""),
         ("psychic", "**Exit code:** 1\n"),
     ] {
         let scene = forgetful();
@@ -223,7 +227,7 @@ fn a_command_sums_iterations_up_and_where_it_fails_the_output_stands_in_and_the_
     );
     let session = scene.session();
     assert_eq!(session.iteration(1)["facts"]["summarized"], json!({"text": "The test t_x failed."}));
-    assert!(session.text(2, "prompt.md").contains("## Iteration 1\n> The test t_x failed.\n"));
+    assert!(session.text(2, "prompt.md").contains("\n> The test t_x failed.\n"));
     for (command, timeout, reason) in
         [("exit 3", "60s", "exited 3"), ("sleep 100", "300ms", "timeout"), ("true", "60s", "said nothing")]
     {
@@ -262,7 +266,7 @@ fn a_replay_gives_the_prompts_that_were_sent_and_those_of_other_settings() {
     let is_same: Vec<_> = iterations.iter().map(|one| one["is_same"].as_bool().unwrap()).collect();
     assert_eq!(is_same, [true, true], "{same}");
     let told = scene.ralph(&format!("replay {id} --history-mode smart")).code(0).text();
-    assert!(told.contains("  + #### Failed Approaches for T001 (Find the answer)\n"), "{told}");
+    assert!(told.contains("  + #### What did not work: T001 (Find the answer)\n"), "{told}");
     assert!(told.contains("iteration 2  T001  "), "{told}");
     let json =
         scene.ralph(&format!("replay {id} --history-mode off --strategy structured-log")).code(0).text();
@@ -327,4 +331,76 @@ fn a_session_comes_to_known_failures_files_and_commands_that_work() {
     assert!(works.as_str().is_some_and(|command| command.starts_with("test -f two.txt")), "{stats}");
     let run = scene.ralph("stats").code(0);
     run.stdout_has("gone  1 time, last in iteration 1").stdout_has("commands that work\n  test -f two.txt");
+}
+
+/// Fails in its own way in each run, and says how in Claude's stream.
+const EXPLAINER: &str = r#"
+cat > prompt.seen
+use='{"type":"assistant","message":{"content":[{"type":"tool_use","id":"a","name":"Bash","input":{"command":"psql -l"}}]}}'
+result='{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"a","is_error":true,"content":"Exit code 2\nconnection refused on port 5432"}]}}'
+echo '{"type":"system","subtype":"init","model":"m"}'
+printf '%s\n' "$use" "$result"
+echo "attempt $RALPH_ATTEMPT" >> notes
+case "$RALPH_TASK" in
+T001) text='The database listens on port 6000.\n\nLearnings:\n- Ports begin at 6000\n\nDecisions:\n- sqlite for the tests\n\nTried:\n- port 5432' ;;
+*) text='Done.' ;;
+esac
+sed -i "s/- \[ \] $RALPH_TASK/- [x] $RALPH_TASK/" "$RALPH_TASKS"
+printf '{"type":"result","subtype":"success","is_error":false,"result":"%s"}\n' "$text"
+"#;
+
+#[test]
+fn the_next_attempt_gets_cause_words_commands_files_and_boxes_of_the_last_one_and_others_their_learnings() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 Connect\n- [ ] T002 Something else");
+    scene
+        .agents_like_claude(&[("mine", EXPLAINER)])
+        .validate("test \"$RALPH_TASK\" = T002 || { echo 'FAILED db: no table users'; exit 1; }");
+    scene.write("specs/001-login/data-model.md", "x").write(".specify/memory/constitution.md", "x");
+    scene.config("progress.max-entries = 0").commit("Two tasks");
+    scene.ralph("-n 3 --skip-after 2").code(1);
+    let session = scene.session();
+    let first = session.text(1, "prompt.md");
+    assert!(
+        first.contains("- `.specify/memory/constitution.md`\n- `specs/001-login/data-model.md`\n"),
+        "{first}"
+    );
+    assert!(
+        !first.contains("## The last attempt") && !first.contains(scene.path("specs").to_str().unwrap()),
+        "{first}"
+    );
+    assert!(first.contains("after it, 2 more may follow in this run"), "{first}");
+    let second = session.text(2, "prompt.md");
+    for part in [
+        "\n## The last attempt at this task\n",
+        "\nIteration 1 (attempt 1) failed: FAILED db: no table users (the agent had ticked it)\n",
+        "The database listens on port 6000.\n",
+        "\n- `psql -l`, exit 2: connection refused on port 5432\n",
+        "\n- `notes` +1 -0\n",
+        "\n- T001\n",
+        "\n- Ports begin at 6000 (T001)\n- Decided: sqlite for the tests (T001)\n",
+    ] {
+        assert!(second.contains(part), "{part}: {second}");
+    }
+    let other = session.text(4, "prompt.md");
+    assert!(
+        other.contains("\n- Ports begin at 6000 (T001)\n") && !other.contains("## The last attempt"),
+        "{other}"
+    );
+    let record = session.iteration(2);
+    assert_eq!((&record["cause"], &record["attempt"]), (&json!("FAILED db: no table users"), &json!(2)));
+    assert_eq!(record["memory"]["iterations"], 1);
+    assert_eq!(session.trailers("Ralph-Cause")[0], "FAILED db: no table users");
+    let skip = session.iteration(3);
+    assert_eq!(skip["cause"], "failed 2 times in a row; last: FAILED db: no table users");
+    let journal = scene.progress();
+    for part in [
+        "**Status**: ❌ Failed (box opened again)\n**Cause**: FAILED db: no table users\n",
+        "**Decisions**:\n- sqlite for the tests\n**Tried**:\n- port 5432\n",
+        "**Status**: ⏭️ Skipped\n**Cause**: failed 2 times in a row; last: FAILED db: no table users\n",
+    ] {
+        assert!(journal.contains(part), "{part}: {journal}");
+    }
+    scene.ralph("fsck").code(0);
+    scene.ralph("rebuild --check").code(0);
 }

@@ -471,7 +471,7 @@ fn the_next_prompt_tells_what_failed_before() {
     let session = scene.session();
     assert!(!session.text(1, "prompt.md").contains("expected 3, got 4"));
     let second = session.text(2, "prompt.md");
-    assert!(second.contains("expected 3, got 4") && second.contains("try number 2"), "{second}");
+    assert!(second.contains("expected 3, got 4") && second.contains("attempt number 2"), "{second}");
 }
 
 #[test]

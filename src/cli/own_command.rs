@@ -52,9 +52,10 @@ pub fn own_program() -> Result<Vec<String>> {
 pub fn set_own_command(program: Program, called: Option<&OsStr>, environment: &Environment) {
     // Where the system does not tell its path, nothing is better than the name.
     let Ok(executable) = std::env::current_exe() else { return };
-    let here = Search::new(program, called, &executable, environment.value("PATH")).command();
+    let search = Search::new(program, called, &executable, environment.value("PATH"));
+    let (here, by_path) = (search.command(), search.by_path());
     let is_git = program == Program::GitRalph || here == GIT;
-    OwnCommand::set(here, if is_git { GIT } else { CANONICAL });
+    OwnCommand::set(here, if is_git { GIT } else { CANONICAL }, by_path);
 }
 
 /// What a git hook of this machine calls: our program for git where it is on the PATH, else this one by its path, as

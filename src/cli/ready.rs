@@ -14,8 +14,8 @@ use crate::process::Interrupt;
 use crate::prompt::Template;
 use crate::record::{RALPH, Refusal, Session, Task};
 use crate::session::{
-    self, Candidate, HistoryPolicy, Job, Memory, Plan, Prompt, Prompting, Replay, Replayed, Summarizer,
-    progress_strategy, redactor,
+    self, Assignment, Candidate, HistoryPolicy, Job, Memory, Plan, Prompt, Prompting, Replay, Replayed,
+    Summarizer, progress_strategy, redactor,
 };
 use crate::store::{SessionLog, SessionRefs, Store};
 use crate::tasks;
@@ -76,7 +76,9 @@ impl Settings {
         self.template.check()?;
         let mut memory = self.memory(store, feature)?;
         let progress = progress_strategy(&self.config.settings, &memory, store, None)?;
-        let prompting = Prompting::new(&self.config, feature, &self.template, &self.job, progress.as_ref());
+        let assignment =
+            Assignment { feature, template: &self.template, job: &self.job, root: &self.project.root };
+        let prompting = Prompting::new(&self.config, assignment, progress.as_ref());
         prompting.next(wish.only.as_ref(), store, &mut memory)
     }
 
@@ -89,23 +91,16 @@ impl Settings {
         max_iterations: u32,
     ) -> Result<Vec<Replayed>> {
         self.template.check()?;
-        let replay = Replay {
-            store,
-            log,
-            config: &self.config,
-            feature,
-            template: &self.template,
-            job: &self.job,
-            root: &self.project.root,
-            max_iterations,
-        };
+        let assignment =
+            Assignment { feature, template: &self.template, job: &self.job, root: &self.project.root };
+        let replay = Replay { store, log, config: &self.config, assignment, max_iterations };
         replay.prompts()
     }
 
     /// What the strategy tells of the newest iterations.
     pub fn progress(&self, store: &Store, feature: &Feature) -> Result<String> {
         let memory = self.memory(store, feature)?;
-        Ok(progress_strategy(&self.config.settings, &memory, store, None)?.progress())
+        Ok(progress_strategy(&self.config.settings, &memory, store, None)?.progress(None))
     }
 
     /// What a new session would begin with.
@@ -258,9 +253,14 @@ impl Ready {
         if session::lacks_summarizer(&self.config.settings) {
             let name = &self.config.settings.progress_strategy;
             warn(
-                &format!("`{name}` has nobody to ask, outputs stand in: set `progress.command`"),
+                &format!(
+                    "`{name}` has no command that summarizes, and works as `system-captured`: set `progress.command`"
+                ),
                 &mut stderr(),
             );
+        }
+        for warning in self.template.warnings() {
+            warn(&warning, &mut stderr());
         }
         let lookup = |name: &str| variable(caller, name);
         let surroundings = Surroundings { directory: &self.root, lookup: &lookup };

@@ -120,6 +120,15 @@ settings! {
         Key::new("prompt-budget", TIMES, "80000",
             "Most tokens of a prompt; older iterations are cut first")
             .or_zero();
+    memory_last_attempt: bool =
+        Key::new("memory.last-attempt", Kind::Switch, "true",
+            "Tell the next attempt at a task how the last one went");
+    memory_final_message_chars: usize =
+        Key::new("memory.final-message-chars", TIMES, "1500",
+            "Characters of the last attempt's final message that the next one gets, at most 4000");
+    memory_learnings: usize =
+        Key::new("memory.learnings", TIMES, "12",
+            "Learnings and decisions of the feature so far that a prompt lists");
     history_mode: String =
         Key::new("history.mode", Kind::Word(&["off", "smart", "full"]), "off",
             "Older iterations in the prompt");

@@ -83,7 +83,7 @@ pub fn facts(evidence: Evidence<'_>, rules: &Rules) -> Facts {
     let mut texts = vec![evidence.final_text];
     if let Some(context) = evidence.context {
         texts.extend([context.stdout.as_str(), context.stderr.as_str()]);
-        if evidence.outcome == Outcome::Failure {
+        if evidence.outcome == Outcome::Failure && !context.passed() {
             facts.excerpt = context.told_of(evidence.examined, Choice::Excerpt, EXCERPT_CHARS).excerpt;
             room.take(&facts.excerpt);
             if let Some(examined) = evidence.examined.filter(|_| context.exit_code != 0) {

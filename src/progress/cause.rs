@@ -89,7 +89,9 @@ fn agent_words(evidence: &Evidence<'_>) -> Option<String> {
         let output = Output { stderr: text, exit_code: evidence.iteration.exit.agent, ..Output::default() };
         examine(&output).cause(MAX_CAUSE_CHARS)
     };
-    said(evidence.agent_stderr).or_else(|| said(evidence.final_text))
+    // What was killed did not choose its last words.
+    let is_killed = evidence.iteration.exit.agent.is_some_and(|code| code > 128);
+    said(evidence.agent_stderr).or_else(|| if is_killed { None } else { said(evidence.final_text) })
 }
 
 fn class_words(class: FailureClass) -> String {
@@ -213,7 +215,7 @@ fn rounded(ms: u64) -> String {
 
 fn exited(code: i32) -> String {
     match code {
-        129..=192 => format!("was killed by signal {}", code - 128),
+        129..=192 => format!("exited {code} (killed by signal {})", code - 128),
         _ => format!("exited {code}"),
     }
 }

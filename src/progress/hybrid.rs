@@ -23,8 +23,11 @@ impl ProgressStrategy for HybridProgress {
         both(&self.summaries.record(context), &self.raw.record(context))
     }
 
-    fn progress(&self) -> String {
-        if self.is_empty() { String::new() } else { both(&self.summaries.progress(), &self.raw.progress()) }
+    fn progress(&self, task: Option<&str>) -> String {
+        if self.is_empty() {
+            return String::new();
+        }
+        both(&self.summaries.progress(task), &self.raw.progress(task))
     }
 
     fn clear(&mut self) {

@@ -3,29 +3,47 @@
 //! The command is run by whoever records the iteration; here its words are only put down. Where there are none, the
 //! captured output stands in for them, and says why.
 
+use std::fmt::Write as _;
+
 use failure_excerpt::clean;
 
+use super::attempts::{changed_files, failed_commands};
+use super::block::{Block, Entries, ordered};
 use super::markdown::one_line;
 use super::newest::Newest;
 use super::{Choice, IterationContext, ProgressStrategy, SystemCapturedProgress};
-use crate::record::Summarized;
+use crate::record::{Facts, Summarized};
 
 /// Longest output that a summary is asked of, in characters.
 const OUTPUT_CHARS: usize = 4000;
 
-/// What the user's command is asked.
-pub fn question(context: &IterationContext) -> String {
+/// What the user's command is asked about an iteration: all that a later attempt should know of it.
+pub fn question(context: &IterationContext, facts: &Facts) -> String {
     let output = context.told(Choice::Excerpt, OUTPUT_CHARS).excerpt;
-    format!(
+    let mut question = format!(
         "Summarize this iteration result in 1-2 sentences:\nExit code: {}\nOutput:\n{output}\n",
         context.exit_code
-    )
+    );
+    let task = context.task.as_deref().unwrap_or("none");
+    writeln!(question, "Task: {task}\nOutcome: {}", context.outcome).expect("a string takes everything");
+    if let Some(cause) = &context.cause {
+        writeln!(question, "Cause: {}", one_line(cause)).expect("a string takes everything");
+    }
+    let sections = [
+        ("Final message of the agent", facts.final_message.clone()),
+        ("Commands that failed", failed_commands(facts)),
+        ("Files changed", changed_files(facts)),
+    ];
+    for (title, text) in sections.iter().filter(|(_, text)| !text.is_empty()) {
+        writeln!(question, "{title}:\n{}", text.trim_end()).expect("a string takes everything");
+    }
+    question
 }
 
 /// Summaries of the newest iterations, oldest first.
 #[derive(Debug, Clone)]
 pub struct LlmSummarizedProgress {
-    entries: Newest<String>,
+    entries: Entries<Block>,
     max_chars: usize,
     fallback: SystemCapturedProgress,
 }
@@ -39,35 +57,33 @@ impl LlmSummarizedProgress {
         }
     }
 
-    fn entry(&mut self, context: &IterationContext) -> String {
-        let session = context.session.as_ref().map(|id| format!(" of session {id}")).unwrap_or_default();
+    fn block(&self, context: &IterationContext) -> Block {
         match &context.summary {
             Some(Summarized::Text(text)) => {
                 let text: String = clean(text).trim().chars().take(self.max_chars).collect();
                 // As a quotation, so that no heading and no fence of it reaches beyond it.
                 let quoted: String = text.lines().map(|line| format!("> {line}\n")).collect();
-                format!("## Iteration {}{session}\n{quoted}\n", context.iteration)
+                Block::new(context, &format!("{quoted}\n"))
             }
-            missing => {
-                let why = match missing {
-                    Some(Summarized::Failed(reason)) => one_line(reason),
-                    _ => "nobody was asked".to_owned(),
-                };
-                format!("(no summary: {why})\n\n{}", self.fallback.record(context))
+            Some(Summarized::Failed(reason)) => {
+                let why = format!("(no summary: {})\n", one_line(reason));
+                Block::new(context, &(why + &self.fallback.text(context)))
             }
+            None => Block::new(context, &self.fallback.text(context)),
         }
     }
 }
 
 impl ProgressStrategy for LlmSummarizedProgress {
     fn record(&mut self, context: &IterationContext) -> String {
-        let entry = self.entry(context);
-        self.entries.push(entry.clone());
+        let block = self.block(context);
+        let entry = block.shown(false);
+        self.entries.push((context.task.clone(), block));
         entry
     }
 
-    fn progress(&self) -> String {
-        self.entries.all().iter().map(String::as_str).collect()
+    fn progress(&self, task: Option<&str>) -> String {
+        ordered(&self.entries, task).map(|(is_other, block)| block.shown(is_other)).collect()
     }
 
     fn clear(&mut self) {

@@ -1,10 +1,13 @@
 //! How past iterations become text: for the next prompt, and for progress.txt. Pure: values in, text out.
 
+mod attempts;
+mod block;
 pub mod capture;
 pub mod cause;
 pub mod historical;
 mod hybrid;
 pub mod journal;
+mod learnings;
 mod llm_summarized;
 mod markdown;
 mod newest;
@@ -18,7 +21,9 @@ use failure_excerpt::{Cut, Examined, Output, blind_tail, examine, tails};
 
 use crate::record::{ExitReason, Outcome, SessionId, Summarized, TaskName};
 
+pub use attempts::last_attempt;
 pub use hybrid::HybridProgress;
+pub use learnings::learnings;
 pub use llm_summarized::{LlmSummarizedProgress, question};
 pub use markdown::fenced;
 pub use strategy::Strategy;
@@ -64,6 +69,8 @@ pub struct IterationContext {
     pub directory: String,
     pub duration_ms: u64,
     pub files_changed: Vec<String>,
+    /// The end of what the agent said last.
+    pub final_message: String,
     /// What a command of the user's made of it; none where nobody was asked.
     pub summary: Option<Summarized>,
 }
@@ -79,8 +86,8 @@ pub struct Told {
 impl IterationContext {
     /// The part of its output that an entry shows, and the fingerprint of its failure.
     ///
-    /// The words of an agent are no output: they count from their end, with the end of its stderr where it failed, and have no
-    /// fingerprint.
+    /// Where the validation passed or none ran, the agent's words stand in for it: they count from their end, with the end of its
+    /// stderr if it failed, and have no fingerprint.
     pub fn told(&self, choice: Choice, max_chars: usize) -> Told {
         self.told_of(self.examined().as_ref(), choice, max_chars)
     }
@@ -99,7 +106,7 @@ impl IterationContext {
 
     /// As [`Self::told`], of an output that was read through before.
     pub fn told_of(&self, examined: Option<&Examined>, choice: Choice, max_chars: usize) -> Told {
-        let Some(examined) = examined else {
+        let Some(examined) = examined.filter(|_| !self.passed()) else {
             let (words, stderr) = self.words(max_chars);
             let parts: Vec<String> = [words, stderr].into_iter().filter(|part| !part.is_empty()).collect();
             return Told { excerpt: parts.join("\n"), fingerprint: None };
@@ -112,8 +119,16 @@ impl IterationContext {
         Told { excerpt, fingerprint: levels.map(|levels| levels.strict) }
     }
 
+    /// Whether a validation ran and found nothing: its output says nothing of a failure.
+    fn passed(&self) -> bool {
+        self.validation_command.is_some() && self.exit_code == 0 && self.exit_reason.is_none()
+    }
+
     /// What an agent said last, and what a failing one wrote to stderr.
     fn words(&self, max_chars: usize) -> (String, String) {
+        if self.validation_command.is_some() {
+            return tails(&self.final_message, "", Cut::Nothing, max_chars);
+        }
         tails(&self.stdout, &self.stderr, self.cut, max_chars)
     }
 
@@ -127,8 +142,8 @@ pub trait ProgressStrategy: Send + Sync {
     /// Takes an iteration in, whether it passed or failed, and returns its entry.
     fn record(&mut self, context: &IterationContext) -> String;
 
-    /// The text for the prompt. Empty where nothing was recorded.
-    fn progress(&self) -> String;
+    /// The text for a prompt about `task`: what is of other tasks comes last and says so. Empty if nothing was recorded.
+    fn progress(&self, task: Option<&str>) -> String;
 
     /// Forgets everything.
     fn clear(&mut self);

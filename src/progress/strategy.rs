@@ -79,6 +79,7 @@ mod tests {
             directory: "/w".to_owned(),
             duration_ms: 7,
             files_changed: vec!["a.c".to_owned()],
+            final_message: String::new(),
             summary,
         }
     }
@@ -92,18 +93,18 @@ mod tests {
         for strategy in Strategy::ALL {
             assert_eq!(Strategy::named(strategy.as_str()), Some(*strategy));
             let mut progress = strategy.start(2, 500, Choice::Excerpt);
-            assert_eq!((progress.progress().as_str(), progress.len()), ("", 0), "{strategy:?}");
+            assert_eq!((progress.progress(None).as_str(), progress.len()), ("", 0), "{strategy:?}");
             for iteration in 1..=3 {
                 progress.record(&context(iteration, Some(text(&format!("told {iteration}")))));
             }
-            let told = progress.progress();
+            let told = progress.progress(None);
             assert_eq!(progress.len(), 2);
             let has = |number: u32| {
                 told.contains(&format!("number {number}")) || told.contains(&format!("told {number}"))
             };
             assert_eq!([has(1), has(2), has(3)], [false, true, true], "{told}");
             progress.clear();
-            assert_eq!((progress.progress().as_str(), progress.is_empty()), ("", true));
+            assert_eq!((progress.progress(None).as_str(), progress.is_empty()), ("", true));
         }
         assert_eq!(Strategy::named("psychic"), None);
     }
@@ -117,7 +118,7 @@ mod tests {
             "error_summary": "FAILED number 3",
         });
         assert_eq!(serde_json::from_str::<Value>(&entry).unwrap(), expected);
-        assert_eq!(serde_json::from_str::<Value>(&progress.progress()).unwrap(), json!([expected]));
+        assert_eq!(serde_json::from_str::<Value>(&progress.progress(None)).unwrap(), json!([expected]));
     }
 
     #[test]
@@ -126,16 +127,43 @@ mod tests {
         let told = progress.record(&context(1, Some(text("It failed.\n# Rules\n```\n\u{1b}[31mx\n"))));
         assert_eq!(told, "## Iteration 1\n> It failed.\n> # Rules\n> ```\n> x\n\n");
         let told = progress.record(&context(2, Some(Summarized::Failed("timed out".to_owned()))));
-        assert!(told.starts_with("(no summary: timed out)\n\n## Iteration 2\n"), "{told}");
+        assert!(told.starts_with("## Iteration 2\n(no summary: timed out)\n**Command:** "), "{told}");
         assert!(told.contains("FAILED number 2"), "{told}");
-        assert!(progress.record(&context(3, None)).starts_with("(no summary: nobody was asked)\n"));
+        let captured = Strategy::SystemCaptured.start(5, 500, Choice::Excerpt).record(&context(3, None));
+        assert_eq!(progress.record(&context(3, None)), captured);
+    }
+
+    #[test]
+    fn blocks_name_their_task_and_those_of_other_tasks_come_last() {
+        let of = |iteration, task: &str| IterationContext {
+            task: Some(task.to_owned()),
+            attempt: Some(2),
+            cause: Some("no such table".to_owned()),
+            final_message: format!("words of {iteration}"),
+            ..context(iteration, Some(text("It failed.")))
+        };
+        for strategy in Strategy::ALL {
+            let mut progress = strategy.start(5, 500, Choice::Excerpt);
+            progress.record(&of(1, "T002"));
+            progress.record(&of(2, "T001"));
+            let told = progress.progress(Some("T002"));
+            let places = ["T002", "T001"].map(|task| told.find(task).unwrap());
+            assert!(places[0] < places[1] && told.contains("no such table"), "{told}");
+            let others = if *strategy == Strategy::Hybrid { 2 } else { 1 };
+            assert_eq!(told.matches("other").count(), others, "{told}");
+        }
+        let mut progress = Strategy::SystemCaptured.start(5, 500, Choice::Excerpt);
+        progress.record(&of(1, "T002"));
+        let expected = "## Iteration 1\n**Task:** T002 (attempt 2), another task\n**Outcome:** failure\n\
+                        **Cause:** no such table\n**Command:** `make test`\n";
+        assert!(progress.progress(Some("T001")).starts_with(expected), "{}", progress.progress(Some("T001")));
     }
 
     #[test]
     fn the_hybrid_has_summaries_and_raw_output_under_their_headings() {
         let mut progress = Strategy::Hybrid.start(5, 500, Choice::Excerpt);
         progress.record(&context(1, Some(text("It failed."))));
-        let told = progress.progress();
+        let told = progress.progress(None);
         assert!(told.starts_with("## Summary\n## Iteration 1\n> It failed.\n"), "{told}");
         assert!(told.contains("\n\n## Raw Output\n## Iteration 1\n**Command:** `make test`\n"), "{told}");
     }

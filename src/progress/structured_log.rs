@@ -2,13 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
+use super::block::{Entries, facts, ordered};
 use super::newest::Newest;
 use super::{Choice, IterationContext, ProgressStrategy};
 
 /// Objects of the newest iterations, oldest first.
 #[derive(Debug, Clone)]
 pub struct StructuredLogProgress {
-    entries: Newest<Value>,
+    entries: Entries<Map<String, Value>>,
     max_chars: usize,
     choice: Choice,
 }
@@ -18,12 +19,8 @@ impl StructuredLogProgress {
         Self { entries: Newest::new(max_entries), max_chars, choice }
     }
 
-    fn entry(&self, context: &IterationContext) -> Value {
-        let mut entry = Map::new();
-        if let Some(session) = &context.session {
-            entry.insert("session".to_owned(), json!(session));
-        }
-        entry.insert("iteration".to_owned(), json!(context.iteration));
+    fn entry(&self, context: &IterationContext) -> Map<String, Value> {
+        let mut entry = facts(context);
         entry.insert("exit_code".to_owned(), json!(context.exit_code));
         entry.insert("duration_ms".to_owned(), json!(context.duration_ms));
         entry.insert("files_changed".to_owned(), json!(context.files_changed));
@@ -31,7 +28,10 @@ impl StructuredLogProgress {
         let is_error = context.exit_code != 0;
         let summary = is_error.then(|| context.told(self.choice, self.max_chars).excerpt);
         entry.insert("error_summary".to_owned(), json!(summary));
-        Value::Object(entry)
+        if !context.final_message.is_empty() && self.max_chars > 0 {
+            entry.insert("final_message".to_owned(), json!(context.words(self.max_chars).0));
+        }
+        entry
     }
 }
 
@@ -43,12 +43,22 @@ impl ProgressStrategy for StructuredLogProgress {
     fn record(&mut self, context: &IterationContext) -> String {
         let entry = self.entry(context);
         let text = pretty(&entry);
-        self.entries.push(entry);
+        self.entries.push((context.task.clone(), entry));
         text
     }
 
-    fn progress(&self) -> String {
-        if self.is_empty() { String::new() } else { pretty(self.entries.all()) }
+    fn progress(&self, task: Option<&str>) -> String {
+        if self.is_empty() {
+            return String::new();
+        }
+        let entries = ordered(&self.entries, task).map(|(is_other, entry)| {
+            let mut entry = entry.clone();
+            if is_other {
+                entry.insert("is_other_task".to_owned(), json!(true));
+            }
+            entry
+        });
+        pretty(&entries.collect::<Vec<_>>())
     }
 
     fn clear(&mut self) {

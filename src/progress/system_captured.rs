@@ -1,5 +1,6 @@
 //! The strategy that trusts nobody's words: what the validation wrote, for the last few iterations.
 
+use super::block::{Block, Entries, ordered};
 use super::markdown::{code, fenced, one_line};
 use super::newest::Newest;
 use super::{Choice, IterationContext, ProgressStrategy};
@@ -10,7 +11,7 @@ const MAX_OUTPUT_CHARS: usize = 500;
 /// Captured output of the newest iterations, oldest first.
 #[derive(Debug, Clone)]
 pub struct SystemCapturedProgress {
-    entries: Newest<String>,
+    entries: Entries<Block>,
     max_output_chars: usize,
     choice: Choice,
 }
@@ -26,7 +27,8 @@ impl SystemCapturedProgress {
         Self { choice, ..self }
     }
 
-    fn entry(&self, context: &IterationContext) -> String {
+    /// The lines below the facts.
+    pub(super) fn text(&self, context: &IterationContext) -> String {
         let (command, exit) = match &context.validation_command {
             Some(command) => (format!("**Command:** {}\n", code(command)), "Exit code"),
             None => (String::new(), "Exit code of the agent"),
@@ -38,10 +40,9 @@ impl SystemCapturedProgress {
         let files: Vec<String> = context.files_changed.iter().map(|file| one_line(file)).collect();
         let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
         let output = self.output(context);
-        let session = context.session.as_ref().map(|id| format!(" of session {id}")).unwrap_or_default();
         format!(
-            "## Iteration {}{session}\n{agent}{command}**{exit}:** {}{reason}\n**Duration:** {}ms\n**Files changed:** {files}\n{output}\n",
-            context.iteration, context.exit_code, context.duration_ms
+            "{agent}{command}**{exit}:** {}{reason}\n**Duration:** {}ms\n**Files changed:** {files}\n{output}\n",
+            context.exit_code, context.duration_ms
         )
     }
 }
@@ -51,8 +52,15 @@ impl SystemCapturedProgress {
         let shown = |title: &str, text: &str| format!("**{title}:**\n{}", fenced(text));
         match (self.max_output_chars, &context.validation_command) {
             (0, _) => String::new(),
-            (most, Some(_)) => shown("Output", &context.told(self.choice, most).excerpt),
-            (most, None) => match context.words(most) {
+            (most, Some(_)) if !context.passed() => {
+                let output = shown("Output", &context.told(self.choice, most).excerpt);
+                match context.words(most).0 {
+                    words if words.is_empty() => output,
+                    words => output + &shown("Final message", &words),
+                }
+            }
+            (most, _) => match context.words(most) {
+                (words, stderr) if words.is_empty() && stderr.is_empty() => String::new(),
                 (words, stderr) if stderr.is_empty() => shown("Final message", &words),
                 (words, stderr) if words.is_empty() => shown("Stderr of the agent", &stderr),
                 (words, stderr) => shown("Final message", &words) + &shown("Stderr of the agent", &stderr),
@@ -69,13 +77,14 @@ impl Default for SystemCapturedProgress {
 
 impl ProgressStrategy for SystemCapturedProgress {
     fn record(&mut self, context: &IterationContext) -> String {
-        let entry = self.entry(context);
-        self.entries.push(entry.clone());
+        let block = Block::new(context, &self.text(context));
+        let entry = block.shown(false);
+        self.entries.push((context.task.clone(), block));
         entry
     }
 
-    fn progress(&self) -> String {
-        self.entries.all().iter().map(String::as_str).collect()
+    fn progress(&self, task: Option<&str>) -> String {
+        ordered(&self.entries, task).map(|(is_other, block)| block.shown(is_other)).collect()
     }
 
     fn clear(&mut self) {
@@ -113,6 +122,7 @@ mod tests {
             directory: String::new(),
             duration_ms: 1000,
             files_changed: vec!["src/lib.rs".to_owned()],
+            final_message: String::new(),
             summary: None,
         }
     }
@@ -127,7 +137,7 @@ mod tests {
              **Files changed:** src/lib.rs\n**Output:**\n```\ntest failed\n```\n\n"
         );
         assert_eq!(progress.len(), 1);
-        assert_eq!(progress.progress(), entry);
+        assert_eq!(progress.progress(None), entry);
     }
 
     #[test]
@@ -137,7 +147,7 @@ mod tests {
             progress.record(&context(iteration, 1, &format!("error {iteration}")));
         }
         assert_eq!(progress.len(), 3);
-        let text = progress.progress();
+        let text = progress.progress(None);
         let kept: Vec<bool> = (1..=5).map(|n| text.contains(&format!("Iteration {n}\n"))).collect();
         assert_eq!(kept, [false, false, true, true, true]);
     }
@@ -146,7 +156,7 @@ mod tests {
     fn long_output_is_cut_and_says_so() {
         let mut progress = SystemCapturedProgress::with_limits(5, 50);
         progress.record(&context(1, 1, &"z".repeat(200)));
-        let text = progress.progress();
+        let text = progress.progress(None);
         assert!(text.contains('…') && text.matches('z').count() < 50, "{text}");
     }
 
@@ -158,12 +168,12 @@ mod tests {
         assert_eq!(progress.len(), 2);
         progress.clear();
         assert!(progress.is_empty());
-        assert_eq!(progress.progress(), "");
+        assert_eq!(progress.progress(None), "");
     }
 
     #[test]
     fn nothing_recorded_is_an_empty_text() {
-        assert_eq!(SystemCapturedProgress::default().progress(), "");
+        assert_eq!(SystemCapturedProgress::default().progress(None), "");
         assert!(SystemCapturedProgress::default().is_empty());
     }
 

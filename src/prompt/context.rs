@@ -36,6 +36,12 @@ pub const NAMES: &[&str] = &[
     "phase_number",
     "phase_name",
     "spec_content",
+    "memory",
+    "last_attempt",
+    "learnings",
+    "documents",
+    "runs_left",
+    "ralph_command",
     "HISTORICAL_CONTEXT",
     "HISTORY_ENABLED",
 ];
@@ -75,10 +81,34 @@ pub struct PromptContext {
     /// How many runs before this one failed in the same way, whatever their task.
     pub same_failure_count: u32,
     pub spec_content: String,
+    /// How the last attempt at the task went; empty for a first one.
+    pub last_attempt: String,
+    /// What was learned and decided in the feature so far, one line each.
+    pub learnings: Vec<String>,
+    /// Further documents of the feature and the project that exist.
+    pub documents: Vec<String>,
+    /// Runs that may follow this one before the limit.
+    pub runs_left: u32,
+    /// The command line of this program, up to its subcommands.
+    pub ralph_command: String,
 }
 
 impl PromptContext {
-    pub(super) fn values(&self) -> Value {
+    /// The text of a part that is appended to a prompt whose template does not place it.
+    pub(super) fn part(&self, name: &str) -> String {
+        let list = |lines: &[String]| lines.iter().map(|line| list_item(line) + "\n").collect();
+        match name {
+            "last_attempt" => self.last_attempt.clone(),
+            "learnings" => list(&self.learnings),
+            "hints" => list(&self.hints),
+            "progress" => self.progress.clone(),
+            _ if self.history_enabled => self.historical_context.clone(),
+            _ => String::new(),
+        }
+    }
+
+    /// The values of all names; `memory` is what the template does not place itself.
+    pub(super) fn values(&self, memory: &str) -> Value {
         let phase = self.current_task.as_ref().and_then(|task| task.phase.as_deref()).unwrap_or_default();
         let (phase_number, phase_name) = split_phase(phase);
         let value = |name: &str| -> Value {
@@ -102,18 +132,29 @@ impl PromptContext {
                 "progress" => (&self.progress).into(),
                 "historical_context" | "HISTORICAL_CONTEXT" => (&self.historical_context).into(),
                 "history_enabled" | "HISTORY_ENABLED" => self.history_enabled.into(),
-                "hints" => Value::from_object(Hints(self.hints.clone())),
+                "hints" => Value::from_object(Lines(self.hints.clone())),
                 "validation_command" => self.validation_command.as_deref().unwrap_or_default().into(),
                 "repeat_count" => self.repeat_count.into(),
                 "same_failure_count" => self.same_failure_count.into(),
                 "phase_number" => phase_number.into(),
                 "phase_name" => phase_name.into(),
                 "spec_content" => (&self.spec_content).into(),
+                "memory" => memory.into(),
+                "last_attempt" => (&self.last_attempt).into(),
+                "learnings" => Value::from_object(Lines(self.learnings.clone())),
+                "documents" => Value::from_object(Lines(self.documents.clone())),
+                "runs_left" => self.runs_left.into(),
+                "ralph_command" => (&self.ralph_command).into(),
                 _ => Value::UNDEFINED,
             }
         };
         Value::from_pairs(NAMES.iter().map(|name| (*name, value(name))))
     }
+}
+
+/// A line of a Markdown list.
+fn list_item(text: &str) -> String {
+    format!("- {}", text.trim().replace('\n', "\n  "))
 }
 
 /// `Phase 2: Core` as `2` and `Core`; a heading of another form is all name.
@@ -160,9 +201,9 @@ impl Object for CurrentTask {
 
 /// Prints as a Markdown list.
 #[derive(Debug)]
-struct Hints(Vec<String>);
+struct Lines(Vec<String>);
 
-impl Object for Hints {
+impl Object for Lines {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
         ObjectRepr::Seq
     }
@@ -176,9 +217,9 @@ impl Object for Hints {
     }
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, hint) in self.0.iter().enumerate() {
+        for (i, line) in self.0.iter().enumerate() {
             let newline = if i == 0 { "" } else { "\n" };
-            write!(f, "{newline}- {}", hint.trim().replace('\n', "\n  "))?;
+            write!(f, "{newline}{}", list_item(line))?;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 mod complaint;
 mod context;
 mod fence;
+mod memory;
 mod render;
 mod source;
 mod template;

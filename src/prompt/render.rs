@@ -8,6 +8,7 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 
 use super::context::PromptContext;
 use super::fence::fence;
+use super::memory::{MEMORY, missing, unplaced};
 use super::template::{MAX_PROMPT_BYTES, MAX_STEPS, Template};
 use super::{complaint, source};
 
@@ -28,11 +29,54 @@ impl Template {
         if let Some(refusal) = complaint::unknown_name(self, &undeclared, &environment) {
             return Err(refusal.into());
         }
+        let memory = unplaced(context, &undeclared);
         let mut prompt = Bounded(Vec::new());
         template
-            .render_captured_to(context.values(), &mut prompt)
+            .render_captured_to(context.values(&memory), &mut prompt)
             .map_err(|error| complaint::broken(self, &error))?;
-        String::from_utf8(prompt.0).context("read the prompt")
+        let mut prompt = String::from_utf8(prompt.0).context("read the prompt")?;
+        if !undeclared.contains(MEMORY) && !memory.is_empty() {
+            let gap = if prompt.ends_with('\n') || prompt.is_empty() { "" } else { "\n" };
+            prompt = format!("{prompt}{gap}{memory}");
+        }
+        Ok(prompt)
+    }
+
+    /// What the user should know of a template of theirs: parts that it has no place for, and names that are none.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let missing = self.missing();
+        if !missing.is_empty() {
+            let names: Vec<String> = missing.iter().map(|name| format!("{{{{ {name} }}}}")).collect();
+            let names = names.join(", ");
+            warnings.push(format!(
+                "{} has no place for {names}: appended at the end of each prompt",
+                self.origin
+            ));
+        }
+        let unknown = source::unknown_plain_names(&self.source);
+        if !unknown.is_empty() {
+            warnings.push(format!(
+                "{}: {} stays as it is written; the names in single braces are {}",
+                self.origin,
+                unknown.join(", "),
+                source::plain_names().join(", ")
+            ));
+        }
+        warnings
+    }
+
+    /// The names of hints, progress and history that a template of the user's does not use.
+    pub fn missing(&self) -> Vec<&'static str> {
+        if self.is_built_in {
+            return Vec::new();
+        }
+        let source = source::with_plain_names(&self.source);
+        let used = environment().ok().and_then(|environment| {
+            let template = environment.template_from_named_str(&self.origin, &source).ok()?;
+            Some(template.undeclared_variables(true))
+        });
+        used.map(|used| missing(&used)).unwrap_or_default()
     }
 }
 
@@ -77,7 +121,7 @@ mod tests {
     use super::*;
 
     fn template(source: &str) -> Template {
-        Template { source: source.to_owned(), origin: "t.md".to_owned() }
+        Template { source: source.to_owned(), origin: "t.md".to_owned(), is_built_in: false }
     }
 
     fn context() -> PromptContext {
@@ -235,14 +279,22 @@ mod tests {
         }
         assert!(prompt.ends_with("alone on the last line.\n"), "{prompt}");
         assert!(prompt.contains("\n   ```\n   cargo test\n   ```\n"), "{prompt}");
-        assert!(!prompt.contains("Previous iterations") && !prompt.contains("try number"), "{prompt}");
+        assert!(!prompt.contains("Previous iterations") && !prompt.contains("attempt number"), "{prompt}");
         assert!(!prompt.contains("\n\n\n"), "{prompt}");
         assert!(prompt.contains("## Where things are\n\n- Tasks: `specs"), "{prompt}");
         assert!(prompt.contains("Tasks done: 1, open: 2.") && !prompt.contains("in line"), "{prompt}");
-        let whole = PromptContext { has_spec: true, has_plan: true, task_line: Some(7), ..context() };
+        assert!(prompt.contains("The validation runs again after you have ended."), "{prompt}");
+        let whole = PromptContext {
+            has_spec: true,
+            has_plan: true,
+            task_line: Some(7),
+            documents: vec![".specify/memory/constitution.md".to_owned()],
+            ..context()
+        };
         let prompt = built_in.render(&whole).unwrap();
         for part in [
             "## Where things are\n\n- Specification: `specs/001-login/spec.md`\n- Plan: `",
+            "tasks.md`\n- `.specify/memory/constitution.md`\n- Progress log: `",
             "{{ tasks_path }}**\n\nThere are others like it. Its box is in line 7 of the task list.\n\nIt belongs",
         ] {
             assert!(prompt.contains(part), "{part}\n{prompt}");
@@ -258,12 +310,51 @@ mod tests {
         for part in [
             "Do NOT repeat approaches that already failed",
             "## Iteration 2",
-            "try number 2",
+            "attempt number 2",
             "- use the cache",
+            "Nothing checks your work",
         ] {
             assert!(prompt.contains(part), "{part}\n{prompt}");
         }
+        assert!(!prompt.contains("The validation runs"), "{prompt}");
         assert!(!prompt.contains("\n\n\n"), "{prompt}");
+    }
+
+    #[test]
+    fn what_a_template_has_no_place_for_is_appended_and_said() {
+        let own = template("Do {{ current_task.id }}. {{ hints }}\n{{ progress | length }}");
+        let context = PromptContext {
+            hints: vec!["use the cache".to_owned()],
+            progress: "## Iteration 2\n".to_owned(),
+            last_attempt: "Iteration 2 failed: no cache\n".to_owned(),
+            learnings: vec!["tabs".to_owned(), "two\nlines".to_owned()],
+            historical_context: "### Insights\n".to_owned(),
+            history_enabled: true,
+            ..context()
+        };
+        let prompt = own.render(&context).unwrap();
+        assert!(prompt.starts_with("Do T004. - use the cache\n15\n\n## The last attempt"), "{prompt}");
+        assert!(
+            prompt.contains("\n\nIteration 2 failed: no cache\n\n## What earlier iterations learned\n"),
+            "{prompt}"
+        );
+        assert!(prompt.contains("\n\n- tabs\n- two\n  lines\n\n## Historical context\n"), "{prompt}");
+        assert!(prompt.ends_with("\n\n### Insights\n") && !prompt.contains("## Hints"), "{prompt}");
+        assert_eq!(
+            own.warnings(),
+            ["t.md has no place for {{ historical_context }}: appended at the end of each prompt"]
+        );
+        assert_eq!(Template::built_in().warnings(), [""; 0]);
+        let upper = template(
+            "{HINT} {CURRENT_TASK} {x} {{ hints }}{{ progress }}{{ HISTORICAL_CONTEXT }} {A} {HINT}",
+        );
+        assert_eq!(
+            upper.warnings(),
+            [
+                "t.md: {HINT} stays as it is written; the names in single braces are {FEATURE_NAME}, {SPEC_PATH}, \
+              {TASKS_PATH}, {PROGRESS_PATH}, {CURRENT_TASK}, {ITERATION_NUMBER}"
+            ]
+        );
     }
 
     #[test]

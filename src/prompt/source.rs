@@ -36,6 +36,30 @@ pub(super) fn with_plain_names(source: &str) -> String {
         .collect()
 }
 
+/// The names that a template can write in single braces.
+pub(super) fn plain_names() -> [&'static str; 6] {
+    PLAIN_NAMES.map(|(plain, _)| plain)
+}
+
+/// What looks like such a name and is none, each once.
+pub(super) fn unknown_plain_names(source: &str) -> Vec<String> {
+    let mut unknown: Vec<String> = Vec::new();
+    for piece in pieces(source) {
+        let Piece::Text(text) = piece else { continue };
+        for part in text.split('{').skip(1) {
+            let Some((name, _)) = part.split_once('}') else { continue };
+            let is_name = name.contains(|c: char| c.is_ascii_uppercase())
+                && name.len() > 1
+                && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+            let name = format!("{{{name}}}");
+            if is_name && !plain_names().contains(&name.as_str()) && !unknown.contains(&name) {
+                unknown.push(name);
+            }
+        }
+    }
+    unknown
+}
+
 /// Every tag with the number of the line that it begins on, from 1.
 pub(super) fn tags(source: &str) -> Vec<(usize, &str)> {
     let mut line = 1;

@@ -27,11 +27,12 @@ pub struct Template {
     pub source: String,
     /// Names it in messages.
     pub origin: String,
+    pub is_built_in: bool,
 }
 
 impl Template {
     pub fn built_in() -> Self {
-        Self { source: BUILT_IN.to_owned(), origin: "the built-in template".to_owned() }
+        Self { source: BUILT_IN.to_owned(), origin: "the built-in template".to_owned(), is_built_in: true }
     }
 
     /// The project's template, else the built-in one.
@@ -64,7 +65,7 @@ impl Template {
             _ => return Ok(None),
         };
         let origin = format!("the built-in template for `{loop_type}`");
-        Ok(Some(Self { source: built_in.to_owned(), origin }))
+        Ok(Some(Self { source: built_in.to_owned(), origin, is_built_in: true }))
     }
 
     fn read(files: &ProjectFiles, root: &Utf8Path, path: &str) -> Result<Option<Self>> {
@@ -89,6 +90,6 @@ impl Template {
             Refusal::new(format!("{origin}: not UTF-8 at byte {at}")).hinted("save the file as UTF-8")
         })?;
         let source = source.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(source);
-        Ok(Self { source, origin: origin.to_owned() })
+        Ok(Self { source, origin: origin.to_owned(), is_built_in: false })
     }
 }

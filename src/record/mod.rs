@@ -34,7 +34,7 @@ pub use log_entry::{LogEntry, RecordKind, TrailerCounts};
 pub use outcome::{
     ArtifactStatus, Claim, Exit, ExitReason, FailureClass, Limit, Outcome, Status, StopReason, ToolKind,
 };
-pub use own_command::{CANONICAL, OwnCommand, RALPH, RALPH_ELSEWHERE, with_command};
+pub use own_command::{CANONICAL, OwnCommand, RALPH, RALPH_BY_PATH, RALPH_ELSEWHERE, with_command};
 pub use refusal::Refusal;
 pub use session::{Artifact, Session};
 pub use some_of::some_of;

@@ -12,6 +12,9 @@ pub const RALPH: OwnCommand = OwnCommand::Here;
 /// The command in what people send to others: a name, never a path of this machine.
 pub const RALPH_ELSEWHERE: OwnCommand = OwnCommand::Elsewhere;
 
+/// The command by the path of this very program, which leads to it whatever the PATH is.
+pub const RALPH_BY_PATH: OwnCommand = OwnCommand::ByPath;
+
 /// The one value that the whole process shares: errors of every room end in a hint, and a value that never changes
 /// after the start would go through every signature. Where nothing is set, as in unit tests, it is [`CANONICAL`].
 static KNOWN: OnceLock<Known> = OnceLock::new();
@@ -20,6 +23,7 @@ static KNOWN: OnceLock<Known> = OnceLock::new();
 struct Known {
     here: String,
     elsewhere: &'static str,
+    by_path: String,
 }
 
 /// Prints as a command line, up to our own subcommands.
@@ -27,18 +31,20 @@ struct Known {
 pub enum OwnCommand {
     Here,
     Elsewhere,
+    ByPath,
 }
 
 impl OwnCommand {
-    /// Sets both for the rest of the process. The first call counts.
-    pub fn set(here: String, elsewhere: &'static str) {
-        KNOWN.get_or_init(|| Known { here, elsewhere });
+    /// Sets all three for the rest of the process. The first call counts.
+    pub fn set(here: String, elsewhere: &'static str, by_path: String) {
+        KNOWN.get_or_init(|| Known { here, elsewhere, by_path });
     }
 
     pub fn as_str(self) -> &'static str {
         match (self, KNOWN.get()) {
             (Self::Here, Some(known)) => &known.here,
             (Self::Elsewhere, Some(known)) => known.elsewhere,
+            (Self::ByPath, Some(known)) => &known.by_path,
             (_, None) => CANONICAL,
         }
     }

@@ -14,9 +14,9 @@ use crate::worktree::{RawPath, Staged, WorkTree};
 
 use super::left_out;
 use super::pending_commit::PendingCommit;
-use super::recorder::Taken;
 use super::running::{Ending, Running};
 use super::settings::validation_limits;
+use super::taken::Taken;
 
 /// So many paths are named in a warning.
 const NAMED: usize = 5;

@@ -64,6 +64,15 @@ pub enum Reason {
     Failures(u32),
 }
 
+impl Reason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Asked => "asked",
+            Self::Failures(_) => "failures",
+        }
+    }
+}
+
 /// What is to be remembered.
 #[derive(Debug, Clone, Copy)]
 pub struct Sought<'a> {
@@ -162,15 +171,11 @@ impl Memory {
         let past = self.past.as_ref().map(|past| &past[..]).unwrap_or_default();
         let mut records = self.fresh.iter().rev().chain(past.iter().rev());
         let known = records.find(|record| of_task(&record.task) && record.outcome == Outcome::Failure);
-        match known {
-            Some(record) => record.cause.as_deref(),
-            None => {
-                let mut entries = self.entries.iter().rev();
-                let is_it =
-                    |entry: &&LogEntry| of_task(&entry.task) && entry.outcome == Some(Outcome::Failure);
-                entries.find(is_it)?.cause.as_deref()
-            }
+        if let Some(record) = known {
+            return record.cause.as_deref();
         }
+        let is_it = |entry: &&LogEntry| of_task(&entry.task) && entry.outcome == Some(Outcome::Failure);
+        self.entries.iter().rev().find(is_it)?.cause.as_deref()
     }
 
     /// All iterations, and the last so many of them that were recorded since; none where nothing was learned in those.
@@ -204,6 +209,15 @@ impl Memory {
         let past = self.past(store)?;
         let context = historical::context(past, task, session, &settings);
         Ok(Some(Recalled { context, mode, why }))
+    }
+
+    /// Those since the progress was cleared, oldest first.
+    pub fn past_since_cleared(&mut self, store: &Store) -> Result<&[Iteration]> {
+        let cleared_at = self.cleared_at;
+        let past = self.past(store)?;
+        let is_since = |iteration: &Iteration| cleared_at.is_none_or(|cleared| iteration.ended_at > cleared);
+        let first = past.iter().position(is_since).unwrap_or(past.len());
+        Ok(&past[first..])
     }
 
     /// All of them, oldest first.

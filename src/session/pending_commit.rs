@@ -11,8 +11,8 @@ use crate::worktree::{Prepared, RawPath, Staged, WorkTree};
 
 use super::left_out::LeftOutFiles;
 use super::plan::Plan;
-use super::recorder::Taken;
 use super::settings::redactor;
+use super::taken::Taken;
 
 /// What the next commit is made of.
 #[derive(Debug, Default)]

@@ -17,7 +17,7 @@ use crate::record::{SessionId, TaskName};
 use crate::store::{SessionRefs, Spool, Store};
 
 use super::job::Job;
-use super::prompting::Prompting;
+use super::prompting::{Assignment, Prompting};
 
 /// Everything that is decided before a session starts.
 pub struct Plan<'a> {
@@ -57,6 +57,12 @@ impl Plan<'_> {
     }
 
     pub(super) fn prompting<'a>(&'a self, progress: &'a dyn ProgressStrategy) -> Prompting<'a> {
-        Prompting::new(self.config, self.feature, &self.template, &self.job, progress)
+        let assignment = Assignment {
+            feature: self.feature,
+            template: &self.template,
+            job: &self.job,
+            root: &self.project_root,
+        };
+        Prompting::new(self.config, assignment, progress)
     }
 }

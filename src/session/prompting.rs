@@ -1,15 +1,17 @@
 //! The prompt for a task, from what the session knows of it.
 
 use anyhow::Result;
+use camino::Utf8Path;
 use tasklist::TaskList;
 
 use crate::config::Config;
 use crate::feature::Feature;
-use crate::progress::ProgressStrategy;
-use crate::progress::historical::tokens;
+use crate::progress::capture::FINAL_MESSAGE_CHARS;
+use crate::progress::historical::{Mode, tokens};
+use crate::progress::{self, ProgressStrategy};
 use crate::project_files::MAX_DOCUMENT_BYTES;
 use crate::prompt::{PromptContext, Template};
-use crate::record::{SessionId, Task, TaskName};
+use crate::record::{Iteration, PromptMemory, RALPH_BY_PATH, SessionId, Task, TaskName};
 use crate::store::Store;
 
 use super::job::Job;
@@ -18,17 +20,38 @@ use super::settings::history_policy;
 
 /// Everything that a prompt is made of, but for the turn.
 pub struct Prompting<'a> {
-    pub feature: &'a Feature,
-    pub template: &'a Template,
-    pub job: &'a Job,
+    pub assignment: Assignment<'a>,
     pub max_iterations: u32,
     pub validation_command: Option<&'a str>,
     pub progress: &'a dyn ProgressStrategy,
     /// What the user wants to be said beyond the template.
     pub hints: Vec<String>,
     pub policy: HistoryPolicy,
+    pub memory: MemorySettings,
+    /// Names the strategy of `progress`.
+    pub strategy: &'a str,
     /// Most tokens of the prompt. Task and rules are never cut; what older iterations left is.
     pub budget: Option<usize>,
+}
+
+/// What prompts are about.
+#[derive(Debug, Clone, Copy)]
+pub struct Assignment<'a> {
+    pub feature: &'a Feature,
+    pub template: &'a Template,
+    pub job: &'a Job,
+    /// The folder in which children run; paths are given as seen from there.
+    pub root: &'a Utf8Path,
+}
+
+/// What a prompt says of earlier iterations, whatever the mode of the history is.
+#[derive(Debug, Clone, Copy)]
+pub struct MemorySettings {
+    pub last_attempt: bool,
+    /// Most characters of the last attempt's final message.
+    pub final_message_chars: usize,
+    /// Most learnings and decisions.
+    pub learnings: usize,
 }
 
 /// Which prompt.
@@ -49,36 +72,39 @@ pub struct Prompt {
     pub text: String,
     /// None where history is off.
     pub recalled: Option<Recalled>,
+    /// What it says of earlier iterations, for the record.
+    pub memory: PromptMemory,
     /// What the user should know of it.
     pub warning: Option<String>,
 }
 
-/// How often in a row something failed before.
+/// How often something failed before, in a row, and how many runs there were.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Failures {
     pub of_task: u32,
     /// In the same way, whatever the task.
     pub of_one_cause: u32,
+    /// Runs of this session so far.
+    pub runs: u32,
 }
 
 impl<'a> Prompting<'a> {
-    pub fn new(
-        config: &'a Config,
-        feature: &'a Feature,
-        template: &'a Template,
-        job: &'a Job,
-        progress: &'a dyn ProgressStrategy,
-    ) -> Self {
+    pub fn new(config: &'a Config, assignment: Assignment<'a>, progress: &'a dyn ProgressStrategy) -> Self {
+        let settings = &config.settings;
         Self {
-            feature,
-            template,
-            job,
+            assignment,
             max_iterations: config.settings.max_iterations,
             validation_command: config.settings.validation_command.as_deref(),
             progress,
             hints: Vec::new(),
             policy: history_policy(config),
-            budget: config.settings.prompt_budget,
+            memory: MemorySettings {
+                last_attempt: settings.memory_last_attempt,
+                final_message_chars: settings.memory_final_message_chars.min(FINAL_MESSAGE_CHARS),
+                learnings: settings.memory_learnings,
+            },
+            strategy: &settings.progress_strategy,
+            budget: settings.prompt_budget,
         }
     }
 
@@ -92,60 +118,89 @@ impl<'a> Prompting<'a> {
         memory: &mut Memory,
         summed_up: Option<Recalled>,
     ) -> Result<Prompt> {
-        let mut recall = |budget| {
+        let recall = |memory: &mut Memory, budget| {
             let wanted = Sought { task: turn.task, session: turn.session, budget };
             memory.recall(store, wanted, self.policy)
         };
         let most = self.policy.settings.budget;
         let mut recalled = match summed_up {
             Some(recalled) => Some(recalled),
-            None => recall(most)?,
+            None => recall(memory, most)?,
         };
-        let mut text = self.render(turn, &self.progress.progress(), recalled.as_ref())?;
-        let Some(budget) = self.budget else { return Ok(Prompt { text, recalled, warning: None }) };
-        if tokens::fits(&text, budget) {
-            return Ok(Prompt { text, recalled, warning: None });
-        }
-        if let Some(told) = recalled.as_ref().filter(|recalled| !recalled.context.text.is_empty()) {
-            let excess = tokens::count(&text) - budget;
-            recalled = recall(told.context.tokens().saturating_sub(excess + SLACK).min(most))?;
-            text = self.render(turn, &self.progress.progress(), recalled.as_ref())?;
-        }
+        let mut earlier = self.earlier(turn, memory.past_since_cleared(store)?);
+        let mut text = self.render(turn, &earlier, recalled.as_ref())?;
         let mut warning = None;
-        if !tokens::fits(&text, budget) {
-            text = self.render(turn, "", recalled.as_ref())?;
-            let count = tokens::count(&text);
-            warning = Some(if count <= budget {
-                format!("the prompt is without earlier iterations, to stay within {budget} tokens")
-            } else {
-                format!(
-                    "the prompt has {count} tokens, more than the {budget} of `prompt-budget`; task and rules are not cut"
-                )
-            });
+        if let Some(budget) = self.budget.filter(|budget| !tokens::fits(&text, *budget)) {
+            if let Some(told) = recalled.as_ref().filter(|recalled| !recalled.context.text.is_empty()) {
+                let excess = tokens::count(&text) - budget;
+                recalled = recall(memory, told.context.tokens().saturating_sub(excess + SLACK).min(most))?;
+                text = self.render(turn, &earlier, recalled.as_ref())?;
+            }
+            for drop in [Earlier::without_progress, Earlier::without_learnings, Earlier::without_attempt] {
+                if tokens::fits(&text, budget) {
+                    break;
+                }
+                drop(&mut earlier);
+                text = self.render(turn, &earlier, recalled.as_ref())?;
+                warning = Some(over_budget(tokens::count(&text), budget));
+            }
         }
-        Ok(Prompt { text, recalled, warning })
+        let memory = self.described(&earlier, recalled.as_ref());
+        Ok(Prompt { text, recalled, memory, warning })
     }
 
-    fn render(&self, turn: &Turn<'_>, progress: &str, recalled: Option<&Recalled>) -> Result<String> {
-        let feature = self.feature;
+    /// What the prompt says of earlier iterations, but for the history.
+    fn earlier(&self, turn: &Turn<'_>, past: &[Iteration]) -> Earlier {
+        let MemorySettings { last_attempt: is_wanted, final_message_chars, learnings } = self.memory;
+        let name = &turn.task.name;
+        Earlier {
+            last_attempt: if is_wanted {
+                progress::last_attempt(past, name, turn.session, final_message_chars)
+            } else {
+                String::new()
+            },
+            learnings: progress::learnings(past, turn.task, learnings),
+            progress: self.progress.progress(Some(name)),
+        }
+    }
+
+    fn described(&self, earlier: &Earlier, recalled: Option<&Recalled>) -> PromptMemory {
+        let history = recalled.filter(|recalled| !recalled.context.text.is_empty());
+        let mode = recalled.map_or(Mode::Off, |recalled| recalled.mode);
+        let of_progress = if earlier.progress.is_empty() { 0 } else { self.progress.len() };
+        let of_history = history.map_or(0, |history| history.context.scanned);
+        let of_attempt = usize::from(!earlier.last_attempt.is_empty());
+        let texts = [&earlier.last_attempt, &earlier.progress, &earlier.learnings.join("\n")];
+        let tokens: usize = texts.iter().map(|text| tokens::count(text)).sum();
+        PromptMemory {
+            mode: mode.as_str().to_owned(),
+            strategy: self.strategy.to_owned(),
+            reason: history.map(|history| history.why.as_str().to_owned()),
+            iterations: of_progress.max(of_history).max(of_attempt),
+            tokens: tokens + history.map_or(0, |history| history.context.tokens()),
+        }
+    }
+
+    fn render(&self, turn: &Turn<'_>, earlier: &Earlier, recalled: Option<&Recalled>) -> Result<String> {
+        let feature = self.assignment.feature;
         let item = turn.tasks.find(&turn.task.name).filter(|item| item.text == turn.task.text);
-        self.template.render(&PromptContext {
+        self.assignment.template.render(&PromptContext {
             feature_name: feature.name.clone(),
-            feature_dir: feature.dir.to_string(),
-            spec_path: feature.spec_path.to_string(),
-            plan_path: feature.plan_path.to_string(),
-            tasks_path: feature.tasks_path.to_string(),
-            progress_path: feature.progress_path.to_string(),
+            feature_dir: self.relative(&feature.dir),
+            spec_path: self.relative(&feature.spec_path),
+            plan_path: self.relative(&feature.plan_path),
+            tasks_path: self.relative(&feature.tasks_path),
+            progress_path: self.relative(&feature.progress_path),
             has_spec: feature.spec_path.is_file(),
             has_plan: feature.plan_path.is_file(),
-            loop_type: self.job.loop_type.clone(),
-            artifact_path: self.job.artifact.to_string(),
+            loop_type: self.assignment.job.loop_type.clone(),
+            artifact_path: self.relative(&self.assignment.job.artifact),
             current_task: Some(turn.task.clone()),
             task_line: item.filter(|item| turn.tasks.copies(item) > 1).map(|item| item.line),
             iteration_number: turn.iteration,
             max_iterations: self.max_iterations,
             tasks: turn.tasks.counts().into(),
-            progress: progress.to_owned(),
+            progress: earlier.progress.clone(),
             historical_context: recalled.map(|recalled| recalled.context.text.clone()).unwrap_or_default(),
             history_enabled: recalled.is_some(),
             hints: self.hints.clone(),
@@ -153,7 +208,27 @@ impl<'a> Prompting<'a> {
             repeat_count: turn.failures.of_task.saturating_add(1),
             same_failure_count: turn.failures.of_one_cause,
             spec_content: spec_content(feature),
+            last_attempt: earlier.last_attempt.clone(),
+            learnings: earlier.learnings.clone(),
+            documents: self.documents(),
+            runs_left: self.max_iterations.saturating_sub(turn.failures.runs.saturating_add(1)),
+            ralph_command: RALPH_BY_PATH.to_string(),
         })
+    }
+
+    /// The files of spec-kit beside specification and plan that exist.
+    fn documents(&self) -> Vec<String> {
+        let project = ["memory/constitution.md"].map(|name| self.assignment.root.join(".specify").join(name));
+        let feature = FEATURE_DOCUMENTS.map(|name| self.assignment.feature.dir.join(name));
+        let found =
+            project.into_iter().chain(feature).filter(|path| self.assignment.feature.files.is_filled(path));
+        found
+            .map(|path| if path.is_dir() { self.relative(&path) + "/" } else { self.relative(&path) })
+            .collect()
+    }
+
+    fn relative(&self, path: &Utf8Path) -> String {
+        path.strip_prefix(self.assignment.root).unwrap_or(path).to_string()
     }
 
     /// The prompt that the next task would get in a new session; none where no task can be picked.
@@ -163,8 +238,8 @@ impl<'a> Prompting<'a> {
         store: &Store,
         memory: &mut Memory,
     ) -> Result<Option<Prompt>> {
-        let tasks = self.job.read_tasks(self.feature)?;
-        let Some(task) = self.job.next_task(&tasks, only) else { return Ok(None) };
+        let tasks = self.assignment.job.read_tasks(self.assignment.feature)?;
+        let Some(task) = self.assignment.job.next_task(&tasks, only) else { return Ok(None) };
         let turn =
             Turn { tasks: &tasks, task: &task, iteration: 1, failures: Failures::default(), session: None };
         self.prompt(&turn, store, memory, None).map(Some)
@@ -175,6 +250,41 @@ fn spec_content(feature: &Feature) -> String {
     let bytes = feature.files.read(&feature.spec_path, MAX_DOCUMENT_BYTES).unwrap_or_default();
     String::from_utf8(bytes).unwrap_or_default()
 }
+
+/// What a prompt says of earlier iterations, but for the history.
+struct Earlier {
+    last_attempt: String,
+    learnings: Vec<String>,
+    progress: String,
+}
+
+impl Earlier {
+    fn without_progress(&mut self) {
+        self.progress.clear();
+    }
+
+    fn without_learnings(&mut self) {
+        self.learnings.clear();
+    }
+
+    fn without_attempt(&mut self) {
+        self.last_attempt.clear();
+    }
+}
+
+fn over_budget(count: usize, budget: usize) -> String {
+    if count <= budget {
+        format!("earlier iterations are cut from the prompt, to stay within {budget} tokens")
+    } else {
+        format!(
+            "the prompt has {count} tokens, more than the {budget} of `prompt-budget`; task and rules are not cut"
+        )
+    }
+}
+
+/// What spec-kit writes beside specification, plan and tasks.
+const FEATURE_DOCUMENTS: [&str; 5] =
+    ["data-model.md", "research.md", "quickstart.md", "contracts", "checklists"];
 
 /// Texts that are put together may come to some tokens more than their parts.
 const SLACK: usize = 16;

@@ -1,6 +1,5 @@
 //! What happened, on its way into the record and into progress.txt: spool, store, file, in this order.
 
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 
@@ -11,24 +10,20 @@ use redact_stream::Redactor;
 use crate::clock::Clock;
 use crate::progress::journal;
 use crate::project_files::{MAX_TASK_LIST_BYTES, ProjectFiles};
-use crate::record::{
-    FileChange, Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp, some_of,
-};
+use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp, some_of};
 use crate::store::{
     Copies, Draft, Place, Repaired, SessionLog, SessionRefs, Slot, Snapshot, Spool, Standing, Store, Tips,
     names,
 };
-use crate::worktree::{ChangedFile, Contents, RawPath, WorkTree, Workshop};
+use crate::worktree::{Contents, WorkTree, Workshop};
 
 use super::progress_file::{Planned, ProgressFile};
 use super::recorded_progress::expected_progress;
 use super::redaction::redacted;
+use super::taken::{Taken, most_changed};
 
 /// Most files that a warning names.
 const MAX_NAMED_FILES: usize = 5;
-
-/// Most files of which a record has the lines added and removed.
-const MAX_COUNTED_FILES: usize = 20;
 
 /// Writes the records of one session.
 pub struct Recorder<'a> {
@@ -56,28 +51,6 @@ pub struct Recorder<'a> {
     last_left_out: Vec<LeftOut>,
     /// What the user should know; whoever runs the recorder passes it on.
     pub warnings: Vec<String>,
-}
-
-/// The work tree at one moment, compared with the moment before.
-#[derive(Debug, Default)]
-pub struct Taken {
-    pub snapshot: Option<ObjectId>,
-    /// Without progress.txt.
-    pub changed: Vec<RawPath>,
-    /// Of those changed, the ones with the most lines added and removed, most first.
-    pub most_changed: Vec<FileChange>,
-    pub left_out: Vec<LeftOut>,
-    /// Of those left out, the ones that git failed to take.
-    pub refused: BTreeSet<RawPath>,
-    /// Why there is no snapshot, so that it is not known what changed.
-    pub failure: Option<String>,
-}
-
-impl Taken {
-    /// As a record has them.
-    pub fn files_changed(&self) -> Vec<String> {
-        self.changed.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect()
-    }
 }
 
 impl<'a> Recorder<'a> {
@@ -488,15 +461,6 @@ impl<'a> Recorder<'a> {
         }
         self.last_committed_at = Some(draft.committed_at);
     }
-}
-
-/// The files with the most lines added and removed, most first; files without lines come last.
-fn most_changed(changed: &[ChangedFile]) -> Vec<FileChange> {
-    let lines =
-        |file: &&ChangedFile| file.added.unwrap_or_default().saturating_add(file.removed.unwrap_or_default());
-    let mut files: Vec<&ChangedFile> = changed.iter().collect();
-    files.sort_by_key(|file| Reverse(lines(file)));
-    files.into_iter().take(MAX_COUNTED_FILES).map(ChangedFile::to_record).collect()
 }
 
 /// What a record says, beside its files.

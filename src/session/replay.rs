@@ -1,21 +1,17 @@
 //! The prompts of a session made again, with other settings, from its record.
 
 use anyhow::Result;
-use camino::Utf8Path;
 use serde::Serialize;
 use tasklist::TaskList;
 
 use crate::config::Config;
-use crate::feature::Feature;
 use crate::history::History;
 use crate::progress::historical::tokens;
-use crate::prompt::Template;
 use crate::record::{Iteration, LogEntry, Outcome, RecordKind, Task};
 use crate::store::{SessionLog, Store};
 
-use super::job::Job;
 use super::memory::Memory;
-use super::prompting::{Failures, Prompting, Turn};
+use super::prompting::{Assignment, Failures, Prompting, Turn};
 use super::settings::{progress_strategy, redactor};
 use super::told;
 
@@ -38,11 +34,7 @@ pub struct Replay<'a> {
     pub store: &'a Store,
     pub log: &'a SessionLog,
     pub config: &'a Config,
-    pub feature: &'a Feature,
-    pub template: &'a Template,
-    pub job: &'a Job,
-    /// Where validations ran.
-    pub root: &'a Utf8Path,
+    pub assignment: Assignment<'a>,
     pub max_iterations: u32,
 }
 
@@ -52,7 +44,7 @@ impl Replay<'_> {
         let settings = &self.config.settings;
         // Prompts are compared with those of the record, which are redacted.
         let redactor = redactor(settings)?;
-        let mut memory = Memory::before(self.store, self.log, self.root)?;
+        let mut memory = Memory::before(self.store, self.log, self.assignment.root)?;
         let mut strategy = progress_strategy(settings, &memory, self.store, None)?;
         let mut history = History::default();
         let mut tasks = TaskList::default();
@@ -76,6 +68,7 @@ impl Replay<'_> {
                         failures: Failures {
                             of_task: history.failures_in_a_row(&task.name),
                             of_one_cause: history.same_failures_in_a_row(),
+                            runs: history.runs(),
                         },
                         session: Some(&iteration.session),
                     };
@@ -83,18 +76,12 @@ impl Replay<'_> {
                         max_iterations: self.max_iterations,
                         hints: iteration.hints.clone(),
                         validation_command: iteration.validation_command.as_deref(),
-                        ..Prompting::new(
-                            self.config,
-                            self.feature,
-                            self.template,
-                            self.job,
-                            strategy.as_ref(),
-                        )
+                        ..Prompting::new(self.config, self.assignment, strategy.as_ref())
                     };
                     let made = prompting.prompt(&turn, self.store, &mut memory, None)?;
                     replayed.push(self.replayed(entry, &iteration, redactor.redact_text(&made.text).0));
                 }
-                let context = told::context_of(self.store, (entry, begin), &iteration, self.root);
+                let context = told::context_of(self.store, (entry, begin), &iteration, self.assignment.root);
                 if let Some(context) = self.store.or_leave_out(entry, context).flatten() {
                     strategy.record(&context);
                 }

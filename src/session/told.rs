@@ -62,6 +62,7 @@ fn context_from(
         stderr: stderr.text,
         duration_ms: duration_ms.unwrap_or_default(),
         files_changed: iteration.files_changed.clone(),
+        final_message: iteration.facts.final_message.clone(),
         summary: iteration.facts.summarized.clone(),
     }))
 }

@@ -66,7 +66,7 @@ fn an_agent_that_failed_says_why_itself() {
     agent(&absent, "agent could not be started: sh: 1: claud: not found");
 
     let exits = |code, stderr, text, expected: &str| {
-        agent(&Agent { code, stderr, text, ..Agent::default() }, expected)
+        agent(&Agent { code, stderr, text, ..Agent::default() }, expected);
     };
     exits(
         3,
@@ -75,7 +75,7 @@ fn an_agent_that_failed_says_why_itself() {
         "agent exited 3: npm ERR! network request to registry failed",
     );
     exits(1, "", "", "agent exited 1");
-    exits(137, "", "", "agent was killed by signal 9");
+    exits(137, "", "words", "agent exited 137 (killed by signal 9)");
     exits(2, "", "Error: the model is gone", "agent exited 2: Error: the model is gone");
     exits(1, "\u{1b}[31mfatal: no frob\u{1b}[0m\n", "I look for the frob.", "agent exited 1: fatal: no frob");
     exits(127, "sh: 1: claud: not found\n", "", "agent exited 127: sh: 1: claud: not found");

@@ -133,16 +133,21 @@ pub(super) fn is_failure_of(iteration: &Iteration, task: &str) -> bool {
         }
 }
 
-/// What is equal for failures of the same cause; none where nothing is known of the cause.
+/// Equal for failures of the same cause: validations with one fingerprint, or agents that failed with one class and the same words,
+/// numbers, times and paths aside. `None` if nothing is known of the cause: an open box says nothing about another one.
 pub(super) fn key(iteration: &Iteration) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
-    match (&iteration.fingerprint, iteration.facts.excerpt.trim()) {
-        (Some(fingerprint), _) => fingerprint.hash(&mut hasher),
-        (None, "") => return None,
-        (None, excerpt) => {
-            iteration.exit.validation.hash(&mut hasher);
-            excerpt.split_whitespace().for_each(|word| word.hash(&mut hasher));
+    let has_agent_failed =
+        iteration.exit.agent.is_some_and(|code| code != 0) || iteration.failure_class.is_some();
+    match &iteration.fingerprint {
+        _ if has_agent_failed => {
+            iteration.failure_class.hash(&mut hasher);
+            let cause = iteration.cause();
+            let words = cause.split_whitespace().filter(|word| !word.contains(['/', '\\']));
+            words.for_each(|word| word.replace(|c: char| c.is_ascii_digit(), "").hash(&mut hasher));
         }
+        Some(fingerprint) => fingerprint.hash(&mut hasher),
+        None => return None,
     }
     Some(hasher.finish())
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
+use crate::progress::attempts::failed_commands;
 use crate::progress::markdown::{code, fenced, one_line};
 use crate::record::{Claim, Iteration, Outcome, SessionId, Task};
 
@@ -53,12 +54,12 @@ impl Writer<'_> {
                         self.names(&streak)
                     )
                 };
-                format!("#### Failed Approaches for {} ({title})\n\n{repeated}", one_line(&self.task.name))
+                format!("#### What did not work: {} ({title})\n\n{repeated}", one_line(&self.task.name))
             }
-            Section::SimilarFailures => "#### Similar Failures of Other Tasks\n\n".to_owned(),
-            Section::Clusters => "#### Failures That Came Again\n\n".to_owned(),
-            Section::SuccessfulPatterns => "#### Successful Patterns from Recent Iterations\n\n".to_owned(),
-            Section::KeyDecisions => "#### Key Decisions\n\n".to_owned(),
+            Section::SimilarFailures => "#### What did not work in other tasks\n\n".to_owned(),
+            Section::Clusters => "#### What did not work more than once\n\n".to_owned(),
+            Section::SuccessfulPatterns => "#### What worked\n\n".to_owned(),
+            Section::KeyDecisions => "#### Decisions\n\n".to_owned(),
             Section::Warnings => "#### Warnings\n\n".to_owned(),
         }
     }
@@ -72,6 +73,7 @@ impl Writer<'_> {
             pieces.extend(self.clusters());
         }
         for (place, likeness) in &chosen.successes {
+            pieces.extend(self.tried_before_success(*place, likeness));
             pieces.extend(self.success(*place, likeness));
         }
         if self.settings.decisions {
@@ -129,6 +131,7 @@ impl Writer<'_> {
         if let Some(files) = files(newest) {
             push(&mut lines, &format!("Files touched: {files}"));
         }
+        self.push_words(&mut lines, newest);
         let mut seen = HashSet::new();
         let lessons = places.iter().flat_map(|&place| &self.past[place].learnings);
         for lesson in lessons.filter(|lesson| seen.insert(same(lesson))).take(MOST_LINES) {
@@ -140,6 +143,24 @@ impl Writer<'_> {
         let section = if is_own { Section::FailedApproaches } else { Section::SimilarFailures };
         let shorter = Some(Shorter { front, tries, rest, line });
         Piece { shorter, ..self.piece(section, places[0], likeness, lines) }
+    }
+
+    /// In full mode, what the agent said and which of its commands failed.
+    fn push_words(&self, lines: &mut String, iteration: &Iteration) {
+        if self.settings.mode != Mode::Full {
+            return;
+        }
+        let commands = failed_commands(&iteration.facts);
+        if !commands.is_empty() {
+            push(lines, "Commands that failed:");
+            commands.lines().for_each(|line| writeln!(lines, "  {line}").expect("a string takes everything"));
+        }
+        let message = iteration.facts.final_message.trim();
+        if !message.is_empty() {
+            push(lines, "Final message:");
+            let fenced = fenced(message);
+            fenced.lines().for_each(|line| writeln!(lines, "  {line}").expect("a string takes everything"));
+        }
     }
 
     /// What was tried in these iterations, each thing once.
@@ -154,21 +175,31 @@ impl Writer<'_> {
         tries
     }
 
+    /// What an iteration tried in vain before it succeeded.
+    fn tried_before_success(&self, place: usize, likeness: &Likeness) -> Option<Piece> {
+        let iteration = &self.past[place];
+        let tries = if self.settings.approaches { self.tries(&[place]) } else { Vec::new() };
+        if tries.is_empty() {
+            return None;
+        }
+        let is_own = iteration.task.as_ref() == Some(&self.task.name);
+        let section = if is_own { Section::FailedApproaches } else { Section::SimilarFailures };
+        let task = one_line(iteration.task.as_deref().unwrap_or("no task"));
+        let lines =
+            format!("**{}** ({task}, before it succeeded):\n{}\n", self.name(iteration), tried(&tries));
+        Some(self.piece(section, place, likeness, lines))
+    }
+
     fn success(&self, place: usize, likeness: &Likeness) -> Option<Piece> {
         let iteration = &self.past[place];
         let title = cut(iteration.task_text.as_deref().unwrap_or_default(), TITLE);
         let task = one_line(iteration.task.as_deref().unwrap_or("no task"));
         let mut lines = format!("**{}** ({task} - {title}):\n", self.name(iteration));
         let bare = lines.len();
-        if self.settings.approaches {
-            iteration
-                .approaches
-                .iter()
-                .for_each(|text| push(&mut lines, &format!("Pattern: {}", cut(text, LINE))));
-        }
         if let Some(files) = files(iteration) {
             push(&mut lines, &format!("Files: {files}"));
         }
+        self.push_words(&mut lines, iteration);
         let useful = iteration.learnings.iter().filter(|text| !is_warning(text));
         useful.take(MOST_LINES).for_each(|text| push(&mut lines, &format!("Reusable: {}", cut(text, LINE))));
         if lines.len() == bare {
@@ -202,6 +233,7 @@ impl Writer<'_> {
             let times = places.len();
             let mut tasks: Vec<&str> =
                 places.iter().filter_map(|&place| self.past[place].task.as_deref()).collect();
+            tasks.sort_unstable();
             tasks.dedup();
             let tasks: Vec<String> = tasks.into_iter().map(one_line).collect();
             let text =

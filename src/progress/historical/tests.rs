@@ -115,13 +115,15 @@ fn the_context_reads_as_people_expect_it() {
     assert_eq!(
         context.text,
         "### Previous Iteration Insights (3 iterations scanned)\n\n\
-         #### Failed Approaches for T008 (Warn of the budget)\n\n\
+         #### What did not work: T008 (Warn of the budget)\n\n\
          **Iteration 7** (failed):\n- Tried: way 7\n- Failed because: make test exited 1\n  ```\n  FAILED t_bc\n    expected bc\n  ```\n\
          - Files touched: `loop.sh`\n- Lesson: bc is not on all systems\n\n\
          **Iteration 8** (failed):\n- Tried: way 8\n- Failed because: make test exited 1\n  ```\n  FAILED t_float\n    expected float\n  ```\n\n\
-         #### Successful Patterns from Recent Iterations\n\n\
-         **Iteration 5** (T006 - Show the state):\n- Pattern: the page polls\n- Files: `ui/api.ts`\n- Reusable: events can be streamed\n\n\
-         #### Key Decisions\n\n- Iteration 5: \"TypeScript, for its types\"\n\n\
+         #### What did not work in other tasks\n\n\
+         **Iteration 5** (T006, before it succeeded):\n- Tried: the page polls\n\n\
+         #### What worked\n\n\
+         **Iteration 5** (T006 - Show the state):\n- Files: `ui/api.ts`\n- Reusable: events can be streamed\n\n\
+         #### Decisions\n\n- Iteration 5: \"TypeScript, for its types\"\n\n\
          #### Warnings\n\n- Avoid direct edits of loop.sh\n\n\
          **Important**: Use this context to avoid repeating failed approaches, but don't let it constrain creative solutions. \
          If all previous approaches failed, try something fundamentally different.\n"

@@ -15,9 +15,9 @@ use crate::store::Begin;
 
 use super::super::committing::Done;
 use super::super::judge::Verdict;
-use super::super::recorder::Taken;
 use super::super::running::Running;
 use super::super::settings::{excerpt_choice, iteration_summarizer};
+use super::super::taken::Taken;
 use super::super::told::{agent_stderr, live_context};
 use super::stages::{Drafted, Judged, Ran, Started};
 
@@ -43,7 +43,7 @@ struct Said {
 impl Running<'_> {
     /// Takes the snapshot, commits if that is asked for, and puts together what is recorded.
     pub(super) fn draft(&mut self, started: Started<'_>, ran: &Ran, judged: Judged) -> Result<Drafted> {
-        let Started { task, slot, begin, environment, .. } = started;
+        let Started { task, slot, begin, memory, environment, .. } = started;
         let Judged { verdict, before } = judged;
         let number = begin.iteration;
         let ended_at = self.plan.clock.now();
@@ -63,6 +63,7 @@ impl Running<'_> {
         iteration.commits.extend(committed.commit.filter(|commit| !iteration.commits.contains(commit)));
         iteration.uncommitted = committed.refused;
         iteration.facts.changes = changes;
+        iteration.memory = Some(memory);
         let stderr = if ran.agent.is_good { String::new() } else { agent_stderr(&slot)? };
         let said =
             Said { text: self.redacted_text(&ran.agent.final_text), stderr: self.redacted_text(&stderr) };
@@ -102,9 +103,10 @@ impl Running<'_> {
         iteration.facts = Facts { changes: iteration.facts.changes, ..facts };
         if let Some(context) = &mut context {
             context.cause.clone_from(&iteration.cause);
+            context.final_message.clone_from(&iteration.facts.final_message);
         }
         if let Some(context) = &mut context {
-            iteration.facts.summarized = self.summarize(context)?;
+            iteration.facts.summarized = self.summarize(context, &iteration.facts)?;
             context.summary.clone_from(&iteration.facts.summarized);
         }
         let mut excerpt = String::new();
@@ -175,9 +177,9 @@ impl Running<'_> {
     }
 
     /// What the user's command makes of an iteration; none where none is to be asked.
-    fn summarize(&mut self, context: &IterationContext) -> Result<Option<Summarized>> {
+    fn summarize(&mut self, context: &IterationContext, facts: &Facts) -> Result<Option<Summarized>> {
         let Some(summarizer) = iteration_summarizer(&self.plan.config.settings) else { return Ok(None) };
-        let (question, _) = self.recorder.redactor().redact_text(&question(context));
+        let (question, _) = self.recorder.redactor().redact_text(&question(context, facts));
         Ok(Some(match summarizer.ask(&question, &self.room()?)? {
             Ok(text) => {
                 // Before it is cut: half a secret is not found.

@@ -53,7 +53,7 @@ impl Running<'_> {
         self.announce_start(task, &begin);
         self.announce_memory(number, &prompt);
         let environment = self.environment(task, &begin);
-        Ok(Started { task, slot, begin, prompt: prompt.text, task_list, environment })
+        Ok(Started { task, slot, begin, prompt: prompt.text, memory: prompt.memory, task_list, environment })
     }
 
     fn record(&mut self, slot: &Slot, drafted: Drafted) -> Result<Iteration> {

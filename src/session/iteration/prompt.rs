@@ -25,6 +25,7 @@ impl Running<'_> {
         let failures = Failures {
             of_task: self.history.failures_in_a_row(&task.name),
             of_one_cause: self.history.same_failures_in_a_row(),
+            runs: self.history.runs(),
         };
         let turn =
             Turn { tasks, task, iteration: begin.iteration, failures, session: Some(&self.session.id) };

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use tasklist::TaskList;
 
 use crate::progress::IterationContext;
-use crate::record::{AgentRun, Iteration, Task, Validation};
+use crate::record::{AgentRun, Iteration, PromptMemory, Task, Validation};
 use crate::store::{Begin, Slot};
 
 use super::super::judge::Verdict;
@@ -16,6 +16,8 @@ pub(super) struct Started<'a> {
     pub slot: Slot,
     pub begin: Begin,
     pub prompt: String,
+    /// What the prompt says of earlier iterations.
+    pub memory: PromptMemory,
     /// The task list before the agent's run.
     pub task_list: Vec<u8>,
     /// Variables for the agent and the validation.

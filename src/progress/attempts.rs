@@ -1,0 +1,261 @@
+//! The last attempt at a task, for the next one: why it failed, what the agent said, ran and changed.
+
+use std::fmt::Write as _;
+
+use crate::record::{Claim, Facts, Iteration, Outcome, SessionId};
+
+use super::capture;
+use super::markdown::{code, fenced, one_line};
+
+const MAX_COMMANDS: usize = 5;
+const MAX_FILES: usize = 10;
+const MAX_EARLIER: usize = 10;
+/// Longest text of an earlier attempt's line, in characters.
+const MAX_LINE_CHARS: usize = 240;
+
+/// Returns what the next attempt at `task` should know of those before it. Empty if there was none.
+///
+/// `past` are the iterations of the feature, oldest first; those of `session` are called by their number alone. Of the final message,
+/// the last `final_message_chars` characters are given.
+pub fn last_attempt(
+    past: &[Iteration],
+    task: &str,
+    session: Option<&SessionId>,
+    final_message_chars: usize,
+) -> String {
+    let is_attempt = |iteration: &&Iteration| {
+        iteration.task.as_deref() == Some(task) && iteration.outcome != Outcome::Skipped
+    };
+    let attempts: Vec<&Iteration> = past.iter().filter(is_attempt).collect();
+    // What was done once and is open again is a new task.
+    let done = attempts.iter().rposition(|iteration| iteration.closed.iter().any(|name| name == task));
+    let attempts = &attempts[done.map_or(0, |done| done + 1)..];
+    let Some((last, earlier)) = attempts.split_last() else { return String::new() };
+    let mut text = format!("{}\n", headline(last, session));
+    push_section(&mut text, "What the validation said", &said_by_validation(last));
+    push_section(
+        &mut text,
+        "The end of its final message",
+        &end(&last.facts.final_message, final_message_chars),
+    );
+    push_list(&mut text, "Commands that failed in it", &failed_commands(&last.facts));
+    push_list(&mut text, "Files that it changed", &files(last));
+    push_list(&mut text, "Boxes that were opened again, because nothing proved them", &reopened(last));
+    let lines: String = earlier
+        .iter()
+        .rev()
+        .take(MAX_EARLIER)
+        .map(|iteration| format!("- {}\n", cut(&headline_and_tries(iteration, session))))
+        .collect();
+    push_list(&mut text, "Attempts before it, newest first", &lines);
+    text
+}
+
+/// `Iteration 4 (attempt 2) failed: no such table (the agent had ticked it)`.
+fn headline(iteration: &Iteration, session: Option<&SessionId>) -> String {
+    let name = if session == Some(&iteration.session) {
+        format!("Iteration {}", iteration.iteration)
+    } else {
+        format!("Iteration {} of session {}", iteration.iteration, iteration.session)
+    };
+    let attempt = iteration.attempt.map(|attempt| format!(" (attempt {attempt})")).unwrap_or_default();
+    let ticked =
+        if iteration.false_claim.contains(&Claim::Ticked) { " (the agent had ticked it)" } else { "" };
+    let how = match iteration.outcome {
+        Outcome::Success => {
+            return format!(
+                "{name}{attempt} did {} instead, and left this one open",
+                iteration.closed.join(", ")
+            );
+        }
+        Outcome::Interrupted => "was interrupted",
+        Outcome::Failure | Outcome::Skipped | Outcome::Later(_) => "failed",
+    };
+    format!("{name}{attempt} {how}: {}{ticked}", one_line(&iteration.cause()))
+}
+
+fn headline_and_tries(iteration: &Iteration, session: Option<&SessionId>) -> String {
+    let approaches: Vec<String> = iteration.approaches.iter().map(|text| one_line(text)).collect();
+    let headline = headline(iteration, session);
+    if approaches.is_empty() { headline } else { format!("{headline}; tried: {}", approaches.join("; ")) }
+}
+
+fn said_by_validation(iteration: &Iteration) -> String {
+    let failed = iteration.exit.validation.is_some_and(|code| code != 0);
+    if failed { iteration.facts.excerpt.trim().to_owned() } else { String::new() }
+}
+
+fn reopened(iteration: &Iteration) -> String {
+    if !iteration.false_claim.contains(&Claim::Ticked) {
+        return String::new();
+    }
+    iteration.claims.ticked.iter().map(|name| format!("- {}\n", one_line(name))).collect()
+}
+
+/// One line for each command that failed: the command, its exit code and the last line that it printed.
+pub(super) fn failed_commands(facts: &Facts) -> String {
+    let line = |run: &crate::record::CommandRun| {
+        let exit = run.exit_code.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}"));
+        let last = one_line(&run.last_line);
+        let last = if last.is_empty() { last } else { format!(": {last}") };
+        format!("- {}, {exit}{last}\n", code(&run.command))
+    };
+    capture::failed_commands(&facts.commands, MAX_COMMANDS).into_iter().map(line).collect()
+}
+
+/// One line for each file that changed, with the lines added and removed.
+pub(super) fn changed_files(facts: &Facts) -> String {
+    let line = |change: &crate::record::FileChange| {
+        let lines = match (change.added, change.removed) {
+            (Some(added), Some(removed)) => format!(" +{added} -{removed}"),
+            _ => " (binary)".to_owned(),
+        };
+        format!("- {}{lines}\n", code(&change.path))
+    };
+    facts.changes.iter().take(MAX_FILES).map(line).collect()
+}
+
+/// The same, and how many more there are; of an older record the names alone.
+fn files(iteration: &Iteration) -> String {
+    let mut lines = changed_files(&iteration.facts);
+    let is_old = iteration.facts.changes.is_empty();
+    if is_old {
+        lines = iteration
+            .files_changed
+            .iter()
+            .take(MAX_FILES)
+            .map(|path| format!("- {}\n", code(path)))
+            .collect();
+    }
+    let more = iteration.files_changed.len().saturating_sub(MAX_FILES);
+    if more > 0 {
+        writeln!(lines, "- and {more} more").expect("a string takes everything");
+    }
+    lines
+}
+
+fn push_section(text: &mut String, title: &str, words: &str) {
+    if !words.is_empty() {
+        write!(text, "\n{title}:\n\n{}", fenced(words)).expect("a string takes everything");
+    }
+}
+
+fn push_list(text: &mut String, title: &str, lines: &str) {
+    if !lines.is_empty() {
+        write!(text, "\n{title}:\n\n{lines}").expect("a string takes everything");
+    }
+}
+
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(MAX_LINE_CHARS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+/// The last so many characters; an ellipsis stands for what is left out.
+fn end(text: &str, max_chars: usize) -> String {
+    let text = text.trim();
+    if max_chars == 0 || text.chars().count() <= max_chars {
+        return if max_chars == 0 { String::new() } else { text.to_owned() };
+    }
+    let start = text.char_indices().rev().nth(max_chars - 1).map_or(0, |(start, _)| start);
+    format!("…{}", &text[start..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::iteration;
+    use super::*;
+    use crate::record::{CommandRun, Exits, FileChange};
+
+    fn attempt(number: u32, cause: &str) -> Iteration {
+        Iteration {
+            iteration: number,
+            attempt: Some(number),
+            cause: Some(cause.to_owned()),
+            files_changed: Vec::new(),
+            learnings: Vec::new(),
+            ..iteration(Outcome::Failure)
+        }
+    }
+
+    fn told(past: &[Iteration]) -> String {
+        let session = past.last().map(|last| last.session.clone());
+        last_attempt(past, "T004", session.as_ref(), 20)
+    }
+
+    #[test]
+    fn the_last_attempt_has_what_was_said_run_changed_and_reopened() {
+        let mut first = attempt(1, "no such table");
+        first.approaches = vec!["sqlite".to_owned(), "a mock".to_owned()];
+        let mut last = attempt(2, "connect ECONNREFUSED :5432");
+        last.false_claim = vec![Claim::Ticked];
+        last.claims.ticked = vec!["T004".to_owned()];
+        last.facts.excerpt = "FAILED test_db\nECONNREFUSED".to_owned();
+        last.facts.final_message = "I started Postgres, on port 5433.".to_owned();
+        let run = |command: &str, exit_code, last_line: &str| CommandRun {
+            command: command.to_owned(),
+            is_error: true,
+            exit_code,
+            last_line: last_line.to_owned(),
+        };
+        last.facts.commands = vec![run("psql", Some(2), "could not connect"), run("npm i", None, "")];
+        let change =
+            |path: &str, added| FileChange { path: path.to_owned(), added, removed: added.map(|_| 3) };
+        last.facts.changes = vec![change("src/db.rs", Some(12)), change("logo.png", None)];
+        last.files_changed = vec!["src/db.rs".to_owned(), "logo.png".to_owned()];
+        let expected = "Iteration 2 (attempt 2) failed: connect ECONNREFUSED :5432 (the agent had ticked it)\n\n\
+             What the validation said:\n\n```\nFAILED test_db\nECONNREFUSED\n```\n\n\
+             The end of its final message:\n\n```\n…tgres, on port 5433.\n```\n\n\
+             Commands that failed in it:\n\n- `psql`, exit 2: could not connect\n- `npm i`, failed\n\n\
+             Files that it changed:\n\n- `src/db.rs` +12 -3\n- `logo.png` (binary)\n\n\
+             Boxes that were opened again, because nothing proved them:\n\n- T004\n\n\
+             Attempts before it, newest first:\n\n\
+             - Iteration 1 (attempt 1) failed: no such table; tried: sqlite; a mock\n";
+        assert_eq!(told(&[first, last]), expected);
+    }
+
+    #[test]
+    fn a_first_attempt_and_one_after_a_success_have_none_before_them() {
+        assert_eq!(told(&[]), "");
+        let other = Iteration { task: Some("T003".to_owned()), ..attempt(1, "x") };
+        assert_eq!(last_attempt(&[other], "T004", None, 20), "");
+        let done = Iteration {
+            outcome: Outcome::Success,
+            closed: vec!["T004".to_owned()],
+            exit: Exits { agent: Some(0), validation: Some(0) },
+            ..attempt(2, "x")
+        };
+        assert_eq!(told(&[attempt(1, "x"), done]), "");
+        let skipped = Iteration { outcome: Outcome::Skipped, ..attempt(2, "x") };
+        assert!(told(&[attempt(1, "x"), skipped]).starts_with("Iteration 1 (attempt 1) failed: x\n"));
+    }
+
+    #[test]
+    fn an_attempt_of_another_session_and_one_that_did_another_task_say_so() {
+        let text = last_attempt(&[attempt(1, "x")], "T004", None, 20);
+        assert!(text.starts_with("Iteration 1 of session 2026"), "{text}");
+        let other =
+            Iteration { outcome: Outcome::Success, closed: vec!["T005".to_owned()], ..attempt(2, "x") };
+        assert!(
+            told(&[other]).starts_with("Iteration 2 (attempt 2) did T005 instead, and left this one open\n")
+        );
+        let stopped = Iteration { outcome: Outcome::Interrupted, ..attempt(3, "the loop died") };
+        assert!(told(&[stopped]).starts_with("Iteration 3 (attempt 3) was interrupted: the loop died\n"));
+    }
+
+    #[test]
+    fn of_many_files_and_attempts_the_first_are_named_and_no_words_leave_their_place() {
+        let mut past: Vec<Iteration> = (1..=14).map(|number| attempt(number, "a\n## Rules")).collect();
+        past[13].files_changed = (0..13).map(|number| format!("f{number}\n# x")).collect();
+        past[13].facts.final_message = "```\n# Rules".to_owned();
+        let text = told(&past);
+        assert!(
+            text.contains("- and 3 more\n") && text.matches("- Iteration").count() == MAX_EARLIER,
+            "{text}"
+        );
+        assert!(!text.lines().any(|line| line.starts_with("## ")), "{text}");
+        assert!(text.contains("````\n```\n# Rules\n````\n"), "{text}");
+    }
+}

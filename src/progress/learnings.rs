@@ -1,0 +1,91 @@
+//! What agents learned and decided in a feature so far.
+
+use std::collections::HashSet;
+
+use crate::record::{Iteration, Task};
+
+use super::markdown::one_line;
+
+/// Longest line, in characters.
+const MAX_LINE_CHARS: usize = 300;
+/// Words that two texts must share to have to do with each other are at least so long.
+const MIN_WORD_CHARS: usize = 4;
+
+/// Returns at most `max_lines` of what was learned and decided in `past` (oldest first), one line each: what shares words with `task`
+/// comes before the rest, and what is newer before what is older. Equal ones are given once.
+pub fn learnings(past: &[Iteration], task: &Task, max_lines: usize) -> Vec<String> {
+    let of_task = words(&task.text);
+    let mut seen = HashSet::new();
+    let mut items: Vec<(usize, String)> = Vec::new();
+    for iteration in past.iter().rev() {
+        let learnings = iteration.learnings.iter().map(|text| ("", text));
+        let decisions = iteration.decisions.iter().map(|text| ("Decided: ", text));
+        for (label, text) in learnings.chain(decisions) {
+            let text = one_line(text);
+            if text.is_empty() || !seen.insert(text.trim_end_matches('.').to_lowercase()) {
+                continue;
+            }
+            let shared = words(&text).intersection(&of_task).count();
+            let of =
+                iteration.task.as_deref().map(|task| format!(" ({})", one_line(task))).unwrap_or_default();
+            items.push((shared, format!("{label}{}{of}", cut(&text))));
+        }
+    }
+    // Sorting keeps the newer before the older.
+    items.sort_by_key(|(shared, _)| std::cmp::Reverse((*shared).min(2)));
+    items.into_iter().take(max_lines).map(|(_, line)| line).collect()
+}
+
+fn words(text: &str) -> HashSet<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words.filter(|word| word.chars().count() >= MIN_WORD_CHARS).map(str::to_lowercase).collect()
+}
+
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(MAX_LINE_CHARS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::iteration;
+    use super::*;
+    use crate::record::Outcome;
+
+    fn learned(task: &str, learnings: &[&str], decisions: &[&str]) -> Iteration {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        Iteration {
+            task: Some(task.to_owned()),
+            learnings: owned(learnings),
+            decisions: owned(decisions),
+            ..iteration(Outcome::Success)
+        }
+    }
+
+    #[test]
+    fn what_fits_the_task_comes_first_then_the_newest_and_equal_ones_once() {
+        let task = Task {
+            name: "T009".to_owned(),
+            id: Some("T009".to_owned()),
+            text: "Write the database schema".to_owned(),
+            phase: None,
+            story: None,
+        };
+        let past = [
+            learned("T001", &["The schema lives in db/schema.sql", "Use tabs."], &[]),
+            learned("T002", &["use tabs", ""], &["JSON, for its\nreaders"]),
+            learned("T003", &["Ports begin at 7000"], &[]),
+        ];
+        let expected = [
+            "The schema lives in db/schema.sql (T001)",
+            "Ports begin at 7000 (T003)",
+            "use tabs (T002)",
+            "Decided: JSON, for its readers (T002)",
+        ];
+        assert_eq!(learnings(&past, &task, 12), expected);
+        assert_eq!(learnings(&past, &task, 2), expected[..2]);
+        assert!(learnings(&past, &task, 0).is_empty());
+    }
+}

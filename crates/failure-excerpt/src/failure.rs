@@ -1,6 +1,6 @@
 //! What a tool complains of: one failed test, one error of a compiler, one crash.
 
-use super::line_kind::{LineKind, line_kind};
+use super::line_kind::{LineKind, is_code, line_kind};
 use super::page::Page;
 use super::place::{is_foreign, place};
 
@@ -41,6 +41,9 @@ pub(super) enum Severity {
 
 /// More lines of one failure than these are left out.
 const MOST_PARTS: usize = 120;
+
+/// More values of one failure than these are not compared.
+const MAX_VALUES: usize = 40;
 
 #[derive(Debug, Clone)]
 pub(super) struct Failure {
@@ -132,6 +135,11 @@ impl Failure {
         let mut is_traced = false;
         for index in from..to.min(page.len()) {
             let line = page.line(index);
+            // PHPUnit draws a bar before all that it says of a test.
+            let line = match line.trim_start().strip_prefix("│ ") {
+                Some(rest) if !is_code(line.trim()) => rest,
+                _ => line,
+            };
             let Some(mut found) = line_kind(line) else { continue };
             let text = line.trim();
             if is_chatter(text) {
@@ -153,6 +161,21 @@ impl Failure {
             if text.starts_with("File \"") {
                 source_below = Some(indent_of(line));
             }
+            if found == LineKind::Frame
+                && let Some((file, said)) = placed_words(text)
+            {
+                if self.message.is_empty() {
+                    said.clone_into(&mut self.message);
+                    file.clone_into(&mut self.file);
+                    self.add(index, LineKind::Place);
+                } else {
+                    if self.values.len() < MAX_VALUES {
+                        self.values.push(said.to_owned());
+                    }
+                    self.add(index, LineKind::Value);
+                }
+                continue;
+            }
             if self.message.is_empty() && matches!(found, LineKind::Note | LineKind::Value) {
                 text.clone_into(&mut self.message);
                 found = LineKind::Message;
@@ -172,7 +195,7 @@ impl Failure {
                 LineKind::Value => {
                     // What stands below the calls is detail that not every reporter prints.
                     let is_detail = is_traced && trace == Trace::NewestFirst;
-                    if self.values.len() < 40 && !is_detail {
+                    if self.values.len() < MAX_VALUES && !is_detail {
                         self.values.push(text.to_owned());
                     }
                     self.add(index, found);
@@ -223,6 +246,13 @@ impl Failure {
     pub(super) fn is_told(&self) -> bool {
         !self.message.is_empty() || !self.values.is_empty() || self.has(LineKind::Place)
     }
+}
+
+/// The file and the words of `a_test.go:12: got 3`, which is a place and a message in one.
+pub(super) fn placed_words(text: &str) -> Option<(&str, &str)> {
+    let place = place(text).filter(|place| place.start == 0 && !is_foreign(place.file))?;
+    let said = text[place.end..].strip_prefix(": ")?.trim();
+    (!said.is_empty()).then_some((place.file, said))
 }
 
 /// What tools say in every failure.

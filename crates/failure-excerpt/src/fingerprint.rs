@@ -21,15 +21,28 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    pub(super) fn of(failure: &Failure) -> Self {
-        let id = normalize(id_key(&failure.id));
+    /// Of a failure among the tests of these names that failed with it.
+    pub(super) fn of(failure: &Failure, tests: &[&str]) -> Self {
+        // Not all reporters of Catch2 name the test.
+        let id = if failure.tool == "catch2" { String::new() } else { name(id_key(&failure.id)) };
         let message = plain(&failure.message);
-        let mut strict = vec![id.clone(), failure.code.clone(), message.clone()];
+        // Lints of rustc have no name in its short form.
+        let is_lint = failure.tool == "compiler"
+            && failure.code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        let code = if is_lint { String::new() } else { failure.code.clone() };
+        let mut strict = vec![id.clone(), code, message.clone()];
         if !message.contains("<time>") {
-            strict.extend(values(failure));
+            strict.extend(values(failure, &message));
         }
         if id.is_empty() {
             strict.push(failure.file.clone());
+        }
+        // One test of two repaired is another state of things.
+        let mut tests: Vec<String> = tests.iter().map(|test| name(id_key(test))).collect();
+        tests.sort_unstable();
+        tests.dedup();
+        if tests.len() > 1 {
+            strict.extend(tests);
         }
         let kind = if failure.code.is_empty() { template(&message) } else { failure.code.clone() };
         Self {
@@ -51,29 +64,56 @@ impl Fingerprint {
     }
 }
 
+/// A name as every reporter prints it: `PHPUnit` shows `testAddsAll` as `Adds all`.
+fn name(id: &str) -> String {
+    let words = id.strip_prefix("test").filter(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()));
+    let Some(words) = words else { return normalize(id).to_lowercase() };
+    let mut out = String::new();
+    for c in words.chars() {
+        if c.is_ascii_uppercase() && !out.is_empty() {
+            out.push(' ');
+        }
+        out.push(c.to_ascii_lowercase());
+    }
+    out
+}
+
 /// A message as every reporter prints it: masked, unquoted, without the name of the error in front.
 fn plain(message: &str) -> String {
     let message = normalize(message).replace('\'', "");
     let message = message.trim_start_matches("Uncaught ");
+    // Catch2: `CHECK( x == y )`
+    let check = message.split_once("( ").and_then(|(name, rest)| {
+        let is_macro = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+        rest.strip_suffix(" )").filter(|_| is_macro)
+    });
+    let message = check.unwrap_or(message);
     let named = message.split_once(": ").filter(|(name, rest)| {
         let name = name.split(" [").next().unwrap_or_default();
         let is_name = name.ends_with("Error") || name.ends_with("Exception") || name.ends_with("Failure");
         is_name && !name.contains(' ') && !rest.is_empty()
     });
-    named.map_or(message, |(_, rest)| rest).to_owned()
+    named.map_or(message, |(_, rest)| rest).trim_end_matches(['.', ':']).to_owned()
 }
 
-/// What was expected and what came, in an order of its own.
-fn values(failure: &Failure) -> Vec<String> {
+/// What was expected and what came, in an order of its own. Nothing where the message says it all: not every reporter
+/// prints it twice.
+fn values(failure: &Failure, message: &str) -> Vec<String> {
     let is_said = |value: &String| {
         let has_words = value.chars().any(char::is_alphanumeric);
         let is_legend = value.contains("actual - expected")
+            || value.contains("expected - actual")
             || value.starts_with("- Expected")
-            || value.starts_with("+ Received");
+            || value.starts_with("+ Received")
+            || value.starts_with("help: ")
+            || value.ends_with(':');
         has_words && !is_legend
     };
     let plain = |value: &String| normalize(value).replace('\'', "").trim_end_matches(',').to_owned();
     let mut values: Vec<String> = failure.values.iter().map(plain).filter(is_said).collect();
+    if values.iter().all(|value| has_word(message, bare(value))) {
+        return Vec::new();
+    }
     // Where the order of the members is the only difference, it is another in each run.
     let members: Vec<Vec<String>> = values.iter().map(|value| members(value)).collect();
     if let [first, others @ ..] = members.as_slice()
@@ -83,8 +123,31 @@ fn values(failure: &Failure) -> Vec<String> {
     {
         return first.clone();
     }
+    for value in &mut values {
+        if value.starts_with(['+', '-']) {
+            *value = bare(value).to_owned();
+        }
+    }
     values.sort_unstable();
+    values.dedup();
     values
+}
+
+/// A value without its label, or the sign of its side.
+fn bare(value: &str) -> &str {
+    let value = value.strip_prefix(['+', '-']).unwrap_or(value).trim_start();
+    let label =
+        value.split_once(": ").filter(|(label, _)| label.len() <= 24 && !label.contains(['{', '[', '(']));
+    label.map_or(value, |(_, value)| value.trim_start())
+}
+
+/// Whether `words` stand in `text`, and not as a part of a longer word.
+fn has_word(text: &str, words: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    !words.is_empty()
+        && text
+            .match_indices(words)
+            .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + words.len()..].starts_with(is_part))
 }
 
 /// The words of a value, sorted, without what introduces it.

@@ -12,6 +12,7 @@ mod normalize;
 mod page;
 mod place;
 mod prefilter;
+mod progress;
 mod scan;
 mod scan_state;
 mod score;
@@ -103,6 +104,7 @@ pub fn examine(output: &Output<'_>) -> Examined {
     if let Some(started) = hang::unfinished(&page) {
         add_started(&mut failures, started, output.exit_code);
     }
+    adopt_words(&page, &mut failures);
     failures.sort_by_key(|failure| (rank(failure), failure.run));
     Examined { page, failures }
 }
@@ -137,6 +139,29 @@ fn add_started(failures: &mut Vec<Failure>, started: Failure, exit_code: Option<
     let has_cause = failures.iter().any(|failure| failure.stage != Stage::Echo);
     if is_cut_short || !has_cause {
         failures.push(started);
+    }
+}
+
+/// A runner may name the test on one stream, and the test say on the other why it failed: `a.c:12: expected 3, got 2`.
+fn adopt_words(page: &Page, failures: &mut [Failure]) {
+    let is_silent =
+        |failure: &Failure| failure.stage == Stage::Test && failure.message.is_empty() && !failure.is_told();
+    let silent: Vec<usize> = (0..failures.len()).filter(|&index| is_silent(&failures[index])).collect();
+    if silent.is_empty() || failures.iter().any(|failure| failure.stage < Stage::Other && !is_silent(failure))
+    {
+        return;
+    }
+    let words = |at: &usize| {
+        let line = page.line(*at);
+        failure::placed_words(line).is_some() && score::score(line) >= 5
+    };
+    let said: Vec<usize> = (0..page.len()).filter(words).take(40).collect();
+    if silent.len() > 1 && said.len() != silent.len() {
+        return;
+    }
+    for (number, &at) in said.iter().enumerate() {
+        let failure = &mut failures[silent[number.min(silent.len() - 1)]];
+        failure.body(page, at, at + 1, failure::Trace::NewestFirst);
     }
 }
 
@@ -186,7 +211,16 @@ impl Examined {
         if let Some(failure) =
             self.first().filter(|failure| failure.stage != Stage::Echo || self.failures.len() == 1)
         {
-            Some(Fingerprint::of(failure))
+            // What fails in a later run is not seen where the first that fails ends it all.
+            let is_test = |test: &&Failure| {
+                test.stage == Stage::Test && test.tool != "suite" && test.run == failure.run
+            };
+            let tests: Vec<&str> = if failure.stage == Stage::Test {
+                self.failures.iter().filter(is_test).map(|test| test.id.as_str()).collect()
+            } else {
+                Vec::new()
+            };
+            Some(Fingerprint::of(failure, &tests))
         } else {
             let lines = self.telling_lines();
             (!lines.is_empty()).then(|| Fingerprint::of_text(&lines))

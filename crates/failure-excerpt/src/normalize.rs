@@ -1,5 +1,7 @@
 //! Takes out of a text what is another each time, and leaves what tells two causes apart.
 
+use super::progress;
+
 /// Words behind a number that make it a time.
 const UNITS: [&str; 14] = [
     "ms",
@@ -28,18 +30,27 @@ const FIRST_PICKED_PORT: u32 = 32768;
 /// numbers that the system gives to processes and ports.
 pub(super) fn normalize(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut words = text.split_whitespace().peekable();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let may_progress = progress::may_hold(text);
     let mut before = "";
-    while let Some(word) = words.next() {
+    for (index, &word) in words.iter().enumerate() {
         if !out.is_empty() {
             out.push(' ');
         }
-        let next = words.peek().copied().unwrap_or_default();
+        let next = words.get(index + 1).copied().unwrap_or_default();
         let digits = word.trim_start_matches(['(', '>', '<', '~', '[']);
         let is_number = !digits.is_empty()
             && digits.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b','));
         if is_number && UNITS.contains(&next.trim_end_matches([',', '.', ')', ':', ';', ']'])) {
             out.push_str("<time>");
+        } else if may_progress && let Some(masked) = progress::mask(&words, index) {
+            out.push_str(&masked.replace(['"', '`', '“', '”'], "'"));
+        } else if word.ends_with(':')
+            && word[..word.len() - 1].bytes().all(|byte| byte.is_ascii_digit())
+            && before.strip_suffix(':').is_some_and(ends_in_file)
+        {
+            // dash: `run.sh: 10: words`
+            out.push('#');
         } else if before == "line" && (out.ends_with(", line ") || out.ends_with(": line ")) {
             out.push('#');
         } else {

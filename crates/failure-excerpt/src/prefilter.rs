@@ -114,7 +114,9 @@ pub(super) fn prefilter(line: &str) -> Prefilter {
     let bytes = &line.as_bytes()[..line.len().min(LONGEST)];
     let first = bytes.iter().copied().find(|byte| *byte != b' ' && *byte != b'\t').unwrap_or(b' ');
     let mut worth = 0;
-    let mut is_plain = !matches!(first, b'_' | b'=' | b'[' | b'+' | b'>' | b'|') && line.len() <= LONGEST;
+    let mut is_plain = !matches!(first, b'_' | b'=' | b'[' | b'+' | b'>' | b'|')
+        && !line.starts_with("L:")
+        && line.len() <= LONGEST;
     let mut has_place = false;
     for (at, byte) in bytes.iter().copied().enumerate() {
         let lower = byte | 0x20;

@@ -5,7 +5,7 @@ use super::place::{is_foreign, place};
 use super::prefilter::prefilter;
 
 /// Starts of lines that say nothing of a failure.
-const NOISE: [&str; 30] = [
+const NOISE: [&str; 34] = [
     "npm warn",
     "npm WARN",
     "npm notice",
@@ -36,6 +36,11 @@ const NOISE: [&str; 30] = [
     "Blocking waiting",
     "added ",
     "remote: ",
+    // What a shell traces before it runs it.
+    "+ echo ",
+    "+ exit ",
+    "+ set ",
+    "++ ",
 ];
 
 /// The worth of a line by its own words; 0 and below means nothing.

@@ -46,7 +46,9 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     if said.is_empty() {
         return None;
     }
-    let (severity, code, message) = judged(said);
+    let wrapped = wrapped(page, at);
+    let joined = wrapped.map(|below| format!("{said} {}", page.line(below).trim()));
+    let (severity, code, message) = judged(joined.as_deref().unwrap_or(said));
     let severity = match severity {
         Some(severity) => severity,
         None if front.starts_with("[WARN") || front.starts_with("[warn") || front.starts_with("w:") => {
@@ -64,9 +66,14 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
         return None;
     }
     let file = if is_foreign(found.file) { "" } else { found.file };
+    // rustc's short form has the advice behind the words; go vet has an older word than the compiler.
+    let message = message.split(": help: ").next().unwrap_or(message);
+    let message = message
+        .strip_prefix("undeclared name: ")
+        .map_or(message.to_owned(), |name| format!("undefined: {name}"));
     let mut failure = Failure::new(Stage::Build, "diagnostic")
         .coded(code)
-        .saying(message)
+        .saying(&message)
         .at(file.trim_start_matches("./"))
         .with(at, LineKind::Head);
     failure.severity = severity;
@@ -76,6 +83,10 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     // Source, carets, notes and further words follow, indented or with the same place.
     let stop = page.end_of_stream(at);
     let mut end = at + 1;
+    if let Some(below) = wrapped {
+        failure.add(below, LineKind::Message);
+        end = below + 1;
+    }
     while end < stop && end < at + 24 {
         let next = page.line(end);
         let trimmed = next.trim();
@@ -118,7 +129,36 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
         }
         end += 1;
     }
+    if failure.code.is_empty()
+        && let Some(rule) = rule_below(page, at + 1, end)
+    {
+        rule.clone_into(&mut failure.code);
+        for value in &mut failure.values {
+            *value = value.trim_end_matches(&format!(" ({rule})")).to_owned();
+        }
+    }
     Some((failure, end))
+}
+
+/// The rule that pyright puts behind the last of its words: ` (reportReturnType)`.
+fn rule_below(page: &Page, from: usize, to: usize) -> Option<&str> {
+    let mut lines = (from..to).rev().map(|at| page.line(at).trim_end());
+    let (_, rule) = lines.find_map(|line| line.strip_suffix(')')?.rsplit_once(" ("))?;
+    (rule.starts_with("report") && rule.bytes().all(|byte| byte.is_ascii_alphanumeric())).then_some(rule)
+}
+
+/// The line below if it goes on with the words: clang wraps them to the width of the terminal, and indents by six.
+fn wrapped(page: &Page, at: usize) -> Option<usize> {
+    let below = page.line(at + 1);
+    let is_pointer = |at: usize| page.line(at).contains(['^', '~']) && is_code(page.line(at).trim());
+    let is_indented = below.starts_with("      ") && !below[6..].starts_with(' ') && below.len() > 6;
+    (is_indented
+        && page.line(at).len() > 60
+        && page.line(at).contains("error: ")
+        && !is_code(below.trim())
+        && !is_pointer(at + 1)
+        && !is_pointer(at + 2))
+    .then_some(at + 1)
 }
 
 /// `a.c:3:5: note: words`
@@ -161,8 +201,16 @@ const BLAME: [(&str, Severity); 20] = [
 ];
 
 /// Severity where it is said, rule, and words.
-fn judged(said: &str) -> (Option<Severity>, &str, &str) {
+pub(super) fn judged(said: &str) -> (Option<Severity>, &str, &str) {
     let mut severity = None;
+    // yamllint's `[error] words`
+    let said = match said.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
+        Some((word @ ("error" | "warning"), words)) => {
+            severity = Some(if word == "error" { Severity::Error } else { Severity::Warning });
+            words
+        }
+        _ => said,
+    };
     let mut rest = said;
     for (word, found) in BLAME {
         let Some(behind) = said.strip_prefix(word) else { continue };
@@ -187,7 +235,8 @@ fn judged(said: &str) -> (Option<Severity>, &str, &str) {
             && bare.starts_with(|c: char| c.is_ascii_uppercase())
             && behind.starts_with(' ');
         if is_code || is_word || bare == "invalid-syntax" {
-            return (severity, bare, behind.trim_start_matches(':').trim_start().trim_start_matches("[*] "));
+            let words = behind.trim_start_matches(':').trim_start().trim_start_matches("[*] ");
+            return (severity, bare, without_name_of_rule(words));
         }
     }
     // `words [rule]`, `words (rule)`
@@ -211,6 +260,19 @@ fn judged(said: &str) -> (Option<Severity>, &str, &str) {
         return (severity, code, words[..words.len() - code.len() - 2].trim_end());
     }
     (severity, "", words)
+}
+
+/// pylint and sqlfluff give the name of a rule behind the words, beside its code: `words (no-member)`, `words [aliasing.column]`.
+pub(super) fn without_name_of_rule(words: &str) -> &str {
+    let named = words
+        .strip_suffix(')')
+        .and_then(|words| words.rsplit_once(" ("))
+        .or_else(|| words.strip_suffix(']').and_then(|words| words.rsplit_once(" [")));
+    let is_name = |name: &str| {
+        name.contains(['-', '.'])
+            && name.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'.' | b'_'))
+    };
+    named.filter(|(_, name)| is_name(name)).map_or(words, |(words, _)| words)
 }
 
 /// dart's `error - lib/a.dart:3:5 - words - rule`, `words • lib/a.dart:3:5 • rule`, and `words in a.php on line 3`.
@@ -292,6 +354,15 @@ pub(super) fn stylish(page: &Page, at: usize, state: &mut ScanState) -> Option<(
         rest.rsplit_once("  ").filter(|(_, code)| !code.contains(' ')).unwrap_or((rest, ""));
     let message = message.trim();
     let code = code.trim_matches(['(', ')']);
+    // yamllint has but one blank before the rule.
+    let (message, code) = match message.strip_suffix(')').and_then(|words| words.rsplit_once(" (")) {
+        Some((words, rule))
+            if code.is_empty() && rule.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') =>
+        {
+            (words, rule)
+        }
+        _ => (message, code),
+    };
     let name = page.line(file).trim();
     let mut failure =
         Failure::new(Stage::Build, "stylish").coded(code).saying(message).at(name).with(at, LineKind::Head);
@@ -324,8 +395,10 @@ pub(super) fn shellcheck(page: &Page, at: usize, _: &mut ScanState) -> Option<(F
             .filter(|(front, said)| front.contains('^') && said.starts_with(|c: char| c.is_ascii_digit()))
         {
             let (code, message) = said.split_once(' ').unwrap_or((said, ""));
-            if failure.code.is_empty() {
+            let severity = if message.starts_with("(error)") { Severity::Error } else { Severity::Warning };
+            if failure.code.is_empty() || severity < failure.severity {
                 failure.code = format!("SC{code}");
+                failure.severity = severity;
                 message.split_once(": ").map_or(message, |(_, words)| words).clone_into(&mut failure.message);
             }
             failure.add(end, LineKind::Head);

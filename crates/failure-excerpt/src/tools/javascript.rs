@@ -5,7 +5,7 @@ use super::super::line_kind::LineKind;
 use super::super::page::Page;
 use super::super::place::is_file;
 use super::super::scan_state::ScanState;
-use super::runner_lines::{comments, without_duration};
+use super::runner_lines::{comments, thrown, without_duration};
 
 /// jest's `● group › name`, vitest's `FAIL  file > group > name`.
 pub(super) fn bullet(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
@@ -101,6 +101,9 @@ pub(super) fn marked(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     if rest == "failing tests:" || rest.contains(" problem") || rest.starts_with("Failed Tests") {
         return None;
     }
+    if let Some(rest) = rest.strip_prefix("[fail]: ") {
+        return Some(ava(page, at, without_duration(rest.trim_end_matches(" Error thrown in test"))));
+    }
     let name = without_duration(rest);
     let indent = indent_of(line);
     let mut end = page.until(at + 1, |line| {
@@ -135,6 +138,20 @@ pub(super) fn marked(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
         failure.add(at - 1, LineKind::Frame);
     }
     Some((failure, end))
+}
+
+/// ava tells of a test below a rule of its own, behind the list of all.
+fn ava(page: &Page, at: usize, name: &str) -> (Failure, usize) {
+    let mut failure = Failure::new(Stage::Test, "ava").named(name).with(at, LineKind::Head);
+    let is_rule = |line: &str| line.trim() == "─";
+    let stop = page.end_of_stream(at).min(at + 2000);
+    let title = (at + 1..stop).find(|&at| page.line(at).trim() == name && page.line(at - 1).is_empty());
+    if let Some(title) = title {
+        let end = page.until(title + 1, is_rule);
+        failure.body(page, title + 1, end, Trace::NewestFirst);
+        thrown(page, &mut failure);
+    }
+    (failure, at + 1)
 }
 
 fn is_summary(text: &str) -> bool {

@@ -7,6 +7,7 @@ mod jvm;
 mod native;
 mod numbered;
 mod python;
+mod report_lines;
 mod runner_lines;
 mod rust;
 mod shell;
@@ -48,6 +49,12 @@ pub(super) fn matchers() -> &'static [Matcher] {
         native::dotnet,
         native::ctest,
         numbered::item,
+        runner_lines::busted,
+        report_lines::ruled,
+        report_lines::prettier,
+        report_lines::columns,
+        report_lines::annotation,
+        report_lines::console,
         diagnostic::shellcheck,
         diagnostic::line,
         shell::format,

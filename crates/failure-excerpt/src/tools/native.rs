@@ -129,7 +129,9 @@ pub(super) fn catch(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
     let line = page.line(at);
     let found = place(line).filter(|place| place.start == 0)?;
     let rest = line[found.end..].trim_start_matches([':', ')']).trim();
+    let compact = rest.strip_prefix("failed: ").filter(|said| said.contains(" for: "));
     let is_catch = rest == "FAILED:"
+        || compact.is_some()
         || rest.starts_with("FAILED:")
         || rest.starts_with("Failure")
         || (rest.starts_with("ERROR: ") && rest.contains("CHECK") | rest.contains("REQUIRE"));
@@ -138,14 +140,15 @@ pub(super) fn catch(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
     if !is_catch && !is_boost && !is_unity {
         return None;
     }
+    let title = if is_catch && !rest.starts_with("Failure") { title_above(page, at) } else { None };
     let (name, message) = if is_boost && let Some((_, quoted)) = rest.split_once('"') {
         quoted.split_once("\": ").unwrap_or((quoted, ""))
     } else if is_unity && let Some((test, said)) = rest.split_once(":FAIL") {
         (test, said.trim_start_matches(':').trim())
-    } else if rest.starts_with("Failure") {
+    } else if rest.starts_with("Failure") || compact.is_some() {
         ("", "")
     } else {
-        (title_above(page, at), "")
+        (title.map_or("", |title| page.line(title).trim()), "")
     };
     let end = page.until(at + 1, |line| {
         line.is_empty() && !rest.starts_with("Failure")
@@ -154,20 +157,26 @@ pub(super) fn catch(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
             || boxed(line).is_some()
             || place(line).is_some_and(|place| place.start == 0)
     });
-    let mut failure = Failure::new(Stage::Test, "catch")
-        .named(name)
-        .saying(message)
-        .at(found.file)
-        .with(at, LineKind::Place);
+    let tool = if compact.is_some() || title.is_some() { "catch2" } else { "catch" };
+    let mut failure =
+        Failure::new(Stage::Test, tool).named(name).saying(message).at(found.file).with(at, LineKind::Place);
+    if let Some(title) = title {
+        failure.add(title, LineKind::Head);
+    }
+    if let Some((check, expansion)) = compact.and_then(|said| said.split_once(" for: ")) {
+        check.clone_into(&mut failure.message);
+        failure.values.push(expansion.to_owned());
+        return Some((failure, at + 1));
+    }
     if failure.id.is_empty() {
-        failure.id = running(page, at).unwrap_or_default();
+        failure.id = running(page, at).or_else(|| failed_below(page, end)).unwrap_or_default();
     }
     failure.body(page, at + 1, end.min(at + 30), Trace::NewestFirst);
     Some((failure, end.min(at + 30)))
 }
 
 /// The name of the test case that Catch2 puts above, between rules.
-fn title_above(page: &Page, at: usize) -> &str {
+fn title_above(page: &Page, at: usize) -> Option<usize> {
     let start = page.start_of_stream(at);
     let is_rule =
         |above: &usize| page.line(*above).starts_with("---") || page.line(*above).starts_with("TEST CASE");
@@ -176,8 +185,7 @@ fn title_above(page: &Page, at: usize) -> &str {
         !line.is_empty() && !line.starts_with(['-', '~', '.', '='])
     };
     let rule = (start..at).rev().take(12).find(is_rule);
-    let title = rule.and_then(|rule| (rule.saturating_sub(4)..rule).rev().find(is_title));
-    title.map_or("", |title| page.line(title).trim())
+    rule.and_then(|rule| (rule.saturating_sub(4)..rule).rev().find(is_title))
 }
 
 /// The test that was running at a line, where its runner draws boxes.
@@ -189,6 +197,12 @@ fn running(page: &Page, at: usize) -> Option<String> {
         .find_map(|above| boxed(page.line(above)))
         .filter(|(word, _)| *word == "RUN")
         .map(|(_, name)| name.to_owned())
+}
+
+/// The test whose result stands below, where its runner does not say what it starts.
+fn failed_below(page: &Page, at: usize) -> Option<String> {
+    let (word, name) = boxed(page.line(at))?;
+    (word == "FAILED").then(|| without_duration(name.split(", where ").next().unwrap_or(name)).to_owned())
 }
 
 /// `  Failed Shop.CartTests.Adds [5 ms]`

@@ -60,7 +60,9 @@ pub(super) fn item(page: &Page, at: usize, state: &mut ScanState) -> Option<(Fai
         for at in at + 1..=last {
             failure.add(at, LineKind::Head);
         }
-        name.trim_end_matches(':').clone_into(&mut failure.id);
+        let groups = (at + 1..last).map(|at| page.line(at).trim());
+        let names = std::iter::once(title).chain(groups).chain((last > at).then_some(name));
+        names.collect::<Vec<_>>().join(" ").trim_end_matches(':').clone_into(&mut failure.id);
         body = body.max(last + 1);
     }
     state.number = number;
@@ -68,23 +70,32 @@ pub(super) fn item(page: &Page, at: usize, state: &mut ScanState) -> Option<(Fai
     if !failure.is_told() {
         return None;
     }
-    rspec(page, &mut failure);
+    settle_message(page, &mut failure);
     Some((failure, end))
 }
 
-/// `RSpec` shows the failing source before the message; `ExUnit` the place of the test.
-fn rspec(page: &Page, failure: &mut Failure) {
-    if failure.message.starts_with("Failure/Error:")
-        && let Some(value) = failure.values.first()
+/// `RSpec` shows the failing source before the message, and the class of an error in a line of its own; `ExUnit` shows the
+/// place of the test before the message.
+fn settle_message(page: &Page, failure: &mut Failure) {
+    let is_place = |text: &str| place(text).is_some_and(|place| place.start == 0 && place.end == text.len());
+    let is_class = |text: &str| text.ends_with(':') && !text.contains(' ') && text.len() > 6;
+    let said: Vec<usize> = failure
+        .parts
+        .iter()
+        .filter(|part| matches!(part.1, LineKind::Note | LineKind::Value))
+        .map(|part| part.0)
+        .collect();
+    let mut next = said.iter().map(|&at| page.line(at).trim()).filter(|text| *text != failure.message);
+    if failure.message.starts_with("Failure/Error:") || is_place(&failure.message) {
+        let Some(first) = next.next() else { return };
+        failure.values.retain(|value| value != first);
+        failure.message = first.to_owned();
+    }
+    if is_class(&failure.message)
+        && let Some(words) = said.iter().map(|&at| page.line(at).trim()).find(|text| *text != failure.message)
     {
-        failure.message = format!("{} {value}", failure.message);
-    } else if place(&failure.message)
-        .is_some_and(|place| place.start == 0 && place.end == failure.message.len())
-    {
-        let next = failure.parts.iter().find(|part| part.1 == LineKind::Note || part.1 == LineKind::Value);
-        if let Some(&(line, _)) = next {
-            page.line(line).trim().clone_into(&mut failure.message);
-        }
+        failure.values.retain(|value| value != words);
+        failure.message = format!("{} {words}", failure.message);
     }
 }
 

@@ -1,9 +1,10 @@
 //! Lines that several test runners write alike.
 
-use super::super::failure::Failure;
+use super::super::failure::{Failure, Stage, Trace, placed_words};
 use super::super::line_kind::{LineKind, line_kind};
 use super::super::page::Page;
-use super::super::place::place;
+use super::super::place::{is_file, place};
+use super::super::scan_state::ScanState;
 
 /// A name without ` (0.25ms)`, ` 12ms`, ` [3.00ms]` at its end.
 pub(super) fn without_duration(name: &str) -> &str {
@@ -39,7 +40,16 @@ pub(super) fn without_duration(name: &str) -> &str {
 pub(super) fn comments(page: &Page, failure: &mut Failure, from: usize, to: usize) {
     for at in from..to {
         let text = page.line(at).trim_start().trim_start_matches('#').trim();
-        if text.is_empty() || text.starts_with("Looks like you failed") {
+        let text = text.strip_prefix("Failure message: ").unwrap_or(text);
+        if text.is_empty() || text.starts_with("Looks like you failed") || is_busted_place(text) {
+            continue;
+        }
+        if failure.message.is_empty()
+            && let Some((file, said)) = placed_words(text)
+        {
+            said.clone_into(&mut failure.message);
+            file.clone_into(&mut failure.file);
+            failure.add(at, LineKind::Place);
             continue;
         }
         if text.starts_with("Failed test") {
@@ -64,11 +74,43 @@ pub(super) fn comments(page: &Page, failure: &mut Failure, from: usize, to: usiz
         } else {
             // Behind a failed command stands whatever it printed.
             if failure.values.len() < 40 && !failure.message.starts_with('`') {
-                failure.values.push(text.to_owned());
+                failure.values.push(placed_words(text).map_or(text, |(_, said)| said).to_owned());
             }
             failure.add(at, LineKind::Value);
         }
     }
+}
+
+/// ava shows an error that was thrown as an object: its message is what it says.
+pub(super) fn thrown(page: &Page, failure: &mut Failure) {
+    if !failure.message.starts_with("Error thrown in test") {
+        return;
+    }
+    let mut lines = failure.parts.iter().map(|part| page.line(part.0).trim());
+    if let Some(said) = lines.find_map(|line| line.strip_prefix("message: '")) {
+        failure.message = said.trim_end_matches(['\'', ',']).replace("\\'", "'");
+    }
+}
+
+/// `spec/a_spec.lua @ 12`: where busted's test begins.
+pub(super) fn is_busted_place(text: &str) -> bool {
+    text.rsplit_once(" @ ").is_some_and(|(file, line)| {
+        is_file(file) && !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+/// busted's `Failure → spec/a_spec.lua @ 12`, whose next line is the name of the test.
+pub(super) fn busted(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
+    let line = page.line(at);
+    let rest = line.strip_prefix("Failure ").or_else(|| line.strip_prefix("Error "))?;
+    if !is_busted_place(rest.strip_prefix("→ ").or_else(|| rest.strip_prefix("-> "))?) {
+        return None;
+    }
+    let end = page.until(at + 1, str::is_empty);
+    let mut failure =
+        Failure::new(Stage::Test, "busted").named(page.line(at + 1)).with(at + 1, LineKind::Head);
+    failure.body(page, at + 2, end, Trace::NewestFirst);
+    Some((failure, end))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::super::line_kind::{LineKind, is_value};
 use super::super::page::Page;
 use super::super::place::place;
 use super::super::scan_state::ScanState;
-use super::runner_lines::{comments, without_duration};
+use super::runner_lines::{comments, thrown, without_duration};
 
 /// `not ok 3 - name`, with comments or a block of YAML below.
 pub(super) fn not_ok(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
@@ -21,11 +21,29 @@ pub(super) fn not_ok(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     }
     let indent = indent_of(line);
     let mut failure = Failure::new(Stage::Test, "tap").named(without_duration(name)).with(at, LineKind::Head);
+    // vitest nests the tests of a group in braces.
+    if line.ends_with('{') {
+        failure.tool = "suite";
+        return Some((failure, at + 1));
+    }
     let next = at + 1;
     if page.line(next).trim() == "---" {
         let end = page.until(next + 1, |line| line.trim() == "...");
         yaml(page, &mut failure, next + 1, end);
+        thrown(page, &mut failure);
         return Some((failure, end + 1));
+    }
+    // mocha's words follow as they are.
+    let below = page.line(next).trim_start();
+    if indent_of(page.line(next)) > indent
+        && !below.starts_with('#')
+        && !below.starts_with("ok ")
+        && !below.starts_with("not ok ")
+    {
+        let is_over = |line: &str| !line.is_empty() && indent_of(line) <= indent;
+        let end = page.until(next, is_over);
+        failure.body(page, next, end, Trace::NewestFirst);
+        return Some((failure, end));
     }
     let end = page.until(next, |line| {
         !line.trim_start().starts_with('#')
@@ -91,8 +109,12 @@ fn yaml(page: &Page, failure: &mut Failure, from: usize, to: usize) {
         }
         match key {
             "error" | "message" if !text.is_empty() => {
+                if text.starts_with("name: ") {
+                    continue;
+                }
                 if failure.message.is_empty() {
-                    text.clone_into(&mut failure.message);
+                    let text = text.strip_prefix("message: ").unwrap_or(text);
+                    text.trim_matches(['\'', '"']).clone_into(&mut failure.message);
                     failure.add(at, LineKind::Message);
                 } else {
                     if failure.values.len() < 40 && is_value(text) {
@@ -103,6 +125,19 @@ fn yaml(page: &Page, failure: &mut Failure, from: usize, to: usize) {
             }
             "expected" | "actual" | "found" | "wanted" | "diff" if !text.is_empty() => {
                 if failure.values.len() < 40 && !has_error {
+                    failure.values.push(text.to_owned());
+                }
+                failure.add(at, LineKind::Value);
+            }
+            // ava has its words as a key.
+            "details" if text.ends_with(": |-") => {
+                if failure.message.is_empty() {
+                    text.trim_end_matches(": |-").trim_matches('\'').clone_into(&mut failure.message);
+                }
+                failure.add(at, LineKind::Message);
+            }
+            "details" if !text.is_empty() => {
+                if failure.values.len() < 40 && is_value(text) {
                     failure.values.push(text.to_owned());
                 }
                 failure.add(at, LineKind::Value);

@@ -13,6 +13,7 @@ mod page;
 mod place;
 mod prefilter;
 mod progress;
+mod reports;
 mod scan;
 mod scan_state;
 mod score;

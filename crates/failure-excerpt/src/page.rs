@@ -1,6 +1,6 @@
 //! Both streams as lines, cleaned, with paths as seen from the project.
 
-use super::clean;
+use super::{clean, reports};
 
 /// Longer lines lose their middle, in bytes.
 const LONGEST: usize = 4096;
@@ -29,7 +29,10 @@ impl Page {
     }
 
     fn push(&mut self, stream: &str, cwd: Option<&str>) {
-        let text = relative(&clean(without_middle(stream, MOST).as_deref().unwrap_or(stream)), cwd);
+        let short = without_middle(stream, MOST);
+        let stream = short.as_deref().unwrap_or(stream);
+        let report = reports::plain(stream);
+        let text = relative(&clean(report.as_deref().unwrap_or(stream)), cwd);
         let mut lines: Vec<&str> = text.lines().collect();
         while lines.last().is_some_and(|line| line.trim().is_empty()) {
             lines.pop();

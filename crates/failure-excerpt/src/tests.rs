@@ -205,6 +205,10 @@ fn awkward_inputs_are_bounded() {
         "error: x\n\n".repeat(6_000),
         "at a.b(C.java:1)\n".repeat(6_000),
         "{'a', 'b'} ".repeat(6_000),
+        "{\n".repeat(50_000),
+        "[{\"a\":\n".repeat(30_000),
+        "<testsuite>\n".repeat(50_000),
+        "{\"Action\":\"output\",\"Package\":\"p\",\"Output\":\"--- FAIL: TestX\\n\"}\n".repeat(6_000),
     ];
     awkward.push("🦀".repeat(1 << 16));
     let begun = processor_time();

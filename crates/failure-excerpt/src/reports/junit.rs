@@ -1,0 +1,147 @@
+//! Reports in `JUnit`'s form, which most test runners can write.
+
+use quick_xml::Reader;
+use quick_xml::escape::unescape;
+use quick_xml::events::{BytesStart, Event};
+
+use super::{bullet, pytest};
+
+/// What was said of one test.
+#[derive(Debug, Default)]
+struct Case {
+    class: String,
+    name: String,
+    file: String,
+    /// What each failure says: the message of its attribute, and its text.
+    said: Vec<(String, String)>,
+}
+
+/// Writes the tests that failed in the report at the start of `text`, and returns its length. `None` if it is none, or does not end.
+pub(super) fn report(text: &str, out: &mut String) -> Option<usize> {
+    let mut reader = Reader::from_str(text);
+    reader.config_mut().check_end_names = false;
+    let mut case: Option<Case> = None;
+    let mut is_failure = false;
+    let mut depth = 0_u32;
+    let mut found = String::new();
+    loop {
+        match reader.read_event().ok()? {
+            Event::Start(element) => {
+                if depth == 0 && !matches!(element.name().into_inner(), "testsuites" | "testsuite") {
+                    return None;
+                }
+                depth += 1;
+                open(&element, &mut case, &mut is_failure);
+            }
+            Event::Empty(element) => {
+                if depth == 0 {
+                    return None;
+                }
+                open(&element, &mut case, &mut is_failure);
+                if element.name().into_inner() == "testcase" {
+                    case = None;
+                }
+                is_failure = false;
+            }
+            Event::Text(said) if is_failure => {
+                push(&mut case, &said);
+            }
+            Event::GeneralRef(reference) if is_failure => {
+                let entity = format!("&{};", &*reference);
+                push(&mut case, &unescape(&entity).ok()?);
+            }
+            Event::CData(said) if is_failure => push(&mut case, &said),
+            Event::End(element) => {
+                depth = depth.saturating_sub(1);
+                match element.name().into_inner() {
+                    "failure" | "error" => is_failure = false,
+                    "testcase" => {
+                        if let Some(case) = case.take() {
+                            write(&case, &mut found);
+                        }
+                    }
+                    _ => {}
+                }
+                if depth == 0 {
+                    break;
+                }
+            }
+            Event::Eof => return None,
+            Event::Text(_)
+            | Event::CData(_)
+            | Event::GeneralRef(_)
+            | Event::Comment(_)
+            | Event::Decl(_)
+            | Event::PI(_)
+            | Event::DocType(_) => {}
+        }
+    }
+    out.push_str(&found);
+    usize::try_from(reader.buffer_position()).ok()
+}
+
+fn open(element: &BytesStart<'_>, case: &mut Option<Case>, is_failure: &mut bool) {
+    let attribute = |name: &str| {
+        let found = element.try_get_attribute(name).ok().flatten();
+        let unescaped = found.and_then(|found| Some(unescape(&found.value).ok()?.into_owned()));
+        unescaped.unwrap_or_default()
+    };
+    match element.name().into_inner() {
+        "testcase" => {
+            *case = Some(Case {
+                class: attribute("classname"),
+                name: attribute("name"),
+                file: attribute("file"),
+                said: Vec::new(),
+            });
+        }
+        "failure" | "error" => {
+            *is_failure = true;
+            if let Some(case) = case {
+                case.said.push((attribute("message"), String::new()));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn push(case: &mut Option<Case>, text: &str) {
+    if let Some((_, said)) = case.as_mut().and_then(|case| case.said.last_mut()) {
+        said.push_str(text);
+    }
+}
+
+fn write(case: &Case, out: &mut String) {
+    for (message, said) in &case.said {
+        let is_python = said.lines().any(|line| line.starts_with("E  ")) || said.contains(".py:");
+        if is_python {
+            pytest(out, &format!("{}::{}", python_file(case), case.name), said);
+            continue;
+        }
+        let name = if case.class.is_empty() || case.class == case.name {
+            case.name.clone()
+        } else {
+            format!("{} › {}", case.class, case.name)
+        };
+        // The text repeats the message nearly everywhere; googletest and others have it in one of the two alone.
+        let first = message.lines().next().unwrap_or_default().trim();
+        if first.is_empty() || said.contains(first) {
+            bullet(out, &name, said);
+        } else {
+            bullet(out, &name, &format!("{message}\n{said}"));
+        }
+    }
+}
+
+/// `tests.test_shop.TestCart` as the file in which it is.
+fn python_file(case: &Case) -> String {
+    if !case.file.is_empty() {
+        return case.file.clone();
+    }
+    let parts: Vec<&str> = case.class.split('.').collect();
+    let is_class = |part: &&str| part.starts_with(|c: char| c.is_ascii_uppercase());
+    let modules: Vec<&str> = parts.iter().copied().take_while(|part| !is_class(part)).collect();
+    let classes: Vec<&str> = parts.iter().copied().skip(modules.len()).collect();
+    let file = format!("{}.py", modules.join("/"));
+    if classes.is_empty() { file } else { format!("{file}::{}", classes.join("::")) }
+}

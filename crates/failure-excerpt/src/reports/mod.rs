@@ -1,0 +1,128 @@
+//! Output that is meant for programs, in the words that the same tool has for people: JSON, also a value a line, and `JUnit` XML.
+//!
+//! What is not known stays as it is. Everything behind this module reads text alone, so that a failure has the same
+//! excerpt and the same fingerprint in either form.
+
+mod events;
+mod junit;
+mod linters;
+mod runners;
+
+use serde_json::{Deserializer, Value};
+
+use events::Events;
+
+/// A report that does not end in the line in which it begins is looked for so many times: each time may cost the rest of the text.
+const MAX_DOCUMENTS: usize = 8;
+
+/// Returns `text` with reports for programs as text for people, or `None` if it holds no such report.
+pub(super) fn plain(text: &str) -> Option<String> {
+    if !text.lines().any(is_start) {
+        return None;
+    }
+    let mut reader = Reader {
+        out: String::with_capacity(text.len()),
+        events: Events::default(),
+        documents: 0,
+        found: false,
+    };
+    let mut rest = text;
+    while !rest.is_empty() {
+        let line = rest.split_inclusive('\n').next().unwrap_or(rest);
+        let taken = if is_start(line) { reader.report(rest, line) } else { None };
+        let taken = taken.unwrap_or_else(|| {
+            reader.out.push_str(line);
+            line.len()
+        });
+        rest = &rest[taken..];
+    }
+    reader.events.finish(&mut reader.out);
+    reader.found.then_some(reader.out)
+}
+
+/// Whether a report may begin in a line.
+fn is_start(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with(['{', '[']) || line.starts_with("<?xml") || line.starts_with("<testsuite")
+}
+
+struct Reader {
+    out: String,
+    events: Events,
+    documents: usize,
+    found: bool,
+}
+
+impl Reader {
+    /// Takes in the report that begins at `rest`, and returns its length.
+    fn report(&mut self, rest: &str, line: &str) -> Option<usize> {
+        let text = line.trim();
+        if text.starts_with('<') {
+            self.documents += 1;
+            if self.documents > MAX_DOCUMENTS {
+                return None;
+            }
+            let length = junit::report(rest, &mut self.out)?;
+            self.found = true;
+            return Some(length);
+        }
+        let is_whole = text.len() > 1 && text.ends_with(['}', ']']);
+        if is_whole && let Ok(value) = serde_json::from_str::<Value>(text) {
+            return self.value(&value).then_some(line.len());
+        }
+        if !text.starts_with(['{', '[']) || self.documents >= MAX_DOCUMENTS {
+            return None;
+        }
+        self.documents += 1;
+        let mut values = Deserializer::from_str(rest).into_iter::<Value>();
+        let value = values.next()?.ok()?;
+        let length = values.byte_offset();
+        let is_known = self.value(&value);
+        if is_known && !self.out.ends_with('\n') {
+            self.out.push('\n');
+        }
+        is_known.then_some(length)
+    }
+
+    /// Writes what a value says. Returns false if it is no report.
+    fn value(&mut self, value: &Value) -> bool {
+        let is_known = self.events.take(value, &mut self.out)
+            || runners::report(value, &mut self.out)
+            || linters::report(value, &mut self.out);
+        self.found |= is_known;
+        is_known
+    }
+}
+
+/// The text at a path of keys; empty where there is none.
+fn text_at<'a>(value: &'a Value, keys: &[&str]) -> &'a str {
+    keys.iter().try_fold(value, |value, key| value.get(key)).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Writes a test that failed as the runners of JavaScript do: a bullet with its name, and what is said of it.
+fn bullet(out: &mut String, name: &str, said: &str) {
+    out.push_str("\n  ● ");
+    out.push_str(name.trim());
+    out.push_str("\n\n");
+    for line in said.lines() {
+        out.push_str("    ");
+        out.push_str(line);
+        out.push('\n');
+    }
+    out.push('\n');
+}
+
+/// Writes tests of pytest that failed, as it does itself.
+fn pytest(out: &mut String, name: &str, said: &str) {
+    let title = name.rsplit_once(".py::").map_or(name, |(_, title)| title).replace("::", ".");
+    out.push_str("=== FAILURES ===\n____ ");
+    out.push_str(&title);
+    out.push_str(" ____\n");
+    out.push_str(said);
+    out.push_str("\n====\nFAILED ");
+    out.push_str(name);
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests;

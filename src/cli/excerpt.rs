@@ -20,6 +20,9 @@ use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::stdout;
 
+/// The longest cause, as in the record.
+const MAX_CAUSE_CHARS: usize = 200;
+
 #[derive(Debug, Args)]
 pub struct ExcerptArgs {
     /// File with what a command wrote to stdout [default: stdin]
@@ -74,6 +77,7 @@ pub fn run(args: &ExcerptArgs, caller: &Caller) -> Result<ExitCode> {
         let value = json!({
             "command": args.command,
             "exit_code": args.exit_code,
+            "cause": examined.cause(MAX_CAUSE_CHARS),
             "excerpt": excerpt,
             "fingerprint": levels.as_ref().map(|levels| &levels.strict),
             "levels": levels.map(|levels| json!({
@@ -126,6 +130,7 @@ struct Input {
 #[derive(Debug, Serialize)]
 struct Answer<'a> {
     id: &'a str,
+    cause: Option<&'a str>,
     excerpt: &'a str,
     fingerprint: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,14 +159,21 @@ fn batch(args: &ExcerptArgs, inputs: &Utf8Path, out: &mut impl Write) -> Result<
         if args.neighbours {
             features.push(Features::of(&examined));
         }
-        found.push((input.id, examined.excerpt(args.max_chars), fingerprint));
+        let cause = examined.cause(MAX_CAUSE_CHARS);
+        found.push((input.id, cause, examined.excerpt(args.max_chars), fingerprint));
     }
     let neighbours = Neighbours::new(&features);
-    for (index, (id, excerpt, fingerprint)) in found.iter().enumerate() {
+    for (index, (id, cause, excerpt, fingerprint)) in found.iter().enumerate() {
         let near = args.neighbours.then(|| {
             neighbours.of(index).into_iter().map(|(other, _)| found[other].0.as_str()).collect::<Vec<_>>()
         });
-        let answer = Answer { id, excerpt, fingerprint: fingerprint.as_deref(), neighbours: near };
+        let answer = Answer {
+            id,
+            cause: cause.as_deref(),
+            excerpt,
+            fingerprint: fingerprint.as_deref(),
+            neighbours: near,
+        };
         write_line(out, &answer)?;
     }
     Ok(())

@@ -1,11 +1,11 @@
 //! One line that says why: the message of the first failure with its name, its values and its place.
 
 use super::failure::{Failure, Stage};
-use super::line_kind::{LineKind, line_kind};
+use super::line_kind::{LineKind, is_foreign_frame, line_kind};
 use super::page::Page;
 use super::place::place;
 use super::score::score;
-use super::tools::is_echo;
+use super::tools::{is_count, is_echo};
 
 /// Values beyond these many are left to the excerpt.
 const MAX_VALUES: usize = 6;
@@ -20,6 +20,10 @@ pub(super) fn of_failure(page: &Page, failure: &Failure, max_chars: usize) -> Op
     }
     let text = text(page, failure);
     let name = Some(one_line(&failure.id)).filter(|name| !name.is_empty() && !text.contains(name.as_str()));
+    let text = match line_below(page, failure).filter(|_| text.ends_with(':') && failure.values.is_empty()) {
+        Some(below) => format!("{text} {below}"),
+        None => text,
+    };
     let place = spot(page, failure).filter(|place| {
         let is_there = |text: &str| text.contains(place.as_str());
         !is_there(&text) && !name.as_deref().is_some_and(is_there)
@@ -119,54 +123,6 @@ fn is_wrapper(text: &str) -> bool {
         || text.contains(": *** ") && text.contains("] ") && text.ends_with(|c: char| c.is_ascii_digit())
 }
 
-/// Whether a line counts results: `3 failed, 10 passed in 0.12s`, `Tests: 1 failed`, `✖ 2 problems (2 errors)`.
-fn is_count(text: &str) -> bool {
-    const COUNTED: [&str; 22] = [
-        "failed",
-        "failing",
-        "failures",
-        "failure",
-        "passed",
-        "passing",
-        "errors",
-        "error",
-        "tests",
-        "test",
-        "problems",
-        "problem",
-        "warnings",
-        "warning",
-        "skipped",
-        "total",
-        "runs",
-        "examples",
-        "assertions",
-        "pending",
-        "suites",
-        "ignored",
-    ];
-    let mut counts = 0;
-    let mut words = 0;
-    let mut before = false;
-    for word in text.split_whitespace().take(40) {
-        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let is_number = !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        let lower = bare.to_ascii_lowercase();
-        if before && COUNTED.contains(&lower.as_str()) {
-            counts += 1;
-        } else if !is_number && !bare.is_empty() && !COUNTED.contains(&lower.as_str()) {
-            words += 1;
-        }
-        // `Failures: 3` counts too.
-        if is_number {
-            let head = text[..text.find(word).unwrap_or(0)].trim_end().to_ascii_lowercase();
-            counts += usize::from(COUNTED.iter().any(|counted| head.ends_with(&format!("{counted}:"))));
-        }
-        before = is_number;
-    }
-    counts > 0 && words <= counts * 2 + 2
-}
-
 /// The words of a failure: the line of the output that holds its message, or the message.
 fn text(page: &Page, failure: &Failure) -> String {
     let message = one_line(&failure.message);
@@ -187,9 +143,21 @@ fn text(page: &Page, failure: &Failure) -> String {
         // Linters of that kind print the name of the file once, above all that they say of it.
         Some(line) if failure.tool == "stylish" => format!("{}:{line}", failure.file),
         Some(line) => line,
+        // GHC's words stand below the place.
+        None if failure.tool == "diagnostic" && !message.is_empty() => {
+            let head = failure.parts.first().map(|part| one_line(page.line(part.0))).unwrap_or_default();
+            format!("{head} {message}")
+        }
         None if failure.code.is_empty() || message.contains(&failure.code) => message,
         None => format!("{}: {message}", failure.code),
     }
+}
+
+/// The line below the message, where it goes on: `error: these files would be overwritten:`.
+fn line_below(page: &Page, failure: &Failure) -> Option<String> {
+    let &(head, _) = failure.parts.iter().find(|part| page.line(part.0).trim_end().ends_with(':'))?;
+    let is_next = |part: &&(usize, LineKind)| part.0 == head + 1 && part.1 != LineKind::Code;
+    failure.parts.iter().find(is_next).map(|part| one_line(page.line(part.0)))
 }
 
 /// The first place that is worth naming, as the output spells it: `src/a.rs:12:5`.
@@ -199,6 +167,7 @@ fn spot(page: &Page, failure: &Failure) -> Option<String> {
     for &(at, _) in parts {
         let line = page.line(at);
         if let Some(found) = place(line)
+            && !is_foreign_frame(line.trim())
             && (failure.file.is_empty() || found.file.ends_with(&failure.file))
         {
             return Some(one_line(&line[found.start..found.end]).replace("\", line ", ":"));
@@ -256,7 +225,7 @@ fn compose(
         }
         match text.chars().last() {
             None => {}
-            Some(':') => text.push(' '),
+            Some(':' | '.') => text.push(' '),
             Some(_) if text.ends_with(", ") => {}
             Some(_) => text.push_str(", "),
         }

@@ -257,7 +257,9 @@ pub(super) fn placed_words(text: &str) -> Option<(&str, &str)> {
 
 /// What tools say in every failure.
 fn is_chatter(text: &str) -> bool {
-    const STARTS: [&str; 25] = [
+    const STARTS: [&str; 27] = [
+        "Error Trace:",
+        "Test: ",
         "Traceback (most recent",
         "[Previous line repeated",
         "note: run with `RUST_BACKTRACE",

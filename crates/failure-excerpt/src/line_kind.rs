@@ -222,6 +222,9 @@ pub(super) fn is_foreign_frame(text: &str) -> bool {
     {
         return true;
     }
+    if text.contains("(https://") {
+        return true;
+    }
     match place(text) {
         Some(place) => is_foreign(place.file) || place.file.starts_with('/'),
         None => true,

@@ -173,6 +173,7 @@ pub(super) fn is_foreign(file: &str) -> bool {
         || file.starts_with("/_/")
         || file.starts_with("/checkout/")
         || file.starts_with("_testmain")
+        || file == "testing.go"
         || PARTS.iter().any(|part| file.contains(part))
 }
 

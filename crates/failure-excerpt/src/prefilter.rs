@@ -12,7 +12,7 @@ pub(super) struct Prefilter {
 }
 
 /// Words of failure in lower case, how much each says, and words with which tools begin. Sorted by their first letter.
-const WORDS: [(&str, i32); 71] = [
+const WORDS: [(&str, i32); 72] = [
     ("abort", 5),
     ("actual", 3),
     ("assert", 5),
@@ -58,6 +58,7 @@ const WORDS: [(&str, i32); 71] = [
     ("no such", 5),
     ("not found", 5),
     ("not ok", 6),
+    ("not recognized", 5),
     ("overflow", 4),
     ("panic", 6),
     ("parameter not set", 5),
@@ -116,6 +117,7 @@ pub(super) fn prefilter(line: &str) -> Prefilter {
     let mut worth = 0;
     let mut is_plain = !matches!(first, b'_' | b'=' | b'[' | b'+' | b'>' | b'|')
         && !line.starts_with("L:")
+        && !line.starts_with("  Line   ")
         && line.len() <= LONGEST;
     let mut has_place = false;
     for (at, byte) in bytes.iter().copied().enumerate() {
@@ -138,6 +140,7 @@ pub(super) fn prefilter(line: &str) -> Prefilter {
         } else if byte >= 0x80
             || (byte == b':' && bytes.get(at + 1) == Some(&b':') && line.contains(".py::"))
             || (byte == b']' && line.ends_with("[E]"))
+            || (byte == b'=' && bytes.get(at + 1) == Some(&b'>'))
         {
             is_plain = false;
         }

@@ -48,6 +48,7 @@ fn what_matters_of_each_tool_is_in_a_small_excerpt() {
                 ("id", Some(first)) => first.id.contains(text),
                 ("file", Some(first)) => first.file == text,
                 ("stage", Some(first)) => first.stage == text,
+                ("cause", _) => examined.cause(200).as_deref() == Some(text),
                 _ => false,
             };
             if !is_there {
@@ -114,6 +115,125 @@ fn a_hang_names_the_test_that_did_not_end() {
     let examined = examine(&Output { stdout: output, exit_code: Some(-1), ..Output::default() });
     let first = &examined.summaries()[0];
     assert_eq!((first.stage, first.id), ("hang", "a::c"));
+}
+
+/// Outputs of shells and of programs that no matcher knows, and the line that says why.
+const CAUSES: [(&str, &str); 24] = [
+    ("sh: 1: pytset: not found\n", "sh: 1: pytset: not found"),
+    ("/bin/sh: 1: cmake: not found\nmake: *** [Makefile:2: all] Error 127\n", "/bin/sh: 1: cmake: not found"),
+    ("bash: line 1: ./x: Permission denied\n", "bash: line 1: ./x: Permission denied"),
+    ("bash: line 3: pytset: command not found\n", "bash: line 3: pytset: command not found"),
+    ("zsh: command not found: pytset\n", "zsh: command not found: pytset"),
+    ("fish: Unknown command: pytset\n", "fish: Unknown command: pytset"),
+    ("env: ‘node’: No such file or directory\n", "env: ‘node’: No such file or directory"),
+    ("sh: 0: cannot open check.sh: No such file\n", "sh: 0: cannot open check.sh: No such file"),
+    ("check.sh: line 4: PORT: unbound variable\n", "check.sh: line 4: PORT: unbound variable"),
+    (
+        "bash: -c: line 1: syntax error near unexpected token `fi'\n",
+        "bash: -c: line 1: syntax error near unexpected token `fi'",
+    ),
+    (
+        "'pytset' is not recognized as an internal or external command,\noperable program or batch file.\n",
+        "'pytset' is not recognized as an internal or external command,",
+    ),
+    ("make: *** No rule to make target 'tset'.  Stop.\n", "make: *** No rule to make target 'tset'. Stop."),
+    (
+        "make: pytset: No such file or directory\nmake: *** [Makefile:2: test] Error 127\n",
+        "make: pytset: No such file or directory",
+    ),
+    (
+        "src/lamp.wdg:9 the lamp must be on\nmake: *** [Makefile:3: check] Error 1\n",
+        "src/lamp.wdg:9 the lamp must be on",
+    ),
+    (
+        "> shop@1.0.0 test\n> node check.js\n\nFAILED shout: expected 'HI', got 'hi'\nnpm ERR! code 1\nnpm ERR! path /w/p\n",
+        "FAILED shout: expected 'HI', got 'hi'",
+    ),
+    ("check 1 fine\nthe price must be 3, not 4\n3 failed, 10 passed\n", "the price must be 3, not 4"),
+    ("Killed\n", "Killed"),
+    ("Segmentation fault (core dumped)\n", "Segmentation fault (core dumped)"),
+    ("make: *** [Makefile:3: check] Error 1\n", "make: *** [Makefile:3: check] Error 1"),
+    ("3 failed, 10 passed\n", "3 failed, 10 passed"),
+    ("all is well\nalmost\n", "almost"),
+    (
+        "Traceback (most recent call last):\n  File \"/w/p/a.py\", line 3, in f\n    g()\nValueError: no knob\n",
+        "ValueError: no knob (a.py:3)",
+    ),
+    (
+        "file:///w/p/a.js:3\n  f();\n  ^\n\nTypeError: f is not a function\n    at file:///w/p/a.js:3:3\n",
+        "TypeError: f is not a function (a.js:3)",
+    ),
+    ("\u{1b}[31merror\u{1b}[0m:\tno\u{7} such  widget\n", "error: no such widget"),
+];
+
+#[test]
+fn the_cause_is_the_line_that_says_why() {
+    for (output, expected) in CAUSES {
+        assert_eq!(examined(output, "").cause(200).as_deref(), Some(expected), "{output}");
+        assert_eq!(examined("", output).cause(200).as_deref(), Some(expected), "on stderr: {output}");
+    }
+    assert_eq!(examined("", "\n\n").cause(200), None);
+}
+
+/// The same failure as a tool prints it for people and for programs.
+const TWINS: [(&str, &str); 7] = [
+    (
+        "--- FAIL: TestSum (0.00s)\n    sum_test.go:9: got 3, want 4\nFAIL\nFAIL\texample.org/sum\t0.01s\n",
+        "{\"Action\":\"output\",\"Package\":\"example.org/sum\",\"Output\":\"=== RUN   TestSum\\n\"}\n{\"Action\":\"output\",\"Package\":\"example.org/sum\",\"Output\":\"    sum_test.go:9: got 3, want 4\\n\"}\n{\"Action\":\"output\",\"Package\":\"example.org/sum\",\"Output\":\"--- FAIL: TestSum (0.02s)\\n\"}\n{\"Action\":\"fail\",\"Package\":\"example.org/sum\"}\n",
+    ),
+    (
+        "error[E0308]: mismatched types\n --> src/a.rs:3:5\n  |\n3 |     x\n  |     ^ expected `u8`, found `&str`\n\nerror: could not compile `a` (lib)\n",
+        "{\"reason\":\"compiler-message\",\"message\":{\"rendered\":\"error[E0308]: mismatched types\\n --> src/a.rs:3:5\\n  |\\n3 |     x\\n  |     ^ expected `u8`, found `&str`\\n\\n\"}}\n",
+    ),
+    (
+        "\n/w/p/a.js\n  3:5  error  'x' is not defined  no-undef\n\n✖ 1 problem (1 error, 0 warnings)\n",
+        "[{\"filePath\":\"/w/p/a.js\",\"messages\":[{\"ruleId\":\"no-undef\",\"severity\":2,\"message\":\"'x' is not defined.\",\"line\":3,\"column\":5}]}]",
+    ),
+    (
+        "FAIL ./a.test.js\n  ● cart › sums\n\n    expect(received).toBe(expected)\n\n    Expected: 3\n    Received: 2\n\n      at Object.<anonymous> (a.test.js:3:5)\n\nTests:       1 failed, 1 total\n",
+        "{\"numTotalTests\":1,\"testResults\":[{\"name\":\"/w/p/a.test.js\",\"status\":\"failed\",\"assertionResults\":[{\"ancestorTitles\":[\"cart\"],\"title\":\"sums\",\"status\":\"failed\",\"failureMessages\":[\"Error: expect(received).toBe(expected)\\n\\nExpected: 3\\nReceived: 2\\n    at Object.<anonymous> (/w/p/a.test.js:3:5)\"]}]}]}",
+    ),
+    (
+        "  1 failing\n\n  1) cart\n       sums:\n     Error: no sum\n      at Context.<anonymous> (test/a.js:3:5)\n",
+        "{\"stats\":{},\"failures\":[{\"title\":\"sums\",\"fullTitle\":\"cart sums\",\"err\":{\"stack\":\"Error: no sum\\n    at Context.<anonymous> (test/a.js:3:5)\"}}]}",
+    ),
+    (
+        "=== FAILURES ===\n____ test_sum ____\n\n    def test_sum():\n>       assert 3 == 4\nE       assert 3 == 4\n\ntest_a.py:2: AssertionError\n=== short test summary info ===\nFAILED test_a.py::test_sum - assert 3 == 4\n",
+        "{\"exitcode\":1,\"tests\":[{\"nodeid\":\"test_a.py::test_sum\",\"outcome\":\"failed\",\"call\":{\"outcome\":\"failed\",\"longrepr\":\"def test_sum():\\n>       assert 3 == 4\\nE       assert 3 == 4\\n\\ntest_a.py:2: AssertionError\"}}]}",
+    ),
+    (
+        "=== FAILURES ===\n____ test_sum ____\n>       assert 3 == 4\nE       assert 3 == 4\n\ntest_a.py:2: AssertionError\n",
+        "<?xml version=\"1.0\" encoding=\"utf-8\"?><testsuites><testsuite name=\"pytest\"><testcase classname=\"test_a\" name=\"test_sum\"><failure message=\"assert 3 == 4\">&gt;       assert 3 == 4\nE       assert 3 == 4\n\ntest_a.py:2: AssertionError</failure></testcase></testsuite></testsuites>\n",
+    ),
+];
+
+#[test]
+fn a_report_for_programs_has_the_fingerprint_of_the_text() {
+    for (plain, report) in TWINS {
+        let (plain, report) = (examined(plain, ""), examined(report, ""));
+        assert_eq!(
+            report.fingerprint().unwrap().strict,
+            plain.fingerprint().unwrap().strict,
+            "{:?}\n{:?}",
+            plain.summaries(),
+            report.summaries()
+        );
+    }
+}
+
+#[test]
+fn assertions_of_a_loop_stay_apart_and_seeds_do_not() {
+    let print = |said: &str| {
+        examined(&PANIC.replace("assertion `left == right` failed\n  left: 1\n right: 2", said), "")
+            .fingerprint()
+    };
+    assert_ne!(print("row 3 is 9"), print("row 4 is 9"));
+    assert_ne!(print("expected 12 steps, got 13"), print("expected 12 steps, got 14"));
+    assert_eq!(
+        print("states diverge after 37 steps (seed 7)"),
+        print("states diverge after 812 steps (seed 23)")
+    );
+    assert_eq!(print("cannot reach 127.0.0.1:43121 (pid 71)"), print("cannot reach 127.0.0.1:51877 (pid 9)"));
 }
 
 #[test]
@@ -255,6 +375,10 @@ proptest! {
         let excerpt = examined.excerpt(budget);
         prop_assert!(excerpt.chars().count() <= budget);
         prop_assert!(!excerpt.contains(|c: char| c.is_control() && c != '\n' && c != '\t'));
+        let cause = examined.cause(budget);
+        prop_assert!(cause.iter().all(|cause| cause.chars().count() <= budget));
+        prop_assert!(!cause.iter().any(|cause| cause.contains(char::is_control)));
+        prop_assert_eq!(cause.is_none(), stdout.trim().is_empty() && stderr.trim().is_empty());
         prop_assert_eq!(examined.fingerprint().is_none(), stdout.trim().is_empty() && stderr.trim().is_empty());
         drop(Features::of(&examined));
     }

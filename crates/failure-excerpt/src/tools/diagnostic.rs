@@ -223,6 +223,12 @@ pub(super) fn judged(said: &str) -> (Option<Severity>, &str, &str) {
         }
     }
     let words = rest.trim_start_matches(':').trim_start();
+    // GHC has the words below: `error: [GHC-88464]`
+    if let Some(code) = words.strip_prefix('[').and_then(|code| code.strip_suffix(']'))
+        && !code.contains(' ')
+    {
+        return (severity, code, "");
+    }
     // `error TS2322: words`, `E501 words`, `C0114: words`, `error[E1]: words`, `[GHC-123]`
     if let Some((code, behind)) = words.split_once([' ', ':']) {
         let bare = code.trim_matches(['[', ']', ':']);

@@ -3,7 +3,7 @@
 use super::super::failure::{Failure, Stage, Trace, indent_of};
 use super::super::line_kind::LineKind;
 use super::super::page::Page;
-use super::super::place::is_file;
+use super::super::place::{is_file, place};
 use super::super::scan_state::ScanState;
 use super::runner_lines::{comments, thrown, without_duration};
 
@@ -74,6 +74,23 @@ pub(super) fn bullet(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     Some((failure, end))
 }
 
+/// Deno's `name => ./a_test.ts:9:6`, with the error below.
+pub(super) fn deno(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
+    let (name, rest) = page.line(at).split_once(" => ")?;
+    let said = page.line(at + 1).strip_prefix("error: ")?;
+    place(rest).filter(|place| place.end == rest.len())?;
+    let end = page.until(at + 2, |line| {
+        matches!(line, " FAILURES" | " ERRORS") || line.contains(" => ") && place(line).is_some()
+    });
+    let mut failure = Failure::new(Stage::Test, "deno")
+        .named(name)
+        .saying(said)
+        .with(at, LineKind::Head)
+        .with(at + 1, LineKind::Message);
+    failure.body(page, at + 2, end, Trace::NewestFirst);
+    Some((failure, end))
+}
+
 /// Dart's and Flutter's `00:01 +1 -1: name [E]`.
 pub(super) fn dart(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let is_clock = |line: &str| line.as_bytes().get(2) == Some(&b':') && line.get(5..7) == Some(" +");
@@ -109,6 +126,8 @@ pub(super) fn marked(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     let mut end = page.until(at + 1, |line| {
         let text = line.trim_start();
         CROSSES.iter().chain(&OTHERS).any(|mark| text.starts_with(mark.trim_end()))
+            // playwright tells of each test in a numbered list.
+            || text.starts_with("1) [")
             || (line.starts_with("test at ") && text.contains(':'))
             || (!text.is_empty() && indent_of(line) < indent)
             || (is_summary(text)

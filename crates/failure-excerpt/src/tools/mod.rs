@@ -18,6 +18,7 @@ use super::page::Page;
 use super::scan_state::ScanState;
 
 pub(super) use native::boxed;
+pub(super) use runner_lines::is_count;
 pub(super) use shell::is_echo;
 
 /// Looks at a line: the failure that begins there, and the line behind its last.
@@ -38,6 +39,7 @@ pub(super) fn matchers() -> &'static [Matcher] {
         javascript::bullet,
         javascript::marked,
         javascript::dart,
+        javascript::deno,
         tap::not_ok,
         tap::failed_test,
         jvm::surefire,
@@ -50,10 +52,12 @@ pub(super) fn matchers() -> &'static [Matcher] {
         native::ctest,
         numbered::item,
         runner_lines::busted,
+        runner_lines::julia,
         report_lines::ruled,
         report_lines::prettier,
         report_lines::columns,
         report_lines::annotation,
+        report_lines::table,
         report_lines::console,
         diagnostic::shellcheck,
         diagnostic::line,

@@ -87,6 +87,32 @@ fn words_of_sqlfluff(message: &str) -> &str {
     without_name_of_rule(words.split(" Found <").next().unwrap_or(words))
 }
 
+/// `PHPStan`'s table: `  Line   src/A.php`, a rule, and a row for each problem.
+pub(super) fn table(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
+    let file = page.line(at).trim_start().strip_prefix("Line ")?.trim();
+    if !is_file(file) || !page.line(at + 1).trim_start().starts_with("---") {
+        return None;
+    }
+    let end = page.until(at + 2, |line| line.trim_start().starts_with("---"));
+    let (line, said) = page.line(at + 2).trim_start().split_once(' ')?;
+    if !is_numbers(line) {
+        return None;
+    }
+    let mut failure = Failure::new(Stage::Build, "table")
+        .saying(said)
+        .at(file)
+        .with(at, LineKind::Place)
+        .with(at + 2, LineKind::Message);
+    for at in at + 3..end {
+        let text = page.line(at).trim();
+        if let Some(rule) = text.strip_prefix('🪪').filter(|_| failure.code.is_empty()) {
+            rule.trim().clone_into(&mut failure.code);
+        }
+        failure.add(at, LineKind::Note);
+    }
+    Some((failure, end))
+}
+
 /// `::error file=a.js,line=3,col=5::words`: annotations of GitHub Actions, which many linters can write.
 pub(super) fn annotation(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let rest = page.line(at).strip_prefix("::")?;

@@ -32,6 +32,7 @@ pub(super) fn without_duration(name: &str) -> &str {
             }
         }
         Some((front, "s)" | "ms)")) => front.rsplit_once(" (").map_or(name, |(front, _)| front),
+        Some((front, "s]" | "ms]")) => front.rsplit_once(" [").map_or(name, |(front, _)| front),
         _ => name,
     }
 }
@@ -92,11 +93,77 @@ pub(super) fn thrown(page: &Page, failure: &mut Failure) {
     }
 }
 
+/// Whether a line counts results: `3 failed, 10 passed in 0.12s`, `Tests: 1 failed`, `✖ 2 problems (2 errors)`.
+pub(in super::super) fn is_count(text: &str) -> bool {
+    const COUNTED: [&str; 24] = [
+        "failed",
+        "failing",
+        "failures",
+        "failure",
+        "passed",
+        "passing",
+        "errors",
+        "error",
+        "tests",
+        "test",
+        "problems",
+        "problem",
+        "warnings",
+        "warning",
+        "skipped",
+        "total",
+        "runs",
+        "examples",
+        "assertions",
+        "pending",
+        "suites",
+        "ignored",
+        "errored",
+        "broken",
+    ];
+    // What a test expected may be a count as well.
+    if text.contains("expected") || text.contains("got ") {
+        return false;
+    }
+    let mut counts = 0;
+    let mut words = 0;
+    let mut before = false;
+    for word in text.split_whitespace().take(40) {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let is_number = !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let lower = bare.to_ascii_lowercase();
+        if before && COUNTED.contains(&lower.as_str()) {
+            counts += 1;
+        } else if !is_number && !bare.is_empty() && !COUNTED.contains(&lower.as_str()) {
+            words += 1;
+        }
+        // `Failures: 3` counts too.
+        if is_number {
+            let head = text[..text.find(word).unwrap_or(0)].trim_end().to_ascii_lowercase();
+            counts += usize::from(COUNTED.iter().any(|counted| head.ends_with(&format!("{counted}:"))));
+        }
+        before = is_number;
+    }
+    counts > 0 && words <= counts * 2 + 2
+}
+
 /// `spec/a_spec.lua @ 12`: where busted's test begins.
 pub(super) fn is_busted_place(text: &str) -> bool {
     text.rsplit_once(" @ ").is_some_and(|(file, line)| {
         is_file(file) && !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit())
     })
+}
+
+/// Julia's `Basket: Test Failed at test/runtests.jl:9`, with the values below.
+pub(super) fn julia(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
+    let line = page.line(at);
+    let (name, rest) =
+        line.split_once(": Test Failed at ").or_else(|| line.split_once(": Error During Test at "))?;
+    let file = place(rest)?.file;
+    let end = page.until(at + 1, |line| !line.starts_with(' '));
+    let mut failure = Failure::new(Stage::Test, "julia").named(name).at(file).with(at, LineKind::Head);
+    failure.body(page, at + 1, end, Trace::NewestFirst);
+    Some((failure, end))
 }
 
 /// busted's `Failure → spec/a_spec.lua @ 12`, whose next line is the name of the test.
@@ -124,6 +191,7 @@ mod tests {
             ("adds 12ms", "adds"),
             ("adds [3.00ms]", "adds"),
             ("adds (1.2 s)", "adds"),
+            ("Adds [5 ms]", "Adds"),
             ("adds in 108ms", "adds"),
             ("adds 3 items", "adds 3 items"),
             ("waits 5", "waits 5"),

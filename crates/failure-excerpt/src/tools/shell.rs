@@ -5,6 +5,7 @@ use super::super::line_kind::{LineKind, is_value};
 use super::super::page::Page;
 use super::super::place::{is_file, place};
 use super::super::scan_state::ScanState;
+use super::runner_lines::is_count;
 
 /// Lines that only say that something before them failed.
 pub(in super::super) fn is_echo(text: &str) -> bool {
@@ -214,6 +215,9 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Failure, usi
     {
         failure.stage = Stage::Build;
     }
+    if is_count(text) || text == "error: Test failed" {
+        failure.stage = Stage::Echo;
+    }
     if let Some(place) = place(text) {
         place.file.clone_into(&mut failure.file);
     }
@@ -222,7 +226,9 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Failure, usi
     let source = (start..at).rev().find(|&above| {
         let text = page.line(above).trim_start_matches(['#', ' ']);
         let text = text.strip_prefix("file://").unwrap_or(text);
-        place(text).is_some_and(|place| place.start == 0 && place.end == text.len())
+        // OCaml: `File "src/a.ml", line 3, characters 14-19:`
+        let is_ocaml = text.starts_with("File \"") && text.ends_with(':');
+        place(text).is_some_and(|place| place.start == 0 && place.end == text.len() || is_ocaml)
     });
     if let Some(source) = source {
         for above in source..at {

@@ -58,6 +58,11 @@ book:
 bench *args:
     cargo bench --bench numbers -- {{args}}
 
+# Measure what the memory of the loop is worth, against none and a blind tail: `just memory --missing final-message`
+memory *args:
+    cargo build --locked
+    python3 -B scripts/memory/run.py {{args}}
+
 # Score excerpts, fingerprints and neighbours on recorded outputs: `just excerpts --tools --misses`, `just excerpts --accept`
 excerpts *args:
     cargo build --release --locked

@@ -24,6 +24,12 @@ use super::{iterations, place};
 
 #[derive(Debug, Args)]
 pub struct BisectArgs {
+    /// Iteration after which the command passes [default: 0, before the first]
+    #[arg(value_name = "A")]
+    pub from: Option<IterationName>,
+    /// A later one, after which it fails [default: @, the last]
+    #[arg(value_name = "B")]
+    pub to: Option<IterationName>,
     /// Command to run; a single word goes through the shell
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<String>,
@@ -43,7 +49,7 @@ const CANNOT_TELL: i32 = 125;
 pub fn run(args: &BisectArgs, caller: &Caller) -> Result<ExitCode> {
     let store = place::open(caller)?;
     let choice = Choice { session: args.read.session.clone(), feature: args.read.feature.clone() };
-    let moments = moments(&store, &choice)?;
+    let moments = moments(&store, args, &choice)?;
     let interrupt = Interrupt::install()?;
     let found = Trial::new(args, caller, (&store, &moments), &interrupt).and_then(Trial::hunt);
     if let Some(signal) = interrupt.signal() {
@@ -60,13 +66,28 @@ struct Moments {
     list: Vec<(u32, ObjectId)>,
 }
 
-/// The moments of a session whose snapshots are here.
-fn moments(store: &Store, choice: &Choice) -> Result<Moments> {
-    let start = iterations::find(store, &IterationName { session: None, which: Which::Start }, choice)?;
+/// The moments of a session between those that are named, as far as their snapshots are here.
+fn moments(store: &Store, args: &BisectArgs, choice: &Choice) -> Result<Moments> {
+    let start = IterationName { session: None, which: Which::Start };
+    let start = iterations::find(store, args.from.as_ref().unwrap_or(&start), choice)?;
+    let first = start.number();
+    let end = match &args.to {
+        None => u32::MAX,
+        Some(name) => {
+            let later = iterations::find(store, name, choice)?;
+            if later.log.id() != start.log.id() || later.number() <= first {
+                bail!(
+                    "{later} is not behind {start}\nhint: first the iteration after which the command passes, then a later one of the same session"
+                );
+            }
+            later.number()
+        }
+    };
     let mut list = Vec::new();
     let mut missing = 0;
     for entry in start.log.iterations() {
         match (&entry.snapshot, entry.iteration) {
+            (_, Some(number)) if number <= first || number > end => {}
             (Some(snapshot), Some(iteration)) if store.has(snapshot)? => {
                 list.push((iteration, snapshot.clone()));
             }
@@ -77,8 +98,11 @@ fn moments(store: &Store, choice: &Choice) -> Result<Moments> {
         // Says which is missing, and why.
         start.at(Which::Last { back: 0 })?.snapshot(store)?;
     }
-    if let Ok(snapshot) = start.snapshot(store) {
-        list.insert(0, (0, snapshot));
+    match start.snapshot(store) {
+        Ok(snapshot) => list.insert(0, (first, snapshot)),
+        // Where the start is not here, the first iteration has to do.
+        Err(error) if args.from.is_some() => return Err(error),
+        Err(_) => {}
     }
     if missing > 0 {
         warn(&format!("{missing} iterations have no snapshot here and are left out"), &mut stderr());

@@ -17,7 +17,7 @@ use super::{iterations, place};
 
 #[derive(Debug, Args)]
 pub struct DiffArgs {
-    /// Iteration: 5, @~2, T004, SESSION:5; 0 is what was there before the first
+    /// Iteration: 5, @~2, T004, SESSION:5, a commit; 0 is what was there before the first
     #[arg(value_name = "A")]
     pub from: IterationName,
     /// Another iteration [default: the work tree]

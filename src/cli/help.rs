@@ -47,6 +47,7 @@ Fields are those of the JSON (tokens.input is one in another), and name (for sho
 pub(super) const BISECT: &str = "\
 Examples:
   specify ralph bisect -- cargo test --lib parser
+  specify ralph bisect 3 @~2 -- make test Only between these two iterations
   specify ralph bisect --session 20261121-2 -- 'test -f src/login.rs && ! grep -q panic src/login.rs'
 
 The command runs in a temporary checkout of each snapshot that is tried. Exit code 0 passes, 125 cannot tell, up \
@@ -59,9 +60,11 @@ Examples:
   specify ralph show 3 --agent | less
   specify ralph show T004 --patch         What the last iteration on T004 changed
   specify ralph show 20261121-2:@         The last iteration of the session whose id begins like that
+  specify ralph show HEAD                 The iteration in which the checked out commit was made
 
 An iteration is a number, @ (the last), @~2 (two before it) or a task (the last one that worked on it), in \
-front of it a session and a colon where it is not the latest";
+front of it a session and a colon where it is not the latest; or a commit: of a record, of a snapshot, or one that was \
+made in the iteration";
 
 pub(super) const RESTORE: &str = "\
 Examples:

@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use camino::Utf8Path;
 
 use crate::record::{IterationName, LogEntry, ObjectId, RALPH, Which, did_you_mean};
 use crate::store::{SessionLog, Store};
 use crate::view::style::one_line;
 
+use super::commits::{self, Commit, Moment, Owner};
 use super::sessions::{self, Choice};
 
 /// A moment of a session: after one of its iterations, or before the first of them.
@@ -35,6 +36,11 @@ impl Point {
                 "0 is the moment before the first iteration, there is nothing to show of it\nhint: iterations count from 1"
             ),
         }
+    }
+
+    /// The number of the iteration; 0 before the first.
+    pub fn number(&self) -> u32 {
+        self.entry.as_ref().and_then(|entry| entry.iteration).unwrap_or_default()
     }
 
     /// The snapshot of this moment, which is here.
@@ -128,23 +134,86 @@ pub fn files(store: &Store, log: &SessionLog) -> FeatureFiles {
 pub fn find(store: &Store, name: &IterationName, choice: &Choice) -> Result<Point> {
     let choice = with_session(name, choice)?;
     let log = sessions::latest(store, &choice)?;
-    let Which::Task(task) = &name.which else {
-        let entry = find_in(&log, name)?.cloned();
-        return Ok(Point { log, entry });
-    };
-    if let Some(point) = last_of(&log, task) {
-        return Ok(point);
-    }
-    let feature = log.feature().to_owned();
-    if choice.session.is_none() {
-        // An earlier session may have worked on it.
-        let logs = sessions::chosen(store, &Choice { session: None, feature: Some(feature.clone()) })?;
-        let mut same = logs.iter().rev().filter(|other| other.feature() == feature);
-        if let Some(point) = same.find_map(|other| last_of(other, task)) {
-            return Ok(point);
+    match &name.which {
+        Which::Named(text) => find_named(store, (name, text), &log, &choice),
+        Which::Number(number) if name.session.is_none() && log.iteration(*number).is_none() => {
+            // Seven digits may be the id of a commit, too.
+            let text = number.to_string();
+            let commit = if text.len() > 6 { commits::parse(store, &text)? } else { None };
+            match commit {
+                Some(commit) => of_commit(store, &commit, &choice),
+                None => Ok(Point { entry: find_in(&log, name)?.cloned(), log }),
+            }
+        }
+        Which::Start | Which::Number(_) | Which::Last { .. } => {
+            Ok(Point { entry: find_in(&log, name)?.cloned(), log })
         }
     }
-    bail!("{}", unknown_task(&log, name, task, &choice));
+}
+
+/// The last iteration on a task, or the one that a commit belongs to.
+fn find_named(
+    store: &Store,
+    (name, text): (&IterationName, &str),
+    log: &SessionLog,
+    choice: &Choice,
+) -> Result<Point> {
+    let of_task = of_task(store, text, log, choice)?;
+    // Git is asked only where that can change the answer.
+    if name.session.is_some() || of_task.is_some() && !commits::is_like_id(text) {
+        return of_task.ok_or_else(|| anyhow!("{}", unknown(log, name, text, choice)));
+    }
+    match (of_task, commits::parse(store, text)?) {
+        (Some(point), None) => Ok(point),
+        (None, Some(commit)) => of_commit(store, &commit, choice),
+        (None, None) => bail!("{}", unknown(log, name, text, choice)),
+        (Some(point), Some(commit)) => {
+            bail!(
+                "`{text}` is a task and names commit {commit}\nhint: {}:{} is the last iteration on the task; the whole id names the commit",
+                point.log.id(),
+                point.number()
+            )
+        }
+    }
+}
+
+/// The last iteration on a task: of the session that is meant, or else of an earlier one of the same feature.
+fn of_task(store: &Store, task: &str, log: &SessionLog, choice: &Choice) -> Result<Option<Point>> {
+    if let Some(point) = last_of(log, task) {
+        return Ok(Some(point));
+    }
+    if choice.session.is_some() {
+        return Ok(None);
+    }
+    let feature = log.feature().to_owned();
+    let logs = sessions::chosen(store, &Choice { session: None, feature: Some(feature.clone()) })?;
+    let mut same = logs.iter().rev().filter(|other| other.feature() == feature);
+    Ok(same.find_map(|other| last_of(other, task)))
+}
+
+/// The moment that a commit belongs to, which must be of the session and the feature that the flags name.
+fn of_commit(store: &Store, commit: &Commit, choice: &Choice) -> Result<Point> {
+    let Owner { refs, moment } = commits::owner(store, commit)?;
+    let Some(log) = sessions::one(store, &refs)? else {
+        bail!("commit {commit} is of session {}, which is not here", refs.session);
+    };
+    if !choice.settle(store)?.takes(log.id(), log.feature()) {
+        bail!(
+            "commit {commit} is of session {} of {}\nhint: leave --session and --feature out",
+            log.id(),
+            one_line(log.feature())
+        );
+    }
+    let entry = match moment {
+        Moment::Start => None,
+        Moment::Iteration(number) => log.iteration(number).cloned(),
+        // After an `end` or a `resume` things are as they were after the iteration before it.
+        Moment::Record(id) => {
+            let place = log.entries.iter().position(|entry| entry.commit == id).unwrap_or_default();
+            log.entries[..=place].iter().rfind(|entry| entry.iteration.is_some()).cloned()
+        }
+    };
+    Ok(Point { log, entry })
 }
 
 /// Adds the session in the name to those in the flags.
@@ -171,7 +240,7 @@ fn find_in<'a>(log: &'a SessionLog, name: &IterationName) -> Result<Option<&'a L
     let found = match name.which {
         Which::Number(number) => log.iteration(number),
         Which::Last { back } => log.iterations().rev().nth(back as usize),
-        Which::Start | Which::Task(_) => None,
+        Which::Start | Which::Named(_) => None,
     };
     match found {
         Some(entry) => Ok(Some(entry)),
@@ -199,7 +268,7 @@ fn as_session(name: &IterationName) -> String {
     )
 }
 
-fn unknown_task(log: &SessionLog, name: &IterationName, task: &str, choice: &Choice) -> String {
+fn unknown(log: &SessionLog, name: &IterationName, task: &str, choice: &Choice) -> String {
     if name.is_like_session() {
         return as_session(name);
     }
@@ -207,12 +276,14 @@ fn unknown_task(log: &SessionLog, name: &IterationName, task: &str, choice: &Cho
     let hint = match did_you_mean(task, known) {
         Some(near) => format!("did you mean {}?", one_line(near)),
         None => {
-            "an iteration is a number, `@`, `@~2`, a task like T004, or SESSION: and one of these".to_owned()
+            "an iteration is a number, `@`, `@~2`, a task like T004, SESSION: and one of these, or a commit"
+                .to_owned()
         }
     };
     let scope = match &choice.session {
         Some(_) => format!("session {}", log.id()),
         None => one_line(log.feature()),
     };
-    format!("no iteration of {scope} worked on a task `{}`\nhint: {hint}", one_line(task))
+    let commit = if name.session.is_none() { ", and it names no commit" } else { "" };
+    format!("no iteration of {scope} worked on a task `{}`{commit}\nhint: {hint}", one_line(task))
 }

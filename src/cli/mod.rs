@@ -7,6 +7,7 @@ mod bisect;
 mod caller;
 mod changed_commands;
 mod clean;
+mod commits;
 mod completions;
 mod config;
 mod demo;

@@ -21,7 +21,7 @@ use super::{diff, place, remotes};
 
 #[derive(Debug, Args)]
 pub struct RestoreArgs {
-    /// Iteration: 5, @~2, T004, SESSION:5; 0 is what was there before the first
+    /// Iteration: 5, @~2, T004, SESSION:5, a commit; 0 is what was there before the first
     #[arg(value_name = "N", required_unless_present = "undo")]
     pub iteration: Option<IterationName>,
     /// Only these files and folders

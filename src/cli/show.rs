@@ -23,7 +23,7 @@ use super::{iterations, place};
 #[command(group = ArgGroup::new("part").args(["patch", "stdout", "stderr", "prompt", "agent", "agent_stderr", "tasks", "json"]))]
 #[expect(clippy::struct_excessive_bools, reason = "eight flags of which one can be given: see `part`")]
 pub struct ShowArgs {
-    /// Iteration: 5, @~2, T004, SESSION:5 [default: @, the last one]
+    /// Iteration: 5, @~2, T004, SESSION:5, a commit [default: @, the last one]
     #[arg(value_name = "N")]
     pub iteration: Option<IterationName>,
     /// Print what it changed, as git's own diff shows it

@@ -1,11 +1,11 @@
-//! How people name an iteration: `5`, `SESSION:5`, `@`, `@~2`, `T004`.
+//! How people name an iteration: `5`, `SESSION:5`, `@`, `@~2`, `T004`, `1f2e3d4c`, `HEAD`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
 
-use super::{SessionId, TaskName};
+use super::SessionId;
 
 /// A session by its id, or by as much of its beginning as no other session has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,8 +28,8 @@ pub enum Which {
     Number(u32),
     /// `@` is the last one, `@~2` stands two before it.
     Last { back: u32 },
-    /// `T004`: the last one that worked on this task.
-    Task(TaskName),
+    /// `T004`: the last one that worked on this task; `1f2e3d4c`, `HEAD`: the one that a commit belongs to.
+    Named(String),
 }
 
 impl SessionName {
@@ -71,7 +71,7 @@ impl IterationName {
     pub fn is_like_session(&self) -> bool {
         let is_like = |text: &str| text.len() >= 8 && text.parse::<SessionName>().is_ok();
         match &self.which {
-            Which::Task(task) => self.session.is_none() && is_like(task),
+            Which::Named(name) => self.session.is_none() && is_like(name),
             Which::Number(number) => self.session.is_none() && is_like(&number.to_string()),
             Which::Start | Which::Last { .. } => false,
         }
@@ -88,7 +88,7 @@ impl fmt::Display for IterationName {
             Which::Number(number) => write!(f, "{number}"),
             Which::Last { back: 0 } => f.write_str("@"),
             Which::Last { back } => write!(f, "@~{back}"),
-            Which::Task(task) => f.write_str(task),
+            Which::Named(name) => f.write_str(name),
         }
     }
 }
@@ -108,18 +108,26 @@ impl FromStr for IterationName {
                 (_, Some(Ok(back))) => Which::Last { back },
                 _ => bail!("`{text}` is no iteration: after `@` comes nothing, or `~` and a number"),
             }
-        } else if !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()) {
-            match rest.parse() {
-                Ok(0) => Which::Start,
-                Ok(number) => Which::Number(number),
-                Err(_) => bail!("`{text}` is no iteration: the number is too big"),
-            }
+        } else if let Some(which) = numbered(rest) {
+            which
         } else if rest.trim().is_empty() {
-            bail!("`{text}` is no iteration: expected a number, `@`, `@~2` or a task like T004");
+            bail!("`{text}` is no iteration: expected a number, `@`, `@~2`, a task like T004 or a commit");
         } else {
-            Which::Task(rest.to_owned())
+            Which::Named(rest.to_owned())
         };
         Ok(Self { session, which })
+    }
+}
+
+/// Reads a number. `None` for what can only be the id of a commit, which may consist of digits.
+fn numbered(text: &str) -> Option<Which> {
+    let is_id = text.len() > 6 && text.starts_with('0');
+    if is_id || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    match text.parse().ok()? {
+        0 => Some(Which::Start),
+        number => Some(Which::Number(number)),
     }
 }
 
@@ -138,15 +146,18 @@ mod tests {
             ("@", None, Which::Last { back: 0 }),
             ("@~", None, Which::Last { back: 1 }),
             ("@~2", None, Which::Last { back: 2 }),
-            ("T004", None, Which::Task("T004".into())),
-            ("T004#2", None, Which::Task("T004#2".into())),
-            ("#7", None, Which::Task("#7".into())),
-            ("1.2", None, Which::Task("1.2".into())),
-            ("US:1", None, Which::Task("US:1".into())),
+            ("T004", None, Which::Named("T004".into())),
+            ("T004#2", None, Which::Named("T004#2".into())),
+            ("#7", None, Which::Named("#7".into())),
+            ("0012345", None, Which::Named("0012345".into())),
+            ("99999999999", None, Which::Named("99999999999".into())),
+            ("HEAD~2", None, Which::Named("HEAD~2".into())),
+            ("1.2", None, Which::Named("1.2".into())),
+            ("US:1", None, Which::Named("US:1".into())),
             ("20261121-204512-3f9a0c1d:5", session("20261121-204512-3f9a0c1d"), Which::Number(5)),
             ("20261121-204512-3f9a0c1d-iter-5", session("20261121-204512-3f9a0c1d"), Which::Number(5)),
             ("2026:@~1", session("2026"), Which::Last { back: 1 }),
-            ("20261121-2:T004", session("20261121-2"), Which::Task("T004".into())),
+            ("20261121-2:T004", session("20261121-2"), Which::Named("T004".into())),
         ] {
             assert_eq!(
                 text.parse::<IterationName>().unwrap(),
@@ -158,7 +169,7 @@ mod tests {
 
     #[test]
     fn what_is_no_name_is_refused() {
-        for text in ["", " ", "@2", "@~x", "@~-1", "99999999999", "2026:", "2026:@x"] {
+        for text in ["", " ", "@2", "@~x", "@~-1", "2026:", "2026:@x"] {
             assert!(text.parse::<IterationName>().is_err(), "{text}");
         }
         for text in ["", "x", "-2026", "2026/..", "20261121-204512-3f9a0c1d0", "2026G"] {

@@ -5,6 +5,7 @@
 //! files.
 
 mod append;
+mod belonging;
 mod blobs;
 mod bundle;
 mod chain;

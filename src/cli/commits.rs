@@ -1,0 +1,228 @@
+//! The iteration that a commit belongs to: one of a record, of a snapshot, or of the project.
+
+use std::cell::OnceCell;
+use std::fmt;
+
+use anyhow::{Result, bail};
+
+use crate::process::Tool;
+use crate::record::{LogEntry, ObjectId, RALPH, some_of};
+use crate::store::{Listing, Row, SessionRefs, Store};
+use crate::view::style::one_line;
+
+/// Git takes no shorter abbreviation of an id.
+const MIN_ABBREVIATION: usize = 4;
+
+/// How many candidates an error names.
+const CANDIDATES: usize = 5;
+
+/// A commit that a name means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    name: String,
+    id: ObjectId,
+}
+
+/// What of a session a commit belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    pub refs: SessionRefs,
+    pub moment: Moment,
+}
+
+/// A moment in a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Moment {
+    /// Before the first iteration.
+    Start,
+    Iteration(u32),
+    /// When this record was written.
+    Record(ObjectId),
+}
+
+impl fmt::Display for Commit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = self.id.as_str();
+        let short = &id[..id.len().min(10)];
+        if id.starts_with(&self.name) {
+            write!(f, "{short}")
+        } else {
+            write!(f, "{short} ({})", one_line(&self.name))
+        }
+    }
+}
+
+/// Returns true if a name may be an id, or the beginning of one.
+pub fn is_like_id(name: &str) -> bool {
+    (MIN_ABBREVIATION..=64).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The commit that git understands by a name; `None` if it understands none.
+pub fn parse(store: &Store, name: &str) -> Result<Option<Commit>> {
+    if name.starts_with('-') || name.contains(['\0', '\n']) {
+        return Ok(None);
+    }
+    let repository = store.repository();
+    let directory = repository.top.as_ref().unwrap_or(&repository.git_dir);
+    let git = |words: &[&str]| Tool::git(directory).arg("rev-parse").args(words.iter().copied()).run();
+    let found = git(&["--verify", "--quiet", "--end-of-options", &format!("{name}^{{commit}}")])?;
+    let text = String::from_utf8_lossy(&found.stdout).trim().to_owned();
+    if found.is_success() {
+        return Ok(Some(Commit { name: name.to_owned(), id: text.parse()? }));
+    }
+    if is_like_id(name) {
+        let found = git(&[&format!("--disambiguate={name}")])?;
+        let ids = String::from_utf8_lossy(&found.stdout).into_owned();
+        let commits = only_commits(store, &ids)?;
+        if commits.len() > 1 {
+            bail!(
+                "`{name}` is the beginning of {} commits: {}\nhint: give more digits of the id",
+                commits.len(),
+                some_of(&commits, CANDIDATES)
+            );
+        }
+    }
+    Ok(None)
+}
+
+/// Those of `ids`, one a line, that are commits.
+fn only_commits(store: &Store, ids: &str) -> Result<Vec<String>> {
+    let kinds = Tool::git(&store.repository().git_dir)
+        .args(["cat-file", "--batch-check=%(objecttype) %(objectname)"])
+        .stdin(ids)
+        .read()?;
+    let kinds = String::from_utf8_lossy(&kinds).into_owned();
+    Ok(kinds.lines().filter_map(|line| line.strip_prefix("commit ")).map(str::to_owned).collect())
+}
+
+/// What a commit belongs to.
+///
+/// # Errors
+///
+/// Fails if it belongs to no session, or if several iterations made it.
+pub fn owner(store: &Store, commit: &Commit) -> Result<Owner> {
+    let listing = OnceCell::new();
+    let listing = || -> Result<&Listing> {
+        if let Some(read) = listing.get() {
+            return Ok(read);
+        }
+        let read = store.listing(|_| true, &mut Vec::new())?;
+        Ok(listing.get_or_init(|| read))
+    };
+    if let Some(owner) = by_ids(listing()?, commit) {
+        return Ok(owner);
+    }
+    if let Some(refs) = store.session_of_snapshot(&commit.id)? {
+        return Ok(Owner { refs, moment: Moment::Start });
+    }
+    let mut makers = by_note(store, listing()?, commit)?;
+    if makers.is_empty() {
+        makers = by_records(store, listing()?, commit)?;
+    }
+    match makers.as_slice() {
+        [(refs, number)] => Ok(Owner { refs: refs.clone(), moment: Moment::Iteration(*number) }),
+        [] => bail!("no iteration made commit {commit}\n{}", how_it_stands(listing()?, commit)?),
+        several => {
+            let names: Vec<_> =
+                several.iter().map(|(refs, number)| format!("{}:{number}", refs.session)).collect();
+            bail!(
+                "commit {commit} was made in {} iterations: {}\nhint: name one of these",
+                names.len(),
+                some_of(&names, CANDIDATES)
+            )
+        }
+    }
+}
+
+/// The owner of a record or snapshot with the commit's id.
+fn by_ids(listing: &Listing, commit: &Commit) -> Option<Owner> {
+    for session in listing.sessions() {
+        for row in session.rows() {
+            let owner = |moment| Some(Owner { refs: session.refs.clone(), moment });
+            if row.commit == commit.id.as_str() {
+                return owner(Moment::Record(commit.id.clone()));
+            }
+            if row.is_iteration()
+                && row.entry().is_ok_and(|entry| entry.snapshot.as_ref() == Some(&commit.id))
+            {
+                return owner(Moment::Iteration(row.iteration));
+            }
+        }
+    }
+    None
+}
+
+/// The iterations that made a commit of the project, by its note. What is not here is left out.
+fn by_note(store: &Store, listing: &Listing, commit: &Commit) -> Result<Vec<(SessionRefs, u32)>> {
+    let mut makers = Vec::new();
+    for (id, number) in store.noted_iterations(&commit.id)? {
+        let session = listing.sessions().find(|session| session.refs.session == id);
+        makers.extend(session.map(|session| (session.refs.clone(), number)));
+    }
+    Ok(makers)
+}
+
+/// The iterations that made a commit of the project, by their records: notes may not have been fetched.
+fn by_records(store: &Store, listing: &Listing, commit: &Commit) -> Result<Vec<(SessionRefs, u32)>> {
+    let reader = store.reader()?;
+    let mut makers = Vec::new();
+    for session in listing.sessions() {
+        for row in session.rows().filter(Row::is_iteration) {
+            let Ok(entry) = row.entry() else { continue };
+            let has_moved = |entry: &LogEntry| entry.head_before != entry.head_after;
+            let iteration = Some(entry).filter(has_moved).and_then(|entry| reader.iteration(&entry).ok());
+            if iteration.is_some_and(|iteration| iteration.commits.contains(&commit.id)) {
+                makers.push((session.refs.clone(), row.iteration));
+            }
+        }
+    }
+    Ok(makers)
+}
+
+/// A hint for a commit that no iteration made: which iteration ran on it, if any did.
+fn how_it_stands(listing: &Listing, commit: &Commit) -> Result<String> {
+    for session in listing.sessions().rev() {
+        let rows: Vec<_> = session.rows().filter(Row::is_iteration).collect();
+        for row in rows.iter().rev() {
+            if row.entry()?.head_after.as_ref() == Some(&commit.id) {
+                let name = format!("{}:{}", session.refs.session, row.iteration);
+                return Ok(format!("hint: {name} is the last iteration that ran on it"));
+            }
+        }
+    }
+    Ok(format!("hint: `{RALPH} log` lists the iterations"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use camino::Utf8Path;
+
+    use super::*;
+    use crate::repository::{AuthorVariables, Repository};
+
+    #[test]
+    fn an_abbreviation_of_several_commits_is_an_error_that_lists_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = Utf8Path::from_path(folder.path()).unwrap();
+        Tool::git(path).args(["init", "--quiet"]).read().unwrap();
+        let commit =
+            |number: usize| format!("commit refs/heads/made\ncommitter a <a@b> {number} +0000\ndata 0\n");
+        let stream: String = (1..1000).map(commit).collect();
+        Tool::git(path).args(["fast-import", "--quiet"]).stdin(stream).read().unwrap();
+        let ids = Tool::git(path).args(["rev-list", "made"]).read().unwrap();
+        let ids = String::from_utf8(ids).unwrap();
+        let mut beginnings = HashSet::new();
+        let shared = ids.lines().map(|id| &id[..4]).find(|id| !beginnings.insert(*id)).unwrap();
+        let store = Store::new(Repository::discover(path, &AuthorVariables::default()).unwrap());
+        let error = parse(&store, shared).unwrap_err().to_string();
+        assert!(error.contains(&format!("`{shared}` is the beginning of 2 commits: ")), "{error}");
+        let whole = ids.lines().find(|id| id.starts_with(shared)).unwrap();
+        assert_eq!(parse(&store, &whole[..12]).unwrap().unwrap().to_string(), whole[..10]);
+        assert_eq!(parse(&store, "made~2").unwrap().unwrap().name, "made~2");
+        for name in ["nothing", "--all", "made^{tree}", "", "made\n"] {
+            assert_eq!(parse(&store, name).unwrap(), None, "{name}");
+        }
+    }
+}

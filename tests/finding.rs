@@ -90,3 +90,91 @@ fn a_name_of_a_task_and_of_a_commit_is_ambiguous() {
     ));
     scene.ralph(format!("show {id}:ADD1").as_str()).code(0);
 }
+
+const STORY: &str = r#"
+[[turn]]
+task = "T001"
+attempt = 1
+do = [
+  { write = { path = "src/deep/a.txt", text = "a" } },
+  { write = { path = "port", text = "8080" } },
+  { say = "Listening on port 8080." },
+]
+[[turn]]
+task = "T002"
+attempt = 1
+do = [{ write = { path = "docs/b.md", text = "b" } }]
+exit = 7
+[[turn]]
+do = [{ write = { path = "port", text = "9090" } }, { say = "Done." }, { tick = "current" }]
+"#;
+
+/// T001 fails with port 8080, and is done with port 9090; the agent of T002 fails, then it is done as well.
+fn with_ports() -> Sandbox {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n").agent_script(STORY);
+    scene.validate("echo \"port $(cat port)\"; test $(cat port) = 9090 || exit 3");
+    scene.config("capture.port = 'port (\\d+)'").commit("Ready");
+    scene.ralph("").code(0);
+    scene
+}
+
+/// The tasks and outcomes of the iterations that `log` lists.
+fn listed(scene: &Sandbox, words: &[&str]) -> String {
+    let text = scene.ralph(&format!("log --format task,outcome {}", words.join(" "))).code(0).text();
+    let lines = text.lines().map(|line| line.replace('\t', " "));
+    lines.collect::<Vec<_>>().join(", ").replace(" success", "+").replace(" failure", "-")
+}
+
+#[test]
+fn iterations_are_found_by_paths_exits_and_fields() {
+    let scene = with_ports();
+    for (words, expected) in [
+        (&[][..], "T001-, T001+, T002-, T002+"),
+        (&["--", "src"], "T001-"),
+        (&["--", "docs/", "src/deep"], "T001-, T002-"),
+        (&["--", "port"], "T001-, T001+"),
+        (&["--", "*.md", ":!specs"], "T002-"),
+        (&["-n", "1", "--", "port"], "T001+"),
+        (&["-n", "2", "--reverse", "--", "src", "docs"], "T002-, T001-"),
+        (&["--", "nothing"], ""),
+        (&["--exit", "3"], "T001-"),
+        (&["--exit", "7"], "T002-"),
+        (&["--exit", "validation=7"], ""),
+        (&["--exit", "agent=0", "--failed"], "T001-"),
+        (&["--class", "quota"], ""),
+        (&["--where", "captured.port=8080"], "T001-"),
+        (&["--where", "captured.port=9090", "--where", "task=T002"], "T002-, T002+"),
+        (&["--where", "exit.agent=7"], "T002-"),
+        (&["--where", "files_changed=docs/b.md"], "T002-"),
+        (&["--where", "captured.host=8080"], ""),
+        (&["--where", "task_text=Two", "-n", "1"], "T002+"),
+    ] {
+        assert_eq!(listed(&scene, words), expected, "{words:?}");
+    }
+    let below = scene.call("log --format task -- deep ../port").dir(scene.path("src")).run();
+    below.code(0).stdout("T001\nT001\n");
+    let fields = "log --format name,captured.port,files_changed,cost_usd,false_claim --task T001 --failed";
+    let id = scene.session().id().to_owned();
+    scene.ralph(fields).code(0).stdout(format!("{id}:1\t8080\tport,src/deep/a.txt\t\t\n"));
+    let lines = scene.ralph("log --jsonl --where captured.port=9090 --reverse").code(0).json_lines();
+    let whole: Vec<_> = [4, 3, 2].map(|number| scene.session().iteration(number)).into();
+    assert_eq!(lines, whole);
+}
+
+#[test]
+fn a_condition_that_is_none_is_an_error_of_usage() {
+    let scene = Sandbox::new();
+    for (words, complaint) in [
+        ("log --where task", "expected FIELD=VALUE, as in `captured.port=8080`"),
+        ("log --where =x", "is not the name of a field"),
+        ("log --class rate_limits", "did you mean `rate_limit`?"),
+        ("log --exit fine", "`fine` is not an exit code; expected N, agent=N or validation=N"),
+        ("log --format captured.", "is no field"),
+        ("log --jsonl --json", "cannot be used with"),
+        ("log --sessions -- src", "cannot be used with"),
+    ] {
+        scene.ralph(words).code(2).stderr_has(complaint);
+    }
+    scene.ralph("log -- ../..").code(1).stderr_has("is outside of");
+}

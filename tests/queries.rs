@@ -131,6 +131,8 @@ fn the_fields_are_those_of_the_json() {
             }
         }
     }
+    // Of the whole record alone.
+    names.push("files_changed".to_owned());
     let line = scene.ralph(&format!("log -n 1 --format {}", names.join(","))).code(0).text();
     assert_eq!(line.trim_end_matches('\n').split('\t').count(), names.len());
     let help = scene.ralph("log --format x").code(2).talk();

@@ -8,11 +8,12 @@ use clap::Args;
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::process::Tool;
-use crate::record::{LogEntry, Outcome, Timestamp, did_you_mean};
+use crate::record::{FailureClass, LogEntry, Outcome, Timestamp, did_you_mean};
 use crate::store::{Row, SessionRows};
 use crate::view::style::{Count, one_line};
 
 use super::caller::Caller;
+use super::conditions::{self, Condition, ExitCondition};
 
 /// Which iterations are listed: those that pass all that are given.
 #[derive(Debug, Args)]
@@ -49,6 +50,15 @@ pub struct FilterArgs {
     /// Only failures whose cause occurs more than once in the feature
     #[arg(long)]
     pub repeats: bool,
+    /// Only iterations whose agent or validation ended with this exit code; agent=N or validation=N for one of them
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub exit: Option<ExitCondition>,
+    /// Only iterations whose agent failed in this way: quota, network, auth and others
+    #[arg(long, value_name = "CLASS", value_parser = conditions::class)]
+    pub class: Option<FailureClass>,
+    /// Only iterations with this value in a field of their JSON: captured.port=8080 (can be repeated)
+    #[arg(long = "where", value_name = "FIELD=VALUE")]
+    pub conditions: Vec<Condition>,
 }
 
 /// The parser for `--grep`.
@@ -125,12 +135,15 @@ impl<'a> Filter<'a> {
             && self.until.is_none_or(|until| row.ended_at <= until)
             && (self.args.task.is_empty()
                 || row.task().is_some_and(|task| self.tasks.contains(task.as_ref())))
+            && self.args.class.is_none_or(|class| row.failure_class == Some(class))
             && self.is_repeated(row, feature);
-        if !is_fine || (self.phase.is_none() && self.args.agent.is_none()) {
+        let needs_entry = self.phase.is_some() || self.args.agent.is_some() || self.args.exit.is_some();
+        if !is_fine || !needs_entry {
             return Ok(is_fine);
         }
         let entry = row.entry()?;
         Ok(self.phase.as_ref().is_none_or(|phase| phase.is_of(&entry))
+            && self.args.exit.is_none_or(|exit| exit.holds(entry.exit))
             && self.args.agent.as_ref().is_none_or(|agent| entry.agent.as_ref() == Some(agent)))
     }
 
@@ -144,14 +157,30 @@ impl<'a> Filter<'a> {
 
     /// Whether nothing is left out.
     pub fn is_open(&self) -> bool {
-        let FilterArgs { failed, outcome, task, phase, agent, since, until, grep, ignore_case: _, repeats } =
-            self.args;
+        let FilterArgs {
+            failed,
+            outcome,
+            task,
+            phase,
+            agent,
+            since,
+            until,
+            grep,
+            ignore_case: _,
+            repeats,
+            exit,
+            class,
+            conditions,
+        } = self.args;
         let texts = [phase, agent, since, until];
         !failed
             && !repeats
             && outcome.is_empty()
             && task.is_empty()
             && grep.is_none()
+            && exit.is_none()
+            && class.is_none()
+            && conditions.is_empty()
             && texts.iter().all(|text| text.is_none())
     }
 

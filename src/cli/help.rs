@@ -39,10 +39,17 @@ Examples:
   specify ralph log --failed --task T004
   specify ralph log --since yesterday --grep 'connection refused'
   specify ralph log -n 5 --reverse --oneline
-  specify ralph log --format name,task,exit.validation
+  specify ralph log -- src docs/api.md    Iterations that changed something there
+  specify ralph log --where captured.port=8080 --exit validation=101
+  specify ralph log --format name,task,exit.validation,cause
+  specify ralph log --jsonl               Whole records, one a line
   specify ralph log --sessions --json
 
-Fields are those of the JSON (tokens.input is one in another), and name (for show, diff and restore) and subject.";
+Fields are those of the JSON (tokens.input is one in another), what the rules of `capture.NAME` found (captured.NAME), \
+and name (for show, diff and restore) and subject. --where takes any field of the record as well, as `show --json` \
+prints it; a list holds a value if one of its items is equal, and a field that is missing or null has none. Of cost_usd, \
+false_claim and cause --format knows what the trailers say, which records of earlier versions lack. Paths are read from \
+the current folder; folders, `*`, `?`, `:/` for the top and `:!` to leave something out work as in git.";
 
 pub(super) const BISECT: &str = "\
 Examples:

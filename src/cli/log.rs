@@ -8,8 +8,10 @@ use clap::{ArgGroup, Args};
 use crate::history::repeats;
 use crate::record::{RecordKind, SessionName, did_you_mean};
 use crate::store::{Holder, Row, SessionRows, Store};
+use crate::view::fields::{CAPTURED, FIELDS, is_field};
+use crate::view::json::write_line;
 use crate::view::log::{
-    FIELDS, Listed, SessionHead, sessions_json, write_fields, write_iterations, write_json, write_oneline,
+    Listed, SessionHead, sessions_json, write_fields, write_iterations, write_json, write_oneline,
     write_sessions,
 };
 use crate::view::style::Paint;
@@ -20,23 +22,25 @@ use super::exit_code::ExitCode;
 use super::filter::{Filter, FilterArgs};
 use super::output::{print_json, stdout, warn};
 use super::place;
+use super::record_filter::RecordFilter;
 use super::sessions::{self, Choice};
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("form").args(["sessions", "oneline", "format"]))]
+#[command(group = ArgGroup::new("form").args(["sessions", "oneline", "format", "jsonl"]))]
+#[expect(clippy::struct_excessive_bools, reason = "flags that stand alone")]
 pub struct LogArgs {
     #[command(flatten)]
     pub filter: FilterArgs,
     /// Only the newest so many
     #[arg(short = 'n', long = "max-count", value_name = "N")]
     pub max_count: Option<usize>,
-    /// Newest first
+    /// Newest first; with -n, the newest N are chosen before they are turned around
     #[arg(long)]
     pub reverse: bool,
     /// Print one line for each iteration, with a name for it
     #[arg(long, conflicts_with = "json")]
     pub oneline: bool,
-    /// Print these fields of the JSON, with tabs between them: name,task,exit.validation
+    /// Print these fields of the JSON, with tabs between them: name,task,exit.validation,captured.port
     #[arg(long, value_name = "FIELDS", value_delimiter = ',', value_parser = field, conflicts_with = "json")]
     pub format: Vec<String>,
     /// List sessions instead of iterations
@@ -44,12 +48,18 @@ pub struct LogArgs {
     pub sessions: bool,
     #[command(flatten)]
     pub json: Json,
+    /// Print whole records, one JSON object a line
+    #[arg(long, conflicts_with = "json")]
+    pub jsonl: bool,
     /// Only this session [default: all]
     #[arg(long, value_name = "SESSION")]
     pub session: Option<SessionName>,
     /// Only this feature, by path or by name [default: all]
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
+    /// Only iterations that changed these files or folders
+    #[arg(last = true, value_name = "PATHS", conflicts_with = "sessions")]
+    pub paths: Vec<String>,
 }
 
 pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
@@ -69,7 +79,8 @@ pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     }
     let mut filter = Filter::new(&args.filter, caller)?;
     filter.look_over(found())?;
-    let mut listed = listed(args, &store, &filter, found().rev())?;
+    let records = RecordFilter::new(&store, caller, (&args.filter.conditions, &args.paths))?;
+    let mut listed = listed(args, (&store, &records), &filter, found().rev())?;
     if !args.reverse {
         listed.reverse();
         for session in &mut listed {
@@ -84,7 +95,13 @@ pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     } else if args.oneline {
         write_oneline(&mut out, &listed, paint)?;
     } else if !args.format.is_empty() {
-        write_fields(&mut out, rows(), &args.format)?;
+        write_fields(&mut out, rows(), &args.format, &|row| records.record(row))?;
+    } else if args.jsonl {
+        for row in rows() {
+            if let Some(record) = records.record(row)? {
+                write_line(&mut out, &record)?;
+            }
+        }
     } else {
         write_iterations(&mut out, &listed, paint)?;
     }
@@ -95,7 +112,7 @@ pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
 /// The newest sessions and their newest rows first, as many as are asked for.
 fn listed<'a>(
     args: &LogArgs,
-    store: &Store,
+    (store, records): (&Store, &RecordFilter<'_>),
     filter: &Filter<'_>,
     sessions: impl Iterator<Item = SessionRows<'a>>,
 ) -> Result<Vec<Listed<'a>>> {
@@ -134,17 +151,21 @@ fn listed<'a>(
             left -= 1;
         } else {
             for row in rows.into_iter().rev() {
+                if left == 0 {
+                    break;
+                }
                 let is_said = match &mut search {
-                    Some(search) if left > 0 => search.is_in(&row.commit.parse()?)?,
-                    _ => true,
+                    Some(search) => search.is_in(&row.commit.parse()?)?,
+                    None => true,
                 };
-                if left > 0 && is_said {
+                if is_said && records.takes(&row)? {
                     chosen.push(row);
                     left -= 1;
                 }
             }
         }
-        let is_shown = args.sessions || filter.is_open() && args.max_count.is_none() || !chosen.is_empty();
+        let is_open = filter.is_open() && args.paths.is_empty() && args.max_count.is_none();
+        let is_shown = args.sessions || is_open || !chosen.is_empty();
         if is_shown {
             listed.push(Listed { head, rows: chosen, repeats: repeats(prints.into_iter()) });
         }
@@ -189,11 +210,11 @@ fn print_sessions(args: &LogArgs, store: &Store, choice: &Choice) -> Result<Exit
 /// The parser for the names in `--format`.
 pub fn field(text: &str) -> Result<String> {
     let text = text.trim();
-    if FIELDS.contains(&text) {
+    if is_field(text) {
         return Ok(text.to_owned());
     }
     match did_you_mean(text, FIELDS.iter().copied()) {
         Some(near) => bail!("`{text}` is no field, did you mean `{near}`?"),
-        None => bail!("`{text}` is no field; there are {}", FIELDS.join(", ")),
+        None => bail!("`{text}` is no field; there are {} and {CAPTURED}NAME", FIELDS.join(", ")),
     }
 }

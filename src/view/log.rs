@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use anyhow::Result;
-use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::record::{LogEntry, Session, SessionId, Status, StopReason};
 use crate::store::{Elsewhere, Row};
 
+use super::fields::{self, Fields, as_text, lookup};
 use super::json::write_pretty;
 use super::style::{Count, Hue, Paint, cut, duration, one_line, sign};
 
@@ -199,89 +199,31 @@ pub fn write_json<'a>(out: &mut impl Write, rows: impl Iterator<Item = &'a Row<'
     Ok(write_pretty(out, &Document { iterations: Rows(rows) })?)
 }
 
-/// The id, and the fields of `iteration.json` that the trailers hold.
-struct Fields<'a>(&'a Row<'a>);
-
-impl Serialize for Fields<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct WithId {
-            id: String,
-            #[serde(flatten)]
-            entry: LogEntry,
-        }
-        let entry = self.0.entry().map_err(|error| S::Error::custom(format!("{error:#}")))?;
-        WithId { id: format!("{}-iter-{}", entry.session, self.0.iteration), entry }.serialize(serializer)
-    }
-}
-
-/// What `write_fields` takes: the fields of the JSON, those inside of others behind a dot; and two for people.
-pub const FIELDS: &[&str] = &[
-    "name",
-    "subject",
-    "id",
-    "commit",
-    "session",
-    "feature",
-    "iteration",
-    "task",
-    "phase",
-    "outcome",
-    "failure_class",
-    "started_at",
-    "ended_at",
-    "exit.agent",
-    "exit.validation",
-    "duration_ms.agent",
-    "duration_ms.validation",
-    "agent",
-    "model",
-    "tokens.input",
-    "tokens.cache_read",
-    "tokens.cache_write",
-    "tokens.output",
-    "closed",
-    "tasks_done",
-    "tasks_open",
-    "fingerprint",
-    "head_before",
-    "head_after",
-    "snapshot",
-];
-
-/// The values of these fields, a line for each iteration, with tabs between them. What is not known is empty.
+/// The values of these fields, a line for each iteration, with tabs between them. What is not known is empty. `record`
+/// gives the whole record, which is asked for only where a field needs it.
 pub fn write_fields<'a>(
     out: &mut impl Write,
     rows: impl Iterator<Item = &'a Row<'a>>,
     names: &[String],
+    record: &dyn Fn(&Row<'_>) -> Result<Option<Value>>,
 ) -> Result<()> {
+    let needs_record = names.iter().any(|name| fields::is_of_record(name));
     for row in rows {
         let fields = serde_json::to_value(Fields(row))?;
+        let record = if needs_record { record(row)? } else { None };
         let value = |name: &String| match name.as_str() {
             "name" => format!("{}:{}", as_text(fields.get("session")), row.iteration),
             "subject" => row.subject().into_owned(),
-            path => {
-                let (first, second) = path.split_once('.').unwrap_or((path, ""));
-                let found = fields.get(first);
-                as_text(if second.is_empty() { found } else { found.and_then(|value| value.get(second)) })
+            name if fields::is_of_record(name) => {
+                as_text(record.as_ref().and_then(|record| lookup(record, name)))
             }
+            name => as_text(lookup(&fields, name)),
         };
         let values: Vec<String> =
             names.iter().map(|name| one_line(&value(name)).replace('\t', " ")).collect();
         writeln!(out, "{}", values.join("\t"))?;
     }
     Ok(())
-}
-
-fn as_text(value: Option<&Value>) -> String {
-    match value {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(values)) => {
-            values.iter().map(|value| as_text(Some(value))).collect::<Vec<_>>().join(",")
-        }
-        Some(other) => other.to_string(),
-    }
 }
 
 /// `{"sessions": [...]}`

@@ -1,0 +1,74 @@
+//! Which records `log` lists, by what only the whole record says.
+
+use anyhow::Result;
+use serde_json::Value;
+
+use crate::process::Tool;
+use crate::store::{Reader, Row, Store};
+
+use super::caller::Caller;
+use super::conditions::Condition;
+use super::path_filter::{PathFilter, Standpoint};
+
+/// The conditions on whole records, and what reads these.
+pub struct RecordFilter<'a> {
+    store: &'a Store,
+    reader: Reader,
+    conditions: &'a [Condition],
+    paths: Option<PathFilter>,
+}
+
+impl<'a> RecordFilter<'a> {
+    pub fn new(
+        store: &'a Store,
+        caller: &Caller,
+        (conditions, paths): (&'a [Condition], &[String]),
+    ) -> Result<Self> {
+        let paths = if paths.is_empty() { None } else { Some(path_filter(store, caller, paths)?) };
+        Ok(Self { store, reader: store.reader()?, conditions, paths })
+    }
+
+    /// Returns true if the row's record is to be listed.
+    pub fn takes(&self, row: &Row<'_>) -> Result<bool> {
+        if self.conditions.is_empty() && self.paths.is_none() {
+            return Ok(true);
+        }
+        let fields = serde_json::to_value(row.entry()?)?;
+        let mut open = Vec::new();
+        for condition in self.conditions {
+            match condition.holds(&fields) {
+                Some(true) => {}
+                Some(false) => return Ok(false),
+                // The trailers do not say it.
+                None => open.push(condition),
+            }
+        }
+        if open.is_empty() && self.paths.is_none() {
+            return Ok(true);
+        }
+        let Some(record) = self.record(row)? else { return Ok(false) };
+        let changed = || record.get("files_changed").and_then(Value::as_array).into_iter().flatten();
+        let is_wanted =
+            |paths: &PathFilter| changed().filter_map(Value::as_str).any(|path| paths.takes(path));
+        Ok(open.iter().all(|condition| condition.holds(&record) == Some(true))
+            && self.paths.as_ref().is_none_or(is_wanted))
+    }
+
+    /// The whole record; `None` with a warning if this version cannot read it.
+    pub fn record(&self, row: &Row<'_>) -> Result<Option<Value>> {
+        let entry = row.entry()?;
+        let read = self.reader.file(&entry.commit, "iteration.json");
+        let read = read.and_then(|bytes| Ok(serde_json::from_slice(&bytes.unwrap_or_default())?));
+        Ok(self.store.or_leave_out(&entry, read))
+    }
+}
+
+fn path_filter(store: &Store, caller: &Caller, paths: &[String]) -> Result<PathFilter> {
+    let top = store.repository().top.as_deref();
+    // Without a work tree there is no folder to read paths from.
+    let prefix = match top {
+        Some(_) => Tool::git_as_called(&caller.directory).args(["rev-parse", "--show-prefix"]).line()?,
+        None => String::new(),
+    };
+    PathFilter::new(paths, Standpoint { top, prefix: &prefix })
+}

@@ -359,6 +359,7 @@ fn session(id: &SessionId, seconds: i64) -> Session {
         duration_ms: Durations::default(),
         tokens: Tokens::default(),
         cost_usd: None,
+        cost_is_partial: false,
         artifact: Artifact { path: format!("{FEATURE}/tasks.md"), status: ArtifactStatus::Draft },
         agent: "claude".to_owned(),
         agent_version: Some("2.0.1".to_owned()),

@@ -123,6 +123,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("failure_excerpt", &["cli/excerpt.rs", "progress/", "session/told.rs"]),
     ("getrandom", &["store/identity.rs"]),
     ("gix", &["store/"]),
+    ("jiff", &["view/local_time.rs"]),
     ("indicatif", &["view/live/frame.rs", "view/live/spinner.rs"]),
     ("minijinja", &["prompt/", "view/report/"]),
     ("pulldown_cmark", &["view/report/rich.rs"]),

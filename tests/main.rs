@@ -10,6 +10,7 @@ mod compatibility;
 mod crash;
 mod docs;
 mod excerpt;
+mod figures;
 mod finding;
 mod finish;
 mod forward;

@@ -327,6 +327,8 @@ pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<S
         session.tasks_remaining = entry.tasks.tasks_open;
         session.duration_ms = session.duration_ms.plus(&entry.duration_ms);
         session.tokens = session.tokens.plus(&entry.tokens);
+        let cost = session.cost().plus(entry.cost());
+        (session.cost_usd, session.cost_is_partial) = (cost.usd, cost.is_partial);
     }
     let runs = log.iterations().filter(|entry| entry.is_run()).count();
     session.iterations_run = u32::try_from(runs).unwrap_or(u32::MAX);

@@ -133,6 +133,7 @@ fn look(store: &Store, wanted: &Wanted) -> Result<FeatureStatus> {
             stop_reason: tip.stop_reason,
             // A skip is a record, not a run: `log` and the summary count the same.
             iterations: totals.runs,
+            cost: totals.cost,
             pid: holder.map(|holder| holder.pid),
             task: in_flight.as_ref().map(|begin| begin.task.name.clone()).or(totals.task),
             started_at: totals.started_at,

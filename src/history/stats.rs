@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 
-use crate::record::{Durations, LogEntry, Outcome, SessionId, TaskName, Timestamp, Tokens};
+use crate::record::{Cost, Durations, LogEntry, Outcome, SessionId, TaskName, Timestamp, Tokens};
 
 /// The course of things is told in at most so many steps.
 const STEPS: usize = 40;
@@ -47,6 +47,8 @@ pub struct OfTask {
     pub counts: Counts,
     pub is_done: bool,
     pub tokens: Tokens,
+    #[serde(flatten)]
+    pub cost: Cost,
     pub duration_ms: Durations,
 }
 
@@ -79,6 +81,8 @@ pub struct Stats {
     /// Of failures that have a fingerprint; null where there is none.
     pub repeat_failure_rate: Option<f64>,
     pub tokens: Tokens,
+    #[serde(flatten)]
+    pub cost: Cost,
     pub duration_ms: Durations,
     pub tasks: Vec<OfTask>,
     /// Causes that came more than once, the most frequent first.
@@ -92,6 +96,7 @@ impl Stats {
     pub fn of<'a>(entries: impl IntoIterator<Item = &'a LogEntry>) -> Self {
         let mut counts = Counts::default();
         let (mut tokens, mut duration_ms) = (Tokens::default(), Durations::default());
+        let mut cost = Cost::default();
         let mut sessions: HashSet<&SessionId> = HashSet::new();
         let mut tasks: BTreeMap<(&str, &str), OfTask> = BTreeMap::new();
         let mut causes: HashMap<(&str, &str), Cause> = HashMap::new();
@@ -119,6 +124,7 @@ impl Stats {
             }
             counts.add(entry, is_repeated);
             tokens = tokens.plus(&entry.tokens);
+            cost = cost.plus(entry.cost());
             duration_ms = duration_ms.plus(&entry.duration_ms);
             if entry.is_run() {
                 runs.push(entry);
@@ -130,11 +136,13 @@ impl Stats {
                     counts: Counts::default(),
                     is_done: false,
                     tokens: Tokens::default(),
+                    cost: Cost::default(),
                     duration_ms: Durations::default(),
                 });
                 of_task.counts.add(entry, is_repeated);
                 of_task.is_done |= entry.closed.contains(task);
                 of_task.tokens = of_task.tokens.plus(&entry.tokens);
+                of_task.cost = of_task.cost.plus(entry.cost());
                 of_task.duration_ms = of_task.duration_ms.plus(&entry.duration_ms);
             }
         }
@@ -144,6 +152,7 @@ impl Stats {
             repeat_failure_rate: rate(counts.repeated, fingerprinted),
             counts,
             tokens,
+            cost,
             duration_ms,
             tasks: tasks.into_values().collect(),
             causes: most_frequent(causes.into_values()),

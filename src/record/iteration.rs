@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Claim, Exit, ExitReason, Facts, FailureClass, ObjectId, Outcome, SessionId, TaskName, Timestamp,
+    Claim, Cost, Exit, ExitReason, Facts, FailureClass, ObjectId, Outcome, SessionId, TaskName, Timestamp,
     ToolKind, without_escapes,
 };
 
@@ -295,6 +295,11 @@ impl Iteration {
     /// Whether it counts: an agent had its turn. A skip had none, and one that was cut short gets it again.
     pub fn is_run(&self) -> bool {
         is_run(self.outcome, self.failure_class)
+    }
+
+    /// What its agent cost.
+    pub fn cost(&self) -> Cost {
+        Cost::of_run(self.exit.agent, self.cost_usd)
     }
 
     /// What happened, in a few words: `T004 failed (cargo test exited 101)`.

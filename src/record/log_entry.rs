@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    Claim, Durations, Exits, FailureClass, Limit, ObjectId, Outcome, SessionId, Status, StopReason,
+    Claim, Cost, Durations, Exits, FailureClass, Limit, ObjectId, Outcome, SessionId, Status, StopReason,
     TaskCounts, TaskName, Timestamp, Tokens,
 };
 
@@ -98,6 +98,11 @@ impl From<TaskCounts> for TrailerCounts {
 }
 
 impl LogEntry {
+    /// What its agent cost.
+    pub fn cost(&self) -> Cost {
+        Cost::of_run(self.exit.agent, self.cost_usd)
+    }
+
     /// Whether it is an iteration that counts: neither a skip nor one that was cut short.
     pub fn is_run(&self) -> bool {
         self.outcome.is_some_and(|outcome| super::iteration::is_run(outcome, self.failure_class))

@@ -1,6 +1,7 @@
 //! The vocabulary: what every other room speaks of. Plain data that imports nothing of ours.
 
 mod agent_setup;
+mod cost;
 mod did_you_mean;
 mod escapes;
 mod event;
@@ -20,6 +21,7 @@ mod waiting;
 mod word;
 
 pub use agent_setup::{Parser, Permissions, PromptVia};
+pub use cost::Cost;
 pub use did_you_mean::did_you_mean;
 pub use escapes::without_escapes;
 pub use event::{AgentEvent, Event, Phase};

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ArtifactStatus, Durations, Iteration, Limit, SessionId, Status, StopReason, Timestamp, Tokens};
+use super::{
+    ArtifactStatus, Cost, Durations, Iteration, Limit, SessionId, Status, StopReason, Timestamp, Tokens,
+};
 
 /// The file that a session is about, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +46,9 @@ pub struct Session {
     /// Totals over all iterations, as far as agents told.
     pub tokens: Tokens,
     pub cost_usd: Option<f64>,
+    /// Set if some agent did not say what its run cost.
+    #[serde(default)]
+    pub cost_is_partial: bool,
     pub artifact: Artifact,
     pub agent: String,
     pub agent_version: Option<String>,
@@ -63,13 +68,17 @@ pub struct Session {
 }
 
 impl Session {
+    /// What the agents of its iterations cost.
+    pub fn cost(&self) -> Cost {
+        Cost { usd: self.cost_usd, is_partial: self.cost_is_partial }
+    }
+
     /// Adds what an iteration took and did to the totals.
     pub fn add(&mut self, iteration: &Iteration) {
         self.duration_ms = self.duration_ms.plus(&iteration.duration_ms);
         self.tokens = self.tokens.plus(&iteration.tokens);
-        if let Some(cost) = iteration.cost_usd {
-            self.cost_usd = Some(self.cost_usd.unwrap_or_default() + cost);
-        }
+        let cost = self.cost().plus(iteration.cost());
+        (self.cost_usd, self.cost_is_partial) = (cost.usd, cost.is_partial);
         if iteration.is_run() {
             self.iterations_run += 1;
         }

@@ -159,6 +159,7 @@ fn new_session(
         duration_ms: Durations::default(),
         tokens: Tokens::default(),
         cost_usd: None,
+        cost_is_partial: false,
         artifact: Artifact { path: work_tree.relative(&plan.job.artifact), status: ArtifactStatus::Draft },
         agent: plan.agents[0].agent.name().to_owned(),
         agent_version: plan.agents[0].agent.version(),

@@ -259,6 +259,7 @@ fn ended(plan: &Plan<'_>, place: &Place, log: &SessionLog) -> Result<Session> {
     session.duration_ms = totals.duration_ms;
     session.tokens = totals.tokens;
     session.cost_usd = totals.cost_usd;
+    session.cost_is_partial = totals.cost_is_partial;
     redacted(&redactor_of(&place.redaction_rules, &place.redaction_allow)?, &session)
 }
 

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{LogEntry, ObjectId, Outcome, RecordKind, SCHEMA, TaskName, Timestamp};
+use crate::record::{Cost, LogEntry, ObjectId, Outcome, RecordKind, SCHEMA, TaskName, Timestamp};
 
 use super::blobs::shallow_ends;
 use super::chain::{Chain, Walked};
@@ -20,7 +20,7 @@ use super::refs::LOG_PREFIX;
 use super::{Scratch, SessionRefs, Store, disk};
 
 /// Changes with what is counted, and how.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// So many records are read as fast as the totals would be written.
 const MIN_RECORDS_TO_KEEP: usize = 32;
@@ -37,7 +37,7 @@ pub struct Overview {
 }
 
 /// What is counted over the records of a session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
     /// The newest record that is counted.
     tip: ObjectId,
@@ -50,6 +50,8 @@ pub struct Totals {
     pub skipped: BTreeSet<TaskName>,
     /// The task of the newest iteration.
     pub task: Option<TaskName>,
+    #[serde(flatten)]
+    pub cost: Cost,
 }
 
 impl Totals {
@@ -61,6 +63,7 @@ impl Totals {
             runs: 0,
             skipped: BTreeSet::new(),
             task: None,
+            cost: Cost::default(),
         }
     }
 
@@ -74,6 +77,7 @@ impl Totals {
         }
         self.runs += usize::from(entry.is_run());
         self.task.clone_from(&entry.task);
+        self.cost = self.cost.plus(entry.cost());
         if entry.outcome == Some(Outcome::Skipped) {
             self.skipped.extend(entry.task.clone());
         }

@@ -7,8 +7,8 @@ use std::str::{FromStr, Split};
 use anyhow::{Context, Result};
 
 use crate::record::{
-    Claim, Durations, Exits, FailureClass, Limit, LogEntry, ObjectId, Outcome, RecordKind, SessionId, Status,
-    StopReason, TaskCounts, Timestamp, Tokens, is_run,
+    Claim, Cost, Durations, Exits, FailureClass, Limit, LogEntry, ObjectId, Outcome, RecordKind, SessionId,
+    Status, StopReason, TaskCounts, Timestamp, Tokens, is_run,
 };
 
 use super::trailer_value::{escape, unescape};
@@ -28,6 +28,10 @@ pub struct Row<'a> {
     subject: &'a str,
     rest: &'a str,
 }
+
+/// Places of fields behind the first ones.
+const AGENT_EXIT: usize = 7;
+const COST: usize = 23;
 
 /// A value that is not there, in a field.
 const NONE: &str = "-";
@@ -78,6 +82,15 @@ impl<'a> Row<'a> {
     /// Whether it is an iteration that counts: neither a skip nor one that was cut short.
     pub fn is_run(&self) -> bool {
         self.is_iteration() && self.outcome.is_some_and(|outcome| is_run(outcome, self.failure_class))
+    }
+
+    /// What its agent cost.
+    pub fn cost(&self) -> Cost {
+        let mut rest = self.rest.split('\t');
+        // Of thousands of rows nothing else is read.
+        let exit = rest.nth(AGENT_EXIT).and_then(|field| known(field)?);
+        let usd = rest.nth(COST - AGENT_EXIT - 1).and_then(|field| known(field)?);
+        Cost::of_run(exit, usd)
     }
 
     /// All that the message of the record says.
@@ -295,6 +308,7 @@ mod tests {
         assert!(!line.contains('\n'), "{line}");
         let row = Row::read(line).unwrap_or_else(|| panic!("{line}"));
         assert_eq!(row.entry().unwrap(), *entry, "{line}");
+        assert_eq!(row.cost(), entry.cost(), "{line}");
     }
 
     #[test]

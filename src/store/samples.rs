@@ -29,6 +29,7 @@ pub fn session() -> Session {
         duration_ms: Durations::default(),
         tokens: Tokens::default(),
         cost_usd: None,
+        cost_is_partial: false,
         artifact: Artifact { path: "specs/001-login/tasks.md".into(), status: ArtifactStatus::Draft },
         agent: "claude".into(),
         agent_version: None,

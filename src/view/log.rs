@@ -9,11 +9,12 @@ use anyhow::Result;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::record::{LogEntry, Session, SessionId, Status, StopReason};
+use crate::record::{Cost, LogEntry, Session, SessionId, Status, StopReason};
 use crate::store::{Elsewhere, Row};
 
 use super::fields::{self, Fields, as_text, lookup};
 use super::json::write_pretty;
+use super::local_time::{self, local};
 use super::style::{Count, Hue, Paint, cut, duration, one_line, sign};
 
 /// Longest story in a column, in characters.
@@ -36,6 +37,7 @@ pub struct SessionHead {
     status: Status,
     stop_reason: Option<StopReason>,
     runs: u64,
+    cost: Cost,
     tasks_done: usize,
     tasks_open: usize,
     is_running: bool,
@@ -51,6 +53,7 @@ impl SessionHead {
             status,
             stop_reason: None,
             runs: 0,
+            cost: Cost::default(),
             tasks_done: 0,
             tasks_open: 0,
             is_running,
@@ -67,6 +70,9 @@ impl SessionHead {
     pub fn count(&mut self, row: &Row<'_>) {
         if row.is_run() {
             self.runs += 1;
+        }
+        if row.is_iteration() {
+            self.cost = self.cost.plus(row.cost());
         }
     }
 
@@ -91,10 +97,13 @@ pub fn write_iterations(out: &mut dyn Write, sessions: &[Listed<'_>], paint: Pai
             writeln!(out)?;
         }
         writeln!(out, "{}", session_line(&listed.head, paint))?;
-        let width = listed.rows.iter().map(|row| story(row).chars().count()).max().unwrap_or(0);
+        let columns = Columns {
+            story: listed.rows.iter().map(|row| story(row).chars().count()).max().unwrap_or(0),
+            has_cost: listed.head.cost.usd.is_some(),
+        };
         for row in &listed.rows {
             line.clear();
-            iteration_line(&mut line, row, listed.repeats.get(&row.iteration).copied(), width, paint);
+            iteration_line(&mut line, row, listed.repeats.get(&row.iteration).copied(), columns, paint);
             out.write_all(line.as_bytes())?;
         }
     }
@@ -127,16 +136,17 @@ fn session_line(head: &SessionHead, paint: Paint) -> String {
         words => format!(" ({words})"),
     });
     let status = match &head.elsewhere {
-        Some(elsewhere) => one_line(&elsewhere.to_string()),
+        Some(elsewhere) => one_line(&local_time::elsewhere(elsewhere)),
         None => head.status.to_string(),
     };
     format!(
-        "{}  {}  {status}{reason}, {}, {} of {} done",
+        "{}  {}  {status}{reason}, {}, {} of {} done{}",
         paint.paint(Hue::Bold, head.id.as_str()),
         one_line(&head.feature),
         Count(head.runs, "iteration"),
         head.tasks_done,
-        Count((head.tasks_done + head.tasks_open) as u64, "task")
+        Count((head.tasks_done + head.tasks_open) as u64, "task"),
+        head.cost.shown().map_or(String::new(), |cost| format!(", {cost}"))
     )
 }
 
@@ -158,13 +168,27 @@ pub(super) fn story<'a>(row: &Row<'a>) -> Cow<'a, str> {
     }
 }
 
-fn iteration_line(line: &mut String, row: &Row<'_>, repeated: Option<u32>, width: usize, paint: Paint) {
+/// What the lines of a session have in common.
+#[derive(Debug, Clone, Copy)]
+struct Columns {
+    /// Width of the widest story.
+    story: usize,
+    has_cost: bool,
+}
+
+fn iteration_line(line: &mut String, row: &Row<'_>, repeated: Option<u32>, columns: Columns, paint: Paint) {
+    let width = columns.story;
     let (hue, mark) = row.outcome.map_or((Hue::Dim, " "), sign);
     let time = match (row.duration_ms.agent, row.duration_ms.validation) {
         // Nothing ran, or nobody was there to measure it.
         (None, None) => String::new(),
         (agent, validation) => duration(agent.unwrap_or(0) + validation.unwrap_or(0)),
     };
+    let cost = match columns.has_cost {
+        true => format!("{:>9}  ", row.cost().shown().unwrap_or_default()),
+        false => String::new(),
+    };
+    let ended = local(row.ended_at);
     let story = story(row);
     let short = &row.commit[..row.commit.len().min(10)];
     let repeated = repeated.map(|first| format!("  same failure as iteration {first}")).unwrap_or_default();
@@ -172,12 +196,12 @@ fn iteration_line(line: &mut String, row: &Row<'_>, repeated: Option<u32>, width
     let _ = match paint {
         Paint::Plain => writeln!(
             line,
-            "  {:>3}  {mark} {story:width$}  {time:>12}  {}  {short}{repeated}",
-            row.iteration, row.ended_at
+            "  {:>3}  {mark} {story:width$}  {time:>12}  {cost}{ended}  {short}{repeated}",
+            row.iteration
         ),
         Paint::Colour => {
             let padding = width.saturating_sub(story.chars().count());
-            let (story, end) = (format!("{mark} {story}"), format!("{}  {short}{repeated}", row.ended_at));
+            let (story, end) = (format!("{mark} {story}"), format!("{cost}{ended}  {short}{repeated}"));
             let (story, end) = (paint.paint(hue, &story), paint.paint(Hue::Dim, &end));
             writeln!(line, "  {:>3}  {story}{:padding$}  {time:>12}  {end}", row.iteration, "")
         }

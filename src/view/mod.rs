@@ -5,6 +5,7 @@ pub mod fields;
 pub mod history;
 pub mod json;
 pub mod live;
+pub mod local_time;
 pub mod log;
 pub mod replay;
 pub mod report;

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use crate::record::{Iteration, LeftOut, Tokens, some_of};
 
+use super::local_time::local_with_offset;
 use super::style::{Count, Hue, Paint, cut, duration, grouped, inert, one_line, sign};
 
 /// How many tool calls are listed.
@@ -59,6 +60,10 @@ pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result
     if !iteration.tokens.is_unknown() {
         fact("tokens", tokens(&iteration.tokens))?;
     }
+    if let Some(cost) = iteration.cost().shown() {
+        fact("cost", cost)?;
+    }
+    fact("ended", local_with_offset(iteration.ended_at))?;
     if let Some(reason) = &iteration.uncommitted {
         fact("uncommitted", cut(&one_line(reason), ERROR))?;
     }

@@ -28,6 +28,9 @@ pub fn write(out: &mut impl Write, stats: &Stats, paint: Paint) -> io::Result<()
         let each = if *runs == 0 { 0 } else { total / (*runs as u64) };
         writeln!(out, "tokens     {} ({} an iteration)", grouped(total), grouped(each))?;
     }
+    if let Some(cost) = stats.cost.shown() {
+        writeln!(out, "cost       {cost}")?;
+    }
     let (agent, validation) =
         (duration_ms.agent.unwrap_or_default(), duration_ms.validation.unwrap_or_default());
     writeln!(
@@ -90,7 +93,7 @@ fn tasks(out: &mut impl Write, stats: &Stats, paint: Paint) -> io::Result<()> {
             writeln!(out, "\n{}", paint.paint(Hue::Bold, &one_line(&task.feature)))?;
             feature = Some(&task.feature);
         }
-        let OfTask { counts, tokens, duration_ms, is_done, .. } = task;
+        let OfTask { counts, tokens, cost, duration_ms, is_done, .. } = task;
         let scaled = |count: usize| if most <= BAR { count } else { (count * BAR).div_ceil(most) };
         let bar = |hue, count: usize| paint.paint(hue, &"█".repeat(scaled(count)));
         let other = counts.runs.saturating_sub(counts.success + counts.failure);
@@ -102,6 +105,7 @@ fn tasks(out: &mut impl Write, stats: &Stats, paint: Paint) -> io::Result<()> {
         if let Some(total) = tokens.total() {
             words.push(Count(total, "token").to_string());
         }
+        words.extend(cost.shown());
         words.push(duration(
             duration_ms.agent.unwrap_or_default() + duration_ms.validation.unwrap_or_default(),
         ));

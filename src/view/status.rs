@@ -4,12 +4,13 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::record::{RALPH, SessionId, Status, StopReason, TaskName, Timestamp, Waiting};
+use crate::record::{Cost, RALPH, SessionId, Status, StopReason, TaskName, Timestamp, Waiting};
 use crate::store::Elsewhere;
 
+use super::local_time::{self, local, local_with_offset};
 use super::style::{Count, Hue, Paint, one_line};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FeatureStatus {
     pub feature: String,
     pub tasks: Counts,
@@ -24,7 +25,7 @@ pub struct Counts {
     pub skipped: usize,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SessionStatus {
     pub id: SessionId,
     pub status: Status,
@@ -32,6 +33,8 @@ pub struct SessionStatus {
     pub elsewhere: Option<Elsewhere>,
     pub stop_reason: Option<StopReason>,
     pub iterations: usize,
+    #[serde(flatten)]
+    pub cost: Cost,
     /// The process of a running session.
     pub pid: Option<u32>,
     /// The task of the running iteration, or of the last one.
@@ -60,12 +63,13 @@ pub struct InFlight {
 
 fn at_work(in_flight: &InFlight, task: &str, phase: Option<&str>) -> String {
     let InFlight { iteration, agent, started_at } = in_flight;
+    let since = local(*started_at);
     match phase {
         Some("validation") => {
-            format!("the validation of {task} runs (iteration {iteration}, since {started_at})")
+            format!("the validation of {task} runs (iteration {iteration}, since {since})")
         }
-        Some("recording") => format!("{task} is being recorded (iteration {iteration}, since {started_at})"),
-        _ => format!("{} works on {task} since {started_at} (iteration {iteration})", one_line(agent)),
+        Some("recording") => format!("{task} is being recorded (iteration {iteration}, since {since})"),
+        _ => format!("{} works on {task} since {since} (iteration {iteration})", one_line(agent)),
     }
 }
 
@@ -83,15 +87,16 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
             words => format!(" ({words})"),
         });
     let status = match &session.elsewhere {
-        Some(elsewhere) => format!("{},", one_line(&elsewhere.to_string())),
+        Some(elsewhere) => format!("{},", one_line(&local_time::elsewhere(elsewhere))),
         None => session.status.to_string(),
     };
+    let cost = session.cost.shown().map_or(String::new(), |cost| format!(", {cost}"));
     let who = session.pid.map_or(String::new(), |pid| format!(", process {pid}"));
     writeln!(
         out,
-        "  session {} {status}{reason} since {}, {}{who}",
+        "  session {} {status}{reason} since {}, {}{cost}{who}",
         session.id,
-        session.started_at,
+        local_with_offset(session.started_at),
         Count(session.iterations as u64, "iteration")
     )?;
     if let Some(task) = &session.task {
@@ -105,7 +110,7 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
     if let Some(Waiting { agent, class, until, message }) = &session.waiting {
         let words = message.as_ref().map_or(String::new(), |words| format!(": {}", one_line(words)));
         let why = format!("{} cannot be used ({class}){words}", one_line(agent));
-        writeln!(out, "  {} {why}", paint.paint(Hue::Yellow, &format!("waits until {until}:")))?;
+        writeln!(out, "  {} {why}", paint.paint(Hue::Yellow, &format!("waits until {}:", local(*until))))?;
     }
     let asked = match (session.is_stopping, session.is_paused, &session.in_flight) {
         (true, _, _) => "stops after this iteration".to_owned(),

@@ -329,6 +329,7 @@ impl Sandbox {
         command
             .env_clear()
             .env("PATH", path)
+            .env("TZ", "UTC")
             .env("HOME", root.join("home"))
             .env("XDG_CONFIG_HOME", root.join("config"))
             .env("TMPDIR", root.join("tmp"))

@@ -7,6 +7,7 @@ use crate::record::{
     Tokens, Waiting, some_of, without_escapes,
 };
 
+use crate::view::local_time::local;
 use crate::view::style::{Count, Hue, Paint, cut, duration, one_line, sign, tokens_told};
 
 /// How much is said.
@@ -208,7 +209,7 @@ impl<W: Write> Lines<W> {
 
     fn waiting(&mut self, waiting: &Waiting, seconds: u64) -> io::Result<()> {
         let Waiting { agent, class, until, message } = waiting;
-        let line = format!("waits {} until {until}", duration(seconds.saturating_mul(1000)));
+        let line = format!("waits {} until {}", duration(seconds.saturating_mul(1000)), local(*until));
         let words = message.as_ref().map_or(String::new(), |words| format!(": {}", self.words(words)));
         let why = format!("{} cannot be used ({class}){words}", one_line(agent));
         writeln!(self.out, "\n  {}  {why}", self.paint.paint(Hue::Yellow, &line))
@@ -250,7 +251,8 @@ impl<W: Write> Lines<W> {
             writeln!(self.out, "  {} is {}", one_line(&session.artifact.path), session.artifact.status)?;
         }
         let time = session.duration_ms.agent.unwrap_or(0) + session.duration_ms.validation.unwrap_or(0);
-        writeln!(self.out, "  time {}{}", duration(time), tokens(&session.tokens))?;
+        let cost = session.cost().shown().map_or(String::new(), |cost| format!(", {cost}"));
+        writeln!(self.out, "  time {}{}{cost}", duration(time), tokens(&session.tokens))?;
         if !unrecognised.is_empty() {
             writeln!(self.out, "  boxes that Markdown does not know, which nobody will tick:")?;
             for line in unrecognised {

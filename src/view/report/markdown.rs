@@ -42,8 +42,8 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> io::Result<()> {
     if let Some(total) = totals.tokens.total() {
         writeln!(out, "| Tokens | {} |", grouped(total))?;
     }
-    if let Some(cost) = totals.cost_usd {
-        writeln!(out, "| Cost | {cost:.2} USD |")?;
+    if let Some(cost) = totals.cost.shown() {
+        writeln!(out, "| Cost | {cost} |")?;
     }
     writeln!(out, "| Agent | {} |", cell(&session.agent))?;
     if !report.attention.is_empty() {

@@ -25,7 +25,7 @@ use tasklist::TaskList;
 
 use crate::history::clusters::{Cluster, clusters};
 use crate::history::repeats;
-use crate::record::{Durations, Outcome, Session, TaskCounts, Timestamp, Tokens};
+use crate::record::{Cost, Durations, Outcome, Session, TaskCounts, Timestamp, Tokens};
 use crate::store::Elsewhere;
 
 use super::status::InFlight;
@@ -83,7 +83,8 @@ pub struct Totals {
     pub closed: usize,
     pub duration_ms: Durations,
     pub tokens: Tokens,
-    pub cost_usd: Option<f64>,
+    #[serde(flatten)]
+    pub cost: Cost,
 }
 
 /// What was found of a session.
@@ -122,9 +123,7 @@ impl Report {
             totals.closed += turn.record.closed.len();
             totals.duration_ms = totals.duration_ms.plus(&turn.record.duration_ms);
             totals.tokens = totals.tokens.plus(&turn.record.tokens);
-            if let Some(cost) = turn.record.cost_usd {
-                totals.cost_usd = Some(totals.cost_usd.unwrap_or_default() + cost);
-            }
+            totals.cost = totals.cost.plus(turn.record.cost());
             match turn.record.outcome {
                 Outcome::Success => counts.success += 1,
                 Outcome::Failure => counts.failure += 1,

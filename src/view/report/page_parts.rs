@@ -66,7 +66,7 @@ pub(super) fn figures(report: &Report) -> Vec<Figure> {
         duration(report.headline.span_ms.max(agent + validation)),
         Some(format!("agent {}, validation {}", duration(agent), duration(validation))),
     ));
-    let cost = totals.cost_usd.map(|cost| format!("{cost:.2} USD"));
+    let cost = totals.cost.shown();
     match (totals.tokens.total(), cost) {
         (Some(total), cost) => {
             let cached = totals.tokens.cache_read.map(|read| format!("{} from the cache", short(read)));

@@ -174,7 +174,7 @@ fn facts(turn: &Turn) -> String {
     if !told.is_empty() {
         facts.push(format!("tokens: {}", told.join(", ")));
     }
-    facts.extend(record.cost_usd.map(|cost| format!("{cost:.2} USD")));
+    facts.extend(record.cost().shown());
     facts.push(format!("{} of {} tasks done", record.tasks_done, record.tasks_done + record.tasks_open));
     facts.join(" · ")
 }

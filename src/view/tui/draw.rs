@@ -7,6 +7,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::record::{RALPH, Status};
+use crate::view::local_time::local;
 use crate::view::style::{Paint, cut, grouped};
 
 use super::app::{App, Mode, OwnLoop};
@@ -147,7 +148,7 @@ impl Pen<'_> {
             .and(look, format!("  {mark} {}", words_of(session)));
         let Some(live) = &session.live else { return row };
         if let Some(waiting) = &live.waiting {
-            return row.and(Look::Warn, format!("  waits until {}", waiting.until));
+            return row.and(Look::Warn, format!("  waits until {}", local(waiting.until)));
         }
         let row = match &live.in_flight {
             None if live.is_paused => row.and(Look::Warn, "  is paused"),
@@ -295,8 +296,8 @@ impl Pen<'_> {
                 let row = Row::of(Look::Dim, format!("{fold} "))
                     .and(look, format!("{mark} "))
                     .and(Look::Bold, shown(feature));
-                let started = session.started_at.to_string();
-                let when = started.get(5..16).unwrap_or_default().replace('T', " ");
+                let started = local(session.started_at);
+                let when = started.get(5..16).unwrap_or_default().to_owned();
                 (row, Row::of(Look::Dim, when))
             }
             Item::InFlight(place) => {

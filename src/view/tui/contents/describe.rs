@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::record::{Claim, Iteration, Outcome, Session, Tokens};
+use crate::record::{Claim, Cost, Iteration, Outcome, Session, Tokens};
+use crate::view::local_time::local_with_offset;
 use crate::view::style::{Count, duration, grouped};
 use crate::view::tui::page::Section;
 use crate::view::tui::row::{Look, Row, shown};
@@ -41,8 +42,8 @@ pub fn iteration(row: &IterationRow, iteration: &Iteration) -> Vec<Section> {
     if !error.is_empty() {
         rows.push(Row::fact("error", error.join(": ")));
     }
-    rows.extend(tokens_fact(&iteration.tokens, iteration.cost_usd));
-    rows.push(Row::fact("ended", row.ended_at.to_string()));
+    rows.extend(tokens_fact(&iteration.tokens, iteration.cost()));
+    rows.push(Row::fact("ended", local_with_offset(row.ended_at)));
     rows.push(Row::fact("commit", row.commit.as_str()));
     if let Some(fingerprint) = &iteration.fingerprint {
         let again = row.repeats.map_or(String::new(), |first| format!(", as in iteration {first}"));
@@ -83,14 +84,14 @@ pub fn in_flight(in_flight: &InFlight) -> Section {
         Row::fact("task", format!("{} {}", in_flight.task.name, in_flight.task.text)),
         Row::fact("try", in_flight.attempt.to_string()),
         Row::fact("agent", &in_flight.agent),
-        Row::fact("started", in_flight.started_at.to_string()),
+        Row::fact("started", local_with_offset(in_flight.started_at)),
     ];
     Section::titled(title(format!("Iteration {}", in_flight.number)), rows)
 }
 
-fn tokens_fact(tokens: &Tokens, cost: Option<f64>) -> Option<Row> {
+fn tokens_fact(tokens: &Tokens, cost: Cost) -> Option<Row> {
     let number = |value: Option<u64>| value.map_or("?".to_owned(), grouped);
-    let cost = cost.map_or(String::new(), |cost| format!(", ${cost:.2}"));
+    let cost = cost.shown().map_or(String::new(), |cost| format!(", {cost}"));
     (!tokens.is_unknown()).then(|| {
         let text = format!(
             "{} in, {} from cache, {} out{cost}",
@@ -118,15 +119,15 @@ pub fn session(row: &SessionRow, session: &Session) -> Vec<Section> {
             format!("{} {}", session.agent, session.agent_version.as_deref().unwrap_or_default()).trim_end(),
         ),
         Row::fact("host", &session.host),
-        Row::fact("started", row.started_at.to_string()),
+        Row::fact("started", local_with_offset(row.started_at)),
     ];
     if let Some(ended) = session.ended_at {
-        rows.push(Row::fact("ended", ended.to_string()));
+        rows.push(Row::fact("ended", local_with_offset(ended)));
     }
     if let Some(waiting) = row.live.as_ref().and_then(|live| live.waiting.as_ref()) {
         rows.push(Row::fact(
             "waits",
-            format!("until {} for {} ({})", waiting.until, waiting.agent, waiting.class),
+            format!("until {} for {} ({})", local_with_offset(waiting.until), waiting.agent, waiting.class),
         ));
     }
     let mut totals = vec![
@@ -138,7 +139,7 @@ pub fn session(row: &SessionRow, session: &Session) -> Vec<Section> {
         totals.insert(2, Row::fact("closed here", Count(closed as u64, "task").to_string()));
     }
     if session.ended_at.is_some() {
-        totals.extend(tokens_fact(&session.tokens, session.cost_usd));
+        totals.extend(tokens_fact(&session.tokens, session.cost()));
     } else if let Some(tokens) =
         row.iterations.iter().filter_map(|row| row.tokens).reduce(u64::saturating_add)
     {

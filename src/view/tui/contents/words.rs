@@ -1,6 +1,7 @@
 //! Words and signs that several views use.
 
 use crate::record::{Outcome, Status, StopReason};
+use crate::view::local_time;
 use crate::view::style::cut;
 use crate::view::tui::row::{Look, Row, shown};
 use crate::view::tui::source::SessionRow;
@@ -29,7 +30,7 @@ pub fn status_sign(status: Status) -> (Look, &'static str) {
 /// Where a session stands, and on which machine if that is another one.
 pub fn words_of(session: &SessionRow) -> String {
     match &session.elsewhere {
-        Some(elsewhere) if session.live.is_none() => brief(&elsewhere.to_string()),
+        Some(elsewhere) if session.live.is_none() => brief(&local_time::elsewhere(elsewhere)),
         _ => status_words(session.status, session.stop_reason),
     }
 }

@@ -1,0 +1,65 @@
+//! Figures about iterations: cost, local times, what the user's rules captured, and what they come to.
+
+#![expect(clippy::unwrap_used, reason = "what is not there has failed the scene")]
+
+use crate::sandbox::Sandbox;
+
+/// An agent that ticks the first box, and says what it cost where there is a file `price`.
+const PRICED: &str = r#"
+cat >/dev/null
+sed -i '0,/\[ \]/s//[x]/' "$RALPH_TASKS"
+cost=
+if [ -e price ]; then cost="\"total_cost_usd\":$(cat price),"; rm price; fi
+cat <<END
+{"type":"system","subtype":"init","model":"opus-x","tools":[]}
+{"type":"result","subtype":"success","is_error":false,$cost"result":"Done.","usage":{"input_tokens":100,"output_tokens":20}}
+END
+"#;
+
+#[test]
+fn what_agents_cost_is_said_wherever_one_said_it_and_a_part_is_called_one() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n").agents_like_claude(&[("fake", PRICED)]);
+    scene.write("price", "1.20").commit("Ready");
+    scene.ralph("-n 1").code(1).stdout_has("20 out, $1.20\n");
+    scene.ralph("status").code(0).stdout_has("1 iteration, $1.20\n");
+    scene.ralph("show").code(0).stdout_has("cost        $1.20\n");
+    scene.ralph("resume").code(0).stdout_has("40 out, ≥ $1.20\n");
+    scene.ralph("status").code(0).stdout_has("2 iterations, ≥ $1.20\n");
+    scene.ralph("log").code(0).stdout_has("2 of 2 tasks done, ≥ $1.20\n").stdout_has("    $1.20  20");
+    scene.ralph("stats").code(0).stdout_has("cost       ≥ $1.20\n").stdout_has("$1.20, ");
+    scene.ralph("show").code(0).stdout_lacks("cost ");
+    let json = scene.ralph("status --json").code(0).json();
+    assert_eq!(
+        (&json["session"]["cost_usd"], &json["session"]["cost_is_partial"]),
+        (&1.2.into(), &true.into())
+    );
+    assert_eq!(scene.session().end()["cost_is_partial"], true);
+}
+
+#[test]
+fn an_agent_that_says_no_cost_has_none() {
+    let scene = Sandbox::with_willing_agent(1);
+    scene.ralph("").code(0).stdout_lacks("$");
+    for words in ["log", "status", "stats", "show"] {
+        scene.ralph(words).code(0).stdout_lacks("$").stdout_lacks("cost ");
+    }
+}
+
+#[test]
+fn times_are_local_on_screens_and_utc_in_json() {
+    let scene = Sandbox::with_willing_agent(1);
+    scene.ralph("").code(0);
+    let ended = scene.session().iteration(1)["ended_at"].as_str().unwrap().to_owned();
+    assert!(ended.ends_with('Z'), "{ended}");
+    let (day, time) = ended.trim_end_matches('Z').split_once('T').unwrap();
+    scene.ralph("log").code(0).stdout_has(&format!("{day} {time}"));
+    let (hour, rest) = time.split_once(':').unwrap();
+    let later = format!("{:02}:{rest}", hour.parse::<u32>().unwrap() + 3);
+    let there = |words: &str| scene.call(words).env("TZ", "XYZ-3").run().code(0);
+    there("log").stdout_has(&format!("{day} {later}"));
+    there("show").stdout_has(&format!("ended       {day} {later} +03:00\n"));
+    there("status").stdout_has("+03:00");
+    there("log --json").stdout_has(&ended);
+    there("log --format ended_at").stdout(format!("{ended}\n"));
+}

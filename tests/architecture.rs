@@ -126,7 +126,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("jiff", &["view/local_time.rs"]),
     ("indicatif", &["view/live/frame.rs", "view/live/spinner.rs"]),
     ("minijinja", &["prompt/", "view/report/"]),
-    ("pulldown_cmark", &["view/report/rich.rs"]),
+    ("pulldown_cmark", &["view/markdown.rs", "view/report/rich.rs"]),
     ("ratatui", &["view/tui/"]),
     ("redact_stream", &["cli/", "session/", "store/"]),
     (

@@ -63,3 +63,27 @@ fn times_are_local_on_screens_and_utc_in_json() {
     there("log --json").stdout_has(&ended);
     there("log --format ended_at").stdout(format!("{ended}\n"));
 }
+
+#[test]
+fn show_prints_the_last_words_of_the_agent_and_what_it_learned() {
+    let scene = Sandbox::new();
+    let words = "## Result\\n\\nIt **works**, see `src/a.rs`.\\n\\nLearnings:\\n- ports are odd\\n\\nDecisions:\\n- keep it small\\n\\nTried:\\n- a loop\\n";
+    scene
+        .agent_script(&format!("[[turn]]\ndo = [{{ say = \"{words}\" }}, {{ tick = \"current\" }}]\n"))
+        .commit("Ready");
+    scene.ralph("").code(0);
+    let plain = scene.ralph("show").code(0);
+    plain.stdout_has(
+        "final message\n  Result\n\n  It works, see `src/a.rs`.\n\n  Learnings:\n\n  • ports are odd\n",
+    );
+    let plain = scene.ralph("show").code(0).text();
+    for item in ["• ports are odd", "• keep it small", "• a loop"] {
+        assert!(plain.matches(item).count() >= 2, "{item}: {plain}");
+    }
+    assert!(!plain.contains("**") && !plain.contains("##"), "{plain}");
+    let coloured = scene.ralph("show --color always").code(0).text();
+    assert!(
+        coloured.contains("\u{1b}[1mResult\u{1b}[0m") && coloured.contains("\u{1b}[36msrc/a.rs"),
+        "{coloured}"
+    );
+}

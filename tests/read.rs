@@ -245,6 +245,8 @@ fn the_status_says_where_the_feature_stands() {
             "elsewhere",
             "stop_reason",
             "iterations",
+            "cost_usd",
+            "cost_is_partial",
             "pid",
             "task",
             "started_at",

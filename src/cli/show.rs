@@ -5,9 +5,13 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::{ArgGroup, Args};
+use redact_stream::Redactor;
+use serde_json::Value;
 
+use crate::agent::answer::{answer, recorded_parser};
 use crate::history::repeats;
-use crate::record::{IterationName, LogEntry, SessionName};
+use crate::record::{Iteration, IterationName, LogEntry, SessionName};
+use crate::store::Store;
 use crate::view;
 use crate::view::style::{Paint, inert, one_line};
 
@@ -109,7 +113,9 @@ pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> 
             let numbers =
                 shown.log.iterations().map(|entry| (entry.iteration.unwrap_or_default(), of(entry)));
             let repeated = repeats(numbers).get(&iteration.iteration).copied();
+            let final_message = final_message(&store, entry, &iteration)?;
             let found = view::show::Found {
+                final_message: &final_message,
                 iteration: &iteration,
                 commit: entry.commit.as_str(),
                 entry: &text,
@@ -139,4 +145,21 @@ pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> 
     store.copy_file(&entry.commit, path, &mut out)?;
     out.finish()?;
     Ok(ExitCode::Done)
+}
+
+/// The end of an output in which an agent's last words are looked for, in bytes.
+const MAX_OUTPUT_BYTES: usize = 256 * 1024;
+
+/// What the agent said last.
+fn final_message(store: &Store, entry: &LogEntry, iteration: &Iteration) -> Result<String> {
+    if iteration.exit.agent.is_none() {
+        return Ok(String::new());
+    }
+    let begun = store.or_leave_out(entry, store.begun(entry)).flatten();
+    let configuration = begun.map_or(Value::Null, |session| session.configuration);
+    let (output, _) = store.tail(&entry.commit, "agent/stdout", MAX_OUTPUT_BYTES)?;
+    let words = answer(recorded_parser(&configuration, &iteration.agent), &output);
+    // A secret that was streamed in pieces is whole again only here.
+    let (words, _) = Redactor::default().redact_text(&words);
+    Ok(if words.trim().is_empty() { iteration.facts.final_message.clone() } else { words })
 }

@@ -7,6 +7,7 @@ pub mod json;
 pub mod live;
 pub mod local_time;
 pub mod log;
+pub mod markdown;
 pub mod replay;
 pub mod report;
 pub mod restore;

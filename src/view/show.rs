@@ -5,13 +5,17 @@ use std::io::{self, Write};
 use crate::record::{Iteration, LeftOut, Tokens, some_of};
 
 use super::local_time::local_with_offset;
-use super::style::{Count, Hue, Paint, cut, duration, grouped, inert, one_line, sign};
+use super::markdown::render;
+use super::style::{Count, Hue, Paint, cut, duration, grouped, one_line, sign};
 
 /// How many tool calls are listed.
 const TOOL_CALLS: usize = 20;
 
 /// Longest line of what an agent said of its failure, in characters.
 const ERROR: usize = 300;
+
+/// How many lines of the agent's last words are shown.
+const MESSAGE_LINES: usize = 60;
 
 /// How many files are named that a snapshot or commit leaves out.
 const LEFT_OUT: usize = 20;
@@ -23,13 +27,15 @@ pub struct Found<'a> {
     pub commit: &'a str,
     /// Its entry in progress.txt.
     pub entry: &'a str,
+    /// What the agent said last.
+    pub final_message: &'a str,
     /// The first iteration of the session that failed in the same way.
     pub repeated: Option<u32>,
 }
 
 /// The facts, the entry of progress.txt, and how to see the rest.
 pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result<()> {
-    let Found { iteration, commit, entry, repeated } = *found;
+    let Found { iteration, commit, entry, final_message, repeated } = *found;
     let (hue, mark) = sign(iteration.outcome);
     let head = format!("{mark} iteration {}: {}", iteration.iteration, one_line(&iteration.story()));
     writeln!(out, "{}", paint.paint(hue, &head))?;
@@ -41,6 +47,9 @@ pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result
     if let Some(task) = &iteration.task {
         let text = iteration.task_text.as_deref().unwrap_or_default();
         fact("task", format!("{} {}", one_line(task), cut(&one_line(text), 100)))?;
+    }
+    if let Some(cause) = &iteration.cause {
+        fact("cause", one_line(cause))?;
     }
     let model = iteration.model.as_deref().map_or(String::new(), |model| format!(" ({})", one_line(model)));
     let how = end(iteration.exit.agent, iteration.duration_ms.agent);
@@ -80,7 +89,13 @@ pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result
         fact("claimed", format!("{}, which was not true", one_line(&said.join(" and "))))?;
     }
     write_tool_calls(out, iteration, paint)?;
-    writeln!(out, "\n{}", inert(entry.trim()))?;
+    write_message(out, final_message, paint)?;
+    for (title, items) in lists(iteration, entry) {
+        writeln!(out, "\n{}", paint.paint(Hue::Dim, title))?;
+        let items: String = items.iter().map(|item| format!("- {}\n", one_line(item))).collect();
+        write_indented(out, &render(&items, paint))?;
+    }
+    writeln!(out, "\n{}", render(entry, paint))?;
     writeln!(
         out,
         "\n{}",
@@ -89,6 +104,39 @@ pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result
             "more: --patch what it changed; --prompt, --agent, --agent-stderr, --stdout, --stderr, --tasks the stored bytes; --json the record"
         )
     )
+}
+
+/// The agent's last words, as far as they are short.
+fn write_message(out: &mut dyn Write, message: &str, paint: Paint) -> io::Result<()> {
+    let rendered = render(message, paint);
+    if rendered.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}", paint.paint(Hue::Dim, "final message"))?;
+    let count = rendered.lines().count();
+    let shown: Vec<&str> = rendered.lines().take(MESSAGE_LINES).collect();
+    write_indented(out, &shown.join("\n"))?;
+    if count > MESSAGE_LINES {
+        let rest = Count((count - MESSAGE_LINES) as u64, "more line");
+        writeln!(out, "  {}", paint.paint(Hue::Dim, &format!("… {rest}: --agent has all")))?;
+    }
+    Ok(())
+}
+
+/// What the agent learned, decided and tried, where its entry does not say it.
+fn lists<'a>(iteration: &'a Iteration, entry: &str) -> impl Iterator<Item = (&'static str, &'a Vec<String>)> {
+    let all = [
+        ("learnings", "**Learnings**", &iteration.learnings),
+        ("decisions", "**Decisions**", &iteration.decisions),
+        ("tried", "**Tried**", &iteration.approaches),
+    ];
+    let is_missing = |heading: &str, items: &Vec<String>| !items.is_empty() && !entry.contains(heading);
+    let missing: Vec<_> = all.into_iter().filter(|(_, heading, items)| is_missing(heading, items)).collect();
+    missing.into_iter().map(|(title, _, items)| (title, items))
+}
+
+fn write_indented(out: &mut dyn Write, text: &str) -> io::Result<()> {
+    text.lines().try_for_each(|line| writeln!(out, "{}", format!("  {line}").trim_end()))
 }
 
 fn tokens(tokens: &Tokens) -> String {

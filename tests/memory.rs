@@ -277,6 +277,28 @@ fn a_replay_gives_the_prompts_that_were_sent_and_those_of_other_settings() {
 }
 
 #[test]
+fn a_replay_in_a_clone_prints_what_was_sent_and_an_unknown_strategy_is_refused() {
+    let scene = Sandbox::new();
+    scene.agent_sh("echo 'It needs a knob.'").validate("echo 'FAILED t_knob'; exit 1").commit("A check");
+    scene.ralph("-n 3").code(1);
+    let clone = scene.outside("clone");
+    scene.git(["clone", "--quiet", ".", clone.to_str().unwrap()]);
+    let refs = ["-C", clone.to_str().unwrap(), "fetch", "--quiet", "origin", "+refs/ralph/*:refs/ralph/*"];
+    scene.git(refs);
+    let replayed = scene.call(["replay", "--json"]).dir(&clone).run().code(0).json();
+    for iteration in replayed["iterations"].as_array().unwrap() {
+        assert_eq!(iteration["is_same"], json!(true), "{iteration}");
+    }
+    assert_eq!(replayed["iterations"].as_array().unwrap().len(), 3);
+    let refused = scene.ralph("replay --strategy psychic").code(2);
+    assert!(
+        refused.talk().contains("system-captured, structured-log, llm-summarized, hybrid"),
+        "{}",
+        refused.talk()
+    );
+}
+
+#[test]
 fn stats_count_tasks_repeated_failures_and_the_course_of_things() {
     let scene = forgetful();
     scene.ralph("-n 2 --task T001 --no-history --set progress.max-entries=0").code(1);

@@ -107,6 +107,28 @@ fn hints_go_into_the_next_prompt_and_the_record_in_their_order() {
 }
 
 #[test]
+fn a_template_without_a_place_for_hints_gets_them_at_its_end_and_run_doctor_and_hint_say_so() {
+    let scene = scene();
+    scene.write(".specify/templates/ralph-prompt.md", "Do {{ current_task }}. {HINT}\n");
+    let missing = "has no place for {{ hints }}, {{ progress }}, {{ historical_context }}: appended";
+    scene.ralph("doctor").stdout_has(missing).stdout_has("{HINT} stays as it is written");
+    let mut running = begun(&scene);
+    let hint = scene.ralph("hint First").code(0);
+    assert!(hint.talk().contains("template has no place for {{ hints }}"), "{}", hint.talk());
+    go(&scene, 1);
+    running.wait_for_file("begun-2");
+    go(&scene, 2);
+    let run = running.wait().code(0);
+    assert!(run.talk().contains(missing), "{}", run.talk());
+    let prompt = scene.session().text(2, "prompt.md");
+    assert!(
+        prompt.starts_with("Do T002 ") && prompt.contains("\n## Hints from the user\n\n- First\n"),
+        "{prompt}"
+    );
+    assert_eq!(scene.session().iteration(2)["hints"], json!(["First"]));
+}
+
+#[test]
 fn a_hint_that_no_agent_heard_to_the_end_is_said_again() {
     let scene = scene();
     let mut running = begun(&scene);

@@ -23,13 +23,13 @@ use crate::view::style::{Count, grouped, one_line};
 
 use super::agents::listed;
 use super::args::Json;
-use super::caller::Caller;
+use super::caller::{Caller, Project};
 use super::exit_code::ExitCode;
 use super::forward::identity;
 use super::output::{print_json, stdout};
 use super::remotes::chosen;
 use super::settings::{Flags, load_here};
-use super::{place, sessions};
+use super::{place, ready, sessions};
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
@@ -110,6 +110,7 @@ pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
                 );
             }
             findings.push(permissions(&config));
+            findings.extend(template(&project, &config));
             found = Some(config);
         }
         Err(error) => findings.push(Finding::wrong("settings", &error)),
@@ -157,6 +158,26 @@ fn write(findings: &[Finding], out: &mut impl Write) -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The template of the loop, if it is one of the project's.
+fn template(project: &Project, config: &Config) -> Vec<Finding> {
+    let read = ready::template(project, &config.loop_type).and_then(|template| {
+        template.check()?;
+        Ok(template)
+    });
+    match read {
+        Ok(template) if template.is_built_in => Vec::new(),
+        Ok(template) => {
+            let fine = Finding::new("template", State::Fine, format!("{} can be used", template.origin));
+            let notes =
+                template.warnings().into_iter().map(|text| Finding::new("template", State::Note, text));
+            let notes =
+                notes.map(|note| note.hinted("`{{ memory }}` places all that is told of earlier iterations"));
+            std::iter::once(fine).chain(notes).collect()
+        }
+        Err(error) => vec![Finding::wrong("template", &error)],
+    }
 }
 
 fn git(directory: &Utf8Path) -> Finding {

@@ -153,7 +153,8 @@ fn check_validation(config: &Config, only: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-fn template(Project { root, files }: &Project, loop_type: &LoopType) -> Result<Template> {
+/// The template of a type of loop: the project's, else the built-in one.
+pub fn template(Project { root, files }: &Project, loop_type: &LoopType) -> Result<Template> {
     let LoopType { name, until, template, .. } = loop_type;
     match (Template::of_loop(files, root, name, template.as_deref())?, until) {
         (Some(found), _) => Ok(found),

@@ -25,8 +25,8 @@ pub struct ReplayArgs {
     /// Session [default: the latest]
     #[arg(value_name = "SESSION")]
     pub session: Option<SessionName>,
-    /// How earlier iterations are told: system-captured, structured-log, llm-summarized or hybrid
-    #[arg(long, value_name = "NAME")]
+    /// How earlier iterations are given
+    #[arg(long, value_name = "NAME", value_parser = ["system-captured", "structured-log", "llm-summarized", "hybrid"])]
     pub strategy: Option<String>,
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE")]

@@ -1,6 +1,6 @@
 //! `specify ralph stop`, `hint`, `pause` and `continue`: what a running loop is asked for from another terminal.
 
-use std::io::Write;
+use std::io::{Write, stderr};
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -11,8 +11,9 @@ use crate::view::style::one_line;
 
 use super::caller::Caller;
 use super::exit_code::ExitCode;
-use super::output::stdout;
-use super::place;
+use super::output::{stdout, warn};
+use super::settings::{Flags, load_here};
+use super::{place, ready};
 
 #[derive(Debug, Args)]
 pub struct StopArgs {
@@ -70,7 +71,18 @@ pub fn hint(args: &HintArgs, caller: &Caller) -> Result<ExitCode> {
         control.clear()?;
         return Err(nobody(format!("session {} has just ended", holder.session)));
     }
+    if is_without_hints(caller) {
+        let message = "the project's template has no place for {{ hints }}: the hint is appended at the end of the prompt";
+        warn(message, &mut stderr());
+    }
     say(&format!("session {} gets it with its next prompt: {}", holder.session, one_line(text.trim())))
+}
+
+/// Whether the template of this project places no hints. One that cannot be read is the loop's to complain of.
+fn is_without_hints(caller: &Caller) -> bool {
+    let read = load_here(caller, Flags::default())
+        .and_then(|(project, config)| ready::template(&project, &config.loop_type));
+    read.is_ok_and(|template| template.missing().contains(&"hints"))
 }
 
 pub fn pause(args: &PauseArgs, caller: &Caller) -> Result<ExitCode> {

@@ -159,7 +159,7 @@ const VALIDATIONS: &[(&str, i32, &str, &str)] = &[
         "python a.py",
         1,
         "Traceback (most recent call last):\n  File \"/w/a.py\", line 3, in <module>\n    main()\n  File \"/w/a.py\", line 2, in main\n    import frob\nModuleNotFoundError: No module named 'frob'\n",
-        "ModuleNotFoundError: No module named 'frob' (/w/a.py:3)",
+        "ModuleNotFoundError: No module named 'frob' (/w/a.py)",
     ),
     (
         "npm test",

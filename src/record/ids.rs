@@ -10,7 +10,7 @@ use super::Timestamp;
 
 /// The name of a session: `20261121-204512-3f9a0c1d`. Lower case, sorts by time, unique.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[serde(try_from = "String")]
 pub struct SessionId(String);
 
 impl SessionId {
@@ -65,12 +65,6 @@ impl FromStr for SessionId {
     }
 }
 
-impl From<SessionId> for String {
-    fn from(id: SessionId) -> Self {
-        id.0
-    }
-}
-
 impl TryFrom<String> for SessionId {
     type Error = anyhow::Error;
 
@@ -83,7 +77,7 @@ impl TryFrom<String> for SessionId {
 ///
 /// Ours, so that no type of the git library travels beyond the two doors to git.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[serde(try_from = "String")]
 pub struct ObjectId(String);
 
 impl ObjectId {
@@ -112,12 +106,6 @@ impl FromStr for ObjectId {
             bail!("`{text}` is no object id");
         }
         Ok(Self(text.to_owned()))
-    }
-}
-
-impl From<ObjectId> for String {
-    fn from(id: ObjectId) -> Self {
-        id.0
     }
 }
 

@@ -5,14 +5,14 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 
 /// Seconds since the Unix epoch; `YYYY-MM-DDTHH:MM:SSZ` as text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Timestamp(i64);
 
 impl Timestamp {
@@ -35,6 +35,18 @@ impl Timestamp {
         OffsetDateTime::from_unix_timestamp(self.0).expect("clamped to what `time` can hold")
     }
 
+    /// As in records. A list of thousands has two of each: a description that `time` goes through takes longer.
+    fn digits(self) -> [u8; 20] {
+        let moment = self.utc();
+        let mut text = *b"0000-00-00T00:00:00Z";
+        put(moment.year().unsigned_abs(), &mut text[..4]);
+        let parts = [u8::from(moment.month()), moment.day(), moment.hour(), moment.minute(), moment.second()];
+        for (place, part) in parts.into_iter().enumerate() {
+            put(part.into(), &mut text[5 + 3 * place..][..2]);
+        }
+        text
+    }
+
     /// `YYYYMMDD-HHMMSS`, as session ids begin.
     pub fn compact(self) -> String {
         self.utc()
@@ -43,13 +55,28 @@ impl Timestamp {
     }
 }
 
+/// Writes `value` with leading zeros.
+fn put(value: u32, into: &mut [u8]) {
+    let mut rest = value;
+    for digit in into.iter_mut().rev() {
+        *digit = b'0' + u8::try_from(rest % 10).unwrap_or_default();
+        rest /= 10;
+    }
+}
+
+fn as_text(digits: &[u8; 20]) -> &str {
+    std::str::from_utf8(digits).expect("they are ASCII")
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self
-            .utc()
-            .format(format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]Z"))
-            .expect("every part is in the value");
-        f.write_str(&text)
+        f.write_str(as_text(&self.digits()))
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(as_text(&self.digits()))
     }
 }
 
@@ -60,12 +87,6 @@ impl FromStr for Timestamp {
         let moment = OffsetDateTime::parse(text, &Rfc3339)
             .with_context(|| format!("`{text}` is no time like 2026-01-31T12:00:00Z"))?;
         Ok(Self::from_seconds(moment.unix_timestamp()))
-    }
-}
-
-impl From<Timestamp> for String {
-    fn from(timestamp: Timestamp) -> Self {
-        timestamp.to_string()
     }
 }
 
@@ -86,6 +107,20 @@ mod tests {
         for seconds in [0, 1, -1, 1_795_294_626, i64::MAX, i64::MIN] {
             let timestamp = Timestamp::from_seconds(seconds);
             assert_eq!(timestamp.to_string().parse::<Timestamp>().unwrap(), timestamp);
+        }
+    }
+
+    #[test]
+    fn every_part_has_its_place_and_zeros() {
+        for (seconds, expected) in [
+            (1_795_294_626, "2026-11-21T20:57:06Z"),
+            (-62_167_219_200, "0000-01-01T00:00:00Z"),
+            (-62_135_596_801, "0000-12-31T23:59:59Z"),
+            (253_402_300_799, "9999-12-31T23:59:59Z"),
+        ] {
+            let timestamp = Timestamp::from_seconds(seconds);
+            assert_eq!(timestamp.to_string(), expected);
+            assert_eq!(serde_json::to_string(&timestamp).unwrap(), format!("\"{expected}\""));
         }
     }
 

@@ -31,7 +31,8 @@ fn write(out: &mut dyn Write, formatter: impl Formatter, value: &impl Serialize)
 fn harmless(json: &str) -> Cow<'_, str> {
     let is_obeyed = |c: char| c == '\x7f' || is_unseen(c);
     // Most of a JSON text is ASCII, whose controls the serializer has escaped.
-    if json.bytes().all(|byte| byte < b'\x7f') || !json.contains(is_obeyed) {
+    let is_plain = json.is_ascii() && !json.as_bytes().contains(&b'\x7f');
+    if is_plain || !json.contains(is_obeyed) {
         return Cow::Borrowed(json);
     }
     let mut safe = String::with_capacity(json.len() + json.len() / 16);
@@ -74,6 +75,10 @@ impl Write for Escaping<'_> {
             self.hand_on()?;
         }
         Ok(bytes.len())
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write(bytes).map(drop)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -3,17 +3,21 @@
 use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Result, anyhow};
-use gix::objs::FindExt;
+use gix::objs::{CommitRef, FindExt, Kind, TreeRef};
 use sha2::{Digest, Sha256};
 
 use crate::record::ObjectId;
 
 use super::MAX_BLOB_BYTES;
 use super::blobs::{blob_of, bounded};
+use super::loose::LooseObjects;
 use super::objects;
 
 /// Blobs whose digests are remembered; an entry takes about 100 bytes.
 const MAX_KNOWN_BLOBS: usize = 200_000;
+
+/// Beginnings of chunked files whose hashes are remembered: one for each progress.txt that sessions append to.
+const MAX_KNOWN_BEGINNINGS: usize = 64;
 
 /// A folder in a folder in a folder: chunks of a stream of an agent. More is nothing of ours.
 const MAX_DEPTH: usize = 8;
@@ -57,23 +61,40 @@ impl RecordTree {
     }
 }
 
+/// A chunk of a file, and the hash and length of the file up to its end.
+struct Hashed {
+    chunk: gix::ObjectId,
+    hash: Sha256,
+    length: u64,
+}
+
 /// Reads records to verify them.
 pub(super) struct Digests<'a> {
     git: &'a gix::Repository,
+    loose: LooseObjects,
     known: HashMap<gix::ObjectId, FileDigest>,
+    /// The full chunks of files, by the first of them.
+    beginnings: HashMap<gix::ObjectId, Vec<Hashed>>,
     buffer: Vec<u8>,
 }
 
 impl<'a> Digests<'a> {
     pub fn new(git: &'a gix::Repository) -> Self {
-        Self { git, known: HashMap::new(), buffer: Vec::new() }
+        let loose = LooseObjects::of(git);
+        Self { git, loose, known: HashMap::new(), beginnings: HashMap::new(), buffer: Vec::new() }
     }
 
     /// The commit of a record, with all paths below it.
     pub fn tree(&mut self, commit: &ObjectId) -> Result<RecordTree> {
+        let id = objects::to_gix(commit)?;
         let (message, root) = {
-            let found = self.git.objects.find_commit(&objects::to_gix(commit)?, &mut self.buffer);
-            let found = found.map_err(|error| anyhow!("read {commit}: {error}"))?;
+            let found = if self.loose.read(&id, &mut self.buffer) == Some(Kind::Commit) {
+                CommitRef::from_bytes(&self.buffer, id.kind())
+                    .map_err(|error| anyhow!("read {commit}: {error}"))?
+            } else {
+                let found = self.git.objects.find_commit(&id, &mut self.buffer);
+                found.map_err(|error| anyhow!("read {commit}: {error}"))?
+            };
             (String::from_utf8_lossy(found.message).into_owned(), found.tree())
         };
         let mut unread = vec![(String::new(), root, 0)];
@@ -84,13 +105,7 @@ impl<'a> Digests<'a> {
             }
             #[cfg(test)]
             super::counters::count(&super::counters::OBJECTS_VERIFIED);
-            let found = match self.git.objects.find_tree(&tree, &mut self.buffer) {
-                Ok(found) => found,
-                Err(error) => {
-                    bounded(self.git, tree, MAX_BLOB_BYTES)?;
-                    return Err(anyhow!("read {}: {error}", tree.to_hex()));
-                }
-            };
+            let found = self.folder(&tree)?;
             for entry in &found.entries {
                 let path = format!("{prefix}{}", entry.filename);
                 if entry.mode.is_tree() {
@@ -105,16 +120,7 @@ impl<'a> Digests<'a> {
 
     /// The digest of a file that is made of `chunks`.
     pub fn digest(&mut self, chunks: &[gix::ObjectId]) -> Result<FileDigest> {
-        let [only] = chunks else {
-            let mut hash = Sha256::new();
-            let mut length = 0;
-            for chunk in chunks {
-                let bytes = self.read(chunk)?;
-                hash.update(bytes);
-                length += bytes.len() as u64;
-            }
-            return Ok(FileDigest { length, sha256: hash.finalize().into() });
-        };
+        let [only] = chunks else { return self.digest_of_chunks(chunks) };
         if let Some(known) = self.known.get(only) {
             return Ok(*known);
         }
@@ -123,6 +129,37 @@ impl<'a> Digests<'a> {
             self.known.insert(*only, digest);
         }
         Ok(digest)
+    }
+
+    /// Of a file that begins with chunks of another one only the rest is read: each session holds progress.txt as the
+    /// sessions before left it.
+    fn digest_of_chunks(&mut self, chunks: &[gix::ObjectId]) -> Result<FileDigest> {
+        let Some((last, full)) = chunks.split_last() else { return Ok(FileDigest::of(b"")) };
+        let mut known = full.first().and_then(|first| self.beginnings.remove(first)).unwrap_or_default();
+        let shared = known.iter().zip(full).take_while(|(hashed, chunk)| hashed.chunk == **chunk).count();
+        if shared < full.len() {
+            known.truncate(shared);
+        }
+        for chunk in &full[shared..] {
+            let next = self.hash_after(known.last(), *chunk)?;
+            known.push(next);
+        }
+        let whole = self.hash_after(full.len().checked_sub(1).map(|place| &known[place]), *last)?;
+        if let Some(first) = full.first()
+            && self.beginnings.len() < MAX_KNOWN_BEGINNINGS
+        {
+            self.beginnings.insert(*first, known);
+        }
+        Ok(FileDigest { length: whole.length, sha256: whole.hash.finalize().into() })
+    }
+
+    fn hash_after(&mut self, before: Option<&Hashed>, chunk: gix::ObjectId) -> Result<Hashed> {
+        let (mut hash, length) =
+            before.map_or_else(Default::default, |before| (before.hash.clone(), before.length));
+        let bytes = self.read(&chunk)?;
+        hash.update(bytes);
+        let length = length + bytes.len() as u64;
+        Ok(Hashed { chunk, hash, length })
     }
 
     /// The bytes of a file, with their digest.
@@ -135,9 +172,55 @@ impl<'a> Digests<'a> {
         Ok((bytes, digest))
     }
 
+    fn folder(&mut self, tree: &gix::ObjectId) -> Result<TreeRef<'_>> {
+        let told = |error: &dyn std::fmt::Display| anyhow!("read {}: {error}", tree.to_hex());
+        if self.loose.read(tree, &mut self.buffer) == Some(Kind::Tree) {
+            return TreeRef::from_bytes(&self.buffer, tree.kind()).map_err(|error| told(&error));
+        }
+        match self.git.objects.find_tree(tree, &mut self.buffer) {
+            Ok(found) => Ok(found),
+            Err(error) => {
+                bounded(self.git, *tree, MAX_BLOB_BYTES)?;
+                Err(told(&error))
+            }
+        }
+    }
+
     fn read(&mut self, blob: &gix::ObjectId) -> Result<&[u8]> {
         #[cfg(test)]
         super::counters::count(&super::counters::OBJECTS_VERIFIED);
+        if self.loose.read(blob, &mut self.buffer) == Some(Kind::Blob) {
+            return Ok(&self.buffer);
+        }
         blob_of(self.git, blob, &mut self.buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_begins_as_an_earlier_one_has_its_own_digest() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = gix::init(folder.path()).unwrap();
+        let texts = ["one", "two", "three", "four"];
+        let blobs = texts.map(|text| git.write_blob(text).unwrap().detach());
+        let mut digests = Digests::new(&git);
+        for order in [
+            &[0, 1][..],
+            &[0, 1, 2],
+            &[0, 1, 2, 3],
+            &[0, 1, 3, 2],
+            &[0, 1],
+            &[1, 0, 0],
+            &[0, 2],
+            &[],
+            &[0, 1, 2],
+        ] {
+            let chunks: Vec<_> = order.iter().map(|&place: &usize| blobs[place]).collect();
+            let text: String = order.iter().map(|&place| texts[place]).collect();
+            assert_eq!(digests.digest(&chunks).unwrap(), FileDigest::of(text.as_bytes()), "{text}");
+        }
     }
 }

@@ -19,6 +19,15 @@ use super::objects::Quarantine;
 /// grow past what hosts accept.
 pub const CHUNK: usize = 4 * 1024 * 1024;
 
+/// The same of progress.txt as a session found it. Sessions append to the file and each records the whole of it, so
+/// they share all pieces but the last: what many sessions hold grows with the file, not with its square.
+pub const PROGRESS_CHUNK: usize = 64 * 1024;
+
+/// The size of the pieces that the file at `path` of a record is cut into.
+fn chunk_bytes(path: &str) -> usize {
+    if path == "progress.base.md" { PROGRESS_CHUNK } else { CHUNK }
+}
+
 /// `manifest.json`: what every file of a record must be.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -65,7 +74,7 @@ impl<'a> FileWriter<'a> {
     /// Adds what `source` gives under `path`, redacted.
     pub fn add_redacted(&mut self, path: &str, source: impl Read) -> Result<()> {
         let (counts, stored) = thread::scope(|scope| {
-            let mut sink = Sink::new(self.quarantine, scope);
+            let mut sink = Sink::new(self.quarantine, scope, chunk_bytes(path));
             let counts = self.redactor.copy(source, |bytes| sink.write(bytes));
             let counts = counts.with_context(|| format!("redact {path}"))?;
             Ok::<_, anyhow::Error>((counts, sink.finish()?))
@@ -84,7 +93,7 @@ impl<'a> FileWriter<'a> {
     /// Adds bytes that are ours, or redacted already.
     pub fn add_exact(&mut self, path: &str, bytes: &[u8]) -> Result<()> {
         let stored = thread::scope(|scope| {
-            let mut sink = Sink::new(self.quarantine, scope);
+            let mut sink = Sink::new(self.quarantine, scope, chunk_bytes(path));
             sink.write(bytes)?;
             sink.finish()
         })?;
@@ -123,6 +132,8 @@ impl<'a> FileWriter<'a> {
 struct Sink<'scope, 'env> {
     quarantine: &'env Quarantine,
     scope: &'scope Scope<'scope, 'env>,
+    /// Bytes of a full chunk.
+    chunk: usize,
     buffer: Vec<u8>,
     writing: Option<ScopedJoinHandle<'scope, Result<Written>>>,
     blobs: Vec<gix::ObjectId>,
@@ -134,10 +145,11 @@ struct Sink<'scope, 'env> {
 type Written = (gix::ObjectId, Vec<u8>);
 
 impl<'scope, 'env> Sink<'scope, 'env> {
-    fn new(quarantine: &'env Quarantine, scope: &'scope Scope<'scope, 'env>) -> Self {
+    fn new(quarantine: &'env Quarantine, scope: &'scope Scope<'scope, 'env>, chunk: usize) -> Self {
         Self {
             quarantine,
             scope,
+            chunk,
             buffer: Vec::new(),
             writing: None,
             blobs: Vec::new(),
@@ -150,13 +162,13 @@ impl<'scope, 'env> Sink<'scope, 'env> {
         self.hash.update(bytes);
         self.length += bytes.len() as u64;
         while !bytes.is_empty() {
-            if self.buffer.len() == CHUNK {
+            if self.buffer.len() == self.chunk {
                 let empty = self.written()?;
                 let full = std::mem::replace(&mut self.buffer, empty);
                 let quarantine = self.quarantine;
                 self.writing = Some(self.scope.spawn(move || Ok((quarantine.write_blob(&full)?, full))));
             }
-            let taken = bytes.len().min(CHUNK - self.buffer.len());
+            let taken = bytes.len().min(self.chunk - self.buffer.len());
             self.buffer.extend_from_slice(&bytes[..taken]);
             bytes = &bytes[taken..];
         }

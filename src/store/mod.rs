@@ -26,6 +26,7 @@ mod leftovers;
 mod listing;
 mod listing_cache;
 mod lock;
+mod loose;
 mod message;
 mod notes;
 mod objects;
@@ -111,6 +112,10 @@ const MAX_BLOB_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Bytes of unpacked objects that are kept to make others from.
 const PACK_CACHE: usize = 8 * 1024 * 1024;
+
+/// The same where all records are read, as much as git takes: packs hold equal files of many records as one chain of
+/// deltas, which is gone through once where its beginning is still there.
+const VERIFY_PACK_CACHE: usize = 96 * 1024 * 1024;
 
 /// The records of one repository.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use crate::process::Tool;
 use crate::record::{Iteration, ObjectId, RecordKind, Session, SessionId, Timestamp};
 use crate::repository::{AuthorVariables, Repository};
 
-use super::files::CHUNK;
+use super::files::{CHUNK, PROGRESS_CHUNK};
 use super::{Conflict, Draft, Holder, LoopLock, Overview, Slot, Standing, Store, counters, names, samples};
 
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
@@ -429,6 +429,38 @@ fn verifying_opens_git_as_often_for_many_records_as_for_few() {
     let (read, _) = counters::during(&counters::OBJECTS_VERIFIED, || scene.store.verify(&logs).unwrap());
     // Each file, its manifest and the folders that lead to it, once.
     assert!(read <= files + 3 * records, "{read} objects were read for {files} files");
+}
+
+#[test]
+fn sessions_share_the_pieces_of_the_progress_txt_that_they_found() {
+    let scene = Scene::new();
+    let whole: String =
+        (0..).map(|line| format!("- learned {line}\n")).take(5 * PROGRESS_CHUNK / 12).collect();
+    let whole = whole.as_bytes();
+    let mut tip = scene.append(&start(), "start").unwrap();
+    let steps = 40;
+    let mut pieces = 0;
+    for step in 1..=steps {
+        let found = &whole[..whole.len() * step / steps];
+        let slot = scene.slot(&step.to_string());
+        slot.write("found", found).unwrap();
+        let files = vec![("progress.base.md".into(), "found".into())];
+        let draft = Draft { kind: RecordKind::Resume, parent: Some(tip), files, ..start() };
+        slot.seal(&draft).unwrap();
+        tip = scene.store.append(&slot, &draft, &Redactor::default()).unwrap();
+        assert_eq!(scene.store.file(&tip, "progress.base.md").unwrap().unwrap(), found);
+        pieces += found.len().div_ceil(PROGRESS_CHUNK);
+    }
+    let logs = scene.store.sessions().unwrap();
+    let (read, verified) =
+        counters::during(&counters::OBJECTS_VERIFIED, || scene.store.verify(&logs).unwrap());
+    assert_eq!(verified.findings, []);
+    // Of each record its tree, the folder of the pieces, manifest.json, session.json and the last piece; and each full
+    // piece once.
+    assert!(
+        pieces > 2 * steps && read <= 5 * (steps + 1) + whole.len() / PROGRESS_CHUNK,
+        "{read} of {pieces}"
+    );
 }
 
 #[test]

@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result, anyhow};
+use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 use serde::Serialize;
 
-use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionId, Timestamp};
+use crate::record::{Iteration, LogEntry, ObjectId, RALPH, RecordKind, Session, SessionId, Timestamp};
 
 use super::blobs::shallow_ends;
 use super::digests::Digests;
@@ -16,7 +17,7 @@ use super::message::{self, Subject};
 use super::notes::Lines;
 use super::refs::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::shared::Change;
-use super::{SessionLog, Store, ledger, snapshots};
+use super::{SessionLog, Store, VERIFY_PACK_CACHE, ledger, snapshots};
 
 /// Where `git replace` keeps what it shows in place of an object.
 const REPLACE_PREFIX: &str = "refs/replace/";
@@ -80,27 +81,28 @@ impl Store {
     /// Verifies the records of sessions against themselves. Each object is read once, whatever the number of records.
     pub fn verify(&self, logs: &[SessionLog]) -> Result<Verified> {
         let mut verified = Verified::default();
-        let git = self.open_git()?;
+        let mut git = self.open_git()?;
+        git.objects.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(VERIFY_PACK_CACHE)));
         let mut digests = Digests::new(&git);
         let is_deep = shallow_ends(&git)?.is_empty();
         let snapshots = self.refs_of_ours(SNAPSHOT_PREFIX)?;
-        let replaced: BTreeSet<String> =
-            self.refs_below(REPLACE_PREFIX)?.into_iter().map(|(name, _)| name).collect();
-        for log in logs {
+        let replaced = self.replaced()?;
+        // In packs the older of two alike is a delta on the newer one: in this order, each is made from one that is known.
+        let mut found = Vec::new();
+        for log in logs.iter().rev() {
             verified.sessions += 1;
-            verify_chain(log, is_deep, &mut verified);
             let has_snapshots = is_deep && snapshots.contains_key(&log.refs.snapshot());
-            for entry in &log.entries {
+            for entry in log.entries.iter().rev() {
                 verified.records += 1;
-                if replaced.contains(&format!("{REPLACE_PREFIX}{}", entry.commit)) {
+                if replaced.contains(entry.commit.as_str()) {
+                    let commit = &entry.commit;
                     let what = format!(
-                        "`git replace` shows another record than this one, which is read here; `git replace --delete {}` takes it away",
-                        entry.commit
+                        "`git replace` shows another record than this one, which is read here; `git replace --delete {commit}` takes it away"
                     );
                     verified.found(log, Some(entry), what);
                 }
                 if let Err(error) = verify_record(log, entry, &mut digests, &mut verified) {
-                    // What to do about it is not told for each record.
+                    // What to do about it is not said for each record.
                     let words = format!("{error:#}");
                     verified.found(log, Some(entry), words.lines().next().unwrap_or_default());
                 }
@@ -110,9 +112,36 @@ impl Store {
                 {
                     verified.found(log, Some(entry), format!("its snapshot {snapshot} is not here"));
                 }
+                found.push(std::mem::take(&mut verified.findings));
             }
+            verify_chain(log, is_deep, &mut verified);
+            found.push(std::mem::take(&mut verified.findings));
         }
+        verified.findings = found.into_iter().rev().flatten().collect();
         Ok(verified)
+    }
+
+    /// Objects for which git shows others, in hexadecimal.
+    fn replaced(&self) -> Result<BTreeSet<String>> {
+        let refs = self.refs_below(REPLACE_PREFIX)?;
+        Ok(refs.iter().filter_map(|(name, _)| name.strip_prefix(REPLACE_PREFIX)).map(str::to_owned).collect())
+    }
+
+    /// Says of which records git shows others. Unlike [`Store::verify`], this reads no record where nothing is replaced.
+    pub fn replaced_records(&self) -> Result<Vec<Error>> {
+        let replaced = self.replaced()?;
+        if replaced.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        for log in self.sessions()? {
+            let entries = log.entries.iter().filter(|entry| replaced.contains(entry.commit.as_str()));
+            found.extend(entries.map(|LogEntry { commit, .. }| {
+                let session = log.id();
+                anyhow!("`git replace` hides record {commit} of session {session} from git\nhint: `git replace --delete {commit}` shows it again; `{RALPH}` reads it all the same")
+            }));
+        }
+        Ok(found)
     }
 
     /// Looks at what stands beside the records: names left by a sync that was killed, refs that went though nobody

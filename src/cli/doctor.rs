@@ -294,6 +294,9 @@ fn repository(store: &Store) -> Result<Vec<Finding>> {
             format!("`{RALPH} log` lists them, and without us `git log --glob='refs/ralph/*'` (`git log refs/ralph/*` prints nothing)"),
         ));
     }
+    for error in store.replaced_records()?.iter().chain(&store.symbolic_sessions()?) {
+        findings.push(Finding { state: State::Note, ..Finding::wrong("records", error) });
+    }
     for holder in &sessions::running(store)? {
         let message = format!("session {} runs, process {} on {}", holder.session, holder.pid, holder.host);
         findings

@@ -348,8 +348,10 @@ fn a_symbolic_ref_with_the_name_of_a_session_is_reported_and_not_read() {
     scene.ralph("log").code(0).stderr_has(&said).stdout_has("T003");
     scene.ralph("status").code(0).stdout_has("3 of 3 tasks done");
     scene.ralph("fsck").code(1).stdout_has(&said);
+    scene.ralph("doctor").code(0).stdout_has(&format!("note   records       {said}"));
     scene.git(["symbolic-ref", "--delete", name]);
     scene.ralph("fsck").code(0);
+    scene.ralph("doctor").code(0).stdout_lacks("symbolic");
 }
 
 #[test]
@@ -362,7 +364,14 @@ fn records_that_git_replace_or_grafts_hide_are_read_as_they_were_written() {
     scene.git(["replace", &commits[1], "HEAD"]);
     assert_eq!(scene.ralph("log --json").code(0).text(), log);
     scene.ralph("fsck").code(1).stdout_has("`git replace` shows another record than this one");
+    let said = format!("note   records       `git replace` hides record {}", commits[1]);
+    scene
+        .ralph("doctor")
+        .code(0)
+        .stdout_has(&said)
+        .stdout_has(&format!("git replace --delete {}", commits[1]));
     scene.git(["replace", "--delete", &commits[1]]);
+    scene.ralph("doctor").code(0).stdout_lacks("git replace");
     scene.write(".git/info/grafts", format!("{}\n", commits[2]));
     assert_eq!(scene.ralph("log --json").code(0).text(), log);
     scene.ralph("show 2 --patch").code(0).stdout_has("work-T002");

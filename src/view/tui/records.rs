@@ -285,3 +285,102 @@ fn session_row(store: &Store, rows: &SessionRows<'_>) -> Result<SessionRow> {
         live: None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use camino::Utf8Path;
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+    use ratatui::layout::Rect;
+
+    use super::super::app::{App, OwnLoop};
+    use super::super::draw::{Palette, draw};
+    use super::super::terminal::read;
+    use super::*;
+    use crate::process::Tool;
+    use crate::record::Timestamp;
+    use crate::repository::{AuthorVariables, Repository};
+    use crate::view::style::Paint;
+
+    const FEATURE: &str = "specs/001-login";
+
+    struct Nothing;
+
+    impl Elsewhere for Nothing {
+        fn redacted(&self, bytes: Vec<u8>) -> Vec<u8> {
+            bytes
+        }
+
+        fn retell(&self, _configuration: &Value, _agent: &str, _output: &[u8]) -> Option<Vec<AgentEvent>> {
+            None
+        }
+
+        fn diff(&self, _change: &Change) -> Result<Patch> {
+            Ok(Patch::default())
+        }
+
+        fn history(&self, _feature: &str) -> Result<Told> {
+            Ok(Told::default())
+        }
+
+        fn is_wanted(&self, _session: &SessionId, _feature: &str) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn of_a_broken_chain_the_readable_end_is_shown_and_the_rest_said_to_be_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = Utf8Path::from_path(folder.path()).unwrap();
+        let git = |words: &[&str], stdin: &str| {
+            let person = ["-c", "user.name=a", "-c", "user.email=a@b"];
+            Tool::git(path).args(person).args(words.iter().copied()).stdin(stdin).line().unwrap()
+        };
+        git(&["init", "--quiet"], "");
+        let tree = git(&["mktree"], "");
+        let id = "20261121-204512-3f9a0c1d";
+        let record = |parent: Option<&str>, subject: &str, trailers: &str| {
+            let message = format!(
+                "{subject}\n\nRalph-Schema: 1\nRalph-Session: {id}\nRalph-Feature: {FEATURE}\nRalph-Agent: x\n{trailers}"
+            );
+            let parent = parent.map(|parent| ["-p", parent]);
+            let words: Vec<&str> =
+                ["commit-tree", &tree].into_iter().chain(parent.into_iter().flatten()).collect();
+            git(&words, &message)
+        };
+        let mut commits = vec![record(None, "starts", "Ralph-Record: start\n")];
+        for number in 1..=3 {
+            let trailers = format!(
+                "Ralph-Record: iteration\nRalph-Iteration: {number}\nRalph-Task: T00{number}\nRalph-Outcome: success\n"
+            );
+            commits.push(record(commits.last().map(String::as_str), &format!("T00{number} done"), &trailers));
+        }
+        git(&["update-ref", &format!("refs/ralph/001-login/{id}"), &commits[3]], "");
+        let (first, rest) = commits[1].split_at(2);
+        std::fs::remove_file(path.join(".git/objects").join(first).join(rest)).unwrap();
+        let store = Store::new(Repository::discover(path, &AuthorVariables::default()).unwrap());
+        let records = Records::new(store, Box::new(Nothing));
+
+        let overview = records.look().unwrap().unwrap();
+        let shown: Vec<u32> = overview.sessions[0].iterations.iter().map(|row| row.number).collect();
+        assert_eq!(shown, [2, 3]);
+        let gone = "only the newest 2 records are readable, what is older is gone";
+        assert!(overview.warnings[0].contains(gone), "{:?}", overview.warnings);
+        // It is said on the screen, and said once.
+        assert!(records.look().unwrap().is_none());
+        let now = Timestamp::from_seconds(1_795_294_000);
+        let mut app = App::new(Rect::new(0, 0, 200, 24), now, OwnLoop::None);
+        app.looked(overview);
+        while let Some(request) = app.request() {
+            app.answered(&request, read(&records, &request));
+        }
+        let mut terminal = Terminal::new(TestBackend::new(200, 24)).unwrap();
+        terminal.draw(|frame| draw(frame, &app, Palette(Paint::Plain))).unwrap();
+        let picture = terminal.backend().to_string();
+        assert!(
+            picture.contains("T003") && picture.contains("T002") && !picture.contains("T001"),
+            "{picture}"
+        );
+        assert!(picture.contains(gone), "{picture}");
+    }
+}

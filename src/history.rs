@@ -1,11 +1,12 @@
 //! What a session has done so far: values in, answers out.
 
 pub mod clusters;
+pub mod failure_key;
 pub mod state;
 pub mod stats;
 
-use std::borrow::Cow;
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use crate::record::{Iteration, LogEntry, Outcome, TaskName};
 
@@ -30,15 +31,15 @@ struct Turn {
     fingerprint: Option<String>,
 }
 
-/// For each iteration, the first of the list with the same fingerprint, where it is not that one itself.
-pub fn repeats<'a>(fingerprints: impl Iterator<Item = (u32, Option<Cow<'a, str>>)>) -> HashMap<u32, u32> {
-    let mut first: HashMap<Cow<'a, str>, u32> = HashMap::new();
+/// For each iteration, the first of the list with the same cause, where it is not that one itself.
+pub fn repeats<K: Eq + Hash>(causes: impl Iterator<Item = (u32, Option<K>)>) -> HashMap<u32, u32> {
+    let mut first: HashMap<K, u32> = HashMap::new();
     let mut repeats = HashMap::new();
-    for (iteration, fingerprint) in fingerprints {
-        let Some(fingerprint) = fingerprint else { continue };
-        match first.get(&fingerprint) {
+    for (iteration, cause) in causes {
+        let Some(cause) = cause else { continue };
+        match first.get(&cause) {
             Some(&earlier) => drop(repeats.insert(iteration, earlier)),
-            None => drop(first.insert(fingerprint, iteration)),
+            None => drop(first.insert(cause, iteration)),
         }
     }
     repeats
@@ -203,7 +204,7 @@ mod tests {
     #[test]
     fn a_repeat_names_the_first_of_its_kind() {
         let list = [(1, Some("a")), (2, None), (3, Some("b")), (4, Some("a")), (5, Some("a"))];
-        let found = repeats(list.into_iter().map(|(number, print)| (number, print.map(Cow::Borrowed))));
+        let found = repeats(list.into_iter());
         assert_eq!((found.len(), found.get(&4), found.get(&5)), (2, Some(&1), Some(&1)));
     }
 

@@ -87,3 +87,30 @@ fn show_prints_the_last_words_of_the_agent_and_what_it_learned() {
         "{coloured}"
     );
 }
+
+#[test]
+fn failures_of_the_agents_own_repeat_as_those_of_validations_do() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n");
+    scene.agent_sh(
+        "echo \"cannot reach the host after $RALPH_ITERATION ms, see /tmp/$RALPH_ITERATION.log\" >&2\nexit 3\n",
+    );
+    scene.config("skip-after = 2").commit("Ready");
+    scene.ralph("").code(1);
+    scene.ralph("log --repeats --format iteration").code(0).stdout("1\n2\n4\n5\n");
+    scene.ralph("log").code(0).stdout_has("same failure as iteration 1");
+    let stats = scene.ralph("stats --json").code(0).json();
+    let cause = &stats["causes"][0];
+    assert_eq!((&cause["times"], &cause["fingerprint"]), (&4.into(), &serde_json::Value::Null));
+    assert!(cause["cause"].as_str().unwrap().contains("cannot reach the host"), "{cause}");
+    assert_eq!(stats["repeated"], 3);
+    let known = stats["state"]["known_failures"].as_array().unwrap();
+    assert_eq!((known.len(), &known[0]["times"], &known[0]["is_open"]), (1, &4.into(), &true.into()));
+    scene.ralph("stats").code(0).stdout_has("  agent     4 times  T001, T002  agent exited 3: cannot reach");
+    scene.ralph("show 4").code(0).stdout_has("repeated    same failure as iteration 1");
+    let clusters = &scene.ralph("report --json").code(0).json()["clusters"];
+    assert_eq!(
+        (&clusters[0]["times"], &clusters[0]["tasks"]),
+        (&4.into(), &serde_json::json!(["T001", "T002"]))
+    );
+}

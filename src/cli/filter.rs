@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use regex::bytes::{Regex, RegexBuilder};
 
+use crate::history::failure_key::FailureKey;
 use crate::process::Tool;
 use crate::record::{FailureClass, LogEntry, Outcome, Timestamp, did_you_mean};
 use crate::store::{Row, SessionRows};
@@ -61,6 +62,13 @@ pub struct FilterArgs {
     pub conditions: Vec<Condition>,
 }
 
+/// What tells the cause of a failure; `None` for all other iterations.
+pub fn failure_key(row: &Row<'_>) -> Option<FailureKey> {
+    // Of thousands of rows only failures are read whole.
+    let entry = (row.outcome == Some(Outcome::Failure)).then(|| row.entry().ok())??;
+    FailureKey::of_entry(&entry)
+}
+
 /// The parser for `--grep`.
 fn regex(text: &str) -> Result<Regex> {
     Ok(Regex::new(text)?)
@@ -75,8 +83,8 @@ pub struct Filter<'a> {
     phase: Option<Phase>,
     /// Names as they are recorded.
     tasks: HashSet<String>,
-    /// Features with fingerprints that occur in them more than once; none where that is not asked for.
-    repeated: Option<HashSet<(String, String)>>,
+    /// Features with causes of failures that occur in them more than once; none where that is not asked for.
+    repeated: Option<HashSet<(String, FailureKey)>>,
 }
 
 /// A phase as people name it.
@@ -108,12 +116,12 @@ impl<'a> Filter<'a> {
             return Ok(());
         }
         let mut known = BTreeSet::new();
-        let mut counts: HashMap<(&str, String), usize> = HashMap::new();
+        let mut counts: HashMap<(&str, FailureKey), usize> = HashMap::new();
         for session in sessions {
             for row in session.rows() {
                 known.extend(row.task().map(Cow::into_owned));
-                if let Some(fingerprint) = row.fingerprint() {
-                    *counts.entry((session.feature, fingerprint.into_owned())).or_default() += 1;
+                if let Some(key) = failure_key(&row) {
+                    *counts.entry((session.feature, key)).or_default() += 1;
                 }
             }
         }
@@ -121,7 +129,7 @@ impl<'a> Filter<'a> {
             self.tasks.extend(named(wanted, &known)?.into_iter().cloned());
         }
         let repeated = counts.into_iter().filter(|(_, count)| *count > 1);
-        let repeated = repeated.map(|((feature, fingerprint), _)| (feature.to_owned(), fingerprint));
+        let repeated = repeated.map(|((feature, key), _)| (feature.to_owned(), key));
         self.repeated = self.args.repeats.then(|| repeated.collect());
         Ok(())
     }
@@ -186,8 +194,7 @@ impl<'a> Filter<'a> {
 
     fn is_repeated(&self, row: &Row<'_>, feature: &str) -> bool {
         let Some(repeated) = &self.repeated else { return true };
-        let key = row.fingerprint().map(|fingerprint| (feature.to_owned(), fingerprint.into_owned()));
-        key.is_some_and(|key| repeated.contains(&key))
+        failure_key(row).is_some_and(|key| repeated.contains(&(feature.to_owned(), key)))
     }
 }
 

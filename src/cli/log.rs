@@ -19,7 +19,7 @@ use crate::view::style::Paint;
 use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
-use super::filter::{Filter, FilterArgs};
+use super::filter::{Filter, FilterArgs, failure_key};
 use super::output::{print_json, stdout, warn};
 use super::place;
 use super::record_filter::RecordFilter;
@@ -128,10 +128,10 @@ fn listed<'a>(
         }
         let mut head = head(&session, &running);
         let mut rows: Vec<Row<'a>> = Vec::new();
-        let mut prints = Vec::new();
+        let mut causes = Vec::new();
         for row in session.rows() {
             head.count(&row);
-            prints.push((row.iteration, row.fingerprint()));
+            causes.push((row.iteration, failure_key(&row)));
             if !args.sessions && filter.takes(&row, session.feature)? {
                 rows.push(row);
             }
@@ -167,7 +167,7 @@ fn listed<'a>(
         let is_open = filter.is_open() && args.paths.is_empty() && args.max_count.is_none();
         let is_shown = args.sessions || is_open || !chosen.is_empty();
         if is_shown {
-            listed.push(Listed { head, rows: chosen, repeats: repeats(prints.into_iter()) });
+            listed.push(Listed { head, rows: chosen, repeats: repeats(causes.into_iter()) });
         }
     }
     Ok(listed)

@@ -1,6 +1,5 @@
 //! `specify ralph show`: one iteration, or the stored bytes of one of its parts.
 
-use std::borrow::Cow;
 use std::io::Write;
 
 use anyhow::Result;
@@ -9,6 +8,7 @@ use redact_stream::Redactor;
 use serde_json::Value;
 
 use crate::agent::answer::{answer, recorded_parser};
+use crate::history::failure_key::FailureKey;
 use crate::history::repeats;
 use crate::record::{Iteration, IterationName, LogEntry, SessionName};
 use crate::store::Store;
@@ -109,10 +109,10 @@ pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> 
                 // Without it there is nothing to show.
                 return Ok(if text.is_empty() { ExitCode::NotDone } else { ExitCode::Done });
             };
-            let of = |entry: &LogEntry| entry.fingerprint.clone().map(Cow::Owned);
-            let numbers =
-                shown.log.iterations().map(|entry| (entry.iteration.unwrap_or_default(), of(entry)));
-            let repeated = repeats(numbers).get(&iteration.iteration).copied();
+            let causes = shown.log.iterations();
+            let causes =
+                causes.map(|entry| (entry.iteration.unwrap_or_default(), FailureKey::of_entry(entry)));
+            let repeated = repeats(causes).get(&iteration.iteration).copied();
             let final_message = final_message(&store, entry, &iteration)?;
             let found = view::show::Found {
                 final_message: &final_message,

@@ -7,13 +7,15 @@ use serde::Serialize;
 
 use crate::record::{Iteration, Outcome, TaskName};
 
+use super::failure_key::FailureKey;
+
 /// Longest message, in characters.
 const MESSAGE: usize = 240;
 
 /// Failures that are alike.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cluster {
-    /// Null where no validation told the cause.
+    /// Null where no validation says the cause.
     pub fingerprint: Option<String>,
     pub message: String,
     pub times: usize,
@@ -26,8 +28,8 @@ pub struct Cluster {
 /// What tells one cause from another.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
-    Print(String),
-    /// Without a fingerprint the same words mean the same only for the same task.
+    Known(FailureKey),
+    /// Where neither agent nor validation says how it failed, the same words mean the same only for the same task.
     Words(String, Option<TaskName>),
 }
 
@@ -44,13 +46,15 @@ pub fn clusters<'a>(iterations: impl IntoIterator<Item = &'a Iteration>) -> Vec<
         if record.outcome != Outcome::Failure {
             continue;
         }
-        let key = match &record.fingerprint {
-            Some(fingerprint) => Key::Print(fingerprint.clone()),
+        let key = FailureKey::of(record);
+        let fingerprint = key.as_ref().and_then(FailureKey::fingerprint).map(str::to_owned);
+        let key = match key {
+            Some(key) => Key::Known(key),
             None => Key::Words(record.cause().into_owned(), record.task.clone()),
         };
         let place = *places.entry(key).or_insert_with(|| {
             clusters.push(Cluster {
-                fingerprint: record.fingerprint.clone(),
+                fingerprint,
                 message: message(record),
                 times: 0,
                 tasks: Vec::new(),
@@ -88,7 +92,9 @@ pub fn folded(clusters: &[Cluster]) -> Vec<Cluster> {
         } else if let Some(&place) = places.get(cluster.message.as_str()) {
             let into = &mut folded[place];
             into.times += cluster.times;
-            into.tasks.extend_from_slice(&cluster.tasks);
+            into.tasks.extend(
+                cluster.tasks.iter().filter(|task| !into.tasks.contains(task)).cloned().collect::<Vec<_>>(),
+            );
             into.iterations.extend_from_slice(&cluster.iterations);
         } else {
             places.insert(&cluster.message, folded.len());
@@ -110,8 +116,11 @@ fn sort(clusters: &mut [Cluster]) {
     });
 }
 
-/// The first cause of a failure on one line: what failed, and what was said.
+/// The cause of a failure on one line; for a record of before causes were recorded, what failed and what was said.
 pub fn message(record: &Iteration) -> String {
+    if let Some(cause) = &record.cause {
+        return cause.clone();
+    }
     let first = record.facts.errors.first();
     let words = first.map(|error| format!("{} {}", error.id, error.message)).unwrap_or_default();
     // The last line of an excerpt that says something mostly has the verdict.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::record::{Iteration, Outcome};
+use crate::record::Iteration;
 
-use super::clusters::message;
+use super::clusters::{Cluster, clusters};
 
 /// Most of each kind that are kept, the most frequent first.
 const MOST: usize = 20;
@@ -23,12 +23,21 @@ pub struct CumulativeState {
 /// A cause of failures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KnownFailure {
-    pub fingerprint: String,
+    /// Null where no validation says the cause.
+    pub fingerprint: Option<String>,
     pub message: String,
     pub times: usize,
     pub last_iteration: u32,
-    /// Whether no validation passed since.
+    /// Whether a task that met it is still open.
     pub is_open: bool,
+}
+
+impl From<Cluster> for KnownFailure {
+    fn from(cluster: Cluster) -> Self {
+        let Cluster { fingerprint, message, times, tasks: _, iterations, is_open } = cluster;
+        let last_iteration = iterations.last().copied().unwrap_or_default();
+        Self { fingerprint, message, times, last_iteration, is_open }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -41,7 +50,8 @@ pub struct TouchedFile {
 impl CumulativeState {
     /// The state after `iterations` of one session, oldest first.
     pub fn of<'a>(iterations: impl IntoIterator<Item = &'a Iteration>) -> Self {
-        let mut failures: BTreeMap<&str, KnownFailure> = BTreeMap::new();
+        let iterations: Vec<&Iteration> = iterations.into_iter().collect();
+        let known = clusters(iterations.iter().copied());
         let mut files: BTreeMap<&str, usize> = BTreeMap::new();
         let mut commands: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
         for iteration in iterations {
@@ -55,25 +65,8 @@ impl CumulativeState {
                 *times += 1;
                 *worked = works;
             }
-            if iteration.exit.validation == Some(0) {
-                for known in failures.values_mut() {
-                    known.is_open = false;
-                }
-            }
-            if let (Outcome::Failure, Some(fingerprint)) = (iteration.outcome, &iteration.fingerprint) {
-                let known = failures.entry(fingerprint).or_insert_with(|| KnownFailure {
-                    fingerprint: fingerprint.clone(),
-                    message: message(iteration),
-                    times: 0,
-                    last_iteration: 0,
-                    is_open: true,
-                });
-                known.times += 1;
-                known.last_iteration = iteration.iteration;
-                known.is_open = true;
-            }
         }
-        let mut known_failures: Vec<_> = failures.into_values().collect();
+        let mut known_failures: Vec<KnownFailure> = known.into_iter().map(KnownFailure::from).collect();
         known_failures.sort_by_key(|known| (!known.is_open, std::cmp::Reverse(known.last_iteration)));
         known_failures.truncate(MOST);
         let mut files_touched: Vec<_> =

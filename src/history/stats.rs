@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 
+use super::failure_key::FailureKey;
 use crate::record::{Cost, Durations, LogEntry, Outcome, SessionId, TaskName, Timestamp, Tokens};
 
 /// The course of things is told in at most so many steps.
@@ -20,7 +21,7 @@ pub struct Counts {
     pub failure: usize,
     pub skipped: usize,
     pub interrupted: usize,
-    /// Failures with a fingerprint that the feature had met before.
+    /// Failures of a cause that the feature had met before.
     pub repeated: usize,
 }
 
@@ -55,7 +56,10 @@ pub struct OfTask {
 /// A cause of failures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cause {
-    pub fingerprint: String,
+    /// Null for a failure of the agent's own.
+    pub fingerprint: Option<String>,
+    /// In the words of the newest of them; null in records of before causes were recorded.
+    pub cause: Option<String>,
     pub times: usize,
     pub tasks: Vec<TaskName>,
     pub last_at: Timestamp,
@@ -78,7 +82,7 @@ pub struct Stats {
     pub counts: Counts,
     /// Of iterations that count; null where there is none.
     pub success_rate: Option<f64>,
-    /// Of failures that have a fingerprint; null where there is none.
+    /// Of failures whose cause is known by a fingerprint or by the agent's own words; null where there is none.
     pub repeat_failure_rate: Option<f64>,
     pub tokens: Tokens,
     #[serde(flatten)]
@@ -99,18 +103,18 @@ impl Stats {
         let mut cost = Cost::default();
         let mut sessions: HashSet<&SessionId> = HashSet::new();
         let mut tasks: BTreeMap<(&str, &str), OfTask> = BTreeMap::new();
-        let mut causes: HashMap<(&str, &str), Cause> = HashMap::new();
+        let mut causes: HashMap<(&str, FailureKey), Cause> = HashMap::new();
         let mut runs: Vec<&LogEntry> = Vec::new();
-        let mut fingerprinted = 0;
+        let mut with_cause = 0;
         for entry in entries {
             sessions.insert(&entry.session);
             let mut is_repeated = false;
-            if entry.outcome == Some(Outcome::Failure)
-                && let Some(fingerprint) = &entry.fingerprint
-            {
-                fingerprinted += 1;
-                let cause = causes.entry((&entry.feature, fingerprint)).or_insert_with(|| Cause {
-                    fingerprint: fingerprint.clone(),
+            if let Some(key) = FailureKey::of_entry(entry) {
+                with_cause += 1;
+                let fingerprint = key.fingerprint().map(str::to_owned);
+                let cause = causes.entry((&entry.feature, key)).or_insert_with(|| Cause {
+                    fingerprint,
+                    cause: None,
                     times: 0,
                     tasks: Vec::new(),
                     last_at: entry.ended_at,
@@ -118,6 +122,7 @@ impl Stats {
                 is_repeated = cause.times > 0;
                 cause.times += 1;
                 cause.last_at = entry.ended_at;
+                cause.cause.clone_from(&entry.cause);
                 cause.tasks.extend(
                     entry.task.iter().filter(|task| !cause.tasks.contains(task)).cloned().collect::<Vec<_>>(),
                 );
@@ -149,7 +154,7 @@ impl Stats {
         Self {
             sessions: sessions.len(),
             success_rate: rate(counts.success, counts.runs),
-            repeat_failure_rate: rate(counts.repeated, fingerprinted),
+            repeat_failure_rate: rate(counts.repeated, with_cause),
             counts,
             tokens,
             cost,
@@ -182,7 +187,7 @@ fn most_frequent(causes: impl Iterator<Item = Cause>) -> Vec<Cause> {
     let mut causes: Vec<Cause> = causes.filter(|cause| cause.times > 1).collect();
     causes.sort_by(|one, other| {
         let by_times = other.times.cmp(&one.times).then(other.last_at.cmp(&one.last_at));
-        by_times.then_with(|| one.fingerprint.cmp(&other.fingerprint))
+        by_times.then_with(|| (&one.fingerprint, &one.cause).cmp(&(&other.fingerprint, &other.cause)))
     });
     causes.truncate(CAUSES);
     causes

@@ -61,10 +61,12 @@ pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result
         let end = end(iteration.exit.validation, iteration.duration_ms.validation);
         fact("validation", format!("{}{end}", one_line(command)))?;
     }
-    if let Some(fingerprint) = &iteration.fingerprint {
-        let repeated =
-            repeated.map(|first| format!(", same failure as iteration {first}")).unwrap_or_default();
-        fact("fingerprint", format!("{}{repeated}", one_line(fingerprint)))?;
+    let again = repeated.map(|first| format!("same failure as iteration {first}"));
+    let print = iteration.fingerprint.as_ref().map(|print| one_line(print));
+    let said: Vec<String> = print.into_iter().chain(again).collect();
+    if !said.is_empty() {
+        let name = if iteration.fingerprint.is_some() { "fingerprint" } else { "repeated" };
+        fact(name, said.join(", "))?;
     }
     if !iteration.tokens.is_unknown() {
         fact("tokens", tokens(&iteration.tokens))?;

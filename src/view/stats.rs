@@ -50,13 +50,10 @@ pub fn write(out: &mut impl Write, stats: &Stats, paint: Paint) -> io::Result<()
     }
     for cause in &stats.causes {
         let tasks: Vec<String> = cause.tasks.iter().map(|task| one_line(task)).collect();
-        writeln!(
-            out,
-            "  {}  {}  {}",
-            one_line(&cause.fingerprint),
-            Count(cause.times as u64, "time"),
-            tasks.join(", ")
-        )?;
+        let name = cause.fingerprint.as_deref().unwrap_or("agent");
+        let words = cause.cause.as_deref().map_or(String::new(), |words| format!("  {}", one_line(words)));
+        let times = Count(cause.times as u64, "time").to_string();
+        writeln!(out, "  {:8}  {times}  {}{words}", one_line(name), tasks.join(", "))?;
     }
     Ok(())
 }

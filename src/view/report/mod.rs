@@ -17,13 +17,13 @@ mod turn;
 mod turn_view;
 mod units;
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::Serialize;
 use tasklist::TaskList;
 
 use crate::history::clusters::{Cluster, clusters};
+use crate::history::failure_key::FailureKey;
 use crate::history::repeats;
 use crate::record::{Cost, Durations, Outcome, Session, TaskCounts, Timestamp, Tokens};
 use crate::store::Elsewhere;
@@ -158,11 +158,7 @@ impl Report {
 }
 
 fn number_tries(turns: &mut [Turn]) {
-    let prints = turns.iter().map(|turn| {
-        let print = turn.record.fingerprint.as_deref().filter(|_| turn.record.outcome == Outcome::Failure);
-        (turn.record.iteration, print.map(|print| Cow::Owned(print.to_owned())))
-    });
-    let repeated = repeats(prints);
+    let repeated = repeats(turns.iter().map(|turn| (turn.record.iteration, FailureKey::of(&turn.record))));
     let mut tries: HashMap<String, u32> = HashMap::new();
     for turn in turns {
         let count = tries.entry(turn.record.task.clone().unwrap_or_default()).or_default();

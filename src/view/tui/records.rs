@@ -1,12 +1,12 @@
 //! The source of the real screen: the refs, and the spool of what runs.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use crate::history::failure_key::FailureKey;
 use crate::history::repeats;
 use crate::record::{AgentEvent, Iteration, ObjectId, Outcome, RecordKind, Session, SessionId, Status, Task};
 use crate::store::{
@@ -219,7 +219,7 @@ impl Source for Records {
 /// What the rows of a session say, as if nobody ran it.
 #[expect(clippy::too_many_lines, reason = "one field after the other")]
 fn session_row(store: &Store, rows: &SessionRows<'_>) -> Result<SessionRow> {
-    let (mut iterations, mut prints) = (Vec::new(), Vec::new());
+    let (mut iterations, mut causes) = (Vec::new(), Vec::new());
     let (mut first, mut newest, mut with_tasks) = (None, None, None);
     let mut begin = None;
     let mut agents: Vec<Arc<str>> = Vec::new();
@@ -243,7 +243,7 @@ fn session_row(store: &Store, rows: &SessionRows<'_>) -> Result<SessionRow> {
                     name.into()
                 })
             });
-            prints.push((row.iteration, entry.fingerprint.map(Cow::Owned)));
+            causes.push((row.iteration, FailureKey::of_entry(&entry)));
             iterations.push(IterationRow {
                 number: row.iteration,
                 story: story(&row).into_owned(),
@@ -263,7 +263,7 @@ fn session_row(store: &Store, rows: &SessionRows<'_>) -> Result<SessionRow> {
         newest = Some((commit, row));
     }
     let ((first, started_at), (tip, row)) = first.zip(newest).context("read the records of a session")?;
-    let repeated = repeats(prints.into_iter());
+    let repeated = repeats(causes.into_iter());
     for row in &mut iterations {
         row.repeats = repeated.get(&row.number).copied();
     }

@@ -1,0 +1,102 @@
+//! What tells one cause of failures from another, for all lists and counts.
+
+use crate::record::{Exits, FailureClass, Iteration, LogEntry, Outcome};
+
+/// Equal for failures of one cause.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum FailureKey {
+    /// The fingerprint of the validation that failed.
+    Validation(String),
+    /// The class of the agent's own failure, and its words without what changes from run to run.
+    Agent(Option<FailureClass>, String),
+}
+
+impl FailureKey {
+    /// The key of an iteration; `None` if it did not fail, or if neither its agent nor its validation said how.
+    pub fn of(iteration: &Iteration) -> Option<Self> {
+        let Iteration { outcome, fingerprint, exit, failure_class, cause, .. } = iteration;
+        Self::new(*outcome, fingerprint.as_deref(), *exit, (*failure_class, cause.as_deref()))
+    }
+
+    /// The same from what a listing says.
+    pub fn of_entry(entry: &LogEntry) -> Option<Self> {
+        let LogEntry { outcome, fingerprint, exit, failure_class, cause, .. } = entry;
+        Self::new((*outcome)?, fingerprint.as_deref(), *exit, (*failure_class, cause.as_deref()))
+    }
+
+    fn new(
+        outcome: Outcome,
+        fingerprint: Option<&str>,
+        exit: Exits,
+        (class, cause): (Option<FailureClass>, Option<&str>),
+    ) -> Option<Self> {
+        if outcome != Outcome::Failure {
+            return None;
+        }
+        // A validation that passed says nothing of a failure.
+        if let Some(fingerprint) = fingerprint.filter(|_| exit.validation != Some(0)) {
+            return Some(Self::Validation(fingerprint.to_owned()));
+        }
+        let has_agent_failed = class.is_some() || exit.agent.is_some_and(|code| code != 0);
+        let words = cause.filter(|_| has_agent_failed)?;
+        Some(Self::Agent(class, without_details(words)))
+    }
+
+    /// The fingerprint, for a failure of a validation.
+    pub fn fingerprint(&self) -> Option<&str> {
+        match self {
+            Self::Validation(fingerprint) => Some(fingerprint),
+            Self::Agent(..) => None,
+        }
+    }
+}
+
+/// Words without their numbers, times and paths.
+fn without_details(words: &str) -> String {
+    let mut plain = String::new();
+    for word in words.split_whitespace() {
+        if !plain.is_empty() {
+            plain.push(' ');
+        }
+        if word.contains(['/', '\\']) {
+            plain.push('/');
+            continue;
+        }
+        let mut digits = false;
+        for c in word.chars() {
+            if !c.is_ascii_digit() {
+                plain.push(c);
+            } else if !digits {
+                plain.push('0');
+            }
+            digits = c.is_ascii_digit();
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_alike_by_fingerprint_or_by_the_agents_words() {
+        let key = |fingerprint, agent, validation, class, cause| {
+            let exit = Exits { agent: Some(agent), validation };
+            FailureKey::new(Outcome::Failure, fingerprint, exit, (class, cause))
+        };
+        let words = |cause| key(None, 3, None, None, Some(cause));
+        assert_eq!(words("exited 3: no /tmp/a1 at 12:05"), words("exited 3: no /var/b at 7:31"));
+        assert_eq!(words("waited 10s of 60s"), words("waited 7s of 60s"));
+        assert_ne!(words("npm ERR! network"), words("npm ERR! disk"));
+        let network = Some(FailureClass::Network);
+        assert_ne!(key(None, 1, None, network, Some("x")), key(None, 1, None, None, Some("x")));
+        assert_eq!(key(Some("a"), 0, Some(1), None, Some("x")), Some(FailureKey::Validation("a".to_owned())));
+        // An open box, and a validation that passed, say nothing of how it failed.
+        assert_eq!(key(None, 0, Some(0), None, Some("the agent left the box open")), None);
+        assert_eq!(key(Some("a"), 0, Some(0), None, None), None);
+        assert_eq!(key(None, 1, None, None, None), None);
+        let exit = Exits { agent: Some(1), validation: Some(1) };
+        assert_eq!(FailureKey::new(Outcome::Interrupted, Some("a"), exit, (None, Some("x"))), None);
+    }
+}

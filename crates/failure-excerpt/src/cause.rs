@@ -125,7 +125,7 @@ fn is_wrapper(text: &str) -> bool {
 
 /// The words of a failure: the line of the output that holds its message, or the message.
 fn text(page: &Page, failure: &Failure) -> String {
-    let message = one_line(&failure.message);
+    let message = one_line(failure.message.trim_start_matches("→ "));
     if message.is_empty() {
         let head = failure.parts.iter().find(|part| matches!(part.1, LineKind::Message));
         return head.map(|part| one_line(page.line(part.0))).unwrap_or_default();

@@ -81,7 +81,7 @@ fn name(id: &str) -> String {
 /// A message as every reporter prints it: masked, unquoted, without the name of the error in front.
 fn plain(message: &str) -> String {
     let message = normalize(message).replace('\'', "");
-    let message = message.trim_start_matches("Uncaught ");
+    let message = message.trim_start_matches("→ ").trim_start_matches("Uncaught ");
     // Catch2: `CHECK( x == y )`
     let check = message.split_once("( ").and_then(|(name, rest)| {
         let is_macro = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');

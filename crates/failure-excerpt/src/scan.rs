@@ -32,7 +32,7 @@ pub(super) fn scan(page: &Page) -> Vec<Failure> {
             at += 1;
             continue;
         }
-        if !line.contains(' ') && is_file(line) {
+        if !line.contains(' ') && is_file(line.trim_end_matches(':')) {
             state.file = Some(at);
             at += 1;
             continue;

@@ -12,6 +12,8 @@ struct Case {
     class: String,
     name: String,
     file: String,
+    /// The name of the suite that it is in.
+    suite: String,
     /// What each failure says: the message of its attribute, and its text.
     said: Vec<(String, String)>,
 }
@@ -21,6 +23,7 @@ pub(super) fn report(text: &str, out: &mut String) -> Option<usize> {
     let mut reader = Reader::from_str(text);
     reader.config_mut().check_end_names = false;
     let mut case: Option<Case> = None;
+    let mut suite = String::new();
     let mut is_failure = false;
     let mut depth = 0_u32;
     let mut found = String::new();
@@ -31,13 +34,13 @@ pub(super) fn report(text: &str, out: &mut String) -> Option<usize> {
                     return None;
                 }
                 depth += 1;
-                open(&element, &mut case, &mut is_failure);
+                open(&element, &mut suite, &mut case, &mut is_failure);
             }
             Event::Empty(element) => {
                 if depth == 0 {
                     return None;
                 }
-                open(&element, &mut case, &mut is_failure);
+                open(&element, &mut suite, &mut case, &mut is_failure);
                 if element.name().into_inner() == "testcase" {
                     case = None;
                 }
@@ -80,15 +83,17 @@ pub(super) fn report(text: &str, out: &mut String) -> Option<usize> {
     usize::try_from(reader.buffer_position()).ok()
 }
 
-fn open(element: &BytesStart<'_>, case: &mut Option<Case>, is_failure: &mut bool) {
+fn open(element: &BytesStart<'_>, suite: &mut String, case: &mut Option<Case>, is_failure: &mut bool) {
     let attribute = |name: &str| {
         let found = element.try_get_attribute(name).ok().flatten();
         let unescaped = found.and_then(|found| Some(unescape(&found.value).ok()?.into_owned()));
         unescaped.unwrap_or_default()
     };
     match element.name().into_inner() {
+        "testsuite" => *suite = attribute("name"),
         "testcase" => {
             *case = Some(Case {
+                suite: suite.clone(),
                 class: attribute("classname"),
                 name: attribute("name"),
                 file: attribute("file"),
@@ -114,23 +119,44 @@ fn push(case: &mut Option<Case>, text: &str) {
 fn write(case: &Case, out: &mut String) {
     for (message, said) in &case.said {
         let is_python = said.lines().any(|line| line.starts_with("E  ")) || said.contains(".py:");
-        if is_python {
+        if is_python && case.class.is_empty() {
+            let file = format!("{}.py", case.name.replace('.', "/"));
+            out.push_str(&format!("=== ERRORS ===\n____ ERROR collecting {file} ____\n{said}\n====\n"));
+        } else if is_python {
             pytest(out, &format!("{}::{}", python_file(case), case.name), said);
-            continue;
-        }
-        let name = if case.class.is_empty() || case.class == case.name {
-            case.name.clone()
+        } else if let Some(problem) = problem(case, message, said) {
+            out.push_str(&problem);
         } else {
-            format!("{} › {}", case.class, case.name)
-        };
-        // The text repeats the message nearly everywhere; googletest and others have it in one of the two alone.
-        let first = message.lines().next().unwrap_or_default().trim();
-        if first.is_empty() || said.contains(first) {
-            bullet(out, &name, said);
-        } else {
-            bullet(out, &name, &format!("{message}\n{said}"));
+            // node wraps what a test threw.
+            let thrown = said.split_once("\n  cause: ").map_or(said.as_str(), |(_, thrown)| thrown);
+            // The text repeats the message nearly everywhere; googletest and others have it in one of the two alone.
+            let is_repeated = bare(thrown).contains(&bare(message));
+            let said = if is_repeated { thrown.to_owned() } else { format!("{message}\n{thrown}") };
+            bullet(out, &full_name(case), &said);
         }
     }
+}
+
+/// A text without its white space, which attributes lose.
+fn bare(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
+/// The group and the test, as the runner prints them elsewhere.
+fn full_name(case: &Case) -> String {
+    if case.class.is_empty() || case.class == case.name {
+        return case.name.clone();
+    }
+    let sign = if case.suite == "Mocha Tests" { " " } else { " › " };
+    format!("{}{sign}{}", case.class, case.name)
+}
+
+/// What a linter reports as a test of a file: `line 3, col 8, words`.
+fn problem(case: &Case, message: &str, said: &str) -> Option<String> {
+    let (line, rest) = said.trim().strip_prefix("line ")?.split_once(", col ")?;
+    let (column, _) = rest.split_once(',')?;
+    let rule = case.name.strip_prefix("org.")?.split_once('.')?.1;
+    Some(format!("{}:{line}:{column}: error: {message} [{rule}]\n", case.suite))
 }
 
 /// `tests.test_shop.TestCart` as the file in which it is.

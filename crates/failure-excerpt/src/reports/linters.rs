@@ -11,8 +11,18 @@ const FILES: [&str; 9] =
     ["file", "filePath", "filename", "file_path", "path", "source", "Filename", "uri", "File"];
 const LINES: [&str; 7] = ["line", "row", "startLine", "line_number", "Line", "start_line", "line_no"];
 const COLUMNS: [&str; 6] = ["column", "col", "character", "startColumn", "Column", "line_pos"];
-const RULES: [&str; 9] =
-    ["ruleId", "messageId", "cop_name", "code", "rule", "test_id", "FromLinter", "check_id", "identifier"];
+const RULES: [&str; 10] = [
+    "ruleId",
+    "messageId",
+    "cop_name",
+    "code",
+    "rule",
+    "test_id",
+    "FromLinter",
+    "check_id",
+    "check_name",
+    "identifier",
+];
 const SEVERITIES: [&str; 5] = ["severity", "level", "type", "Severity", "issue_severity"];
 
 /// Where a problem is, as far as it is known from the values above it.
@@ -37,8 +47,8 @@ fn walk<'a>(value: &'a Value, above: Spot<'a>, depth: usize, out: &mut String) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| walk(item, above, depth - 1, out)),
         Value::Object(members) => {
-            let spot = spot(members, above);
-            if let Some(message) = first_text(members, &MESSAGES)
+            let spot = spot(members, above, MAX_DEPTH);
+            if let Some(message) = message(members)
                 && spot.line.is_some()
                 && !spot.file.is_empty()
             {
@@ -58,25 +68,52 @@ fn walk<'a>(value: &'a Value, above: Spot<'a>, depth: usize, out: &mut String) {
     }
 }
 
-/// The place that an object names, itself or in a member.
-fn spot<'a>(members: &'a Map<String, Value>, above: Spot<'a>) -> Spot<'a> {
+/// Members that say more of where a problem is.
+const NESTED: [&str; 10] = [
+    "location",
+    "locations",
+    "physicalLocation",
+    "artifactLocation",
+    "region",
+    "range",
+    "positions",
+    "begin",
+    "start",
+    "Pos",
+];
+
+/// The place that an object names, itself or in its members.
+fn spot<'a>(members: &'a Map<String, Value>, above: Spot<'a>, depth: usize) -> Spot<'a> {
     let mut spot = above;
-    let nested = ["location", "range", "start", "Pos", "physicalLocation", "artifactLocation", "region"];
-    let sources = nested.iter().filter_map(|key| members.get(*key));
-    // `range` counts from 0, as editors do.
-    let is_range = members.contains_key("range");
-    for source in std::iter::once(members).chain(sources.filter_map(Value::as_object)) {
-        let inner = source.get("start").and_then(Value::as_object);
-        for source in std::iter::once(source).chain(inner) {
-            if let Some(file) = first_text(source, &FILES).filter(|file| file.contains(['.', '/'])) {
-                spot.file = file;
-            }
-            let number = |keys: &[&str]| keys.iter().find_map(|key| source.get(*key).and_then(Value::as_u64));
-            spot.line = number(&LINES).map(|line| line + u64::from(is_range)).or(spot.line);
-            spot.column = number(&COLUMNS).map(|column| column + u64::from(is_range)).or(spot.column);
+    if let Some(file) = first_text(members, &FILES).filter(|file| file.contains(['.', '/'])) {
+        spot.file = file;
+    }
+    let number = |keys: &[&str]| keys.iter().find_map(|key| members.get(*key).and_then(Value::as_u64));
+    spot.line = number(&LINES).or(spot.line);
+    spot.column = number(&COLUMNS).or(spot.column);
+    for key in NESTED {
+        let inner = match members.get(key) {
+            Some(Value::Array(items)) => items.first(),
+            inner => inner,
+        };
+        if let Some(inner) = inner.and_then(Value::as_object).filter(|_| depth > 0) {
+            let found = self::spot(inner, spot, depth - 1);
+            // `range` counts from 0, as editors do.
+            let more = u64::from(key == "range");
+            spot = Spot {
+                file: found.file,
+                line: found.line.map(|line| line + more),
+                column: found.column.map(|column| column + more),
+            };
         }
     }
     spot
+}
+
+/// What is said of a problem: SARIF has it one level deeper.
+fn message(members: &Map<String, Value>) -> Option<&str> {
+    let inner = members.get("message").and_then(Value::as_object);
+    first_text(members, &MESSAGES).or_else(|| first_text(inner?, &["text"]))
 }
 
 fn first_text<'a>(members: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a str> {
@@ -103,7 +140,9 @@ fn problem(members: &Map<String, Value>, spot: Spot<'_>, message: &str, out: &mu
         Some(Value::Number(rule)) => Some(format!("SC{rule}")),
         _ => None,
     });
-    let mut lines = message.lines();
+    // GitLab's form has the rule in front of the words as well.
+    let coded = rule.as_deref().and_then(|rule| message.strip_prefix(rule)?.strip_prefix(": "));
+    let mut lines = coded.unwrap_or(message).lines();
     let first = lines.next().unwrap_or_default();
     let rule = rule.map_or(String::new(), |rule| format!(" [{rule}]"));
     out.push_str(&format!("{file}:{line}{column}: {severity}: {first}{rule}\n"));

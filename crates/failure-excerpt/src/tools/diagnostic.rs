@@ -326,6 +326,26 @@ fn dashed(at: usize, text: &str) -> Option<(Failure, usize)> {
     None
 }
 
+/// How linters that name the file once say how bad a problem is.
+const STYLISH: [(&str, Severity); 6] = [
+    ("error ", Severity::Error),
+    ("✖ ", Severity::Error),
+    ("× ", Severity::Error),
+    ("warning ", Severity::Warning),
+    ("⚠ ", Severity::Warning),
+    ("info ", Severity::Warning),
+];
+
+/// `words  rule`, and yamllint's `words (rule)`.
+fn rule_behind(said: &str) -> (&str, &str) {
+    if let Some((words, rule)) = said.rsplit_once("  ").filter(|(_, rule)| !rule.contains(' ')) {
+        return (words.trim(), rule.trim_matches(['(', ')']));
+    }
+    let is_rule = |rule: &str| rule.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    let named = said.strip_suffix(')').and_then(|said| said.rsplit_once(" ("));
+    named.filter(|(_, rule)| is_rule(rule)).unwrap_or((said, ""))
+}
+
 /// eslint and its kin: the file above, then `  3:5  error  words  rule`.
 pub(super) fn stylish(page: &Page, at: usize, state: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
@@ -342,34 +362,17 @@ pub(super) fn stylish(page: &Page, at: usize, state: &mut ScanState) -> Option<(
     }
     let file = state.file?;
     let rest = rest.trim_start();
-    let (severity, rest) = if let Some(rest) =
-        rest.strip_prefix("error ").or_else(|| rest.strip_prefix("✖ ")).or_else(|| rest.strip_prefix("× "))
-    {
-        (Severity::Error, rest)
-    } else if let Some(rest) = rest
-        .strip_prefix("warning ")
-        .or_else(|| rest.strip_prefix("⚠ "))
-        .or_else(|| rest.strip_prefix("info "))
-    {
-        (Severity::Warning, rest)
+    let word = STYLISH.iter().find_map(|(word, severity)| Some((*severity, rest.strip_prefix(word)?)));
+    let (severity, code, message) = if let Some((severity, rest)) = word {
+        let (message, code) = rule_behind(rest.trim());
+        (severity, code, message)
     } else {
-        return None;
+        // ruff's grouped form has a rule and no word: `3:8 F401 [*] words`
+        let (_, code, message) = judged(rest);
+        let is_rule = !code.is_empty() && rest.starts_with(code);
+        is_rule.then_some((Severity::Error, code, message))?
     };
-    let rest = rest.trim();
-    let (message, code) =
-        rest.rsplit_once("  ").filter(|(_, code)| !code.contains(' ')).unwrap_or((rest, ""));
-    let message = message.trim();
-    let code = code.trim_matches(['(', ')']);
-    // yamllint has but one blank before the rule.
-    let (message, code) = match message.strip_suffix(')').and_then(|words| words.rsplit_once(" (")) {
-        Some((words, rule))
-            if code.is_empty() && rule.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') =>
-        {
-            (words, rule)
-        }
-        _ => (message, code),
-    };
-    let name = page.line(file).trim();
+    let name = page.line(file).trim().trim_end_matches(':');
     let mut failure =
         Failure::new(Stage::Build, "stylish").coded(code).saying(message).at(name).with(at, LineKind::Head);
     failure.severity = severity;

@@ -123,6 +123,12 @@ pub(super) fn annotation(page: &Page, at: usize, _: &mut ScanState) -> Option<(F
     };
     let (properties, said) = rest.split_once("::")?;
     let file = properties.split(',').find_map(|property| property.strip_prefix("file="))?;
+    let said = said.split("%0A").next().unwrap_or(said);
+    // ruff repeats the place.
+    let said = match place(said).filter(|found| found.start == 0) {
+        Some(found) => said[found.end..].trim_start_matches(':').trim_start(),
+        None => said,
+    };
     let is_code = |code: &str| code.len() <= 8 && code.bytes().all(|byte| byte.is_ascii_uppercase());
     let coded = said.split_once(": ").filter(|(code, _)| is_code(code));
     let (code, message) = coded.unwrap_or_else(|| {

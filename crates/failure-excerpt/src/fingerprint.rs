@@ -7,7 +7,7 @@ use super::normalize::normalize;
 use super::scan::id_key;
 
 /// Goes into every hash, so that hashes made in another way never look equal.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A failure at three distances. Equal texts mean the same cause, the same spot, the same kind.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -105,6 +105,12 @@ pub fn examine(output: &Output<'_>) -> Examined {
     if let Some(started) = hang::unfinished(&page) {
         add_started(&mut failures, started, output.exit_code);
     }
+    // make says of what died that it died.
+    if failures.iter().any(|failure| failure.stage == Stage::Crash && failure.tool != "make") {
+        for failure in failures.iter_mut().filter(|failure| failure.tool == "make") {
+            failure.stage = Stage::Echo;
+        }
+    }
     adopt_words(&page, &mut failures);
     failures.sort_by_key(|failure| (rank(failure), failure.run));
     Examined { page, failures }

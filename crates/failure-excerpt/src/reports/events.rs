@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{pytest, text_at};
+use super::plain_form::{pytest, text_at};
 
 /// What was read of such a stream so far.
 #[derive(Debug, Default)]

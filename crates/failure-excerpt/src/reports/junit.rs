@@ -4,7 +4,7 @@ use quick_xml::Reader;
 use quick_xml::escape::unescape;
 use quick_xml::events::{BytesStart, Event};
 
-use super::{bullet, pytest};
+use super::plain_form::{bullet, pytest};
 
 /// What was said of one test.
 #[derive(Debug, Default)]

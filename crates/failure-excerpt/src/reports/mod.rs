@@ -6,6 +6,7 @@
 mod events;
 mod junit;
 mod linters;
+mod plain_form;
 mod runners;
 
 use serde_json::{Deserializer, Value};
@@ -92,36 +93,6 @@ impl Reader {
         self.found |= is_known;
         is_known
     }
-}
-
-/// The text at a path of keys; empty where there is none.
-fn text_at<'a>(value: &'a Value, keys: &[&str]) -> &'a str {
-    keys.iter().try_fold(value, |value, key| value.get(key)).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// Writes a test that failed as the runners of JavaScript do: a bullet with its name, and what is said of it.
-fn bullet(out: &mut String, name: &str, said: &str) {
-    out.push_str("\n  ● ");
-    out.push_str(name.trim());
-    out.push_str("\n\n");
-    for line in said.lines() {
-        out.push_str("    ");
-        out.push_str(line);
-        out.push('\n');
-    }
-    out.push('\n');
-}
-
-/// Writes tests of pytest that failed, as it does itself.
-fn pytest(out: &mut String, name: &str, said: &str) {
-    let title = name.rsplit_once(".py::").map_or(name, |(_, title)| title).replace("::", ".");
-    out.push_str("=== FAILURES ===\n____ ");
-    out.push_str(&title);
-    out.push_str(" ____\n");
-    out.push_str(said);
-    out.push_str("\n====\nFAILED ");
-    out.push_str(name);
-    out.push('\n');
 }
 
 #[cfg(test)]

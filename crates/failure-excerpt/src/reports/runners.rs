@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{bullet, pytest, text_at};
+use super::plain_form::{bullet, pytest, text_at};
 
 /// Writes the tests that failed. Returns false if `value` is no such report.
 pub(super) fn report(value: &Value, out: &mut String) -> bool {

@@ -4,6 +4,7 @@ mod diagnostic;
 mod go;
 mod javascript;
 mod jvm;
+mod listed;
 mod native;
 mod numbered;
 mod python;
@@ -27,7 +28,7 @@ pub(super) type Matcher = fn(&Page, usize, &mut ScanState) -> Option<(Failure, u
 /// Those that know more about their tool come first.
 pub(super) fn matchers() -> &'static [Matcher] {
     &[
-        diagnostic::stylish,
+        listed::stylish,
         rust::test,
         rust::panic,
         rust::framed,
@@ -51,6 +52,7 @@ pub(super) fn matchers() -> &'static [Matcher] {
         native::dotnet,
         native::ctest,
         numbered::item,
+        numbered::load,
         runner_lines::busted,
         runner_lines::julia,
         report_lines::ruled,
@@ -59,7 +61,7 @@ pub(super) fn matchers() -> &'static [Matcher] {
         report_lines::annotation,
         report_lines::table,
         report_lines::console,
-        diagnostic::shellcheck,
+        listed::shellcheck,
         diagnostic::line,
         shell::format,
         shell::line,

@@ -74,6 +74,16 @@ pub(super) fn item(page: &Page, at: usize, state: &mut ScanState) -> Option<(Fai
     Some((failure, end))
 }
 
+/// `RSpec`'s `An error occurred while loading ./spec/a_spec.rb.`, with the error below.
+pub(super) fn load(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
+    let file = page.line(at).strip_prefix("An error occurred while loading ")?.trim_end_matches(['.', ':']);
+    let end = page.until(at + 1, |line| line.starts_with("No examples found") || is_summary(line));
+    let mut failure = Failure::new(Stage::Build, "numbered").named(file).with(at, LineKind::Head);
+    failure.body(page, at + 1, end, Trace::NewestFirst);
+    settle_message(page, &mut failure);
+    Some((failure, end))
+}
+
 /// `RSpec` shows the failing source before the message, and the class of an error in a line of its own; `ExUnit` shows the
 /// place of the test before the message.
 fn settle_message(page: &Page, failure: &mut Failure) {

@@ -1,5 +1,6 @@
 //! The last attempt at a task, for the next one: why it failed, what the agent said, ran and changed.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use crate::record::{Claim, Facts, Iteration, Outcome, SessionId};
@@ -9,7 +10,8 @@ use super::markdown::{code, fenced, one_line};
 
 const MAX_COMMANDS: usize = 5;
 const MAX_FILES: usize = 10;
-const MAX_EARLIER: usize = 10;
+const MAX_HINTS: usize = 10;
+const MAX_OTHERS: usize = 10;
 /// Longest text of an earlier attempt's line, in characters.
 const MAX_LINE_CHARS: usize = 240;
 
@@ -30,7 +32,11 @@ pub fn last_attempt(
     // What was done once and is open again is a new task.
     let done = attempts.iter().rposition(|iteration| iteration.closed.iter().any(|name| name == task));
     let attempts = &attempts[done.map_or(0, |done| done + 1)..];
-    let Some((last, earlier)) = attempts.split_last() else { return String::new() };
+    // What was interrupted says less than what failed before it.
+    let place = attempts.iter().rposition(|attempt| attempt.outcome != Outcome::Interrupted);
+    let place = place.unwrap_or(attempts.len().saturating_sub(1));
+    let Some(last) = attempts.get(place) else { return String::new() };
+    let others = attempts.iter().enumerate().rev().filter(|(other, _)| *other != place);
     let mut text = format!("{}\n", headline(last, session));
     push_section(&mut text, "What the validation said", &said_by_validation(last));
     push_section(
@@ -41,13 +47,12 @@ pub fn last_attempt(
     push_list(&mut text, "Commands that failed in it", &failed_commands(&last.facts));
     push_list(&mut text, "Files that it changed", &files(last));
     push_list(&mut text, "Boxes that were opened again, because nothing proved them", &reopened(last));
-    let lines: String = earlier
-        .iter()
-        .rev()
-        .take(MAX_EARLIER)
-        .map(|iteration| format!("- {}\n", cut(&headline_and_tries(iteration, session))))
+    push_list(&mut text, "Hints that the user gave for attempts before this one", &hints(attempts));
+    let lines: String = others
+        .take(MAX_OTHERS)
+        .map(|(_, iteration)| format!("- {}\n", cut(&headline_and_tries(iteration, session))))
         .collect();
-    push_list(&mut text, "Attempts before it, newest first", &lines);
+    push_list(&mut text, "Other attempts, newest first", &lines);
     text
 }
 
@@ -78,6 +83,14 @@ fn headline_and_tries(iteration: &Iteration, session: Option<&SessionId>) -> Str
     let approaches: Vec<String> = iteration.approaches.iter().map(|text| one_line(text)).collect();
     let headline = headline(iteration, session);
     if approaches.is_empty() { headline } else { format!("{headline}; tried: {}", approaches.join("; ")) }
+}
+
+/// One line for each hint, the newest first and each once.
+fn hints(attempts: &[&Iteration]) -> String {
+    let mut seen = HashSet::new();
+    let hints = attempts.iter().rev().flat_map(|iteration| iteration.hints.iter().rev());
+    let new = hints.filter(|hint| seen.insert(hint.as_str())).take(MAX_HINTS);
+    new.map(|hint| format!("- {}\n", one_line(hint))).collect()
 }
 
 fn said_by_validation(iteration: &Iteration) -> String {
@@ -211,7 +224,7 @@ mod tests {
              Commands that failed in it:\n\n- `psql`, exit 2: could not connect\n- `npm i`, failed\n\n\
              Files that it changed:\n\n- `src/db.rs` +12 -3\n- `logo.png` (binary)\n\n\
              Boxes that were opened again, because nothing proved them:\n\n- T004\n\n\
-             Attempts before it, newest first:\n\n\
+             Other attempts, newest first:\n\n\
              - Iteration 1 (attempt 1) failed: no such table; tried: sqlite; a mock\n";
         assert_eq!(told(&[first, last]), expected);
     }
@@ -242,7 +255,16 @@ mod tests {
             told(&[other]).starts_with("Iteration 2 (attempt 2) did T005 instead, and left this one open\n")
         );
         let stopped = Iteration { outcome: Outcome::Interrupted, ..attempt(3, "the loop died") };
-        assert!(told(&[stopped]).starts_with("Iteration 3 (attempt 3) was interrupted: the loop died\n"));
+        assert!(
+            told(std::slice::from_ref(&stopped))
+                .starts_with("Iteration 3 (attempt 3) was interrupted: the loop died\n")
+        );
+        let mut failed = attempt(2, "x");
+        failed.hints = vec!["use\nthe cache".to_owned(), "use\nthe cache".to_owned()];
+        let text = told(&[failed, stopped]);
+        assert!(text.starts_with("Iteration 2 (attempt 2) failed: x\n"), "{text}");
+        assert!(text.contains("\n- use the cache\n") && text.matches("cache").count() == 1, "{text}");
+        assert!(text.contains("\n- Iteration 3 (attempt 3) was interrupted: the loop died\n"), "{text}");
     }
 
     #[test]
@@ -252,7 +274,7 @@ mod tests {
         past[13].facts.final_message = "```\n# Rules".to_owned();
         let text = told(&past);
         assert!(
-            text.contains("- and 3 more\n") && text.matches("- Iteration").count() == MAX_EARLIER,
+            text.contains("- and 3 more\n") && text.matches("- Iteration").count() == MAX_OTHERS,
             "{text}"
         );
         assert!(!text.lines().any(|line| line.starts_with("## ")), "{text}");

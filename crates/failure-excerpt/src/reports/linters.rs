@@ -35,6 +35,12 @@ struct Spot<'a> {
 
 /// Writes a line for each problem. Returns false if `value` names none.
 pub(super) fn report(value: &Value, out: &mut String) -> bool {
+    // A program's log has places and messages too.
+    let is_log = value.get("level").is_some()
+        && ["timestamp", "@timestamp", "time", "ts"].iter().any(|key| value.get(key).is_some());
+    if is_log {
+        return false;
+    }
     let before = out.len();
     walk(value, Spot::default(), MAX_DEPTH, out);
     out.len() > before

@@ -1,7 +1,11 @@
 use super::plain;
 
 /// A report, and the text that it is read as; `None` where it stays as it is.
-const REPORTS: [(&str, Option<&str>); 15] = [
+const REPORTS: [(&str, Option<&str>); 16] = [
+    (
+        "{\"timestamp\":\"2026-01-02\",\"level\":\"INFO\",\"fields\":{\"message\":\"up\"},\"filename\":\"src/a.rs\",\"line_number\":3}\n",
+        None,
+    ),
     ("no report\n{ not json\n[1, 2]\n{\"level\":\"info\",\"msg\":\"started\"}\n", None),
     ("{\"a\": {\"b\": \"never ends\"\n", None),
     ("<html><body>no report</body></html>\n<?xml version=\"1.0\"?><plan/>\n", None),

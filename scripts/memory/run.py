@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Measures what the memory of the loop is worth: `just memory`.
 
-usage: scripts/memory/run.py [--mode MODE]... [--jobs N] [--missing] [--keep FOLDER] [SCENARIO]...
+usage: scripts/memory/run.py [--mode MODE]... [--jobs N] [--missing] [--keep FOLDER] [--write] [SCENARIO]...
 
   SPECIFY_RALPH_BIN   our `specify` (default: target/debug/specify)
 
 Plays every scenario of scenarios/ through the real program, in a repository of its own, with three kinds of memory: `off`, `tail` (see
 baseline.py) and `ours` (the defaults). The agent is a script: it succeeds if and only if the facts of the scenario stand in its prompt.
 A scenario is refused if its facts stand in no stream or hint of the record before, or if it can be done without memory.
-`--missing` prints the prompts of the iterations at which our memory failed; `--keep` leaves the repositories there.
+`--missing` prints the last prompt of each scenario that our memory did not bring to an end; `--keep` leaves the repositories in a folder;
+`--write` writes the table of docs/prompt-and-memory.md, from all scenarios and modes.
 """
 
 import argparse
@@ -30,6 +31,9 @@ MODES = ["off", "tail", "ours"]
 BOUND = 12
 GOAL = 0.35
 CHARS_PER_TOKEN = 4
+DOCUMENT = HERE.parent.parent / "docs/prompt-and-memory.md"
+BEGIN = "<!-- written by: just memory --write -->\n"
+END = "<!-- end of the table -->"
 NO_MEMORY = "progress.max-entries = 0\nhistory.mode = \"off\"\n"
 GIT_CONFIG = (
     "[init]\ndefaultBranch = main\n[user]\nname = Ada Lovelace\nemail = ada@example.org\n"
@@ -153,6 +157,7 @@ def measure(scenario, mode, program, folder):
     if mode == "off" and is_done:
         raise Unfair(f"{scenario.name}: it needs no memory")
     tokens = sum(len(prompt) for prompt in prompts[:count]) // CHARS_PER_TOKEN
+    print(f"{scenario.name}, {mode}: {count if is_done else 'not done'}", file=sys.stderr, flush=True)
     return (count if is_done and count <= BOUND else None), tokens, prompts
 
 
@@ -174,16 +179,28 @@ def total(played, results, mode):
     return sum(results[scenario.name, mode][0] or BOUND for scenario in played)
 
 
-def verdict(played, results):
-    """Prints how ours compares with the tail. Returns true if both goals are met."""
+def compare(played, results):
+    """Returns how ours compares with the tail, in lines, and whether both goals are met."""
     ratio = total(played, results, "ours") / total(played, results, "tail")
-    score = lambda scenario, mode: results[scenario.name, mode][0] or BOUND
-    worse = [scenario.name for scenario in played if score(scenario, "ours") > score(scenario, "tail")]
-    open_ones = [scenario.name for scenario in played if results[scenario.name, "ours"][0] is None]
-    print(f"ours / tail: {ratio:.2f} (goal: at most {GOAL})")
-    print(f"worse than the tail: {', '.join(worse) or 'none'} (goal: none)")
-    print(f"never done with ours: {', '.join(open_ones) or 'none'}")
-    return ratio <= GOAL and not worse
+    worse = [one for one in played if total([one], results, "ours") > total([one], results, "tail")]
+    missed = [one for one in played if results[one.name, "ours"][0] is None]
+    lines = [
+        f"- ours / tail: {ratio:.2f} (goal: at most {GOAL})",
+        f"- more iterations than the tail: {names(worse)} (goal: none)",
+        f"- not done with ours: {names(missed)}",
+    ]
+    return lines, ratio <= GOAL and not worse
+
+
+def names(scenarios_named):
+    return ", ".join(f"`{one.name}`" for one in scenarios_named) or "none"
+
+
+def write(text):
+    """Replaces what stands between the marks in the document."""
+    before, rest = DOCUMENT.read_text().split(BEGIN)
+    _, after = rest.split(END)
+    DOCUMENT.write_text(f"{before}{BEGIN}{text}\n{END}{after}")
 
 
 def main():
@@ -192,6 +209,7 @@ def main():
     parser.add_argument("--mode", action="append", choices=MODES)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--missing", action="store_true", help="print the last prompt where ours failed")
+    parser.add_argument("--write", action="store_true", help="write the table of the document")
     parser.add_argument("--keep", type=pathlib.Path, help="leave the repositories in this folder")
     arguments = parser.parse_args()
     program = pathlib.Path(os.environ.get("SPECIFY_RALPH_BIN", HERE.parent.parent / "target/debug/specify")).resolve()
@@ -222,9 +240,13 @@ def main():
         for one in played:
             if results[one.name, "ours"][0] is None:
                 print(f"\n===== {one.name} lacks {one.facts}\n{results[one.name, 'ours'][2][-1]}")
-    if {"tail", "ours"} <= set(modes):
-        print()
-        sys.exit(0 if verdict(played, results) else 1)
+    if not {"tail", "ours"} <= set(modes):
+        return
+    lines, is_met = compare(played, results)
+    print("\n" + "\n".join(lines))
+    if arguments.write and played == scenarios.ALL and modes == MODES:
+        write(table(played, results, modes) + "\n\n" + "\n".join(lines))
+    sys.exit(0 if is_met else 1)
 
 
 main()

@@ -173,15 +173,15 @@ impl<'a> Digests<'a> {
     }
 
     fn folder(&mut self, tree: &gix::ObjectId) -> Result<TreeRef<'_>> {
-        let told = |error: &dyn std::fmt::Display| anyhow!("read {}: {error}", tree.to_hex());
+        let failed = |error: &dyn std::fmt::Display| anyhow!("read {}: {error}", tree.to_hex());
         if self.loose.read(tree, &mut self.buffer) == Some(Kind::Tree) {
-            return TreeRef::from_bytes(&self.buffer, tree.kind()).map_err(|error| told(&error));
+            return TreeRef::from_bytes(&self.buffer, tree.kind()).map_err(|error| failed(&error));
         }
         match self.git.objects.find_tree(tree, &mut self.buffer) {
             Ok(found) => Ok(found),
             Err(error) => {
                 bounded(self.git, *tree, MAX_BLOB_BYTES)?;
-                Err(told(&error))
+                Err(failed(&error))
             }
         }
     }

@@ -8,6 +8,7 @@ use camino::Utf8PathBuf;
 use redact_stream::Redactor;
 
 use crate::clock::Clock;
+use crate::process::was_cut_short;
 use crate::progress::journal;
 use crate::project_files::{MAX_TASK_LIST_BYTES, ProjectFiles};
 use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp, some_of};
@@ -24,6 +25,9 @@ use super::taken::{Taken, most_changed};
 
 /// Most files that a warning names.
 const MAX_NAMED_FILES: usize = 5;
+
+/// What to do where git had to be ended while it read the work tree.
+const FILTER_HINT: &str = "\nhint: if a clean filter hangs, `git config --get-regexp '^filter[.]'` names it; `snapshots = false` records without the work tree";
 
 /// Writes the records of one session.
 pub struct Recorder<'a> {
@@ -231,7 +235,8 @@ impl<'a> Recorder<'a> {
         }
         self.try_take(slot, moment, taken_at).unwrap_or_else(|error| {
             let failure = format!("no snapshot after {moment}: {error:#}");
-            self.warnings.push(failure.clone());
+            let hint = if was_cut_short(&error) { FILTER_HINT } else { "" };
+            self.warnings.push(format!("{failure}{hint}"));
             Taken { snapshot: self.snapshot.clone(), failure: Some(failure), ..Taken::default() }
         })
     }

@@ -159,7 +159,8 @@ fn a_stop_ends_a_snapshot_that_hangs_in_a_filter_and_the_session_is_recorded() {
             .wait()
             .code(code)
             .stdout_has("no snapshot after the start")
-            .stdout_has("a stop was asked for");
+            .stdout_has("a stop was asked for")
+            .stdout_has("hint: if a clean filter hangs, ");
         assert!(!is_alive(&pid), "{how}");
         assert_eq!(scene.session().end()["status"], "interrupted", "{how}");
         scene.agent_script("[[turn]]\ndo = [{ tick = \"current\" }]");

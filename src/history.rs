@@ -1,7 +1,9 @@
 //! What a session has done so far: values in, answers out.
 
+pub mod captures;
 pub mod clusters;
 pub mod failure_key;
+pub mod later_attempts;
 pub mod state;
 pub mod stats;
 

@@ -1,7 +1,5 @@
 //! Figures about iterations: cost, local times, what the user's rules captured, and what they come to.
 
-#![expect(clippy::unwrap_used, reason = "what is not there has failed the scene")]
-
 use crate::sandbox::Sandbox;
 
 /// An agent that ticks the first box, and says what it cost where there is a file `price`.
@@ -113,4 +111,25 @@ fn failures_of_the_agents_own_repeat_as_those_of_validations_do() {
         (&clusters[0]["times"], &clusters[0]["tasks"]),
         (&4.into(), &serde_json::json!(["T001", "T002"]))
     );
+}
+
+#[test]
+fn what_rules_captured_is_shown_and_summed_up() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n");
+    scene.agent_sh(
+        "cat >/dev/null; [ $RALPH_ITERATION = 1 ] || sed -i '0,/\\[ \\]/s//[x]/' \"$RALPH_TASKS\"\n",
+    );
+    scene.validate("echo \"took $((RALPH_ITERATION * 4)) ms in mode $RALPH_TASK\"");
+    scene.config("capture.ms = 'took (\\d+) ms'\ncapture.mode = 'mode (\\w+)'").commit("Ready");
+    scene.ralph("").code(0);
+    scene.ralph("show 2").code(0).stdout_has("captured    mode = T001\n").stdout_has("captured    ms = 8\n");
+    let row = |name: &str, values: &str| format!("  {name:24}           3  {values}\n");
+    let stats = scene.ralph("stats").code(0).stdout_has("captured in the latest session\n");
+    let stats = stats.stdout_has(&row("mode", "T001, T002, -, -")).stdout_has(&row("ms", "4, 12, 4, 12"));
+    stats.stdout_has("later attempts: ");
+    let json = scene.ralph("stats --json").code(0).json();
+    assert_eq!((&json["captured"][1]["name"], &json["captured"][1]["max"]), (&"ms".into(), &12.0.into()));
+    let runs = |kind: &str| json["later_attempts"][kind]["runs"].as_u64().unwrap();
+    assert_eq!(runs("with_memory") + runs("without"), 1, "{json}");
 }

@@ -1,7 +1,5 @@
 //! Finding an iteration: by a commit, by the paths that it changed, and by what its record says.
 
-#![expect(clippy::unwrap_used, reason = "what is not there has failed the scene")]
-
 use crate::sandbox::Sandbox;
 
 /// Two tasks; the agent commits its work on the second.

@@ -103,30 +103,14 @@ impl Stats {
         let mut cost = Cost::default();
         let mut sessions: HashSet<&SessionId> = HashSet::new();
         let mut tasks: BTreeMap<(&str, &str), OfTask> = BTreeMap::new();
-        let mut causes: HashMap<(&str, FailureKey), Cause> = HashMap::new();
+        let mut causes = Causes::new();
         let mut runs: Vec<&LogEntry> = Vec::new();
         let mut with_cause = 0;
         for entry in entries {
             sessions.insert(&entry.session);
-            let mut is_repeated = false;
-            if let Some(key) = FailureKey::of_entry(entry) {
-                with_cause += 1;
-                let fingerprint = key.fingerprint().map(str::to_owned);
-                let cause = causes.entry((&entry.feature, key)).or_insert_with(|| Cause {
-                    fingerprint,
-                    cause: None,
-                    times: 0,
-                    tasks: Vec::new(),
-                    last_at: entry.ended_at,
-                });
-                is_repeated = cause.times > 0;
-                cause.times += 1;
-                cause.last_at = entry.ended_at;
-                cause.cause.clone_from(&entry.cause);
-                cause.tasks.extend(
-                    entry.task.iter().filter(|task| !cause.tasks.contains(task)).cloned().collect::<Vec<_>>(),
-                );
-            }
+            let noted = note_cause(&mut causes, entry);
+            with_cause += usize::from(noted.is_some());
+            let is_repeated = noted == Some(true);
             counts.add(entry, is_repeated);
             tokens = tokens.plus(&entry.tokens);
             cost = cost.plus(entry.cost());
@@ -165,6 +149,29 @@ impl Stats {
         }
     }
 }
+
+/// Counts the cause of a failure; returns whether its feature had met it before, `None` where there is no cause.
+fn note_cause<'a>(causes: &mut Causes<'a>, entry: &'a LogEntry) -> Option<bool> {
+    let key = FailureKey::of_entry(entry)?;
+    let fingerprint = key.fingerprint().map(str::to_owned);
+    let cause = causes.entry((&entry.feature, key)).or_insert_with(|| Cause {
+        fingerprint,
+        cause: None,
+        times: 0,
+        tasks: Vec::new(),
+        last_at: entry.ended_at,
+    });
+    cause.times += 1;
+    cause.last_at = entry.ended_at;
+    cause.cause.clone_from(&entry.cause);
+    if let Some(task) = entry.task.as_ref().filter(|task| !cause.tasks.contains(task)) {
+        cause.tasks.push(task.clone());
+    }
+    Some(cause.times > 1)
+}
+
+/// Causes of failures, by feature and key.
+type Causes<'a> = HashMap<(&'a str, FailureKey), Cause>;
 
 /// The share of `part` in `all`.
 pub fn rate(part: usize, all: usize) -> Option<f64> {

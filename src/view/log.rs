@@ -184,9 +184,10 @@ fn iteration_line(line: &mut String, row: &Row<'_>, repeated: Option<u32>, colum
         (None, None) => String::new(),
         (agent, validation) => duration(agent.unwrap_or(0) + validation.unwrap_or(0)),
     };
-    let cost = match columns.has_cost {
-        true => format!("{:>9}  ", row.cost().shown().unwrap_or_default()),
-        false => String::new(),
+    let cost = if columns.has_cost {
+        format!("{:>9}  ", row.cost().shown().unwrap_or_default())
+    } else {
+        String::new()
     };
     let ended = local(row.ended_at);
     let story = story(row);

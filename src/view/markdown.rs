@@ -109,7 +109,7 @@ impl Writer {
                 self.is_cell_first = false;
             }
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
-                self.links.push(dest_url.into_string())
+                self.links.push(dest_url.into_string());
             }
             Tag::DefinitionList
             | Tag::DefinitionListTitle

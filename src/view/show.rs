@@ -33,62 +33,14 @@ pub struct Found<'a> {
     pub repeated: Option<u32>,
 }
 
-/// The facts, the entry of progress.txt, and how to see the rest.
+/// The facts, what the agent said last, the entry of progress.txt, and how to see the rest.
 pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result<()> {
-    let Found { iteration, commit, entry, final_message, repeated } = *found;
+    let Found { iteration, commit: _, entry, final_message, repeated: _ } = *found;
     let (hue, mark) = sign(iteration.outcome);
     let head = format!("{mark} iteration {}: {}", iteration.iteration, one_line(&iteration.story()));
     writeln!(out, "{}", paint.paint(hue, &head))?;
-    let mut fact = |name: &str, value: String| {
-        writeln!(out, "{} {value}", paint.paint(Hue::Dim, &format!("{name:<11}")))
-    };
-    fact("session", format!("{} on {}", iteration.session, one_line(&iteration.feature)))?;
-    fact("commit", commit.to_owned())?;
-    if let Some(task) = &iteration.task {
-        let text = iteration.task_text.as_deref().unwrap_or_default();
-        fact("task", format!("{} {}", one_line(task), cut(&one_line(text), 100)))?;
-    }
-    if let Some(cause) = &iteration.cause {
-        fact("cause", one_line(cause))?;
-    }
-    let model = iteration.model.as_deref().map_or(String::new(), |model| format!(" ({})", one_line(model)));
-    let how = end(iteration.exit.agent, iteration.duration_ms.agent);
-    fact("agent", format!("{}{model}{how}", one_line(&iteration.agent)))?;
-    if let Some(words) = &iteration.error {
-        fact("error", cut(&one_line(words), ERROR))?;
-    }
-    if let Some(command) = &iteration.validation_command {
-        let end = end(iteration.exit.validation, iteration.duration_ms.validation);
-        fact("validation", format!("{}{end}", one_line(command)))?;
-    }
-    let again = repeated.map(|first| format!("same failure as iteration {first}"));
-    let print = iteration.fingerprint.as_ref().map(|print| one_line(print));
-    let said: Vec<String> = print.into_iter().chain(again).collect();
-    if !said.is_empty() {
-        let name = if iteration.fingerprint.is_some() { "fingerprint" } else { "repeated" };
-        fact(name, said.join(", "))?;
-    }
-    if !iteration.tokens.is_unknown() {
-        fact("tokens", tokens(&iteration.tokens))?;
-    }
-    if let Some(cost) = iteration.cost().shown() {
-        fact("cost", cost)?;
-    }
-    fact("ended", local_with_offset(iteration.ended_at))?;
-    if let Some(reason) = &iteration.uncommitted {
-        fact("uncommitted", cut(&one_line(reason), ERROR))?;
-    }
-    if !iteration.left_out.is_empty() {
-        let left = |left: &LeftOut| format!("{} ({})", left.path, left.reason);
-        let left: Vec<String> = iteration.left_out.iter().map(left).collect();
-        fact("left out", one_line(&some_of(&left, LEFT_OUT)))?;
-    }
-    if !iteration.false_claim.is_empty() {
-        let ticked = iteration.claims.ticked.join(", ");
-        let promise = if iteration.claims.promise { "that all is done" } else { "" };
-        let said: Vec<&str> =
-            [ticked.as_str(), promise].into_iter().filter(|text| !text.is_empty()).collect();
-        fact("claimed", format!("{}, which was not true", one_line(&said.join(" and "))))?;
+    for (name, value) in facts(found).into_iter().chain(further_facts(iteration)) {
+        writeln!(out, "{} {value}", paint.paint(Hue::Dim, &format!("{name:<11}")))?;
     }
     write_tool_calls(out, iteration, paint)?;
     write_message(out, final_message, paint)?;
@@ -106,6 +58,65 @@ pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result
             "more: --patch what it changed; --prompt, --agent, --agent-stderr, --stdout, --stderr, --tasks the stored bytes; --json the record"
         )
     )
+}
+
+type Facts = Vec<(&'static str, String)>;
+
+/// What was done, by whom, and how it ended.
+fn facts(found: &Found<'_>) -> Facts {
+    let Found { iteration, commit, repeated, .. } = *found;
+    let mut facts = vec![
+        ("session", format!("{} on {}", iteration.session, one_line(&iteration.feature))),
+        ("commit", commit.to_owned()),
+    ];
+    if let Some(task) = &iteration.task {
+        let text = iteration.task_text.as_deref().unwrap_or_default();
+        facts.push(("task", format!("{} {}", one_line(task), cut(&one_line(text), 100))));
+    }
+    facts.extend(iteration.cause.as_ref().map(|cause| ("cause", one_line(cause))));
+    let model = iteration.model.as_deref().map_or(String::new(), |model| format!(" ({})", one_line(model)));
+    let how = end(iteration.exit.agent, iteration.duration_ms.agent);
+    facts.push(("agent", format!("{}{model}{how}", one_line(&iteration.agent))));
+    facts.extend(iteration.error.as_ref().map(|words| ("error", cut(&one_line(words), ERROR))));
+    if let Some(command) = &iteration.validation_command {
+        let end = end(iteration.exit.validation, iteration.duration_ms.validation);
+        facts.push(("validation", format!("{}{end}", one_line(command))));
+    }
+    let again = repeated.map(|first| format!("same failure as iteration {first}"));
+    let said: Vec<String> = iteration.fingerprint.as_deref().map(one_line).into_iter().chain(again).collect();
+    if !said.is_empty() {
+        let name = if iteration.fingerprint.is_some() { "fingerprint" } else { "repeated" };
+        facts.push((name, said.join(", ")));
+    }
+    facts
+}
+
+/// What it took, what it left out, and what was found in its outputs.
+fn further_facts(iteration: &Iteration) -> Facts {
+    let mut facts = Facts::new();
+    if !iteration.tokens.is_unknown() {
+        facts.push(("tokens", tokens(&iteration.tokens)));
+    }
+    facts.extend(iteration.cost().shown().map(|cost| ("cost", cost)));
+    facts.push(("ended", local_with_offset(iteration.ended_at)));
+    facts.extend(iteration.uncommitted.as_ref().map(|reason| ("uncommitted", cut(&one_line(reason), ERROR))));
+    if !iteration.left_out.is_empty() {
+        let left = |left: &LeftOut| format!("{} ({})", left.path, left.reason);
+        let left: Vec<String> = iteration.left_out.iter().map(left).collect();
+        facts.push(("left out", one_line(&some_of(&left, LEFT_OUT))));
+    }
+    if !iteration.false_claim.is_empty() {
+        let ticked = iteration.claims.ticked.join(", ");
+        let promise = if iteration.claims.promise { "that all is done" } else { "" };
+        let said: Vec<&str> =
+            [ticked.as_str(), promise].into_iter().filter(|text| !text.is_empty()).collect();
+        facts.push(("claimed", format!("{}, which was not true", one_line(&said.join(" and ")))));
+    }
+    for (name, values) in &iteration.facts.captured {
+        let values = cut(&one_line(&values.join(", ")), ERROR);
+        facts.push(("captured", format!("{} = {values}", one_line(name))));
+    }
+    facts
 }
 
 /// The agent's last words, as far as they are short.

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use crate::history::captures::Captured;
+use crate::history::later_attempts::LaterAttempts;
 use crate::history::state::CumulativeState;
 use crate::history::stats::{Counts, OfTask, Stats};
 
@@ -10,9 +12,11 @@ use super::style::{Count, Hue, Paint, cut, duration, grouped, one_line};
 /// Longest bar, in characters.
 const BAR: usize = 24;
 const NAME: usize = 14;
+/// Widest name or value of what was captured, in characters.
+const CAPTURED_WIDTH: usize = 24;
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-pub fn write(out: &mut impl Write, stats: &Stats, paint: Paint) -> io::Result<()> {
+pub fn write(out: &mut impl Write, stats: &Stats, later: LaterAttempts, paint: Paint) -> io::Result<()> {
     let Stats { counts, tokens, duration_ms, .. } = stats;
     let Counts { runs, success, failure, skipped, interrupted, repeated } = counts;
     writeln!(
@@ -24,6 +28,7 @@ pub fn write(out: &mut impl Write, stats: &Stats, paint: Paint) -> io::Result<()
     if let Some(rate) = stats.repeat_failure_rate {
         writeln!(out, "repeated   {repeated} of the failures had come before ({})", percent(rate))?;
     }
+    write_later(out, later)?;
     if let Some(total) = tokens.total() {
         let each = if *runs == 0 { 0 } else { total / (*runs as u64) };
         writeln!(out, "tokens     {} ({} an iteration)", grouped(total), grouped(each))?;
@@ -54,6 +59,36 @@ pub fn write(out: &mut impl Write, stats: &Stats, paint: Paint) -> io::Result<()
         let words = cause.cause.as_deref().map_or(String::new(), |words| format!("  {}", one_line(words)));
         let times = Count(cause.times as u64, "time").to_string();
         writeln!(out, "  {:8}  {times}  {}{words}", one_line(name), tasks.join(", "))?;
+    }
+    Ok(())
+}
+
+/// What memory brought, where anything was tried again.
+fn write_later(out: &mut impl Write, later: LaterAttempts) -> io::Result<()> {
+    let LaterAttempts { with_memory, without } = later;
+    if with_memory.runs + without.runs == 0 {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "later attempts: {} of {} succeeded with memory, {} of {} without",
+        with_memory.success, with_memory.runs, without.success, without.runs
+    )
+}
+
+/// What the user's own rules found in the latest session.
+pub fn write_captured(out: &mut impl Write, captured: &[Captured]) -> io::Result<()> {
+    if captured.is_empty() {
+        return Ok(());
+    }
+    let cell = |text: &str| cut(&one_line(text), CAPTURED_WIDTH);
+    let number = |number: Option<f64>| number.map_or("-".to_owned(), |number| number.to_string());
+    writeln!(out, "\ncaptured in the latest session")?;
+    writeln!(out, "  {:CAPTURED_WIDTH$}  {:>10}  first, last, min, max", "", "iterations")?;
+    for Captured { name, iterations, first, last, min, max } in captured {
+        let name = cell(name);
+        let values = [cell(first), cell(last), number(*min), number(*max)].join(", ");
+        writeln!(out, "  {name:CAPTURED_WIDTH$}  {iterations:>10}  {values}")?;
     }
     Ok(())
 }
@@ -148,7 +183,7 @@ mod tests {
     #[test]
     fn nothing_recorded_is_told_in_two_lines() {
         let mut out = Vec::new();
-        write(&mut out, &Stats::of(&[]), Paint::Plain).unwrap();
+        write(&mut out, &Stats::of(&[]), LaterAttempts::default(), Paint::Plain).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(text.lines().count(), 2, "{text}");
     }

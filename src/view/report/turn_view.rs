@@ -140,6 +140,9 @@ fn words_of(class: FailureClass) -> String {
     class.as_str().replace('_', " ")
 }
 
+/// Longest of what a rule of the user's found, in characters.
+const CAPTURED: usize = 100;
+
 fn facts(turn: &Turn) -> String {
     let record = &turn.record;
     let mut facts = vec![format!("{} UTC", moment(record.started_at))];
@@ -175,6 +178,8 @@ fn facts(turn: &Turn) -> String {
         facts.push(format!("tokens: {}", told.join(", ")));
     }
     facts.extend(record.cost().shown());
+    let captured = record.facts.captured.iter();
+    facts.extend(captured.map(|(name, values)| format!("{name} = {}", cut(&values.join(", "), CAPTURED))));
     facts.push(format!("{} of {} tasks done", record.tasks_done, record.tasks_done + record.tasks_open));
     facts.join(" · ")
 }

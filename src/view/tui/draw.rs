@@ -296,8 +296,7 @@ impl Pen<'_> {
                 let row = Row::of(Look::Dim, format!("{fold} "))
                     .and(look, format!("{mark} "))
                     .and(Look::Bold, shown(feature));
-                let started = local(session.started_at);
-                let when = started.get(5..16).unwrap_or_default().to_owned();
+                let when = local(session.started_at).get(5..16).unwrap_or_default().to_owned();
                 (row, Row::of(Look::Dim, when))
             }
             Item::InFlight(place) => {

@@ -11,6 +11,7 @@ use super::markdown::{code, fenced, one_line};
 const MAX_COMMANDS: usize = 5;
 const MAX_FILES: usize = 10;
 const MAX_HINTS: usize = 10;
+const MAX_ELSEWHERE: usize = 3;
 const MAX_OTHERS: usize = 10;
 /// Longest text of an earlier attempt's line, in characters.
 const MAX_LINE_CHARS: usize = 240;
@@ -47,6 +48,7 @@ pub fn last_attempt(
     push_list(&mut text, "Commands that failed in it", &failed_commands(&last.facts));
     push_list(&mut text, "Files that it changed", &files(last));
     push_list(&mut text, "Boxes that were opened again, because nothing proved them", &reopened(last));
+    push_list(&mut text, "The same test or error in other tasks", &elsewhere(past, last, session));
     push_list(&mut text, "Hints that the user gave for attempts before this one", &hints(attempts));
     let lines: String = others
         .take(MAX_OTHERS)
@@ -58,11 +60,7 @@ pub fn last_attempt(
 
 /// `Iteration 4 (attempt 2) failed: no such table (the agent had ticked it)`.
 fn headline(iteration: &Iteration, session: Option<&SessionId>) -> String {
-    let name = if session == Some(&iteration.session) {
-        format!("Iteration {}", iteration.iteration)
-    } else {
-        format!("Iteration {} of session {}", iteration.iteration, iteration.session)
-    };
+    let name = name_of(iteration, session);
     let attempt = iteration.attempt.map(|attempt| format!(" (attempt {attempt})")).unwrap_or_default();
     let ticked =
         if iteration.false_claim.contains(&Claim::Ticked) { " (the agent had ticked it)" } else { "" };
@@ -83,6 +81,41 @@ fn headline_and_tries(iteration: &Iteration, session: Option<&SessionId>) -> Str
     let approaches: Vec<String> = iteration.approaches.iter().map(|text| one_line(text)).collect();
     let headline = headline(iteration, session);
     if approaches.is_empty() { headline } else { format!("{headline}; tried: {}", approaches.join("; ")) }
+}
+
+/// One line for each failure of another task that names the same test, or the same kind of error in the same file.
+fn elsewhere(past: &[Iteration], last: &Iteration, session: Option<&SessionId>) -> String {
+    let mut seen = HashSet::new();
+    let like_it =
+        past.iter().enumerate().rev().filter(|(_, other)| other.task != last.task && is_like(other, last));
+    let new = like_it.filter(|(_, other)| seen.insert(other.cause()));
+    let line = |(place, other): (usize, &Iteration)| {
+        let task = other.task.as_deref().map(one_line).unwrap_or_default();
+        let is_done =
+            |later: &&Iteration| other.task.as_ref().is_some_and(|task| later.closed.contains(task));
+        let done = past[place..].iter().find(is_done);
+        let done = done.map(|later| format!("; done in {}", name_of(later, session).replacen('I', "i", 1)));
+        format!("- {}\n", cut(&format!("{task}, {}{}", headline(other, session), done.unwrap_or_default())))
+    };
+    new.take(MAX_ELSEWHERE).map(line).collect()
+}
+
+fn is_like(other: &Iteration, last: &Iteration) -> bool {
+    let ids = |iteration: &'_ Iteration| -> HashSet<String> {
+        let errors = iteration.facts.errors.iter();
+        errors.map(|error| error.id.clone()).filter(|id| !id.is_empty()).collect()
+    };
+    let loose = |iteration: &Iteration| iteration.facts.levels.as_ref().map(|levels| levels.loose.clone());
+    let is_same_kind = loose(last).is_some() && loose(last) == loose(other);
+    other.outcome == Outcome::Failure && (is_same_kind || !ids(other).is_disjoint(&ids(last)))
+}
+
+fn name_of(iteration: &Iteration, session: Option<&SessionId>) -> String {
+    if session == Some(&iteration.session) {
+        format!("Iteration {}", iteration.iteration)
+    } else {
+        format!("Iteration {} of session {}", iteration.iteration, iteration.session)
+    }
 }
 
 /// One line for each hint, the newest first and each once.
@@ -180,7 +213,7 @@ fn end(text: &str, max_chars: usize) -> String {
 mod tests {
     use super::super::samples::iteration;
     use super::*;
-    use crate::record::{CommandRun, Exits, FileChange};
+    use crate::record::{CommandRun, Exits, Failing, FileChange};
 
     fn attempt(number: u32, cause: &str) -> Iteration {
         Iteration {
@@ -227,6 +260,33 @@ mod tests {
              Other attempts, newest first:\n\n\
              - Iteration 1 (attempt 1) failed: no such table; tried: sqlite; a mock\n";
         assert_eq!(told(&[first, last]), expected);
+    }
+
+    #[test]
+    fn the_same_test_in_another_task_is_named_once_with_its_cause_and_its_end() {
+        let failing = |number, task: &str, id: &str| {
+            let mut iteration = attempt(number, &format!("{id}: the server wants TLS 1.3"));
+            iteration.task = Some(task.to_owned());
+            iteration.facts.errors = vec![Failing { id: id.to_owned(), ..Failing::default() }];
+            iteration
+        };
+        let done = Iteration {
+            outcome: Outcome::Success,
+            closed: vec!["T001".to_owned()],
+            task: Some("T001".to_owned()),
+            ..attempt(3, "")
+        };
+        let last = Iteration { cause: Some("closed".to_owned()), ..failing(5, "T004", "handshake") };
+        let past = [
+            failing(1, "T001", "handshake"),
+            failing(2, "T001", "handshake"),
+            done,
+            failing(4, "T003", "other"),
+            last,
+        ];
+        let expected = "\nThe same test or error in other tasks:\n\n\
+             - T001, Iteration 2 (attempt 2) failed: handshake: the server wants TLS 1.3; done in iteration 3\n";
+        assert!(told(&past).ends_with(expected), "{}", told(&past));
     }
 
     #[test]

@@ -12,6 +12,8 @@ use std::hash::Hash;
 
 use crate::record::{Iteration, LogEntry, Outcome, TaskName};
 
+use failure_key::FailureKey;
+
 /// The iterations of one session since it started, or since it was taken up again after an end.
 #[derive(Debug, Clone, Default)]
 pub struct History {
@@ -30,7 +32,8 @@ struct Turn {
     /// Whether a box or a file other than progress.txt changed.
     is_change: bool,
     validation: Option<i32>,
-    fingerprint: Option<String>,
+    /// What tells its failure from others.
+    failure: Option<FailureKey>,
 }
 
 /// For each iteration, the first of the list with the same cause, where it is not that one itself.
@@ -56,7 +59,7 @@ impl History {
             is_closed: iteration.task.as_ref().is_some_and(|task| iteration.closed.contains(task)),
             is_change: !iteration.closed.is_empty() || !iteration.files_changed.is_empty(),
             validation: iteration.exit.validation,
-            fingerprint: iteration.fingerprint.clone(),
+            failure: FailureKey::of(iteration),
         });
     }
 
@@ -74,7 +77,7 @@ impl History {
             },
             is_change: !entry.closed.is_empty(),
             validation: entry.exit.validation,
-            fingerprint: entry.fingerprint.clone(),
+            failure: FailureKey::of_entry(entry),
         });
     }
 
@@ -122,8 +125,8 @@ impl History {
             .iter()
             .rev()
             .filter(|turn| !matches!(turn.outcome, Outcome::Skipped | Outcome::Interrupted));
-        let Some(last) = runs.next().and_then(|turn| turn.fingerprint.as_deref()) else { return 0 };
-        1 + count(runs.take_while(|turn| turn.fingerprint.as_deref() == Some(last)))
+        let Some(last) = runs.next().and_then(|turn| turn.failure.as_ref()) else { return 0 };
+        1 + count(runs.take_while(|turn| turn.failure.as_ref() == Some(last)))
     }
 
     /// Whether the last iteration was a success.
@@ -166,7 +169,7 @@ mod tests {
                 is_closed: end == "+",
                 is_change: !matches!(end, "~" | "!" | "="),
                 validation: None,
-                fingerprint: None,
+                failure: None,
             }
         };
         History { turns: turns.split_whitespace().map(turn).collect() }
@@ -193,7 +196,7 @@ mod tests {
             [("", 0), ("a", 1), ("a a", 2), ("b a a a", 3), ("a a -", 0), ("a - a a", 2), ("a b", 1)]
         {
             let turn = |fingerprint: &str| Turn {
-                fingerprint: (fingerprint != "-").then(|| fingerprint.to_owned()),
+                failure: (fingerprint != "-").then(|| FailureKey::Validation(fingerprint.to_owned())),
                 ..history("T1-").turns.remove(0)
             };
             let told = history("T1! T2?");

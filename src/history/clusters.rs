@@ -17,6 +17,9 @@ const MESSAGE: usize = 240;
 pub struct Cluster {
     /// Null where no validation says the cause.
     pub fingerprint: Option<String>,
+    /// Whether agent or validation said how it failed, so that it is known again whatever the task is.
+    #[serde(skip)]
+    pub is_known: bool,
     pub message: String,
     pub times: usize,
     pub tasks: Vec<TaskName>,
@@ -47,6 +50,7 @@ pub fn clusters<'a>(iterations: impl IntoIterator<Item = &'a Iteration>) -> Vec<
             continue;
         }
         let key = FailureKey::of(record);
+        let is_known = key.is_some();
         let fingerprint = key.as_ref().and_then(FailureKey::fingerprint).map(str::to_owned);
         let key = match key {
             Some(key) => Key::Known(key),
@@ -55,6 +59,7 @@ pub fn clusters<'a>(iterations: impl IntoIterator<Item = &'a Iteration>) -> Vec<
         let place = *places.entry(key).or_insert_with(|| {
             clusters.push(Cluster {
                 fingerprint,
+                is_known,
                 message: message(record),
                 times: 0,
                 tasks: Vec::new(),

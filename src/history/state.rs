@@ -34,7 +34,7 @@ pub struct KnownFailure {
 
 impl From<Cluster> for KnownFailure {
     fn from(cluster: Cluster) -> Self {
-        let Cluster { fingerprint, message, times, tasks: _, iterations, is_open } = cluster;
+        let Cluster { fingerprint, message, times, iterations, is_open, .. } = cluster;
         let last_iteration = iterations.last().copied().unwrap_or_default();
         Self { fingerprint, message, times, last_iteration, is_open }
     }
@@ -66,7 +66,9 @@ impl CumulativeState {
                 *worked = works;
             }
         }
-        let mut known_failures: Vec<KnownFailure> = known.into_iter().map(KnownFailure::from).collect();
+        // Others are no cause that could be known again.
+        let known = known.into_iter().filter(|cluster| cluster.is_known);
+        let mut known_failures: Vec<KnownFailure> = known.map(KnownFailure::from).collect();
         known_failures.sort_by_key(|known| (!known.is_open, std::cmp::Reverse(known.last_iteration)));
         known_failures.truncate(MOST);
         let mut files_touched: Vec<_> =

@@ -540,6 +540,7 @@ mod tests {
     fn causes_that_have_no_room_are_counted() {
         let cluster = |tasks: usize| Cluster {
             fingerprint: None,
+            is_known: true,
             message: "x".to_owned(),
             times: 1,
             tasks: (1..=tasks).map(|number| format!("T{number}")).collect(),

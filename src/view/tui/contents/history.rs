@@ -101,6 +101,7 @@ mod tests {
     fn cluster(times: usize, tasks: usize, is_open: bool) -> Cluster {
         Cluster {
             fingerprint: Some("b0630755".to_owned()),
+            is_known: true,
             message: "FAILED foo::bar".to_owned(),
             times,
             tasks: (1..=tasks).map(|number| format!("T{number}")).collect(),

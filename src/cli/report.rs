@@ -11,7 +11,8 @@ use tasklist::TaskList;
 
 use crate::agent::answer::{answer, recorded_parser};
 use crate::record::{
-    IterationName, LogEntry, ObjectId, Outcome, Parser, RecordKind, Session, SessionName, TaskCounts, Which,
+    IterationName, LogEntry, ObjectId, Outcome, Parser, RALPH_BY_PATH, RALPH_ELSEWHERE, RecordKind, Session,
+    SessionName, TaskCounts, Which,
 };
 use crate::session;
 use crate::store::{End, Piece, Reader, SessionLog, Store, slug};
@@ -275,7 +276,12 @@ impl Reading<'_> {
 
     fn texts(&self, turn: &mut Turn) -> Result<()> {
         let prompt = self.piece(turn, "prompt.md", End::Head, self.most)?;
-        turn.prompt = prompt.map(|piece| Text::of(&piece.bytes, piece.length));
+        turn.prompt = prompt.map(|piece| {
+            let shown = without_own_path(&piece.bytes);
+            let length =
+                piece.length.saturating_sub(piece.bytes.len() as u64).saturating_add(shown.len() as u64);
+            Text::of(&shown, length)
+        });
         turn.answer = self.answer(turn)?;
         turn.validation = self.validation(turn)?;
         Ok(())
@@ -341,4 +347,10 @@ impl Reading<'_> {
         };
         log.entries.iter().rev().find_map(list).unwrap_or_default()
     }
+}
+
+/// A prompt names this program by its path, which has no place in a page that is sent to others.
+fn without_own_path(prompt: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(prompt);
+    text.replace(RALPH_BY_PATH.as_str(), RALPH_ELSEWHERE.as_str()).into_bytes()
 }

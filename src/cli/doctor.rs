@@ -1,25 +1,26 @@
 //! `specify ralph doctor`: whether a loop could run here, and what would mend it where not.
 
+mod finding;
+
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Context, Result};
 use camino::Utf8Path;
 use clap::Args;
-use serde::Serialize;
 
 use crate::agent::passed_over;
 use crate::config::{Commits, Config};
 use crate::hooks::State as HookState;
 use crate::process::{self, Tool};
-use crate::record::{CANONICAL, Permissions, RALPH, Refusal};
+use crate::record::{CANONICAL, Permissions, RALPH};
 use crate::repository::{HashKind, RefFormat};
 use crate::session;
 use crate::store::{MANY_LOOSE, Probe, Spool, Store};
 use crate::tasks;
-use crate::view::style::{Count, grouped, one_line};
+use crate::view::style::{Count, grouped};
 
 use super::agents::listed;
 use super::args::Json;
@@ -30,6 +31,7 @@ use super::output::{print_json, stdout};
 use super::remotes::chosen;
 use super::settings::{Flags, load_here};
 use super::{place, ready, sessions};
+use finding::{Finding, State, write};
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
@@ -49,49 +51,6 @@ const LITTLE: u64 = 1 << 30;
 
 /// Longest wait for a program that is asked who it is.
 const ANSWER: Duration = Duration::from_secs(10);
-
-/// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum State {
-    Fine,
-    /// Nothing to mend, but to know.
-    Note,
-    Wrong,
-}
-
-#[derive(Debug, Serialize)]
-struct Finding {
-    about: &'static str,
-    state: State,
-    message: String,
-    /// What mends it, or what to do about it.
-    hint: Option<String>,
-}
-
-impl Finding {
-    fn new(about: &'static str, state: State, message: impl Into<String>) -> Self {
-        Self { about, state, message: message.into(), hint: None }
-    }
-
-    fn hinted(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
-
-    fn wrong(about: &'static str, error: &Error) -> Self {
-        match error.downcast_ref::<Refusal>() {
-            Some(Refusal { message, hint: Some(hint) }) => {
-                Self::new(about, State::Wrong, message.clone()).hinted(hint.clone())
-            }
-            // Where the refusal was made of an error its hint is in its words.
-            _ => match format!("{error:#}").split_once("\nhint: ") {
-                Some((message, hint)) => Self::new(about, State::Wrong, message).hinted(hint),
-                None => Self::new(about, State::Wrong, format!("{error:#}")),
-            },
-        }
-    }
-}
 
 pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
     let mut findings = vec![git(&caller.directory), programs(caller)];
@@ -143,21 +102,6 @@ pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
     }
     out.flush().context("write the findings")?;
     Ok(if is_fine { ExitCode::Done } else { ExitCode::NotDone })
-}
-
-fn write(findings: &[Finding], out: &mut impl Write) -> std::io::Result<()> {
-    for Finding { about, state, message, hint } in findings {
-        let sign = match state {
-            State::Fine => "ok",
-            State::Note => "note",
-            State::Wrong => "WRONG",
-        };
-        writeln!(out, "{sign:5}  {about:12}  {}", one_line(message))?;
-        if let Some(hint) = hint {
-            writeln!(out, "{:19}  {}", "", one_line(hint))?;
-        }
-    }
-    Ok(())
 }
 
 /// The template of the loop, if it is one of the project's.

@@ -1,0 +1,67 @@
+//! What `doctor` found out about one thing, and how it is printed.
+
+use std::io::Write;
+
+use anyhow::Error;
+use serde::Serialize;
+
+use crate::record::Refusal;
+use crate::view::style::one_line;
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum State {
+    Fine,
+    /// Nothing to mend, but to know.
+    Note,
+    Wrong,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Finding {
+    pub about: &'static str,
+    pub state: State,
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Finding {
+    pub fn new(about: &'static str, state: State, message: impl Into<String>) -> Self {
+        Self { about, state, message: message.into(), hint: None }
+    }
+
+    pub fn hinted(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub fn wrong(about: &'static str, error: &Error) -> Self {
+        match error.downcast_ref::<Refusal>() {
+            Some(Refusal { message, hint: Some(hint) }) => {
+                Self::new(about, State::Wrong, message.clone()).hinted(hint.clone())
+            }
+            // Where the refusal was made of an error its hint is in its words.
+            _ => match format!("{error:#}").split_once("\nhint: ") {
+                Some((message, hint)) => Self::new(about, State::Wrong, message).hinted(hint),
+                None => Self::new(about, State::Wrong, format!("{error:#}")),
+            },
+        }
+    }
+}
+
+pub(super) fn write(findings: &[Finding], out: &mut impl Write) -> std::io::Result<()> {
+    for Finding { about, state, message, hint } in findings {
+        let sign = match state {
+            State::Fine => "ok",
+            State::Note => "note",
+            State::Wrong => "WRONG",
+        };
+        writeln!(out, "{sign:5}  {about:12}  {}", one_line(message))?;
+        if let Some(hint) = hint {
+            writeln!(out, "{:19}  {}", "", one_line(hint))?;
+        }
+    }
+    Ok(())
+}

@@ -260,9 +260,6 @@ impl Ready {
                 &mut stderr(),
             );
         }
-        for warning in self.template.warnings() {
-            warn(&warning, &mut stderr());
-        }
         let lookup = |name: &str| variable(caller, name);
         let surroundings = Surroundings { directory: &self.root, lookup: &lookup };
         let mut complaints = Vec::new();
@@ -281,7 +278,11 @@ impl Ready {
             let text = complaint.to_string();
             warn(&format!("goes on without it: {}", text.lines().next().unwrap_or_default()), &mut stderr());
         }
-        self.template.check()
+        self.template.check()?;
+        for warning in self.template.warnings() {
+            warn(&warning, &mut stderr());
+        }
+        Ok(())
     }
 
     /// Tells whom the user wants to be told that the session is over.

@@ -34,7 +34,7 @@ CHARS_PER_TOKEN = 4
 DOCUMENT = HERE.parent.parent / "docs/prompt-and-memory.md"
 BEGIN = "<!-- written by: just memory --write -->\n"
 END = "<!-- end of the table -->"
-NO_MEMORY = "progress.max-entries = 0\nhistory.mode = \"off\"\n"
+NO_MEMORY = "progress.max-entries = 0\nhistory.mode = \"off\"\nmemory.last-attempt = false\nmemory.learnings = 0\n"
 GIT_CONFIG = (
     "[init]\ndefaultBranch = main\n[user]\nname = Ada Lovelace\nemail = ada@example.org\n"
     "[gc]\nautoDetach = false\n[maintenance]\nautoDetach = false\n"

@@ -71,7 +71,9 @@ fn the_entry_and_the_prompt_say_what_failed_and_where() {
 
     let blind = failing();
     blind.ralph("-n 1 --set progress.tail=true").code(1);
-    assert!(!blind.progress().contains("assert 29 == 30") && blind.progress().contains("1 failed in"));
+    let journal = blind.progress();
+    let output = journal.split("```").nth(1).unwrap();
+    assert!(!output.contains("assert 29 == 30") && output.contains("1 failed in"), "{journal}");
 }
 
 #[test]
@@ -80,9 +82,10 @@ fn three_of_a_kind_are_told_to_the_agent() {
     scene.write("value.txt", "31");
     scene.ralph("-n 4 --skip-after 0").code(1);
     let session = scene.session();
-    let says = |number: usize| session.text(number, "prompt.md").contains("turns failed in the same way");
+    let says =
+        |number: usize| session.text(number, "prompt.md").contains("iterations failed in the same way");
     assert_eq!([says(1), says(2), says(3), says(4)], [false, false, false, true]);
-    assert!(session.text(4, "prompt.md").contains("The last 3 turns failed in the same way"));
+    assert!(session.text(4, "prompt.md").contains("The last 3 iterations failed in the same way"));
 }
 
 #[test]

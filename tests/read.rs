@@ -48,7 +48,7 @@ fn the_log_lists_iterations_and_filters_them() {
         .code(0)
         .stdout_has(&id)
         .stdout_has("T001 done")
-        .stdout_has("T002 failed (its box is still open)");
+        .stdout_has("T002 failed (the agent left the box open)");
     read(&scene, "log --failed").code(0).stdout_has("T002 failed").stdout_lacks("T001 done");
     read(&scene, "log --task T001").code(0).stdout_has("T001 done").stdout_lacks("T002");
     read(&scene, "log --feature 001-login").code(0).stdout_has(&id);
@@ -123,10 +123,12 @@ fn one_iteration_is_shown_whole_and_part_by_part() {
             "task",
             "task_text",
             "phase",
+            "attempt",
             "outcome",
             "failure_class",
             "error",
             "resets_at",
+            "cause",
             "claims",
             "false_claim",
             "closed",
@@ -155,6 +157,7 @@ fn one_iteration_is_shown_whole_and_part_by_part() {
             "left_out",
             "redactions",
             "hints",
+            "memory",
             "tasks_done",
             "tasks_open",
         ]
@@ -422,7 +425,7 @@ fn plain_git_reads_well_by_itself() {
         [
             "001-login: start, 2 tasks open, agent scripted",
             "001-login: iteration 1, T001 done",
-            "001-login: iteration 2, T002 failed (its box is still open)",
+            "001-login: iteration 2, T002 failed (the agent left the box open)",
             "001-login: iteration 3, T002 done",
             "001-login: end, completed after 3 iterations, 2 of 2 tasks done",
         ]

@@ -84,6 +84,6 @@ fn the_length_of_an_excerpt_is_a_setting() {
         scene.config(&format!("progress.max-chars = {chars}")).agent_script("[[turn]]\n");
         scene.write("check.sh", "echo some words; exit 1\n").validate("sh check.sh");
         scene.ralph("-n 1").code(1);
-        assert_eq!(scene.progress().contains("some words"), is_there, "{chars}");
+        assert_eq!(scene.progress().contains("```\nsome words\n"), is_there, "{chars}");
     }
 }

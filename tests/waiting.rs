@@ -211,7 +211,7 @@ fn an_agent_that_meets_one_error_after_the_other_is_stopped_and_the_error_tells_
 
     let scene = Sandbox::new();
     scene.agents_like_claude(&[("fake", &until(1, &retry("odd")))]);
-    scene.ralph("").code(0).stdout_has("T001 failed (agent met one error after the other)");
+    scene.ralph("").code(0).stdout_has(": one error after the other: retry 0 of 0 in 0 s (odd))");
 }
 
 #[test]

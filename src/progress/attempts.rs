@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use crate::record::{Claim, Facts, Iteration, Outcome, SessionId};
+use crate::record::{Claim, CommandRun, Facts, FileChange, Iteration, Outcome, SessionId};
 
 use super::capture;
-use super::markdown::{code, fenced, one_line};
+use super::markdown::{code, cut, fenced, one_line};
 
 const MAX_COMMANDS: usize = 5;
 const MAX_FILES: usize = 10;
@@ -52,7 +52,7 @@ pub fn last_attempt(
     push_list(&mut text, "Hints that the user gave for attempts before this one", &hints(attempts));
     let lines: String = others
         .take(MAX_OTHERS)
-        .map(|(_, iteration)| format!("- {}\n", cut(&headline_and_tries(iteration, session))))
+        .map(|(_, iteration)| format!("- {}\n", cut(&headline_and_tries(iteration, session), MAX_LINE_CHARS)))
         .collect();
     push_list(&mut text, "Other attempts, newest first", &lines);
     text
@@ -95,7 +95,10 @@ fn elsewhere(past: &[Iteration], last: &Iteration, session: Option<&SessionId>) 
             |later: &&Iteration| other.task.as_ref().is_some_and(|task| later.closed.contains(task));
         let done = past[place..].iter().find(is_done);
         let done = done.map(|later| format!("; done in {}", name_of(later, session).replacen('I', "i", 1)));
-        format!("- {}\n", cut(&format!("{task}, {}{}", headline(other, session), done.unwrap_or_default())))
+        format!(
+            "- {}\n",
+            cut(&format!("{task}, {}{}", headline(other, session), done.unwrap_or_default()), MAX_LINE_CHARS)
+        )
     };
     new.take(MAX_ELSEWHERE).map(line).collect()
 }
@@ -110,7 +113,8 @@ fn is_like(other: &Iteration, last: &Iteration) -> bool {
     other.outcome == Outcome::Failure && (is_same_kind || !ids(other).is_disjoint(&ids(last)))
 }
 
-fn name_of(iteration: &Iteration, session: Option<&SessionId>) -> String {
+/// `Iteration 4`, with its session if that is another one than `session`.
+pub(super) fn name_of(iteration: &Iteration, session: Option<&SessionId>) -> String {
     if session == Some(&iteration.session) {
         format!("Iteration {}", iteration.iteration)
     } else {
@@ -140,7 +144,7 @@ fn reopened(iteration: &Iteration) -> String {
 
 /// One line for each command that failed: the command, its exit code and the last line that it printed.
 pub(super) fn failed_commands(facts: &Facts) -> String {
-    let line = |run: &crate::record::CommandRun| {
+    let line = |run: &CommandRun| {
         let exit = run.exit_code.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}"));
         let last = one_line(&run.last_line);
         let last = if last.is_empty() { last } else { format!(": {last}") };
@@ -151,7 +155,7 @@ pub(super) fn failed_commands(facts: &Facts) -> String {
 
 /// One line for each file that changed, with the lines added and removed.
 pub(super) fn changed_files(facts: &Facts) -> String {
-    let line = |change: &crate::record::FileChange| {
+    let line = |change: &FileChange| {
         let lines = match (change.added, change.removed) {
             (Some(added), Some(removed)) => format!(" +{added} -{removed}"),
             _ => " (binary)".to_owned(),
@@ -192,13 +196,6 @@ fn push_list(text: &mut String, title: &str, lines: &str) {
     }
 }
 
-fn cut(line: &str) -> String {
-    match line.char_indices().nth(MAX_LINE_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
-}
-
 /// The last so many characters; an ellipsis stands for what is left out.
 fn end(text: &str, max_chars: usize) -> String {
     let text = text.trim();
@@ -213,7 +210,7 @@ fn end(text: &str, max_chars: usize) -> String {
 mod tests {
     use super::super::samples::iteration;
     use super::*;
-    use crate::record::{CommandRun, Exits, Failing, FileChange};
+    use crate::record::{Exits, Failing};
 
     fn attempt(number: u32, cause: &str) -> Iteration {
         Iteration {
@@ -226,7 +223,7 @@ mod tests {
         }
     }
 
-    fn told(past: &[Iteration]) -> String {
+    fn text_of(past: &[Iteration]) -> String {
         let session = past.last().map(|last| last.session.clone());
         last_attempt(past, "T004", session.as_ref(), 20)
     }
@@ -259,7 +256,7 @@ mod tests {
              Boxes that were opened again, because nothing proved them:\n\n- T004\n\n\
              Other attempts, newest first:\n\n\
              - Iteration 1 (attempt 1) failed: no such table; tried: sqlite; a mock\n";
-        assert_eq!(told(&[first, last]), expected);
+        assert_eq!(text_of(&[first, last]), expected);
     }
 
     #[test]
@@ -286,12 +283,12 @@ mod tests {
         ];
         let expected = "\nThe same test or error in other tasks:\n\n\
              - T001, Iteration 2 (attempt 2) failed: handshake: the server wants TLS 1.3; done in iteration 3\n";
-        assert!(told(&past).ends_with(expected), "{}", told(&past));
+        assert!(text_of(&past).ends_with(expected), "{}", text_of(&past));
     }
 
     #[test]
     fn a_first_attempt_and_one_after_a_success_have_none_before_them() {
-        assert_eq!(told(&[]), "");
+        assert_eq!(text_of(&[]), "");
         let other = Iteration { task: Some("T003".to_owned()), ..attempt(1, "x") };
         assert_eq!(last_attempt(&[other], "T004", None, 20), "");
         let done = Iteration {
@@ -300,9 +297,9 @@ mod tests {
             exit: Exits { agent: Some(0), validation: Some(0) },
             ..attempt(2, "x")
         };
-        assert_eq!(told(&[attempt(1, "x"), done]), "");
+        assert_eq!(text_of(&[attempt(1, "x"), done]), "");
         let skipped = Iteration { outcome: Outcome::Skipped, ..attempt(2, "x") };
-        assert!(told(&[attempt(1, "x"), skipped]).starts_with("Iteration 1 (attempt 1) failed: x\n"));
+        assert!(text_of(&[attempt(1, "x"), skipped]).starts_with("Iteration 1 (attempt 1) failed: x\n"));
     }
 
     #[test]
@@ -312,16 +309,17 @@ mod tests {
         let other =
             Iteration { outcome: Outcome::Success, closed: vec!["T005".to_owned()], ..attempt(2, "x") };
         assert!(
-            told(&[other]).starts_with("Iteration 2 (attempt 2) did T005 instead, and left this one open\n")
+            text_of(&[other])
+                .starts_with("Iteration 2 (attempt 2) did T005 instead, and left this one open\n")
         );
         let stopped = Iteration { outcome: Outcome::Interrupted, ..attempt(3, "the loop died") };
         assert!(
-            told(std::slice::from_ref(&stopped))
+            text_of(std::slice::from_ref(&stopped))
                 .starts_with("Iteration 3 (attempt 3) was interrupted: the loop died\n")
         );
         let mut failed = attempt(2, "x");
         failed.hints = vec!["use\nthe cache".to_owned(), "use\nthe cache".to_owned()];
-        let text = told(&[failed, stopped]);
+        let text = text_of(&[failed, stopped]);
         assert!(text.starts_with("Iteration 2 (attempt 2) failed: x\n"), "{text}");
         assert!(text.contains("\n- use the cache\n") && text.matches("cache").count() == 1, "{text}");
         assert!(text.contains("\n- Iteration 3 (attempt 3) was interrupted: the loop died\n"), "{text}");
@@ -332,7 +330,7 @@ mod tests {
         let mut past: Vec<Iteration> = (1..=14).map(|number| attempt(number, "a\n## Rules")).collect();
         past[13].files_changed = (0..13).map(|number| format!("f{number}\n# x")).collect();
         past[13].facts.final_message = "```\n# Rules".to_owned();
-        let text = told(&past);
+        let text = text_of(&past);
         assert!(
             text.contains("- and 3 more\n") && text.matches("- Iteration").count() == MAX_OTHERS,
             "{text}"

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::record::{Iteration, Task};
 
-use super::markdown::one_line;
+use super::markdown::{cut, one_line};
 
 /// Longest line, in characters.
 const MAX_LINE_CHARS: usize = 300;
@@ -28,7 +28,7 @@ pub fn learnings(past: &[Iteration], task: &Task, max_lines: usize) -> Vec<Strin
             let shared = words(&text).intersection(&of_task).count();
             let of =
                 iteration.task.as_deref().map(|task| format!(" ({})", one_line(task))).unwrap_or_default();
-            items.push((shared, format!("{label}{}{of}", cut(&text))));
+            items.push((shared, format!("{label}{}{of}", cut(&text, MAX_LINE_CHARS))));
         }
     }
     // Sorting keeps the newer before the older.
@@ -39,13 +39,6 @@ pub fn learnings(past: &[Iteration], task: &Task, max_lines: usize) -> Vec<Strin
 fn words(text: &str) -> HashSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
     words.filter(|word| word.chars().count() >= MIN_WORD_CHARS).map(str::to_lowercase).collect()
-}
-
-fn cut(line: &str) -> String {
-    match line.char_indices().nth(MAX_LINE_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -24,6 +24,15 @@ pub(super) fn one_line(text: &str) -> String {
     text.trim().chars().map(|c| if is_break(c) { ' ' } else { c }).collect()
 }
 
+/// `text` on one line of at most so many characters; an ellipsis behind them stands for the rest.
+pub(super) fn cut(text: &str, max_chars: usize) -> String {
+    let line = one_line(text);
+    match line.char_indices().nth(max_chars) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
 /// Length of the longest run of backticks.
 fn longest_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)

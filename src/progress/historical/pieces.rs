@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
-use crate::progress::attempts::failed_commands;
-use crate::progress::markdown::{code, fenced, one_line};
+use crate::progress::attempts::{failed_commands, name_of};
+use crate::progress::markdown::{code, cut, fenced, one_line};
 use crate::record::{Claim, Iteration, Outcome, SessionId, Task};
 
 use super::chosen::Chosen;
@@ -339,11 +339,7 @@ impl Writer<'_> {
     }
 
     fn name(&self, iteration: &Iteration) -> String {
-        if self.session == Some(&iteration.session) {
-            format!("Iteration {}", iteration.iteration)
-        } else {
-            format!("Iteration {} of session {}", iteration.iteration, iteration.session)
-        }
+        name_of(iteration, self.session)
     }
 
     fn lower(&self, place: usize) -> String {
@@ -406,13 +402,4 @@ fn is_warning(text: &str) -> bool {
 /// Equal for words that say the same.
 fn same(text: &str) -> String {
     one_line(text).trim_end_matches('.').to_lowercase()
-}
-
-/// On one line, and not longer than so many characters.
-fn cut(text: &str, most: usize) -> String {
-    let line = one_line(text);
-    match line.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
 }

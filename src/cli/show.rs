@@ -4,13 +4,11 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::{ArgGroup, Args};
-use redact_stream::Redactor;
-use serde_json::Value;
 
-use crate::agent::answer::{answer, recorded_parser};
 use crate::history::failure_key::FailureKey;
 use crate::history::repeats;
 use crate::record::{Iteration, IterationName, LogEntry, SessionName};
+use crate::session::last_words;
 use crate::store::Store;
 use crate::view;
 use crate::view::style::{Paint, inert, one_line};
@@ -155,11 +153,7 @@ fn final_message(store: &Store, entry: &LogEntry, iteration: &Iteration) -> Resu
     if iteration.exit.agent.is_none() {
         return Ok(String::new());
     }
-    let begun = store.or_leave_out(entry, store.begun(entry)).flatten();
-    let configuration = begun.map_or(Value::Null, |session| session.configuration);
     let (output, _) = store.tail(&entry.commit, "agent/stdout", MAX_OUTPUT_BYTES)?;
-    let words = answer(recorded_parser(&configuration, &iteration.agent), &output);
-    // A secret that was streamed in pieces is whole again only here.
-    let (words, _) = Redactor::default().redact_text(&words);
+    let words = last_words(store, (entry, None), iteration, &output);
     Ok(if words.trim().is_empty() { iteration.facts.final_message.clone() } else { words })
 }

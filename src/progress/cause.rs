@@ -114,8 +114,7 @@ fn class_words(class: FailureClass) -> String {
 fn validation_failure(evidence: &Evidence<'_>) -> Option<String> {
     let iteration = evidence.iteration;
     let code = iteration.exit.validation?;
-    // The reason is the agent's if that did not end by itself.
-    let reason = iteration.exit_reason.filter(|_| iteration.exit.agent != Some(-1));
+    let reason = iteration.validation_exit_reason();
     if code == 0 && reason.is_none() {
         return None;
     }

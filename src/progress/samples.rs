@@ -1,58 +1,12 @@
 //! Records to test with.
 
-use crate::record::{Claims, Durations, Exits, Facts, Iteration, Outcome, SessionId, Timestamp, Tokens};
+use crate::record::{Iteration, Outcome, samples};
 
+/// An iteration that changed two files and learned something.
 pub(super) fn iteration(outcome: Outcome) -> Iteration {
-    let started_at: Timestamp = "2026-01-31T12:00:00Z".parse().unwrap();
-    let session = SessionId::new(started_at, 1);
     Iteration {
-        schema: 1,
-        id: format!("{session}-iter-3"),
-        session,
-        feature: "specs/001-login".to_owned(),
-        branch: None,
-        iteration: 3,
-        loop_type: "implement".to_owned(),
-        task: Some("T004".to_owned()),
-        task_text: Some("Write the parser".to_owned()),
-        phase: None,
-        attempt: None,
-        outcome,
-        failure_class: None,
-        error: None,
-        resets_at: None,
-        cause: None,
-        claims: Claims::default(),
-        false_claim: Vec::new(),
-        closed: Vec::new(),
-        started_at,
-        ended_at: "2026-01-31T12:01:00Z".parse().unwrap(),
-        duration_ms: Durations::default(),
-        exit: Exits { agent: Some(0), validation: Some(101) },
-        exit_reason: None,
-        validation_command: Some("cargo test".to_owned()),
         files_changed: vec!["src/a.rs".to_owned(), "src/b.rs".to_owned()],
-        agent: "claude".to_owned(),
-        agent_version: None,
-        model: None,
-        tokens: Tokens::default(),
-        cost_usd: None,
-        tool_calls: Vec::new(),
         learnings: vec!["The lexer keeps comments".to_owned()],
-        decisions: Vec::new(),
-        approaches: Vec::new(),
-        facts: Facts::default(),
-        fingerprint: None,
-        head_before: None,
-        head_after: None,
-        commits: Vec::new(),
-        snapshot: None,
-        left_out: Vec::new(),
-        uncommitted: None,
-        redactions: Vec::new(),
-        hints: Vec::new(),
-        memory: None,
-        tasks_done: 1,
-        tasks_open: 2,
+        ..samples::iteration(outcome)
     }
 }

@@ -297,6 +297,11 @@ impl Iteration {
         is_run(self.outcome, self.failure_class)
     }
 
+    /// Why its validation did not end by itself: [`Iteration::exit_reason`], unless it is the agent's.
+    pub fn validation_exit_reason(&self) -> Option<ExitReason> {
+        self.exit_reason.filter(|_| self.exit.agent != Some(-1))
+    }
+
     /// What its agent cost.
     pub fn cost(&self) -> Cost {
         Cost::of_run(self.exit.agent, self.cost_usd)

@@ -13,6 +13,8 @@ mod log_entry;
 mod outcome;
 mod own_command;
 mod refusal;
+#[cfg(test)]
+pub mod samples;
 mod session;
 mod some_of;
 mod task;

@@ -67,6 +67,7 @@ pub use settings::{
     redactor,
 };
 pub use shown::EventRedactor;
+pub use told::last_words;
 pub use window::Window;
 
 /// How a call of [`run`] ended.

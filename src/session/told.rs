@@ -53,8 +53,7 @@ fn context_from(
         cause: (iteration.outcome != Outcome::Success).then(|| iteration.cause().into_owned()),
         validation_command: iteration.validation_command.clone().filter(|_| is_validated),
         exit_code,
-        // The reason is the agent's if that did not end by itself.
-        exit_reason: iteration.exit_reason.filter(|_| !is_validated || iteration.exit.agent != Some(-1)),
+        exit_reason: if is_validated { iteration.validation_exit_reason() } else { iteration.exit_reason },
         agent_failure: agent_failure(iteration).filter(|_| is_validated || is_silent),
         cut: Cut::of(stdout.is_cut, stderr.is_cut),
         directory: directory.to_string(),
@@ -111,16 +110,25 @@ pub fn context_of(
             return Ok(Window::tail(&bytes, is_cut));
         }
         // What was kept is all that it printed; what counts is what it said last.
-        let session = match begin {
-            Some(begin) => store.readable_session(begin),
-            None => store.or_leave_out(entry, store.begun(entry)).flatten(),
-        };
-        let configuration = session.map_or(Value::Null, |session| session.configuration);
-        let parser = recorded_parser(&configuration, &iteration.agent);
-        // A secret that was streamed in pieces is whole again only here; rules of the user's own have seen the pieces.
-        let (words, _) = Redactor::default().redact_text(&answer(parser, &bytes));
-        Ok(Window::whole(words.as_bytes()))
+        Ok(Window::whole(last_words(store, (entry, begin), iteration, &bytes).as_bytes()))
     })
+}
+
+/// What the agent of a recorded iteration said last, from the end of its output; `begin` as for [`context_of`].
+pub fn last_words(
+    store: &Store,
+    (entry, begin): (&LogEntry, Option<&LogEntry>),
+    iteration: &Iteration,
+    output: &[u8],
+) -> String {
+    let session = match begin {
+        Some(begin) => store.readable_session(begin),
+        None => store.or_leave_out(entry, store.begun(entry)).flatten(),
+    };
+    let configuration = session.map_or(Value::Null, |session| session.configuration);
+    let parser = recorded_parser(&configuration, &iteration.agent);
+    // A secret that was streamed in pieces is whole again only here; rules of the user's own have seen the pieces.
+    Redactor::default().redact_text(&answer(parser, output)).0
 }
 
 fn window_of(path: &Utf8Path) -> Result<Window> {

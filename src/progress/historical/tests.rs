@@ -1,9 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::record::{
-    Claims, Durations, Exits, FACTS_VERSION, Facts, Failing, Levels, Outcome, Timestamp, Tokens,
-};
+use crate::record::{Exits, FACTS_VERSION, Facts, Failing, Levels, Outcome, Timestamp, samples};
 
 fn session(day: u32) -> SessionId {
     format!("202601{day:02}-120000-00000001").parse().unwrap()
@@ -14,54 +12,20 @@ fn iteration(number: u32, task: &str, outcome: Outcome) -> Iteration {
     let session = session(1);
     let at = Timestamp::from_seconds(1_800_000_000 + i64::from(number));
     Iteration {
-        schema: 1,
         id: format!("{session}-iter-{number}"),
         session,
-        feature: "specs/001-login".to_owned(),
-        branch: None,
         iteration: number,
-        loop_type: "implement".to_owned(),
         task: Some(task.to_owned()),
         task_text: Some(format!("Write part {task}")),
-        phase: None,
-        attempt: None,
-        outcome,
-        failure_class: None,
-        error: None,
-        resets_at: None,
-        cause: None,
-        claims: Claims::default(),
-        false_claim: Vec::new(),
         closed: if outcome == Outcome::Success { vec![task.to_owned()] } else { Vec::new() },
         started_at: at,
         ended_at: at,
-        duration_ms: Durations::default(),
         exit: Exits { agent: Some(0), validation: Some(i32::from(outcome != Outcome::Success)) },
-        exit_reason: None,
         validation_command: Some("make test".to_owned()),
-        files_changed: Vec::new(),
         agent: "fake".to_owned(),
-        agent_version: None,
-        model: None,
-        tokens: Tokens::default(),
-        cost_usd: None,
-        tool_calls: Vec::new(),
-        learnings: Vec::new(),
-        decisions: Vec::new(),
-        approaches: Vec::new(),
-        facts: Facts::default(),
-        fingerprint: None,
-        head_before: None,
-        head_after: None,
-        commits: Vec::new(),
-        snapshot: None,
-        left_out: Vec::new(),
-        uncommitted: None,
-        redactions: Vec::new(),
-        hints: Vec::new(),
-        memory: None,
         tasks_done: 0,
         tasks_open: 1,
+        ..samples::iteration(outcome)
     }
 }
 

@@ -97,9 +97,7 @@ fn push_list(entry: &mut String, title: &str, items: &[String]) {
 fn push_check(entry: &mut String, iteration: &Iteration) {
     let (title, name, exit, reason) = match (&iteration.validation_command, iteration.exit.validation) {
         (Some(command), Some(exit)) => {
-            // The reason is the agent's where that did not end by itself.
-            let reason = if iteration.exit.agent == Some(-1) { None } else { iteration.exit_reason };
-            ("Validation", command, Some(exit), reason)
+            ("Validation", command, Some(exit), iteration.validation_exit_reason())
         }
         _ => ("Agent", &iteration.agent, iteration.exit.agent, iteration.exit_reason),
     };

@@ -1,0 +1,59 @@
+//! Records to test with.
+
+use super::{Claims, Durations, Exits, Facts, Iteration, Outcome, SCHEMA, SessionId, Timestamp, Tokens};
+
+/// Iteration 3 of a session, at T004; its agent ended well, and its validation exited 101.
+pub fn iteration(outcome: Outcome) -> Iteration {
+    let started_at: Timestamp = "2026-01-31T12:00:00Z".parse().unwrap();
+    let session = SessionId::new(started_at, 1);
+    Iteration {
+        schema: SCHEMA,
+        id: format!("{session}-iter-3"),
+        session,
+        feature: "specs/001-login".to_owned(),
+        branch: None,
+        iteration: 3,
+        loop_type: "implement".to_owned(),
+        task: Some("T004".to_owned()),
+        task_text: Some("Write the parser".to_owned()),
+        phase: None,
+        attempt: None,
+        outcome,
+        failure_class: None,
+        error: None,
+        resets_at: None,
+        cause: None,
+        claims: Claims::default(),
+        false_claim: Vec::new(),
+        closed: Vec::new(),
+        started_at,
+        ended_at: "2026-01-31T12:01:00Z".parse().unwrap(),
+        duration_ms: Durations::default(),
+        exit: Exits { agent: Some(0), validation: Some(101) },
+        exit_reason: None,
+        validation_command: Some("cargo test".to_owned()),
+        files_changed: Vec::new(),
+        agent: "claude".to_owned(),
+        agent_version: None,
+        model: None,
+        tokens: Tokens::default(),
+        cost_usd: None,
+        tool_calls: Vec::new(),
+        learnings: Vec::new(),
+        decisions: Vec::new(),
+        approaches: Vec::new(),
+        facts: Facts::default(),
+        fingerprint: None,
+        head_before: None,
+        head_after: None,
+        commits: Vec::new(),
+        snapshot: None,
+        left_out: Vec::new(),
+        uncommitted: None,
+        redactions: Vec::new(),
+        hints: Vec::new(),
+        memory: None,
+        tasks_done: 1,
+        tasks_open: 2,
+    }
+}

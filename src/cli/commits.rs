@@ -1,6 +1,5 @@
 //! The iteration that a commit belongs to: one of a record, of a snapshot, or of the project.
 
-use std::cell::OnceCell;
 use std::fmt;
 
 use anyhow::{Result, bail};
@@ -42,9 +41,8 @@ pub enum Moment {
 
 impl fmt::Display for Commit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let id = self.id.as_str();
-        let short = &id[..id.len().min(10)];
-        if id.starts_with(&self.name) {
+        let short = self.id.short();
+        if self.id.as_str().starts_with(&self.name) {
             write!(f, "{short}")
         } else {
             write!(f, "{short} ({})", one_line(&self.name))
@@ -101,27 +99,20 @@ fn only_commits(store: &Store, ids: &str) -> Result<Vec<String>> {
 ///
 /// Fails if it belongs to no session, or if several iterations made it.
 pub fn owner(store: &Store, commit: &Commit) -> Result<Owner> {
-    let listing = OnceCell::new();
-    let listing = || -> Result<&Listing> {
-        if let Some(read) = listing.get() {
-            return Ok(read);
-        }
-        let read = store.listing(|_| true, &mut Vec::new())?;
-        Ok(listing.get_or_init(|| read))
-    };
-    if let Some(owner) = by_ids(listing()?, commit) {
+    let listing = store.listing(|_| true, &mut Vec::new())?;
+    if let Some(owner) = by_ids(&listing, commit) {
         return Ok(owner);
     }
     if let Some(refs) = store.session_of_snapshot(&commit.id)? {
         return Ok(Owner { refs, moment: Moment::Start });
     }
-    let mut makers = by_note(store, listing()?, commit)?;
+    let mut makers = by_note(store, &listing, commit)?;
     if makers.is_empty() {
-        makers = by_records(store, listing()?, commit)?;
+        makers = by_records(store, &listing, commit)?;
     }
     match makers.as_slice() {
         [(refs, number)] => Ok(Owner { refs: refs.clone(), moment: Moment::Iteration(*number) }),
-        [] => bail!("no iteration made commit {commit}\n{}", how_it_stands(listing()?, commit)?),
+        [] => bail!("no iteration made commit {commit}\n{}", how_it_stands(&listing, commit)?),
         several => {
             let names: Vec<_> =
                 several.iter().map(|(refs, number)| format!("{}:{number}", refs.session)).collect();

@@ -109,6 +109,11 @@ pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     Ok(ExitCode::Done)
 }
 
+/// Whether repeats are shown: in no form for scripts, and in none of one line.
+fn is_for_people(args: &LogArgs) -> bool {
+    !(args.sessions || args.json.json || args.jsonl || args.oneline || !args.format.is_empty())
+}
+
 /// The newest sessions and their newest rows first, as many as are asked for.
 fn listed<'a>(
     args: &LogArgs,
@@ -131,7 +136,9 @@ fn listed<'a>(
         let mut causes = Vec::new();
         for row in session.rows() {
             head.count(&row);
-            causes.push((row.iteration, failure_key(&row)));
+            if is_for_people(args) {
+                causes.push((row.iteration, failure_key(&row)));
+            }
             if !args.sessions && filter.takes(&row, session.feature)? {
                 rows.push(row);
             }

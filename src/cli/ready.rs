@@ -76,9 +76,7 @@ impl Settings {
         self.template.check()?;
         let mut memory = self.memory(store, feature)?;
         let progress = progress_strategy(&self.config.settings, &memory, store, None)?;
-        let assignment =
-            Assignment { feature, template: &self.template, job: &self.job, root: &self.project.root };
-        let prompting = Prompting::new(&self.config, assignment, progress.as_ref());
+        let prompting = Prompting::new(&self.config, self.assignment(feature), progress.as_ref());
         prompting.next(wish.only.as_ref(), store, &mut memory)
     }
 
@@ -91,10 +89,13 @@ impl Settings {
         max_iterations: u32,
     ) -> Result<Vec<Replayed>> {
         self.template.check()?;
-        let assignment =
-            Assignment { feature, template: &self.template, job: &self.job, root: &self.project.root };
+        let assignment = self.assignment(feature);
         let replay = Replay { store, log, config: &self.config, assignment, max_iterations };
         replay.prompts()
+    }
+
+    fn assignment<'a>(&'a self, feature: &'a Feature) -> Assignment<'a> {
+        Assignment { feature, template: &self.template, job: &self.job, root: &self.project.root }
     }
 
     /// What the strategy tells of the newest iterations.

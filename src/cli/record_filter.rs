@@ -1,5 +1,7 @@
 //! Which records `log` lists, by what only the whole record says.
 
+use std::cell::OnceCell;
+
 use anyhow::Result;
 use serde_json::Value;
 
@@ -13,7 +15,8 @@ use super::path_filter::{PathFilter, Standpoint};
 /// The conditions on whole records, and what reads these.
 pub struct RecordFilter<'a> {
     store: &'a Store,
-    reader: Reader,
+    /// Opened for the first record: most lists need none.
+    reader: OnceCell<Reader>,
     conditions: &'a [Condition],
     paths: Option<PathFilter>,
 }
@@ -25,7 +28,7 @@ impl<'a> RecordFilter<'a> {
         (conditions, paths): (&'a [Condition], &[String]),
     ) -> Result<Self> {
         let paths = if paths.is_empty() { None } else { Some(path_filter(store, caller, paths)?) };
-        Ok(Self { store, reader: store.reader()?, conditions, paths })
+        Ok(Self { store, reader: OnceCell::new(), conditions, paths })
     }
 
     /// Returns true if the row's record is to be listed.
@@ -54,10 +57,18 @@ impl<'a> RecordFilter<'a> {
             && self.paths.as_ref().is_none_or(is_wanted))
     }
 
+    fn reader(&self) -> Result<&Reader> {
+        if let Some(reader) = self.reader.get() {
+            return Ok(reader);
+        }
+        let opened = self.store.reader()?;
+        Ok(self.reader.get_or_init(|| opened))
+    }
+
     /// The whole record; `None` with a warning if this version cannot read it.
     pub fn record(&self, row: &Row<'_>) -> Result<Option<Value>> {
         let entry = row.entry()?;
-        let read = self.reader.file(&entry.commit, "iteration.json");
+        let read = self.reader()?.file(&entry.commit, "iteration.json");
         let read = read.and_then(|bytes| Ok(serde_json::from_slice(&bytes.unwrap_or_default())?));
         Ok(self.store.or_leave_out(&entry, read))
     }

@@ -4,9 +4,10 @@ use std::io::Write;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use serde_json::json;
 
-use crate::config::FlagInput;
+use crate::config::{FlagInput, STRATEGIES};
 use crate::record::SessionName;
 use crate::view::replay::{Compared, write};
 use crate::view::style::Paint;
@@ -26,7 +27,7 @@ pub struct ReplayArgs {
     #[arg(value_name = "SESSION")]
     pub session: Option<SessionName>,
     /// How earlier iterations are given
-    #[arg(long, value_name = "NAME", value_parser = ["system-captured", "structured-log", "llm-summarized", "hybrid"])]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(STRATEGIES))]
     pub strategy: Option<String>,
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE")]

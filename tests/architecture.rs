@@ -77,6 +77,7 @@ const OPENERS: &[(&str, &str)] = &[
     ("agent/launch.rs", "streams and prompts in the spool"),
     ("agent/rollout.rs", "the agent's own logs in the home folder"),
     ("agent/script.rs", "what a scripted agent does, as an agent"),
+    ("cli/approvals.rs", "approvals in the folder of the user's state"),
     ("cli/bisect.rs", "streams of a checkout of our own"),
     ("cli/demo.rs", "a project that is made for the demo"),
     ("cli/excerpt.rs", "files that the user names"),
@@ -140,7 +141,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "view/live/frame.rs",
         ],
     ),
-    ("sha2", &["store/", "view/report/page.rs"]),
+    ("sha2", &["cli/approvals.rs", "store/", "view/report/page.rs"]),
     ("signal_hook", &["process/"]),
     (
         "tasklist",

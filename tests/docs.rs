@@ -141,7 +141,8 @@ fn the_table_of_keys_is_current() {
     for key in KEYS {
         let default = if key.default == "none" { key.unset.to_owned() } else { format!("`{}`", key.default) };
         let expected = key.expected().replace('|', "\\|");
-        table.push_str(&format!("| `{}` | {default} | {expected} | {} |\n", key.name, key.doc));
+        let only = if key.in_file { "" } else { " (not in the file)" };
+        table.push_str(&format!("| `{}` | {default} | {expected} | {}{only} |\n", key.name, key.doc));
     }
     is_current("docs/configuration.md", (WRITTEN, "<!-- end of the keys -->"), &format!("{table}\n"));
 }

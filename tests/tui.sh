@@ -13,7 +13,7 @@ program=$(realpath "${1:-target/debug/specify}")
 work=$(mktemp -d)
 project=$work/project
 socket=ralph-tui-$$
-export HOME=$work GIT_CONFIG_NOSYSTEM=1
+export HOME=$work GIT_CONFIG_NOSYSTEM=1 SPECKIT_RALPH_TRUST=always
 unset RALPH_SESSION TMUX NO_COLOR
 clean_up() {
   command tmux -L "$socket" kill-server 2>/dev/null || true

@@ -84,6 +84,7 @@ class Project:
     def environment(self, hour=0):
         return {
             "PATH": os.environ["PATH"],
+            "SPECKIT_RALPH_TRUST": "always",
             "HOME": str(self.folder / "home"),
             "TMPDIR": str(self.folder / "tmp"),
             "GIT_CONFIG_GLOBAL": str(self.folder / "gitconfig"),

@@ -97,6 +97,9 @@ pub struct SettingArgs {
     /// Longest wait for an agent at its limit [default: 6h]
     #[arg(long, value_name = "TIME", value_parser = setting("max-wait"))]
     pub max_wait: Option<String>,
+    /// Approve the commands in .specify/ralph.toml for this call
+    #[arg(long)]
+    pub trust: bool,
     /// Any setting, as `config` lists them (can be repeated)
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     pub set: Vec<(String, String)>,
@@ -119,6 +122,7 @@ impl SettingArgs {
             ("--max-tokens", "max-tokens", &self.max_tokens),
             ("--max-cost", "max-cost", &self.max_cost),
             ("--max-duration", "max-duration", &self.max_duration),
+            ("--trust", "trust", &self.trust.then(|| "always".to_owned())),
             ("--with-history", "history.mode", &self.with_history.then(|| "smart".to_owned())),
             ("--no-history", "history.mode", &self.no_history.then(|| "off".to_owned())),
             ("--history-mode", "history.mode", &self.history_mode),

@@ -7,18 +7,21 @@ use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
 
+use crate::config::FlagInput;
 use crate::process::Tool;
 use crate::record::{Claim, LogEntry, Outcome, RALPH, Refusal};
 use crate::store::Store;
 use crate::view::live::Detail;
 use crate::view::style::{Hue, Paint};
 
+use super::approvals::Approvals;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::stdout;
 use super::place;
 use super::ready::Wish;
 use super::run::{self, Voice};
+use super::settings::{Flags, load_in};
 
 #[derive(Debug, Args)]
 pub struct DemoArgs {
@@ -71,7 +74,14 @@ pub fn run(args: &DemoArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
         Caller { directory: project.dir.clone(), environment: caller.environment.for_another_project() };
     let store = place::open(&inside)?;
     let feature = place::feature(&inside, &store, Some(&"001-greeting".to_owned()), None)?;
-    let wish = Wish::default();
+    // The project is ours.
+    let trust = FlagInput { flag: "--trust".to_owned(), key: "trust".to_owned(), value: "always".to_owned() };
+    let wish = Wish { flags: Flags { settings: vec![trust], ..Flags::default() }, ..Wish::default() };
+    if !project.is_throw_away {
+        // A project that is kept can be gone on with.
+        let (_, config) = load_in(&store, &inside, wish.flags.clone())?;
+        Approvals::of(&store, &inside)?.approve(&config.file_commands)?;
+    }
     let code = run::start(&store, &feature, wish, &inside, Voice::People(paint, Detail::Normal))?;
     if matches!(
         code,
@@ -85,12 +95,14 @@ pub fn run(args: &DemoArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let log = Tool::git(&project.dir).args(["log", "--glob=refs/ralph/*", "--oneline", color]).line()?;
     writeln!(out, "\n{}", title("The record, by plain git: git log --glob='refs/ralph/*' --oneline"))?;
     writeln!(out, "{log}")?;
-    let seen = if args.dir.is_some() {
-        format!("cd {}", project.dir)
+    let seen = if project.is_throw_away {
+        format!(
+            "The project is removed now; to keep it and look yourself: {RALPH} demo --dir ralph-demo; cd ralph-demo"
+        )
     } else {
-        format!("{RALPH} demo --dir ralph-demo; cd ralph-demo")
+        format!("Look at it yourself (cd {})", project.dir)
     };
-    writeln!(out, "\n{}", title(&format!("Look at it yourself ({seen})")))?;
+    writeln!(out, "\n{}", title(&seen))?;
     let ours = |words: &str| format!("{RALPH} {words}");
     let commands = [
         (ours("log"), "every iteration"),

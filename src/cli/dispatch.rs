@@ -73,9 +73,13 @@ fn run(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
     }
     let paint = paint(ralph.everywhere.color, &caller.environment);
     match ralph.action.unwrap_or_else(|| Action::Run(Box::new(ralph.run))) {
-        Action::Run(args) if args.tui => super::tui::with_loop(arguments, &caller, paint),
+        Action::Run(args) if args.tui => {
+            super::tui::with_loop(arguments, args.settings.flags(), &caller, paint)
+        }
         Action::Run(args) => super::run::run(&args, &caller, paint),
-        Action::Resume(args) if args.tui => super::tui::with_loop(arguments, &caller, paint),
+        Action::Resume(args) if args.tui => {
+            super::tui::with_loop(arguments, args.settings.flags(), &caller, paint)
+        }
         Action::Resume(args) => super::run::resume(&args, &caller, paint),
         Action::Stop(args) => super::steer::stop(&args, &caller),
         Action::Hint(args) => super::steer::hint(&args, &caller),
@@ -97,6 +101,7 @@ fn run(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
         Action::History(args) => super::history::run(&args, &caller, paint),
         Action::Tui(args) => super::tui::run(&args, &caller, paint),
         Action::Config(args) => super::config::run(&args, &caller),
+        Action::Trust(args) => super::trust::run(&args, &caller),
         Action::Sync(args) => super::sync::run(&args, &caller),
         Action::Bundle(args) => super::sync::bundle(&args, &caller),
         Action::Unbundle(args) => super::sync::unbundle(&args, &caller),

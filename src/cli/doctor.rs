@@ -30,7 +30,7 @@ use super::forward::identity;
 use super::output::{print_json, stdout};
 use super::remotes::chosen;
 use super::settings::{Flags, load_here};
-use super::{place, ready, sessions};
+use super::{place, ready, sessions, trust};
 use finding::{Finding, State, write};
 
 #[derive(Debug, Args)]
@@ -79,6 +79,9 @@ pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
             findings.extend(repository(&store)?);
             findings.extend(leftovers(&store)?);
             findings.push(feature(&store, caller));
+            if let Some(config) = &found {
+                findings.extend(approval(&store, config, caller));
+            }
             if found.is_some_and(|config| config.settings.commit == Commits::OfTasks) {
                 findings.push(match session::check_commits(&store) {
                     Ok(()) => Finding::new("commits", State::Fine, "each success can be committed"),
@@ -121,6 +124,18 @@ fn template(project: &Project, config: &Config) -> Vec<Finding> {
             std::iter::once(fine).chain(notes).collect()
         }
         Err(error) => vec![Finding::wrong("template", &error)],
+    }
+}
+
+/// Whether the commands of the project's file may run, if there are any.
+fn approval(store: &Store, config: &Config, caller: &Caller) -> Option<Finding> {
+    let is_any = config.commands_from_file().next().is_some();
+    match trust::refusal(store, config, caller) {
+        Ok(None) => {
+            is_any.then(|| Finding::new("trust", State::Fine, "the commands of the settings are approved"))
+        }
+        Ok(Some(refusal)) => Some(Finding::wrong("trust", &refusal.into())),
+        Err(error) => Some(Finding::wrong("trust", &error)),
     }
 }
 

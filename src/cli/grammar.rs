@@ -13,7 +13,7 @@ use super::run::RunArgs;
 use super::{
     agents, bisect, clean, completions, config, demo, diff, doctor, excerpt, fsck, help, help_topic, history,
     hooks, init, log, man, notes, pack, play_script, progress, rebuild, replay, report, restore, run, show,
-    status, steer, sync, tasks, tui,
+    status, steer, sync, tasks, trust, tui,
 };
 
 /// Run coding agents over a spec-kit feature, and keep the whole record in git
@@ -107,6 +107,9 @@ pub enum Action {
     /// Show every setting and where it comes from
     #[command(after_help = help::CONFIG)]
     Config(config::ConfigArgs),
+    /// Approve the commands that .specify/ralph.toml names
+    #[command(after_help = help::TRUST)]
+    Trust(trust::TrustArgs),
     /// List the known agents, and what they need to run here
     Agents(agents::AgentsArgs),
     /// Show the excerpt of an output and the fingerprint of its failure

@@ -215,3 +215,17 @@ Examples:
   specify ralph completions zsh > ~/.zfunc/_specify
   specify ralph completions fish > ~/.config/fish/completions/specify.fish
   specify ralph completions powershell >> $PROFILE";
+
+pub(super) const TRUST: &str = "\
+Examples:
+  specify ralph trust                     Print the commands, and approve them
+  specify ralph trust --show              Print them and whether they are approved
+  specify ralph trust --revoke            Take every approval back
+  specify ralph run --trust               Approve for one call
+  git config --global ralph.trust always  Never ask
+
+A clone brings .specify/ralph.toml with it, and that file can name commands: agents and their variables, the \
+validation, summarizers, hooks, rules of redaction. `run` and `resume` use them only after you approved them in this \
+repository; when one of them changes, they ask again. Approvals are kept in your own folder for state \
+(~/.local/state), for all work trees of the repository. What flags, git's configuration and the environment name \
+needs no approval.";

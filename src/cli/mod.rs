@@ -2,6 +2,7 @@
 
 mod agent_settings;
 mod agents;
+mod approvals;
 mod args;
 mod bisect;
 mod caller;
@@ -11,6 +12,7 @@ mod commits;
 mod completions;
 mod conditions;
 mod config;
+mod confirm;
 mod demo;
 mod diff;
 mod dispatch;
@@ -57,6 +59,7 @@ mod status;
 mod steer;
 mod sync;
 mod tasks;
+mod trust;
 mod tui;
 
 use std::ffi::OsString;

@@ -29,6 +29,7 @@ use super::output::warn;
 use super::own_command::own_program;
 use super::place::refusal;
 use super::settings::{Flags, load_in, terminal_redactor};
+use super::trust;
 
 /// What a call asks for beyond the configuration.
 #[derive(Default)]
@@ -59,6 +60,11 @@ impl Settings {
         let template = template(&project, &config.loop_type)?;
         let job = job(feature, &project.root, &config.loop_type)?;
         Ok(Self { config, project, template, job })
+    }
+
+    /// Refuses commands of the project's file that the user did not approve, or asks.
+    pub fn require_approval(&self, store: &Store, caller: &Caller) -> Result<()> {
+        trust::require(store, &self.config, caller)
     }
 
     /// What takes secrets out of what is printed, where that is wanted.

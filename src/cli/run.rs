@@ -196,6 +196,7 @@ pub fn start(
     {
         return all_done(feature, wish.only.as_ref(), counts, voice);
     }
+    settings.require_approval(store, caller).map_err(refusal)?;
     let only = wish.only.clone();
     let moving = moving(voice, &caller.environment);
     let mut ready = Ready::new(settings, caller).map_err(refusal)?;

@@ -68,11 +68,12 @@ pub fn run(args: &TuiArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
 }
 
 /// Starts the loop that `arguments` ask for beside the screen, in a process that outlives it.
-pub fn with_loop(arguments: &[OsString], caller: &Caller, paint: Paint) -> Result<ExitCode> {
+pub fn with_loop(arguments: &[OsString], flags: Flags, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     // The screen says what is left out.
     let store = place::open(caller)?.warning_with(None);
     check_terminal(caller)?;
     super::run::refuse_within_iteration(caller)?;
+    super::trust::require_here(&store, caller, flags)?;
     let mut desk = Table::new(&store, caller)?;
     let (path, talk) = store.talk()?;
     let mut argv = own_program()?;

@@ -4,8 +4,8 @@
 use serde_json::Value as Json;
 
 use super::effective::Config;
+use super::file_commands::Command;
 use super::loops::LoopSettings;
-use super::origin::Origin;
 use super::value::Value;
 
 /// Such settings, apart from those of agents and loop types.
@@ -25,24 +25,6 @@ const TABLES: &[&str] = &["hooks.", "redaction."];
 
 /// Fields of `[agents.<name>]` that are such settings.
 const AGENT_FIELDS: &[&str] = &["command", "prompt", "parser", "env"];
-
-/// One of these settings as it is in force.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Command {
-    pub key: String,
-    /// What it is, exactly. May be a secret.
-    pub value: String,
-    /// What may be recorded and, after redaction, shown.
-    pub shown: Json,
-    pub origin: Origin,
-}
-
-impl Command {
-    /// Returns true if nobody set it.
-    pub fn is_default(&self) -> bool {
-        self.origin == Origin::Default
-    }
-}
 
 /// Returns true if `key` is such a setting, in a session of this loop type in which these agents work.
 pub fn is_command(key: &str, agents: &[String], loop_type: &str) -> bool {
@@ -81,6 +63,25 @@ impl Config {
             commands.push(Command { key, value, shown, origin });
         }
         commands
+    }
+
+    /// The commands of the project's file that a run would use: neither overridden, nor of another agent or type of loop.
+    pub fn commands_from_file(&self) -> impl Iterator<Item = &Command> {
+        let agents = &self.settings.agent;
+        let is_of =
+            |rest: &str, name: &str| rest.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+        self.file_commands.all().iter().filter(move |command| {
+            let key = command.key.as_str();
+            match (key.strip_prefix("agents."), key.strip_prefix("loop.")) {
+                (Some(rest), _) => agents.is_empty() || agents.iter().any(|agent| is_of(rest, agent)),
+                (_, Some(rest)) => {
+                    let own = rest.strip_prefix(self.loop_type.name.as_str());
+                    own.and_then(|rest| rest.strip_prefix('.'))
+                        .is_some_and(|key| self.set_by_file(key).is_some())
+                }
+                (None, None) => self.set_by_file(key).is_some(),
+            }
+        })
     }
 
     /// The value of a variable that an agent gets.

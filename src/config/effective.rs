@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value as Json, json};
 
 use super::agents::AgentSettings;
+use super::file_commands::FileCommands;
 use super::loops::{LoopSettings, LoopType};
 use super::origin::Origin;
 use super::settings::{self, Settings};
@@ -20,6 +21,8 @@ pub struct Config {
     pub loops: BTreeMap<String, LoopSettings>,
     /// The type that is run.
     pub loop_type: LoopType,
+    /// What of the project's file needs the user's approval before a run.
+    pub file_commands: FileCommands,
     /// What the user should know that stops nothing.
     pub warnings: Vec<String>,
     /// Everything above by name, with origins; no secrets.

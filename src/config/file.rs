@@ -99,6 +99,9 @@ impl Source<'_> {
         let full = format!("{prefix}{}", name.get_ref());
         if let Some(key) = settings::find(&full) {
             let origin = self.origin(&value.span());
+            if !key.in_file {
+                return Err(mistake::never_in_file(&origin, key));
+            }
             let read = key.read(&raw(value.get_ref()));
             let value = read.map_err(|misfit| mistake::wrong(&origin, &full, &misfit))?;
             settings.push(Setting { key: full, value, origin });

@@ -49,6 +49,8 @@ pub struct Key {
     pub default: &'static str,
     /// What an absent value means, for people.
     pub unset: &'static str,
+    /// Whether the project's file may set it, which can arrive with a clone.
+    pub in_file: bool,
     /// One line, for people.
     pub doc: &'static str,
 }
@@ -60,7 +62,7 @@ impl Key {
         default: &'static str,
         doc: &'static str,
     ) -> Self {
-        Self { name, kind, absence: Absence::Never, default, unset: "none", doc }
+        Self { name, kind, absence: Absence::Never, default, unset: "none", in_file: true, doc }
     }
 
     pub(super) const fn or_none(mut self) -> Self {
@@ -70,6 +72,12 @@ impl Key {
 
     pub(super) const fn or_zero(mut self) -> Self {
         self.absence = Absence::NoneOrZero;
+        self
+    }
+
+    /// Keeps it out of the project's file.
+    pub(super) const fn never_in_file(mut self) -> Self {
+        self.in_file = false;
         self
     }
 

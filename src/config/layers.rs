@@ -10,6 +10,7 @@ use crate::record::did_you_mean;
 use super::agents::{AgentCommand, AgentSettings};
 use super::effective::Config;
 use super::file::{self, Contents};
+use super::file_commands::FileCommands;
 use super::key::{Key, Kind, STRATEGIES};
 use super::loops::{IMPLEMENT, LoopType};
 use super::mistake;
@@ -92,6 +93,7 @@ impl Config {
             Some(file) => file::parse(file.path, file.bytes)?,
             None => Contents::default(),
         };
+        let file_commands = FileCommands::of(&contents);
         let mut agents = contents.agents;
         for setting in contents.settings {
             layers.values.put(setting);
@@ -111,7 +113,7 @@ impl Config {
         let Layers { values, warnings } = layers;
         let settings = Settings::of(&values);
         let values = values.into_vec();
-        Ok(Self { settings, agents, loops: contents.loops, loop_type, warnings, values })
+        Ok(Self { settings, agents, loops: contents.loops, loop_type, file_commands, warnings, values })
     }
 }
 

@@ -47,3 +47,10 @@ pub(super) fn file_only(origin: &Origin, name: &str) -> Error {
         .hinted("put it into .specify/ralph.toml")
         .into()
 }
+
+/// For keys that a file which arrives with a clone must not decide.
+pub(super) fn never_in_file(origin: &Origin, key: &Key) -> Error {
+    Refusal::new(format!("{}: the project's file cannot set `{}`", origin.place(), key.name))
+        .hinted(format!("set it yourself: `git config {} VALUE`", git_name(key.name)))
+        .into()
+}

@@ -149,6 +149,13 @@ settings! {
     remote: Option<String> =
         Key::new("remote", Kind::Text, "none", "Remote that `sync` and `purge` go to")
             .or_none().unset("the only one there is");
+    sync_confirmed: bool =
+        Key::new("sync.confirmed", Kind::Switch, "false", "Push to new addresses without asking")
+            .never_in_file();
+    trust: String =
+        Key::new("trust", Kind::Word(&["ask", "always"]), "ask",
+            "Whether commands in .specify/ralph.toml need your approval")
+            .never_in_file();
     redaction_rules: Vec<String> =
         Key::new("redaction.rules", Kind::Patterns, "none",
             "Regular expressions of further secrets")

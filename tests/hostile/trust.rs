@@ -164,6 +164,124 @@ fn a_session_of_an_older_version_is_compared_as_far_as_it_is_recorded() {
     is_refused(&scene, "resume", "validation.command", ".specify/ralph.toml:1");
 }
 
+/// A project that arrived with a clone, whose file names commands that leave a trace.
+fn cloned() -> Sandbox {
+    let scene = Sandbox::new();
+    scene.agent_sh("touch ../owned\n").validate("touch ../owned").commit("An agent");
+    scene
+}
+
+/// A call of a user who approved nothing but with `ralph trust`.
+fn unapproved<'a>(scene: &'a Sandbox, words: &str) -> crate::sandbox::Call<'a> {
+    scene.call(words).env("SPECKIT_RALPH_TRUST", "")
+}
+
+#[test]
+fn commands_that_arrive_with_a_clone_run_only_after_an_approval() {
+    let scene = cloned();
+    for words in ["-n 1", "run -n 1", "run --task T001", "--tasks specs/001-login/tasks.md"] {
+        let run = unapproved(&scene, words).run().code(3);
+        let expected = "names commands that you have not approved in this repository:\n  \
+            agents.fake.command = [\"sh\",\"agent.sh\"]  (.specify/ralph.toml:5)\n  \
+            validation.command = \"touch ../owned\"  (.specify/ralph.toml:1)\n\
+            hint: read them, then `specify ralph trust` approves them; `--trust` does so for one call\n";
+        assert!(run.talk().ends_with(expected), "{run}");
+    }
+    assert!(!scene.outside("owned").exists() && scene.sessions().is_empty());
+    unapproved(&scene, "doctor")
+        .run()
+        .code(1)
+        .stdout_has("WRONG  trust         .specify/ralph.toml names commands");
+    unapproved(&scene, "trust --show").run().code(1).stdout_has("not approved in this repository");
+    unapproved(&scene, "trust").run().code(0).stdout_has("\napproved in this repository\n");
+    unapproved(&scene, "trust --show").run().code(0);
+    unapproved(&scene, "-n 1").run().code(1);
+    assert!(scene.outside("owned").exists());
+    // A session that was begun is resumed in the same way.
+    unapproved(&scene, "trust --revoke").run().code(0).stdout_has("approved in this repository any more");
+    unapproved(&scene, "trust --revoke").run().code(0).stdout("nothing was approved in this repository\n");
+    unapproved(&scene, "resume -n 1").run().code(3).stderr_has("have not approved");
+}
+
+#[test]
+fn an_approval_is_of_these_commands_in_this_repository() {
+    let scene = cloned();
+    unapproved(&scene, "trust").run().code(0);
+    scene.config("timeout = '5m'");
+    unapproved(&scene, "-n 1").run().code(1);
+    for change in ["hooks.on-finish = 'true'", "redaction.allow = ['x']", "[agents.fake.env]\nPATH = 'x'"] {
+        let before = scene.read(".specify/ralph.toml");
+        let text = if change.starts_with('[') {
+            format!("{before}{change}\n")
+        } else {
+            format!("{change}\n{before}")
+        };
+        scene.write(".specify/ralph.toml", text);
+        unapproved(&scene, "-n 1").run().code(3).stderr_has("have not approved");
+        scene.write(".specify/ralph.toml", before);
+    }
+    scene.git(["worktree", "add", "--quiet", "../second", "-b", "second"]);
+    scene.write("../second/.specify/ralph.toml", scene.read(".specify/ralph.toml"));
+    unapproved(&scene, "-n 1").dir("../second").run().code(1);
+    scene.git(["clone", "--quiet", ".", "../clone"]);
+    unapproved(&scene, "-n 1").dir("../clone").run().code(3).stderr_has("have not approved");
+}
+
+#[test]
+fn what_the_user_names_needs_no_approval_and_the_file_cannot_approve_itself() {
+    let scene = cloned();
+    let own = "-n 1 --validate true --agent-command true";
+    unapproved(&scene, own).run().code(1);
+    unapproved(&scene, "-n 1 --trust").run().code(1);
+    scene.git("config ralph.trust always");
+    unapproved(&scene, "-n 1").run().code(1);
+    scene.git("config --unset ralph.trust");
+    for key in ["trust = 'always'", "sync.confirmed = true"] {
+        let before = scene.read(".specify/ralph.toml");
+        scene.write(".specify/ralph.toml", format!("{key}\n{before}"));
+        unapproved(&scene, "-n 1").run().code(3).stderr_has("the project's file cannot set `");
+        scene.write(".specify/ralph.toml", before);
+    }
+    scene.agent("[agents.claude]\ncommand = ['sh', 'agent.sh']\n");
+    let settings = scene.read(".specify/ralph.toml").replace("\"fake\"", "\"claude\"");
+    scene.write(".specify/ralph.toml", settings);
+    unapproved(&scene, "-n 1").run().code(3).stderr_has(", changes the known agent claude)");
+}
+
+#[test]
+fn commands_that_read_run_nothing_that_a_clone_names() {
+    let scene = cloned();
+    let agent = "agent = 'fake'\nprogress.strategy = 'llm-summarized'\nprogress.command = 'touch ../owned'\n\
+        history.mode = 'full'\nhistory.summarize = 'touch ../owned'\nhooks.on-finish = 'touch ../owned'\n\
+        validation.command = 'touch ../owned'\n[agents.fake]\ncommand = 'touch ../owned'\n\
+        [agents.claude]\ncommand = 'touch ../owned'\n";
+    unapproved(&scene, "-n 1 --validate false --agent-command true").run().code(1);
+    scene.write(".specify/ralph.toml", agent);
+    for words in [
+        "status",
+        "tasks",
+        "log",
+        "show",
+        "stats",
+        "report",
+        "history",
+        "progress",
+        "config",
+        "agents",
+        "doctor",
+        "run --dry-run",
+        "replay",
+        "fsck",
+        "diff 0 1",
+        "trust --show",
+        "hint x",
+        "rebuild --check",
+    ] {
+        let run = unapproved(&scene, words).run();
+        assert!(!scene.outside("owned").exists(), "{words}: {run}");
+    }
+}
+
 #[test]
 fn a_file_of_the_project_cannot_choose_an_address_to_sync_with() {
     let scene = Sandbox::new();

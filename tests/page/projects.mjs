@@ -31,7 +31,7 @@ export function ralph(specify, folder, words, codes = [0]) {
 function hermetic(folder) {
   const home = path.dirname(folder);
   return {
-    PATH: process.env.PATH, HOME: home, GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null",
+    PATH: process.env.PATH, HOME: home, GIT_CONFIG_NOSYSTEM: "1", SPECKIT_RALPH_TRUST: "always", GIT_CONFIG_GLOBAL: "/dev/null",
     GIT_AUTHOR_NAME: "Ada", GIT_AUTHOR_EMAIL: "a@example.org", GIT_COMMITTER_NAME: "Ada", GIT_COMMITTER_EMAIL: "a@example.org",
   };
 }

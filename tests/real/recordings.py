@@ -73,7 +73,7 @@ def play(stream):
         (project / ".specify/ralph.toml").write_text(
             f'agent = "played"\n[agents.played]\ncommand = {json.dumps("; ".join(said))}\nparser = "{PARSERS.get(agent, agent)}"\n'
         )
-        environment = {"PATH": os.environ["PATH"], "HOME": str(home), "LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1"}
+        environment = {"PATH": os.environ["PATH"], "HOME": str(home), "LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", "SPECKIT_RALPH_TRUST": "always"}
 
         def call(*words):
             return subprocess.run(words, cwd=project, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)

@@ -334,6 +334,8 @@ impl Sandbox {
             .env("XDG_CONFIG_HOME", root.join("config"))
             .env("TMPDIR", root.join("tmp"))
             .env("LC_ALL", "C")
+            // The scripted agent is named by the project's file; scenes about trust take this away.
+            .env("SPECKIT_RALPH_TRUST", "always")
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", root.join("gitconfig"))
             .env("GIT_CEILING_DIRECTORIES", &root)

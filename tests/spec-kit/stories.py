@@ -150,6 +150,7 @@ def init_writes_settings_that_change_nothing(place):
         if key not in text:
             raise Failed(f"`{key}` expected in\n{text}")
     place.write(".specify/ralph.toml", text + SETTINGS)
+    place.run("specify", "ralph", "trust").expect(has="approved in this repository")
     place.write("greeter.sh", AGENT)
 
 

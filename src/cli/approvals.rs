@@ -1,0 +1,135 @@
+//! What a user approved of the project's file. It lies outside of every repository: a clone brings no approval with it.
+
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::DirBuilderExt;
+
+use anyhow::{Context, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+use sha2::{Digest, Sha256};
+
+use crate::config::FileCommands;
+use crate::record::Refusal;
+use crate::store::Store;
+
+use super::caller::Caller;
+
+/// The approvals of one repository; its work trees share them.
+pub struct Approvals {
+    path: Utf8PathBuf,
+    repository: Utf8PathBuf,
+}
+
+impl Approvals {
+    pub fn of(store: &Store, caller: &Caller) -> Result<Self> {
+        let folder = state_folder(caller).ok_or_else(|| {
+            Refusal::new("there is no folder to keep approvals in: neither XDG_STATE_HOME nor HOME is set")
+                .hinted("`--trust` approves for one call, SPECKIT_RALPH_TRUST=always for all")
+        })?;
+        let common = &store.repository().common_dir;
+        let repository = common.canonicalize_utf8().unwrap_or_else(|_| common.clone());
+        let name = hex(Sha256::digest(repository.as_str()));
+        Ok(Self { path: folder.join("specify-ralph/trust").join(name), repository })
+    }
+
+    /// Whether these commands, all of them and exactly so, were approved.
+    pub fn hold(&self, commands: &FileCommands) -> Result<bool> {
+        let text = match fs::read_to_string(&self.path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(error).with_context(|| format!("read {}", self.path)),
+        };
+        let digest = digest(commands);
+        Ok(text.lines().any(|line| line == digest))
+    }
+
+    pub fn approve(&self, commands: &FileCommands) -> Result<()> {
+        if self.hold(commands)? {
+            return Ok(());
+        }
+        let folder = self.path.parent().unwrap_or(Utf8Path::new("/"));
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
+            .with_context(|| format!("create {folder}"))?;
+        let append = || {
+            let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.path)?;
+            // One write, so that two calls at once leave two whole lines.
+            file.write_all(format!("# {}\n{}\n", self.repository, digest(commands)).as_bytes())?;
+            file.sync_all()
+        };
+        append().with_context(|| format!("write {}", self.path))
+    }
+
+    /// Takes back all approvals. Gives whether there were any.
+    pub fn revoke(&self) -> Result<bool> {
+        match fs::remove_file(&self.path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error).with_context(|| format!("remove {}", self.path)),
+        }
+    }
+}
+
+/// Where programs keep what is neither configuration nor a cache.
+fn state_folder(caller: &Caller) -> Option<Utf8PathBuf> {
+    let set = caller.environment.value("XDG_STATE_HOME").and_then(|set| set.to_str()).map(Utf8PathBuf::from);
+    // A relative one is invalid by the standard.
+    set.filter(|folder| folder.is_absolute())
+        .or_else(|| Some(Utf8PathBuf::from(caller.home()?).join(".local/state")))
+        .filter(|folder| folder.is_absolute())
+}
+
+/// By content and length, so that no text of one value can pass for two.
+fn digest(commands: &FileCommands) -> String {
+    let mut hash = Sha256::new();
+    for command in commands.all() {
+        for part in [&command.key, &command.value] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+    }
+    hex(hash.finalize())
+}
+
+fn hex(bytes: impl AsRef<[u8]>) -> String {
+    bytes.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{Config, FileInput, Inputs};
+
+    use super::*;
+
+    fn of_file(text: &str) -> String {
+        let file = FileInput { path: Utf8Path::new("ralph.toml"), bytes: text.as_bytes() };
+        digest(&Config::read(&Inputs { file: Some(file), ..Inputs::default() }).unwrap().file_commands)
+    }
+
+    #[test]
+    fn an_approval_is_of_the_commands_and_not_of_the_file() {
+        let approved = of_file("timeout = '5m'\nvalidation.command = 'make test'\n");
+        for same in [
+            "validation.command = 'make test'\n",
+            "# a comment\n[validation]\ncommand = \"make test\"\n",
+            "max-iterations = 3\nhistory.summarize = 'local'\nprogress.command = 'none'\nvalidation.command = 'make test'\n",
+        ] {
+            assert_eq!(of_file(same), approved, "{same}");
+        }
+        for other in [
+            "validation.command = 'make tests'\n",
+            "validation.command = 'none'\n",
+            "validation.command = 'make test'\nhooks.on-finish = 'x'\n",
+            "validation.command = 'make test'\n[agents.claude]\ncommand = 'x'\n",
+            "validation.command = 'make test'\n[agents.claude.env]\nPATH = 'x'\n",
+            "validation.command = 'make test'\n[loop.docs]\nvalidation.command = 'x'\n",
+            "validation.command = 'make test'\nredaction.allow = ['x']\n",
+        ] {
+            assert_ne!(of_file(other), approved, "{other}");
+        }
+        let secret = |value: &str| of_file(&format!("[agents.claude.env]\nTOKEN = '{value}'\n"));
+        assert_ne!(secret("a"), secret("b"));
+    }
+}

@@ -1,0 +1,121 @@
+//! `specify ralph trust`, and the question before a run: commands that may have arrived with a clone run only if the user
+//! approved them.
+
+use std::io::Write;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use serde_json::json;
+
+use crate::agent;
+use crate::config::{Command, Config};
+use crate::record::{RALPH, Refusal};
+use crate::session::redactor;
+use crate::store::Store;
+use crate::view::style::{inert, one_line};
+
+use super::approvals::Approvals;
+use super::args::Json;
+use super::caller::Caller;
+use super::confirm;
+use super::exit_code::ExitCode;
+use super::output::{print_json, stdout};
+use super::place;
+use super::settings::{FILE, Flags, load_in};
+
+#[derive(Debug, Args)]
+pub struct TrustArgs {
+    /// Print the commands and whether they are approved, and approve nothing
+    #[arg(long)]
+    pub show: bool,
+    /// Take back every approval that was given in this repository
+    #[arg(long, conflicts_with = "show")]
+    pub revoke: bool,
+    #[command(flatten)]
+    pub json: Json,
+}
+
+pub fn run(args: &TrustArgs, caller: &Caller) -> Result<ExitCode> {
+    let store = place::open(caller)?;
+    let approvals = Approvals::of(&store, caller)?;
+    let mut out = stdout();
+    if args.revoke {
+        let line = if approvals.revoke()? {
+            "no command of the project's file is approved in this repository any more"
+        } else {
+            "nothing was approved in this repository"
+        };
+        writeln!(out, "{line}").and_then(|()| out.flush()).context("say what was revoked")?;
+        return Ok(ExitCode::Done);
+    }
+    let (_, config) = load_in(&store, caller, Flags::default())?;
+    let commands = &config.file_commands;
+    if !args.show && !commands.all().is_empty() {
+        approvals.approve(commands)?;
+    }
+    let is_approved = commands.all().is_empty() || approvals.hold(commands)?;
+    if args.json.json {
+        let rows = commands.all().iter().map(|command| {
+            let value = shown(command, &config)?;
+            Ok(json!({"key": command.key, "value": value, "origin": command.origin.to_string()}))
+        });
+        let rows = rows.collect::<Result<Vec<_>>>()?;
+        print_json(&mut out, &json!({"is_approved": is_approved, "commands": rows}))?;
+    } else if commands.all().is_empty() {
+        writeln!(out, "{FILE} names no command: there is nothing to approve")?;
+    } else {
+        let end = if is_approved { "approved in this repository" } else { "not approved in this repository" };
+        writeln!(out, "{}\n{end}", listing(commands.all().iter(), &config)?)?;
+    }
+    out.flush().context("write the commands")?;
+    Ok(if is_approved { ExitCode::Done } else { ExitCode::NotDone })
+}
+
+/// Refuses to run commands of the project's file that the user did not approve. On a terminal the user is asked.
+pub fn require(store: &Store, config: &Config, caller: &Caller) -> Result<()> {
+    let Some(refusal) = refusal(store, config, caller)? else { return Ok(()) };
+    let used = listing(config.commands_from_file(), config)?;
+    let question = format!("{FILE} names commands:\n{used}\nApprove them for this repository?");
+    match confirm::ask(&question)? {
+        Some(true) => Approvals::of(store, caller)?.approve(&config.file_commands),
+        Some(false) => Err(Refusal::new("the commands were not approved, and nothing was run").into()),
+        None => Err(refusal.into()),
+    }
+}
+
+/// What stands in the way of a run, if anything does.
+pub fn refusal(store: &Store, config: &Config, caller: &Caller) -> Result<Option<Refusal>> {
+    let is_needed = config.settings.trust != "always" && config.commands_from_file().next().is_some();
+    if !is_needed || Approvals::of(store, caller)?.hold(&config.file_commands)? {
+        return Ok(None);
+    }
+    let used = listing(config.commands_from_file(), config)?;
+    let message = format!("{FILE} names commands that you have not approved in this repository:\n{used}");
+    let hint = format!("read them, then `{RALPH} trust` approves them; `--trust` does so for one call");
+    Ok(Some(Refusal::new(message).hinted(hint)))
+}
+
+/// A line for each, whole: what is cut off could be what matters.
+fn listing<'a>(commands: impl Iterator<Item = &'a Command>, config: &Config) -> Result<String> {
+    let line = |command: &Command| {
+        let replaces = command.key.strip_prefix("agents.").and_then(|rest| rest.split('.').next());
+        let note = match replaces.filter(|name| agent::is_known(name)) {
+            Some(name) => format!(", changes the known agent {name}"),
+            None => String::new(),
+        };
+        Ok(format!("  {} = {}  ({}{note})", one_line(&command.key), shown(command, config)?, command.origin))
+    };
+    Ok(commands.map(line).collect::<Result<Vec<_>>>()?.join("\n"))
+}
+
+/// The value as it can be printed. Variables are shown too, as they can redirect a program, but for secrets.
+fn shown(command: &Command, config: &Config) -> Result<String> {
+    let text = redactor(&config.settings)?.redact_text(&command.value).0;
+    Ok(one_line(&inert(&text)))
+}
+
+/// Asks at the terminal while there still is one: a loop beside a screen has none.
+pub fn require_here(store: &Store, caller: &Caller, flags: Flags) -> Result<()> {
+    let (_, config) = load_in(store, caller, flags)?;
+    require(store, &config, caller)
+}

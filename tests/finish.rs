@@ -12,17 +12,17 @@ const SPENDS: &str = r#"echo '{"type":"result","is_error":false,"result":"no","t
 
 #[test]
 fn a_budget_ends_the_session_between_iterations_and_is_named() {
-    for (words, limit, iterations) in [
-        ("--max-tokens 250", "tokens", 3..=3),
-        ("--max-cost 0.75", "cost", 2..=2),
+    for (words, limit, told, iterations) in [
+        ("--max-tokens 250", "tokens", "tokens", 3..=3),
+        ("--max-cost 0.75", "cost", "cost", 2..=2),
         // The start alone may take so long.
-        ("--max-duration 1ms", "duration", 0..=1),
-        ("-n 4", "iterations", 4..=4),
+        ("--max-duration 1ms", "duration", "time", 0..=1),
+        ("-n 4", "iterations", "4 runs", 4..=4),
     ] {
         let scene = Sandbox::new();
         scene.agents_like_claude(&[("fake", SPENDS)]);
         let words = format!("--skip-after 0 {words}");
-        scene.ralph(&words).code(1).stdout_has(&format!("failed: limit reached ({limit})"));
+        scene.ralph(&words).code(1).stdout_has(&format!("stopped at the limit of {told}, 0 of 1 task done"));
         let end = scene.session().end();
         assert_eq!((&end["stop_reason"], &end["limit"]), (&json!("limit_reached"), &json!(limit)));
         assert!(iterations.contains(&end["iterations_run"].as_u64().unwrap()), "{limit}: {end}");

@@ -118,7 +118,7 @@ fn a_loop_over_tasks_may_be_a_type_as_well() {
         ".specify/ralph.toml",
         format!("{settings}\n[loop.implement]\nmax-iterations = 1\n[loop.quick]\n"),
     );
-    scene.ralph("").code(1).stdout_has("limit reached");
+    scene.ralph("").code(1).stdout_has("stopped at the limit of ");
     scene.ralph("--loop quick").code(0);
     let end = scene.sessions()[1].end();
     assert_eq!(

@@ -28,7 +28,7 @@ fn a_task_that_is_done_and_valid_completes_the_session() {
     let scene = Sandbox::new();
     scene.agent_script(GOOD).validate("echo checked; echo loud >&2; test -f hello.txt");
     let before = scene.task_list();
-    scene.ralph("").code(0).stdout_has("T001 done").stdout_has("completed");
+    scene.ralph("").code(0).stdout_has("T001 done").stdout_has("1 of 1 task done\n");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Outcome"), ["success"]);
     assert_eq!(session.trailers("Ralph-Exit"), ["agent=0 validation=0"]);
@@ -52,7 +52,7 @@ fn a_limit_ends_the_session_and_completion_is_looked_at_before_it() {
     let scene = Sandbox::new();
     let tasks: Vec<String> = (1..=5).map(|n| format!("- [ ] T00{n} Part {n}")).collect();
     scene.tasks(&tasks.join("\n")).agent_script(GOOD).commit("Five tasks");
-    scene.ralph("-n 4").code(1).stdout_has("limit reached");
+    scene.ralph("-n 4").code(1).stdout_has("stopped at the limit of ");
     let end = scene.session().end();
     assert_eq!((&end["status"], &end["stop_reason"]), (&json!("failed"), &json!("limit_reached")));
     assert_eq!((&end["limit"], &end["tasks_remaining"]), (&json!("iterations"), &json!(1)));
@@ -305,7 +305,7 @@ fn an_agent_that_cannot_be_started_ends_the_session() {
         .write("agent.bin", "#!/no/such/interpreter\n")
         .agent("[agents.fake]\ncommand = [\"./agent.bin\"]\n");
     fs::set_permissions(scene.path("agent.bin"), fs::Permissions::from_mode(0o755)).unwrap();
-    scene.ralph("").code(1).stdout_has("agent unusable");
+    scene.ralph("").code(1).stdout_has("the agent could not be used");
     let session = scene.session();
     assert_eq!(session.iteration(1)["exit_reason"], "start_failed");
     assert_eq!(session.end()["stop_reason"], "agent_unusable");
@@ -629,7 +629,7 @@ fn budgets_end_a_session() {
         [("--max-tokens 200", "tokens", 2), ("--max-cost 0.6", "cost", 3), ("-n 1", "iterations", 1)]
     {
         let scene = claude_like();
-        scene.ralph(flags).code(1).stdout_has("limit reached");
+        scene.ralph(flags).code(1).stdout_has("stopped at the limit of ");
         let end = scene.session().end();
         assert_eq!((&end["limit"], outcomes(&scene).len()), (&json!(limit), runs), "{flags}");
     }
@@ -647,7 +647,7 @@ fn an_agent_without_a_key_ends_the_session_at_once() {
         "cat <<'END'\n{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"api_error_status\":401,\
          \"result\":\"Invalid API key\"}\nEND\nexit 1\n",
     );
-    scene.ralph("").code(1).stdout_has("agent unusable");
+    scene.ralph("").code(1).stdout_has("the agent could not be used");
     assert_eq!(outcomes(&scene), ["failure"]);
 }
 

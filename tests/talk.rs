@@ -123,7 +123,7 @@ fn the_end_names_the_commands_that_answer_what_one_asks_next() {
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_sh("true").validate("false");
     let run = scene.ralph("-n 4 --skip-after 3").code(1);
     let id = scene.session().id().to_owned();
-    let failed = format!("specify ralph show {id}:5");
+    let failed = format!("specify ralph show {id}:3");
     run.stdout_has(&failed).stdout_has(&format!("specify ralph resume {id}"));
     scene.ralph(&failed["specify ralph ".len()..]).code(0);
 }
@@ -136,9 +136,36 @@ fn who_wants_quiet_hears_only_what_is_wrong() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One").agent_sh("true").validate("false");
     let run = scene.ralph("--quiet -n 1").code(1);
-    run.stdout_has("failed: limit reached")
+    run.stdout_has("stopped at the limit of 1 run")
         .stdout_lacks("iteration 1  T001")
         .stdout_has("specify ralph show ");
     scene.ralph("-q -v").code(2).stderr_has("cannot be used with");
     scene.ralph("-q --json").code(2).stderr_has("cannot be used with");
+}
+
+#[test]
+fn the_end_rings_where_that_is_wanted() {
+    let scene = Sandbox::with_willing_agent(1);
+    let (said, code) = on_terminal(&scene, "", "xterm", |_| ());
+    assert_eq!((code, said.contains('\x07')), (Some(0), false), "{said:?}");
+    let scene = Sandbox::with_willing_agent(1);
+    scene.config("notify = true");
+    let (said, code) = on_terminal(&scene, "", "xterm", |_| ());
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.ends_with("\x07\x1b]0;✔ 1/1\x07"), "{said:?}");
+}
+
+#[test]
+fn the_end_says_what_is_not_done_why_and_what_changed() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One (depends on T003)\n- [ ] T002 Two\n- [ ] T003 Three");
+    scene.agent_sh("echo line >> work.txt; sed -i 's/\\[ \\] T002/[x] T002/' \"$RALPH_TASKS\"");
+    scene.validate("test $RALPH_TASK = T002 || { echo 'error: no database'; false; }").commit("An agent");
+    let run = scene.ralph("-n 9 --skip-after 2").code(1);
+    let expected = "\
+stuck, 1 of 3 tasks done
+  1 task done in 3 iterations";
+    run.stdout_has(expected)
+        .stdout_has("  1 file changed, +3 −0 lines, 1 file not committed\n")
+        .stdout_has("  » T003  Three\n    skipped after 2 runs, blocks T001\n    error: no database\n");
 }

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::{
-    Exit, Exits, FailureClass, Iteration, ObjectId, Outcome, Session, SessionId, Task, TaskCounts, Timestamp,
-    Tokens, Waiting,
+    Closing, Exit, Exits, FailureClass, Iteration, ObjectId, Outcome, Session, SessionId, Task, TaskCounts,
+    Timestamp, Tokens, Waiting,
 };
 
 /// One thing that happened. As NDJSON: `type` and the fields of the variant.
@@ -93,17 +93,8 @@ pub enum Event {
         #[serde(flatten)]
         session: Box<Session>,
         commit: ObjectId,
-        /// More of why it ended, and what to do about it.
-        why: Option<String>,
-        hint: Option<String>,
-        /// Boxes that Markdown does not know, which nobody will tick.
-        unrecognised: Vec<String>,
-        /// Tasks that are done and in no commit, though `commit = "task"` is set.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        uncommitted: Vec<String>,
-        /// Files of the work that the commits leave out.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        left_out: Vec<String>,
+        #[serde(flatten)]
+        closing: Box<Closing>,
     },
 }
 

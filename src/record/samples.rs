@@ -1,6 +1,10 @@
 //! Records to test with.
 
-use super::{Claims, Durations, Exits, Facts, Iteration, Outcome, SCHEMA, SessionId, Timestamp, Tokens};
+use serde_json::json;
+
+use super::{
+    Claims, Durations, Exits, Facts, Iteration, Outcome, SCHEMA, Session, SessionId, Timestamp, Tokens,
+};
 
 /// Iteration 3 of a session, at T004; its agent ended well, and its validation exited 101.
 pub fn iteration(outcome: Outcome) -> Iteration {
@@ -56,4 +60,34 @@ pub fn iteration(outcome: Outcome) -> Iteration {
         tasks_done: 1,
         tasks_open: 2,
     }
+}
+
+/// A session that ended as these words say.
+pub fn session(status: &str, stop_reason: Option<&str>, (done, open): (usize, usize)) -> Session {
+    serde_json::from_value(json!({
+        "schema": 1,
+        "id": "20260101-120000-00000001",
+        "feature": "specs/001-login",
+        "branch": "main",
+        "loop_type": "implement",
+        "started_at": "2026-01-01T12:00:00Z",
+        "ended_at": (status != "running").then_some("2026-01-01T13:00:00Z"),
+        "status": status,
+        "stop_reason": stop_reason,
+        "limit": stop_reason.filter(|reason| *reason == "limit_reached").map(|_| "duration"),
+        "max_iterations": 10,
+        "iterations_run": 3,
+        "tasks_completed": 1,
+        "tasks_done": done,
+        "tasks_remaining": open,
+        "duration_ms": {"agent": 1, "validation": 1},
+        "tokens": {"input": null, "cache_read": null, "cache_write": null, "output": null},
+        "artifact": {"path": "specs/001-login/tasks.md", "status": "draft"},
+        "agent": "claude",
+        "agent_version": "1.2.3",
+        "configuration": {"agent": ["claude"], "model": null},
+        "host": "here",
+        "tool_version": "0.1.0",
+    }))
+    .unwrap()
 }

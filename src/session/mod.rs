@@ -4,6 +4,7 @@
 
 mod ask;
 mod begin;
+mod closing;
 mod committing;
 mod decide;
 mod hints;
@@ -43,8 +44,8 @@ use crate::config::{Settings, Until};
 use crate::feature::Feature;
 use crate::project_files::{ProjectFiles, Refused, explain, refused};
 use crate::record::{
-    ArtifactStatus, Event, FailureClass, Iteration, Refusal, Session, Status, StopReason, TaskCounts,
-    TaskName,
+    ArtifactStatus, Closing, Event, FailureClass, Iteration, Refusal, Session, Status, StopReason,
+    TaskCounts, TaskName,
 };
 use crate::store::{LoopLock, Store};
 use crate::tasks;
@@ -255,9 +256,6 @@ impl Running<'_> {
         }
         self.propose_patterns();
         let commit = self.recorder.end(&self.session, ended_at)?;
-        let unrecognised = tasks.iter().flat_map(|tasks| &tasks.unrecognised);
-        let unrecognised =
-            unrecognised.map(|item| format!("line {}: [{}] {}", item.line, item.mark, item.text)).collect();
         let left = self.session.hints.len();
         if left > 0 {
             self.warn(format!("hints that no prompt took any more: {}", self.session.hints.join("; ")));
@@ -270,16 +268,9 @@ impl Running<'_> {
         for warning in std::mem::take(&mut self.recorder.warnings) {
             self.warn(warning);
         }
-        let (uncommitted, left_out) = self.not_in_commits();
-        (self.say)(&Event::SessionEnded {
-            session: Box::new(self.session.clone()),
-            commit,
-            why,
-            hint,
-            unrecognised,
-            uncommitted,
-            left_out,
-        });
+        let closing = Closing { why, hint, ..self.closing(tasks.as_deref()) };
+        let session = Box::new(self.session.clone());
+        (self.say)(&Event::SessionEnded { session, commit, closing: Box::new(closing) });
         if is_settled {
             self.spool.remove(self.plan.store.repository())?;
         }

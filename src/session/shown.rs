@@ -6,7 +6,7 @@ use anyhow::Result;
 use redact_stream::Redactor;
 
 use super::redaction::redacted;
-use crate::record::{AgentEvent, Event, Phase, Task, Waiting};
+use crate::record::{AgentEvent, Closing, Event, NotDone, Phase, Task, Waiting};
 
 /// What stands for a line of a private key whose beginning was in an earlier event.
 const KEY_LINE: &str = "[redacted:private-key]";
@@ -126,16 +126,27 @@ fn redact_texts(redactor: &Redactor, event: &mut Event) -> Result<()> {
             plain(to);
         }
         Event::Warning { message } => plain(message),
-        Event::SessionEnded { session, commit: _, why, hint, unrecognised, uncommitted, left_out } => {
+        Event::SessionEnded { session, commit: _, closing } => {
             **session = redacted(redactor, session.as_ref())?;
-            [why, hint].into_iter().for_each(option);
-            [unrecognised, uncommitted, left_out].into_iter().for_each(all);
+            redact_closing(closing, plain);
         }
         Event::HistoryTold { iteration: _, mode: _, failures: _, scanned: _, tokens: _ }
         | Event::Paused { session: _ }
         | Event::Continued { session: _ } => {}
     }
     Ok(())
+}
+
+fn redact_closing(closing: &mut Closing, plain: impl Fn(&mut String)) {
+    let Closing { why, hint, unrecognised, uncommitted, left_out, changes: _, not_done, false_claims: _ } =
+        closing;
+    [why, hint].into_iter().flatten().for_each(&plain);
+    [unrecognised, uncommitted, left_out].into_iter().flatten().for_each(&plain);
+    for task in not_done {
+        let NotDone { task, title, is_skipped: _, attempts: _, cause, iteration: _, cost_usd: _, blocks } =
+            task;
+        [task, title].into_iter().chain(cause).chain(blocks).for_each(&plain);
+    }
 }
 
 fn redact_agent_event(event: &mut AgentEvent, plain: impl Fn(&mut String)) {

@@ -1,6 +1,7 @@
 //! What people see: events and records in, text out. Runs nothing.
 
 pub mod changed_lines;
+pub mod ending;
 pub mod fields;
 pub mod history;
 pub mod json;

@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 
 use crate::record::{
-    AgentEvent, Event, FailureClass, Iteration, Outcome, RALPH, Session, Status, StopReason, TaskName,
-    Tokens, Waiting, some_of, without_escapes,
+    AgentEvent, Event, FailureClass, Iteration, Outcome, RALPH, Session, Status, Waiting, without_escapes,
 };
 
 use crate::view::local_time::local;
-use crate::view::style::{Count, Hue, Paint, cut, duration, one_line, sign, tokens_told};
+use crate::view::style::{Count, Hue, Paint, cut, duration, one_line, sign};
+
+use super::closing::Look;
 
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +30,6 @@ const BESIDE: usize = 14;
 /// Below this, words say nothing.
 const LEAST: usize = 20;
 
-/// Most names that a closing line lists.
-const MAX_NAMED: usize = 10;
-
 /// The type of loop that goes without saying.
 const USUAL: &str = "implement";
 
@@ -42,15 +40,13 @@ pub struct Lines<W> {
     paint: Paint,
     detail: Detail,
     width: usize,
-    /// The last iteration that failed, where its task is still open, and that task.
-    failed: Option<(u32, Option<TaskName>)>,
     /// The error that the agent told of last in this iteration.
     told: Option<String>,
 }
 
 impl<W: Write> Lines<W> {
     pub fn new(out: W, paint: Paint, detail: Detail) -> Self {
-        Self { out, paint, detail, width: WIDTH, failed: None, told: None }
+        Self { out, paint, detail, width: WIDTH, told: None }
     }
 
     /// Words are cut to what fits into a window of so many columns.
@@ -61,9 +57,6 @@ impl<W: Write> Lines<W> {
 
     #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     pub fn show(&mut self, event: &Event) -> io::Result<()> {
-        if let Event::IterationRecorded { iteration, record, .. } = event {
-            self.remember(*iteration, record);
-        }
         if self.detail == Detail::Quiet && !is_trouble(event) {
             return Ok(());
         }
@@ -152,10 +145,13 @@ impl<W: Write> Lines<W> {
                 writeln!(self.out, "\n  {}", self.paint.paint(Hue::Yellow, &why))?;
             }
             Event::Warning { message } => self.warning(message)?,
-            Event::SessionEnded { session, why, hint, unrecognised, uncommitted, left_out, .. } => {
-                self.ended(session, [why, hint], unrecognised)?;
-                self.not_in_commits(uncommitted, left_out)?;
-                self.look_next(session)?;
+            Event::SessionEnded { session, closing, .. } => {
+                if self.detail != Detail::Quiet {
+                    writeln!(self.out)?;
+                }
+                for line in (Look { paint: self.paint, width: self.width }).lines(session, closing) {
+                    writeln!(self.out, "{line}")?;
+                }
             }
         }
         self.out.flush()
@@ -215,101 +211,6 @@ impl<W: Write> Lines<W> {
         writeln!(self.out, "\n  {}  {why}", self.paint.paint(Hue::Yellow, &line))
     }
 
-    fn ended(
-        &mut self,
-        session: &Session,
-        [why, hint]: [&Option<String>; 2],
-        unrecognised: &[String],
-    ) -> io::Result<()> {
-        let reason = session.stop_reason.unwrap_or(StopReason::Interrupted);
-        let hue = if reason == StopReason::Completed { Hue::Green } else { Hue::Yellow };
-        let mut words = reason.as_str().replace('_', " ");
-        if let Some(limit) = session.limit {
-            words = format!("{words} ({limit})");
-        }
-        let status = session.status.as_str();
-        let head = if words == status { words } else { format!("{status}: {words}") };
-        if self.detail != Detail::Quiet {
-            writeln!(self.out)?;
-        }
-        writeln!(self.out, "{}", self.paint.paint(hue, &head))?;
-        if let Some(why) = why {
-            writeln!(self.out, "  {}", one_line(why))?;
-        }
-        if let Some(hint) = hint {
-            writeln!(self.out, "  hint: {}", one_line(hint))?;
-        }
-        writeln!(
-            self.out,
-            "  {} in {}, {} of {} done",
-            Count(session.tasks_completed as u64, "task"),
-            Count(u64::from(session.iterations_run), "iteration"),
-            session.tasks_done,
-            session.tasks_done + session.tasks_remaining
-        )?;
-        if session.loop_type != USUAL {
-            writeln!(self.out, "  {} is {}", one_line(&session.artifact.path), session.artifact.status)?;
-        }
-        let time = session.duration_ms.agent.unwrap_or(0) + session.duration_ms.validation.unwrap_or(0);
-        let cost = session.cost().shown().map_or(String::new(), |cost| format!(", {cost}"));
-        writeln!(self.out, "  time {}{}{cost}", duration(time), tokens(&session.tokens))?;
-        if !unrecognised.is_empty() {
-            writeln!(self.out, "  boxes that Markdown does not know, which nobody will tick:")?;
-            for line in unrecognised {
-                writeln!(self.out, "    {}", cut(&one_line(line), self.width))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// What `commit = "task"` did not commit.
-    fn not_in_commits(&mut self, uncommitted: &[String], left_out: &[String]) -> io::Result<()> {
-        let listed = |names: &[String]| one_line(&some_of(names, MAX_NAMED));
-        if !uncommitted.is_empty() {
-            let are = if uncommitted.len() == 1 {
-                "is done, and its work is"
-            } else {
-                "are done, and their work is"
-            };
-            let line = format!("{} {are} not committed", listed(uncommitted));
-            writeln!(self.out, "  {}", self.paint.paint(Hue::Yellow, &line))?;
-        }
-        if !left_out.is_empty() {
-            let line = format!("left out of the commits: {}", listed(left_out));
-            writeln!(self.out, "  {}", self.paint.paint(Hue::Yellow, &line))?;
-        }
-        Ok(())
-    }
-
-    /// The commands that answer what somebody asks in the morning.
-    fn look_next(&mut self, session: &Session) -> io::Result<()> {
-        let id = &session.id;
-        let mut next = Vec::new();
-        if let Some((failed, _)) = &self.failed {
-            next.push((format!("{RALPH} show {id}:{failed}"), "why it failed"));
-        }
-        next.push((format!("{RALPH} log --session {id}"), "every iteration"));
-        if session.status != Status::Completed {
-            next.push((format!("{RALPH} resume {id}"), "go on from here"));
-        }
-        writeln!(self.out, "  look:")?;
-        let longest = next.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
-        for (command, does) in next {
-            writeln!(self.out, "    {command:<longest$}  {}", self.dim(does))?;
-        }
-        Ok(())
-    }
-
-    fn remember(&mut self, iteration: u32, record: &Iteration) {
-        match record.outcome {
-            Outcome::Failure => self.failed = Some((iteration, record.task.clone())),
-            Outcome::Success if self.failed.as_ref().is_some_and(|(_, task)| *task == record.task) => {
-                self.failed = None;
-            }
-            Outcome::Success | Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => {}
-        }
-    }
-
     /// Somebody's words on one line, safe on a terminal.
     fn words(&self, words: &str) -> String {
         cut(&one_line(&without_escapes(words)), self.width)
@@ -324,8 +225,8 @@ impl<W: Write> Lines<W> {
 fn is_trouble(event: &Event) -> bool {
     let is_bad_end = |session: &Session| session.status != Status::Completed;
     matches!(event, Event::Warning { .. })
-        || matches!(event, Event::SessionEnded { session, uncommitted, .. }
-            if is_bad_end(session) || !uncommitted.is_empty())
+        || matches!(event, Event::SessionEnded { session, closing, .. }
+            if is_bad_end(session) || !closing.uncommitted.is_empty())
 }
 
 /// What the agent claimed and the engine found untrue.
@@ -337,9 +238,4 @@ fn claims(record: &Iteration) -> &'static str {
         (false, true) => "  (it had promised that all is done)",
         (false, false) => "",
     }
-}
-
-/// `, 4,600 tokens in (6,000 from cache), 166 out`; nothing where no agent told.
-fn tokens(tokens: &Tokens) -> String {
-    if tokens.is_unknown() { String::new() } else { format!(", {}", tokens_told(tokens)) }
 }

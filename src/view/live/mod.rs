@@ -1,5 +1,6 @@
 //! A session as it runs: lines that stay, and below them one that moves.
 
+mod closing;
 mod frame;
 mod lines;
 mod now;

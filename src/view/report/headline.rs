@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::history::clusters::Cluster;
 use crate::record::{FailureClass, Outcome, Session, Status, StopReason, TaskName, Timestamp};
 use crate::store::Elsewhere;
+use crate::view::ending;
 use crate::view::status::InFlight;
 use crate::view::style::{Count, duration, grouped};
 
@@ -68,35 +69,21 @@ pub fn of(
     (in_flight, elsewhere): (Option<&InFlight>, Option<&Elsewhere>),
     now: Timestamp,
 ) -> Headline {
-    let all = session.tasks_done + session.tasks_remaining;
-    let done = match (session.tasks_done, all) {
-        (_, 0) => "no tasks".to_owned(),
-        (done, all) if done == all => format!("all {} done", Count(all as u64, "task")),
-        (done, all) => format!("{done} of {all} tasks done"),
-    };
-    let limit = || {
-        session.limit.map_or("a limit".to_owned(), |limit| format!("the limit of {}", noun(limit.as_str())))
-    };
-    let (level, verdict) = match (session.status, session.stop_reason) {
-        (Status::Running, _) if elsewhere.is_some() => {
-            let words = elsewhere.map(ToString::to_string).unwrap_or_default();
-            (Level::Note, format!("{}, {done}", capital(&words)))
+    let done = ending::done(session);
+    let level = match (session.status, session.stop_reason) {
+        (Status::Completed, _) => Level::Good,
+        (Status::Running | Status::Later(_), _) => Level::Note,
+        (_, Some(StopReason::LimitReached | StopReason::Interrupted)) | (Status::Interrupted, _) => {
+            Level::Warning
         }
-        (Status::Running, _) => {
-            let at = in_flight.map_or(String::new(), |at| format!(" at iteration {}", at.iteration));
-            (Level::Note, format!("Running{at}, {done}"))
-        }
-        (Status::Completed, _) if session.tasks_remaining == 0 && all > 0 => (Level::Good, capital(&done)),
-        (Status::Completed, _) => (Level::Good, format!("Completed, {done}")),
-        (_, Some(StopReason::Stuck)) => (Level::Bad, format!("Stuck, {done}")),
-        (_, Some(StopReason::LimitReached)) => (Level::Warning, format!("Stopped at {}, {done}", limit())),
-        (_, Some(StopReason::AgentUnusable)) => (Level::Bad, format!("The agent could not be used, {done}")),
-        (Status::Interrupted, _) | (_, Some(StopReason::Interrupted)) => {
-            (Level::Warning, format!("Interrupted, {done}"))
-        }
-        (Status::Failed, _) => (Level::Bad, format!("Failed, {done}")),
-        (Status::Later(word), _) => (Level::Note, format!("{}, {done}", capital(word.as_str()))),
+        (Status::Failed, _) => Level::Bad,
     };
+    let verdict = match (session.status, elsewhere, in_flight) {
+        (Status::Running, Some(elsewhere), _) => format!("{elsewhere}, {done}"),
+        (Status::Running, None, Some(at)) => format!("running at iteration {}, {done}", at.iteration),
+        _ => ending::ending(session),
+    };
+    let verdict = capital(&verdict);
     let end = session.ended_at.or_else(|| {
         let last = turns.last().map(|turn| turn.record.ended_at);
         match elsewhere {
@@ -108,15 +95,6 @@ pub fn of(
     let seconds = end.map_or(0, |end| end.seconds().saturating_sub(session.started_at.seconds()));
     let span_ms = u64::try_from(seconds).unwrap_or(0).saturating_mul(1000);
     Headline { verdict, level, course: course(turns), span_ms }
-}
-
-/// `iterations` of a limit as one says it.
-fn noun(limit: &str) -> &str {
-    match limit {
-        "duration" => "time",
-        "wait" => "waiting",
-        other => other,
-    }
 }
 
 fn capital(text: &str) -> String {
@@ -295,8 +273,9 @@ pub fn attention(
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{report, session, turns};
+    use super::super::samples::{report, turns};
     use super::*;
+    use crate::record::samples::session;
 
     #[test]
     fn the_verdict_says_how_it_ended_and_how_far_it_got() {

@@ -3,7 +3,8 @@
 use serde_json::json;
 use tasklist::TaskList;
 
-use crate::record::{Iteration, Outcome, Session, TaskCounts, Timestamp};
+use crate::record::samples::session;
+use crate::record::{Iteration, Outcome, TaskCounts, Timestamp};
 
 use super::{Diff, Found, Report, Text, Turn};
 
@@ -72,36 +73,6 @@ fn turn(number: u32, word: &str) -> Turn {
         validation: None,
         diff: Diff::Nothing,
     }
-}
-
-/// A session that ended as these words say.
-pub fn session(status: &str, stop_reason: Option<&str>, (done, open): (usize, usize)) -> Session {
-    serde_json::from_value(json!({
-        "schema": 1,
-        "id": "20260101-120000-00000001",
-        "feature": "specs/001-login",
-        "branch": "main",
-        "loop_type": "implement",
-        "started_at": "2026-01-01T12:00:00Z",
-        "ended_at": (status != "running").then_some("2026-01-01T13:00:00Z"),
-        "status": status,
-        "stop_reason": stop_reason,
-        "limit": stop_reason.filter(|reason| *reason == "limit_reached").map(|_| "duration"),
-        "max_iterations": 10,
-        "iterations_run": 3,
-        "tasks_completed": 1,
-        "tasks_done": done,
-        "tasks_remaining": open,
-        "duration_ms": {"agent": 1, "validation": 1},
-        "tokens": {"input": null, "cache_read": null, "cache_write": null, "output": null},
-        "artifact": {"path": "specs/001-login/tasks.md", "status": "draft"},
-        "agent": "claude",
-        "agent_version": "1.2.3",
-        "configuration": {"agent": ["claude"], "model": null},
-        "host": "here",
-        "tool_version": "0.1.0",
-    }))
-    .unwrap()
 }
 
 /// A report on `turns`, with this task list at its end.

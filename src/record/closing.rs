@@ -1,0 +1,55 @@
+//! What a person wants to know when a session has ended: what is done, what is not and why, and what changed.
+
+use serde::Serialize;
+
+use super::TaskName;
+
+/// The end of a session, beside its totals.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Closing {
+    /// More of why it ended, and what to do about it.
+    pub why: Option<String>,
+    pub hint: Option<String>,
+    /// Boxes that Markdown does not know, which no agent will tick.
+    pub unrecognised: Vec<String>,
+    /// Tasks that are done and in no commit, though `commit = "task"` is set.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uncommitted: Vec<TaskName>,
+    /// Files of the work that the commits leave out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// What the work tree has that it had not before the session; null where no snapshots tell.
+    pub changes: Option<Changes>,
+    /// Open tasks that were tried, in the order of their first attempts.
+    pub not_done: Vec<NotDone>,
+    /// Iterations whose agents said that a task is done which was not.
+    pub false_claims: Vec<u32>,
+}
+
+/// How much differs between two trees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Changes {
+    pub files: usize,
+    /// Lines of text files.
+    pub added: u64,
+    pub removed: u64,
+    /// Files that differ from the branch's commit.
+    pub uncommitted_files: usize,
+}
+
+/// An open task that was tried.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NotDone {
+    pub task: TaskName,
+    pub title: String,
+    pub is_skipped: bool,
+    /// Runs of agents on it.
+    pub attempts: u32,
+    /// Of the last failure.
+    pub cause: Option<String>,
+    /// The last iteration that failed.
+    pub iteration: u32,
+    pub cost_usd: Option<f64>,
+    /// Open tasks that wait for it.
+    pub blocks: Vec<TaskName>,
+}

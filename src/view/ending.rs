@@ -1,0 +1,44 @@
+//! How a session ended, in words: the same on every screen.
+
+use crate::record::{Limit, Session, Status, StopReason};
+
+use super::style::{Count, grouped};
+
+/// `10 of 45 tasks done`, or `all 45 tasks done`.
+pub fn done(session: &Session) -> String {
+    let all = session.tasks_done + session.tasks_remaining;
+    match (session.tasks_done, all) {
+        (_, 0) => "no tasks".to_owned(),
+        (done, all) if done == all && all > 1 => format!("all {} done", Count(all as u64, "task")),
+        (done, all) => format!("{} of {} done", grouped(done as u64), Count(all as u64, "task")),
+    }
+}
+
+/// `stopped at the limit of 10 runs, 10 of 45 tasks done`. A limit is not a failure.
+pub fn ending(session: &Session) -> String {
+    let done = done(session);
+    let how = match (session.status, session.stop_reason) {
+        (Status::Completed, _) if session.tasks_remaining == 0 && session.tasks_done > 0 => return done,
+        (Status::Completed, _) => "completed".to_owned(),
+        (_, Some(StopReason::LimitReached)) => format!("stopped at {}", limit(session)),
+        (_, Some(StopReason::Stuck)) => "stuck".to_owned(),
+        (_, Some(StopReason::AgentUnusable)) => "the agent could not be used".to_owned(),
+        (Status::Interrupted, _) | (_, Some(StopReason::Interrupted)) => "interrupted".to_owned(),
+        (Status::Failed, _) => "failed".to_owned(),
+        (Status::Running, _) => "running".to_owned(),
+        (Status::Later(word), _) => word.as_str().to_owned(),
+    };
+    format!("{how}, {done}")
+}
+
+fn limit(session: &Session) -> String {
+    match session.limit {
+        None => "a limit".to_owned(),
+        Some(Limit::Iterations) => {
+            format!("the limit of {}", Count(u64::from(session.max_iterations), "run"))
+        }
+        Some(Limit::Duration) => "the limit of time".to_owned(),
+        Some(Limit::Wait) => "the limit of waiting".to_owned(),
+        Some(limit) => format!("the limit of {limit}"),
+    }
+}

@@ -1,0 +1,234 @@
+//! The last lines of a run: how far it came, what is not done and why, what changed, and what to type next.
+
+use crate::record::{Changes, Closing, NotDone, RALPH, Session, Status, StopReason, some_of};
+use crate::view::ending::ending;
+use crate::view::style::{Count, Hue, Paint, cut, duration, grouped, one_line, tokens_told};
+
+/// Most names that a line lists, and most tasks that are not done.
+const MAX_NAMED: usize = 10;
+
+/// The type of loop that goes without saying.
+const USUAL: &str = "implement";
+
+/// How the lines are written.
+#[derive(Debug, Clone, Copy)]
+pub struct Look {
+    pub paint: Paint,
+    /// Longest piece of words from outside, in characters.
+    pub width: usize,
+}
+
+impl Look {
+    pub fn lines(self, session: &Session, closing: &Closing) -> Vec<String> {
+        let hue = match session.stop_reason {
+            Some(StopReason::Completed) => Hue::Green,
+            _ => Hue::Yellow,
+        };
+        let mut lines = vec![self.paint.paint(hue, &ending(session))];
+        lines.extend(closing.why.iter().map(|why| format!("  {}", one_line(why))));
+        lines.extend(closing.hint.iter().map(|hint| format!("  hint: {}", one_line(hint))));
+        lines.extend(totals(session));
+        lines.extend(closing.changes.map(changes));
+        for task in closing.not_done.iter().take(MAX_NAMED) {
+            lines.extend(self.not_done(task));
+        }
+        let more = closing.not_done.len().saturating_sub(MAX_NAMED);
+        lines.extend((more > 0).then(|| format!("  and {} more not done", Count(more as u64, "task"))));
+        lines.extend(false_claims(&closing.false_claims));
+        lines.extend(self.commits(closing));
+        if !closing.unrecognised.is_empty() {
+            lines.push("  boxes that Markdown does not know, which no agent will tick:".to_owned());
+            let boxes = closing.unrecognised.iter();
+            lines.extend(boxes.map(|line| format!("    {}", cut(&one_line(line), self.width))));
+        }
+        lines.push("  next:".to_owned());
+        let next = next(session, closing);
+        let longest = next.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
+        lines.extend(
+            next.iter().map(|(command, does)| format!("    {command:<longest$}  {}", self.dim(does))),
+        );
+        lines
+    }
+
+    /// Its name, how far it came, and the cause.
+    fn not_done(self, task: &NotDone) -> Vec<String> {
+        let (hue, sign) = if task.is_skipped { (Hue::Yellow, "»") } else { (Hue::Red, "✘") };
+        let state = if task.is_skipped { "skipped" } else { "not done" };
+        let runs = Count(u64::from(task.attempts), "run");
+        let cost = task.cost_usd.map_or(String::new(), |usd| format!(", ${usd:.2}"));
+        let blocks = match task.blocks.len() {
+            0 => String::new(),
+            _ => format!(", blocks {}", one_line(&some_of(&task.blocks, MAX_NAMED))),
+        };
+        let title = cut(&one_line(&format!("{}  {}", task.task, task.title)), self.width);
+        let mut lines = vec![
+            format!("  {} {title}", self.paint.paint(hue, sign)),
+            format!("    {state} after {runs}{cost}{blocks}"),
+        ];
+        let cause = task.cause.iter().map(|cause| cut(&one_line(cause), self.width));
+        lines.extend(cause.map(|cause| format!("    {}", self.paint.paint(Hue::Red, &cause))));
+        lines
+    }
+
+    /// What `commit = "task"` did not commit.
+    fn commits(self, Closing { uncommitted, left_out, .. }: &Closing) -> Vec<String> {
+        let listed = |names: &[String]| one_line(&some_of(names, MAX_NAMED));
+        let mut lines = Vec::new();
+        if !uncommitted.is_empty() {
+            let are = if uncommitted.len() == 1 {
+                "is done, and its work is"
+            } else {
+                "are done, and their work is"
+            };
+            lines.push(format!("{} {are} not committed", listed(uncommitted)));
+        }
+        if !left_out.is_empty() {
+            lines.push(format!("left out of the commits: {}", listed(left_out)));
+        }
+        lines.iter().map(|line| format!("  {}", self.paint.paint(Hue::Yellow, line))).collect()
+    }
+
+    fn dim(self, text: &str) -> String {
+        self.paint.paint(Hue::Dim, text)
+    }
+}
+
+fn totals(session: &Session) -> Vec<String> {
+    let mut lines = Vec::new();
+    if session.loop_type != USUAL {
+        lines.push(format!("  {} is {}", one_line(&session.artifact.path), session.artifact.status));
+    }
+    let time = session.duration_ms.agent.unwrap_or(0) + session.duration_ms.validation.unwrap_or(0);
+    let cost = session.cost().shown().map_or(String::new(), |cost| format!(", {cost}"));
+    let tokens = match &session.tokens {
+        tokens if tokens.is_unknown() => String::new(),
+        tokens => format!(", {}", tokens_told(tokens)),
+    };
+    lines.push(format!(
+        "  {} done in {}, {}{cost}{tokens}",
+        Count(session.tasks_completed as u64, "task"),
+        Count(u64::from(session.iterations_run), "iteration"),
+        duration(time),
+    ));
+    lines
+}
+
+fn changes(Changes { files, added, removed, uncommitted_files }: Changes) -> String {
+    let committed = match uncommitted_files {
+        0 if files == 0 => String::new(),
+        0 => ", all of it committed".to_owned(),
+        _ => format!(", {} not committed", Count(uncommitted_files as u64, "file")),
+    };
+    let files = match files {
+        0 => "no file changed".to_owned(),
+        _ => format!(
+            "{} changed, +{} −{} lines",
+            Count(files as u64, "file"),
+            grouped(added),
+            grouped(removed)
+        ),
+    };
+    format!("  {files}{committed}")
+}
+
+fn false_claims(iterations: &[u32]) -> Option<String> {
+    let numbers: Vec<String> = iterations.iter().map(|number| format!("#{number}")).collect();
+    let claims = Count(iterations.len() as u64, "false claim");
+    (!iterations.is_empty()).then(|| format!("  {claims} found out: {}", some_of(&numbers, MAX_NAMED)))
+}
+
+/// The commands that follow from exactly this end, and what each does.
+fn next(session: &Session, closing: &Closing) -> Vec<(String, &'static str)> {
+    let id = &session.id;
+    let mut next = Vec::new();
+    let failed = closing.not_done.iter().max_by_key(|task| (task.is_skipped, task.iteration));
+    if let Some(failed) = failed {
+        next.push((format!("{RALPH} show {id}:{}", failed.iteration), "why it failed"));
+    }
+    if session.status == Status::Completed {
+        if closing.changes.is_some_and(|changes| changes.files > 0) {
+            next.push((format!("{RALPH} diff {id}:0 {id}:@ --stat"), "what changed in the code"));
+        }
+    } else {
+        next.push((format!("{RALPH} resume {id}"), "go on from here"));
+    }
+    next.push((format!("{RALPH} log --session {id}"), "every iteration"));
+    next
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::samples::session;
+
+    fn text(session: &Session, closing: &Closing) -> String {
+        Look { paint: Paint::Plain, width: 60 }.lines(session, closing).join("\n") + "\n"
+    }
+
+    fn not_done(task: &str, is_skipped: bool) -> NotDone {
+        NotDone {
+            task: task.to_owned(),
+            title: "Merge concurrent moves".to_owned(),
+            is_skipped,
+            attempts: 3,
+            cause: Some("rank 'a' instead of\n'b'".to_owned()),
+            iteration: 7,
+            cost_usd: Some(10.834),
+            blocks: vec!["T020".to_owned(), "T023".to_owned()],
+        }
+    }
+
+    #[test]
+    fn a_night_that_ends_at_a_limit_says_what_is_done_what_is_not_and_how_to_go_on() {
+        let mut ended = session("failed", Some("limit_reached"), (10, 35));
+        ended.limit = Some(crate::record::Limit::Iterations);
+        let closing = Closing {
+            changes: Some(Changes { files: 77, added: 1388, removed: 32, uncommitted_files: 77 }),
+            not_done: vec![not_done("T019", true)],
+            false_claims: vec![10, 23],
+            ..Closing::default()
+        };
+        let expected = "\
+stopped at the limit of 10 runs, 10 of 45 tasks done
+  1 task done in 3 iterations, 2 ms
+  77 files changed, +1,388 −32 lines, 77 files not committed
+  » T019  Merge concurrent moves
+    skipped after 3 runs, $10.83, blocks T020, T023
+    rank 'a' instead of 'b'
+  2 false claims found out: #10, #23
+  next:
+    specify ralph show 20260101-120000-00000001:7         why it failed
+    specify ralph resume 20260101-120000-00000001         go on from here
+    specify ralph log --session 20260101-120000-00000001  every iteration
+";
+        assert_eq!(text(&ended, &closing), expected);
+    }
+
+    #[test]
+    fn a_line_is_there_only_where_there_is_something_to_say() {
+        let done = session("completed", Some("completed"), (3, 0));
+        let quiet = text(&done, &Closing::default());
+        assert!(
+            quiet.starts_with("all 3 tasks done\n  1 task done in 3 iterations, 2 ms\n  next:\n"),
+            "{quiet}"
+        );
+        let changes = |files, uncommitted_files| Changes { files, added: 1, removed: 0, uncommitted_files };
+        for (changes, expected) in [
+            (changes(0, 0), "  no file changed\n"),
+            (changes(0, 2), "  no file changed, 2 files not committed\n"),
+            (changes(1, 0), "  1 file changed, +1 −0 lines, all of it committed\n"),
+            (changes(2, 1), "  2 files changed, +1 −0 lines, 1 file not committed\n"),
+        ] {
+            let told = text(&done, &Closing { changes: Some(changes), ..Closing::default() });
+            assert!(told.contains(expected), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_task_that_is_skipped_is_looked_at_before_one_that_failed_later() {
+        let later = NotDone { iteration: 9, ..not_done("T020", false) };
+        let closing = Closing { not_done: vec![not_done("T019", true), later], ..Closing::default() };
+        let commands = next(&session("failed", Some("stuck"), (1, 2)), &closing);
+        assert!(commands[0].0.ends_with("show 20260101-120000-00000001:7"), "{commands:?}");
+    }
+}

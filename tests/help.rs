@@ -79,9 +79,9 @@ fn init_writes_files_that_change_nothing_and_never_over_others() {
     let settings = scene.read(".specify/ralph.toml");
     assert!(settings.lines().all(|line| line.is_empty() || line.starts_with("# ")), "{settings}");
     for (key, entry) in scene.ralph("config --json").code(0).json().as_object().expect("an object") {
-        // The sandbox sets `trust`.
-        let expected = if key == "trust" { "SPECKIT_RALPH_TRUST" } else { "default" };
-        assert_eq!(entry["origin"], expected, "{key}");
+        // The sandbox sets these.
+        let is_approval = ["trust", "sync.confirmed"].contains(&key.as_str());
+        assert_eq!(entry["origin"] == "default", !is_approval, "{key}");
     }
     assert_eq!(scene.ralph("run --dry-run").code(0).text(), before);
     scene.write(".specify/ralph.toml", "max-iterations = 3\n");

@@ -528,3 +528,28 @@ fn records_travel_in_a_file() {
     third.unchecked();
     colleague.journal_differs();
 }
+
+#[test]
+fn the_first_push_to_an_address_is_asked_for() {
+    let scene = Sandbox::with_willing_agent(1);
+    let remote = scene.with_remote();
+    let sync = |words: &str| scene.call(words).env("SPECKIT_RALPH_SYNC_CONFIRMED", "").run();
+    // Without a session nothing goes anywhere.
+    sync("sync").code(0);
+    scene.ralph("").code(0);
+    let run = sync("sync").code(3);
+    run.stderr_has("1 session with prompts, outputs and what agents said, redacted, would go to origin for the first time")
+        .stderr_has("hint: `specify ralph sync --yes` pushes and remembers it");
+    assert_eq!(scene.git_in(&remote, "for-each-ref refs/ralph/"), "");
+    sync("sync --fetch-only").code(0);
+    sync("sync --yes").code(0);
+    assert_ne!(scene.git_in(&remote, "for-each-ref refs/ralph/"), "");
+    sync("sync").code(0);
+    sync("sync --snapshots").code(3).stderr_has("and snapshots of the work tree, not redacted");
+    scene.git("config ralph.sync.confirmed true");
+    sync("sync --snapshots").code(0);
+    scene.git("config --unset ralph.sync.confirmed");
+    let other = scene.outside("other.git");
+    scene.git(["init", "--quiet", "--bare", other.to_str().unwrap()]);
+    scene.call(["sync", other.to_str().unwrap()]).env("SPECKIT_RALPH_SYNC_CONFIRMED", "").run().code(3);
+}

@@ -285,7 +285,7 @@ fn a_purged_session_is_gone_here_and_there_and_does_not_come_back() {
     said.stderr_has("purged by somebody, and still here: ");
     assert!(!names(&scene, &bare, "refs").iter().any(|name| name.ends_with(&id)));
     scene
-        .call(["purge", &id[..17], "--local"])
+        .call(["purge", &id[..17], "--local", "--yes"])
         .dir(&clone)
         .run()
         .code(0)
@@ -730,4 +730,19 @@ fn what_is_offered_is_written_where_it_is_asked_for_and_goes_to_the_byte() {
     scene.ralph("hooks uninstall").code(0);
     assert!(!scene.path(".gitattributes").exists());
     scene.ralph("hooks install --only pre-commit").code(2).stderr_has("possible values");
+}
+
+#[test]
+fn a_purge_wants_the_whole_id_or_a_yes() {
+    let scene = Sandbox::with_willing_agent(1);
+    scene.ralph("").code(0);
+    let id = scene.session().id().to_owned();
+    let begin = &id[..10];
+    let run = scene.ralph(["purge", "--local", begin]).code(3);
+    run.stderr_has(&format!(
+        "{begin} means session {id}, and a purge is for good\nhint: write the whole id, or add `--yes`"
+    ));
+    assert_eq!(scene.sessions().len(), 1);
+    scene.ralph(["purge", "--local", "--yes", begin]).code(0);
+    assert!(scene.sessions().is_empty());
 }

@@ -1,4 +1,5 @@
-//! What a user approved of the project's file. It lies outside of every repository: a clone brings no approval with it.
+//! What a user approved in a repository: commands of the project's file, and addresses to push to. It lies outside of
+//! every repository: a clone brings no approval with it.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -13,6 +14,15 @@ use crate::record::Refusal;
 use crate::store::Store;
 
 use super::caller::Caller;
+
+/// What can be approved.
+#[derive(Debug, Clone, Copy)]
+pub enum Approved<'a> {
+    /// All commands of the file, and exactly so.
+    Commands(&'a FileCommands),
+    /// That records go to this address, and snapshots with them.
+    Push { address: &'a str, snapshots: bool },
+}
 
 /// The approvals of one repository; its work trees share them.
 pub struct Approvals {
@@ -32,19 +42,18 @@ impl Approvals {
         Ok(Self { path: folder.join("specify-ralph/trust").join(name), repository })
     }
 
-    /// Whether these commands, all of them and exactly so, were approved.
-    pub fn hold(&self, commands: &FileCommands) -> Result<bool> {
+    pub fn hold(&self, what: Approved<'_>) -> Result<bool> {
         let text = match fs::read_to_string(&self.path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(error).with_context(|| format!("read {}", self.path)),
         };
-        let digest = digest(commands);
+        let digest = what.digest();
         Ok(text.lines().any(|line| line == digest))
     }
 
-    pub fn approve(&self, commands: &FileCommands) -> Result<()> {
-        if self.hold(commands)? {
+    pub fn approve(&self, what: Approved<'_>) -> Result<()> {
+        if self.hold(what)? {
             return Ok(());
         }
         let folder = self.path.parent().unwrap_or(Utf8Path::new("/"));
@@ -56,7 +65,7 @@ impl Approvals {
         let append = || {
             let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.path)?;
             // One write, so that two calls at once leave two whole lines.
-            file.write_all(format!("# {}\n{}\n", self.repository, digest(commands)).as_bytes())?;
+            file.write_all(format!("# {}\n{}\n", self.repository, what.digest()).as_bytes())?;
             file.sync_all()
         };
         append().with_context(|| format!("write {}", self.path))
@@ -81,16 +90,25 @@ fn state_folder(caller: &Caller) -> Option<Utf8PathBuf> {
         .filter(|folder| folder.is_absolute())
 }
 
-/// By content and length, so that no text of one value can pass for two.
-fn digest(commands: &FileCommands) -> String {
-    let mut hash = Sha256::new();
-    for command in commands.all() {
-        for part in [&command.key, &command.value] {
+impl Approved<'_> {
+    /// By content and length, so that no text of one value can pass for two.
+    fn digest(self) -> String {
+        let mut hash = Sha256::new();
+        let mut add = |part: &str| {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
+        };
+        match self {
+            Self::Commands(commands) => commands.all().iter().for_each(|command| {
+                add(&command.key);
+                add(&command.value);
+            }),
+            Self::Push { address, snapshots } => {
+                ["push", address, if snapshots { "snapshots" } else { "" }].into_iter().for_each(add);
+            }
         }
+        hex(hash.finalize())
     }
-    hex(hash.finalize())
 }
 
 fn hex(bytes: impl AsRef<[u8]>) -> String {
@@ -105,7 +123,8 @@ mod tests {
 
     fn of_file(text: &str) -> String {
         let file = FileInput { path: Utf8Path::new("ralph.toml"), bytes: text.as_bytes() };
-        digest(&Config::read(&Inputs { file: Some(file), ..Inputs::default() }).unwrap().file_commands)
+        let config = Config::read(&Inputs { file: Some(file), ..Inputs::default() }).unwrap();
+        Approved::Commands(&config.file_commands).digest()
     }
 
     #[test]

@@ -6,12 +6,13 @@ use anyhow::{Error, Result, bail};
 use clap::Args;
 use serde_json::json;
 
-use crate::record::{RALPH, SessionId, SessionName};
+use crate::record::{RALPH, Refusal, SessionId, SessionName};
 use crate::store::{Extent, Leftover, Plan, Purged, Remote, Rules, Store};
 use crate::view::style::{Count, grouped, one_line};
 
 use super::args::Json;
 use super::caller::Caller;
+use super::confirm;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout, warn};
 use super::remotes::Unclear;
@@ -38,6 +39,9 @@ pub struct CleanArgs {
     /// Print what would go, and do nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Remove records without asking
+    #[arg(long)]
+    pub yes: bool,
     #[command(flatten)]
     pub json: Json,
 }
@@ -53,6 +57,9 @@ pub struct PurgeArgs {
     /// Here alone
     #[arg(long, conflicts_with = "remote")]
     pub local: bool,
+    /// Purge without asking, also where the id is not written whole
+    #[arg(long)]
+    pub yes: bool,
     /// Print what would go, and do nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -78,6 +85,9 @@ pub fn run(args: &CleanArgs, caller: &Caller) -> Result<ExitCode> {
     let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
     let logs = sessions::chosen(&store, &choice)?;
     let plan = store.plan_clean(&logs, rules)?;
+    if rules.extent == Extent::All && !args.dry_run && !args.yes {
+        confirm_clean(&plan)?;
+    }
     let plan = if args.dry_run { plan } else { store.clean(plan, now)? };
     let mut out = stdout();
     match args.json {
@@ -95,6 +105,21 @@ pub fn run(args: &CleanArgs, caller: &Caller) -> Result<ExitCode> {
     out.flush()?;
     let is_refused = rules.is_named && plan.sessions.is_empty() && !plan.staying.is_empty();
     Ok(if is_refused { ExitCode::NotDone } else { ExitCode::Done })
+}
+
+/// Asks before records go. Where no person can answer, as in a job by the clock, the rules that were given are the answer.
+fn confirm_clean(plan: &Plan) -> Result<()> {
+    if plan.sessions.is_empty() {
+        return Ok(());
+    }
+    let sessions = Count(plan.sessions.len() as u64, "session");
+    match confirm::ask(&format!("Remove the records of {sessions} here?"))? {
+        Some(false) => {
+            let hint = "`--dry-run` lists what would go, `--snapshots-only` keeps the records";
+            Err(Refusal::new("nothing was removed").hinted(hint).into())
+        }
+        Some(true) | None => Ok(()),
+    }
 }
 
 fn write(out: &mut impl Write, plan: &Plan, extent: Extent, is_dry_run: bool) -> Result<()> {
@@ -177,6 +202,7 @@ pub fn purge(args: &PurgeArgs, caller: &Caller) -> Result<ExitCode> {
         out.flush()?;
         return Ok(ExitCode::Done);
     }
+    confirm_purge(args, &session, remote.as_ref())?;
     let mut purged = store.purge_here(&session, at)?;
     let tried = remote.as_ref().map_or(Ok(()), |remote| store.purge_there(remote, &session, at, &mut purged));
     let mut out = stdout();
@@ -201,6 +227,26 @@ pub fn purge(args: &PurgeArgs, caller: &Caller) -> Result<ExitCode> {
         ))
     })?;
     Ok(if purged.left.is_empty() { ExitCode::Done } else { ExitCode::NotDone })
+}
+
+/// Who writes the whole id means it; else the user is asked.
+fn confirm_purge(args: &PurgeArgs, session: &SessionId, remote: Option<&Remote>) -> Result<()> {
+    if args.yes || args.session.to_string() == session.as_str() {
+        return Ok(());
+    }
+    let there = remote.map_or(String::new(), |remote| format!(" and at {}", one_line(&remote.place())));
+    match confirm::ask(&format!(
+        "{} means session {session}. Remove it for good, here{there}?",
+        args.session
+    ))? {
+        Some(true) => Ok(()),
+        Some(false) => Err(Refusal::new("nothing was removed").into()),
+        None => {
+            let refusal =
+                Refusal::new(format!("{} means session {session}, and a purge is for good", args.session));
+            Err(refusal.hinted("write the whole id, or add `--yes`").into())
+        }
+    }
 }
 
 fn write_purged(out: &mut impl Write, purged: &Purged, remote: Option<&Remote>) -> Result<()> {

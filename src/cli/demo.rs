@@ -14,7 +14,7 @@ use crate::store::Store;
 use crate::view::live::Detail;
 use crate::view::style::{Hue, Paint};
 
-use super::approvals::Approvals;
+use super::approvals::{Approvals, Approved};
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::stdout;
@@ -80,7 +80,7 @@ pub fn run(args: &DemoArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     if !project.is_throw_away {
         // A project that is kept can be gone on with.
         let (_, config) = load_in(&store, &inside, wish.flags.clone())?;
-        Approvals::of(&store, &inside)?.approve(&config.file_commands)?;
+        Approvals::of(&store, &inside)?.approve(Approved::Commands(&config.file_commands))?;
     }
     let code = run::start(&store, &feature, wish, &inside, Voice::People(paint, Detail::Normal))?;
     if matches!(

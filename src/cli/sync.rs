@@ -8,18 +8,22 @@ use camino::Utf8PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use crate::record::{RALPH, SessionName};
+use crate::record::{RALPH, Refusal, SessionName};
 use crate::store::{
-    Cleaned, Direction, Exchange, Scratch, SessionLog, Snapshots, Store, Unreachable, Wish, sessions_among,
+    Cleaned, Direction, Exchange, Remote, Scratch, SessionLog, Snapshots, Store, Unreachable, Wish,
+    sessions_among,
 };
-use crate::view::style::{Count, grouped};
+use crate::view::style::{Count, grouped, one_line};
 use crate::view::sync::{Other, warnings, write_exchange};
 
+use super::approvals::{Approvals, Approved};
 use super::args::Json;
 use super::caller::Caller;
+use super::confirm;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout, warn};
 use super::sessions::{self, Choice};
+use super::settings::{Flags, load_here};
 use super::{place, remotes};
 
 #[derive(Debug, Args)]
@@ -40,6 +44,9 @@ pub struct SyncArgs {
     /// Push nothing
     #[arg(long)]
     pub fetch_only: bool,
+    /// Push to an address that was not pushed to before without asking
+    #[arg(long)]
+    pub yes: bool,
     #[command(flatten)]
     pub json: Json,
 }
@@ -84,8 +91,45 @@ pub fn run(args: &SyncArgs, caller: &Caller) -> Result<ExitCode> {
         cleaned: if args.cleaned { Cleaned::Take } else { Cleaned::Leave },
         at: place::clock(caller)?.now(),
     };
+    if wish.direction != Direction::Fetch {
+        confirm_push(&store, &remote, args, caller)?;
+    }
     let exchange = store.sync(&remote, wish).map_err(explained)?;
     tell(&exchange, (Other::Remote, &remote.place()), args.json)
+}
+
+/// Says what goes where, and asks, before records go to an address for the first time.
+fn confirm_push(store: &Store, remote: &Remote, args: &SyncArgs, caller: &Caller) -> Result<()> {
+    let sessions = store.session_names()?.len();
+    let (_, config) = load_here(caller, Flags::default())?;
+    if sessions == 0 || config.settings.sync_confirmed {
+        return Ok(());
+    }
+    let address = remote.url.as_deref().unwrap_or(&remote.name);
+    let approvals = Approvals::of(store, caller)?;
+    let push = Approved::Push { address, snapshots: args.snapshots };
+    if approvals.hold(push)? {
+        return Ok(());
+    }
+    let snapshots = if args.snapshots { ", and snapshots of the work tree, not redacted" } else { "" };
+    let what = format!(
+        "{} with prompts, outputs and what agents said, redacted{snapshots}, would go to {} for the first time",
+        Count(sessions as u64, "session"),
+        one_line(&remote.place())
+    );
+    let question = format!("{what}\nwhere all who can read it can read them. Push?");
+    let answer = if args.yes { Some(true) } else { confirm::ask(&question)? };
+    let Some(is_wanted) = answer else {
+        let hint = format!(
+            "`{RALPH} sync --yes` pushes and remembers it; `git config ralph.sync.confirmed true` never asks"
+        );
+        return Err(Refusal::new(what).hinted(hint).into());
+    };
+    if !is_wanted {
+        let refusal = Refusal::new("nothing was pushed, and nothing fetched");
+        return Err(refusal.hinted(format!("`{RALPH} sync --fetch-only` fetches")).into());
+    }
+    approvals.approve(push)
 }
 
 pub fn bundle(args: &BundleArgs, caller: &Caller) -> Result<ExitCode> {

@@ -14,7 +14,7 @@ use crate::session::redactor;
 use crate::store::Store;
 use crate::view::style::{inert, one_line};
 
-use super::approvals::Approvals;
+use super::approvals::{Approvals, Approved};
 use super::args::Json;
 use super::caller::Caller;
 use super::confirm;
@@ -51,9 +51,9 @@ pub fn run(args: &TrustArgs, caller: &Caller) -> Result<ExitCode> {
     let (_, config) = load_in(&store, caller, Flags::default())?;
     let commands = &config.file_commands;
     if !args.show && !commands.all().is_empty() {
-        approvals.approve(commands)?;
+        approvals.approve(Approved::Commands(commands))?;
     }
-    let is_approved = commands.all().is_empty() || approvals.hold(commands)?;
+    let is_approved = commands.all().is_empty() || approvals.hold(Approved::Commands(commands))?;
     if args.json.json {
         let rows = commands.all().iter().map(|command| {
             let value = shown(command, &config)?;
@@ -77,7 +77,7 @@ pub fn require(store: &Store, config: &Config, caller: &Caller) -> Result<()> {
     let used = listing(config.commands_from_file(), config)?;
     let question = format!("{FILE} names commands:\n{used}\nApprove them for this repository?");
     match confirm::ask(&question)? {
-        Some(true) => Approvals::of(store, caller)?.approve(&config.file_commands),
+        Some(true) => Approvals::of(store, caller)?.approve(Approved::Commands(&config.file_commands)),
         Some(false) => Err(Refusal::new("the commands were not approved, and nothing was run").into()),
         None => Err(refusal.into()),
     }
@@ -86,7 +86,7 @@ pub fn require(store: &Store, config: &Config, caller: &Caller) -> Result<()> {
 /// What stands in the way of a run, if anything does.
 pub fn refusal(store: &Store, config: &Config, caller: &Caller) -> Result<Option<Refusal>> {
     let is_needed = config.settings.trust != "always" && config.commands_from_file().next().is_some();
-    if !is_needed || Approvals::of(store, caller)?.hold(&config.file_commands)? {
+    if !is_needed || Approvals::of(store, caller)?.hold(Approved::Commands(&config.file_commands))? {
         return Ok(None);
     }
     let used = listing(config.commands_from_file(), config)?;

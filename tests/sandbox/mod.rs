@@ -336,6 +336,7 @@ impl Sandbox {
             .env("LC_ALL", "C")
             // The scripted agent is named by the project's file; scenes about trust take this away.
             .env("SPECKIT_RALPH_TRUST", "always")
+            .env("SPECKIT_RALPH_SYNC_CONFIRMED", "true")
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", root.join("gitconfig"))
             .env("GIT_CEILING_DIRECTORIES", &root)

@@ -35,7 +35,8 @@ fn a_signal_ends_the_session_and_the_iteration_is_recorded_first() {
         let scene = hanging();
         let mut running = begun(&scene);
         running.signal(signal);
-        running.wait().code(code);
+        let run = running.wait().code(code);
+        run.stderr_has("stopping after the agent ends; Ctrl-C again kills it\n");
         let session = scene.session();
         assert_eq!(session.trailers("Ralph-Outcome"), ["interrupted"]);
         assert_eq!(session.text(1, "agent/stdout"), "I begin.\n");

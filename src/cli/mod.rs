@@ -32,6 +32,7 @@ mod iterations;
 mod log;
 mod man;
 mod notes;
+mod notify;
 mod on_finish;
 mod output;
 mod overview;

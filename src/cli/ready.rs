@@ -24,6 +24,7 @@ use super::agent_settings::agent_settings;
 use super::caller::{Caller, Project};
 use super::changed_commands::Comparison;
 use super::exit_code::ExitCode;
+use super::notify::notify;
 use super::on_finish;
 use super::output::warn;
 use super::own_command::own_program;
@@ -293,7 +294,10 @@ impl Ready {
     }
 
     /// Tells whom the user wants to be told that the session is over.
-    pub fn finish(&self, feature: &Feature, session: &Session, code: ExitCode) {
+    pub fn finish(&self, feature: &Feature, session: &Session, code: ExitCode, caller: &Caller) {
+        if self.config.settings.notify {
+            notify(session, &caller.environment);
+        }
         if let Some(command) = &self.config.settings.on_finish {
             on_finish::run(command, &self.root, feature, session, code);
         }

@@ -205,6 +205,7 @@ pub fn start(
     }
     ready.check(caller).map_err(refusal)?;
     let interrupt = Interrupt::install()?;
+    acknowledge(interrupt.clone(), moving)?;
     let plan = ready.plan(store, feature, wish, &interrupt)?;
     let mut teller = Teller::new(voice, moving, ready.terminal_redactor()?.map(EventRedactor::new));
     let mut packer = Packer::new(store, caller);
@@ -224,10 +225,25 @@ pub fn start(
                 (Some(StopReason::Interrupted), Some(signal)) => ExitCode::of_signal(signal),
                 _ => ExitCode::NotDone,
             };
-            ready.finish(feature, &session, code);
+            ready.finish(feature, &session, code, caller);
             Ok(code)
         }
     }
+}
+
+/// Says at once that a signal was heard: until the agent has ended and the record is written, seconds can pass.
+fn acknowledge(interrupt: Interrupt, moving: Moving) -> Result<()> {
+    let say = move || {
+        interrupt.wait();
+        if !interrupt.is_asked() {
+            let back = if moving == Moving::Stderr { "\r\x1b[K" } else { "" };
+            let line = format!("{back}stopping after the agent ends; Ctrl-C again kills it\n");
+            // Where no terminal is left, the record still says how it ended.
+            let _closed = stderr().write_all(line.as_bytes()).is_err();
+        }
+    };
+    std::thread::Builder::new().name("acknowledge".to_owned()).spawn(say).context("listen for Ctrl-C")?;
+    Ok(())
 }
 
 fn dry_run(

@@ -165,6 +165,9 @@ settings! {
             "Regular expressions of what is no secret")
             .or_none();
     redaction_terminal: bool = Key::new("redaction.terminal", Kind::Switch, "true", "Redact what is printed, too");
+    notify: bool =
+        Key::new("notify", Kind::Switch, "false",
+            "At the end, ring the bell and set the terminal's title");
     on_finish: Option<String> =
         Key::new("hooks.on-finish", Kind::Text, "none",
             "Command to run when a session has ended")

@@ -153,6 +153,12 @@ impl Interrupt {
         drop(self.wish.raised.wait_timeout_while(pauses, limit, is_same));
     }
 
+    /// Waits until the wish comes.
+    pub fn wait(&self) {
+        let pauses = self.wish.pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.wish.raised.wait_while(pauses, |()| self.signal().is_none()));
+    }
+
     /// What to send to a child first: what came to us, as far as it is a wish to stop.
     pub(super) fn first_signal(&self) -> Signal {
         match self.signal() {

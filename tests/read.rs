@@ -281,7 +281,7 @@ fn tasks_are_listed_as_the_loop_reads_them() {
         json!({
             "line": 5, "offset": scene.task_list().find("[x]").unwrap(), "done": true, "mark": "x", "id": "T001",
             "text": "One", "phase": "Phase 1: Go", "headings": ["Tasks: Login", "Phase 1: Go"], "depth": 0,
-            "kind": "task", "parallel": true, "story": "US1", "depends_on": [], "name": "T001",
+            "kind": "task", "parallel": true, "story": "US1", "stories": ["US1"], "depends_on": [], "name": "T001",
         })
     );
     assert_eq!((&items[1]["kind"], &items[2]["depends_on"]), (&json!("criterion"), &json!(["T001", "T002"])));

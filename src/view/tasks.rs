@@ -124,7 +124,7 @@ Boxes that Markdown does not know (never picked, never done):
         assert_eq!(keys(&json), "file items unrecognised");
         assert_eq!(
             keys(&json["items"][0]),
-            "line offset done mark id text phase headings depth kind parallel story depends_on name"
+            "line offset done mark id text phase headings depth kind parallel story stories depends_on name"
         );
         assert_eq!(
             json["unrecognised"][0],

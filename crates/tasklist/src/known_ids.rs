@@ -6,14 +6,14 @@ use super::dependencies::Dependency;
 
 /// An id in an order in which ranges make sense: letters, numbers, suffix.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+pub(super) struct Key {
     letters: String,
     numbers: Vec<u64>,
     suffix: String,
 }
 
 impl Key {
-    fn new(id: &str) -> Self {
+    pub fn new(id: &str) -> Self {
         let start = id.find(|c: char| c.is_ascii_digit()).unwrap_or(id.len());
         let (letters, rest) = id.split_at(start);
         let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
@@ -23,6 +23,16 @@ impl Key {
             numbers: numbers.split('.').filter_map(|number| number.parse().ok()).collect(),
             suffix: suffix.to_owned(),
         }
+    }
+
+    /// Whether both are of one kind, so that a range can lead from one to the other.
+    pub fn is_alike(&self, other: &Self) -> bool {
+        self.letters == other.letters
+    }
+
+    /// The same number behind the letters of `other`.
+    pub fn with_letters_of(self, other: &Self) -> Self {
+        Self { letters: other.letters.clone(), ..self }
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod dependencies;
 mod front_matter;
+mod groups;
 mod known_ids;
 mod label;
 mod list;
@@ -12,12 +13,16 @@ mod near_miss;
 mod pairs;
 mod phase;
 mod pick;
+mod select;
+mod story;
 
+pub use groups::Group;
 pub use list::{Counts, Item, Kind, NotUtf8, TaskList, TaskName};
 pub use marks::{Changes, Mark, set_marks};
 pub use near_miss::Unrecognised;
 pub use pairs::{Pairing, Ticked};
 pub use pick::{Blocked, Obstacle, Pick};
+pub use select::{Selection, Selector, Unselectable};
 
 #[cfg(test)]
 mod tests {

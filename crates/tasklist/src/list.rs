@@ -11,7 +11,7 @@ use super::known_ids::KnownIds;
 use super::label::{self, Family, Id, Label};
 use super::markdown::{self, TaskBox};
 use super::near_miss::Unrecognised;
-use super::{front_matter, phase};
+use super::{front_matter, phase, story};
 
 /// How an item is called: its id as written, `T004#2` for the second item with that id, `#7` for the seventh item of a
 /// file if it has none.
@@ -92,6 +92,8 @@ pub struct Item {
     pub parallel: bool,
     /// The story that it belongs to, from its tag (`[US1]`).
     pub story: Option<String>,
+    /// The stories that it belongs to as `US1`: those of its tag, else the one that a heading above it names.
+    pub stories: Vec<String>,
     /// The ids that it waits for; a range is written out with the ids that the file has.
     pub depends_on: Vec<String>,
     /// Its name, which no other item of the file has.
@@ -161,6 +163,7 @@ impl TaskList {
                 name: names.name(id.as_deref(), k + 1),
                 id,
                 text: label.text,
+                stories: story::of(label.story.as_deref(), &task_box.headings),
                 phase: phase::of(&task_box.headings, task_box.bold_phase.as_deref()),
                 headings: task_box.headings.into_iter().map(|(_, text)| text).collect(),
                 depth: task_box.depth,

@@ -23,6 +23,11 @@ static NUMBERED: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a valid expression")
 });
 
+/// A number, a roman number or a letter that stands for one, as a word of its own.
+static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\d+(?:\.\d+)*[a-z]?\b|\d+|\b(?:[ivx]+|[a-z])\b").expect("a valid expression")
+});
+
 /// The nearest heading that looks like a phase, else the nearest of level 2, else the nearest.
 pub(super) fn of(headings: &[(u8, String)], bold: Option<&str>) -> Option<String> {
     if let Some(bold) = bold {
@@ -35,6 +40,27 @@ pub(super) fn of(headings: &[(u8, String)], bold: Option<&str>) -> Option<String
         .or_else(|| nearest(&|(level, _)| *level == 2))
         .or_else(|| headings.last())
         .map(|(_, text)| text.clone())
+}
+
+/// The number in a phase heading, in one spelling: `2` of `Phase 02: Core`, `n` of `Phase N: Polish`.
+pub(super) fn number(heading: &str) -> Option<String> {
+    let heading = plain(heading);
+    let front = NAMED.find(heading).or_else(|| NUMBERED.find(heading))?.as_str();
+    NUMBER.find_iter(front).last().map(|number| canonical(number.as_str()))
+}
+
+/// The same of a number that stands alone, as a person types it.
+pub(super) fn bare_number(text: &str) -> Option<String> {
+    let is_number = NUMBER.find(text).is_some_and(|number| number.len() == text.len());
+    is_number.then(|| canonical(text))
+}
+
+fn canonical(number: &str) -> String {
+    let number = number.to_lowercase();
+    match number.trim_start_matches('0') {
+        rest if rest.starts_with(|c: char| c.is_ascii_digit()) => rest.to_owned(),
+        _ => number,
+    }
 }
 
 /// Whether a paragraph is one bold line that names a phase.
@@ -82,6 +108,38 @@ mod tests {
         case(&[(1, "Tasks"), (3, "Models")], "Models");
         case(&[(1, "Work packages: Merge"), (2, "Phases of it"), (3, "x")], "Phases of it");
         assert_eq!(of(&[], None), None);
+    }
+
+    #[test]
+    fn the_number_of_a_phase_is_read_from_its_front() {
+        for (heading, expected) in [
+            ("Phase 2: Core", Some("2")),
+            ("✅ Phase 03.1 - 4 tests", Some("3.1")),
+            ("PHASE -1: Gates", Some("1")),
+            ("Phase 2b — More", Some("2b")),
+            ("Phase N: Polish", Some("n")),
+            ("Phase IV", Some("iv")),
+            ("Stage 0", Some("0")),
+            ("WP01", Some("1")),
+            ("第2阶段：写", Some("2")),
+            ("2. Models", Some("2")),
+            ("Step 3: Models", Some("3")),
+            ("Phase: 2 models", None),
+            ("Backend 2", None),
+            ("", None),
+        ] {
+            assert_eq!(number(heading).as_deref(), expected, "{heading}");
+        }
+        for (text, expected) in [
+            ("2", Some("2")),
+            ("02", Some("2")),
+            ("3.1", Some("3.1")),
+            ("n", Some("n")),
+            ("core", None),
+            ("", None),
+        ] {
+            assert_eq!(bare_number(text).as_deref(), expected, "{text}");
+        }
     }
 
     #[test]

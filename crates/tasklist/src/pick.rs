@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use super::{Item, TaskList, TaskName};
+use super::{Item, Selection, TaskList, TaskName};
 
 /// The next task, or why there is none.
 #[derive(Debug, PartialEq, Eq)]
@@ -67,31 +67,60 @@ enum Wait {
     Unknown(String),
 }
 
+/// Among which tasks to pick.
+struct Picking<'a> {
+    /// `None` for all of the list.
+    selection: Option<&'a Selection>,
+    is_skipped: &'a dyn Fn(&str) -> bool,
+}
+
+impl Picking<'_> {
+    fn is_candidate(&self, item: &Item) -> bool {
+        self.selection.is_none_or(|selection| selection.has(&item.name))
+    }
+}
+
 impl TaskList {
     /// The first open task in the file's order that nothing keeps back: it is not skipped, what it depends on is
     /// done, and so are its sub-tasks.
     pub fn next_open(&self, is_skipped: impl Fn(&str) -> bool) -> Pick<'_> {
-        let open_below = self.open_below();
+        self.pick(&Picking { selection: None, is_skipped: &is_skipped })
+    }
+
+    /// The same among the tasks of `selection`. What is outside of it keeps nothing back: who names tasks wants these.
+    pub fn next_open_in(&self, selection: &Selection, is_skipped: impl Fn(&str) -> bool) -> Pick<'_> {
+        self.pick(&Picking { selection: Some(selection), is_skipped: &is_skipped })
+    }
+
+    fn pick<'a>(&'a self, picking: &Picking<'_>) -> Pick<'a> {
+        let open_below = self.open_below(picking);
         let mut waits = HashMap::new();
-        for (index, item) in self.items.iter().enumerate().filter(|(_, item)| item.is_task() && !item.done) {
-            let wait = open_below[index].map(Wait::Item).or_else(|| self.open_dependency(item, &is_skipped));
+        for (index, item) in self.open(picking) {
+            let wait = open_below[index].map(Wait::Item).or_else(|| self.open_dependency(item, picking));
             match wait {
-                None if !is_skipped(&item.name) => return Pick::Task(item),
+                None if !(picking.is_skipped)(&item.name) => return Pick::Task(item),
                 None => {}
                 Some(wait) => {
                     waits.insert(index, wait);
                 }
             }
         }
-        let blocked: Vec<_> = self.blocked(&waits, &is_skipped);
+        let blocked: Vec<_> = self.blocked(&waits, picking);
         if blocked.is_empty() { Pick::NoneOpen } else { Pick::Blocked(blocked) }
     }
 
+    /// The open tasks that may be picked, with their places.
+    fn open<'a, 'b>(&'a self, picking: &'b Picking<'b>) -> impl Iterator<Item = (usize, &'a Item)> + use<'a, 'b> {
+        let items = self.items.iter().enumerate();
+        items.filter(|(_, item)| item.is_task() && !item.done && picking.is_candidate(item))
+    }
+
     /// For each item the first open task inside it.
-    fn open_below(&self) -> Vec<Option<usize>> {
+    fn open_below(&self, picking: &Picking<'_>) -> Vec<Option<usize>> {
         let mut open_below = vec![None; self.items.len()];
         for (index, item) in self.items.iter().enumerate().rev() {
-            let first = if item.is_task() && !item.done { Some(index) } else { open_below[index] };
+            let is_open = item.is_task() && !item.done && picking.is_candidate(item);
+            let first = if is_open { Some(index) } else { open_below[index] };
             if let (Some(parent), Some(_)) = (item.parent, first) {
                 open_below[parent] = first;
             }
@@ -100,15 +129,17 @@ impl TaskList {
     }
 
     /// What `item` waits for. A skipped or unknown one is named before others: it will not become done.
-    fn open_dependency(&self, item: &Item, is_skipped: &impl Fn(&str) -> bool) -> Option<Wait> {
+    fn open_dependency(&self, item: &Item, picking: &Picking<'_>) -> Option<Wait> {
         let mut first = None;
         for id in &item.depends_on {
             let indices = self.items_of(id);
-            if indices.is_empty() {
+            if indices.is_empty() && picking.selection.is_none() {
                 return Some(Wait::Unknown(id.clone()));
             }
-            for index in indices.into_iter().filter(|index| !self.items[*index].done) {
-                if is_skipped(&self.items[index].name) {
+            let is_open =
+                |index: &usize| !self.items[*index].done && picking.is_candidate(&self.items[*index]);
+            for index in indices.into_iter().filter(is_open) {
+                if (picking.is_skipped)(&self.items[index].name) {
                     return Some(Wait::Item(index));
                 }
                 first.get_or_insert(Wait::Item(index));
@@ -131,7 +162,8 @@ impl TaskList {
         self.items.iter().position(covers).into_iter().collect()
     }
 
-    fn blocked(&self, waits: &HashMap<usize, Wait>, is_skipped: &impl Fn(&str) -> bool) -> Vec<Blocked> {
+    fn blocked(&self, waits: &HashMap<usize, Wait>, picking: &Picking<'_>) -> Vec<Blocked> {
+        let is_skipped = picking.is_skipped;
         let circles = circles(waits);
         let obstacle = |index: usize, item: &Item| match waits.get(&index) {
             _ if is_skipped(&item.name) => Obstacle::Skipped,
@@ -151,9 +183,11 @@ impl TaskList {
                 }
             }
         };
-        let open = self.items.iter().enumerate().filter(|(_, item)| item.is_task() && !item.done);
-        open.map(|(index, item)| Blocked { task: item.name.clone(), obstacle: obstacle(index, item) })
-            .collect()
+        let blocked = |(index, item): (usize, &Item)| Blocked {
+            task: item.name.clone(),
+            obstacle: obstacle(index, item),
+        };
+        self.open(picking).map(blocked).collect()
     }
 }
 
@@ -187,6 +221,7 @@ fn circles(waits: &HashMap<usize, Wait>) -> HashSet<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Selector;
 
     #[track_caller]
     fn case(source: &str, skipped: &[&str], expected: &str) {
@@ -222,6 +257,29 @@ mod tests {
         case("- [ ] T001 a (depends on T002)\n- [x] T002 b\n", &[], "T001");
         case("- [ ] T001 a (depends on T002)\n- [x] T002 b\n- [ ] T002 c\n", &[], "T002#2");
         case("- [ ] T001 a (depends on T004)\n- [x] T003-T006 b\n", &[], "T001");
+    }
+
+    #[test]
+    fn what_is_outside_of_a_selection_keeps_nothing_back() {
+        let source = "- [ ] T001 a\n- [ ] T002 b (depends on T001, T099)\n- [ ] T003 c (depends on T004)\n- [ ] T004 d\n\
+                      - [ ] T005 e\n  - [ ] T006 f\n";
+        let list = TaskList::parse(source.as_bytes()).unwrap();
+        let case = |tasks: &str, skipped: &[&str], expected: &str| {
+            let selection = list.select(&[Selector::Tasks(tasks)]).unwrap();
+            let found = match list.next_open_in(&selection, |name| skipped.contains(&name)) {
+                Pick::Task(item) => item.name.clone(),
+                Pick::NoneOpen => "none open".to_owned(),
+                Pick::Blocked(all) => all.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+            };
+            assert_eq!(found, expected, "{tasks}");
+        };
+        case("T002-T004", &[], "T002");
+        case("T003", &[], "T003");
+        case("T003-T004", &[], "T004");
+        case("T003-T004", &["T004"], "T003 waits for T004, which was skipped; T004 was skipped");
+        case("T005", &[], "T005");
+        case("T005-T006", &[], "T006");
+        case("T001", &["T001"], "T001 was skipped");
     }
 
     #[test]

@@ -365,6 +365,7 @@ fn session(id: &SessionId, seconds: i64) -> Session {
         agent_version: Some("2.0.1".to_owned()),
         configuration: serde_json::json!({"max-iterations": 1_000_000}),
         hints: Vec::new(),
+        baseline: None,
         host: "bench".to_owned(),
         machine: None,
         commands: std::collections::BTreeMap::new(),

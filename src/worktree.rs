@@ -147,6 +147,13 @@ impl WorkTree {
         commits.filter(|(_, seconds)| is_recent(seconds)).map(|(id, _)| id.parse()).collect()
     }
 
+    /// Lists all files of `tree`, which [`WorkTree::contents`] wrote into `objects`, as `git ls-tree -r -z` does.
+    pub fn entries(&self, objects: &Utf8Path, tree: &ObjectId) -> Result<Vec<u8>> {
+        let variables = self.with_objects(objects).into_iter();
+        let git = variables.fold(self.git(), |git, (name, value)| git.env(name, value));
+        git.args(["ls-tree", "-r", "-z", "--full-tree", tree.as_str()]).read()
+    }
+
     /// Variables with which a git of the user's finds what [`WorkTree::contents`] wrote into `objects`.
     pub fn with_objects(&self, objects: &Utf8Path) -> [(&'static str, String); 2] {
         [

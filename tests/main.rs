@@ -5,6 +5,7 @@
 mod agents;
 mod architecture;
 mod awkward;
+mod baseline;
 mod commits;
 mod compatibility;
 mod crash;

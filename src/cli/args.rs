@@ -57,6 +57,9 @@ pub struct SettingArgs {
     /// Command that must pass before a task counts as done
     #[arg(long, value_name = "CMD", value_parser = setting("validation.command"))]
     pub validate: Option<String>,
+    /// Do not run the validation before the first iteration
+    #[arg(long)]
+    pub no_baseline: bool,
     /// Longest run of the agent [default: 60m]
     #[arg(long, value_name = "TIME", value_parser = setting("timeout"))]
     pub timeout: Option<String>,
@@ -116,6 +119,7 @@ impl SettingArgs {
             ("--agent", "agent", &agents),
             ("--max-wait", "max-wait", &self.max_wait),
             ("--validate", "validation.command", &self.validate),
+            ("--no-baseline", "validation.baseline", &self.no_baseline.then(|| "false".to_owned())),
             ("--timeout", "timeout", &self.timeout),
             ("--idle-timeout", "idle-timeout", &self.idle_timeout),
             ("--skip-after", "skip-after", &self.skip_after),

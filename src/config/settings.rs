@@ -92,6 +92,9 @@ settings! {
         Key::new("validation.command", Kind::Text, "none",
             "Command that must pass, run by the shell")
             .or_none();
+    validation_baseline: bool =
+        Key::new("validation.baseline", Kind::Switch, "true",
+            "Run the validation once before the first iteration");
     validation_timeout: Option<Duration> =
         Key::new("validation.timeout", Kind::Duration, "30m",
             "Longest run of the validation")

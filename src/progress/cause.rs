@@ -2,7 +2,7 @@
 
 use failure_excerpt::{Examined, Output, clean, examine};
 
-use crate::record::{ExitReason, FailureClass, Iteration, MAX_CAUSE_CHARS, Outcome};
+use crate::record::{Exit, ExitReason, FailureClass, Iteration, MAX_CAUSE_CHARS, Outcome, Validation};
 
 /// Exit codes by which a shell says that it could not run a command.
 const CANNOT_RUN: [i32; 2] = [126, 127];
@@ -39,6 +39,14 @@ pub fn of_skip(failures: u32, last: Option<&str>) -> String {
     let times = if failures == 1 { "once".to_owned() } else { format!("{failures} times in a row") };
     let last = last.map(|last| format!("; last: {last}")).unwrap_or_default();
     bounded(&format!("failed {times}{last}"))
+}
+
+/// Why a validation that ran outside of iterations failed. `None` if it passed.
+pub fn of_validation(validation: &Validation, examined: &Examined) -> Option<String> {
+    let Validation { command, exit, duration_ms, .. } = validation;
+    let cause =
+        (!exit.is_success()).then(|| failed_command(command, *exit, Some(*duration_ms), Some(examined)));
+    cause.map(|cause| bounded(&cause))
 }
 
 /// The cause of an iteration whose loop died before it could record it.
@@ -113,23 +121,32 @@ fn class_words(class: FailureClass) -> String {
 
 fn validation_failure(evidence: &Evidence<'_>) -> Option<String> {
     let iteration = evidence.iteration;
-    let code = iteration.exit.validation?;
-    let reason = iteration.validation_exit_reason();
-    if code == 0 && reason.is_none() {
+    let exit = Exit { code: iteration.exit.validation?, reason: iteration.validation_exit_reason() };
+    if exit.is_success() {
         return None;
     }
-    let command = short(iteration.validation_command.as_deref().unwrap_or("the validation"));
-    let decisive = evidence.examined.and_then(|examined| examined.cause(MAX_CAUSE_CHARS));
-    Some(match (reason, decisive) {
+    let command = iteration.validation_command.as_deref().unwrap_or("the validation");
+    Some(failed_command(command, exit, iteration.duration_ms.validation, evidence.examined))
+}
+
+fn failed_command(
+    command: &str,
+    Exit { code, reason }: Exit,
+    duration_ms: Option<u64>,
+    examined: Option<&Examined>,
+) -> String {
+    let command = short(command);
+    let decisive = examined.and_then(|examined| examined.cause(MAX_CAUSE_CHARS));
+    match (reason, decisive) {
         (Some(reason), decisive) => {
-            let how = ended_by(reason, iteration.duration_ms.validation);
+            let how = ended_by(reason, duration_ms);
             let decisive = decisive.map(|line| format!(": {line}")).unwrap_or_default();
             format!("`{command}` {how}{decisive}")
         }
         (None, Some(line)) => line,
         (None, None) if CANNOT_RUN.contains(&code) => format!("`{command}` cannot be run (exit {code})"),
         (None, None) => format!("`{command}` {}", exited(code)),
-    })
+    }
 }
 
 /// Nothing failed, and the box is open all the same.

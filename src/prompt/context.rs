@@ -30,6 +30,7 @@ pub const NAMES: &[&str] = &[
     "historical_context",
     "history_enabled",
     "hints",
+    "baseline_failure",
     "validation_command",
     "repeat_count",
     "same_failure_count",
@@ -75,6 +76,8 @@ pub struct PromptContext {
     pub historical_context: String,
     pub history_enabled: bool,
     pub hints: Vec<String>,
+    /// Why the validation fails since before the first iteration; empty if it passed since, or was not tried.
+    pub baseline_failure: String,
     pub validation_command: Option<String>,
     /// Which try of this task this is, from 1.
     pub repeat_count: u32,
@@ -101,6 +104,7 @@ impl PromptContext {
             "last_attempt" => self.last_attempt.clone(),
             "learnings" => list(&self.learnings),
             "hints" => list(&self.hints),
+            "baseline_failure" => self.baseline_failure.clone(),
             "progress" => self.progress.clone(),
             _ if self.history_enabled => self.historical_context.clone(),
             _ => String::new(),
@@ -133,6 +137,7 @@ impl PromptContext {
                 "historical_context" | "HISTORICAL_CONTEXT" => (&self.historical_context).into(),
                 "history_enabled" | "HISTORY_ENABLED" => self.history_enabled.into(),
                 "hints" => Value::from_object(Lines(self.hints.clone())),
+                "baseline_failure" => (&self.baseline_failure).into(),
                 "validation_command" => self.validation_command.as_deref().unwrap_or_default().into(),
                 "repeat_count" => self.repeat_count.into(),
                 "same_failure_count" => self.same_failure_count.into(),

@@ -1,6 +1,7 @@
 //! The vocabulary: what every other room speaks of. Plain data that imports nothing of ours.
 
 mod agent_setup;
+mod baseline;
 mod closing;
 mod cost;
 mod did_you_mean;
@@ -24,6 +25,7 @@ mod waiting;
 mod word;
 
 pub use agent_setup::{Parser, Permissions, PromptVia};
+pub use baseline::Baseline;
 pub use closing::{Changes, Closing, NotDone};
 pub use cost::Cost;
 pub use did_you_mean::did_you_mean;

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    ArtifactStatus, Cost, Durations, Iteration, Limit, SessionId, Status, StopReason, Timestamp, Tokens,
+    ArtifactStatus, Baseline, Cost, Durations, Iteration, Limit, SessionId, Status, StopReason, Timestamp,
+    Tokens,
 };
 
 /// The file that a session is about, and where it stands.
@@ -57,6 +58,9 @@ pub struct Session {
     /// Hints of the user's that no prompt took.
     #[serde(default)]
     pub hints: Vec<String>,
+    /// How the validation went before the first iteration. `None` if it did not run, or was stopped.
+    #[serde(default)]
+    pub baseline: Option<Baseline>,
     pub host: String,
     /// Names the clone in which it runs: host names change, and two machines may have the same.
     #[serde(default)]

@@ -16,6 +16,7 @@ use crate::store::{Control, Holder, Identity, LoopLock, Place, SessionLog, Spool
 use crate::tasks::TaskCache;
 use crate::worktree::WorkTree;
 
+use super::baseline::{self, Measured};
 use super::hints::Hints;
 use super::memory::Memory;
 use super::pending_commit::PendingCommit;
@@ -34,38 +35,19 @@ impl<'a> Running<'a> {
         lock: &'a mut LoopLock,
         say: &'a mut dyn FnMut(&Event),
     ) -> Result<Self> {
-        let started_at = plan.clock.now();
         let earlier = plan.resume.as_ref().map(|refs| plan.store.session(refs)).transpose()?.flatten();
-        let id = match &earlier {
-            Some(log) => log.id().clone(),
-            None => new_id(&plan, started_at)?,
-        };
-        // What was wished of a loop that is gone is not meant for us.
-        let control = Control::of(plan.store.repository(), &id);
-        control.clear()?;
-        let host = host_name();
-        lock.name_holder(&holder(&id, &host, started_at))?;
-        let identity = plan.store.create_identity()?;
-        // From here on others know of the session, and its first snapshot may take long.
-        let stop_watcher = StopWatcher::start(control.clone(), plan.interrupt.clone());
-        let mut session = new_session(&plan, (&id, host), &identity, tasks, started_at)?;
         let mut history = History::default();
-        let mut taken_up = TakenUp::default();
-        if let Some(log) = &earlier {
-            taken_up = take_up(&plan, log, &mut session, &mut history);
-        }
+        let mut prepared = Prepared::new(&plan, (tasks, earlier.as_ref()), lock, &mut history)?;
         let memory = Memory::load(plan.store, plan.feature, &plan.project_root)?;
-        let progress = progress_strategy(&plan.config.settings, &memory, plan.store, Some(&id))?;
-        let redactor = redactor(&plan.config.settings)?;
-        let session = redacted(&redactor, &session)?;
-        let place = place(&plan, &session);
-        let spool = Spool::create(plan.store.repository(), &place)?;
-        let mut recorder = Recorder::new(plan.store, place, redactor, spool.clone())?;
-        record_start(&plan, &mut recorder, &session, earlier.as_ref())?;
+        let progress =
+            progress_strategy(&plan.config.settings, &memory, plan.store, Some(&prepared.session.id))?;
+        let measured = prepared.record(&plan, earlier.as_ref(), say)?;
+        let Prepared { session, control, identity, stop_watcher, taken_up, spool, recorder } = prepared;
         let (tree, objects) = recorder.last_contents();
         let resumed_from = earlier.is_some().then_some(session.started_at);
         let left_out = (recorder.last_left_out(), resumed_from);
         let work = PendingCommit::begin(&plan, &taken_up.recorded, (tree, objects.as_deref()), left_out)?;
+        let last_passing = measured.passing_state(tree);
         say(&started_event(&session, tasks, earlier.is_some()));
         let started = plan.clock.stopwatch();
         Ok(Self {
@@ -87,12 +69,81 @@ impl<'a> Running<'a> {
             hints: taken_up.hints,
             work,
             lost: Vec::new(),
+            last_passing,
             tasks: TaskCache::default(),
             heard: BTreeSet::new(),
             _stop_watcher: stop_watcher,
             control,
             identity,
         })
+    }
+}
+
+/// A session before its first record: others know of it, and a recovery would find its spool.
+struct Prepared<'a> {
+    session: Session,
+    control: Control,
+    identity: Identity,
+    stop_watcher: StopWatcher,
+    taken_up: TakenUp,
+    spool: Spool,
+    recorder: Recorder<'a>,
+}
+
+impl<'a> Prepared<'a> {
+    fn new(
+        plan: &Plan<'a>,
+        (tasks, earlier): (&TaskList, Option<&SessionLog>),
+        lock: &mut LoopLock,
+        history: &mut History,
+    ) -> Result<Self> {
+        let started_at = plan.clock.now();
+        let id = match earlier {
+            Some(log) => log.id().clone(),
+            None => new_id(plan, started_at)?,
+        };
+        // What was wished of a loop that is gone is not meant for us.
+        let control = Control::of(plan.store.repository(), &id);
+        control.clear()?;
+        let host = host_name();
+        lock.name_holder(&holder(&id, &host, started_at))?;
+        let identity = plan.store.create_identity()?;
+        // From here on others know of the session, and its first snapshot may take long.
+        let stop_watcher = StopWatcher::start(control.clone(), plan.interrupt.clone());
+        let mut session = new_session(plan, (&id, host), &identity, tasks, started_at)?;
+        let taken_up = match earlier {
+            Some(log) => take_up(plan, log, &mut session, history),
+            None => TakenUp::default(),
+        };
+        let redactor = redactor(&plan.config.settings)?;
+        let session = redacted(&redactor, &session)?;
+        let place = place(plan, &session);
+        let spool = Spool::create(plan.store.repository(), &place)?;
+        let recorder = Recorder::new(plan.store, place, redactor, spool.clone())?;
+        Ok(Self { session, control, identity, stop_watcher, taken_up, spool, recorder })
+    }
+
+    /// Runs the validation, and writes the first record.
+    fn record(
+        &mut self,
+        plan: &Plan<'_>,
+        earlier: Option<&SessionLog>,
+        say: &mut dyn FnMut(&Event),
+    ) -> Result<Measured> {
+        let at = if earlier.is_some() { plan.clock.now() } else { self.session.started_at };
+        let mut opening = self.recorder.open(earlier, at)?;
+        let context = baseline::Context {
+            session: &self.session,
+            spool: &self.spool,
+            control: &self.control,
+            identity: &self.identity,
+            recorder: &mut self.recorder,
+        };
+        let measured = baseline::measure(plan, context, &mut opening, say)?;
+        self.session.baseline.clone_from(&measured.baseline);
+        self.recorder.write_opening(opening, &self.session, &plan.feature.name, plan.clock)?;
+        plan.store.note_last_written(&self.session.feature, &self.session.id)?;
+        Ok(measured)
     }
 }
 
@@ -104,19 +155,6 @@ fn new_id(plan: &Plan<'_>, started_at: Timestamp) -> Result<SessionId> {
 
 fn holder(id: &SessionId, host: &str, started_at: Timestamp) -> Holder {
     Holder { session: id.clone(), pid: std::process::id(), host: host.to_owned(), started_at }
-}
-
-fn record_start(
-    plan: &Plan<'_>,
-    recorder: &mut Recorder<'_>,
-    session: &Session,
-    earlier: Option<&SessionLog>,
-) -> Result<()> {
-    match earlier {
-        None => recorder.start(session, &plan.feature.name, plan.clock)?,
-        Some(log) => recorder.resume(log, session, plan.clock)?,
-    };
-    plan.store.note_last_written(&session.feature, &session.id)
 }
 
 fn started_event(session: &Session, tasks: &TaskList, is_resumed: bool) -> Event {
@@ -165,6 +203,7 @@ fn new_session(
         agent_version: plan.agents[0].agent.version(),
         configuration: plan.config.to_json(),
         hints: Vec::new(),
+        baseline: None,
         host,
         machine: Some(identity.machine()),
         commands: plan

@@ -3,6 +3,7 @@
 //! The only place that puts effects in order. It says what happens through a closure and never names a screen.
 
 mod ask;
+mod baseline;
 mod begin;
 mod closing;
 mod committing;
@@ -254,6 +255,7 @@ impl Running<'_> {
             session.tasks_done = tasks.counts().done;
             session.tasks_remaining = tasks.counts().open;
         }
+        self.note_passing_state();
         self.propose_patterns();
         let commit = self.recorder.end(&self.session, ended_at)?;
         let left = self.session.hints.len();
@@ -276,6 +278,20 @@ impl Running<'_> {
         }
         self.control.clear()?;
         Ok(self.session)
+    }
+
+    /// Remembers the work tree as it is now, if the validation passed on it: the next start need not try.
+    fn note_passing_state(&mut self) {
+        let (tree, _) = self.recorder.last_contents();
+        if self.last_passing.as_ref().map(|passing| &passing.tree) != tree || tree.is_none() {
+            return;
+        }
+        let state = baseline::state(&self.plan, &mut self.recorder, &self.identity, None);
+        if let Some(state) = state
+            && let Err(error) = self.plan.store.note_passed(&state)
+        {
+            self.warn(format!("the next start runs the validation once more: {error:#}"));
+        }
     }
 
     /// Proposes what was learned more than once, before the last look at progress.txt.

@@ -14,10 +14,12 @@ use crate::progress::ProgressStrategy;
 use crate::progress::capture::Rules;
 use crate::prompt::Template;
 use crate::record::{SessionId, TaskName};
-use crate::store::{SessionRefs, Spool, Store};
+use crate::store::{SessionRefs, Slot, Spool, Store, names};
+use crate::validate::Bench;
 
 use super::job::Job;
 use super::prompting::{Assignment, Prompting};
+use super::settings::validation_limits;
 
 /// Everything that is decided before a session starts.
 pub struct Plan<'a> {
@@ -54,6 +56,41 @@ impl Plan<'_> {
     pub(super) fn marker(&self, session: &SessionId, spool: &Spool) -> Result<Marker> {
         let marker = Marker::new(session).in_work_tree(self.store.repository().work_tree()?);
         Ok(marker.noted_in(spool.child_note()))
+    }
+
+    /// The variables that agents and validations of a session get. Before the first iteration there is no task: its name
+    /// is empty, and the numbers are 0.
+    pub(super) fn environment(
+        &self,
+        session: &SessionId,
+        task: &str,
+        (iteration, attempt): (u32, u32),
+    ) -> Vec<(String, String)> {
+        let feature = self.feature;
+        [
+            ("RALPH_SESSION", session.to_string()),
+            ("RALPH_ITERATION", iteration.to_string()),
+            ("RALPH_TASK", task.to_owned()),
+            ("RALPH_ATTEMPT", attempt.to_string()),
+            ("RALPH_FEATURE", feature.dir.to_string()),
+            ("RALPH_TASKS", feature.tasks_path.to_string()),
+            ("RALPH_PROGRESS", feature.progress_path.to_string()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into()
+    }
+
+    /// Where a validation runs whose output goes into `slot`.
+    pub(super) fn bench(&self, slot: &Slot, environment: &[(String, String)], marker: Marker) -> Bench<'_> {
+        Bench {
+            directory: self.project_root.clone(),
+            environment: environment.to_vec(),
+            stdout: slot.path(names::VALIDATION_STDOUT),
+            stderr: slot.path(names::VALIDATION_STDERR),
+            marker,
+            limits: validation_limits(&self.config.settings),
+            clock: self.clock,
+        }
     }
 
     pub(super) fn prompting<'a>(&'a self, progress: &'a dyn ProgressStrategy) -> Prompting<'a> {

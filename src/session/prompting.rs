@@ -26,6 +26,8 @@ pub struct Prompting<'a> {
     pub progress: &'a dyn ProgressStrategy,
     /// What the user wants to be said beyond the template.
     pub hints: Vec<String>,
+    /// Why the validation fails since before the first iteration.
+    pub baseline_failure: Option<String>,
     pub policy: HistoryPolicy,
     pub memory: MemorySettings,
     /// Names the strategy of `progress`.
@@ -97,6 +99,7 @@ impl<'a> Prompting<'a> {
             validation_command: config.settings.validation_command.as_deref(),
             progress,
             hints: Vec::new(),
+            baseline_failure: None,
             policy: history_policy(config),
             memory: MemorySettings {
                 last_attempt: settings.memory_last_attempt,
@@ -204,6 +207,7 @@ impl<'a> Prompting<'a> {
             historical_context: recalled.map(|recalled| recalled.context.text.clone()).unwrap_or_default(),
             history_enabled: recalled.is_some(),
             hints: self.hints.clone(),
+            baseline_failure: self.baseline_failure.clone().unwrap_or_default(),
             validation_command: self.validation_command.map(str::to_owned),
             repeat_count: turn.failures.of_task.saturating_add(1),
             same_failure_count: turn.failures.of_one_cause,

@@ -1,5 +1,8 @@
 //! What happened, on its way into the record and into progress.txt: spool, store, file, in this order.
 
+mod contents;
+mod opening;
+
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 
@@ -7,21 +10,20 @@ use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
 use redact_stream::Redactor;
 
-use crate::clock::Clock;
 use crate::process::was_cut_short;
 use crate::progress::journal;
 use crate::project_files::{MAX_TASK_LIST_BYTES, ProjectFiles};
 use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp, some_of};
 use crate::store::{
-    Copies, Draft, Place, Repaired, SessionLog, SessionRefs, Slot, Snapshot, Spool, Standing, Store, Tips,
-    names,
+    Copies, Draft, Place, Repaired, SessionRefs, Slot, Snapshot, Spool, Standing, Store, Tips, names,
 };
 use crate::worktree::{Contents, WorkTree, Workshop};
 
 use super::progress_file::{Planned, ProgressFile};
-use super::recorded_progress::expected_progress;
 use super::redaction::redacted;
 use super::taken::{Taken, most_changed};
+
+pub use opening::Opening;
 
 /// Most files that a warning names.
 const MAX_NAMED_FILES: usize = 5;
@@ -107,34 +109,6 @@ impl<'a> Recorder<'a> {
 
     pub fn redactor(&self) -> &Redactor {
         &self.redactor
-    }
-
-    /// Records that the session begins, with a snapshot of what was there before.
-    pub fn start(&mut self, session: &Session, feature_name: &str, clock: &Clock) -> Result<ObjectId> {
-        let slot = self.spool.slot("start");
-        slot.create()?;
-        let taken = self.take(&slot, "the start", session.started_at);
-        let header = journal::header(feature_name, session.started_at);
-        let planned = self.plan_progress(&header, &journal::session_line(&session.id));
-        let content = Content::of_session(RecordKind::Start, session, taken.snapshot);
-        self.record(&slot, content, Some(planned), (session.started_at, clock.now()))
-    }
-
-    /// Records that the session is taken up again.
-    pub fn resume(&mut self, log: &SessionLog, session: &Session, clock: &Clock) -> Result<ObjectId> {
-        let slot = self.spool.slot("resume");
-        slot.create()?;
-        let now = clock.now();
-        let taken = self.take(&slot, "the resumption", now);
-        self.expect_progress(expected_progress(self.store, log)?);
-        let planned = self.plan_progress("", "");
-        let planned = planned.base.is_some().then_some(planned);
-        self.record(
-            &slot,
-            Content::of_session(RecordKind::Resume, session, taken.snapshot),
-            planned,
-            (now, now),
-        )
     }
 
     /// Records an iteration. Its entry, with `excerpt` in it, goes to progress.txt as well.
@@ -350,6 +324,13 @@ impl<'a> Recorder<'a> {
     }
 
     fn try_take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> Result<Taken> {
+        let (tree, taken) = self.look(slot)?;
+        let snapshot = self.commit_contents(slot, &tree, self.snapshot.as_ref(), (moment, taken_at))?;
+        Ok(Taken { snapshot, ..taken })
+    }
+
+    /// Reads the work tree as it is now, and compares it with what it was at the last look.
+    fn look(&mut self, slot: &Slot) -> Result<(ObjectId, Taken)> {
         let scratch = self.spool.scratch();
         let index = scratch.join("index");
         // Trees that are not kept live beside the index, only to be compared with.
@@ -369,25 +350,31 @@ impl<'a> Recorder<'a> {
         let most_changed = most_changed(&changed);
         let changed = changed.into_iter().map(|file| file.path).collect();
         self.last_contents = Some(tree.clone());
-        let snapshot = if self.place.snapshots {
-            let head = self.store.head()?;
-            let snapshot = self.store.write_snapshot(
-                slot,
-                &Snapshot {
-                    tree: &tree,
-                    previous: self.snapshot.as_ref(),
-                    head: head.as_ref(),
-                    session: &self.place.session,
-                    feature: &self.place.feature,
-                    moment,
-                    taken_at,
-                },
-            )?;
-            Some(snapshot)
-        } else {
-            None
+        Ok((tree, Taken { snapshot: None, changed, most_changed, left_out, refused, failure: None }))
+    }
+
+    /// Writes the commit of a snapshot. `None` if snapshots are not kept.
+    fn commit_contents(
+        &self,
+        slot: &Slot,
+        tree: &ObjectId,
+        previous: Option<&ObjectId>,
+        (moment, taken_at): (&str, Timestamp),
+    ) -> Result<Option<ObjectId>> {
+        if !self.place.snapshots {
+            return Ok(None);
+        }
+        let head = self.store.head()?;
+        let snapshot = Snapshot {
+            tree,
+            previous,
+            head: head.as_ref(),
+            session: &self.place.session,
+            feature: &self.place.feature,
+            moment,
+            taken_at,
         };
-        Ok(Taken { snapshot, changed, most_changed, left_out, refused, failure: None })
+        self.store.write_snapshot(slot, &snapshot).map(Some)
     }
 
     fn record(
@@ -405,6 +392,11 @@ impl<'a> Recorder<'a> {
             add("prompt.md", names::PROMPT);
             add("agent/stdout", names::AGENT_STDOUT);
             add("agent/stderr", names::AGENT_STDERR);
+            add("validation/stdout", names::VALIDATION_STDOUT);
+            add("validation/stderr", names::VALIDATION_STDERR);
+        } else if content.session.as_ref().is_some_and(|session| session.baseline.is_some())
+            && content.kind != RecordKind::End
+        {
             add("validation/stdout", names::VALIDATION_STDOUT);
             add("validation/stderr", names::VALIDATION_STDERR);
         }

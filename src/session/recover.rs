@@ -250,6 +250,9 @@ fn ended(plan: &Plan<'_>, place: &Place, log: &SessionLog) -> Result<Session> {
         session.tasks_done = entry.tasks.tasks_done;
         session.tasks_remaining = entry.tasks.tasks_open;
     }
+    // The spool has the session as it was before its validation ran.
+    let begun = log.entries.iter().rfind(|entry| entry.kind.begins());
+    session.baseline = begun.and_then(|begun| plan.store.readable_session(begun)?.baseline);
     session.ended_at = Some(plan.clock.now());
     session.status = Status::Interrupted;
     session.stop_reason = Some(StopReason::Interrupted);

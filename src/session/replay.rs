@@ -50,9 +50,12 @@ impl Replay<'_> {
         let mut tasks = TaskList::default();
         let mut replayed = Vec::new();
         let mut begin = None;
+        let mut failure = None;
         for entry in &self.log.entries {
             if entry.kind.begins() {
                 begin = Some(entry);
+                let baseline = self.store.readable_session(entry).and_then(|session| session.baseline);
+                failure = baseline.and_then(|baseline| baseline.failure().map(str::to_owned));
             }
             if entry.kind == RecordKind::End {
                 history = History::default();
@@ -75,6 +78,7 @@ impl Replay<'_> {
                     let prompting = Prompting {
                         max_iterations: self.max_iterations,
                         hints: iteration.hints.clone(),
+                        baseline_failure: failure.clone(),
                         validation_command: iteration.validation_command.as_deref(),
                         ..Prompting::new(self.config, self.assignment, strategy.as_ref())
                     };
@@ -85,6 +89,7 @@ impl Replay<'_> {
                 if let Some(context) = self.store.or_leave_out(entry, context).flatten() {
                     strategy.record(&context);
                 }
+                failure = failure.filter(|_| iteration.exit.validation != Some(0));
                 history.push(&iteration);
                 memory.push(iteration);
             }

@@ -9,10 +9,11 @@ use crate::clock::Stopwatch;
 use crate::history::History;
 use crate::process::Marker;
 use crate::progress::ProgressStrategy;
-use crate::record::{Event, Limit, Session, StopReason};
+use crate::record::{Baseline, Event, Limit, Session, StopReason};
 use crate::store::{Control, Identity, LoopLock, Spool};
 use crate::tasks::TaskCache;
 
+use super::baseline::PassingState;
 use super::hints::Hints;
 use super::memory::Memory;
 use super::pending_commit::PendingCommit;
@@ -50,6 +51,8 @@ pub(super) struct Running<'a> {
     /// None where nothing is to be committed.
     pub work: Option<PendingCommit>,
     pub lost: Vec<Lost>,
+    /// The newest state of this start on which the validation passed: a green baseline, or a success since.
+    pub last_passing: Option<PassingState>,
     pub tasks: TaskCache,
     /// Agents, by their places, of which it is known what they tell of their runs.
     pub heard: BTreeSet<usize>,
@@ -92,6 +95,12 @@ impl Running<'_> {
 
     pub fn warn(&mut self, message: String) {
         (self.say)(&Event::Warning { message });
+    }
+
+    /// Why the validation fails since before the first iteration of this start; `None` if it passed at any time since.
+    pub fn baseline_failure(&self) -> Option<String> {
+        let baseline = self.session.baseline.as_ref().filter(|_| self.last_passing.is_none());
+        baseline.and_then(Baseline::failure).map(str::to_owned)
     }
 
     /// The mark by which every descendant of this session is found and stopped.

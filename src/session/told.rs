@@ -4,14 +4,14 @@ use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
 use camino::Utf8Path;
-use failure_excerpt::Cut;
+use failure_excerpt::{Cut, Output, examine};
 use redact_stream::Redactor;
 use serde_json::Value;
 
 use crate::agent::answer::{answer, recorded_parser};
-use crate::progress::IterationContext;
+use crate::progress::{IterationContext, cause};
 use crate::project_files::{open_plain, refused};
-use crate::record::{Iteration, LogEntry, Outcome};
+use crate::record::{Iteration, LogEntry, Outcome, Validation};
 use crate::store::{Slot, Store, names};
 
 use super::window::Window;
@@ -94,6 +94,26 @@ pub fn live_context(
 /// The end of what the agent of an iteration wrote to stderr.
 pub fn agent_stderr(slot: &Slot) -> Result<String> {
     Ok(window_of(&slot.path(names::AGENT_STDERR))?.text)
+}
+
+/// Why a validation outside of iterations failed, from its output in `slot`, without secrets. `None` if it passed.
+pub fn validation_cause(
+    slot: &Slot,
+    validation: &Validation,
+    redactor: &Redactor,
+    directory: &Utf8Path,
+) -> Result<Option<String>> {
+    let redacted = |text: &str| redactor.redact_text(text).0;
+    let stdout = window_of(&slot.path(names::VALIDATION_STDOUT))?;
+    let stderr = window_of(&slot.path(names::VALIDATION_STDERR))?;
+    let examined = examine(&Output {
+        stdout: &redacted(&stdout.text),
+        stderr: &redacted(&stderr.text),
+        cut: Cut::of(stdout.is_cut, stderr.is_cut),
+        exit_code: Some(validation.exit.code),
+        cwd: Some(directory.as_str()),
+    });
+    Ok(cause::of_validation(validation, &examined).map(|cause| redacted(&cause)))
 }
 
 /// From the record, when a session is taken up again. `begin` is the record by which the session was begun or taken up

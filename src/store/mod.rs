@@ -36,6 +36,7 @@ mod pack;
 mod pack_merge;
 mod part;
 mod partial;
+mod passed;
 mod purge;
 mod put_back;
 mod read;

@@ -35,6 +35,7 @@ pub fn session() -> Session {
         agent_version: None,
         configuration: serde_json::Value::Null,
         hints: Vec::new(),
+        baseline: None,
         host: "host".into(),
         machine: None,
         commands: std::collections::BTreeMap::new(),

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use super::running::Running;
 use super::sound::Untouched;
-use super::{PATIENCE, Sandbox};
+use super::{BASELINE, PATIENCE, Sandbox};
 
 /// Words of a command line: a text with blanks between them, or a list.
 pub trait Words {
@@ -90,6 +90,12 @@ impl<'a> Call<'a> {
 
     pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    /// With the validation before the first iteration, as it is by default.
+    pub fn with_baseline(mut self) -> Self {
+        self.variables.push((BASELINE.into(), "true".into()));
         self
     }
 

@@ -30,6 +30,9 @@ pub use running::{PATIENCE, Running, wait_until};
 /// Has Linux treated like other systems, for the program and for scenes that expect less there.
 const PORTABLE: &str = "RALPH_TEST_PORTABLE";
 
+/// Has the validation run before the first iteration, or not.
+const BASELINE: &str = "SPECKIT_RALPH_VALIDATION_BASELINE";
+
 /// Does the task that it is given, and says so.
 pub const WILLING_AGENT: &str = "[[turn]]\ndo = [{ say = \"done\" }, { tick = \"current\" }]";
 
@@ -342,6 +345,9 @@ impl Sandbox {
             .env("GIT_CEILING_DIRECTORIES", &root)
             .env("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z")
             .env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")
+            // Most scenes are about iterations: a run before the first would only change what their checks count. Those
+            // that are about it call `with_baseline`.
+            .env(BASELINE, "false")
             .current_dir(&self.repo);
         if Self::is_portable() {
             command.env(PORTABLE, "1");

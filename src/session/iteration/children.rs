@@ -3,12 +3,11 @@
 use anyhow::{Context, Result};
 
 use crate::agent::Turn;
-use crate::record::{AgentRun, Event, ExitReason, FailureClass, Phase, Task, Validation};
-use crate::store::{Begin, Slot, names};
-use crate::validate::{self, Bench};
+use crate::record::{AgentRun, Event, ExitReason, FailureClass, Phase, Validation};
+use crate::store::{Slot, names};
+use crate::validate;
 
 use super::super::running::Running;
-use super::super::settings::validation_limits;
 use super::stages::{Ran, Started};
 
 impl Running<'_> {
@@ -27,21 +26,6 @@ impl Running<'_> {
         self.begin_phase(begin.iteration, Phase::Recording);
         self.warn_of_leftovers(&agent, validation.as_ref());
         Ok(Ran { agent, validation })
-    }
-
-    pub(super) fn environment(&self, task: &Task, begin: &Begin) -> Vec<(String, String)> {
-        let feature = self.plan.feature;
-        [
-            ("RALPH_SESSION", self.session.id.to_string()),
-            ("RALPH_ITERATION", begin.iteration.to_string()),
-            ("RALPH_TASK", task.name.clone()),
-            ("RALPH_ATTEMPT", begin.attempt.to_string()),
-            ("RALPH_FEATURE", feature.dir.to_string()),
-            ("RALPH_TASKS", feature.tasks_path.to_string()),
-            ("RALPH_PROGRESS", feature.progress_path.to_string()),
-        ]
-        .map(|(name, value)| (name.to_owned(), value))
-        .into()
     }
 
     fn run_agent(
@@ -76,15 +60,7 @@ impl Running<'_> {
     ) -> Result<Option<Validation>> {
         let Some(command) = self.plan.config.settings.validation_command.clone() else { return Ok(None) };
         self.begin_phase(iteration, Phase::Validation { command: command.clone() });
-        let bench = Bench {
-            directory: self.plan.project_root.clone(),
-            environment: environment.to_vec(),
-            stdout: slot.path(names::VALIDATION_STDOUT),
-            stderr: slot.path(names::VALIDATION_STDERR),
-            marker: self.marker()?,
-            limits: validation_limits(&self.plan.config.settings),
-            clock: self.plan.clock,
-        };
+        let bench = self.plan.bench(slot, environment, self.marker()?);
         let validation = validate::run(&command, &bench, self.plan.interrupt)?;
         (self.say)(&Event::ValidationFinished {
             iteration,

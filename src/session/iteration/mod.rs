@@ -17,6 +17,7 @@ use crate::project_files::MAX_TASK_LIST_BYTES;
 use crate::record::{Event, Iteration, ObjectId, Outcome, Phase, RALPH, Task, TaskCounts};
 use crate::store::{Begin, Slot, names};
 
+use super::baseline::PassingState;
 use super::redaction::redacted;
 use super::running::Running;
 use stages::{Drafted, Started};
@@ -52,7 +53,8 @@ impl Running<'_> {
         slot.write(names::REFS_BEFORE, &self.plan.store.tips_of_others()?)?;
         self.announce_start(task, &begin);
         self.announce_memory(number, &prompt);
-        let environment = self.environment(task, &begin);
+        let numbers = (number, begin.attempt);
+        let environment = self.plan.environment(&self.session.id, &task.name, numbers);
         Ok(Started { task, slot, begin, prompt: prompt.text, memory: prompt.memory, task_list, environment })
     }
 
@@ -60,6 +62,10 @@ impl Running<'_> {
         let Drafted { iteration, excerpt, context } = drafted;
         let commit = self.recorder.iteration(slot, &iteration, &excerpt)?;
         self.count_recorded(&iteration, commit)?;
+        if iteration.exit.validation == Some(0) && iteration.validation_exit_reason().is_none() {
+            let (tree, _) = self.recorder.last_contents();
+            self.last_passing = tree.cloned().map(|tree| PassingState { tree }).or(self.last_passing.take());
+        }
         self.hints_were_in(&iteration);
         self.note_commits(&iteration);
         if let Some(context) = context {

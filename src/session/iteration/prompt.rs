@@ -29,8 +29,11 @@ impl Running<'_> {
         };
         let turn =
             Turn { tasks, task, iteration: begin.iteration, failures, session: Some(&self.session.id) };
-        let prompting =
-            Prompting { hints: begin.hints.clone(), ..self.plan.prompting(self.progress.as_ref()) };
+        let prompting = Prompting {
+            hints: begin.hints.clone(),
+            baseline_failure: self.baseline_failure(),
+            ..self.plan.prompting(self.progress.as_ref())
+        };
         prompting.prompt(&turn, self.plan.store, &mut self.memory, summed_up)
     }
 

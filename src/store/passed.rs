@@ -1,0 +1,45 @@
+//! States of the work tree on which the validation passed.
+//!
+//! A cache: `<common git dir>/ralph/cache/passed-<work tree>`, a line for each state, newest last. A state is known by a
+//! hash that only this clone can make. Without the file a validation runs once more than it need.
+
+use anyhow::Result;
+use camino::Utf8PathBuf;
+
+use super::{Store, disk};
+
+/// Most states that are kept.
+const MAX_STATES: usize = 50;
+
+impl Store {
+    /// Returns true if the validation passed on this state.
+    pub fn has_passed(&self, state: &str) -> bool {
+        self.passed_states().iter().any(|known| known == state)
+    }
+
+    /// Writes down that the validation passed on this state.
+    pub fn note_passed(&self, state: &str) -> Result<()> {
+        let mut states = self.passed_states();
+        if states.last().is_some_and(|last| last == state) {
+            return Ok(());
+        }
+        states.retain(|known| known != state);
+        states.push(state.to_owned());
+        states.drain(..states.len().saturating_sub(MAX_STATES));
+        let path = self.passed_path();
+        disk::create_private_dir(path.parent().unwrap_or(&path))?;
+        disk::write_durably(&path, (states.join("\n") + "\n").as_bytes())?;
+        let sharing = self.repository().sharing;
+        path.ancestors().take(2).try_for_each(|made| disk::share(made, sharing))
+    }
+
+    fn passed_states(&self) -> Vec<String> {
+        let bytes = disk::read_if_there(&self.passed_path()).ok().flatten().unwrap_or_default();
+        String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
+    }
+
+    fn passed_path(&self) -> Utf8PathBuf {
+        let name = self.repository().work_tree_name();
+        self.repository().ralph_dir().join("cache").join(format!("passed-{name}"))
+    }
+}

@@ -1,0 +1,152 @@
+//! The validation before the first iteration.
+
+use std::fs;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::sandbox::{Sandbox, WILLING_AGENT};
+
+/// A scene whose validation writes a line into a file beside the project, and then does what `rest` says.
+fn counting(rest: &str) -> Sandbox {
+    let scene = Sandbox::new();
+    let runs = scene.outside("runs");
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_script(WILLING_AGENT);
+    scene.validate(&format!("echo \"$RALPH_ITERATION:$RALPH_TASK\" >> {}; {rest}", runs.display()));
+    scene
+}
+
+/// Which runs of the validation there were since the last call.
+fn runs(scene: &Sandbox) -> Vec<String> {
+    let path = scene.outside("runs");
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    fs::write(&path, "").expect("the file can be emptied");
+    text.lines().map(str::to_owned).collect()
+}
+
+/// `session.json` of the first record.
+fn start(scene: &Sandbox) -> Value {
+    let sessions = scene.sessions();
+    let session = sessions.last().expect("a session");
+    let first = scene.git(["rev-list", "--max-parents=0", session.refname()]);
+    serde_json::from_slice(&scene.git_bytes(["cat-file", "blob", &format!("{first}:session.json")]))
+        .expect("session.json")
+}
+
+#[test]
+fn the_validation_runs_before_the_first_iteration_and_the_start_record_has_it() {
+    let scene = counting("echo fine");
+    scene.call("-n 1").with_baseline().run().code(1).stdout_lacks("warning");
+    assert_eq!(runs(&scene), ["0:", "1:T001"]);
+    let baseline = &start(&scene)["baseline"];
+    assert_eq!((&baseline["exit"], &baseline["cause"]), (&json!(0), &json!(null)));
+    assert!(baseline["duration_ms"].is_u64(), "{baseline}");
+    let first = scene.git(["rev-list", "--max-parents=0", scene.session().refname()]);
+    assert_eq!(scene.git(["show", &format!("{first}:validation/stdout")]), "fine");
+    assert_eq!(scene.session().end()["baseline"], *baseline);
+    scene.ralph("fsck").code(0);
+}
+
+#[test]
+fn it_is_left_out_on_a_state_on_which_it_passed_here() {
+    let scene = counting("test ! -e broken");
+    scene.call("-n 1").with_baseline().run().code(1);
+    runs(&scene);
+    scene.call("resume -n 1").with_baseline().run().code(0);
+    assert_eq!(runs(&scene), ["2:T002"], "the last iteration left the state on which it passed");
+    assert_eq!(start(&scene)["baseline"]["exit"], 0, "of the start, not of the resumption");
+    // Marks and progress.txt make no difference.
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two").journal_differs();
+    fs::remove_file(scene.path("specs/001-login/progress.txt")).unwrap();
+    scene.call("-n 1").with_baseline().run().code(1);
+    assert_eq!(runs(&scene), ["1:T001"]);
+    assert_eq!(start(&scene)["baseline"], json!(null));
+    // Anything else does: a file, the text of a task, the command.
+    scene.write("new.txt", "");
+    scene.call("-n 1").with_baseline().run().code(0);
+    assert_eq!(runs(&scene), ["0:", "1:T002"]);
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two more");
+    scene.call("-n 1").with_baseline().run().code(1);
+    assert_eq!(runs(&scene), ["0:", "1:T001"]);
+    let runs_file = scene.outside("runs");
+    scene.validate(&format!("echo \"$RALPH_ITERATION\" >> {}", runs_file.display()));
+    scene.call("-n 1").with_baseline().run().code(0);
+    assert_eq!(runs(&scene), ["0", "1"]);
+}
+
+#[test]
+fn a_red_one_is_a_warning_and_in_the_prompt_until_the_validation_passes() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two").validate("sh check.sh");
+    scene.write("check.sh", "test -e done.txt || { echo 'FAILED login: expected 1, got 2'; exit 1; }");
+    scene.agent_script(
+        "[[turn]]\ndo = [{ tick = \"current\" }, { write = { path = \"done.txt\", text = \"\" } }]",
+    );
+    let run = scene.call("").with_baseline().run().code(0);
+    let cause = "FAILED login: expected 1, got 2";
+    let run = run.stdout_has(&format!("the validation fails already, before the first iteration: {cause}"));
+    assert_eq!(start(&scene)["baseline"]["cause"], cause, "{run}");
+    let session = scene.session();
+    let [first, second] = [1, 2].map(|number| session.text(number, "prompt.md"));
+    let heading = "## The validation failed before the first iteration of this run";
+    assert!(first.contains(heading) && first.contains(cause), "{first}");
+    assert!(!second.contains(heading), "{second}");
+    let replayed = scene.ralph("replay --json").code(0).json();
+    assert_eq!(
+        (&replayed["iterations"][0]["is_same"], &replayed["iterations"][1]["is_same"]),
+        (&json!(true), &json!(true))
+    );
+}
+
+#[test]
+fn files_that_it_changes_are_named_and_no_iteration_has_them() {
+    let scene = Sandbox::new();
+    scene.agent_script(WILLING_AGENT).validate("echo 1 > report.xml");
+    let run = scene.call("").with_baseline().run().code(0);
+    run.stdout_has("the validation changed files before the first iteration: report.xml");
+    let session = scene.session();
+    assert_eq!(session.iteration(1)["files_changed"], json!(["specs/001-login/tasks.md"]));
+    let snapshots = session.refname().replace("refs/ralph/", "refs/ralph-snap/");
+    let subjects = scene.git(["log", "--first-parent", "--format=%s", &snapshots]);
+    let has_file = |revision: &str| !scene.git(["ls-tree", "--name-only", revision, "report.xml"]).is_empty();
+    assert!(has_file(&format!("{snapshots}~1")) && !has_file(&format!("{snapshots}~2")), "{subjects}");
+    scene.ralph("diff 1 --stat").code(0).stdout_lacks("report.xml");
+}
+
+#[test]
+fn one_that_takes_too_long_is_red_and_no_baseline_means_none() {
+    let scene = Sandbox::new();
+    scene.agent_script(WILLING_AGENT).config("validation.timeout = \"1s\"");
+    scene.validate("test \"$RALPH_ITERATION\" != 0 || sleep 1000");
+    let run = scene.call("-n 1").with_baseline().run();
+    run.stdout_has("before the first iteration: `test \"$RALPH_ITERATION\" != 0 || sleep 10...` timed out");
+    assert_eq!(start(&scene)["baseline"]["exit_reason"], "timeout");
+    scene.tasks("- [ ] T001 Again");
+    scene.call("-n 1 --no-baseline").with_baseline().run().stdout_lacks("timed out");
+    assert_eq!(start(&scene)["baseline"], json!(null));
+}
+
+#[test]
+fn it_ends_with_the_loop_whatever_ends_that() {
+    let scene = Sandbox::new();
+    scene.agent_script(WILLING_AGENT).validate("touch begun; sleep 1000");
+    let begun = || {
+        let mut running = scene.call("").with_baseline().spawn();
+        running.wait_for_file("begun");
+        fs::remove_file(scene.path("begun")).unwrap();
+        running
+    };
+    let mut running = begun();
+    running.signal(Signal::INT);
+    running.wait().code(130);
+    assert!(scene.processes_of_sessions().is_empty());
+    let session = scene.session();
+    assert_eq!((&session.end()["status"], &session.end()["baseline"]), (&json!("interrupted"), &json!(null)));
+    assert!(session.iterations().is_empty());
+    begun().kill().code(137);
+    assert!(!scene.processes_of_sessions().is_empty(), "the validation should have outlived the loop");
+    scene.validate("true");
+    scene.call("").with_baseline().run().code(0).stdout_has("stopped what session");
+    assert!(scene.processes_of_sessions().is_empty());
+    assert_eq!(scene.sessions().len(), 2, "the one that was killed has no record");
+}

@@ -277,8 +277,20 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for spool in Spool::all(repository)? {
         let session = spool.session();
-        if session.as_ref().is_some_and(|session| running.iter().all(|holder| holder.session != *session)) {
-            let name = session.map(|session| session.to_string()).unwrap_or_default();
+        let dead = session.filter(|session| running.iter().all(|holder| holder.session != *session));
+        if let Some(name) = dead {
+            let processes = session::left_running(repository, &name)?;
+            if !processes.is_empty() {
+                let (names, pids): (Vec<String>, Vec<String>) = processes
+                    .into_iter()
+                    .map(|(pid, program)| (format!("{program} (process {pid})"), pid.to_string()))
+                    .unzip();
+                let message = format!("session {name} died, and left running: {}", names.join(", "));
+                findings.push(Finding::new("leftovers", State::Note, message).hinted(format!(
+                    "the next `{RALPH}` in its work tree ends what it left; so does `kill {}`",
+                    pids.join(" ")
+                )));
+            }
             let message = format!("session {name} was cut off, and its last iteration is not recorded yet");
             findings.push(Finding::new("leftovers", State::Note, message).hinted(format!(
                 "the next `{RALPH}` in its work tree records it; `{RALPH} resume` takes it up again"

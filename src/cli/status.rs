@@ -9,10 +9,11 @@ use clap::Args;
 
 use crate::feature::Feature;
 use crate::record::Status;
+use crate::session;
 use crate::store::{Control, Overview, SessionRefs, Store, Wishes, status_of};
 use crate::tasks;
 use crate::view::json::write_line;
-use crate::view::status::{Counts, FeatureStatus, InFlight, SessionStatus, write};
+use crate::view::status::{Counts, FeatureStatus, InFlight, LeftRunning, SessionStatus, write};
 use crate::view::style::Paint;
 
 use super::args::{Json, ReadArgs};
@@ -119,6 +120,11 @@ fn look(store: &Store, wanted: &Wanted) -> Result<FeatureStatus> {
         let Wishes { stop, is_paused, hints } = wishes.unwrap_or_default();
         let in_flight = store.in_flight(&id);
         let elsewhere = if holder.is_some() { None } else { elsewhere };
+        let is_dead = holder.is_none() && elsewhere.is_none();
+        let left = if is_dead { session::left_running(store.repository(), &id) } else { Ok(Vec::new()) };
+        // Where processes cannot be listed, the rest is still worth showing.
+        let left_running =
+            left.unwrap_or_default().into_iter().map(|(pid, name)| LeftRunning { pid, name }).collect();
         let waiting = control.as_ref().and_then(Control::waiting);
         let phase = match (&waiting, control.as_ref().and_then(Control::phase)) {
             (Some(_), _) => Some("waiting".to_owned()),
@@ -147,6 +153,7 @@ fn look(store: &Store, wanted: &Wanted) -> Result<FeatureStatus> {
             is_paused,
             is_stopping: stop.is_some(),
             hints: hints.len(),
+            left_running,
         }
     });
     let counts = tasks.counts();

@@ -32,7 +32,7 @@ pub use interrupt::Interrupt;
 pub use launcher::{LAUNCH, launch, launch_through_ourselves};
 pub use limits::{Limits, Pulse};
 pub use marker::Marker;
-pub use process_tree::kill_marked;
+pub use process_tree::{kill_marked, left_running};
 pub use replace::replace;
 pub use shutdown_signal::ShutdownSignal;
 pub use system::use_portable_processes;

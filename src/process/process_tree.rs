@@ -241,6 +241,13 @@ pub fn kill_marked(marker: &Marker, interrupt: &Interrupt) -> Vec<String> {
     tree.stop_leftovers(interrupt)
 }
 
+/// The processes that still carry the marker of a dead session or were noted by it, with the names of their programs.
+pub fn left_running(marker: &Marker) -> Vec<(i32, String)> {
+    let mut tree = ProcessTree::marked(marker);
+    tree.take_noted();
+    tree.members().into_iter().map(|process| (process.pid, process.name)).collect()
+}
+
 fn reap(pid: i32) {
     if let Some(pid) = Pid::from_raw(pid) {
         let _gone = waitpid(Some(pid), WaitOptions::NOHANG);

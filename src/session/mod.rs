@@ -61,6 +61,7 @@ pub use memory::{Decided, HistoryPolicy, Memory, Reason, Recalled, Sought};
 pub use plan::{Candidate, Plan};
 pub use prompting::{Assignment, Prompt, Prompting, Turn};
 pub use recorded_progress::{expected_progress, rebuilt_of_all};
+pub use recover::left_running;
 pub use redaction::redacted;
 pub use replay::{Replay, Replayed};
 pub use restore::{Force, Intent, Left, Planned, Restore, Target, Why};

@@ -8,13 +8,13 @@ use redact_stream::Redactor;
 use tasklist::{Mark, TaskList};
 
 use crate::config::Completion;
-use crate::process;
+use crate::process::{self, Marker};
 use crate::progress::cause;
 use crate::progress::journal::{self, CatchUp};
 use crate::project_files::MAX_TASK_LIST_BYTES;
 use crate::record::{
-    ArtifactStatus, Durations, Event, ExitReason, ObjectId, RALPH, RecordKind, Refusal, Session, Status,
-    StopReason, Tokens,
+    ArtifactStatus, Durations, Event, ExitReason, ObjectId, RALPH, RecordKind, Refusal, Session, SessionId,
+    Status, StopReason, Tokens,
 };
 use crate::repository::Repository;
 use crate::store::{Begin, Conflict, Control, Place, SessionLog, SessionRefs, Slot, Spool, Store, names};
@@ -44,6 +44,16 @@ fn of_this_work_tree(repository: &Repository) -> Result<Vec<(Spool, Place)>> {
         }
     }
     Ok(spools)
+}
+
+/// The processes, with their programs, that a dead session of this work tree left running. Nothing is stopped.
+pub fn left_running(repository: &Repository, session: &SessionId) -> Result<Vec<(i32, String)>> {
+    let left = of_this_work_tree(repository)?;
+    let Some((spool, _)) = left.iter().find(|(_, place)| place.session == *session) else {
+        return Ok(Vec::new());
+    };
+    let marker = Marker::new(session).in_work_tree(repository.work_tree()?).noted_in(spool.child_note());
+    Ok(process::left_running(&marker))
 }
 
 /// Finishes what earlier sessions of this work tree left, and brings progress.txt up to the record.

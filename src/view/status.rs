@@ -51,6 +51,16 @@ pub struct SessionStatus {
     pub is_stopping: bool,
     /// Hints that no prompt has taken yet.
     pub hints: usize,
+    /// What a session that died left behind.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_running: Vec<LeftRunning>,
+}
+
+/// A process that outlived its loop.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftRunning {
+    pub pid: i32,
+    pub name: String,
 }
 
 /// An iteration whose agent or validation is at work.
@@ -94,7 +104,7 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
     let who = session.pid.map_or(String::new(), |pid| format!(", process {pid}"));
     writeln!(
         out,
-        "  session {} {status}{reason} since {}, {}{cost}{who}",
+        "  session {} {status}{reason}, began {}, {}{cost}{who}",
         session.id,
         local_with_offset(session.started_at),
         Count(session.iterations as u64, "iteration")
@@ -124,5 +134,17 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
     if session.hints > 0 {
         writeln!(out, "  {} for the next prompt", Count(session.hints as u64, "hint"))?;
     }
-    Ok(())
+    write_left_running(out, &session.left_running, paint)
+}
+
+fn write_left_running(out: &mut dyn Write, left: &[LeftRunning], paint: Paint) -> io::Result<()> {
+    if left.is_empty() {
+        return Ok(());
+    }
+    let named = |left: &LeftRunning| format!("{} (process {})", one_line(&left.name), left.pid);
+    let names: Vec<String> = left.iter().map(named).collect();
+    let pids: Vec<String> = left.iter().map(|left| left.pid.to_string()).collect();
+    let line = format!("it died, and left running: {}", names.join(", "));
+    writeln!(out, "  {}", paint.paint(Hue::Yellow, &line))?;
+    writeln!(out, "  hint: the next `{RALPH}` ends what it left; so does `kill {}`", pids.join(" "))
 }

@@ -216,11 +216,14 @@ fn every_iteration_can_be_gone_back_to_and_taken_back() {
 fn the_task_list_and_the_journal_stay_unless_asked_for() {
     let scene = told();
     let (tasks, progress) = (scene.task_list(), scene.progress());
-    scene.ralph("restore 0").code(0).stdout_has("left as it is: specs/001-login/tasks.md");
+    let run = scene.ralph("restore 0").code(0).stdout_has("left as it is: specs/001-login/tasks.md");
+    run.stderr_has("ticked in specs/001-login/tasks.md and not after ")
+        .stderr_has("hint: `--tasks` restores the boxes too");
     assert_eq!((scene.task_list(), scene.progress()), (tasks, progress.clone()));
     let start = scene.git(["rev-parse", &format!("{}^1", snapshot(&scene, 1))]);
     assert_eq!(without_ignored(without_tasks(content(scene.repo()))), without_tasks(by_git(&scene, &start)));
-    scene.ralph("restore 0 --tasks").code(0);
+    let run = scene.ralph("restore 0 --tasks").code(0);
+    assert!(!run.talk().contains("ticked in"), "{run}");
     assert!(scene.task_list().contains("- [ ] T001"), "{}", scene.task_list());
     assert_eq!(scene.progress(), progress);
     scene.ralph("restore --undo").code(0);

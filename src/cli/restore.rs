@@ -5,9 +5,11 @@ use std::io::{Write, stderr};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use crate::record::{IterationName, ObjectId, RALPH, SessionName};
+use crate::process::Tool;
+use crate::record::{IterationName, ObjectId, RALPH, SessionName, some_of};
 use crate::session::{Force, Intent, Planned, Restore, Target, Why};
 use crate::store::{RestorePoint, Store};
+use crate::tasks;
 use crate::view::restore::{self, Deed, Told};
 use crate::view::style::{Count, Paint, one_line};
 use crate::worktree::Change;
@@ -15,9 +17,12 @@ use crate::worktree::Change;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::iterations::{self, Point};
-use super::output::stdout;
+use super::output::{stdout, warn};
 use super::sessions::Choice;
 use super::{diff, place, remotes};
+
+/// Most tasks that a warning names.
+const MAX_NAMED: usize = 10;
 
 #[derive(Debug, Args)]
 pub struct RestoreArgs {
@@ -64,7 +69,11 @@ pub fn run(args: &RestoreArgs, caller: &Caller, paint: Paint) -> Result<ExitCode
         (Some(iteration), _) => {
             let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
             let goal = iterations::find(&store, iteration, &choice)?;
-            (goal.to_string(), to_point(restore, &store, &goal, (args, intent))?)
+            let planned = to_point(restore, &store, &goal, (args, intent))?;
+            if !args.tasks {
+                say_what_no_longer_fits(&store, &goal)?;
+            }
+            (goal.to_string(), planned)
         }
         (None, number) => {
             let undone = to_undo(&store, number.flatten())?;
@@ -112,6 +121,33 @@ fn to_point<'a>(
         paths: &args.paths,
     };
     restore.plan(&target, intent)
+}
+
+/// Names the tasks whose boxes are ticked now and were open then: their work may be what is taken back.
+fn say_what_no_longer_fits(store: &Store, point: &Point) -> Result<()> {
+    let path = point.files(store).tasks;
+    let top = store.repository().work_tree()?;
+    let name = format!("{}:{path}", point.snapshot(store)?);
+    // A loop that is not about tasks has no list, then or now.
+    let Ok(then) = Tool::git(top).args(["cat-file", "blob", &name]).read() else { return Ok(()) };
+    let Ok(then) = tasks::parse(&then) else { return Ok(()) };
+    let now = tasks::read_if_there(&store.repository().project_files()?, &top.join(&path))?;
+    let was_open = |name: &str| then.find(name).is_none_or(|item| !item.done);
+    let ticked = now.tasks().filter(|item| item.done && was_open(&item.name));
+    let ticked: Vec<String> = ticked.map(|item| one_line(&item.name)).collect();
+    if !ticked.is_empty() {
+        let message = format!(
+            "{} ticked in {path} and not after {point}\nhint: `--tasks` restores the boxes too",
+            are(&ticked)
+        );
+        warn(&message, &mut stderr());
+    }
+    Ok(())
+}
+
+/// `T003 is`, `T003, T004 are`.
+fn are(names: &[String]) -> String {
+    format!("{} {}", some_of(names, MAX_NAMED), if names.len() == 1 { "is" } else { "are" })
 }
 
 /// The snapshots of a session's iterations, as far as they are here.

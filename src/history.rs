@@ -18,6 +18,8 @@ use failure_key::FailureKey;
 #[derive(Debug, Clone, Default)]
 pub struct History {
     turns: Vec<Turn>,
+    /// Runs before this process took the session up, which its limit of runs does not count.
+    earlier_runs: u32,
 }
 
 /// What counts of one iteration.
@@ -81,9 +83,14 @@ impl History {
         });
     }
 
-    /// Agent runs. A skip is a record, not a run, and neither is what a limit of the provider's cut short.
+    /// Lets [`runs`](Self::runs) begin at 0 from here on; rows of failures go on.
+    pub fn begin_runs(&mut self) {
+        self.earlier_runs = count(self.turns.iter().filter(|turn| turn.is_run));
+    }
+
+    /// Agent runs of this start. A skip is a record, not a run, and neither is what a limit of the provider's cut short.
     pub fn runs(&self) -> u32 {
-        count(self.turns.iter().filter(|turn| turn.is_run))
+        count(self.turns.iter().filter(|turn| turn.is_run)) - self.earlier_runs
     }
 
     /// How often an agent had its turn at this task.
@@ -172,7 +179,7 @@ mod tests {
                 failure: None,
             }
         };
-        History { turns: turns.split_whitespace().map(turn).collect() }
+        History { turns: turns.split_whitespace().map(turn).collect(), ..History::default() }
     }
 
     #[test]
@@ -182,6 +189,13 @@ mod tests {
         assert_eq!(history.failures_in_a_row("T2"), 1);
         assert_eq!(history.attempts("T1"), 4);
         assert_eq!(history.runs(), 5);
+    }
+
+    #[test]
+    fn runs_begin_anew_and_rows_go_on() {
+        let mut history = history("T1- T1- T1?");
+        history.begin_runs();
+        assert_eq!((history.runs(), history.failures_in_a_row("T1")), (0, 2));
     }
 
     #[test]
@@ -200,7 +214,8 @@ mod tests {
                 ..history("T1-").turns.remove(0)
             };
             let told = history("T1! T2?");
-            let mut history = History { turns: fingerprints.split_whitespace().map(turn).collect() };
+            let mut history =
+                History { turns: fingerprints.split_whitespace().map(turn).collect(), ..History::default() };
             history.turns.extend(told.turns.clone());
             assert_eq!(history.same_failures_in_a_row(), expected, "{fingerprints}");
         }

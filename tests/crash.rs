@@ -315,3 +315,22 @@ fn a_torn_object_that_lies_in_the_way_is_replaced() {
     scene.ralph("run").code(0);
     assert_eq!(scene.session().text(1, "agent/stdout"), "done\n");
 }
+
+#[test]
+fn what_a_dead_loop_left_running_is_named_with_a_way_to_end_it() {
+    let scene = Sandbox::new();
+    scene.agent_script(HANGS);
+    let mut running = scene.spawn("");
+    running.wait_for_file("ticked");
+    running.kill();
+    for command in ["status", "doctor"] {
+        let run = scene.ralph(command);
+        run.stdout_has("left running: ").stdout_has("sleep (process ").stdout_has("so does `kill ");
+    }
+    let left = scene.ralph("status --json").code(0).json()["session"]["left_running"].clone();
+    assert!(left.as_array().unwrap().iter().any(|one| one["name"] == "sleep"), "{left}");
+    scene.agent_script(WILLING_AGENT);
+    scene.ralph("resume -n 1").code(0);
+    assert_eq!(scene.session().trailers("Ralph-Outcome"), ["interrupted", "success"]);
+    scene.ralph("status").code(0).stdout_lacks("left running");
+}

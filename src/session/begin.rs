@@ -244,6 +244,8 @@ fn take_up(plan: &Plan<'_>, log: &SessionLog, session: &mut Session, history: &m
         taken_up.hints = Hints::of_last(&iteration);
         taken_up.recorded.push(iteration);
     }
+    // After a crash, too, `resume -n 1` means one more run.
+    history.begin_runs();
     taken_up
 }
 

@@ -110,7 +110,10 @@ impl TaskList {
     }
 
     /// The open tasks that may be picked, with their places.
-    fn open<'a, 'b>(&'a self, picking: &'b Picking<'b>) -> impl Iterator<Item = (usize, &'a Item)> + use<'a, 'b> {
+    fn open<'a, 'b>(
+        &'a self,
+        picking: &'b Picking<'b>,
+    ) -> impl Iterator<Item = (usize, &'a Item)> + use<'a, 'b> {
         let items = self.items.iter().enumerate();
         items.filter(|(_, item)| item.is_task() && !item.done && picking.is_candidate(item))
     }

@@ -32,6 +32,7 @@ mod refuse;
 mod report;
 mod run;
 mod sandbox;
+mod scope;
 mod settings;
 mod share;
 mod size;

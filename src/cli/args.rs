@@ -5,7 +5,7 @@ use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::config::{self, FlagInput};
-use crate::record::SessionName;
+use crate::record::{Scope, SessionName};
 
 use super::settings::Flags;
 
@@ -35,6 +35,26 @@ pub struct PlaceArgs {
     /// Any other Markdown file with a task list
     #[arg(long, value_name = "FILE")]
     pub tasks: Option<Utf8PathBuf>,
+}
+
+/// The part of the task list to work on. A task is in it if any of these names it.
+#[derive(Debug, Args)]
+pub struct ScopeArgs {
+    /// Only these tasks: T001,T004-T009 (can be repeated)
+    #[arg(long, value_name = "IDS")]
+    pub task: Vec<String>,
+    /// Only this phase, by number, heading or a part of it (can be repeated)
+    #[arg(long, value_name = "PHASE")]
+    pub phase: Vec<String>,
+    /// Only this story: US1 (can be repeated)
+    #[arg(long, value_name = "STORY")]
+    pub story: Vec<String>,
+}
+
+impl ScopeArgs {
+    pub fn scope(&self) -> Scope {
+        Scope { tasks: self.task.clone(), phases: self.phase.clone(), stories: self.story.clone() }
+    }
 }
 
 /// The flags that are settings; [`SettingArgs::flags`] turns them into a layer of the configuration.

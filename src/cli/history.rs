@@ -39,7 +39,7 @@ pub struct HistoryArgs {
 pub fn run(args: &HistoryArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
     let feature = place::feature_to_read(caller, &store, args.feature.as_ref())?;
-    let wish = Wish { only: args.task.clone(), flags: args.settings.flags(), ..Wish::default() };
+    let wish = Wish { flags: args.settings.flags(), ..Wish::default() };
     let settings = Settings::read(&store, &feature, caller, &wish).map_err(refusal)?;
     let Some(task) = settings.next_task(&feature, args.task.as_ref()).map_err(refusal)? else {
         bail!("no open task can be picked: there is no next prompt\nhint: name a task with --task");

@@ -12,7 +12,7 @@ use crate::config::{Commits, Config, LoopType, Until};
 use crate::feature::Feature;
 use crate::process::Interrupt;
 use crate::prompt::Template;
-use crate::record::{RALPH, Refusal, Session, Task};
+use crate::record::{Refusal, Scope, Session, Task};
 use crate::session::{
     self, Assignment, Candidate, HistoryPolicy, Job, Memory, Plan, Prompt, Prompting, Replay, Replayed,
     Summarizer, progress_strategy, redactor,
@@ -35,7 +35,7 @@ use super::trust;
 /// What a call asks for beyond the configuration.
 #[derive(Default)]
 pub struct Wish {
-    pub only: Option<String>,
+    pub scope: Scope,
     pub resume: Option<SessionRefs>,
     /// The record of the session whose commands must be those that are set.
     pub keeps: Option<Box<Session>>,
@@ -55,8 +55,8 @@ impl Settings {
     pub fn read(store: &Store, feature: &Feature, caller: &Caller, wish: &Wish) -> Result<Self> {
         let (project, config) = load_in(store, caller, wish.flags.clone())?;
         match config.loop_type.until {
-            Until::Tasks => check_tasks(feature, wish.only.as_deref())?,
-            Until::Validation => check_validation(&config, wish.only.as_deref())?,
+            Until::Tasks => check_tasks(feature, &wish.scope)?,
+            Until::Validation => check_validation(&config, &wish.scope)?,
         }
         let template = template(&project, &config.loop_type)?;
         let job = job(feature, &project.root, &config.loop_type)?;
@@ -84,7 +84,7 @@ impl Settings {
         let mut memory = self.memory(store, feature)?;
         let progress = progress_strategy(&self.config.settings, &memory, store, None)?;
         let prompting = Prompting::new(&self.config, self.assignment(feature), progress.as_ref());
-        prompting.next(wish.only.as_ref(), store, &mut memory)
+        prompting.next(&wish.scope, store, &mut memory)
     }
 
     /// The prompts of a recorded session, as these settings would have made them.
@@ -111,9 +111,13 @@ impl Settings {
         Ok(progress_strategy(&self.config.settings, &memory, store, None)?.progress(None))
     }
 
-    /// What a new session would begin with.
-    pub fn next_task(&self, feature: &Feature, only: Option<&String>) -> Result<Option<Task>> {
-        Ok(self.job.next_task(&self.job.read_tasks(feature)?, only))
+    /// What a new session would begin with, or the task of that name.
+    pub fn next_task(&self, feature: &Feature, name: Option<&String>) -> Result<Option<Task>> {
+        let tasks = self.job.read_tasks(feature)?;
+        let Some(name) = name.filter(|_| self.is_about_tasks()) else {
+            return Ok(self.job.next_task(&tasks, None));
+        };
+        Ok(Some(tasks::named(&tasks, name, &feature.tasks_path)?.into()))
     }
 
     /// The command that summarizes older iterations in a loop.
@@ -133,20 +137,15 @@ impl Settings {
 }
 
 /// Refuses a task list that a loop can do nothing with.
-fn check_tasks(feature: &Feature, only: Option<&str>) -> Result<()> {
+fn check_tasks(feature: &Feature, scope: &Scope) -> Result<()> {
     let tasks = tasks::read(&feature.files, &feature.tasks_path)?;
     tasks::require_tasks(&tasks, &feature.tasks_path)?;
-    if let Some(name) = only
-        && tasks.find(name).is_none_or(|item| !item.is_task())
-    {
-        let message = format!("there is no task {name} in {}", feature.tasks_path);
-        return Err(Refusal::new(message).hinted(format!("`{RALPH} tasks` lists them")).into());
-    }
+    tasks::part_of(&tasks, scope, &feature.tasks_path)?;
     Ok(())
 }
 
 /// Refuses a loop that would never know when it is done.
-fn check_validation(config: &Config, only: Option<&str>) -> Result<()> {
+fn check_validation(config: &Config, scope: &Scope) -> Result<()> {
     let name = &config.loop_type.name;
     if config.settings.validation_command.is_none() {
         let message =
@@ -154,9 +153,9 @@ fn check_validation(config: &Config, only: Option<&str>) -> Result<()> {
         let hint = format!("give one with --validate CMD, or set `validation.command` in [loop.{name}]");
         return Err(Refusal::new(message).hinted(hint).into());
     }
-    if only.is_some() {
+    if !scope.is_all() {
         let message = format!("a loop of type `{name}` is not about tasks");
-        return Err(Refusal::new(message).hinted("leave out --task, or --loop").into());
+        return Err(Refusal::new(message).hinted("leave out --task, --phase and --story, or --loop").into());
     }
     Ok(())
 }
@@ -361,7 +360,7 @@ impl Ready {
             template: self.template.clone(),
             capture_rules: session::capture_rules(&self.config.settings)?,
             commands: commands.map(|command| (command.key, command.value)).collect(),
-            only: wish.only,
+            scope: wish.scope,
             resume: wish.resume,
             project_root: self.root.clone(),
             clock: &self.clock,

@@ -8,16 +8,14 @@ use serde_json::json;
 
 use crate::feature::Feature;
 use crate::process::{Interrupt, Marker};
-use crate::record::{
-    Event, RALPH, Refusal, SessionId, SessionName, Status, StopReason, TaskCounts, TaskName,
-};
+use crate::record::{Event, RALPH, Refusal, Scope, SessionId, SessionName, Status, StopReason, TaskCounts};
 use crate::session::{self, EventRedactor, Finish};
 use crate::store::{SessionLog, SessionRefs, Store};
 use crate::view::json::write_line;
 use crate::view::live::{Detail, Live, Moving};
-use crate::view::style::{Count, Paint};
+use crate::view::style::{Count, Paint, one_line};
 
-use super::args::{PlaceArgs, SettingArgs};
+use super::args::{PlaceArgs, ScopeArgs, SettingArgs};
 use super::caller::{Caller, Environment};
 use super::exit_code::ExitCode;
 use super::output::{records, warn};
@@ -31,9 +29,8 @@ use super::settings::Flags;
 pub struct RunArgs {
     #[command(flatten)]
     pub place: PlaceArgs,
-    /// Work on this task alone
-    #[arg(long, value_name = "ID")]
-    pub task: Option<String>,
+    #[command(flatten)]
+    pub scope: ScopeArgs,
     /// Type of loop: implement, plan, spec, or one of [loop.<type>] [default: implement]
     #[arg(long = "loop", value_name = "TYPE")]
     pub loop_type: Option<String>,
@@ -97,7 +94,7 @@ pub fn run(args: &RunArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
     let feature = place::feature(caller, &store, args.place.feature.as_ref(), args.place.tasks.as_ref())?;
     let flags = Flags { loop_type: args.loop_type.clone(), ..args.settings.flags() };
-    let wish = Wish { only: args.task.clone(), flags, ..Wish::default() };
+    let wish = Wish { scope: args.scope.scope(), flags, ..Wish::default() };
     let voice = voice(args.talk, paint);
     if args.dry_run {
         return dry_run(&store, &feature, &wish, (caller, voice));
@@ -121,10 +118,11 @@ pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCo
     }
     let path = log.as_ref().map(|log| log.feature().to_owned()).unwrap_or_default();
     let feature = place::recorded_feature(caller, &store, &path)?;
+    let scope = begun.as_ref().and_then(|begun| begun.scope.clone()).unwrap_or_default();
     let loop_type = begun.as_ref().map(|begun| begun.loop_type.clone());
     let flags = Flags { loop_type, ..args.settings.flags() };
     let keeps = begun.filter(|_| !args.accept_changed_commands).map(Box::new);
-    let wish = Wish { only: None, resume: Some(refs), keeps, flags };
+    let wish = Wish { scope, resume: Some(refs), keeps, flags };
     start(&store, &feature, wish, caller, voice(args.talk, paint))
 }
 
@@ -192,12 +190,12 @@ pub fn start(
     // Before an agent is asked for: where all is done, none is needed.
     if wish.resume.is_none()
         && settings.is_about_tasks()
-        && let Some(counts) = session::nothing_to_do(store, feature, wish.only.as_ref()).map_err(refusal)?
+        && let Some(counts) = session::nothing_to_do(store, feature, &wish.scope).map_err(refusal)?
     {
-        return all_done(feature, wish.only.as_ref(), counts, voice);
+        return all_done(feature, &wish.scope, counts, voice);
     }
     settings.require_approval(store, caller).map_err(refusal)?;
-    let only = wish.only.clone();
+    let scope = wish.scope.clone();
     let moving = moving(voice, &caller.environment);
     let mut ready = Ready::new(settings, caller).map_err(refusal)?;
     if let Some(begun) = &wish.keeps {
@@ -216,7 +214,7 @@ pub fn start(
         }
     };
     match session::run(plan, &mut listener)? {
-        Finish::AllDone(counts) => all_done(feature, only.as_ref(), counts, voice),
+        Finish::AllDone(counts) => all_done(feature, &scope, counts, voice),
         Finish::Ended(session) => {
             let code = match (session.stop_reason, interrupt.signal()) {
                 // Where somebody asked for it to stop, it went as they wanted.
@@ -275,17 +273,13 @@ fn dry_run(
     Ok(ExitCode::Done)
 }
 
-fn all_done(
-    feature: &Feature,
-    only: Option<&TaskName>,
-    counts: TaskCounts,
-    voice: Voice,
-) -> Result<ExitCode> {
+fn all_done(feature: &Feature, scope: &Scope, counts: TaskCounts, voice: Voice) -> Result<ExitCode> {
     let mut out = super::output::stdout();
-    let line = match only {
-        Some(name) if counts.open > 0 => {
+    let line = match scope.is_all() {
+        false if counts.open > 0 => {
             let open = Count(counts.open as u64, "task");
-            format!("{}: {name} is done already, nothing to do for it ({open} open)", feature.path)
+            let scope = one_line(&scope.to_string());
+            format!("{}: done already, nothing to do for {scope} ({open} open)", feature.path)
         }
         _ => format!("{}: all done ({}), nothing to do", feature.path, Count(counts.done as u64, "task")),
     };

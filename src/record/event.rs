@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::{
-    Closing, Exit, Exits, FailureClass, Iteration, ObjectId, Outcome, Session, SessionId, Task, TaskCounts,
-    Timestamp, Tokens, Waiting,
+    Closing, Exit, Exits, FailureClass, Iteration, ObjectId, Outcome, Scope, Session, SessionId, Task,
+    TaskCounts, Timestamp, Tokens, Waiting,
 };
 
 /// One thing that happened. As NDJSON: `type` and the fields of the variant.
@@ -20,6 +20,11 @@ pub enum Event {
         /// The file that the loop is about.
         artifact: String,
         tasks: TaskCounts,
+        /// The part of the list that it works on, and the tasks of that.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        scope: Option<Scope>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        scope_tasks: Option<TaskCounts>,
         is_resumed: bool,
     },
     IterationStarted {

@@ -17,6 +17,7 @@ mod own_command;
 mod refusal;
 #[cfg(test)]
 pub mod samples;
+mod scope;
 mod session;
 mod some_of;
 mod task;
@@ -44,6 +45,7 @@ pub use outcome::{
 };
 pub use own_command::{CANONICAL, OwnCommand, RALPH, RALPH_BY_PATH, RALPH_ELSEWHERE, with_command};
 pub use refusal::Refusal;
+pub use scope::Scope;
 pub use session::{Artifact, Session};
 pub use some_of::some_of;
 pub use task::{Task, TaskCounts, TaskName};

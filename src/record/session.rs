@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    ArtifactStatus, Baseline, Cost, Durations, Iteration, Limit, SessionId, Status, StopReason, Timestamp,
-    Tokens,
+    ArtifactStatus, Baseline, Cost, Durations, Iteration, Limit, Scope, SessionId, Status, StopReason,
+    Timestamp, Tokens,
 };
 
 /// The file that a session is about, and where it stands.
@@ -28,6 +28,9 @@ pub struct Session {
     /// The branch that was checked out; null for a detached HEAD.
     pub branch: Option<String>,
     pub loop_type: String,
+    /// The part of the task list that it works on; null for all of it.
+    #[serde(default)]
+    pub scope: Option<Scope>,
     pub started_at: Timestamp,
     pub ended_at: Option<Timestamp>,
     pub status: Status,

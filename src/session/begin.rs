@@ -13,7 +13,7 @@ use crate::record::{
     Timestamp, Tokens,
 };
 use crate::store::{Control, Holder, Identity, LoopLock, Place, SessionLog, Spool};
-use crate::tasks::TaskCache;
+use crate::tasks::{TaskCache, select};
 use crate::worktree::WorkTree;
 
 use super::baseline::{self, Measured};
@@ -158,6 +158,7 @@ fn holder(id: &SessionId, host: &str, started_at: Timestamp) -> Holder {
 }
 
 fn started_event(session: &Session, tasks: &TaskList, is_resumed: bool) -> Event {
+    let part = session.scope.as_ref().and_then(|scope| select(tasks, scope).ok().flatten());
     Event::SessionStarted {
         session: session.id.clone(),
         feature: session.feature.clone(),
@@ -166,6 +167,8 @@ fn started_event(session: &Session, tasks: &TaskList, is_resumed: bool) -> Event
         loop_type: session.loop_type.clone(),
         artifact: session.artifact.path.clone(),
         tasks: tasks.counts().into(),
+        scope: session.scope.clone(),
+        scope_tasks: part.map(|part| tasks.counts_of(&part).into()),
         is_resumed,
     }
 }
@@ -184,6 +187,7 @@ fn new_session(
         feature: plan.feature.path.clone(),
         branch: plan.store.branch()?,
         loop_type: plan.job.loop_type.clone(),
+        scope: (!plan.scope.is_all()).then(|| plan.scope.clone()),
         started_at,
         ended_at: None,
         status: Status::Running,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tasklist::{Pick, TaskList};
+use tasklist::{Counts, Pick, Selection, TaskList};
 
 use crate::config::Settings;
 use crate::history::History;
@@ -29,8 +29,8 @@ pub struct Bounds<'a> {
 pub enum Wanted<'a> {
     /// All tasks of the list.
     All,
-    /// This task of the list alone.
-    Only(&'a TaskName),
+    /// These tasks of the list.
+    Part(&'a Selection),
     /// This, which is none of the list, until it succeeds.
     This(Task),
 }
@@ -46,12 +46,10 @@ pub enum Decision {
     },
 }
 
-/// Whether nothing is left to do: no open task, or the one that was asked for is done.
-pub fn all_done(tasks: &TaskList, only: Option<&TaskName>) -> bool {
-    match only {
-        Some(name) => tasks.find(name).is_some_and(|item| item.done),
-        None => tasks.counts().open == 0 && tasks.tasks().next().is_some(),
-    }
+/// Whether nothing is left to do: no task is open, in the list or in the part of it that is worked on.
+pub fn all_done(tasks: &TaskList, part: Option<&Selection>) -> bool {
+    let Counts { done, open } = part.map_or_else(|| tasks.counts(), |part| tasks.counts_of(part));
+    open == 0 && done > 0
 }
 
 pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: Wanted<'_>) -> Decision {
@@ -63,19 +61,15 @@ pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: 
         Wanted::All if tasks.tasks().next().is_none() => {
             return stuck(vec!["the task list has no tasks any more".to_owned()]);
         }
-        Wanted::All => match all_done(tasks, None) {
-            true if !bounds.lost.is_empty() => {
-                let lost = bounds.lost.join(", ");
-                return stuck(vec![format!(
-                    "no task is open, but {lost} left the list without having been done"
-                )]);
-            }
-            is_done => is_done,
-        },
-        Wanted::Only(name) => all_done(tasks, Some(name)),
+        Wanted::All => all_done(tasks, None),
+        Wanted::Part(part) => all_done(tasks, Some(part)),
         Wanted::This(_) if history.last_succeeded() => return stop(StopReason::Completed),
         Wanted::This(_) => false,
     };
+    if is_done && !bounds.lost.is_empty() {
+        let lost = bounds.lost.join(", ");
+        return stuck(vec![format!("no task is open, but {lost} left the list without having been done")]);
+    }
     if is_done {
         let passes = !bounds.is_validated || history.last_validation().is_none_or(|code| code == 0);
         return if passes {
@@ -91,18 +85,15 @@ pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: 
         return stuck(vec![format!("{} iterations in a row changed nothing", history.idle_streak())]);
     }
     let is_skipped = |name: &str| history.is_skipped(name);
-    match wanted {
-        Wanted::This(task) => Decision::Go(task),
-        Wanted::Only(name) => match tasks.find(name) {
-            Some(item) if !is_skipped(name) => Decision::Go(item.into()),
-            Some(_) => stuck(vec![format!("{name} was skipped")]),
-            None => stuck(vec![format!("{name} is no longer in the task list")]),
-        },
-        Wanted::All => match tasks.next_open(is_skipped) {
-            Pick::Task(item) => Decision::Go(item.into()),
-            Pick::NoneOpen => stop(StopReason::Completed),
-            Pick::Blocked(blocked) => stuck(blocked.iter().map(ToString::to_string).collect()),
-        },
+    let pick = match wanted {
+        Wanted::This(task) => return Decision::Go(task),
+        Wanted::Part(part) => tasks.next_open_in(part, is_skipped),
+        Wanted::All => tasks.next_open(is_skipped),
+    };
+    match pick {
+        Pick::Task(item) => Decision::Go(item.into()),
+        Pick::NoneOpen => stop(StopReason::Completed),
+        Pick::Blocked(blocked) => stuck(blocked.iter().map(ToString::to_string).collect()),
     }
 }
 

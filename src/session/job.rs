@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use anyhow::Result;
 use camino::Utf8PathBuf;
-use tasklist::{Pick, TaskList};
+use tasklist::{Pick, Selection, TaskList};
 
 use crate::config::Until;
 use crate::feature::Feature;
-use crate::record::{Task, TaskName};
+use crate::record::Task;
 use crate::tasks::{self, TaskCache};
 
 /// A type of loop, for one feature.
@@ -50,16 +50,16 @@ impl Job {
     }
 
     /// What a new session would begin with; none where no task can be picked.
-    pub fn next_task(&self, tasks: &TaskList, only: Option<&TaskName>) -> Option<Task> {
-        let item = match (self.task(), only) {
+    pub fn next_task(&self, tasks: &TaskList, part: Option<&Selection>) -> Option<Task> {
+        let pick = match (self.task(), part) {
             (Some(task), _) => return Some(task),
-            (None, Some(name)) => tasks.find(name),
-            (None, None) => match tasks.next_open(|_| false) {
-                Pick::Task(item) => Some(item),
-                Pick::NoneOpen | Pick::Blocked(_) => None,
-            },
+            (None, Some(part)) => tasks.next_open_in(part, |_| false),
+            (None, None) => tasks.next_open(|_| false),
         };
-        item.map(Task::from)
+        match pick {
+            Pick::Task(item) => Some(item.into()),
+            Pick::NoneOpen | Pick::Blocked(_) => None,
+        }
     }
 
     /// Whether there is anything to validate; none where boxes tell what was done.

@@ -26,6 +26,7 @@ mod replay;
 mod restore;
 mod roster;
 mod running;
+mod scope;
 mod settings;
 mod shown;
 mod steering;
@@ -45,7 +46,7 @@ use crate::config::{Settings, Until};
 use crate::feature::Feature;
 use crate::project_files::{ProjectFiles, Refused, explain, refused};
 use crate::record::{
-    ArtifactStatus, Closing, Event, FailureClass, Iteration, Refusal, Session, Status, StopReason,
+    ArtifactStatus, Closing, Event, FailureClass, Iteration, Refusal, Scope, Session, Status, StopReason,
     TaskCounts, TaskName,
 };
 use crate::store::{LoopLock, Store};
@@ -86,7 +87,8 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
     let mut lock = LoopLock::take(plan.store.repository())?;
     recover::recover(&plan, say)?;
     let tasks = plan.job.read_tasks(plan.feature)?;
-    if plan.job.until == Until::Tasks && all_done(&tasks, plan.only.as_ref()) {
+    let part = tasks::part_of(&tasks, &plan.scope, &plan.feature.tasks_path)?;
+    if plan.job.until == Until::Tasks && all_done(&tasks, part.as_ref()) {
         if plan.resume.take().is_some() {
             // Nothing is taken up after all: what was left open for it comes to its end.
             recover::recover(&plan, say)?;
@@ -94,6 +96,7 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
         return Ok(Finish::AllDone(tasks.counts().into()));
     }
     let mut running = Running::begin(plan, &tasks, &mut lock, say)?;
+    running.warn_of_waits_outside(&tasks);
     let ending = running.turns()?;
     let session = running.end(ending)?;
     drop(lock);
@@ -101,16 +104,13 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
 }
 
 /// Whether a session would find nothing to do and nothing to recover; then nothing need be written at all.
-pub fn nothing_to_do(
-    store: &Store,
-    feature: &Feature,
-    only: Option<&TaskName>,
-) -> Result<Option<TaskCounts>> {
+pub fn nothing_to_do(store: &Store, feature: &Feature, scope: &Scope) -> Result<Option<TaskCounts>> {
     if !recover::nothing_is_left(store.repository())? {
         return Ok(None);
     }
     let tasks = tasks::read(&feature.files, &feature.tasks_path)?;
-    Ok(all_done(&tasks, only).then(|| tasks.counts().into()))
+    let part = tasks::part_of(&tasks, scope, &feature.tasks_path)?;
+    Ok(all_done(&tasks, part.as_ref()).then(|| tasks.counts().into()))
 }
 
 /// Refuses a progress.txt that cannot be appended to.
@@ -163,9 +163,16 @@ impl Running<'_> {
                 is_promised: self.is_promised,
                 lost: &lost,
             };
-            let wanted = match (self.plan.job.task(), &self.plan.only) {
+            let part = match self.part(&tasks) {
+                Ok(part) => part,
+                Err(error) => {
+                    self.warn(format!("{error} in the task list any more"));
+                    return Ok(Ending::of(StopReason::Stuck));
+                }
+            };
+            let wanted = match (self.plan.job.task(), &part) {
                 (Some(task), _) => Wanted::This(task),
-                (None, Some(name)) => Wanted::Only(name),
+                (None, Some(part)) => Wanted::Part(part),
                 (None, None) => Wanted::All,
             };
             let task = match decide::decide(&tasks, &self.history, &bounds, wanted) {
@@ -247,15 +254,18 @@ impl Running<'_> {
         session.stop_reason = Some(reason);
         session.limit = limit;
         session.hints = hints;
-        session.artifact.status = match reason.status() {
-            Status::Completed => ArtifactStatus::Complete,
-            Status::Failed => ArtifactStatus::Failed,
-            Status::Running | Status::Interrupted | Status::Later(_) => ArtifactStatus::Draft,
-        };
         if let Some(tasks) = &tasks {
             session.tasks_done = tasks.counts().done;
             session.tasks_remaining = tasks.counts().open;
         }
+        let is_part = session.scope.is_some() && session.tasks_remaining > 0;
+        session.artifact.status = match reason.status() {
+            Status::Completed if !is_part => ArtifactStatus::Complete,
+            Status::Failed => ArtifactStatus::Failed,
+            Status::Completed | Status::Running | Status::Interrupted | Status::Later(_) => {
+                ArtifactStatus::Draft
+            }
+        };
         self.note_passing_state();
         self.propose_patterns();
         let commit = self.recorder.end(&self.session, ended_at)?;

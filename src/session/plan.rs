@@ -13,7 +13,7 @@ use crate::process::{Interrupt, Limits as ChildLimits, Marker};
 use crate::progress::ProgressStrategy;
 use crate::progress::capture::Rules;
 use crate::prompt::Template;
-use crate::record::{SessionId, TaskName};
+use crate::record::{Scope, SessionId};
 use crate::store::{SessionRefs, Slot, Spool, Store, names};
 use crate::validate::Bench;
 
@@ -34,8 +34,8 @@ pub struct Plan<'a> {
     pub capture_rules: Rules,
     /// Values of settings that run something or decide what is done; a resumption compares them. Never shown.
     pub commands: BTreeMap<String, String>,
-    /// Work on this task alone.
-    pub only: Option<TaskName>,
+    /// The part of the task list to work on.
+    pub scope: Scope,
     /// Take this session up again instead of starting one.
     pub resume: Option<SessionRefs>,
     /// The folder in which children run: where `.specify/` is, else the top of the work tree.

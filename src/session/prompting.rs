@@ -11,8 +11,9 @@ use crate::progress::historical::{Mode, tokens};
 use crate::progress::{self, ProgressStrategy};
 use crate::project_files::MAX_DOCUMENT_BYTES;
 use crate::prompt::{PromptContext, Template};
-use crate::record::{Iteration, PromptMemory, RALPH_BY_PATH, SessionId, Task, TaskName};
+use crate::record::{Iteration, PromptMemory, RALPH_BY_PATH, Scope, SessionId, Task};
 use crate::store::Store;
+use crate::tasks;
 
 use super::job::Job;
 use super::memory::{HistoryPolicy, Memory, Recalled, Sought};
@@ -236,14 +237,10 @@ impl<'a> Prompting<'a> {
     }
 
     /// The prompt that the next task would get in a new session; none where no task can be picked.
-    pub fn next(
-        &self,
-        only: Option<&TaskName>,
-        store: &Store,
-        memory: &mut Memory,
-    ) -> Result<Option<Prompt>> {
+    pub fn next(&self, scope: &Scope, store: &Store, memory: &mut Memory) -> Result<Option<Prompt>> {
         let tasks = self.assignment.job.read_tasks(self.assignment.feature)?;
-        let Some(task) = self.assignment.job.next_task(&tasks, only) else { return Ok(None) };
+        let part = tasks::part_of(&tasks, scope, &self.assignment.feature.tasks_path)?;
+        let Some(task) = self.assignment.job.next_task(&tasks, part.as_ref()) else { return Ok(None) };
         let turn =
             Turn { tasks: &tasks, task: &task, iteration: 1, failures: Failures::default(), session: None };
         self.prompt(&turn, store, memory, None).map(Some)

@@ -6,7 +6,7 @@ use anyhow::Result;
 use redact_stream::Redactor;
 
 use super::redaction::redacted;
-use crate::record::{AgentEvent, Closing, Event, NotDone, Phase, Task, Waiting};
+use crate::record::{AgentEvent, Closing, Event, NotDone, Phase, Scope, Task, Waiting};
 
 /// What stands for a line of a private key whose beginning was in an earlier event.
 const KEY_LINE: &str = "[redacted:private-key]";
@@ -88,8 +88,15 @@ fn redact_texts(redactor: &Redactor, event: &mut Event) -> Result<()> {
             loop_type,
             artifact,
             tasks: _,
+            scope,
+            scope_tasks: _,
             is_resumed: _,
-        } => [feature, agent, loop_type, artifact].into_iter().for_each(plain),
+        } => {
+            [feature, agent, loop_type, artifact].into_iter().for_each(plain);
+            if let Some(Scope { tasks, phases, stories }) = scope {
+                [tasks, phases, stories].into_iter().for_each(all);
+            }
+        }
         Event::IterationStarted {
             session: _,
             iteration: _,

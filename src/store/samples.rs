@@ -16,6 +16,7 @@ pub fn session() -> Session {
         feature: "specs/001-login".into(),
         branch: Some("main".into()),
         loop_type: "implement".into(),
+        scope: None,
         started_at: Timestamp::from_seconds(1_795_294_000),
         ended_at: None,
         status: Status::Running,

@@ -3,6 +3,7 @@
 mod cache;
 mod marks;
 mod read;
+mod scope;
 
 use tasklist::{Counts, Item};
 
@@ -11,6 +12,7 @@ use crate::record::{Task, TaskCounts};
 pub use cache::TaskCache;
 pub use marks::set_marks;
 pub use read::{may_have_open_tasks, parse, read, read_if_there, read_named, require_tasks};
+pub use scope::{named, part_of, select};
 
 impl From<&Item> for Task {
     fn from(item: &Item) -> Self {

@@ -2,7 +2,7 @@
 
 use crate::record::{Limit, Session, Status, StopReason};
 
-use super::style::{Count, grouped};
+use super::style::{Count, grouped, one_line};
 
 /// `10 of 45 tasks done`, or `all 45 tasks done`.
 pub fn done(session: &Session) -> String {
@@ -19,7 +19,10 @@ pub fn ending(session: &Session) -> String {
     let done = done(session);
     let how = match (session.status, session.stop_reason) {
         (Status::Completed, _) if session.tasks_remaining == 0 && session.tasks_done > 0 => return done,
-        (Status::Completed, _) => "completed".to_owned(),
+        (Status::Completed, _) => match &session.scope {
+            Some(scope) => format!("{} done", one_line(&scope.to_string())),
+            None => "completed".to_owned(),
+        },
         (_, Some(StopReason::LimitReached)) => format!("stopped at {}", limit(session)),
         (_, Some(StopReason::Stuck)) => "stuck".to_owned(),
         (_, Some(StopReason::AgentUnusable)) => "the agent could not be used".to_owned(),

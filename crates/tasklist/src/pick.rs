@@ -92,6 +92,18 @@ impl TaskList {
         self.pick(&Picking { selection: Some(selection), is_skipped: &is_skipped })
     }
 
+    /// What open tasks of `selection` wait for that is open and outside of it, one each.
+    pub fn waits_outside(&self, selection: &Selection) -> Vec<Blocked> {
+        let picking = Picking { selection: Some(selection), is_skipped: &|_| false };
+        let outside = |item: &Item| {
+            let waited_for = item.depends_on.iter().flat_map(|id| self.items_of(id));
+            let mut open = waited_for.map(|index| &self.items[index]).filter(|other| !other.done);
+            let other = open.find(|other| !selection.has(&other.name))?;
+            Some(Blocked { task: item.name.clone(), obstacle: Obstacle::WaitsForOpen(other.name.clone()) })
+        };
+        self.open(&picking).filter_map(|(_, item)| outside(item)).collect()
+    }
+
     fn pick<'a>(&'a self, picking: &Picking<'_>) -> Pick<'a> {
         let open_below = self.open_below(picking);
         let mut waits = HashMap::new();
@@ -283,6 +295,9 @@ mod tests {
         case("T005", &[], "T005");
         case("T005-T006", &[], "T006");
         case("T001", &["T001"], "T001 was skipped");
+        let selection = list.select(&[Selector::Tasks("T002-T003")]).unwrap();
+        let waits: Vec<_> = list.waits_outside(&selection).iter().map(ToString::to_string).collect();
+        assert_eq!(waits, ["T002 waits for T001, which is open", "T003 waits for T004, which is open"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt;
 
 use super::known_ids::Key;
-use super::{Item, TaskList, TaskName, phase, story};
+use super::{Counts, Item, TaskList, TaskName, phase, story};
 
 /// What a person names of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +89,13 @@ impl TaskList {
             names.extend(found.into_iter().map(|item| item.name.clone()));
         }
         Ok(Selection { names })
+    }
+
+    /// Counts the tasks of `selection`.
+    pub fn counts_of(&self, selection: &Selection) -> Counts {
+        let (done, open): (Vec<&Item>, Vec<&Item>) =
+            self.tasks().filter(|item| selection.has(&item.name)).partition(|item| item.done);
+        Counts { done: done.len(), open: open.len() }
     }
 
     fn tasks_in(&self, text: &str) -> Result<Vec<&Item>, Unselectable> {
@@ -316,6 +323,7 @@ mod tests {
             list.select(&[Selector::Tasks("T099"), Selector::Phase("1"), Selector::Stories("2")]).unwrap();
         let names: Vec<_> = list.tasks().filter(|item| all.has(&item.name)).map(|item| &item.name).collect();
         assert_eq!(names, ["T001", "T002", "T005#2", "T099"]);
+        assert_eq!(list.counts_of(&all), Counts { done: 1, open: 3 });
     }
 
     proptest! {

@@ -80,7 +80,8 @@ impl Running<'_> {
             let names = names.join(", ");
             self.warn(format!("{names} {are} gone from the task list, without having been done"));
         }
-        let lost = lost.iter().map(|task| Lost { task: task.clone(), copies: before.copies(task) });
+        let lost: Vec<&Item> = lost.iter().filter(|task| self.is_in_scope(before, task)).collect();
+        let lost = lost.into_iter().map(|task| Lost { task: task.clone(), copies: before.copies(task) });
         self.lost.extend(lost);
     }
 }

@@ -69,6 +69,8 @@ impl<W: Write> Lines<W> {
                 loop_type,
                 artifact,
                 tasks,
+                scope,
+                scope_tasks,
                 is_resumed,
             } => {
                 let verb = if *is_resumed { "resumes" } else { "starts" };
@@ -86,6 +88,11 @@ impl<W: Write> Lines<W> {
                     one_line(agent),
                     Count(u64::from(*max_iterations), "iteration")
                 )?;
+                if let (Some(scope), Some(tasks)) = (scope, scope_tasks) {
+                    let all = Count((tasks.done + tasks.open) as u64, "task");
+                    let scope = self.words(&scope.to_string());
+                    writeln!(self.out, "  only {scope}: {} of {all} done", tasks.done)?;
+                }
                 writeln!(self.out, "{}", self.dim(&format!("  session {session}")))?;
             }
             Event::IterationStarted { iteration, task, attempt, hints, .. } => {

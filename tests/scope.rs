@@ -1,0 +1,103 @@
+//! Sessions that work on a part of the list: tasks, phases, stories.
+
+use serde_json::json;
+
+use crate::sandbox::{Sandbox, WILLING_AGENT};
+
+const LIST: &str = "## Phase 1: Setup\n\n- [ ] T001 One\n- [ ] T002 Two\n\n## Phase 2: User Story 1 - Login\n\n\
+    - [ ] T003 [US1] Three\n- [ ] T004 [US1] Four\n\n## Phase 3: User Story 2 - Logout\n\n- [ ] T005 [US2] Five\n\
+    - [ ] T006 [US2] Six (depends on T004)\n\n## Phase 4: Polish\n\n- [ ] T007 Seven\n";
+
+fn scene() -> Sandbox {
+    let scene = Sandbox::new();
+    scene.tasks(LIST).agent_script(WILLING_AGENT);
+    scene
+}
+
+/// The ids whose boxes are marked.
+fn done(scene: &Sandbox) -> String {
+    let list = scene.task_list();
+    let marked = list.lines().filter_map(|line| line.strip_prefix("- [x] "));
+    marked.filter_map(|line| line.split(' ').next()).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_session_works_on_what_any_flag_names_and_completes_for_that_alone() {
+    let scene = scene();
+    scene
+        .ralph("--task T001,T003-T004 --story 2 --phase polish")
+        .code(0)
+        .stdout_has("only T001, T003-T004, polish, US2: 0 of 6 tasks done")
+        .stdout_has("\nT001, T003-T004, polish, US2 done, 6 of 7 tasks done\n");
+    assert_eq!(done(&scene), "T001 T003 T004 T005 T006 T007");
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Task"), ["T001", "T003", "T004", "T005", "T006", "T007"]);
+    let end = session.end();
+    assert_eq!((&end["status"], &end["stop_reason"]), (&json!("completed"), &json!("completed")));
+    assert_eq!((&end["artifact"]["status"], &end["tasks_remaining"]), (&json!("draft"), &json!(1)));
+    let scope = json!({"tasks": ["T001,T003-T004"], "phases": ["polish"], "stories": ["2"]});
+    assert_eq!(end["scope"], scope);
+    scene
+        .ralph("--phase 2")
+        .code(0)
+        .stdout("specs/001-login: done already, nothing to do for phase 2 (1 task open)\n");
+    // The rest of the list: now the artifact is complete, whatever the scope is called.
+    let started = scene.ralph("--phase 1 --json").code(0).json_lines().remove(0);
+    assert_eq!(started["scope"], json!({"tasks": [], "phases": ["1"], "stories": []}));
+    assert_eq!(started["scope_tasks"], json!({"done": 1, "open": 1}));
+    assert_eq!(scene.sessions()[1].end()["artifact"]["status"], "complete");
+}
+
+#[test]
+fn what_a_task_waits_for_outside_of_the_scope_is_named_and_holds_nothing_back() {
+    let scene = scene();
+    scene.ralph("--task T006").code(0).stdout_has("outside of T006: T006 waits for T004, which is open");
+    assert_eq!(done(&scene), "T006");
+}
+
+#[test]
+fn what_does_not_exist_is_refused_with_what_does() {
+    let scene = scene();
+    let phases = "its phases are `Phase 1: Setup`, `Phase 2: User Story 1 - Login`, ";
+    for (words, message, hint) in [
+        ("--task T008", "there is no task T008 in ", "did you mean T001? `"),
+        ("--task T001-T009", "there is no task T009 in ", "hint: "),
+        ("--task T002-T001", "the range T002-T001 is backwards in ", "write it as T001-T002"),
+        ("--phase 9", "there is no phase `9` in ", phases),
+        (
+            "--phase log",
+            "several phases fit `log` in ",
+            "in full: `Phase 2: User Story 1 - Login`, `Phase 3: ",
+        ),
+        ("--story US9 --dry-run", "there is no story `US9` in ", "its stories are US1, US2"),
+        (
+            "--loop plan --validate true --phase 1",
+            "is not about tasks",
+            "leave out --task, --phase and --story",
+        ),
+    ] {
+        scene.ralph(words).code(3).stdout("").stderr_has(message).stderr_has(hint);
+    }
+    assert_eq!(scene.sessions().len(), 0);
+    scene.ralph("--phase 2 --dry-run").code(0).stdout_has("**T003 Three**");
+}
+
+#[test]
+fn a_resumed_session_keeps_its_scope() {
+    let scene = scene();
+    scene.ralph("--phase 1 --story US2 -n 1").code(1);
+    scene.ralph("resume").code(0).stdout_has("only phase 1, US2: 1 of 4 tasks done");
+    assert_eq!(done(&scene), "T001 T002 T005 T006");
+    assert_eq!(scene.session().end()["scope"]["stories"], json!(["US2"]));
+    // A phase that is gone since is no reason to work on all of the list.
+    scene.ralph("--phase polish -n 1 --validate false").code(1);
+    scene.tasks(&LIST.replace("Polish", "Shine"));
+    scene.ralph("resume").code(3).stderr_has("there is no phase `polish`").stderr_has("`Phase 4: Shine`");
+}
+
+#[test]
+fn a_task_of_the_scope_that_leaves_the_list_is_not_done() {
+    let scene = scene();
+    scene.agent_sh("sed -i 's/\\[ \\] T003/[x] T003/; /T004/d; /T007/d' \"$RALPH_TASKS\"");
+    scene.ralph("--phase 2").code(1).stdout_has("but T004 left the list").stdout_lacks("but T004, T007");
+}

@@ -239,7 +239,7 @@ fn the_status_says_where_the_feature_stands() {
     let id = scene.session().id().to_owned();
     read(&scene, "status").code(0).stdout_has("2 of 2 tasks done, 0 open").stdout_has(&id);
     let status = read(&scene, "status --json").code(0).json();
-    assert_eq!(keys(&status), ["feature", "tasks", "session"]);
+    assert_eq!(keys(&status), ["feature", "tasks", "phases", "stories", "session"]);
     assert_eq!(
         keys(&status["session"]),
         [
@@ -273,7 +273,7 @@ fn tasks_are_listed_as_the_loop_reads_them() {
     scene.tasks("## Phase 1: Go\n\n- [x] T001 [P] [US1] One\n  - [ ] a criterion\n- [~] T002 Half\n- [ ] T003 Last (depends on T001, T002)");
     read(&scene, "tasks").code(0).stdout_has("T003");
     let listed = read(&scene, "tasks --json").code(0).json();
-    assert_eq!(keys(&listed), ["file", "items", "unrecognised"]);
+    assert_eq!(keys(&listed), ["file", "items", "unrecognised", "phases", "stories"]);
     let items = listed["items"].as_array().unwrap();
     assert_eq!(items.len(), 3);
     assert_eq!(

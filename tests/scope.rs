@@ -83,6 +83,28 @@ fn what_does_not_exist_is_refused_with_what_does() {
 }
 
 #[test]
+fn phases_and_stories_are_counted() {
+    let scene = scene();
+    scene.ralph("--task T001,T003-T004").code(0);
+    scene
+        .ralph("status")
+        .code(0)
+        .stdout_has(
+            "    1/2  Phase 1: Setup\n    2/2  Phase 2: User Story 1 - Login\n    0/2  Phase 3: User Story 2",
+        )
+        .stdout_has("    stories: US1 2/2, US2 0/2\n");
+    let json = scene.ralph("status --json").code(0).json();
+    assert_eq!(json["phases"][1], json!({"name": "Phase 2: User Story 1 - Login", "done": 2, "open": 0}));
+    assert_eq!(json["stories"][1], json!({"name": "US2", "done": 0, "open": 2}));
+    scene
+        .ralph("tasks")
+        .code(0)
+        .stdout_has("\nPhase 1: Setup (1 of 2 done)\n")
+        .stdout_has("\nStories: US1 2 of 2 done, US2 0 of 2 done\n");
+    assert_eq!(scene.ralph("tasks --json").code(0).json()["stories"], json["stories"]);
+}
+
+#[test]
 fn a_resumed_session_keeps_its_scope() {
     let scene = scene();
     scene.ralph("--phase 1 --story US2 -n 1").code(1);

@@ -13,7 +13,7 @@ use crate::session;
 use crate::store::{Control, Overview, SessionRefs, Store, Wishes, status_of};
 use crate::tasks;
 use crate::view::json::write_line;
-use crate::view::status::{Counts, FeatureStatus, InFlight, LeftRunning, SessionStatus, write};
+use crate::view::status::{Counts, FeatureStatus, GroupCounts, InFlight, LeftRunning, SessionStatus, write};
 use crate::view::style::Paint;
 
 use super::args::{Json, ReadArgs};
@@ -100,6 +100,10 @@ impl Wanted {
     }
 }
 
+fn grouped(name: String, done: usize, open: usize) -> GroupCounts {
+    GroupCounts { name, done, open }
+}
+
 fn look(store: &Store, wanted: &Wanted) -> Result<FeatureStatus> {
     let feature = &wanted.feature;
     let running = sessions::running(store)?;
@@ -160,6 +164,12 @@ fn look(store: &Store, wanted: &Wanted) -> Result<FeatureStatus> {
     Ok(FeatureStatus {
         feature: feature.path.clone(),
         tasks: Counts { done: counts.done, open: counts.open, skipped },
+        phases: tasks.phases().into_iter().map(|group| grouped(group.name, group.done, group.open)).collect(),
+        stories: tasks
+            .stories()
+            .into_iter()
+            .map(|group| grouped(group.name, group.done, group.open))
+            .collect(),
         session,
     })
 }

@@ -14,6 +14,9 @@ use super::style::{Count, Hue, Paint, one_line};
 pub struct FeatureStatus {
     pub feature: String,
     pub tasks: Counts,
+    /// In the order of the list.
+    pub phases: Vec<GroupCounts>,
+    pub stories: Vec<GroupCounts>,
     pub session: Option<SessionStatus>,
 }
 
@@ -23,6 +26,14 @@ pub struct Counts {
     pub open: usize,
     /// Skipped in the session that is shown.
     pub skipped: usize,
+}
+
+/// The tasks of a phase or a story.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GroupCounts {
+    pub name: String,
+    pub done: usize,
+    pub open: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -83,11 +94,30 @@ fn at_work(in_flight: &InFlight, task: &str, phase: Option<&str>) -> String {
     }
 }
 
+/// A row for each phase, and the stories in one; nothing for a list that is not divided.
+fn write_groups(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::Result<()> {
+    let counts = |group: &GroupCounts| format!("{}/{}", group.done, group.done + group.open);
+    let phases = if status.phases.len() > 1 { status.phases.as_slice() } else { &[] };
+    let width = phases.iter().map(|phase| counts(phase).len()).max().unwrap_or(0);
+    for phase in phases {
+        let hue = if phase.open == 0 { Hue::Green } else { Hue::Dim };
+        let counts = paint.paint(hue, &format!("{:>width$}", counts(phase)));
+        writeln!(out, "    {counts}  {}", one_line(&phase.name))?;
+    }
+    if status.stories.is_empty() {
+        return Ok(());
+    }
+    let stories: Vec<String> =
+        status.stories.iter().map(|story| format!("{} {}", story.name, counts(story))).collect();
+    writeln!(out, "    stories: {}", one_line(&stories.join(", ")))
+}
+
 pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::Result<()> {
     let Counts { done, open, skipped } = status.tasks;
     writeln!(out, "{}", paint.paint(Hue::Bold, &one_line(&status.feature)))?;
     let skips = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
     writeln!(out, "  {done} of {} done, {open} open{skips}", Count((done + open) as u64, "task"))?;
+    write_groups(out, status, paint)?;
     let Some(session) = &status.session else {
         return writeln!(out, "  no session yet: start one with `{RALPH}`");
     };
@@ -147,4 +177,34 @@ fn write_left_running(out: &mut dyn Write, left: &[LeftRunning], paint: Paint) -
     let line = format!("it died, and left running: {}", names.join(", "));
     writeln!(out, "  {}", paint.paint(Hue::Yellow, &line))?;
     writeln!(out, "  hint: the next `{RALPH}` ends what it left; so does `kill {}`", pids.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_and_stories_are_shown_with_what_is_done_of_them() {
+        let group = |name: &str, done, open| GroupCounts { name: name.to_owned(), done, open };
+        let shown = |phases: &[GroupCounts], stories: &[GroupCounts]| {
+            let status = FeatureStatus {
+                feature: "specs/001-login".to_owned(),
+                tasks: Counts { done: 2, open: 10, skipped: 0 },
+                phases: phases.to_vec(),
+                stories: stories.to_vec(),
+                session: None,
+            };
+            let mut out = Vec::new();
+            write(&mut out, &status, Paint::Plain).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let rows: Vec<_> = text.lines().skip(2).take_while(|row| row.starts_with("    ")).collect();
+            rows.join("\n")
+        };
+        let phases = [group("Phase 1: Setup", 2, 0), group("Phase 2: A\x1b[31m story", 0, 10)];
+        assert_eq!(
+            shown(&phases, &[group("US1", 0, 10), group("US2", 0, 1)]),
+            "     2/2  Phase 1: Setup\n    0/10  Phase 2: A␛[31m story\n    stories: US1 0/10, US2 0/1"
+        );
+        assert_eq!(shown(&phases[..1], &[]), "", "a list that is not divided");
+    }
 }

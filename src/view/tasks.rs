@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use camino::Utf8Path;
 use serde::Serialize;
-use tasklist::{Item, TaskList, Unrecognised};
+use tasklist::{Group, Item, TaskList, Unrecognised};
 
 use super::json::write_line;
 use super::style::one_line;
@@ -18,18 +18,31 @@ pub fn write_human(out: &mut dyn Write, file: &Utf8Path, list: &TaskList) -> Res
     let counts = list.counts();
     writeln!(out, "{file}: {} done, {} open", counts.done, counts.open)?;
     let width = list.items.iter().map(|item| label(item).chars().count()).max().unwrap_or(0);
+    let phases = list.phases();
     let mut phase = None;
     for item in &list.items {
         if phase != Some(&item.phase) {
             phase = Some(&item.phase);
-            writeln!(out, "\n{}", one_line(item.phase.as_deref().unwrap_or("(no heading)")))?;
+            let found = phases.iter().find(|phase| Some(&phase.name) == item.phase.as_ref());
+            let counts = found.map_or(String::new(), |phase| format!(" ({})", of_done(phase)));
+            writeln!(out, "\n{}{counts}", one_line(item.phase.as_deref().unwrap_or("(no heading)")))?;
         }
         write_item(out, item, width)?;
     }
     if list.items.is_empty() {
         writeln!(out, "\nno task-list items")?;
     }
+    let stories: Vec<String> =
+        list.stories().iter().map(|story| format!("{} {}", story.name, of_done(story))).collect();
+    if !stories.is_empty() {
+        writeln!(out, "\nStories: {}", one_line(&stories.join(", ")))?;
+    }
     write_unrecognised(out, &list.unrecognised)
+}
+
+/// `1 of 3 done`
+fn of_done(group: &Group) -> String {
+    format!("{} of {} done", group.done, group.done + group.open)
 }
 
 fn write_item(out: &mut dyn Write, item: &Item, width: usize) -> Result<()> {
@@ -62,15 +75,23 @@ fn write_unrecognised(out: &mut dyn Write, unrecognised: &[Unrecognised]) -> Res
     Ok(())
 }
 
-/// Writes `{"file", "items", "unrecognised"}` on one line.
+/// Writes `{"file", "items", "unrecognised", "phases", "stories"}` on one line.
 pub fn write_json(out: &mut dyn Write, file: &Utf8Path, list: &TaskList) -> Result<()> {
     #[derive(Serialize)]
     struct Listing<'a> {
         file: &'a Utf8Path,
         items: &'a [Item],
         unrecognised: &'a [Unrecognised],
+        phases: Vec<Group>,
+        stories: Vec<Group>,
     }
-    let listing = Listing { file, items: &list.items, unrecognised: &list.unrecognised };
+    let listing = Listing {
+        file,
+        items: &list.items,
+        unrecognised: &list.unrecognised,
+        phases: list.phases(),
+        stories: list.stories(),
+    };
     Ok(write_line(out, &listing)?)
 }
 
@@ -91,13 +112,15 @@ mod tests {
         write_human(&mut out, Utf8Path::new("tasks.md"), &list()).unwrap();
         let expected = "tasks.md: 1 done, 2 open
 
-Phase 1: Setup
+Phase 1: Setup (1 of 2 done)
   [x] T001   Make it
   [ ] T002   Test it (depends on T001) (parallel; US1; waits for T001)
     [ ] -      it is green
 
-Phase 2: More
+Phase 2: More (0 of 1 done)
   [ ] T010a  Ship
+
+Stories: US1 0 of 1 done
 
 Boxes that Markdown does not know (never picked, never done):
   line 6: - [~] T003 half of it
@@ -121,7 +144,7 @@ Boxes that Markdown does not know (never picked, never done):
         let keys = |value: &serde_json::Value| {
             value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(keys(&json), "file items unrecognised");
+        assert_eq!(keys(&json), "file items unrecognised phases stories");
         assert_eq!(
             keys(&json["items"][0]),
             "line offset done mark id text phase headings depth kind parallel story stories depends_on name"
@@ -130,6 +153,8 @@ Boxes that Markdown does not know (never picked, never done):
             json["unrecognised"][0],
             serde_json::json!({"line": 6, "mark": "~", "text": "T003 half of it"})
         );
+        assert_eq!(json["phases"][0], serde_json::json!({"name": "Phase 1: Setup", "done": 1, "open": 1}));
+        assert_eq!(json["stories"], serde_json::json!([{"name": "US1", "done": 0, "open": 1}]));
         assert_eq!(json["items"][2]["kind"], "criterion");
         assert_eq!(json["items"][1]["depends_on"], serde_json::json!(["T001"]));
     }

@@ -141,6 +141,11 @@ impl History {
         self.turns.last().is_some_and(|turn| turn.outcome == Outcome::Success)
     }
 
+    /// The tasks that had a run, each as often, oldest first.
+    pub fn worked_on(&self) -> impl DoubleEndedIterator<Item = &TaskName> {
+        self.turns.iter().filter(|turn| turn.is_run).filter_map(|turn| turn.task.as_ref())
+    }
+
     /// The exit of the last validation that ran; none if none did.
     pub fn last_validation(&self) -> Option<i32> {
         self.turns.iter().rev().find_map(|turn| turn.validation)

@@ -118,6 +118,46 @@ fn a_resumed_session_keeps_its_scope() {
 }
 
 #[test]
+fn a_session_stops_at_the_end_of_its_phase_or_story() {
+    let scene = scene();
+    scene
+        .ralph("--stop-at phase --validate true")
+        .code(0)
+        .stdout_has("\nstopped at a checkpoint, 2 of 7 tasks done\n")
+        .stdout_has("Phase 1: Setup is done, and `stop-at` ends the session there")
+        .stdout_has("hint: look at it, then `specify ralph` goes on");
+    assert_eq!(done(&scene), "T001 T002");
+    let end = scene.session().end();
+    assert_eq!((&end["status"], &end["stop_reason"]), (&json!("completed"), &json!("checkpoint")));
+    assert_eq!(end["artifact"]["status"], "draft");
+    scene.ralph("resume").code(3).stderr_has("is completed");
+    scene.ralph("report --markdown").code(0).stdout_has("Stopped at a checkpoint, 2 of 7 tasks done");
+    // The setting holds for what was begun with it, also where the limit came first.
+    scene.ralph("--stop-at story -n 1").code(1);
+    assert_eq!(done(&scene), "T001 T002 T003");
+    scene.ralph("resume").code(0).stdout_has("US1 is done");
+    assert_eq!(done(&scene), "T001 T002 T003 T004");
+    scene.config("stop-at = 'story'").commit("Setting");
+    scene.ralph("--stop-at none").code(0).stdout_lacks("checkpoint");
+    assert_eq!(scene.sessions()[2].end()["artifact"]["status"], "complete");
+    scene.ralph("--stop-at day").code(2).stderr_has("phase, story, or none");
+}
+
+#[test]
+fn a_phase_that_was_given_up_in_part_is_not_left_for_the_next() {
+    let scene = scene();
+    scene.agent_script(
+        "[[turn]]\ntask = 'T001'\ndo = [{ say = 'no' }]\n[[turn]]\ndo = [{ tick = 'current' }]\n",
+    );
+    scene
+        .ralph("--stop-at phase --skip-after 1")
+        .code(1)
+        .stdout_has("Phase 1: Setup is not done, and the session stops at its end")
+        .stdout_has("T001 was skipped");
+    assert_eq!(done(&scene), "T002");
+}
+
+#[test]
 fn a_task_of_the_scope_that_leaves_the_list_is_not_done() {
     let scene = scene();
     scene.agent_sh("sed -i 's/\\[ \\] T003/[x] T003/; /T004/d; /T007/d' \"$RALPH_TASKS\"");

@@ -4,8 +4,9 @@ use std::io::{IsTerminal, Write, stderr, stdout};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::config::{self, FlagInput};
 use crate::feature::Feature;
 use crate::process::{Interrupt, Marker};
 use crate::record::{Event, RALPH, Refusal, Scope, SessionId, SessionName, Status, StopReason, TaskCounts};
@@ -120,10 +121,24 @@ pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCo
     let feature = place::recorded_feature(caller, &store, &path)?;
     let scope = begun.as_ref().and_then(|begun| begun.scope.clone()).unwrap_or_default();
     let loop_type = begun.as_ref().map(|begun| begun.loop_type.clone());
-    let flags = Flags { loop_type, ..args.settings.flags() };
+    let mut flags = Flags { loop_type, ..args.settings.flags() };
+    // Flags of this call win over what the session began with.
+    flags.settings.splice(0..0, begun.iter().flat_map(|begun| kept_settings(&begun.configuration)));
     let keeps = begun.filter(|_| !args.accept_changed_commands).map(Box::new);
     let wish = Wish { scope, resume: Some(refs), keeps, flags };
     start(&store, &feature, wish, caller, voice(args.talk, paint))
+}
+
+/// Where a session stops belongs to its scope: it is as it was when the session began.
+fn kept_settings(configuration: &Value) -> Vec<FlagInput> {
+    let kept = |key: &str| {
+        let value = configuration.get(key)?;
+        let value = if value.is_null() { "none" } else { value.as_str()? };
+        // A later version may know more words.
+        config::check(key, value).ok()?;
+        Some(FlagInput { flag: "the session".to_owned(), key: key.to_owned(), value: value.to_owned() })
+    };
+    ["stop-at"].into_iter().filter_map(kept).collect()
 }
 
 /// The session to take up again: the one that is named, or the latest that did not complete.
@@ -218,7 +233,8 @@ pub fn start(
         Finish::Ended(session) => {
             let code = match (session.stop_reason, interrupt.signal()) {
                 // Where somebody asked for it to stop, it went as they wanted.
-                (Some(StopReason::Completed), _) | (Some(StopReason::Interrupted), None) => ExitCode::Done,
+                (Some(StopReason::Completed | StopReason::Checkpoint), _)
+                | (Some(StopReason::Interrupted), None) => ExitCode::Done,
                 (Some(StopReason::Interrupted), _) if interrupt.is_asked() => ExitCode::Done,
                 (Some(StopReason::Interrupted), Some(signal)) => ExitCode::of_signal(signal),
                 _ => ExitCode::NotDone,

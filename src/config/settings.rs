@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::record::Permissions;
 
 use super::key::{Key, Kind, STRATEGIES};
-use super::typed::{Commits, Completion, FromValue};
+use super::typed::{Commits, Completion, FromValue, Unit};
 use super::values::Values;
 
 const MANY: u64 = 1_000_000;
@@ -59,6 +59,10 @@ settings! {
         Key::new("stuck-after", TIMES, "10",
             "Iterations in a row without any change after which the loop stops")
             .or_zero();
+    stop_at: Option<Unit> =
+        Key::new("stop-at", Kind::Word(&["phase", "story"]), "none",
+            "End the session when the phase or the story that it works on is done")
+            .or_none();
     max_tokens: Option<u64> =
         Key::new("max-tokens", ANY, "none",
             "Tokens, of all kinds together, after which the loop stops")

@@ -23,6 +23,15 @@ pub enum Commits {
     OfTasks,
 }
 
+/// Tasks that belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// One alone.
+    Task,
+    Story,
+    Phase,
+}
+
 /// Made of the checked value of its setting.
 pub(super) trait FromValue {
     fn from_value(value: &Value) -> Self;
@@ -61,6 +70,11 @@ from_value! {
     Completion: Value::Text(text) => Some(match text.as_str() {
         "promise" => Completion::Promise,
         _ => Completion::Verified,
+    });
+    Unit: Value::Text(text) => Some(match text.as_str() {
+        "story" => Unit::Story,
+        "phase" => Unit::Phase,
+        _ => Unit::Task,
     });
     Commits: Value::Text(text) => Some(if text == "task" { Commits::OfTasks } else { Commits::Off });
 }

@@ -75,6 +75,8 @@ words!(Outcome { Success = "success", Failure = "failure", Skipped = "skipped", 
 pub enum StopReason {
     /// No open task is left, and the validation passes.
     Completed,
+    /// The phase or the story that the user wanted to stop at is done, and the validation passes.
+    Checkpoint,
     /// A limit of the user's was reached while tasks are open.
     LimitReached,
     /// No open task can be picked, or too many iterations in a row changed nothing.
@@ -89,6 +91,7 @@ pub enum StopReason {
 
 words!(StopReason {
     Completed = "completed",
+    Checkpoint = "checkpoint",
     LimitReached = "limit_reached",
     Stuck = "stuck",
     Interrupted = "interrupted",
@@ -98,7 +101,7 @@ words!(StopReason {
 impl StopReason {
     pub fn status(self) -> Status {
         match self {
-            Self::Completed => Status::Completed,
+            Self::Completed | Self::Checkpoint => Status::Completed,
             Self::Interrupted => Status::Interrupted,
             Self::LimitReached | Self::Stuck | Self::AgentUnusable | Self::Later(_) => Status::Failed,
         }

@@ -8,6 +8,8 @@ use crate::config::Settings;
 use crate::history::History;
 use crate::record::{Limit, StopReason, Task, TaskName};
 
+use super::units::{self, Boundary};
+
 /// What a decision depends on besides tasks and history.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds<'a> {
@@ -41,7 +43,7 @@ pub enum Decision {
     Stop {
         reason: StopReason,
         limit: Option<Limit>,
-        /// What the user should know of it, a line each.
+        /// What the user should know of it, a line each; for a checkpoint, what is done.
         why: Vec<String>,
     },
 }
@@ -71,12 +73,19 @@ pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: 
         return stuck(vec![format!("no task is open, but {lost} left the list without having been done")]);
     }
     if is_done {
-        let passes = !bounds.is_validated || history.last_validation().is_none_or(|code| code == 0);
-        return if passes {
+        return if passes(history, bounds) {
             stop(StopReason::Completed)
         } else {
             stuck(vec!["no task is open, but the validation does not pass".to_owned()])
         };
+    }
+    let is_part_done = bounds.settings.stop_at.and_then(|unit| units::boundary(tasks, history, unit));
+    match is_part_done {
+        Some(Boundary::Reached(name)) if passes(history, bounds) => {
+            return Decision::Stop { reason: StopReason::Checkpoint, limit: None, why: vec![name] };
+        }
+        Some(Boundary::Blocked(why)) => return stuck(why),
+        Some(Boundary::Reached(_)) | None => {}
     }
     if let Some(limit) = reached(history, bounds) {
         return Decision::Stop { reason: StopReason::LimitReached, limit: Some(limit), why: Vec::new() };
@@ -95,6 +104,11 @@ pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: 
         Pick::NoneOpen => stop(StopReason::Completed),
         Pick::Blocked(blocked) => stuck(blocked.iter().map(ToString::to_string).collect()),
     }
+}
+
+/// Whether the last validation passed, where there is one.
+fn passes(history: &History, bounds: &Bounds<'_>) -> bool {
+    !bounds.is_validated || history.last_validation().is_none_or(|code| code == 0)
 }
 
 fn reached(history: &History, bounds: &Bounds<'_>) -> Option<Limit> {

@@ -33,6 +33,7 @@ mod steering;
 mod stop_watcher;
 mod taken;
 mod told;
+mod units;
 mod waiting;
 mod window;
 
@@ -178,8 +179,13 @@ impl Running<'_> {
             let task = match decide::decide(&tasks, &self.history, &bounds, wanted) {
                 Decision::Go(task) => task,
                 // Who asked for it to stop got that, whatever else would have ended it now.
-                Decision::Stop { reason, .. } if reason != StopReason::Completed && self.is_to_stop() => {
+                Decision::Stop { reason, .. }
+                    if reason.status() != Status::Completed && self.is_to_stop() =>
+                {
                     return Ok(Ending::of(StopReason::Interrupted));
+                }
+                Decision::Stop { reason: StopReason::Checkpoint, why, .. } => {
+                    return Ok(Ending::checkpoint(&why.join(", ")));
                 }
                 Decision::Stop { reason, limit, why } => {
                     for line in why {
@@ -258,7 +264,8 @@ impl Running<'_> {
             session.tasks_done = tasks.counts().done;
             session.tasks_remaining = tasks.counts().open;
         }
-        let is_part = session.scope.is_some() && session.tasks_remaining > 0;
+        let is_part = session.scope.is_some() || reason == StopReason::Checkpoint;
+        let is_part = is_part && session.tasks_remaining > 0;
         session.artifact.status = match reason.status() {
             Status::Completed if !is_part => ArtifactStatus::Complete,
             Status::Failed => ArtifactStatus::Failed,
@@ -274,7 +281,7 @@ impl Running<'_> {
             self.warn(format!("hints that no prompt took any more: {}", self.session.hints.join("; ")));
         }
         // Who takes the session up again gets them.
-        if reason == StopReason::Completed {
+        if reason.status() == Status::Completed {
             self.hints_are_taken();
         }
         let is_settled = self.recorder.settle_progress();

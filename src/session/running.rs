@@ -9,7 +9,7 @@ use crate::clock::Stopwatch;
 use crate::history::History;
 use crate::process::Marker;
 use crate::progress::ProgressStrategy;
-use crate::record::{Baseline, Event, Limit, Session, StopReason};
+use crate::record::{Baseline, Event, Limit, RALPH, Session, StopReason};
 use crate::store::{Control, Identity, LoopLock, Spool};
 use crate::tasks::TaskCache;
 
@@ -80,6 +80,15 @@ pub(super) struct Ending {
 impl Ending {
     pub fn of(reason: StopReason) -> Self {
         Self { reason, limit: None, why: None, hint: None }
+    }
+
+    /// Of a session that was to stop when a phase or a story is done.
+    pub fn checkpoint(done: &str) -> Self {
+        Self {
+            why: Some(format!("{done} is done, and `stop-at` ends the session there")),
+            hint: Some(format!("look at it, then `{RALPH}` goes on with what comes next")),
+            ..Self::of(StopReason::Checkpoint)
+        }
     }
 
     pub fn limit(limit: Limit) -> Self {

@@ -1,6 +1,6 @@
 //! The last lines of a run: how far it came, what is not done and why, what changed, and what to type next.
 
-use crate::record::{Changes, Closing, NotDone, RALPH, Session, Status, StopReason, some_of};
+use crate::record::{Changes, Closing, NotDone, RALPH, Session, Status, some_of};
 use crate::view::ending::ending;
 use crate::view::style::{Count, Hue, Paint, cut, duration, grouped, one_line, tokens_told};
 
@@ -20,8 +20,8 @@ pub struct Look {
 
 impl Look {
     pub fn lines(self, session: &Session, closing: &Closing) -> Vec<String> {
-        let hue = match session.stop_reason {
-            Some(StopReason::Completed) => Hue::Green,
+        let hue = match session.status {
+            Status::Completed => Hue::Green,
             _ => Hue::Yellow,
         };
         let mut lines = vec![self.paint.paint(hue, &ending(session))];

@@ -1,0 +1,112 @@
+//! Tasks that belong together, and when a session stops between them. Pure.
+
+use std::collections::BTreeSet;
+
+use tasklist::{Item, Pick, Selection, Selector, TaskList};
+
+use crate::config::Unit;
+use crate::history::History;
+use crate::record::TaskName;
+
+/// What a session that is to stop between units comes to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Boundary {
+    /// This phase or story is done.
+    Reached(String),
+    /// It is not, and nothing in it can be picked any more, a line each.
+    Blocked(Vec<String>),
+}
+
+/// The phases or stories of a task.
+fn names(item: &Item, unit: Unit) -> &[String] {
+    match unit {
+        Unit::Task => &[],
+        Unit::Story => &item.stories,
+        Unit::Phase => item.phase.as_slice(),
+    }
+}
+
+/// The tasks of a phase or a story.
+fn members(tasks: &TaskList, name: &str, unit: Unit) -> Option<Selection> {
+    let selector = if unit == Unit::Story { Selector::Stories(name) } else { Selector::Phase(name) };
+    tasks.select(&[selector]).ok()
+}
+
+/// Whether the session stops here, as it was to stop when a `unit` is done.
+pub fn boundary(tasks: &TaskList, history: &History, unit: Unit) -> Option<Boundary> {
+    let worked_on: BTreeSet<&TaskName> = history.worked_on().collect();
+    let items = worked_on.into_iter().filter_map(|name| tasks.find(name));
+    let begun: BTreeSet<&String> = items.flat_map(|item| names(item, unit)).collect();
+    let groups = if unit == Unit::Story { tasks.stories() } else { tasks.phases() };
+    if let Some(group) = groups.into_iter().find(|group| group.open == 0 && begun.contains(&group.name)) {
+        return Some(Boundary::Reached(group.name));
+    }
+    let is_skipped = |name: &str| history.is_skipped(name);
+    // What comes after a phase is built on it: it is left only where nothing of it was given up.
+    let current = history.worked_on().next_back().and_then(|name| tasks.find(name))?;
+    for name in names(current, unit) {
+        let Some(members) = members(tasks, name, unit) else { continue };
+        let has_skipped =
+            tasks.tasks().any(|item| !item.done && members.has(&item.name) && is_skipped(&item.name));
+        if let (true, Pick::Blocked(blocked)) = (has_skipped, tasks.next_open_in(&members, is_skipped)) {
+            let first = format!("{name} is not done, and the session stops at its end");
+            let blocked = blocked.iter().map(ToString::to_string);
+            return Some(Boundary::Blocked([first].into_iter().chain(blocked).collect()));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::record::Outcome;
+    use crate::record::samples::iteration;
+
+    use super::*;
+
+    const LIST: &str = "## Phase 1: Setup\n- [x] T001 a\n- [ ] T002 b\n## Phase 2: User Story 1\n- [x] T003 [US1] c\n\
+        ## Phase 3: More\n- [ ] T004 [US1+US2] d\n- [x] T005 [US3] e\n- [ ] T006 f (depends on T002)\n";
+
+    /// `T001` had a run, `T001!` was skipped.
+    fn history(turns: &str) -> History {
+        let mut history = History::default();
+        for turn in turns.split_whitespace() {
+            let (task, outcome) = match turn.strip_suffix('!') {
+                Some(task) => (task, Outcome::Skipped),
+                None => (turn, Outcome::Failure),
+            };
+            let mut record = iteration(outcome);
+            record.task = Some(task.to_owned());
+            history.push(&record);
+        }
+        history
+    }
+
+    #[test]
+    fn a_session_stops_where_what_it_worked_on_is_done_or_was_given_up() {
+        let tasks = TaskList::parse(LIST.as_bytes()).unwrap();
+        for (turns, unit, expected) in [
+            ("", Unit::Phase, None),
+            ("T001", Unit::Phase, None),
+            ("T003", Unit::Phase, Some("Phase 2: User Story 1")),
+            ("T002 T003", Unit::Phase, Some("Phase 2: User Story 1")),
+            ("T003", Unit::Story, None),
+            ("T005", Unit::Story, Some("US3")),
+            ("T001", Unit::Story, None),
+            ("T003", Unit::Task, None),
+            ("T002 T002!", Unit::Phase, Some("blocked: Phase 1: Setup is not done, T002 was skipped")),
+            ("T004 T004!", Unit::Story, Some("blocked: US1 is not done, T004 was skipped")),
+            // Something of the phase can still be picked.
+            ("T004 T004!", Unit::Phase, None),
+            ("T009", Unit::Phase, None),
+        ] {
+            let found = boundary(&tasks, &history(turns), unit).map(|found| match found {
+                Boundary::Reached(name) => name,
+                Boundary::Blocked(lines) => {
+                    format!("blocked: {}", lines.join(", ").replace(", and the session stops at its end", ""))
+                }
+            });
+            assert_eq!(found.as_deref(), expected, "{turns} {unit:?}");
+        }
+    }
+}

@@ -291,13 +291,12 @@ fn dry_run(
 
 fn all_done(feature: &Feature, scope: &Scope, counts: TaskCounts, voice: Voice) -> Result<ExitCode> {
     let mut out = super::output::stdout();
-    let line = match scope.is_all() {
-        false if counts.open > 0 => {
-            let open = Count(counts.open as u64, "task");
-            let scope = one_line(&scope.to_string());
-            format!("{}: done already, nothing to do for {scope} ({open} open)", feature.path)
-        }
-        _ => format!("{}: all done ({}), nothing to do", feature.path, Count(counts.done as u64, "task")),
+    let line = if !scope.is_all() && counts.open > 0 {
+        let open = Count(counts.open as u64, "task");
+        let scope = one_line(&scope.to_string());
+        format!("{}: done already, nothing to do for {scope} ({open} open)", feature.path)
+    } else {
+        format!("{}: all done ({}), nothing to do", feature.path, Count(counts.done as u64, "task"))
     };
     let said = match voice {
         Voice::People(_, Detail::Quiet) => Ok(()),

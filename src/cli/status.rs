@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::feature::Feature;
-use crate::record::Status;
+use crate::record::{SessionId, Status};
 use crate::session;
 use crate::store::{Control, Overview, SessionRefs, Store, Wishes, status_of};
 use crate::tasks;
@@ -125,10 +125,7 @@ fn look(store: &Store, wanted: &Wanted) -> Result<FeatureStatus> {
         let in_flight = store.in_flight(&id);
         let elsewhere = if holder.is_some() { None } else { elsewhere };
         let is_dead = holder.is_none() && elsewhere.is_none();
-        let left = if is_dead { session::left_running(store.repository(), &id) } else { Ok(Vec::new()) };
-        // Where processes cannot be listed, the rest is still worth showing.
-        let left_running =
-            left.unwrap_or_default().into_iter().map(|(pid, name)| LeftRunning { pid, name }).collect();
+        let left_running = if is_dead { left_running(store, &id) } else { Vec::new() };
         let waiting = control.as_ref().and_then(Control::waiting);
         let phase = match (&waiting, control.as_ref().and_then(Control::phase)) {
             (Some(_), _) => Some("waiting".to_owned()),
@@ -172,4 +169,10 @@ fn look(store: &Store, wanted: &Wanted) -> Result<FeatureStatus> {
             .collect(),
         session,
     })
+}
+
+/// Where processes cannot be listed, the rest is still worth showing.
+fn left_running(store: &Store, session: &SessionId) -> Vec<LeftRunning> {
+    let left = session::left_running(store.repository(), session).unwrap_or_default();
+    left.into_iter().map(|(pid, name)| LeftRunning { pid, name }).collect()
 }

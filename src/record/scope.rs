@@ -25,9 +25,12 @@ impl Scope {
 
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let phase = |name: &String| match name.starts_with(|c: char| c.is_ascii_digit()) {
-            true => format!("phase {name}"),
-            false => name.clone(),
+        let phase = |name: &String| {
+            if name.starts_with(|c: char| c.is_ascii_digit()) {
+                format!("phase {name}")
+            } else {
+                name.clone()
+            }
         };
         let story = |name: &String| match name.starts_with(|c: char| c.is_ascii_digit()) {
             true => format!("US{name}"),

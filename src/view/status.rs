@@ -171,10 +171,10 @@ fn write_left_running(out: &mut dyn Write, left: &[LeftRunning], paint: Paint) -
     if left.is_empty() {
         return Ok(());
     }
-    let named = |left: &LeftRunning| format!("{} (process {})", one_line(&left.name), left.pid);
-    let names: Vec<String> = left.iter().map(named).collect();
+    let program = |left: &LeftRunning| format!("{} (process {})", one_line(&left.name), left.pid);
+    let programs: Vec<String> = left.iter().map(program).collect();
     let pids: Vec<String> = left.iter().map(|left| left.pid.to_string()).collect();
-    let line = format!("it died, and left running: {}", names.join(", "));
+    let line = format!("it died, and left running: {}", programs.join(", "));
     writeln!(out, "  {}", paint.paint(Hue::Yellow, &line))?;
     writeln!(out, "  hint: the next `{RALPH}` ends what it left; so does `kill {}`", pids.join(" "))
 }

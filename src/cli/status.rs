@@ -10,7 +10,7 @@ use clap::Args;
 use crate::feature::Feature;
 use crate::record::{SessionId, Status};
 use crate::session;
-use crate::store::{Control, Overview, SessionRefs, Store, Wishes, status_of};
+use crate::store::{Control, Elsewhere, Holder, Overview, SessionRefs, Store, Wishes, status_of};
 use crate::tasks;
 use crate::view::json::write_line;
 use crate::view::status::{Counts, FeatureStatus, GroupCounts, InFlight, LeftRunning, SessionStatus, write};
@@ -116,47 +116,7 @@ fn look(store: &Store, wanted: &Wanted) -> Result<FeatureStatus> {
     .map_err(refusal)?;
     let skipped = overview.as_ref().map_or(0, |overview| overview.totals.skipped.len());
     let elsewhere = overview.as_ref().and_then(|overview| store.elsewhere_in(overview));
-    let session = overview.map(|Overview { refs, tip, totals }| {
-        let id = refs.session;
-        let holder = running.iter().find(|holder| holder.session == id);
-        let control = holder.map(|_| Control::of(store.repository(), &id));
-        let wishes = control.as_ref().and_then(|control| control.look().ok());
-        let Wishes { stop, is_paused, hints } = wishes.unwrap_or_default();
-        let in_flight = store.in_flight(&id);
-        let elsewhere = if holder.is_some() { None } else { elsewhere };
-        let is_dead = holder.is_none() && elsewhere.is_none();
-        let left_running = if is_dead { left_running(store, &id) } else { Vec::new() };
-        let waiting = control.as_ref().and_then(Control::waiting);
-        let phase = match (&waiting, control.as_ref().and_then(Control::phase)) {
-            (Some(_), _) => Some("waiting".to_owned()),
-            // A pause begins after the iteration.
-            (None, None) if is_paused => Some("paused".to_owned()),
-            (None, phase) => phase,
-        };
-        SessionStatus {
-            id,
-            status: if elsewhere.is_some() { Status::Running } else { status_of(&tip, holder.is_some()) },
-            elsewhere,
-            stop_reason: tip.stop_reason,
-            // A skip is a record, not a run: `log` and the summary count the same.
-            iterations: totals.runs,
-            cost: totals.cost,
-            pid: holder.map(|holder| holder.pid),
-            task: in_flight.as_ref().map(|begin| begin.task.name.clone()).or(totals.task),
-            started_at: totals.started_at,
-            in_flight: in_flight.filter(|_| holder.is_some()).map(|begin| InFlight {
-                iteration: begin.iteration,
-                agent: begin.agent,
-                started_at: begin.started_at,
-            }),
-            phase,
-            waiting,
-            is_paused,
-            is_stopping: stop.is_some(),
-            hints: hints.len(),
-            left_running,
-        }
-    });
+    let session = overview.map(|overview| session_status(store, &running, overview, elsewhere));
     let counts = tasks.counts();
     Ok(FeatureStatus {
         feature: feature.path.clone(),
@@ -169,6 +129,53 @@ fn look(store: &Store, wanted: &Wanted) -> Result<FeatureStatus> {
             .collect(),
         session,
     })
+}
+
+fn session_status(
+    store: &Store,
+    running: &[Holder],
+    Overview { refs, tip, totals }: Overview,
+    elsewhere: Option<Elsewhere>,
+) -> SessionStatus {
+    let id = refs.session;
+    let holder = running.iter().find(|holder| holder.session == id);
+    let control = holder.map(|_| Control::of(store.repository(), &id));
+    let wishes = control.as_ref().and_then(|control| control.look().ok());
+    let Wishes { stop, is_paused, hints } = wishes.unwrap_or_default();
+    let in_flight = store.in_flight(&id);
+    let elsewhere = if holder.is_some() { None } else { elsewhere };
+    let is_dead = holder.is_none() && elsewhere.is_none();
+    let left_running = if is_dead { left_running(store, &id) } else { Vec::new() };
+    let waiting = control.as_ref().and_then(Control::waiting);
+    let phase = match (&waiting, control.as_ref().and_then(Control::phase)) {
+        (Some(_), _) => Some("waiting".to_owned()),
+        // A pause begins after the iteration.
+        (None, None) if is_paused => Some("paused".to_owned()),
+        (None, phase) => phase,
+    };
+    SessionStatus {
+        id,
+        status: if elsewhere.is_some() { Status::Running } else { status_of(&tip, holder.is_some()) },
+        elsewhere,
+        stop_reason: tip.stop_reason,
+        // A skip is a record, not a run: `log` and the summary count the same.
+        iterations: totals.runs,
+        cost: totals.cost,
+        pid: holder.map(|holder| holder.pid),
+        task: in_flight.as_ref().map(|begin| begin.task.name.clone()).or(totals.task),
+        started_at: totals.started_at,
+        in_flight: in_flight.filter(|_| holder.is_some()).map(|begin| InFlight {
+            iteration: begin.iteration,
+            agent: begin.agent,
+            started_at: begin.started_at,
+        }),
+        phase,
+        waiting,
+        is_paused,
+        is_stopping: stop.is_some(),
+        hints: hints.len(),
+        left_running,
+    }
 }
 
 /// Where processes cannot be listed, the rest is still worth showing.

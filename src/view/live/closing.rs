@@ -20,10 +20,7 @@ pub struct Look {
 
 impl Look {
     pub fn lines(self, session: &Session, closing: &Closing) -> Vec<String> {
-        let hue = match session.status {
-            Status::Completed => Hue::Green,
-            _ => Hue::Yellow,
-        };
+        let hue = if session.status == Status::Completed { Hue::Green } else { Hue::Yellow };
         let mut lines = vec![self.paint.paint(hue, &ending(session))];
         lines.extend(closing.why.iter().map(|why| format!("  {}", one_line(why))));
         lines.extend(closing.hint.iter().map(|hint| format!("  hint: {}", one_line(hint))));

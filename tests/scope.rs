@@ -157,6 +157,82 @@ fn a_phase_that_was_given_up_in_part_is_not_left_for_the_next() {
     assert_eq!(done(&scene), "T002");
 }
 
+/// Ticks the named tasks in its iteration, and appends to a file.
+fn ticks(turns: &[&[&str]]) -> String {
+    let turn = |(number, names): (usize, &&[&str])| {
+        let ticks: String = names.iter().map(|name| format!(", {{ tick = '{name}' }}")).collect();
+        let number = number + 1;
+        format!(
+            "[[turn]]\niteration = {number}\ndo = [{{ append = {{ path = 'a.txt', text = '{number}' }} }}{ticks}]\n"
+        )
+    };
+    turns.iter().enumerate().map(turn).collect()
+}
+
+#[test]
+fn an_iteration_is_asked_for_a_story_and_goes_on_with_the_rest() {
+    let scene = scene();
+    scene.agent_script(&ticks(&[&["T001"], &["T002"], &["T004"], &["T003"], &["T005", "T006"], &["T007"]]));
+    scene
+        .ralph("--unit story --validate true")
+        .code(0)
+        .stdout_has("iteration 3  T003  Three\n  asked for  T003, T004\n")
+        .stdout_has("iteration 4  T003 (try 2)  Three\n")
+        .stdout_lacks("asked for  T001");
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Task"), ["T001", "T002", "T003", "T003", "T005", "T007"]);
+    let third = session.iteration(3);
+    assert_eq!((&third["outcome"], &third["false_claim"]), (&json!("success"), &json!([])));
+    assert_eq!((&third["unit_tasks"], &third["closed"]), (&json!(["T003", "T004"]), &json!(["T004"])));
+    assert_eq!(session.iteration(4)["unit_tasks"], serde_json::Value::Null);
+    let prompt = session.text(3, "prompt.md");
+    assert!(
+        prompt.contains("(US1), in this order, completely, and no others:\n\n- T003 Three\n- T004 Four\n"),
+        "{prompt}"
+    );
+    scene.tasks(LIST);
+    scene.ralph("--unit phase --dry-run").code(0).stdout_has("- T001 One\n- T002 Two\n");
+    scene.ralph("--unit phase --task T002-T003 --dry-run").code(0).stdout_has("**T002 Two**");
+}
+
+#[test]
+fn boxes_of_a_unit_are_opened_again_where_the_validation_fails_and_its_first_task_bears_it() {
+    let scene = scene();
+    scene.agent_script(&ticks(&[&["T001", "T002"], &["T001"], &["T002"]]));
+    scene
+        .ralph(["--unit", "phase", "--phase", "1", "--validate", "grep -q 2 a.txt", "--skip-after", "2"])
+        .code(0);
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Outcome"), ["failure", "success", "success"]);
+    assert_eq!(session.trailers("Ralph-Task"), ["T001", "T001", "T002"]);
+    assert_eq!(session.trailers("Ralph-Attempt"), ["1", "2", "1"]);
+    assert_eq!(session.iteration(1)["claims"]["ticked"], json!(["T001", "T002"]));
+}
+
+#[test]
+fn a_story_is_one_commit() {
+    let scene = scene();
+    scene.agent_uses_git();
+    scene.config("commit = 'task'\nunit = 'story'").commit("Ready");
+    scene.agent_script(&ticks(&[&["T001"], &["T002"], &["T003"], &["T004"], &["T005"]]));
+    let run = scene.ralph("-n 5").code(1);
+    run.stdout_has("T005 is done, and its work is not committed");
+    let subjects = || scene.git("log --format=%s -n 4");
+    assert_eq!(subjects(), "US1: User Story 1 - Login\nT002 Two\nT001 One\nReady");
+    let message = scene.git("log -1 --format=%b");
+    assert!(message.starts_with("Done:\n- T003 Three\n- T004 Four\n"), "{message}");
+    assert_eq!(
+        scene.session().iteration(3)["uncommitted"],
+        "it waits for the rest of US1, which is open: T004"
+    );
+    // A resumed session knows what waits.
+    scene
+        .agent_script("[[turn]]\ndo = [{ append = { path = 'a.txt', text = 'x' } }, { tick = 'current' }]\n");
+    scene.ralph("resume").code(0).stdout_lacks("work is not committed");
+    assert_eq!(subjects(), "T007 Seven\nUS2: User Story 2 - Logout\nUS1: User Story 1 - Login\nT002 Two");
+    assert!(scene.git("log -1 --skip=1 --format=%b").contains("- T005 Five\n- T006 Six"));
+}
+
 #[test]
 fn a_task_of_the_scope_that_leaves_the_list_is_not_done() {
     let scene = scene();

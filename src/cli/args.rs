@@ -90,6 +90,9 @@ pub struct SettingArgs {
     /// Failures in a row after which a task is skipped [default: 3]
     #[arg(long, value_name = "N", value_parser = setting("skip-after"))]
     pub skip_after: Option<String>,
+    /// What one iteration is asked to do: task, story or phase [default: task]
+    #[arg(long, value_name = "UNIT", value_parser = setting("unit"))]
+    pub unit: Option<String>,
     /// End the session when its phase or story is done: phase or story
     #[arg(long, value_name = "UNIT", value_parser = setting("stop-at"))]
     pub stop_at: Option<String>,
@@ -147,6 +150,7 @@ impl SettingArgs {
             ("--timeout", "timeout", &self.timeout),
             ("--idle-timeout", "idle-timeout", &self.idle_timeout),
             ("--skip-after", "skip-after", &self.skip_after),
+            ("--unit", "unit", &self.unit),
             ("--stop-at", "stop-at", &self.stop_at),
             ("--max-tokens", "max-tokens", &self.max_tokens),
             ("--max-cost", "max-cost", &self.max_cost),

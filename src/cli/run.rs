@@ -129,7 +129,7 @@ pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCo
     start(&store, &feature, wish, caller, voice(args.talk, paint))
 }
 
-/// Where a session stops belongs to its scope: it is as it was when the session began.
+/// Where a session stops, and what it asks for at once, belong to its scope: both are as when the session began.
 fn kept_settings(configuration: &Value) -> Vec<FlagInput> {
     let kept = |key: &str| {
         let value = configuration.get(key)?;
@@ -138,7 +138,7 @@ fn kept_settings(configuration: &Value) -> Vec<FlagInput> {
         config::check(key, value).ok()?;
         Some(FlagInput { flag: "the session".to_owned(), key: key.to_owned(), value: value.to_owned() })
     };
-    ["stop-at"].into_iter().filter_map(kept).collect()
+    ["stop-at", "unit"].into_iter().filter_map(kept).collect()
 }
 
 /// The session to take up again: the one that is named, or the latest that did not complete.

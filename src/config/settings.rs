@@ -59,6 +59,9 @@ settings! {
         Key::new("stuck-after", TIMES, "10",
             "Iterations in a row without any change after which the loop stops")
             .or_zero();
+    unit: Unit =
+        Key::new("unit", Kind::Word(&["task", "story", "phase"]), "task",
+            "What one iteration is asked to do: a task, or all open tasks of its story or phase");
     stop_at: Option<Unit> =
         Key::new("stop-at", Kind::Word(&["phase", "story"]), "none",
             "End the session when the phase or the story that it works on is done")

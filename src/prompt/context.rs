@@ -22,6 +22,8 @@ pub const NAMES: &[&str] = &[
     "artifact_path",
     "current_task",
     "task_line",
+    "unit_name",
+    "unit_tasks",
     "iteration_number",
     "max_iterations",
     "tasks_done",
@@ -68,6 +70,10 @@ pub struct PromptContext {
     pub current_task: Option<Task>,
     /// The line of its box, where its id or its text does not tell it from others.
     pub task_line: Option<usize>,
+    /// The phase or the story whose open tasks are all asked for; empty where it is one task.
+    pub unit_name: String,
+    /// The open tasks of that, one line each.
+    pub unit_tasks: Vec<String>,
     pub iteration_number: u32,
     pub max_iterations: u32,
     pub tasks: TaskCounts,
@@ -105,6 +111,7 @@ impl PromptContext {
             "learnings" => list(&self.learnings),
             "hints" => list(&self.hints),
             "baseline_failure" => self.baseline_failure.clone(),
+            "unit_tasks" => list(&self.unit_tasks),
             "progress" => self.progress.clone(),
             _ if self.history_enabled => self.historical_context.clone(),
             _ => String::new(),
@@ -129,6 +136,8 @@ impl PromptContext {
                 "artifact_path" => (&self.artifact_path).into(),
                 "current_task" => Value::from_object(CurrentTask(self.current_task.clone())),
                 "task_line" => self.task_line.map_or_else(|| "".into(), Value::from),
+                "unit_name" => (&self.unit_name).into(),
+                "unit_tasks" => Value::from_object(Lines(self.unit_tasks.clone())),
                 "iteration_number" => self.iteration_number.into(),
                 "max_iterations" => self.max_iterations.into(),
                 "tasks_done" => self.tasks.done.into(),

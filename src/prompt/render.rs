@@ -321,6 +321,31 @@ mod tests {
     }
 
     #[test]
+    fn all_tasks_of_a_unit_are_asked_for() {
+        let unit = PromptContext {
+            unit_name: "US1".to_owned(),
+            unit_tasks: vec!["T004 Parse".to_owned(), "T005 Print".to_owned()],
+            repeat_count: 2,
+            ..context()
+        };
+        let prompt = Template::built_in().render(&unit).unwrap();
+        for part in [
+            "# 001-login: US1\n",
+            "## Your task\n\nDo these tasks, which belong together (US1), in this order",
+            "\n\n- T004 Parse\n- T005 Print\n\nIf you cannot",
+            "with the rest.\n\nThis is attempt number 2 at the first of these tasks.",
+            "1. Work on these tasks only.",
+            "tick the box of each of these tasks that is done in `",
+        ] {
+            assert!(prompt.contains(part), "{part}\n{prompt}");
+        }
+        assert!(!prompt.contains("this one task") && !prompt.contains("\n\n\n"), "{prompt}");
+        let own = template("Do {{ current_task.id }}.\n").render(&unit).unwrap();
+        assert!(own.starts_with("Do T004.\n\n## All tasks of this iteration\n\nThey belong"), "{own}");
+        assert!(own.ends_with("\n\n- T004 Parse\n- T005 Print\n"), "{own}");
+    }
+
+    #[test]
     fn what_a_template_has_no_place_for_is_appended_and_said() {
         let own = template("Do {{ current_task.id }}. {{ hints }}\n{{ progress | length }}");
         let context = PromptContext {

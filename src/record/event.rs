@@ -36,6 +36,9 @@ pub enum Event {
         agent: String,
         /// What the user wanted to be in its prompt.
         hints: Vec<String>,
+        /// All tasks that it is asked for, where that is more than one.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        unit_tasks: Vec<String>,
         started_at: Timestamp,
     },
     /// The prompt of an iteration tells of older ones.

@@ -212,6 +212,9 @@ pub struct Iteration {
     pub task: Option<TaskName>,
     pub task_text: Option<String>,
     pub phase: Option<String>,
+    /// All tasks that it was asked for, where that is more than one: the open ones of a story or a phase.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unit_tasks: Vec<TaskName>,
     /// Which run at this task it is in its session, from 1. `None` in older records, and for a skip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,

@@ -21,6 +21,7 @@ pub fn iteration(outcome: Outcome) -> Iteration {
         task: Some("T004".to_owned()),
         task_text: Some("Write the parser".to_owned()),
         phase: None,
+        unit_tasks: Vec::new(),
         attempt: None,
         outcome,
         failure_class: None,

@@ -17,6 +17,7 @@ use super::pending_commit::PendingCommit;
 use super::running::{Ending, Running};
 use super::settings::validation_limits;
 use super::taken::Taken;
+use super::units::{self, UnitTasks};
 
 /// So many paths are named in a warning.
 const NAMED: usize = 5;
@@ -41,6 +42,8 @@ pub(super) struct Committed {
 /// What a commit is about.
 pub(super) struct Done<'a> {
     pub task: &'a Task,
+    /// What is left of its story or phase, where the commit is one of all of that.
+    pub unit: Option<&'a UnitTasks>,
     pub closed: &'a [TaskName],
     pub tasks: &'a TaskList,
     pub iteration: u32,
@@ -92,7 +95,8 @@ impl Running<'_> {
     /// The tasks that are done and in no commit, and the files that commits leave out, for the closing lines.
     pub(super) fn not_in_commits(&self) -> (Vec<TaskName>, Vec<String>) {
         let Some(work) = &self.work else { return Default::default() };
-        (work.uncommitted.clone(), work.left_out.named())
+        let uncommitted = work.uncommitted.iter().chain(&work.waiting).cloned().collect();
+        (uncommitted, work.left_out.named())
     }
 
     /// Notes what an iteration changed, and commits it if it is a success. What cannot be committed now is in the
@@ -100,6 +104,14 @@ impl Running<'_> {
     pub(super) fn commit_work(&mut self, outcome: Outcome, taken: &mut Taken, done: &Done<'_>) -> Committed {
         let Some(mut work) = self.work.take() else { return Committed::default() };
         work.pending.extend(taken.changed.iter().cloned());
+        let rest = done.unit.filter(|unit| outcome == Outcome::Success && !unit.tasks.is_empty());
+        if let Some(UnitTasks { name, tasks }) = rest {
+            let open = some_of(tasks, NAMED);
+            work.waiting.extend_from_slice(done.closed);
+            self.work = Some(work);
+            let refused = Some(format!("it waits for the rest of {name}, which is open: {open}"));
+            return Committed { commit: None, refused };
+        }
         let tried = match outcome {
             Outcome::Success => self.try_commit(&mut work, taken, done),
             Outcome::Failure | Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => Ok(None),
@@ -149,7 +161,7 @@ impl Running<'_> {
             let message = scratch.join("commit-message");
             let trailers = left_out::trailers(&left_out.iter().collect::<Vec<_>>());
             let (trailers, _) = self.recorder.redactor().redact_text(&trailers);
-            let text = self.message(done) + &trailers;
+            let text = self.message(done, &work.waiting) + &trailers;
             std::fs::write(&message, text).with_context(|| format!("write {message}"))?;
             Staged::write(&held, &scratch.join(HELD))?;
             Staged::write(&now, &scratch.join(STAGED))?;
@@ -171,6 +183,7 @@ impl Running<'_> {
         self.warn_of_left_out(work, &left_out, done);
         work.pending.retain(|path| held.has(path));
         work.uncommitted.clear();
+        work.waiting.clear();
         Ok(made)
     }
 
@@ -221,8 +234,9 @@ impl Running<'_> {
         bail!("`git commit` exited {}{reason}: {}", ended.exit.code, last.trim());
     }
 
-    /// The task in one line, and where to find all of it.
-    fn message(&self, done: &Done<'_>) -> String {
+    /// The task in one line, or the unit with all its tasks, and where to find all of it. `waiting` are tasks that were
+    /// done before, and come with this commit.
+    fn message(&self, done: &Done<'_>, waiting: &[TaskName]) -> String {
         let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let titled = |name: &TaskName, text: &str| match name.as_str() {
             // A number behind this sign is an issue to the hosts.
@@ -233,11 +247,14 @@ impl Running<'_> {
             let item = done.tasks.find(name);
             titled(name, item.map_or("", |item| item.text.as_str()))
         };
-        let mut others = done.closed.iter().filter(|name| **name != done.task.name);
+        let all: Vec<&TaskName> = waiting.iter().chain(done.closed).collect();
+        let whole = done.unit.filter(|_| all.len() > 1);
+        let mut others = all.iter().copied().filter(|name| whole.is_some() || **name != done.task.name);
         let is_closed = done.closed.is_empty() || done.closed.contains(&done.task.name);
-        let subject = match others.clone().next() {
+        let subject = match (whole, others.clone().next()) {
+            (Some(unit), _) => one_line(&units::title(done.tasks, &done.task.name, &unit.name)),
             // The agent closed another one than it was asked for.
-            Some(first) if !is_closed => {
+            (None, Some(first)) if !is_closed => {
                 others.next();
                 text_of(first)
             }
@@ -245,7 +262,11 @@ impl Running<'_> {
         };
         let mut message = format!("{subject}\n\n");
         for (place, other) in others.enumerate() {
-            let lead = if place == 0 { "Done too:\n" } else { "" };
+            let lead = match (place, whole) {
+                (0, Some(_)) => "Done:\n",
+                (0, None) => "Done too:\n",
+                _ => "",
+            };
             let _written = writeln!(message, "{lead}- {}", text_of(other));
         }
         if !message.ends_with("\n\n") {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use camino::Utf8Path;
 
-use crate::config::Commits;
+use crate::config::{Commits, Unit};
 use crate::record::{Iteration, LeftOut, ObjectId, Outcome, TaskName, Timestamp};
 use crate::worktree::{Prepared, RawPath, Staged, WorkTree};
 
@@ -29,6 +29,8 @@ pub(super) struct PendingCommit {
     pub left_out: LeftOutFiles,
     /// Tasks that are done, and whose work is in no commit.
     pub uncommitted: Vec<TaskName>,
+    /// Tasks that are done, and wait for the rest of their story or phase.
+    pub waiting: Vec<TaskName>,
     /// The branch that commits go to: the one that was checked out when the session began or was resumed.
     pub branch: Option<String>,
 }
@@ -57,8 +59,12 @@ impl PendingCommit {
         }
         for iteration in recorded {
             pending.pending.extend(iteration.files_changed.iter().map(|path| path.as_bytes().to_vec()));
-            if iteration.outcome == Outcome::Success && !iteration.commits.is_empty() {
+            let is_committed = !iteration.commits.is_empty();
+            if iteration.outcome == Outcome::Success && is_committed {
                 pending.pending.clear();
+                pending.waiting.clear();
+            } else if plan.config.settings.unit != Unit::Task {
+                pending.waiting.extend_from_slice(&iteration.closed);
             }
         }
         pending.find_redacted(plan, recorded)?;

@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use camino::Utf8Path;
-use tasklist::TaskList;
+use tasklist::{Item, TaskList};
 
-use crate::config::Config;
+use crate::config::{Config, Unit};
 use crate::feature::Feature;
 use crate::progress::capture::FINAL_MESSAGE_CHARS;
 use crate::progress::historical::{Mode, tokens};
@@ -18,12 +18,15 @@ use crate::tasks;
 use super::job::Job;
 use super::memory::{HistoryPolicy, Memory, Recalled, Sought};
 use super::settings::history_policy;
+use super::units;
 
 /// Everything that a prompt is made of, but for the turn.
 pub struct Prompting<'a> {
     pub assignment: Assignment<'a>,
     pub max_iterations: u32,
     pub validation_command: Option<&'a str>,
+    /// What one iteration is asked to do.
+    pub unit: Unit,
     pub progress: &'a dyn ProgressStrategy,
     /// What the user wants to be said beyond the template.
     pub hints: Vec<String>,
@@ -62,6 +65,8 @@ pub struct MemorySettings {
 pub struct Turn<'a> {
     pub tasks: &'a TaskList,
     pub task: &'a Task,
+    /// What it is asked for beside the task.
+    pub unit: Option<&'a units::UnitTasks>,
     pub iteration: u32,
     /// What failed before.
     pub failures: Failures,
@@ -98,6 +103,7 @@ impl<'a> Prompting<'a> {
             assignment,
             max_iterations: config.settings.max_iterations,
             validation_command: config.settings.validation_command.as_deref(),
+            unit: settings.unit,
             progress,
             hints: Vec::new(),
             baseline_failure: None,
@@ -200,6 +206,8 @@ impl<'a> Prompting<'a> {
             loop_type: self.assignment.job.loop_type.clone(),
             artifact_path: self.relative(&self.assignment.job.artifact),
             current_task: Some(turn.task.clone()),
+            unit_name: turn.unit.map(|unit| unit.name.clone()).unwrap_or_default(),
+            unit_tasks: turn.unit.map(|unit| listed(turn.tasks, unit)).unwrap_or_default(),
             task_line: item.filter(|item| turn.tasks.copies(item) > 1).map(|item| item.line),
             iteration_number: turn.iteration,
             max_iterations: self.max_iterations,
@@ -241,10 +249,28 @@ impl<'a> Prompting<'a> {
         let tasks = self.assignment.job.read_tasks(self.assignment.feature)?;
         let part = tasks::part_of(&tasks, scope, &self.assignment.feature.tasks_path)?;
         let Some(task) = self.assignment.job.next_task(&tasks, part.as_ref()) else { return Ok(None) };
-        let turn =
-            Turn { tasks: &tasks, task: &task, iteration: 1, failures: Failures::default(), session: None };
+        let is_wanted = |name: &str| part.as_ref().is_none_or(|part| part.has(name));
+        let unit = units::unit_tasks(&tasks, &task.name, self.unit, &is_wanted);
+        let turn = Turn {
+            tasks: &tasks,
+            task: &task,
+            unit: unit.as_ref(),
+            iteration: 1,
+            failures: Failures::default(),
+            session: None,
+        };
         self.prompt(&turn, store, memory, None).map(Some)
     }
+}
+
+/// The tasks of a unit, a line each.
+fn listed(tasks: &TaskList, unit: &units::UnitTasks) -> Vec<String> {
+    let line = |item: &Item| {
+        let id = item.id.as_ref().map_or(String::new(), |id| format!("{id} "));
+        let place = if tasks.copies(item) > 1 { format!(" (line {})", item.line) } else { String::new() };
+        format!("{id}{}{place}", item.text)
+    };
+    unit.tasks.iter().filter_map(|name| tasks.find(name)).map(line).collect()
 }
 
 fn spec_content(feature: &Feature) -> String {

@@ -14,6 +14,7 @@ use super::memory::Memory;
 use super::prompting::{Assignment, Failures, Prompting, Turn};
 use super::settings::{progress_strategy, redactor};
 use super::told;
+use super::units;
 
 /// A prompt that was sent, and the one that would have been.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -64,9 +65,12 @@ impl Replay<'_> {
                 let Some(iteration) = self.store.readable_iteration(entry) else { continue };
                 if iteration.outcome != Outcome::Skipped {
                     let task = task_of(&iteration, &tasks);
+                    let unit = self.config.settings.unit;
+                    let unit = units::unit_tasks(&tasks, &task.name, unit, &|name| !history.is_skipped(name));
                     let turn = Turn {
                         tasks: &tasks,
                         task: &task,
+                        unit: unit.as_ref(),
                         iteration: iteration.iteration,
                         failures: Failures {
                             of_task: history.failures_in_a_row(&task.name),

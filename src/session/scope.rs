@@ -2,10 +2,12 @@
 
 use tasklist::{Item, Selection, TaskList, Unselectable};
 
-use crate::record::some_of;
+use crate::config::Until;
+use crate::record::{Task, some_of};
 use crate::tasks::select;
 
 use super::running::Running;
+use super::units::{self, UnitTasks};
 
 /// So many tasks are named in a warning.
 const MAX_NAMED: usize = 5;
@@ -19,6 +21,26 @@ impl Running<'_> {
     /// Whether a task of this list is one that the session is about. What cannot be found any more may be.
     pub(super) fn is_in_scope(&self, tasks: &TaskList, task: &Item) -> bool {
         self.part(tasks).ok().flatten().is_none_or(|part| part.has(&task.name))
+    }
+
+    /// What an iteration on `task` is asked to do, where that is more than this task.
+    pub(super) fn unit_tasks(&self, tasks: &TaskList, task: &str) -> Option<UnitTasks> {
+        self.open_of_unit(tasks, task).filter(|open| open.tasks.len() > 1)
+    }
+
+    /// What is left of the unit of `task` as the list is now; `None` where each task is for itself.
+    pub(super) fn rest_of_unit(&mut self, task: &Task) -> Option<UnitTasks> {
+        let tasks = self.read_tasks().ok()?;
+        self.open_of_unit(&tasks, &task.name)
+    }
+
+    fn open_of_unit(&self, tasks: &TaskList, task: &str) -> Option<UnitTasks> {
+        let part = self.part(tasks).ok().flatten();
+        let is_wanted =
+            |name: &str| part.as_ref().is_none_or(|part| part.has(name)) && !self.history.is_skipped(name);
+        let is_of_tasks = self.plan.job.until == Until::Tasks;
+        let unit = self.plan.config.settings.unit;
+        is_of_tasks.then(|| units::open_tasks(tasks, task, unit, &is_wanted)).flatten()
     }
 
     /// Names what tasks of the scope wait for that the session will not do.

@@ -104,11 +104,12 @@ fn redact_texts(redactor: &Redactor, event: &mut Event) -> Result<()> {
             attempt: _,
             agent,
             hints,
+            unit_tasks,
             started_at: _,
         } => {
             [name, text, agent].into_iter().for_each(plain);
             [id, phase, story].into_iter().for_each(option);
-            all(hints);
+            [hints, unit_tasks].into_iter().for_each(all);
         }
         Event::PhaseStarted { iteration: _, phase } => match phase {
             Phase::Agent { agent } => plain(agent),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tasklist::{Item, Pick, Selection, Selector, TaskList};
+use tasklist::{Item, Obstacle, Pick, Selection, Selector, TaskList};
 
 use crate::config::Unit;
 use crate::history::History;
@@ -30,6 +30,60 @@ fn names(item: &Item, unit: Unit) -> &[String] {
 fn members(tasks: &TaskList, name: &str, unit: Unit) -> Option<Selection> {
     let selector = if unit == Unit::Story { Selector::Stories(name) } else { Selector::Phase(name) };
     tasks.select(&[selector]).ok()
+}
+
+/// Open tasks that belong together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnitTasks {
+    /// The story, or the phase.
+    pub name: String,
+    /// In the order of the list.
+    pub tasks: Vec<TaskName>,
+}
+
+/// What an iteration on `task` is asked to do: the open tasks of its unit that `is_wanted` takes. `None` where that is
+/// the task alone.
+pub fn unit_tasks(
+    tasks: &TaskList,
+    task: &str,
+    unit: Unit,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Option<UnitTasks> {
+    open_tasks(tasks, task, unit, is_wanted).filter(|open| open.tasks.len() > 1)
+}
+
+/// The open tasks of the unit of `task` that `is_wanted` takes; `None` for a task without one. What waits for a wanted
+/// task of another unit is left for later.
+pub fn open_tasks(
+    tasks: &TaskList,
+    task: &str,
+    unit: Unit,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Option<UnitTasks> {
+    let name = names(tasks.find(task)?, unit).first()?;
+    let members = members(tasks, name, unit)?;
+    let waits: BTreeSet<TaskName> = tasks
+        .waits_outside(&members)
+        .into_iter()
+        .filter(|blocked| matches!(&blocked.obstacle, Obstacle::WaitsForOpen(other) if is_wanted(other)))
+        .map(|blocked| blocked.task)
+        .collect();
+    let is_next = |item: &&Item| {
+        let is_ready = is_wanted(&item.name) && !waits.contains(&item.name);
+        !item.done && members.has(&item.name) && (is_ready || item.name == task)
+    };
+    let open = tasks.tasks().filter(is_next).map(|item| item.name.clone()).collect();
+    Some(UnitTasks { name: name.clone(), tasks: open })
+}
+
+/// What a commit of all of a unit is called: `US1: User Story 1 - Login`, `Phase 1: Setup`.
+pub fn title(tasks: &TaskList, task: &str, unit: &str) -> String {
+    let phase = tasks.find(task).and_then(|item| item.phase.as_deref()).unwrap_or_default();
+    if phase.is_empty() || phase == unit {
+        return unit.to_owned();
+    }
+    let (front, rest) = phase.split_once(": ").unwrap_or_default();
+    format!("{unit}: {}", if front.starts_with("Phase ") { rest } else { phase })
 }
 
 /// Whether the session stops here, as it was to stop when a `unit` is done.
@@ -80,6 +134,46 @@ mod tests {
             history.push(&record);
         }
         history
+    }
+
+    #[test]
+    fn an_iteration_is_asked_for_the_open_tasks_of_its_unit() {
+        let source = "## Setup\n- [ ] T001 a\n- [ ] T002 b\n## Login\n- [x] T003 [US1] c\n- [ ] T004 [US1] d\n\
+            - [ ] T005 [US1] e (depends on T008)\n- [ ] T006 [US1+US2] f\n- [ ] T007 [US2] g\n## End\n- [ ] T008 h\n";
+        let tasks = TaskList::parse(source.as_bytes()).unwrap();
+        let case = |task: &str, unit: Unit, unwanted: &[&str], expected: &str| {
+            let found = unit_tasks(&tasks, task, unit, &|name| !unwanted.contains(&name));
+            let found =
+                found.map_or(String::new(), |found| format!("{}: {}", found.name, found.tasks.join(" ")));
+            assert_eq!(found, expected, "{task} {unit:?}");
+        };
+        case("T001", Unit::Task, &[], "");
+        case("T001", Unit::Phase, &[], "Setup: T001 T002");
+        case("T001", Unit::Phase, &["T002"], "");
+        case("T001", Unit::Story, &[], "");
+        case("T004", Unit::Story, &[], "US1: T004 T006");
+        case("T004", Unit::Story, &["T008"], "US1: T004 T005 T006");
+        case("T007", Unit::Story, &[], "US2: T006 T007");
+        case("T007", Unit::Phase, &["T006"], "Login: T004 T007");
+        case("T008", Unit::Phase, &[], "");
+        case("T009", Unit::Phase, &[], "");
+        let rest = open_tasks(&tasks, "T003", Unit::Story, &|_| true).map(|rest| rest.tasks);
+        assert_eq!(rest, Some(vec!["T004".to_owned(), "T006".to_owned()]));
+    }
+
+    #[test]
+    fn a_commit_of_a_unit_has_its_name() {
+        let source = "## Phase 1: Setup\n- [ ] T001 a\n## Phase 2: User Story 1 - Login\n- [ ] T002 [US1] b\n\
+            ## Later\n- [ ] T003 [US2] c\n";
+        let tasks = TaskList::parse(source.as_bytes()).unwrap();
+        for (task, unit, expected) in [
+            ("T001", "Phase 1: Setup", "Phase 1: Setup"),
+            ("T002", "US1", "US1: User Story 1 - Login"),
+            ("T003", "US2", "US2: Later"),
+            ("T009", "US3", "US3"),
+        ] {
+            assert_eq!(title(&tasks, task, unit), expected);
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Iteration, ObjectId, RecordKind, Session, SessionId, Task, Timestamp};
+use crate::record::{Iteration, ObjectId, RecordKind, Session, SessionId, Task, TaskName, Timestamp};
 use crate::repository::Repository;
 
 use super::disk;
@@ -53,6 +53,9 @@ pub struct Begin {
     pub model: Option<String>,
     pub validation_command: Option<String>,
     pub hints: Vec<String>,
+    /// See [`Iteration::unit_tasks`].
+    #[serde(default)]
+    pub unit_tasks: Vec<TaskName>,
     /// Where the refs of the session stood, so that they can be put back after an agent deleted them and died with
     /// the loop.
     #[serde(default)]

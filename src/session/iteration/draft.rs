@@ -48,8 +48,10 @@ impl Running<'_> {
         let number = begin.iteration;
         let ended_at = self.plan.clock.now();
         let mut taken = self.recorder.take(&slot, &format!("iteration {number}"), ended_at);
+        let rest = self.rest_of_unit(task);
         let done = Done {
             task,
+            unit: rest.as_ref(),
             closed: &verdict.closed,
             tasks: &before,
             iteration: number,
@@ -213,6 +215,7 @@ pub(in crate::session) fn unfinished(
         task: Some(begin.task.name),
         task_text: Some(begin.task.text),
         phase: begin.task.phase,
+        unit_tasks: begin.unit_tasks,
         attempt: Some(begin.attempt),
         outcome: Outcome::Interrupted,
         failure_class: None,

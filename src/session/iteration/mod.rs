@@ -39,9 +39,14 @@ impl Running<'_> {
     fn start_iteration<'a>(&mut self, tasks: &TaskList, task: &'a Task) -> Result<Started<'a>> {
         let number = self.next;
         let slot = self.spool.slot(&number.to_string());
-        let begin = Begin { hints: self.hints(), ..self.begin_iteration(task, number)? };
+        let unit = self.unit_tasks(tasks, &task.name);
+        let begin = Begin {
+            hints: self.hints(),
+            unit_tasks: unit.as_ref().map(|unit| unit.tasks.clone()).unwrap_or_default(),
+            ..self.begin_iteration(task, number)?
+        };
         self.begin_phase(number, Phase::Prompt);
-        let prompt = self.prompt(tasks, task, &begin)?;
+        let prompt = self.prompt(tasks, (task, unit.as_ref()), &begin)?;
         let task_list = match self.read_task_list_bytes() {
             Err(error) if error.kind() == ErrorKind::NotFound && self.plan.job.until == Until::Validation => {
                 Vec::new()
@@ -113,6 +118,7 @@ impl Running<'_> {
             model: self.candidate().model.clone(),
             validation_command: self.plan.config.settings.validation_command.clone(),
             hints: Vec::new(),
+            unit_tasks: Vec::new(),
             tips: self.recorder.tips(),
         })
     }
@@ -131,6 +137,7 @@ impl Running<'_> {
             attempt: begin.attempt,
             agent: begin.agent.clone(),
             hints: begin.hints.clone(),
+            unit_tasks: begin.unit_tasks.clone(),
             started_at: begin.started_at,
         });
     }

@@ -12,12 +12,18 @@ use super::super::memory::{Reason, Recalled, Sought};
 use super::super::prompting::{Failures, Prompt, Prompting, Turn};
 use super::super::running::Running;
 use super::super::settings::{history_policy, history_summarizer};
+use super::super::units::UnitTasks;
 
 /// The command that summarizes gets so many times what the prompt has room for.
 const MATERIAL_FACTOR: usize = 4;
 
 impl Running<'_> {
-    pub(super) fn prompt(&mut self, tasks: &TaskList, task: &Task, begin: &Begin) -> Result<Prompt> {
+    pub(super) fn prompt(
+        &mut self,
+        tasks: &TaskList,
+        (task, unit): (&Task, Option<&UnitTasks>),
+        begin: &Begin,
+    ) -> Result<Prompt> {
         if self.memory.is_cleared_since(self.plan.store)? {
             self.progress.clear();
         }
@@ -28,7 +34,7 @@ impl Running<'_> {
             runs: self.history.runs(),
         };
         let turn =
-            Turn { tasks, task, iteration: begin.iteration, failures, session: Some(&self.session.id) };
+            Turn { tasks, task, unit, iteration: begin.iteration, failures, session: Some(&self.session.id) };
         let prompting = Prompting {
             hints: begin.hints.clone(),
             baseline_failure: self.baseline_failure(),

@@ -95,12 +95,16 @@ impl<W: Write> Lines<W> {
                 }
                 writeln!(self.out, "{}", self.dim(&format!("  session {session}")))?;
             }
-            Event::IterationStarted { iteration, task, attempt, hints, .. } => {
+            Event::IterationStarted { iteration, task, attempt, hints, unit_tasks, .. } => {
                 self.told = None;
                 let again = if *attempt > 1 { format!(" (try {attempt})") } else { String::new() };
                 let title = self.words(&task.text);
                 let head = self.paint.paint(Hue::Bold, &format!("iteration {iteration}"));
                 writeln!(self.out, "\n{head}  {}{again}  {title}", one_line(&task.name))?;
+                if !unit_tasks.is_empty() {
+                    let names = self.words(&unit_tasks.join(", "));
+                    writeln!(self.out, "  asked for  {names}")?;
+                }
                 for hint in hints {
                     writeln!(self.out, "  hint  {}", self.words(hint))?;
                 }

@@ -321,6 +321,8 @@ pub fn iteration_json(session: &SessionId, number: u32, seconds: i64, random: &m
         snapshot: None,
         left_out: Vec::new(),
         uncommitted: None,
+        restored_to: None,
+        kept_paths: Vec::new(),
         redactions: Vec::new(),
         hints: Vec::new(),
         memory: None,

@@ -9,6 +9,7 @@ mod checkout;
 mod commit;
 mod credentials;
 mod filters;
+mod merge;
 mod private_index;
 mod raw_path;
 mod restore;
@@ -35,7 +36,8 @@ use users_index::Stamp;
 pub use changed_file::ChangedFile;
 pub use checkout::Checkout;
 pub use commit::{Prepared, Staged};
-pub use raw_path::RawPath;
+pub use merge::{Conflict, Merge, Sides};
+pub use raw_path::{RawPath, collides};
 pub use restore::{Change, Paths, TreeEntry};
 pub use snapshot::Contents;
 

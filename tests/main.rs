@@ -15,6 +15,7 @@ mod figures;
 mod finding;
 mod finish;
 mod forward;
+mod good_ground;
 mod help;
 mod hostile;
 mod journal;

@@ -109,6 +109,7 @@ impl<'a> Packer<'a> {
             | Event::PhaseStarted { .. }
             | Event::AgentEvent { .. }
             | Event::ValidationFinished { .. }
+            | Event::ChangesTakenBack { .. }
             | Event::Paused { .. }
             | Event::Continued { .. }
             | Event::Waiting { .. }

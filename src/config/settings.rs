@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::record::Permissions;
 
 use super::key::{Key, Kind, STRATEGIES};
-use super::typed::{Commits, Completion, FromValue, Unit};
+use super::typed::{Commits, Completion, FailedChanges, FromValue, Unit};
 use super::values::Values;
 
 const MANY: u64 = 1_000_000;
@@ -55,6 +55,9 @@ settings! {
     skip_after: Option<u32> =
         Key::new("skip-after", TIMES, "3", "Failures in a row after which a task is skipped")
             .or_zero();
+    on_skip: FailedChanges =
+        Key::new("on-skip", Kind::Word(&["restore", "keep"]), "restore",
+            "What happens to the changes of a task that is skipped while the validation fails");
     stuck_after: Option<u32> =
         Key::new("stuck-after", TIMES, "10",
             "Iterations in a row without any change after which the loop stops")

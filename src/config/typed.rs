@@ -32,6 +32,13 @@ pub enum Unit {
     Phase,
 }
 
+/// What happens to the changes of failed attempts, where the validation passed before them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailedChanges {
+    Restore,
+    Keep,
+}
+
 /// Made of the checked value of its setting.
 pub(super) trait FromValue {
     fn from_value(value: &Value) -> Self;
@@ -76,6 +83,7 @@ from_value! {
         "phase" => Unit::Phase,
         _ => Unit::Task,
     });
+    FailedChanges: Value::Text(text) => Some(if text == "restore" { FailedChanges::Restore } else { FailedChanges::Keep });
     Commits: Value::Text(text) => Some(if text == "task" { Commits::OfTasks } else { Commits::Off });
 }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{
     Closing, Exit, Exits, FailureClass, Iteration, ObjectId, Outcome, Scope, Session, SessionId, Task,
-    TaskCounts, Timestamp, Tokens, Waiting,
+    TaskCounts, TaskName, Timestamp, Tokens, Waiting,
 };
 
 /// One thing that happened. As NDJSON: `type` and the fields of the variant.
@@ -75,6 +75,17 @@ pub enum Event {
         /// The whole record, for those who show more than one line of it.
         #[serde(skip)]
         record: Box<Iteration>,
+    },
+    /// What failed attempts at a task changed was taken back.
+    ChangesTakenBack {
+        iteration: u32,
+        task: TaskName,
+        /// The snapshot from before the first of these attempts.
+        restored_to: ObjectId,
+        /// For `restore --undo`.
+        restoration: u32,
+        /// How many files were changed for it.
+        files: usize,
     },
     /// The user wants it to pause.
     Paused { session: SessionId },

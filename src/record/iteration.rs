@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Claim, Cost, Exit, ExitReason, Facts, FailureClass, ObjectId, Outcome, SessionId, TaskName, Timestamp,
-    ToolKind, without_escapes,
+    ToolKind, some_of, without_escapes,
 };
 
 /// What the agent says of itself. Stored apart from what the engine measured.
@@ -266,6 +266,13 @@ pub struct Iteration {
     /// Why the work of a success is in no commit of the project, where `commit = "task"` asks for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncommitted: Option<String>,
+    /// The snapshot from before the first of the attempts whose changes were taken back, when its task was skipped.
+    /// an attempt, those before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored_to: Option<ObjectId>,
+    /// Paths that those attempts changed and that stay as they are, from the repository's root.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept_paths: Vec<String>,
     pub redactions: Vec<RedactionCount>,
     pub hints: Vec<String>,
     /// What its prompt said of earlier iterations. `None` in older records, and where there was no prompt.
@@ -290,6 +297,9 @@ pub struct PromptMemory {
     /// The length of all of it, in estimated tokens.
     pub tokens: usize,
 }
+
+/// How many kept paths a line names.
+const MAX_KEPT_PATHS: usize = 10;
 
 /// Longest [`Iteration::cause`], in characters.
 pub const MAX_CAUSE_CHARS: usize = 200;
@@ -321,13 +331,27 @@ impl Iteration {
             Outcome::Success if self.closed.is_empty() => format!("{task} done"),
             Outcome::Success => format!("{task} still open, {} done", self.closed.join(", ")),
             Outcome::Failure => format!("{task} failed ({})", self.cause()),
-            Outcome::Skipped => format!("{task} skipped"),
+            Outcome::Skipped if self.restored_to.is_none() => format!("{task} skipped"),
+            Outcome::Skipped => match self.kept_paths.len() {
+                0 => format!("{task} skipped, its changes taken back"),
+                kept => format!("{task} skipped, its changes taken back but in {}", files(kept)),
+            },
             Outcome::Later(word) => format!("{task} {}", word.as_str()),
             Outcome::Interrupted => match self.failure_class.filter(|class| class.is_passing()) {
                 Some(class) => format!("{task} cut short ({class})"),
                 None => format!("{task} interrupted"),
             },
         }
+    }
+
+    /// Which changes were taken back and which stay, on one line; `None` if there were none to take back.
+    pub fn restoration(&self) -> Option<String> {
+        let to = self.restored_to.as_ref()?.short();
+        let kept = match self.kept_paths.as_slice() {
+            [] => String::new(),
+            kept => format!("; kept as they are: {}", some_of(kept, MAX_KEPT_PATHS)),
+        };
+        Some(format!("changes of failed attempts taken back, to snapshot {to}{kept}"))
     }
 
     /// Why it did not succeed: as recorded, or for a record of before causes were recorded, which child ended how.
@@ -366,6 +390,10 @@ pub fn is_run(outcome: Outcome, class: Option<FailureClass>) -> bool {
         Outcome::Skipped => false,
         Outcome::Interrupted => !class.is_some_and(FailureClass::is_passing),
     }
+}
+
+fn files(count: usize) -> String {
+    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }
 
 /// The first 40 characters of a command, on one line.

@@ -55,6 +55,8 @@ pub fn iteration(outcome: Outcome) -> Iteration {
         snapshot: None,
         left_out: Vec::new(),
         uncommitted: None,
+        restored_to: None,
+        kept_paths: Vec::new(),
         redactions: Vec::new(),
         hints: Vec::new(),
         memory: None,

@@ -17,6 +17,7 @@ use crate::tasks::{TaskCache, select};
 use crate::worktree::WorkTree;
 
 use super::baseline::{self, Measured};
+use super::good_ground::GoodGround;
 use super::hints::Hints;
 use super::memory::Memory;
 use super::pending_commit::PendingCommit;
@@ -48,6 +49,7 @@ impl<'a> Running<'a> {
         let left_out = (recorder.last_left_out(), resumed_from);
         let work = PendingCommit::begin(&plan, &taken_up.recorded, (tree, objects.as_deref()), left_out)?;
         let last_passing = measured.passing_state(tree);
+        let ground = GoodGround::beginning(last_passing.is_some(), session.branch.as_ref());
         say(&started_event(&session, tasks, earlier.is_some()));
         let started = plan.clock.stopwatch();
         Ok(Self {
@@ -59,6 +61,7 @@ impl<'a> Running<'a> {
             lock,
             spool,
             history,
+            ground,
             memory,
             progress,
             next: taken_up.last + 1,

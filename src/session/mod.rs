@@ -8,6 +8,7 @@ mod begin;
 mod closing;
 mod committing;
 mod decide;
+mod good_ground;
 mod hints;
 mod iteration;
 mod job;
@@ -24,6 +25,7 @@ mod recover;
 mod redaction;
 mod replay;
 mod restore;
+mod rollback;
 mod roster;
 mod running;
 mod scope;
@@ -48,7 +50,7 @@ use crate::feature::Feature;
 use crate::project_files::{ProjectFiles, Refused, explain, refused};
 use crate::record::{
     ArtifactStatus, Closing, Event, FailureClass, Iteration, Refusal, Scope, Session, Status, StopReason,
-    TaskCounts, TaskName,
+    Task, TaskCounts, TaskName,
 };
 use crate::store::{LoopLock, Store};
 use crate::tasks;
@@ -200,19 +202,27 @@ impl Running<'_> {
                 NextStep::Stop(ending) => return Ok(ending),
             }
             let iteration = self.iterate(&tasks, &task)?;
-            if let Some(ending) = self.cannot_commit_here()? {
+            if let Some(ending) = self.after_turn(&task, iteration)? {
                 return Ok(ending);
             }
-            self.tell_of_vain_limits(&iteration);
-            if let Some(class) = iteration.failure_class.filter(|class| class.is_unusable()) {
-                return Ok(self.unusable(class, iteration.error));
-            }
-            let failures = self.history.failures_in_a_row(&task.name);
-            let skip_after = self.plan.config.settings.skip_after;
-            if self.plan.job.until == Until::Tasks && skip_after.is_some_and(|most| failures >= most) {
-                self.skip(&task)?;
-            }
         }
+    }
+
+    /// Ends the session for what an iteration showed, or gives up its task.
+    fn after_turn(&mut self, task: &Task, iteration: Iteration) -> Result<Option<Ending>> {
+        if let Some(ending) = self.cannot_commit_here()? {
+            return Ok(Some(ending));
+        }
+        self.tell_of_vain_limits(&iteration);
+        if let Some(class) = iteration.failure_class.filter(|class| class.is_unusable()) {
+            return Ok(Some(self.unusable(class, iteration.error)));
+        }
+        let failures = self.history.failures_in_a_row(&task.name);
+        let skip_after = self.plan.config.settings.skip_after;
+        if self.plan.job.until == Until::Tasks && skip_after.is_some_and(|most| failures >= most) {
+            self.skip(task)?;
+        }
+        Ok(None)
     }
 
     /// The task list as it is now.

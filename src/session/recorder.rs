@@ -92,6 +92,10 @@ impl<'a> Recorder<'a> {
         &self.files
     }
 
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
     pub fn work_tree(&self) -> &WorkTree {
         &self.work_tree
     }
@@ -388,15 +392,16 @@ impl<'a> Recorder<'a> {
         let mut add = |path: &str, name: &str| files.push((path.to_owned(), name.to_owned()));
         let is_run =
             content.iteration.as_ref().is_some_and(|iteration| iteration.outcome != Outcome::Skipped);
+        let was_validated = match (&content.iteration, &content.session) {
+            (Some(iteration), _) => is_run || iteration.exit.validation.is_some(),
+            (None, session) => session.as_ref().is_some_and(|session| session.baseline.is_some()),
+        };
         if is_run {
             add("prompt.md", names::PROMPT);
             add("agent/stdout", names::AGENT_STDOUT);
             add("agent/stderr", names::AGENT_STDERR);
-            add("validation/stdout", names::VALIDATION_STDOUT);
-            add("validation/stderr", names::VALIDATION_STDERR);
-        } else if content.session.as_ref().is_some_and(|session| session.baseline.is_some())
-            && content.kind != RecordKind::End
-        {
+        }
+        if was_validated && content.kind != RecordKind::End {
             add("validation/stdout", names::VALIDATION_STDOUT);
             add("validation/stderr", names::VALIDATION_STDERR);
         }

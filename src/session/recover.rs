@@ -14,10 +14,12 @@ use crate::progress::journal::{self, CatchUp};
 use crate::project_files::MAX_TASK_LIST_BYTES;
 use crate::record::{
     ArtifactStatus, Durations, Event, ExitReason, ObjectId, RALPH, RecordKind, Refusal, Session, SessionId,
-    Status, StopReason, Tokens,
+    Status, StopReason, Tokens, some_of,
 };
 use crate::repository::Repository;
-use crate::store::{Begin, Conflict, Control, Place, SessionLog, SessionRefs, Slot, Spool, Store, names};
+use crate::store::{
+    Begin, Conflict, Control, Place, RestorePoint, SessionLog, SessionRefs, Slot, Spool, Store, names,
+};
 use crate::tasks::{self, set_marks};
 
 use super::committing::follow_cut_off;
@@ -28,7 +30,11 @@ use super::progress_file::ProgressFile;
 use super::recorded_progress::{ProgressParts, progress_parts};
 use super::recorder::Recorder;
 use super::redaction::{redacted, redactor_of};
+use super::rollback::{Rollback, undo};
 use super::settings::redactor;
+
+/// Most files that a warning names.
+const MAX_NAMED_FILES: usize = 5;
 
 /// Whether no session of this work tree left anything in the spool.
 pub fn nothing_is_left(repository: &Repository) -> Result<bool> {
@@ -153,7 +159,8 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Ev
                 format!("recorded iteration {} of session {} as interrupted", begin.iteration, place.session),
             );
         } else {
-            // The crash came before the commit point of a start, resume or end: nothing is lost with it.
+            finish_rollback(plan, place, &slot, say)?;
+            // The crash came before the commit point of a start, resume, skip or end: nothing is lost with it.
             slot.remove()?;
         }
     }
@@ -179,6 +186,32 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Ev
     Control::of(plan.store.repository(), &place.session).clear()?;
     // Until its resumption is recorded, its spool says that it has no end.
     if is_taken_up { Ok(()) } else { spool.remove(plan.store.repository()) }
+}
+
+/// Finishes what took the changes of failed attempts back when the loop died.
+fn finish_rollback(plan: &Plan<'_>, place: &Place, slot: &Slot, say: &mut dyn FnMut(&Event)) -> Result<()> {
+    let Some(point) = RestorePoint::noted_in(slot)? else { return Ok(()) };
+    match (Rollback { store: plan.store, place }).finish(&point) {
+        Ok(kept) => {
+            let kept = if kept.is_empty() {
+                String::new()
+            } else {
+                format!("; kept as they are: {}", some_of(&kept, MAX_NAMED_FILES))
+            };
+            warn(
+                say,
+                format!(
+                    "took back changes of failed attempts, as the loop that died had begun{kept}\nhint: {}",
+                    undo(&point)
+                ),
+            );
+        }
+        Err(error) => warn(
+            say,
+            format!("changes of failed attempts are taken back in part: {error:#}\nhint: {}", undo(&point)),
+        ),
+    }
+    Ok(())
 }
 
 /// An iteration whose loop died: everything that was captured, and no verdict but that.

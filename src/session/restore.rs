@@ -4,7 +4,6 @@
 //! file changes: one that is cut off can be repeated, or undone.
 
 use std::collections::BTreeSet;
-use std::ops::Bound;
 
 use anyhow::{Context, Result, anyhow, bail};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -12,9 +11,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::clock::Clock;
 use crate::record::{ObjectId, RALPH, Refusal, SessionId, some_of};
 use crate::store::{LoopLock, Restoration, RestorePoint, Scratch, Store};
-use crate::worktree::{Change, Paths, RawPath, WorkTree, Workshop};
+use crate::worktree::{Change, Paths, RawPath, WorkTree, Workshop, collides};
 
 use super::recover;
+use super::rollback::is_journal;
 
 /// Most files that an error names.
 const NAMED: usize = 5;
@@ -136,7 +136,7 @@ impl<'a> Restore<'a> {
         // Whatever is asked for, these stay as they are.
         let untouchable = |change: &Change| {
             let path = change.name();
-            if is_journal(top, target, &path) {
+            if is_journal(top, target.progress, &path) {
                 Some(Why::Journal)
             } else if path == target.tasks && !target.with_tasks || is_others_list(top, target, &path) {
                 Some(Why::TaskList)
@@ -365,14 +365,6 @@ impl Knowledge {
     }
 }
 
-/// Whether a file cannot be beside others: where one of them is must be a folder, or a folder must be where it is.
-fn collides(path: &[u8], others: &BTreeSet<RawPath>) -> bool {
-    let below = [path, b"/"].concat();
-    let next = others.range::<[u8], _>((Bound::Excluded(below.as_slice()), Bound::Unbounded)).next();
-    let mut folders = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| &path[..end]);
-    next.is_some_and(|other| other.starts_with(&below)) || folders.any(|folder| others.contains(folder))
-}
-
 fn told_of_blocking(blocking: &[Left]) -> String {
     let named: Vec<_> =
         blocking.iter().map(|left| format!("{} ({})", left.path, left.why.reason())).collect();
@@ -417,13 +409,6 @@ fn refuse_unfinished(store: &Store) -> Result<()> {
             .into());
     }
     Ok(())
-}
-
-/// Whether a path is a journal of ours, which only the loop and `rebuild` write.
-fn is_journal(top: &Utf8Path, target: &Target<'_>, path: &str) -> bool {
-    let path = Utf8Path::new(path);
-    let is_beside_tasks = || top.join(path).with_file_name("tasks.md").is_file();
-    path == target.progress || path.file_name() == Some("progress.txt") && is_beside_tasks()
 }
 
 /// Whether a path is the task list of another feature: other sessions go by it.

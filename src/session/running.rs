@@ -14,6 +14,7 @@ use crate::store::{Control, Identity, LoopLock, Spool};
 use crate::tasks::TaskCache;
 
 use super::baseline::PassingState;
+use super::good_ground::GoodGround;
 use super::hints::Hints;
 use super::memory::Memory;
 use super::pending_commit::PendingCommit;
@@ -30,6 +31,7 @@ pub(super) struct Running<'a> {
     pub lock: &'a mut LoopLock,
     pub spool: Spool,
     pub history: History,
+    pub ground: GoodGround,
     pub memory: Memory,
     /// How past iterations become the `progress` text of the next prompt.
     pub progress: Box<dyn ProgressStrategy>,

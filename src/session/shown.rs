@@ -117,21 +117,16 @@ fn redact_texts(redactor: &Redactor, event: &mut Event) -> Result<()> {
             Phase::Prompt | Phase::Recording => {}
         },
         Event::AgentEvent { iteration: _, event } => redact_agent_event(event, plain),
-        Event::ValidationFinished { iteration: _, command, exit: _, duration_ms: _ } => plain(command),
+        Event::ValidationFinished { iteration: _, command: text, exit: _, duration_ms: _ }
+        | Event::ChangesTakenBack { iteration: _, task: text, restored_to: _, restoration: _, files: _ } => {
+            plain(text);
+        }
         Event::IterationRecorded { session: _, iteration: _, outcome: _, exit: _, commit: _, record } => {
             **record = redacted(redactor, record.as_ref())?;
         }
-        Event::Waiting {
-            session: _,
-            waiting: Waiting { agent, class: _, until: _, message },
-            seconds: _,
-        } => {
-            plain(agent);
-            option(message);
-        }
+        Event::Waiting { session: _, waiting, seconds: _ } => redact_waiting(waiting, plain),
         Event::AgentChanged { session: _, from, to, failure_class: _ } => {
-            plain(from);
-            plain(to);
+            [from, to].into_iter().for_each(plain);
         }
         Event::Warning { message } => plain(message),
         Event::SessionEnded { session, commit: _, closing } => {
@@ -155,6 +150,12 @@ fn redact_closing(closing: &mut Closing, plain: impl Fn(&mut String)) {
             task;
         [task, title].into_iter().chain(cause).chain(blocks).for_each(&plain);
     }
+}
+
+fn redact_waiting(waiting: &mut Waiting, plain: impl Fn(&mut String)) {
+    let Waiting { agent, class: _, until: _, message } = waiting;
+    plain(agent);
+    message.iter_mut().for_each(plain);
 }
 
 fn redact_agent_event(event: &mut AgentEvent, plain: impl Fn(&mut String)) {

@@ -6,19 +6,22 @@
 use anyhow::{Context, Result, anyhow};
 use camino::Utf8Path;
 use gix::objs::FindExt;
+use serde::{Deserialize, Serialize};
 
 use crate::record::{ObjectId, SessionId, Timestamp};
 
+use super::files::pretty_json;
 use super::objects::{Quarantine, Signature};
 use super::ref_database::{Move, Reason};
 use super::refs::slug;
-use super::{Store, message, objects};
+use super::spool::{Slot, names, read_json};
+use super::{Store, disk, message, objects};
 
 /// Where restorations of work trees are kept.
 const PREFIX: &str = "refs/ralph-restore/";
 
 /// A restoration that was made, or is about to be.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestorePoint {
     /// Counted from 1 in each work tree.
     pub number: u32,
@@ -26,6 +29,20 @@ pub struct RestorePoint {
     /// Commits of the work tree before and after.
     pub found: ObjectId,
     pub made: ObjectId,
+}
+
+impl RestorePoint {
+    /// Notes durably, in the folder of a record, that this is about to be carried out, so that a recovery can finish it.
+    pub fn note_in(&self, slot: &Slot) -> Result<()> {
+        slot.create()?;
+        disk::write_durably(&slot.path(names::ROLLBACK), &pretty_json(self)?)?;
+        slot.sync_name()
+    }
+
+    /// The one that was noted in the folder of a record; `None` if there was none.
+    pub fn noted_in(slot: &Slot) -> Result<Option<Self>> {
+        read_json(&slot.path(names::ROLLBACK))
+    }
 }
 
 /// What is to be kept of a restoration.

@@ -108,6 +108,8 @@ pub mod names {
     pub const PROGRESS_BASE: &str = "progress.base.md";
     /// Where the refs of the project stood before the agent started, one id a line.
     pub const REFS_BEFORE: &str = "refs.before";
+    /// The restoration that takes changes of failed attempts back, from before a file changes.
+    pub const ROLLBACK: &str = "rollback.json";
     pub const OBJECTS: &str = "objects";
     pub const PLACE: &str = "session.json";
 }
@@ -315,7 +317,7 @@ impl Slot {
             disk::sync_file(&path)?;
         }
         disk::write_durably(&self.path(names::BEGIN), &pretty_json(begin)?)?;
-        disk::sync_dir_if_there(self.dir.parent().unwrap_or(&self.dir))
+        self.sync_name()
     }
 
     /// Where the refs of the project stood before the agent started; nothing where that is not known.
@@ -335,6 +337,11 @@ impl Slot {
 
     pub fn read_begin(&self) -> Result<Option<Begin>> {
         read_json(&self.path(names::BEGIN))
+    }
+
+    /// Makes it durable that the folder is there.
+    pub(super) fn sync_name(&self) -> Result<()> {
+        disk::sync_dir_if_there(self.dir.parent().unwrap_or(&self.dir))
     }
 
     /// Writes a file that a recovery goes by, durably. What an earlier try wrote stays.
@@ -366,7 +373,7 @@ impl Slot {
         }
         disk::sync_all_in(&self.objects())?;
         disk::write_durably(&self.path(names::MANIFEST), &pretty_json(draft)?)?;
-        if is_begun { Ok(()) } else { disk::sync_dir_if_there(self.dir.parent().unwrap_or(&self.dir)) }
+        if is_begun { Ok(()) } else { self.sync_name() }
     }
 
     pub fn draft(&self) -> Result<Option<Draft>> {
@@ -378,7 +385,7 @@ impl Slot {
     }
 }
 
-fn read_json<T: DeserializeOwned>(path: &Utf8Path) -> Result<Option<T>> {
+pub(super) fn read_json<T: DeserializeOwned>(path: &Utf8Path) -> Result<Option<T>> {
     match disk::read_if_there(path)? {
         None => Ok(None),
         Some(bytes) => serde_json::from_slice(&bytes).map(Some).with_context(|| format!("read {path}")),

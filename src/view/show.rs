@@ -100,6 +100,7 @@ fn further_facts(iteration: &Iteration) -> Facts {
     facts.extend(iteration.cost().shown().map(|cost| ("cost", cost)));
     facts.push(("ended", local_with_offset(iteration.ended_at)));
     facts.extend(iteration.uncommitted.as_ref().map(|reason| ("uncommitted", cut(&one_line(reason), ERROR))));
+    facts.extend(iteration.restoration().map(|line| ("restored", one_line(&line))));
     if !iteration.left_out.is_empty() {
         let left = |left: &LeftOut| format!("{} ({})", left.path, left.reason);
         let left: Vec<String> = iteration.left_out.iter().map(left).collect();

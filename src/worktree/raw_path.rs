@@ -1,5 +1,8 @@
 //! Paths as git prints and reads them.
 
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
 use crate::record::LeftOut;
 
 /// A path as git prints it: bytes, from the top of the work tree.
@@ -20,4 +23,12 @@ pub(super) fn lossy(path: &[u8]) -> String {
 
 pub(super) fn split(output: &[u8]) -> impl Iterator<Item = &[u8]> {
     output.split(|byte| *byte == 0).filter(|part| !part.is_empty())
+}
+
+/// Whether a file cannot be beside others: where one of them is must be a folder, or a folder must be where it is.
+pub fn collides(path: &[u8], others: &BTreeSet<RawPath>) -> bool {
+    let below = [path, b"/"].concat();
+    let next = others.range::<[u8], _>((Bound::Excluded(below.as_slice()), Bound::Unbounded)).next();
+    let mut folders = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| &path[..end]);
+    next.is_some_and(|other| other.starts_with(&below)) || folders.any(|folder| others.contains(folder))
 }

@@ -26,8 +26,8 @@ pub struct Change {
 /// What a tree says of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeEntry {
-    mode: String,
-    id: ObjectId,
+    pub(super) mode: String,
+    pub(super) id: ObjectId,
 }
 
 impl TreeEntry {

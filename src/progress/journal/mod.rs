@@ -58,6 +58,9 @@ pub fn entry(iteration: &Iteration, excerpt: &str) -> String {
     if let Some(cause) = &iteration.cause {
         writeln!(entry, "**Cause**: {}", one_line(cause)).expect("a string takes everything");
     }
+    if let Some(restored) = iteration.restoration() {
+        writeln!(entry, "**Restored**: {}", one_line(&restored)).expect("a string takes everything");
+    }
     push_list(&mut entry, "Files Changed", &iteration.files_changed);
     push_list(&mut entry, "Learnings", &iteration.learnings);
     for (title, items) in [("Decisions", &iteration.decisions), ("Tried", &iteration.approaches)] {

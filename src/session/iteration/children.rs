@@ -52,7 +52,7 @@ impl Running<'_> {
             .with_context(|| format!("run the agent {}", agent.name()))
     }
 
-    fn validate(
+    pub(super) fn validate(
         &mut self,
         slot: &Slot,
         iteration: u32,

@@ -249,6 +249,8 @@ pub(in crate::session) fn unfinished(
         snapshot: None,
         left_out: Vec::new(),
         uncommitted: None,
+        restored_to: None,
+        kept_paths: Vec::new(),
         redactions: Vec::new(),
         hints: begin.hints,
         memory: None,

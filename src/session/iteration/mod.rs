@@ -3,6 +3,7 @@
 mod children;
 mod draft;
 mod prompt;
+mod skip;
 mod stages;
 mod verdict;
 
@@ -12,9 +13,8 @@ use anyhow::{Context, Result};
 use tasklist::TaskList;
 
 use crate::config::Until;
-use crate::progress::cause;
 use crate::project_files::MAX_TASK_LIST_BYTES;
-use crate::record::{Event, Iteration, ObjectId, Outcome, Phase, RALPH, Task, TaskCounts};
+use crate::record::{Event, Iteration, ObjectId, Phase, RALPH, Task, TaskCounts};
 use crate::store::{Begin, Slot, names};
 
 use super::baseline::PassingState;
@@ -27,12 +27,15 @@ pub(super) use draft::unfinished;
 impl Running<'_> {
     /// Gives `task` to the agent and records what came of it.
     pub(super) fn iterate(&mut self, tasks: &TaskList, task: &Task) -> Result<Iteration> {
+        let before = self.recorder.tips().snapshot;
         let started = self.start_iteration(tasks, task)?;
         let ran = self.run_children(&started)?;
         let judged = self.judge(&started, &ran)?;
         let slot = started.slot.clone();
         let drafted = self.draft(started, &ran, judged)?;
-        self.record(&slot, drafted)
+        let iteration = self.record(&slot, drafted)?;
+        self.ground.ended(&iteration, before.as_ref());
+        Ok(iteration)
     }
 
     /// Writes the prompt and what a recovery needs into the spool.
@@ -77,25 +80,6 @@ impl Running<'_> {
             self.progress.record(&context);
         }
         Ok(iteration)
-    }
-
-    /// Records that a task is given up: a record of its own, without a run.
-    pub(super) fn skip(&mut self, task: &Task) -> Result<()> {
-        let number = self.next;
-        let slot = self.spool.slot(&number.to_string());
-        slot.create()?;
-        let begin = self.begin_iteration(task, number)?;
-        let taken = self.recorder.take(&slot, &format!("iteration {number}"), begin.started_at);
-        let started_at = begin.started_at;
-        let counts = self.counts();
-        let mut iteration = unfinished(begin, &self.session, started_at, counts, self.plan.store.head()?);
-        iteration.outcome = Outcome::Skipped;
-        iteration.attempt = None;
-        iteration.snapshot = taken.snapshot;
-        let failures = self.history.failures_in_a_row(&task.name);
-        iteration.cause = Some(cause::of_skip(failures, self.memory.last_cause(&task.name)));
-        let commit = self.recorder.iteration(&slot, &iteration, "")?;
-        self.count_recorded(&iteration, commit)
     }
 
     fn begin_iteration(&mut self, task: &Task, iteration: u32) -> Result<Begin> {

@@ -142,6 +142,12 @@ impl<W: Write> Lines<W> {
                 let commit = self.dim(commit.short());
                 writeln!(self.out, "  {story}{}  {commit}", claims(record))?;
             }
+            Event::ChangesTakenBack { task, restoration, files, .. } => {
+                let what =
+                    format!("took back what {} changed in {}", one_line(task), Count(*files as u64, "file"));
+                let undo = self.dim(&format!("`{RALPH} restore --undo {restoration}` brings it back"));
+                writeln!(self.out, "  {}  {undo}", self.paint.paint(Hue::Yellow, &what))?;
+            }
             Event::Paused { .. } => {
                 let line = self.paint.paint(Hue::Yellow, "paused");
                 writeln!(self.out, "\n  {line}  `{RALPH} continue` lets it go on, `stop` ends it")?;

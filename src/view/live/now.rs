@@ -73,6 +73,7 @@ impl Now {
             Event::SessionStarted { .. }
             | Event::HistoryTold { .. }
             | Event::ValidationFinished { .. }
+            | Event::ChangesTakenBack { .. }
             | Event::AgentChanged { .. }
             | Event::Warning { .. } => Change::None,
         }

@@ -1,0 +1,164 @@
+//! A task that is given up: its changes taken back where the validation passed before it, and a record without a run.
+
+use anyhow::Result;
+
+use crate::config::FailedChanges;
+use crate::progress::cause;
+use crate::record::{Event, ExitReason, ObjectId, Outcome, Phase, Task, Validation, some_of};
+use crate::store::{Begin, Slot};
+
+use super::super::good_ground::FailedAttempts;
+use super::super::rollback::Rollback;
+use super::super::running::Running;
+use super::unfinished;
+
+/// Most commits that a warning names.
+const MAX_NAMED_COMMITS: usize = 5;
+
+/// What came of taking changes of failed attempts back.
+#[derive(Debug, Default)]
+pub(super) struct TakenBack {
+    /// The snapshot from before the first of the attempts; `None` if nothing was taken back.
+    pub restored_to: Option<ObjectId>,
+    /// Paths that the attempts changed and that stay.
+    pub kept_paths: Vec<String>,
+    /// The last validation that ran; `None` if none did.
+    pub validation: Option<Validation>,
+}
+
+impl TakenBack {
+    /// Returns true if the user stopped the session before it was clear whether there is anything to take back.
+    fn was_interrupted(&self) -> bool {
+        let reason = self.validation.as_ref().and_then(|validation| validation.exit.reason);
+        self.restored_to.is_none() && reason == Some(ExitReason::Interrupted)
+    }
+}
+
+impl Running<'_> {
+    /// Records that a task is given up: a record of its own, without a run.
+    pub(in crate::session) fn skip(&mut self, task: &Task) -> Result<()> {
+        let number = self.next;
+        let slot = self.spool.slot(&number.to_string());
+        slot.create()?;
+        let begin = self.begin_iteration(task, number)?;
+        let taken_back = match self.plan.config.settings.on_skip {
+            FailedChanges::Restore => self.take_back(&slot, &begin)?,
+            FailedChanges::Keep => TakenBack::default(),
+        };
+        if taken_back.was_interrupted() {
+            return slot.remove();
+        }
+        self.ground.forget(&task.name);
+        let mut taken = self.recorder.take(&slot, &format!("iteration {number}"), begin.started_at);
+        let TakenBack { restored_to, kept_paths, validation } = taken_back;
+        let started_at = begin.started_at;
+        let ended_at = if validation.is_some() { self.plan.clock.now() } else { started_at };
+        let counts = self.counts();
+        let mut iteration = unfinished(begin, &self.session, ended_at, counts, self.plan.store.head()?);
+        iteration.outcome = Outcome::Skipped;
+        iteration.attempt = None;
+        iteration.snapshot = taken.snapshot.take();
+        if restored_to.is_some() {
+            iteration.files_changed = taken.files_changed();
+            if let Some(work) = &mut self.work {
+                work.pending.extend(taken.changed);
+            }
+        }
+        iteration.restored_to = restored_to;
+        iteration.kept_paths = kept_paths;
+        if let Some(validation) = validation {
+            iteration.exit.validation = Some(validation.exit.code);
+            iteration.exit_reason = validation.exit.reason;
+            iteration.duration_ms.validation = Some(validation.duration_ms);
+        }
+        let failures = self.history.failures_in_a_row(&task.name);
+        iteration.cause = Some(cause::of_skip(failures, self.memory.last_cause(&task.name)));
+        let commit = self.recorder.iteration(&slot, &iteration, "")?;
+        self.count_recorded(&iteration, commit)
+    }
+
+    /// Takes back what the failed attempts at a task changed since the validation passed in this start. A validation that
+    /// passes now changes nothing.
+    pub(super) fn take_back(&mut self, slot: &Slot, begin: &Begin) -> Result<TakenBack> {
+        let attempts = self.ground.failed_attempts(&begin.task.name, begin.branch.as_deref());
+        let Some(attempts) = attempts.filter(|_| self.history.last_validation() != Some(0)) else {
+            return Ok(TakenBack::default());
+        };
+        let validation = self.validate_again(slot, begin)?;
+        let is_red = validation.as_ref().is_some_and(|validation| {
+            !validation.exit.is_success() && validation.exit.reason != Some(ExitReason::Interrupted)
+        });
+        let unchanged = TakenBack { validation, ..TakenBack::default() };
+        if !is_red {
+            return Ok(unchanged);
+        }
+        let (restored_to, kept_paths) = match self.roll_back(slot, begin, &attempts) {
+            Ok(rolled_back) => rolled_back,
+            Err(error) => {
+                let task = &begin.task.name;
+                self.warn(format!("what {task} changed could not be taken back: {error:#}"));
+                return Ok(unchanged);
+            }
+        };
+        if restored_to.is_none() {
+            return Ok(TakenBack { kept_paths, ..unchanged });
+        }
+        let validation = self.validate_again(slot, begin)?;
+        if validation.as_ref().is_some_and(|validation| !validation.exit.is_success()) {
+            self.warn(format!(
+                "the validation does not pass, though what {} changed was taken back",
+                begin.task.name
+            ));
+        }
+        Ok(TakenBack { restored_to, kept_paths, validation })
+    }
+
+    /// Gives the snapshot that the attempts began with, if anything was taken back, and the paths that stay.
+    fn roll_back(
+        &mut self,
+        slot: &Slot,
+        begin: &Begin,
+        attempts: &FailedAttempts,
+    ) -> Result<(Option<ObjectId>, Vec<String>)> {
+        self.begin_phase(begin.iteration, Phase::Recording);
+        let rollback = Rollback { store: self.plan.store, place: &self.recorder.place().clone() };
+        let planned = rollback.plan(&attempts.spans)?;
+        let task = &begin.task.name;
+        let kept: Vec<String> = planned.kept.iter().cloned().collect();
+        if !kept.is_empty() {
+            let names = kept.join(", ").replace(char::is_control, "\u{fffd}");
+            self.warn(format!("of what {task} changed, this stays as it is: {names}"));
+        }
+        let Some(first) = attempts.spans.first().filter(|_| planned.count() > 0) else {
+            return Ok((None, kept));
+        };
+        let name = format!("before iteration {} of session {}", attempts.first, self.session.id);
+        let at = self.plan.clock.now();
+        let point = rollback.carry_out(&planned, (&name, at), &mut |point| point.note_in(slot))?;
+        (self.say)(&Event::ChangesTakenBack {
+            iteration: begin.iteration,
+            task: task.clone(),
+            restored_to: first.before.clone(),
+            restoration: point.number,
+            files: planned.count(),
+        });
+        if !attempts.commits.is_empty() {
+            let commits: Vec<&str> = attempts.commits.iter().map(ObjectId::short).collect();
+            self.warn(format!(
+                "HEAD stays where it is, with the commits of {task}: {}\nhint: `git revert` takes them back, too",
+                some_of(&commits, MAX_NAMED_COMMITS)
+            ));
+        }
+        Ok((Some(first.before.clone()), kept))
+    }
+
+    fn validate_again(&mut self, slot: &Slot, begin: &Begin) -> Result<Option<Validation>> {
+        let numbers = (begin.iteration, begin.attempt);
+        let environment = self.plan.environment(&self.session.id, &begin.task.name, numbers);
+        let validation = self.validate(slot, begin.iteration, &environment)?;
+        if self.recorder.mend_spool()? {
+            slot.create()?;
+        }
+        Ok(validation)
+    }
+}

@@ -1,0 +1,189 @@
+//! Taking the changes of failed attempts back, so that the next task begins where the validation passed.
+//!
+//! A three-way merge: what the attempts changed is taken out of the work tree as it is now, so what a person did
+//! meanwhile stays. The work tree as it was found is on a ref, as for `restore`, before the first file changes; a note in
+//! the spool lets a recovery finish what a crash cut off.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, Result, anyhow};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::record::{ObjectId, RALPH, Timestamp};
+use crate::store::{Place, Restoration, RestorePoint, Scratch, Store};
+use crate::worktree::{Change, RawPath, Sides, WorkTree, Workshop};
+
+use super::good_ground::Span;
+
+/// Where changes are taken back.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rollback<'a> {
+    pub store: &'a Store,
+    pub place: &'a Place,
+}
+
+/// Changes that are to be taken back, worked out and not yet made.
+#[derive(Debug)]
+pub(super) struct PlannedRollback {
+    bench: Bench,
+    changes: Vec<Change>,
+    /// Paths that the attempts changed and that stay as they are.
+    pub kept: BTreeSet<String>,
+}
+
+/// The work tree as it is, in a private index and as a tree.
+#[derive(Debug)]
+struct Bench {
+    work_tree: WorkTree,
+    /// Removed with this value.
+    _scratch: Scratch,
+    index: Utf8PathBuf,
+    objects: Utf8PathBuf,
+    max_file: u64,
+    now: ObjectId,
+}
+
+impl Rollback<'_> {
+    /// Works out how to take back what was changed in `spans`, oldest first.
+    pub fn plan(self, spans: &[Span]) -> Result<PlannedRollback> {
+        let bench = self.bench()?;
+        let Bench { work_tree, now, .. } = &bench;
+        let workshop = bench.workshop();
+        let hidden = work_tree.out_of_sight(workshop)?;
+        let mut made: BTreeMap<RawPath, Change> = BTreeMap::new();
+        let mut kept: BTreeSet<RawPath> = BTreeSet::new();
+        let mut ours = now.clone();
+        for Span { before, after } in spans.iter().rev() {
+            let sides = Sides { base: after, ours: &ours, theirs: before };
+            let merge = work_tree.merge_trees(workshop, sides)?;
+            let mut changes = merge.changes;
+            for conflict in merge.conflicts {
+                match work_tree.merge_contents(workshop, &conflict)? {
+                    Some(change) => changes.push(change),
+                    None => drop(kept.insert(conflict.change.path)),
+                }
+            }
+            for change in changes {
+                if change.is_of_repository() || hidden.contains(&change.path) {
+                    kept.insert(change.path);
+                } else if !kept.contains(&change.path) {
+                    // A later change of the same path begins where this one ended.
+                    let first =
+                        made.get(&change.path).map_or(change.before, |earlier| earlier.before.clone());
+                    made.insert(change.path.clone(), Change { before: first, ..change });
+                }
+            }
+            made.retain(|path, change| !kept.contains(path) && change.before != change.after);
+            let so_far: Vec<Change> = made.values().cloned().collect();
+            ours = work_tree.with_changes(workshop, &so_far)?;
+        }
+        let mut changes: Vec<Change> = made.into_values().collect();
+        changes.retain(|change| !work_tree.has_mode_already(change));
+        let top = self.store.repository().work_tree()?;
+        let [tasks, progress] =
+            [&self.place.tasks_path, &self.place.progress_path].map(|path| work_tree.relative(path));
+        changes.retain(|change| {
+            let is_list = change.name() == tasks;
+            if is_list {
+                kept.insert(change.path.clone());
+            }
+            !is_list && !is_journal(top, &progress, &change.name())
+        });
+        kept.extend(work_tree.withdraw_blocked(workshop, &mut changes)?);
+        let mut kept: BTreeSet<String> =
+            kept.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
+        kept.retain(|path| !is_journal(top, &progress, path));
+        Ok(PlannedRollback { bench, changes, kept })
+    }
+
+    /// Keeps the work tree as it is, and then takes the changes back. `on_kept` notes where it is kept before any file
+    /// changes. `name` is what the work tree goes back to, for people.
+    pub fn carry_out(
+        self,
+        planned: &PlannedRollback,
+        (name, at): (&str, Timestamp),
+        on_kept: &mut dyn FnMut(&RestorePoint) -> Result<()>,
+    ) -> Result<RestorePoint> {
+        let PlannedRollback { bench, changes, .. } = planned;
+        let wanted = bench.work_tree.with_changes(bench.workshop(), changes)?;
+        bench.work_tree.check(bench.workshop(), &bench.now, &wanted)?;
+        let point = self.store.keep_restoration(Restoration {
+            found: &bench.now,
+            made: &wanted,
+            objects: &bench.objects,
+            session: &self.place.session,
+            feature: &self.place.feature,
+            target: name,
+            at,
+        })?;
+        on_kept(&point)?;
+        bench.apply(&wanted).map_err(|error| anyhow!("{error:#}\nhint: {}", undo(&point)))?;
+        Ok(point)
+    }
+
+    /// Finishes a rollback that a crash cut off. Returns the paths that stay, because somebody changed them since.
+    pub fn finish(self, point: &RestorePoint) -> Result<Vec<String>> {
+        let bench = self.bench()?;
+        let Bench { work_tree, now, .. } = &bench;
+        let workshop = bench.workshop();
+        let sides = Sides { base: &point.found, ours: now, theirs: &point.made };
+        let merge = work_tree.merge_trees(workshop, sides)?;
+        let (mut changes, mut kept) = (merge.changes, Vec::new());
+        for conflict in merge.conflicts {
+            if work_tree.was_cut_short(workshop, &conflict.change)? {
+                changes.push(conflict.change);
+            } else {
+                kept.push(conflict.change.name());
+            }
+        }
+        changes.retain(|change| !work_tree.has_mode_already(change));
+        let blocked = work_tree.withdraw_blocked(workshop, &mut changes)?;
+        kept.extend(blocked.iter().map(|path| String::from_utf8_lossy(path).into_owned()));
+        if !changes.is_empty() {
+            let wanted = work_tree.with_changes(workshop, &changes)?;
+            work_tree.check(workshop, now, &wanted)?;
+            bench.apply(&wanted)?;
+        }
+        Ok(kept)
+    }
+
+    fn bench(self) -> Result<Bench> {
+        let repository = self.store.repository();
+        let mut work_tree = WorkTree::new(repository)?.at_work_for(&self.place.session);
+        let scratch = Scratch::create(repository)?;
+        let (index, objects) = (scratch.path("index"), scratch.path("objects"));
+        std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
+        let max_file = self.place.snapshot_max_file;
+        let now = work_tree.contents(Workshop { index: &index, objects: &objects, max_file })?.tree;
+        Ok(Bench { work_tree, _scratch: scratch, index, objects, max_file, now })
+    }
+}
+
+impl PlannedRollback {
+    /// How many files are to be changed.
+    pub fn count(&self) -> usize {
+        self.changes.len()
+    }
+}
+
+impl Bench {
+    fn workshop(&self) -> Workshop<'_> {
+        Workshop { index: &self.index, objects: &self.objects, max_file: self.max_file }
+    }
+
+    fn apply(&self, wanted: &ObjectId) -> Result<()> {
+        self.work_tree.apply(self.workshop(), &self.now, wanted)
+    }
+}
+
+/// What brings the changes of a rollback back.
+pub(super) fn undo(point: &RestorePoint) -> String {
+    format!("`{RALPH} restore --undo {}` brings them back", point.number)
+}
+
+/// Returns true if a path is a journal of ours, which only the loop and `rebuild` write; `progress` is the session's own.
+pub(super) fn is_journal(top: &Utf8Path, progress: &str, path: &str) -> bool {
+    let path = Utf8Path::new(path);
+    let is_beside_tasks = || top.join(path).with_file_name("tasks.md").is_file();
+    path == progress || path.file_name() == Some("progress.txt") && is_beside_tasks()
+}

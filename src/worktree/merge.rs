@@ -1,0 +1,206 @@
+//! A three-way merge of trees, path by path: what lies between two of them is made to a third.
+//!
+//! git merges the contents of single files (`git merge-file`), which every version of it can. Renames are not followed:
+//! what moved on one side is a removal and a new file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use anyhow::{Context, Result};
+use camino::Utf8PathBuf;
+
+use crate::record::ObjectId;
+
+use super::raw_path::{RawPath, collides, split};
+use super::restore::{Change, Paths, TreeEntry};
+use super::{WorkTree, Workshop};
+
+/// The trees or commits of a merge: what lies between `base` and `theirs` is made to `ours`.
+#[derive(Debug, Clone, Copy)]
+pub struct Sides<'a> {
+    pub base: &'a ObjectId,
+    pub ours: &'a ObjectId,
+    pub theirs: &'a ObjectId,
+}
+
+/// What a merge makes of our tree.
+#[derive(Debug, Default)]
+pub struct Merge {
+    /// Paths that only the other side changed.
+    pub changes: Vec<Change>,
+    /// Paths that both sides changed, each in its own way.
+    pub conflicts: Vec<Conflict>,
+}
+
+/// A path that both sides changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    pub base: Option<TreeEntry>,
+    /// From our side to the other one.
+    pub change: Change,
+}
+
+impl WorkTree {
+    /// Compares three trees. Nothing is written.
+    pub fn merge_trees(&self, workshop: Workshop<'_>, sides: Sides<'_>) -> Result<Merge> {
+        let everything = Paths { directory: &self.top, specs: &[] };
+        let theirs = self.differences(workshop, (sides.base, sides.theirs), everything)?;
+        let ours = self.differences(workshop, (sides.base, sides.ours), everything)?;
+        Ok(merge(theirs, ours))
+    }
+
+    /// The change that merges the contents of a file that both sides changed; `None` if they do not go together.
+    pub fn merge_contents(&self, workshop: Workshop<'_>, conflict: &Conflict) -> Result<Option<Change>> {
+        let Change { path, before: Some(ours), after: Some(theirs) } = &conflict.change else {
+            return Ok(None);
+        };
+        let Some(base) = conflict.base.as_ref().filter(|base| is_file(base)) else { return Ok(None) };
+        if !is_file(ours) || !is_file(theirs) {
+            return Ok(None);
+        }
+        let mode = if base.mode == theirs.mode { &ours.mode } else { &theirs.mode };
+        let id = if base.id == theirs.id {
+            Some(ours.id.clone())
+        } else if base.id == ours.id {
+            Some(theirs.id.clone())
+        } else {
+            self.merge_blobs(workshop, [&ours.id, &base.id, &theirs.id])?
+        };
+        Ok(id.map(|id| Change {
+            path: path.clone(),
+            before: Some(ours.clone()),
+            after: Some(TreeEntry { mode: mode.clone(), id }),
+        }))
+    }
+
+    /// Returns true if our side of a path is missing, or is only the beginning of the file on the other side: what a git
+    /// leaves that dies while it writes the file.
+    pub fn was_cut_short(&self, workshop: Workshop<'_>, change: &Change) -> Result<bool> {
+        let Some(after) = change.after.as_ref().filter(|after| is_file(after)) else { return Ok(false) };
+        let Some(before) = &change.before else { return Ok(true) };
+        if !is_file(before) {
+            return Ok(false);
+        }
+        Ok(self.blob(workshop, &after.id)?.starts_with(&self.blob(workshop, &before.id)?))
+    }
+
+    /// Takes out of `changes` those whose place is taken: by a file of the work tree that stays, in the place of a folder
+    /// or below it, or by one that snapshots leave out. Returns their paths.
+    pub fn withdraw_blocked(
+        &self,
+        workshop: Workshop<'_>,
+        changes: &mut Vec<Change>,
+    ) -> Result<BTreeSet<RawPath>> {
+        let mut blocked = BTreeSet::new();
+        if !changes.iter().any(Change::is_new) {
+            return Ok(blocked);
+        }
+        let mut standing = self.endangered(workshop, changes)?;
+        let listed = self.git_private(workshop).args(["ls-files", "-z"]).read()?;
+        standing.extend(split(&listed).map(<[u8]>::to_vec));
+        for change in changes.iter().filter(|change| change.is_removal()) {
+            standing.remove(&change.path);
+        }
+        changes.retain(|change| {
+            let is_blocked =
+                change.is_new() && (standing.contains(&change.path) || collides(&change.path, &standing));
+            if is_blocked {
+                blocked.insert(change.path.clone());
+            }
+            !is_blocked
+        });
+        Ok(blocked)
+    }
+
+    fn merge_blobs(&self, workshop: Workshop<'_>, blobs: [&ObjectId; 3]) -> Result<Option<ObjectId>> {
+        let mut files = Vec::new();
+        for (id, name) in blobs.into_iter().zip(["ours", "base", "theirs"]) {
+            let file = Utf8PathBuf::from(format!("{}.{name}", workshop.index));
+            fs::write(&file, self.blob(workshop, id)?).with_context(|| format!("write {file}"))?;
+            files.push(file);
+        }
+        let git = self.git_private(workshop);
+        let merged =
+            git.args(["merge-file", "-q", "-p"]).args(files.iter().map(|file| file.as_str())).run()?;
+        // Conflicts, or files that are not text.
+        if !merged.is_success() {
+            return Ok(None);
+        }
+        let hashed = self.git_private(workshop).args(["hash-object", "-w", "--no-filters", "--stdin"]);
+        hashed.stdin(merged.stdout).line()?.parse().map(Some)
+    }
+
+    fn blob(&self, workshop: Workshop<'_>, id: &ObjectId) -> Result<Vec<u8>> {
+        self.git_private(workshop).args(["cat-file", "blob", id.as_str()]).read()
+    }
+}
+
+/// What the other side changed, made to ours.
+fn merge(theirs: Vec<Change>, ours: Vec<Change>) -> Merge {
+    let mut ours: BTreeMap<RawPath, Option<TreeEntry>> =
+        ours.into_iter().map(|change| (change.path, change.after)).collect();
+    let mut merge = Merge::default();
+    for Change { path, before: base, after: theirs } in theirs {
+        let ours = ours.remove(&path).unwrap_or_else(|| base.clone());
+        if ours == theirs {
+            continue;
+        }
+        let is_ours_unchanged = ours == base;
+        let change = Change { path, before: ours, after: theirs };
+        if is_ours_unchanged {
+            merge.changes.push(change);
+        } else {
+            merge.conflicts.push(Conflict { base, change });
+        }
+    }
+    merge
+}
+
+fn is_file(entry: &TreeEntry) -> bool {
+    entry.mode == "100644" || entry.mode == "100755"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(word: &str) -> Option<TreeEntry> {
+        let id = |digit: &str| digit.repeat(40).parse().unwrap();
+        (word != "-").then(|| TreeEntry { mode: "100644".to_owned(), id: id(word) })
+    }
+
+    fn change(path: &str, before: &str, after: &str) -> Change {
+        Change { path: path.as_bytes().to_vec(), before: entry(before), after: entry(after) }
+    }
+
+    #[test]
+    fn what_only_the_other_side_changed_is_taken_and_the_rest_stays() {
+        // Base, ours and theirs of one path, and what becomes of it.
+        for (base, ours, theirs, expected) in [
+            ("a", "a", "b", "taken"),
+            ("a", "a", "-", "taken"),
+            ("-", "-", "a", "taken"),
+            ("a", "b", "b", "equal"),
+            ("a", "-", "-", "equal"),
+            ("-", "b", "b", "equal"),
+            ("a", "b", "c", "conflict"),
+            ("a", "-", "b", "conflict"),
+            ("a", "b", "-", "conflict"),
+            ("-", "a", "b", "conflict"),
+        ] {
+            let changed = |after: &str| {
+                if base == after { Vec::new() } else { vec![change("path", base, after)] }
+            };
+            let merge = merge(changed(theirs), changed(ours));
+            let found = match (merge.changes.as_slice(), merge.conflicts.as_slice()) {
+                ([], []) => "equal",
+                ([taken], []) if *taken == change("path", ours, theirs) => "taken",
+                ([], [conflict]) if conflict.change == change("path", ours, theirs) => "conflict",
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(found, expected, "{base} {ours} {theirs}");
+        }
+        let merge = merge(vec![change("theirs", "a", "b")], vec![change("ours", "a", "b")]);
+        assert_eq!((merge.changes, merge.conflicts.len()), (vec![change("theirs", "a", "b")], 0));
+    }
+}

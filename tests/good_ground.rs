@@ -1,0 +1,153 @@
+//! What becomes of the changes of a task that is skipped: they are taken back to where the validation passed.
+
+use serde_json::json;
+
+use crate::sandbox::Sandbox;
+
+/// Plays the script of its task, `$RALPH_TASK.sh`, and ticks the box.
+const AGENT: &str = "cat >/dev/null\n. ./.specify/$RALPH_TASK.sh\n\
+                     sed -i \"s/\\[ \\] $RALPH_TASK /[x] $RALPH_TASK /\" \"$RALPH_TASKS\"\n";
+
+/// Three tasks, each with what the agent does for it; the validation fails while a file says `broken`.
+fn scene(scripts: [&str; 3]) -> Sandbox {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three").agent_sh(AGENT);
+    for (number, script) in (1..).zip(scripts) {
+        scene.write(&format!(".specify/T00{number}.sh"), script);
+    }
+    scene.write("kept", "as it was\n").write("shared", "one\ntwo\nthree\nfour\nfive\nsix\n");
+    scene.validate("! grep -rqs broken src kept shared").config("skip-after = 2");
+    scene.commit("Ready");
+    scene
+}
+
+const GOOD: &str = "mkdir -p src; echo good > src/$RALPH_TASK";
+
+#[test]
+fn the_changes_of_a_skipped_task_are_taken_back() {
+    let bad = "echo broken > src/bad; echo broken >> kept; rm -f src/T001; mkdir -p new; echo x > new/x; chmod +x shared";
+    let scene = scene([GOOD, bad, GOOD]);
+    scene
+        .ralph("")
+        .code(1)
+        .stdout_has("took back what T002 changed in 5 files  `specify ralph restore --undo 1` brings it back")
+        .stdout_has("» T002 skipped, its changes taken back");
+    assert_eq!(scene.read("kept"), "as it was\n");
+    assert_eq!(scene.read("src/T001"), "good\n");
+    assert_eq!(scene.read("src/T003"), "good\n", "what came after it was recognised");
+    assert!(!scene.path("src/bad").exists() && !scene.path("new").exists());
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Outcome"), ["success", "failure", "failure", "skipped", "success"]);
+    let skip = session.iteration(4);
+    assert_eq!(skip["restored_to"], session.iteration(1)["snapshot"]);
+    assert_eq!(skip["exit"], json!({ "agent": null, "validation": 0 }));
+    assert_eq!(skip["files_changed"], json!(["kept", "new/x", "shared", "src/T001", "src/bad"]));
+    assert_eq!(
+        (skip.get("kept_paths"), skip["cause"].as_str().map(|cause| &cause[..6])),
+        (None, Some("failed"))
+    );
+    let to = skip["restored_to"].as_str().map(|id| id[..10].to_owned()).unwrap_or_default();
+    let restored = format!("changes of failed attempts taken back, to snapshot {to}");
+    assert!(scene.progress().contains(&format!("**Restored**: {restored}\n")), "{}", scene.progress());
+    scene.ralph("show 4").code(0).stdout_has(&format!("restored    {restored}"));
+    scene.ralph("log").code(0).stdout_has("T002 skipped, its changes taken back");
+    scene.ralph("fsck").code(0);
+    // All of it can be brought back.
+    scene.ralph("restore --undo 1").code(0);
+    assert_eq!((scene.read("src/bad"), scene.read("src/T003")), ("broken\n".to_owned(), "good\n".to_owned()));
+}
+
+#[test]
+fn what_a_person_edits_meanwhile_stays() {
+    // The person is at work while the validation that follows the last attempt runs.
+    let scene = scene([
+        GOOD,
+        "sed -i 's/^two/broken/; s/^six/broken/' shared; echo broken > kept; echo broken > src/mine",
+        GOOD,
+    ]);
+    scene.validate(
+        "if [ $RALPH_TASK-$RALPH_ITERATION = T002-4 ] && ! [ -e .specify/edited ]; then \
+         echo mine > .specify/edited; sed -i 's/^four/mine/' shared; echo mine > kept; echo also mine >> src/mine; fi; \
+         ! grep -rqs broken src kept shared",
+    );
+    scene
+        .ralph("")
+        .code(1)
+        .stdout_has("warning: of what T002 changed, this stays as it is: kept, src/mine")
+        .stdout_has("warning: the validation does not pass, though what T002 changed was taken back");
+    assert_eq!(scene.read("shared"), "one\ntwo\nthree\nmine\nfive\nsix\n");
+    assert_eq!(scene.read("kept"), "mine\n");
+    assert_eq!(scene.read("src/mine"), "broken\nalso mine\n");
+    let skip = scene.session().iteration(4);
+    assert_eq!(skip["kept_paths"], json!(["kept", "src/mine"]));
+    assert_eq!(skip["exit"]["validation"], 1);
+    scene.ralph("show 4").code(0).stdout_has("; kept as they are: kept, src/mine");
+}
+
+#[test]
+fn a_validation_that_passes_the_second_time_changes_nothing() {
+    let scene = scene([GOOD, "echo flaky > src/flaky", GOOD]);
+    // Fails in attempts, and passes when it is run once more.
+    scene.validate("test $RALPH_TASK = T001 || test $RALPH_ITERATION -ge 4");
+    scene.ralph("").code(1).stdout_has("» T002 skipped  ");
+    assert_eq!(scene.read("src/flaky"), "flaky\n");
+    let skip = scene.session().iteration(4);
+    assert_eq!((&skip["exit"]["validation"], skip.get("restored_to")), (&json!(0), None));
+    assert_eq!(scene.git("for-each-ref refs/ralph-restore"), "");
+}
+
+#[test]
+fn changes_stay_where_nothing_passed_or_where_the_user_wants_that() {
+    let bad = "mkdir -p src; echo broken > src/bad";
+    for (scripts, setting) in [
+        ([bad, GOOD, GOOD], ""),
+        ([GOOD, bad, GOOD], "on-skip = \"keep\""),
+        ([GOOD, bad, GOOD], "snapshots = false"),
+        ([GOOD, "git switch -qc other; mkdir -p src; echo broken > src/bad", GOOD], ""),
+    ] {
+        let scene = scene(scripts);
+        scene.config(setting).agent_uses_git();
+        scene.ralph("").code(1).stdout_lacks("took back").stdout_lacks("taken back");
+        assert_eq!(scene.read("src/bad"), "broken\n", "{scripts:?} {setting}");
+        assert_eq!(scene.git("for-each-ref refs/ralph-restore"), "");
+    }
+}
+
+#[test]
+fn the_task_list_stays_and_commits_of_the_attempts_are_named() {
+    let bad = "echo broken > src/bad; git add src; GIT_COMMITTER_DATE=2098-01-01T00:00:00Z git commit -qm 'Bad work'; echo '- [ ] T009 More' >> $RALPH_TASKS";
+    let scene = scene([GOOD, bad, GOOD]);
+    scene.config("max-iterations = 4").agent_uses_git();
+    scene
+        .ralph("")
+        .code(1)
+        .stdout_has("warning: of what T002 changed, this stays as it is: specs/001-login/tasks.md")
+        .stdout_has("warning: HEAD stays where it is, with the commits of T002: ")
+        .stdout_has("hint: `git revert` takes them back, too");
+    assert!(scene.task_list().contains("T009 More") && !scene.path("src/bad").exists());
+    assert_eq!(scene.git("log -1 --format=%s"), "Bad work");
+    assert_eq!(scene.session().iteration(4)["kept_paths"], json!(["specs/001-login/tasks.md"]));
+}
+
+#[test]
+fn with_commits_the_next_one_takes_back_what_the_agent_committed() {
+    let bad = "echo broken > src/bad; git add src; git commit -qm 'Bad work'";
+    let scene = scene([GOOD, bad, GOOD]);
+    scene.config("commit = 'task'").commit("Ready").agent_uses_git();
+    scene.ralph("").code(1);
+    let tree = scene.git("ls-tree -r --name-only HEAD src");
+    assert_eq!(tree, "src/T001\nsrc/T003");
+    assert_eq!(scene.git("log -1 --format=%s"), "T003 Three");
+}
+
+#[test]
+fn a_green_baseline_is_good_ground_and_a_red_one_is_not() {
+    let bad = "mkdir -p src; echo broken > src/bad";
+    let scene = scene([bad, GOOD, GOOD]);
+    scene.call("").with_baseline().run().stdout_has("» T001 skipped, its changes taken back");
+    assert_eq!((scene.read("src/T003"), scene.path("src/bad").exists()), ("good\n".to_owned(), false));
+    let red = self::scene([bad, GOOD, GOOD]);
+    red.write("kept", "broken\n").config("max-iterations = 2");
+    red.call("").with_baseline().run().stdout_lacks("taken back");
+    assert_eq!(red.read("src/bad"), "broken\n");
+}

@@ -136,6 +136,30 @@ impl History {
         1 + count(runs.take_while(|turn| turn.failure.as_ref() == Some(last)))
     }
 
+    /// The tasks of the newest runs in a row that failed in the same way, oldest first; none if the last run did not fail.
+    /// Skips and interruptions do not count.
+    pub fn tasks_of_common_failure(&self) -> Vec<&TaskName> {
+        let runs = self.turns.iter().rev();
+        let mut runs =
+            runs.filter(|turn| !matches!(turn.outcome, Outcome::Skipped | Outcome::Interrupted)).peekable();
+        let Some(key) = runs.peek().and_then(|turn| turn.failure.as_ref()) else { return Vec::new() };
+        let alike = runs.take_while(|turn| turn.failure.as_ref() == Some(key));
+        let mut tasks = Vec::new();
+        for task in alike.filter_map(|turn| turn.task.as_ref()) {
+            if !tasks.contains(&task) {
+                tasks.push(task);
+            }
+        }
+        tasks.reverse();
+        tasks
+    }
+
+    /// Whether the last run failed by its validation.
+    pub fn last_failed_validation(&self) -> bool {
+        let failure = self.turns.last().and_then(|turn| turn.failure.as_ref());
+        failure.is_some_and(|failure| failure.fingerprint().is_some())
+    }
+
     /// Whether the last iteration was a success.
     pub fn last_succeeded(&self) -> bool {
         self.turns.last().is_some_and(|turn| turn.outcome == Outcome::Success)
@@ -223,6 +247,34 @@ mod tests {
                 History { turns: fingerprints.split_whitespace().map(turn).collect(), ..History::default() };
             history.turns.extend(told.turns.clone());
             assert_eq!(history.same_failures_in_a_row(), expected, "{fingerprints}");
+        }
+    }
+
+    #[test]
+    fn a_failure_is_common_to_the_tasks_that_met_it_in_a_row() {
+        for (runs, expected) in [
+            ("", ""),
+            ("T1a", "T1"),
+            ("T1a T1a T1a", "T1"),
+            ("T1b T1a T1a T2a T3a", "T1 T2 T3"),
+            ("T1a T2b T3a", "T3"),
+            ("T1a T2a T3-", ""),
+            ("T1a T2- T3a", "T3"),
+        ] {
+            let turn = |word: &str| {
+                let (task, key) = word.split_at(2);
+                Turn {
+                    failure: (key != "-").then(|| FailureKey::Validation(key.to_owned())),
+                    ..history(&format!("{task}-")).turns.remove(0)
+                }
+            };
+            let mut turns: Vec<Turn> = runs.split_whitespace().map(turn).collect();
+            let between = history("T1! T2?").turns;
+            turns = turns.into_iter().flat_map(|turn| std::iter::once(turn).chain(between.clone())).collect();
+            let history = History { turns, ..History::default() };
+            let tasks: Vec<&str> =
+                history.tasks_of_common_failure().into_iter().map(String::as_str).collect();
+            assert_eq!(tasks.join(" "), expected, "{runs}");
         }
     }
 

@@ -151,3 +151,21 @@ fn a_green_baseline_is_good_ground_and_a_red_one_is_not() {
     red.call("").with_baseline().run().stdout_lacks("taken back");
     assert_eq!(red.read("src/bad"), "broken\n");
 }
+
+#[test]
+fn the_same_failure_for_three_tasks_ends_the_session() {
+    let scene = scene([GOOD, GOOD, GOOD]);
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three\n- [ ] T004 Four");
+    scene.write(".specify/T004.sh", GOOD).validate("echo FAILED connect: refused; exit 1");
+    let question = "the same failure for 3 tasks: is the validation itself broken? (T001, T002, T003: FAILED connect: refused)";
+    scene.ralph("").stdout_has(question).stdout_has("stop-on-common-failure = false");
+    let session = scene.session();
+    let ran = ["failure", "failure", "skipped", "failure", "failure", "skipped", "failure"];
+    assert_eq!(
+        (session.trailers("Ralph-Outcome"), &session.end()["stop_reason"]),
+        (ran.map(str::to_owned).to_vec(), &json!("stuck"))
+    );
+    scene.config("stop-on-common-failure = false");
+    let run = scene.ralph("").stdout_has(&format!("warning: {question}"));
+    assert_eq!(run.text().matches("is the validation itself broken?").count(), 1, "{run}");
+}

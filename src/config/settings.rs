@@ -69,6 +69,9 @@ settings! {
         Key::new("stop-at", Kind::Word(&["phase", "story"]), "none",
             "End the session when the phase or the story that it works on is done")
             .or_none();
+    stop_on_common_failure: bool =
+        Key::new("stop-on-common-failure", Kind::Switch, "true",
+            "Stop when three tasks in a row fail in the same way");
     max_tokens: Option<u64> =
         Key::new("max-tokens", ANY, "none",
             "Tokens, of all kinds together, after which the loop stops")

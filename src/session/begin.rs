@@ -73,6 +73,7 @@ impl<'a> Running<'a> {
             work,
             lost: Vec::new(),
             last_passing,
+            common_failure: Vec::new(),
             tasks: TaskCache::default(),
             heard: BTreeSet::new(),
             _stop_watcher: stop_watcher,

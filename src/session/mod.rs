@@ -7,6 +7,7 @@ mod baseline;
 mod begin;
 mod closing;
 mod committing;
+mod common_failure;
 mod decide;
 mod good_ground;
 mod hints;
@@ -216,6 +217,9 @@ impl Running<'_> {
         self.tell_of_vain_limits(&iteration);
         if let Some(class) = iteration.failure_class.filter(|class| class.is_unusable()) {
             return Ok(Some(self.unusable(class, iteration.error)));
+        }
+        if let Some(ending) = self.common_failure(&iteration) {
+            return Ok(Some(ending));
         }
         let failures = self.history.failures_in_a_row(&task.name);
         let skip_after = self.plan.config.settings.skip_after;

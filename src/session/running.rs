@@ -9,7 +9,7 @@ use crate::clock::Stopwatch;
 use crate::history::History;
 use crate::process::Marker;
 use crate::progress::ProgressStrategy;
-use crate::record::{Baseline, Event, Limit, RALPH, Session, StopReason};
+use crate::record::{Baseline, Event, Limit, RALPH, Session, StopReason, TaskName};
 use crate::store::{Control, Identity, LoopLock, Spool};
 use crate::tasks::TaskCache;
 
@@ -55,6 +55,8 @@ pub(super) struct Running<'a> {
     pub lost: Vec<Lost>,
     /// The newest state of this start on which the validation passed: a green baseline, or a success since.
     pub last_passing: Option<PassingState>,
+    /// The tasks whose common failure was reported last.
+    pub common_failure: Vec<TaskName>,
     pub tasks: TaskCache,
     /// Agents, by their places, of which it is known what they tell of their runs.
     pub heard: BTreeSet<usize>,

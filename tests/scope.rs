@@ -28,7 +28,7 @@ fn a_session_works_on_what_any_flag_names_and_completes_for_that_alone() {
         .ralph("--task T001,T003-T004 --story 2 --phase polish")
         .code(0)
         .stdout_has("only T001, T003-T004, polish, US2: 0 of 6 tasks done")
-        .stdout_has("\nT001, T003-T004, polish, US2 done, 6 of 7 tasks done\n");
+        .stdout_has("\ncompleted (T001, T003-T004, polish, US2), 6 of 7 tasks done\n");
     assert_eq!(done(&scene), "T001 T003 T004 T005 T006 T007");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Task"), ["T001", "T003", "T004", "T005", "T006", "T007"]);
@@ -40,7 +40,7 @@ fn a_session_works_on_what_any_flag_names_and_completes_for_that_alone() {
     scene
         .ralph("--phase 2")
         .code(0)
-        .stdout("specs/001-login: done already, nothing to do for phase 2 (1 task open)\n");
+        .stdout("specs/001-login: phase 2 is done already, nothing to do for it (1 task open)\n");
     // The rest of the list: now the artifact is complete, whatever the scope is called.
     let started = scene.ralph("--phase 1 --json").code(0).json_lines().remove(0);
     assert_eq!(started["scope"], json!({"tasks": [], "phases": ["1"], "stories": []}));

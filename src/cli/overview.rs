@@ -23,7 +23,7 @@ const FLAGS: [(&str, &str); 6] = [
     ("    --validate <CMD>", "Command that must pass before a task counts as done"),
     ("    --agent <NAME>", "Agent to run [default: the installed one]"),
     ("    --feature <FEATURE>", "Feature, by path or by name"),
-    ("    --task <IDS>", "Only these tasks: T001,T004-T009 (or --phase, --story)"),
+    ("    --task <IDS>", "Only these tasks: T001,T004-T009; also --phase"),
     ("    --dry-run", "Print the next prompt, and run nothing"),
 ];
 

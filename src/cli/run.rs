@@ -294,7 +294,8 @@ fn all_done(feature: &Feature, scope: &Scope, counts: TaskCounts, voice: Voice) 
     let line = if !scope.is_all() && counts.open > 0 {
         let open = Count(counts.open as u64, "task");
         let scope = one_line(&scope.to_string());
-        format!("{}: done already, nothing to do for {scope} ({open} open)", feature.path)
+        let (is, it) = if scope.contains(", ") { ("are", "them") } else { ("is", "it") };
+        format!("{}: {scope} {is} done already, nothing to do for {it} ({open} open)", feature.path)
     } else {
         format!("{}: all done ({}), nothing to do", feature.path, Count(counts.done as u64, "task"))
     };

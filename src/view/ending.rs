@@ -21,7 +21,7 @@ pub fn ending(session: &Session) -> String {
         (Status::Completed, _) if session.tasks_remaining == 0 && session.tasks_done > 0 => return done,
         (Status::Completed, Some(StopReason::Checkpoint)) => "stopped at a checkpoint".to_owned(),
         (Status::Completed, _) => match &session.scope {
-            Some(scope) => format!("{} done", one_line(&scope.to_string())),
+            Some(scope) => format!("completed ({})", one_line(&scope.to_string())),
             None => "completed".to_owned(),
         },
         (_, Some(StopReason::LimitReached)) => format!("stopped at {}", limit(session)),

@@ -32,9 +32,8 @@ impl fmt::Display for Scope {
                 name.clone()
             }
         };
-        let story = |name: &String| match name.starts_with(|c: char| c.is_ascii_digit()) {
-            true => format!("US{name}"),
-            false => name.clone(),
+        let story = |name: &String| {
+            if name.starts_with(|c: char| c.is_ascii_digit()) { format!("US{name}") } else { name.clone() }
         };
         let tasks = self.tasks.iter().map(|names| names.replace(',', ", "));
         let parts: Vec<String> =

@@ -50,8 +50,8 @@ use crate::config::{Settings, Until};
 use crate::feature::Feature;
 use crate::project_files::{ProjectFiles, Refused, explain, refused};
 use crate::record::{
-    ArtifactStatus, Closing, Event, FailureClass, Iteration, Refusal, Scope, Session, Status, StopReason,
-    Task, TaskCounts, TaskName,
+    ArtifactStatus, Closing, Event, FailureClass, Iteration, Limit, Refusal, Scope, Session, Status,
+    StopReason, Task, TaskCounts, TaskName,
 };
 use crate::store::{LoopLock, Store};
 use crate::tasks;
@@ -181,21 +181,7 @@ impl Running<'_> {
             };
             let task = match decide::decide(&tasks, &self.history, &bounds, wanted) {
                 Decision::Go(task) => task,
-                // Who asked for it to stop got that, whatever else would have ended it now.
-                Decision::Stop { reason, .. }
-                    if reason.status() != Status::Completed && self.is_to_stop() =>
-                {
-                    return Ok(Ending::of(StopReason::Interrupted));
-                }
-                Decision::Stop { reason: StopReason::Checkpoint, why, .. } => {
-                    return Ok(Ending::checkpoint(&why.join(", ")));
-                }
-                Decision::Stop { reason, limit, why } => {
-                    for line in why {
-                        self.warn(line);
-                    }
-                    return Ok(Ending { limit, ..Ending::of(reason) });
-                }
+                Decision::Stop { reason, limit, why } => return Ok(self.decided_to_stop(reason, limit, why)),
             };
             match self.heed_wishes().unwrap_or_else(|| self.before_turn()) {
                 NextStep::Turn => {}
@@ -207,6 +193,20 @@ impl Running<'_> {
                 return Ok(ending);
             }
         }
+    }
+
+    fn decided_to_stop(&mut self, reason: StopReason, limit: Option<Limit>, why: Vec<String>) -> Ending {
+        if reason.status() != Status::Completed && self.is_to_stop() {
+            // Who asked for it to stop got that, whatever else would have ended it now.
+            return Ending::of(StopReason::Interrupted);
+        }
+        if reason == StopReason::Checkpoint {
+            return Ending::checkpoint(&why.join(", "));
+        }
+        for line in why {
+            self.warn(line);
+        }
+        Ending { limit, ..Ending::of(reason) }
     }
 
     /// Ends the session for what an iteration showed, or gives up its task.

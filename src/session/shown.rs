@@ -93,9 +93,7 @@ fn redact_texts(redactor: &Redactor, event: &mut Event) -> Result<()> {
             is_resumed: _,
         } => {
             [feature, agent, loop_type, artifact].into_iter().for_each(plain);
-            if let Some(Scope { tasks, phases, stories }) = scope {
-                [tasks, phases, stories].into_iter().for_each(all);
-            }
+            scope.iter_mut().for_each(|scope| redact_scope(scope, plain));
         }
         Event::IterationStarted {
             session: _,
@@ -138,6 +136,10 @@ fn redact_texts(redactor: &Redactor, event: &mut Event) -> Result<()> {
         | Event::Continued { session: _ } => {}
     }
     Ok(())
+}
+
+fn redact_scope(Scope { tasks, phases, stories }: &mut Scope, plain: impl Fn(&mut String)) {
+    [tasks, phases, stories].into_iter().flatten().for_each(plain);
 }
 
 fn redact_closing(closing: &mut Closing, plain: impl Fn(&mut String)) {

@@ -234,6 +234,23 @@ fn a_story_is_one_commit() {
 }
 
 #[test]
+fn a_list_that_asks_for_tests_that_fail_first_is_noticed() {
+    let scene = Sandbox::new();
+    let list = "## Phase 1: User Story 1\n\n> Write these tests FIRST, ensure they FAIL before implementation\n\n\
+        - [ ] T001 [US1] Unit test for login\n- [ ] T002 [US1] Login\n";
+    let agent = "[[turn]]\ndo = [{ tick = 'T001' }, { tick = 'T002' }]\n";
+    let notice = "`--unit story` asks for both at once";
+    scene.tasks(list).agent_script(agent);
+    scene.ralph("--validate true").code(0).stdout_has(notice);
+    scene.tasks(&list.replace("[US1] ", "").replace("User Story 1", "Setup"));
+    scene.ralph("--validate true").code(0).stdout_has("`--unit phase` asks for both at once");
+    for words in ["--validate true --unit story", ""] {
+        scene.tasks(list);
+        scene.ralph(words).code(0).stdout_lacks(notice);
+    }
+}
+
+#[test]
 fn a_task_of_the_scope_that_leaves_the_list_is_not_done() {
     let scene = scene();
     scene.agent_sh("sed -i 's/\\[ \\] T003/[x] T003/; /T004/d; /T007/d' \"$RALPH_TASKS\"");

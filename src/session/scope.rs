@@ -2,7 +2,8 @@
 
 use tasklist::{Item, Selection, TaskList, Unselectable};
 
-use crate::config::Until;
+use crate::config::{Settings, Unit, Until};
+use crate::project_files::MAX_TASK_LIST_BYTES;
 use crate::record::{Task, some_of};
 use crate::tasks::select;
 
@@ -21,6 +22,23 @@ impl Running<'_> {
     /// Whether a task of this list is one that the session is about. What cannot be found any more may be.
     pub(super) fn is_in_scope(&self, tasks: &TaskList, task: &Item) -> bool {
         self.part(tasks).ok().flatten().is_none_or(|part| part.has(&task.name))
+    }
+
+    /// Proposes to ask for tests and their code at once, where the list asks for tests that must fail first.
+    pub(super) fn warn_of_tests_that_fail_first(&mut self, tasks: &TaskList) {
+        let Settings { unit, validation_command, .. } = &self.plan.config.settings;
+        let feature = self.plan.feature;
+        if self.plan.job.until != Until::Tasks || *unit != Unit::Task || validation_command.is_none() {
+            return;
+        }
+        let Ok(source) = feature.files.read(&feature.tasks_path, MAX_TASK_LIST_BYTES) else { return };
+        if tasks.has_tests_that_fail_first(&String::from_utf8_lossy(&source)) {
+            let unit = if tasks.stories().is_empty() { "phase" } else { "story" };
+            self.warn(format!(
+                "the list asks for tests that fail first, and the validation fails from a test to its code: \
+                 `--unit {unit}` asks for both at once"
+            ));
+        }
     }
 
     /// What an iteration on `task` is asked to do, where that is more than this task.

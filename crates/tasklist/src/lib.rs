@@ -15,6 +15,7 @@ mod phase;
 mod pick;
 mod select;
 mod story;
+mod tests_first;
 
 pub use groups::Group;
 pub use list::{Counts, Item, Kind, NotUtf8, TaskList, TaskName};

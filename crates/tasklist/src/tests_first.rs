@@ -1,0 +1,111 @@
+//! Whether a list asks for tests that must fail before the code they are for is written.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{Item, TaskList};
+
+/// Where one thought of a Markdown text ends and the next begins.
+static BREAK: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"[.!?|]\s|\n\s*\n|\n\s*(?:[-*#>]|\d+\.)").expect("a valid expression"));
+
+static TESTS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?i)\btests?\b").expect("a valid expression"));
+
+static MUST_FAIL: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:must|ensure|should|verify|verifies|confirm\w*|observed|automated)\b.{0,60}?\bfail(?:s|ing)?\b")
+        .expect("a valid expression")
+});
+
+static FIRST: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?i)\b(?:first|before|initially)\b").expect("a valid expression"));
+
+static NOT_FAIL: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:not|never|no|without)\b.{0,12}\bfail").expect("a valid expression")
+});
+
+/// The work of a task that is a test: `Contract test for login in tests/test_login.py`, `Write a failing test`.
+static TEST_TASK: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?i)^(?:[\w/`().-]+\s+){0,5}tests?\b").expect("a valid expression"));
+
+/// First words of a task that runs tests, or has them pass.
+const RUNS: &[&str] = &["ensure", "execute", "fix", "make", "rerun", "run", "verify"];
+
+impl TaskList {
+    /// Whether `source`, the text of this list, asks for tests that must fail first, and tasks for such tests are open.
+    ///
+    /// spec-kit's lists do (`Write these tests FIRST, ensure they FAIL before implementation`). Between such a test
+    /// and its code no check of the whole project passes.
+    ///
+    /// ```
+    /// let source = "Tests MUST be written and FAIL before implementation.\n\n- [ ] T001 Unit test for login\n";
+    /// let list = tasklist::TaskList::parse(source.as_bytes()).expect("it is UTF-8");
+    /// assert!(list.has_tests_that_fail_first(source));
+    /// ```
+    pub fn has_tests_that_fail_first(&self, source: &str) -> bool {
+        self.tasks().any(|item| !item.done && is_test(item)) && asks_for_failing_tests(source)
+    }
+}
+
+fn is_test(item: &Item) -> bool {
+    let is_below_tests = item.headings.last().is_some_and(|heading| TESTS.is_match(heading));
+    let first = item.text.split_whitespace().next().unwrap_or_default().to_lowercase();
+    !RUNS.contains(&first.as_str()) && (is_below_tests || TEST_TASK.is_match(&item.text))
+}
+
+fn asks_for_failing_tests(source: &str) -> bool {
+    BREAK.split(source).filter(|thought| TESTS.is_match(thought)).any(|thought| {
+        let thought = thought.split_whitespace().collect::<Vec<_>>().join(" ");
+        MUST_FAIL.is_match(&thought) && FIRST.is_match(&thought) && !NOT_FAIL.is_match(&thought)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_real_lists_are_understood() {
+        for text in [
+            "> **NOTE: Write these tests FIRST, ensure they FAIL before implementation**",
+            "- Tests (if included) MUST be written and FAIL before implementation",
+            "### Tests for User Story 1 (write first; must FAIL before T007)",
+            "> Write these tests first and confirm the new cases fail before implementation.",
+            "All tests must be written FIRST\nand observed FAILING before implementation begins",
+            "| T1 | unit listing; tests MUST FAIL initially | - |",
+            "1. **RED**: Write test first, verify it fails",
+        ] {
+            assert!(asks_for_failing_tests(text), "{text}");
+        }
+        for text in [
+            "Run all tests before the release. They must not fail.",
+            "Test tasks must never fail before the deadline",
+            "- Ensure the suite passes first\n- A test of failing logins",
+            "The build must fail before it is fixed",
+            "Tests ensure that nothing fails",
+            "",
+        ] {
+            assert!(!asks_for_failing_tests(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_open_tasks_for_tests_count() {
+        let note = "Tests MUST be written and FAIL before implementation.\n\n";
+        for (tasks, expected) in [
+            ("- [ ] T001 [US1] Contract test for login in tests/test_login.py\n", true),
+            ("- [ ] T001 Write failing unit tests\n", true),
+            ("## Tests for User Story 1\n- [ ] T001 Login\n", true),
+            ("- [x] T001 Unit test for login\n- [ ] T002 Login\n", false),
+            (
+                "- [ ] T001 Run the tests\n- [ ] T002 Login as tests expect it in all of the many cases\n",
+                false,
+            ),
+            ("- [ ] T001 Log in with the latest key\n", false),
+        ] {
+            let source = format!("{note}{tasks}");
+            let list = TaskList::parse(source.as_bytes()).unwrap();
+            assert_eq!(list.has_tests_that_fail_first(&source), expected, "{tasks}");
+        }
+    }
+}

@@ -63,6 +63,11 @@ memory *args:
     cargo build --locked
     python3 -B scripts/memory/run.py {{args}}
 
+# Play nights of unattended work with scripted agents, crashes, limits and people: `just nights --show breaking`
+nights *args:
+    cargo build --locked
+    python3 -B scripts/nights/run.py {{args}}
+
 # Score excerpts, fingerprints and neighbours on recorded outputs: `just excerpts --tools --misses`, `just excerpts --accept`
 excerpts *args:
     cargo build --release --locked

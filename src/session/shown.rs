@@ -93,7 +93,7 @@ fn redact_texts(redactor: &Redactor, event: &mut Event) -> Result<()> {
             is_resumed: _,
         } => {
             [feature, agent, loop_type, artifact].into_iter().for_each(plain);
-            scope.iter_mut().for_each(|scope| redact_scope(scope, plain));
+            redact_scope(scope, plain);
         }
         Event::IterationStarted {
             session: _,
@@ -138,8 +138,10 @@ fn redact_texts(redactor: &Redactor, event: &mut Event) -> Result<()> {
     Ok(())
 }
 
-fn redact_scope(Scope { tasks, phases, stories }: &mut Scope, plain: impl Fn(&mut String)) {
-    [tasks, phases, stories].into_iter().flatten().for_each(plain);
+fn redact_scope(scope: &mut Option<Scope>, plain: impl Fn(&mut String)) {
+    if let Some(Scope { tasks, phases, stories }) = scope {
+        [tasks, phases, stories].into_iter().flatten().for_each(plain);
+    }
 }
 
 fn redact_closing(closing: &mut Closing, plain: impl Fn(&mut String)) {

@@ -169,3 +169,39 @@ fn the_same_failure_for_three_tasks_ends_the_session() {
     let run = scene.ralph("").stdout_has(&format!("warning: {question}"));
     assert_eq!(run.text().matches("is the validation itself broken?").count(), 1, "{run}");
 }
+
+#[test]
+fn before_a_retry_changes_are_taken_back_where_the_user_wants_that() {
+    let once = "if [ $RALPH_ATTEMPT = 1 ]; then echo broken > src/bad; else echo good > src/$RALPH_TASK; fi";
+    let scene = scene([GOOD, once, GOOD]);
+    scene.config("on-retry = \"restore\"");
+    scene.ralph("").code(0).stdout_has("took back what T002 changed in 1 file");
+    assert!(!scene.path("src/bad").exists());
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Outcome"), ["success", "failure", "success", "success"]);
+    let retry = session.iteration(3);
+    assert_eq!(retry["restored_to"], session.iteration(1)["snapshot"]);
+    assert_eq!(retry["files_changed"], json!(["specs/001-login/tasks.md", "src/T002"]));
+    scene.ralph("fsck").code(0);
+}
+
+#[test]
+fn what_a_person_does_while_the_loop_pauses_stays() {
+    let bad = "if [ $RALPH_ITERATION = 2 ]; then : > begun; while ! [ -e go ]; do sleep 0.02; done; fi; echo broken > src/bad-$RALPH_ATTEMPT";
+    let scene = scene([GOOD, bad, GOOD]);
+    let mut running = scene.spawn("");
+    running.wait_for_file("begun");
+    scene.ralph("pause").code(0);
+    scene.write("go", "");
+    crate::sandbox::wait_until("the pause", || {
+        let status = scene.ralph("status --json").code(0).json();
+        (status["session"]["phase"].is_null() && scene.session().iterations().len() == 2).then_some(())
+    });
+    scene.write("src/mine", "mine\n");
+    scene.ralph("continue").code(0);
+    running.wait();
+    assert_eq!(scene.read("src/mine"), "mine\n");
+    assert!(!scene.path("src/bad-1").exists() && !scene.path("src/bad-2").exists());
+    assert_eq!(scene.session().iteration(3)["files_changed"], json!(["src/bad-2"]));
+    scene.ralph("fsck").code(0);
+}

@@ -58,6 +58,9 @@ settings! {
     on_skip: FailedChanges =
         Key::new("on-skip", Kind::Word(&["restore", "keep"]), "restore",
             "What happens to the changes of a task that is skipped while the validation fails");
+    on_retry: FailedChanges =
+        Key::new("on-retry", Kind::Word(&["keep", "restore"]), "keep",
+            "What happens to the changes of failed attempts before the next attempt at their task");
     stuck_after: Option<u32> =
         Key::new("stuck-after", TIMES, "10",
             "Iterations in a row without any change after which the loop stops")

@@ -62,6 +62,7 @@ impl<'a> Running<'a> {
             spool,
             history,
             ground,
+            was_idle: false,
             memory,
             progress,
             next: taken_up.last + 1,

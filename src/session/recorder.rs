@@ -1,5 +1,6 @@
 //! What happened, on its way into the record and into progress.txt: spool, store, file, in this order.
 
+mod between;
 mod contents;
 mod opening;
 

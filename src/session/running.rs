@@ -32,6 +32,8 @@ pub(super) struct Running<'a> {
     pub spool: Spool,
     pub history: History,
     pub ground: GoodGround,
+    /// Set while the loop pauses or waits: a person may work meanwhile.
+    pub was_idle: bool,
     pub memory: Memory,
     /// How past iterations become the `progress` text of the next prompt.
     pub progress: Box<dyn ProgressStrategy>,

@@ -33,6 +33,7 @@ impl Running<'_> {
     }
 
     fn pause(&mut self) {
+        self.was_idle = true;
         let session = self.session.id.clone();
         (self.say)(&Event::Paused { session: session.clone() });
         while self.plan.interrupt.signal().is_none() && self.is_held() {

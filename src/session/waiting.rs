@@ -97,6 +97,7 @@ impl Running<'_> {
     }
 
     fn wait(&mut self, now: Timestamp, time: Duration, waiting: &Waiting) {
+        self.was_idle = true;
         (self.say)(&Event::Waiting {
             session: self.session.id.clone(),
             waiting: waiting.clone(),

@@ -3,9 +3,13 @@
 use anyhow::Result;
 use gix::objs::FindExt;
 
-use crate::record::ObjectId;
+use crate::record::{ObjectId, Timestamp};
+use crate::repository::Repository;
 
-use super::{SessionLog, Store, caused, message, objects};
+use super::objects::Quarantine;
+use super::ref_database::{Move, Reason};
+use super::spool::Slot;
+use super::{SessionLog, SessionRefs, Store, caused, message, objects};
 
 /// Most snapshots that a chain is followed down.
 const FAR: usize = 1_000_000;
@@ -14,6 +18,21 @@ impl Store {
     /// Whether an object is here. Of a commit this means its tree and files too, but for a broken repository.
     pub fn has(&self, id: &ObjectId) -> Result<bool> {
         has(&self.open_git()?, id)
+    }
+
+    /// Adds a snapshot in `slot` to those of a session, without a record. `old` is the newest one so far.
+    pub fn keep_snapshot(
+        &self,
+        slot: &Slot,
+        refs: &SessionRefs,
+        (old, new): (Option<&ObjectId>, &ObjectId),
+        at: Timestamp,
+    ) -> Result<()> {
+        let Repository { common_dir, sharing, hash, .. } = self.repository();
+        let quarantine = Quarantine::open(&slot.objects(), *hash)?;
+        quarantine.publish(&common_dir.join("objects"), *sharing, self.syncing)?;
+        let one = Move { name: refs.snapshot(), old: old.cloned(), new: Some(new.clone()) };
+        self.move_refs(&[one], Reason { why: "snapshot", at })
     }
 
     /// The snapshot that was taken before the snapshot `id`; none where that was the first, or is not here.

@@ -60,6 +60,11 @@ pub struct Begin {
     /// the loop.
     #[serde(default)]
     pub tips: Tips,
+    /// See [`Iteration::restored_to`].
+    #[serde(default)]
+    pub restored_to: Option<ObjectId>,
+    #[serde(default)]
+    pub kept_paths: Vec<String>,
 }
 
 /// Where the refs of a session stand.

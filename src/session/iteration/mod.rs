@@ -27,8 +27,8 @@ pub(super) use draft::unfinished;
 impl Running<'_> {
     /// Gives `task` to the agent and records what came of it.
     pub(super) fn iterate(&mut self, tasks: &TaskList, task: &Task) -> Result<Iteration> {
-        let before = self.recorder.tips().snapshot;
         let started = self.start_iteration(tasks, task)?;
+        let before = self.recorder.tips().snapshot;
         let ran = self.run_children(&started)?;
         let judged = self.judge(&started, &ran)?;
         let slot = started.slot.clone();
@@ -43,11 +43,12 @@ impl Running<'_> {
         let number = self.next;
         let slot = self.spool.slot(&number.to_string());
         let unit = self.unit_tasks(tasks, &task.name);
-        let begin = Begin {
+        let mut begin = Begin {
             hints: self.hints(),
             unit_tasks: unit.as_ref().map(|unit| unit.tasks.clone()).unwrap_or_default(),
             ..self.begin_iteration(task, number)?
         };
+        self.prepare_attempt(&slot, &mut begin)?;
         self.begin_phase(number, Phase::Prompt);
         let prompt = self.prompt(tasks, (task, unit.as_ref()), &begin)?;
         let task_list = match self.read_task_list_bytes() {
@@ -104,6 +105,8 @@ impl Running<'_> {
             hints: Vec::new(),
             unit_tasks: Vec::new(),
             tips: self.recorder.tips(),
+            restored_to: None,
+            kept_paths: Vec::new(),
         })
     }
 

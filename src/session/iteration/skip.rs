@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::config::FailedChanges;
 use crate::progress::cause;
 use crate::record::{Event, ExitReason, ObjectId, Outcome, Phase, Task, Validation, some_of};
-use crate::store::{Begin, Slot};
+use crate::store::{Begin, Slot, names};
 
 use super::super::good_ground::FailedAttempts;
 use super::super::rollback::Rollback;
@@ -75,6 +75,34 @@ impl Running<'_> {
         iteration.cause = Some(cause::of_skip(failures, self.memory.last_cause(&task.name)));
         let commit = self.recorder.iteration(&slot, &iteration, "")?;
         self.count_recorded(&iteration, commit)
+    }
+
+    /// Takes back what earlier attempts changed, where that is wanted. What a person did while the loop waited is in a
+    /// snapshot of its own, so that it is not taken for the agent's.
+    pub(super) fn prepare_attempt(&mut self, slot: &Slot, begin: &mut Begin) -> Result<()> {
+        if std::mem::take(&mut self.was_idle) {
+            slot.create()?;
+            self.recorder.take_between(slot, "a pause", begin.started_at);
+        }
+        let is_retry = self.history.failures_in_a_row(&begin.task.name) > 0;
+        if is_retry && self.plan.config.settings.on_retry == FailedChanges::Restore {
+            let TakenBack { restored_to, kept_paths, validation } = self.take_back(slot, begin)?;
+            if restored_to.is_some() {
+                let changed = self.recorder.take_between(slot, "changes were taken back", begin.started_at);
+                if let Some(work) = &mut self.work {
+                    work.pending.extend(changed);
+                }
+                self.ground.forget(&begin.task.name);
+            }
+            if validation.is_some() {
+                // The streams of the attempt's own validation come here.
+                slot.write(names::VALIDATION_STDOUT, b"")?;
+                slot.write(names::VALIDATION_STDERR, b"")?;
+            }
+            (begin.restored_to, begin.kept_paths) = (restored_to, kept_paths);
+        }
+        begin.tips = self.recorder.tips();
+        Ok(())
     }
 
     /// Takes back what the failed attempts at a task changed since the validation passed in this start. A validation that

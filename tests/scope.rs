@@ -251,6 +251,22 @@ fn a_list_that_asks_for_tests_that_fail_first_is_noticed() {
 }
 
 #[test]
+fn a_test_that_fails_first_is_kept_where_its_task_is_skipped() {
+    let list = "> Write these tests FIRST, ensure they FAIL before implementation\n\n- [ ] T001 Unit test for login\n\
+        - [ ] T002 Login\n";
+    let agent = "[[turn]]\ntask = 'T001'\ndo = [{ write = { path = 'failing', text = '1' } }]\n\
+        [[turn]]\ndo = [{ remove = 'failing' }, { tick = 'current' }]\n";
+    for (words, is_kept) in [("", true), ("--set on-skip=restore", false)] {
+        let scene = Sandbox::new();
+        scene.tasks(list).agent_script(agent).commit("Ready");
+        scene.validate("test ! -e failing");
+        let run = scene.ralph(&format!("--skip-after 1 -n 1 {words}"));
+        assert_eq!(scene.path("failing").exists(), is_kept, "{words}: {run}");
+        assert_eq!(scene.session().trailers("Ralph-Outcome"), ["failure", "skipped"]);
+    }
+}
+
+#[test]
 fn a_task_of_the_scope_that_leaves_the_list_is_not_done() {
     let scene = scene();
     scene.agent_sh("sed -i 's/\\[ \\] T003/[x] T003/; /T004/d; /T007/d' \"$RALPH_TASKS\"");

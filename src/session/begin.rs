@@ -73,6 +73,7 @@ impl<'a> Running<'a> {
             hints: taken_up.hints,
             work,
             lost: Vec::new(),
+            has_failing_tests: false,
             last_passing,
             common_failure: Vec::new(),
             tasks: TaskCache::default(),

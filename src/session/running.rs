@@ -55,6 +55,8 @@ pub(super) struct Running<'a> {
     /// None where nothing is to be committed.
     pub work: Option<PendingCommit>,
     pub lost: Vec<Lost>,
+    /// Whether the list asks for tests that fail until a later task is done.
+    pub has_failing_tests: bool,
     /// The newest state of this start on which the validation passed: a green baseline, or a success since.
     pub last_passing: Option<PassingState>,
     /// The tasks whose common failure was reported last.

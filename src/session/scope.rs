@@ -2,7 +2,7 @@
 
 use tasklist::{Item, Selection, TaskList, Unselectable};
 
-use crate::config::{Settings, Unit, Until};
+use crate::config::{FailedChanges, Settings, Unit, Until};
 use crate::project_files::MAX_TASK_LIST_BYTES;
 use crate::record::{Task, some_of};
 use crate::tasks::select;
@@ -32,13 +32,22 @@ impl Running<'_> {
             return;
         }
         let Ok(source) = feature.files.read(&feature.tasks_path, MAX_TASK_LIST_BYTES) else { return };
-        if tasks.has_tests_that_fail_first(&String::from_utf8_lossy(&source)) {
+        self.has_failing_tests = tasks.has_tests_that_fail_first(&String::from_utf8_lossy(&source));
+        if self.has_failing_tests {
             let unit = if tasks.stories().is_empty() { "phase" } else { "story" };
             self.warn(format!(
                 "the list asks for tests that fail first, and the validation fails from a test to its code: \
                  `--unit {unit}` asks for both at once"
             ));
         }
+    }
+
+    /// What happens to the changes of a skipped task. A test that fails until its code is there is work, not damage.
+    pub(super) fn on_skip(&self) -> FailedChanges {
+        if self.has_failing_tests && !self.plan.config.is_set("on-skip") {
+            return FailedChanges::Keep;
+        }
+        self.plan.config.settings.on_skip
     }
 
     /// What an iteration on `task` is asked to do, where that is more than this task.

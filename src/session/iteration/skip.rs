@@ -41,7 +41,7 @@ impl Running<'_> {
         let slot = self.spool.slot(&number.to_string());
         slot.create()?;
         let begin = self.begin_iteration(task, number)?;
-        let taken_back = match self.plan.config.settings.on_skip {
+        let taken_back = match self.on_skip() {
             FailedChanges::Restore => self.take_back(&slot, &begin)?,
             FailedChanges::Keep => TakenBack::default(),
         };

@@ -112,6 +112,7 @@ impl Running<'_> {
         let Some(attempts) = attempts.filter(|_| self.history.last_validation() != Some(0)) else {
             return Ok(TakenBack::default());
         };
+        slot.create()?;
         let validation = self.validate_again(slot, begin)?;
         let is_red = validation.as_ref().is_some_and(|validation| {
             !validation.exit.is_success() && validation.exit.reason != Some(ExitReason::Interrupted)

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::sandbox::Sandbox;
+use crate::sandbox::random::{self, Random};
 
 /// Plays the script of its task, `$RALPH_TASK.sh`, and ticks the box.
 const AGENT: &str = "cat >/dev/null\n. ./.specify/$RALPH_TASK.sh\n\
@@ -201,4 +202,65 @@ fn what_a_person_does_while_the_loop_pauses_stays() {
     assert!(!scene.path("src/bad-1").exists() && !scene.path("src/bad-2").exists());
     assert_eq!(scene.session().iteration(3)["files_changed"], json!(["src/bad-2"]));
     scene.ralph("fsck").code(0);
+}
+
+/// Random sequences of good and bad work, and of a person's edits before what a skip takes back.
+#[test]
+fn after_a_skip_the_validation_passes_and_nothing_of_a_persons_is_lost() {
+    let seed = random::seed();
+    println!("RALPH_TEST_SEED={seed}");
+    let mut random = Random::of(seed);
+    let mut one_of = |words: [&'static str; 3]| match random.next() {
+        low if low < 0.33 => words[0],
+        middle if middle < 0.66 => words[1],
+        _ => words[2],
+    };
+    for _ in 0..2 {
+        let scene = Sandbox::new();
+        let lines: String = (0..40).map(|line| format!("line {line}\n")).collect();
+        let files = ["src/a", "src/b", "src/c"];
+        for file in files {
+            scene.write(file, &lines);
+        }
+        let mut list = String::new();
+        for task in 1..=4 {
+            list.push_str(&format!("- [ ] T00{task} Do it\n"));
+            let (file, line) = (one_of(files), 5 * task);
+            let word = one_of(["good", "broken", "broken"]);
+            let more = one_of(["", "; echo broken > src/new", "; rm -f src/b"]);
+            let more = if word == "good" { "" } else { more };
+            scene.write(
+                &format!(".specify/T00{task}.sh"),
+                format!("sed -i 's/^line {line}$/{word} {task}/' {file}{more}"),
+            );
+            // A person edits lines of their own, and files of their own, while the loop looks once more.
+            scene.write(
+                &format!(".specify/person-T00{task}.sh"),
+                format!("sed -i 's/^line {}$/mine {task}/' src/a; echo mine > mine-{task}", 20 + 4 * task),
+            );
+        }
+        scene.tasks(&list).agent_sh(AGENT).config("skip-after = 1\nstop-on-common-failure = false");
+        let marks = scene.outside("marks");
+        std::fs::create_dir(&marks).expect("it is not there yet");
+        let at = marks.display();
+        let validation = format!(
+            "if [ -e {at}/tried-$RALPH_TASK ] && ! [ -e {at}/edited-$RALPH_TASK ]; then \
+             : > {at}/edited-$RALPH_TASK; . ./.specify/person-$RALPH_TASK.sh; fi; \
+             : > {at}/tried-$RALPH_TASK; [ -e src/b ] && ! grep -qs broken src/*"
+        );
+        scene.validate(&validation).commit("Ready");
+        let run = scene.call("").with_baseline().run();
+        let session = scene.session();
+        for number in 1..=session.iterations().len() {
+            let record = session.iteration(number);
+            if record["outcome"] == "skipped" {
+                assert_eq!(record["exit"]["validation"], 0, "{run}");
+                assert!(record["restored_to"].is_string() && record.get("kept_paths").is_none(), "{record}");
+                let task = record["task"].as_str().map(|task| task[3..].to_owned()).unwrap_or_default();
+                assert_eq!(scene.read(&format!("mine-{task}")), "mine\n");
+                assert!(scene.read("src/a").contains(&format!("mine {task}\n")), "{run}");
+            }
+        }
+        assert!(!scene.read("src/a").contains("broken") && !scene.path("src/new").exists(), "{run}");
+    }
 }

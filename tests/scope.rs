@@ -260,7 +260,7 @@ fn a_test_that_fails_first_is_kept_where_its_task_is_skipped() {
         let scene = Sandbox::new();
         scene.tasks(list).agent_script(agent).commit("Ready");
         scene.validate("test ! -e failing");
-        let run = scene.ralph(&format!("--skip-after 1 -n 1 {words}"));
+        let run = scene.call(&format!("--skip-after 1 -n 1 {words}")).with_baseline().run();
         assert_eq!(scene.path("failing").exists(), is_kept, "{words}: {run}");
         assert_eq!(scene.session().trailers("Ralph-Outcome"), ["failure", "skipped"]);
     }

@@ -98,7 +98,7 @@ mod tests {
             ("## Tests for User Story 1\n- [ ] T001 Login\n", true),
             ("- [x] T001 Unit test for login\n- [ ] T002 Login\n", false),
             (
-                "- [ ] T001 Run the tests\n- [ ] T002 Login as tests expect it in all of the many cases\n",
+                "- [ ] T001 Run the tests\n- [ ] T002 Login as users of the web expect it, in tests too\n",
                 false,
             ),
             ("- [ ] T001 Log in with the latest key\n", false),

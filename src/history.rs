@@ -10,7 +10,7 @@ pub mod stats;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use crate::record::{Iteration, LogEntry, Outcome, TaskName};
+use crate::record::{CANNOT_RUN, Iteration, LogEntry, Outcome, TaskName};
 
 use failure_key::FailureKey;
 
@@ -175,6 +175,13 @@ impl History {
         self.turns.iter().rev().find_map(|turn| turn.validation)
     }
 
+    /// Returns true if the validation could not be run in any iteration that had one, and there were two or more.
+    pub fn cannot_validate(&self) -> bool {
+        let turns = self.turns.iter().filter(|turn| turn.outcome != Outcome::Interrupted);
+        let codes: Vec<i32> = turns.filter_map(|turn| turn.validation).collect();
+        codes.len() >= 2 && codes.iter().all(|code| CANNOT_RUN.contains(code))
+    }
+
     fn of<'a>(&'a self, task: &'a str) -> impl DoubleEndedIterator<Item = &'a Turn> {
         self.turns.iter().filter(move |turn| turn.task.as_deref() == Some(task))
     }
@@ -275,6 +282,28 @@ mod tests {
             let tasks: Vec<&str> =
                 history.tasks_of_common_failure().into_iter().map(String::as_str).collect();
             assert_eq!(tasks.join(" "), expected, "{runs}");
+        }
+    }
+
+    #[test]
+    fn a_validation_that_could_never_be_run_is_known_after_two_tries() {
+        for (codes, expected) in [
+            ("", false),
+            ("127", false),
+            ("127 127", true),
+            ("126 - 127", true),
+            ("1 127 127", false),
+            ("0 127 127 127", false),
+            ("127 ? 127", true),
+            ("127 1", false),
+        ] {
+            let turn = |code: &str| Turn {
+                validation: code.parse().ok(),
+                ..history(if code == "?" { "T1?" } else { "T1-" }).turns.remove(0)
+            };
+            let history =
+                History { turns: codes.split_whitespace().map(turn).collect(), ..History::default() };
+            assert_eq!(history.cannot_validate(), expected, "{codes}");
         }
     }
 

@@ -85,6 +85,72 @@ impl Sharing {
     }
 }
 
+/// An operation of git's that is not finished: commits that are made meanwhile become a part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operation {
+    /// With its article: `a merge`.
+    pub name: &'static str,
+    /// The command that finishes it.
+    pub finish: &'static str,
+    /// The command that goes back to before it.
+    pub abort: &'static str,
+    /// What lies in the git directory meanwhile.
+    file: &'static str,
+}
+
+/// In the order of `git status`: within a rebase a single pick may have stopped.
+const OPERATIONS: &[Operation] = &[
+    Operation {
+        name: "a merge",
+        finish: "git merge --continue",
+        abort: "git merge --abort",
+        file: "MERGE_HEAD",
+    },
+    Operation {
+        name: "a rebase",
+        finish: "git rebase --continue",
+        abort: "git rebase --abort",
+        file: "rebase-merge",
+    },
+    Operation {
+        name: "a series of patches",
+        finish: "git am --continue",
+        abort: "git am --abort",
+        file: "rebase-apply/applying",
+    },
+    Operation {
+        name: "a rebase",
+        finish: "git rebase --continue",
+        abort: "git rebase --abort",
+        file: "rebase-apply",
+    },
+    Operation {
+        name: "a cherry-pick",
+        finish: "git cherry-pick --continue",
+        abort: "git cherry-pick --abort",
+        file: "CHERRY_PICK_HEAD",
+    },
+    Operation {
+        name: "a revert",
+        finish: "git revert --continue",
+        abort: "git revert --abort",
+        file: "REVERT_HEAD",
+    },
+    // Either is undecided while a conflict of several commits is resolved.
+    Operation {
+        name: "a cherry-pick or revert",
+        finish: "git cherry-pick --continue",
+        abort: "git cherry-pick --abort",
+        file: "sequencer/todo",
+    },
+    Operation {
+        name: "a bisection",
+        finish: "git bisect reset",
+        abort: "git bisect reset",
+        file: "BISECT_LOG",
+    },
+];
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
     pub name: String,
@@ -171,6 +237,11 @@ impl Repository {
         let values = self.allowed_links.iter().map(String::as_str);
         let allowed = allowed_folders(values, self.home.as_deref())?;
         Ok(ProjectFiles::new(self.work_tree()?, &[&self.git_dir, &self.common_dir], &allowed))
+    }
+
+    /// What git is in the middle of in this work tree, if anything.
+    pub fn operation(&self) -> Option<Operation> {
+        OPERATIONS.iter().find(|operation| self.git_dir.join(operation.file).exists()).copied()
     }
 
     /// Whether files that were committed may be at a remote alone.

@@ -1,10 +1,10 @@
 //! The project's own check: runs it through the shell, with the same care as an agent.
 
 use anyhow::{Context, Result};
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::clock::Clock;
-use crate::process::{Child, Interrupt, Limits, Marker, Pulse};
+use crate::process::{Child, Interrupt, Limits, Marker, Pulse, Tool};
 use crate::record::Validation;
 
 /// Where a validation runs, and what it may do.
@@ -48,11 +48,34 @@ pub fn run(command: &str, bench: &Bench<'_>, interrupt: &Interrupt) -> Result<Va
     })
 }
 
+/// Returns the program that `command` begins with if the shell knows none of this name. The command is not run. `None`
+/// if the program is there, or the command begins with anything but a plain name.
+pub fn missing_program<'c>(command: &'c str, directory: &Utf8Path) -> Option<&'c str> {
+    let name = first_name(command)?;
+    let asked = Tool::new("sh", directory).args(["-c", "command -v \"$1\" >/dev/null", "sh", name]).run();
+    asked.is_ok_and(|answer| !answer.is_success()).then_some(name)
+}
+
+/// The first word behind assignments, if the shell takes it as it is written.
+fn first_name(command: &str) -> Option<&str> {
+    let is_plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "_-+.,:/@%".contains(c));
+    let is_assignment = |word: &str| {
+        word.split_once('=').is_some_and(|(name, value)| {
+            let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            // Another PATH has other programs.
+            is_name && name != "PATH" && is_plain(value)
+        })
+    };
+    let mut words = command.split_whitespace().skip_while(|word| is_assignment(word));
+    let name = words.next()?;
+    let is_function = words.next().is_some_and(|next| next.starts_with('('));
+    let is_name = is_plain(name) && name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    (is_name && !name.contains('/') && !is_function).then_some(name)
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
-
-    use camino::Utf8Path;
 
     use super::*;
     use crate::record::{Exit, ExitReason, SessionId, Timestamp};
@@ -91,6 +114,31 @@ mod tests {
         let (validation, _, stderr) = validate("no-such-command --at-all", Duration::from_secs(60));
         assert_eq!(validation.exit, Exit { code: 127, reason: None });
         assert!(stderr.contains("no-such-command"), "{stderr}");
+    }
+
+    #[test]
+    fn only_a_plain_name_that_the_shell_does_not_know_is_missing() {
+        for (command, missing) in [
+            ("no-such-command --at-all", Some("no-such-command")),
+            ("  CI=1 X=a/b no-such-command", Some("no-such-command")),
+            ("git status", None),
+            ("test -f x", None),
+            ("if true; then no-such-command; fi", None),
+            ("cd sub && no-such-command", None),
+            ("no-such-command; true", None),
+            ("no-such-command;", None),
+            ("./no-such-command", None),
+            ("bin/no-such-command", None),
+            ("PATH=bin no-such-command", None),
+            ("$TOOL check", None),
+            ("\"no such\" x", None),
+            ("no-such-command () { true; }; no-such-command", None),
+            ("(no-such-command)", None),
+            ("! no-such-command", None),
+            ("", None),
+        ] {
+            assert_eq!(missing_program(command, Utf8Path::new("/")), missing, "{command}");
+        }
     }
 
     #[test]

@@ -96,7 +96,7 @@ fn a_bad_key_ends_the_session_even_where_the_program_exits_with_0() {
     for Agent { name, folder, .. } in agents() {
         let scene = scene(&name, &folder, "auth");
         let words = format!("--agent {name}");
-        scene.call(words.as_str()).env("IS_SANDBOX", "1").run().code(1);
+        scene.call(words.as_str()).env("IS_SANDBOX", "1").run().code(6);
         let session = scene.session();
         assert_eq!(session.iteration(1)["failure_class"], "auth", "{name}");
         assert_eq!(session.end()["stop_reason"], "agent_unusable", "{name}");

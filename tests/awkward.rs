@@ -253,7 +253,7 @@ fn a_sparse_checkout_keeps_what_is_not_checked_out() {
         git sparse-checkout set --cone in specs .specify",
     );
     scene.agent_uses_git();
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     is_as_by_git(&scene);
     // The task list itself goes with the second step.
     scene.agent_sh(

@@ -36,7 +36,7 @@ fn start(scene: &Sandbox) -> Value {
 #[test]
 fn the_validation_runs_before_the_first_iteration_and_the_start_record_has_it() {
     let scene = counting("echo fine");
-    scene.call("-n 1").with_baseline().run().code(1).stdout_lacks("warning");
+    scene.call("-n 1").with_baseline().run().code(4).stdout_lacks("warning");
     assert_eq!(runs(&scene), ["0:", "1:T001"]);
     let baseline = &start(&scene)["baseline"];
     assert_eq!((&baseline["exit"], &baseline["cause"]), (&json!(0), &json!(null)));
@@ -50,7 +50,7 @@ fn the_validation_runs_before_the_first_iteration_and_the_start_record_has_it() 
 #[test]
 fn it_is_left_out_on_a_state_on_which_it_passed_here() {
     let scene = counting("test ! -e broken");
-    scene.call("-n 1").with_baseline().run().code(1);
+    scene.call("-n 1").with_baseline().run().code(4);
     runs(&scene);
     scene.call("resume -n 1").with_baseline().run().code(0);
     assert_eq!(runs(&scene), ["2:T002"], "the last iteration left the state on which it passed");
@@ -58,7 +58,7 @@ fn it_is_left_out_on_a_state_on_which_it_passed_here() {
     // Marks and progress.txt make no difference.
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two").journal_differs();
     fs::remove_file(scene.path("specs/001-login/progress.txt")).unwrap();
-    scene.call("-n 1").with_baseline().run().code(1);
+    scene.call("-n 1").with_baseline().run().code(4);
     assert_eq!(runs(&scene), ["1:T001"]);
     assert_eq!(start(&scene)["baseline"], json!(null));
     // Anything else does: a file, the text of a task, the command.
@@ -66,7 +66,7 @@ fn it_is_left_out_on_a_state_on_which_it_passed_here() {
     scene.call("-n 1").with_baseline().run().code(0);
     assert_eq!(runs(&scene), ["0:", "1:T002"]);
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two more");
-    scene.call("-n 1").with_baseline().run().code(1);
+    scene.call("-n 1").with_baseline().run().code(4);
     assert_eq!(runs(&scene), ["0:", "1:T001"]);
     let runs_file = scene.outside("runs");
     scene.validate(&format!("echo \"$RALPH_ITERATION\" >> {}", runs_file.display()));
@@ -149,4 +149,78 @@ fn it_ends_with_the_loop_whatever_ends_that() {
     scene.call("").with_baseline().run().code(0).stdout_has("stopped what session");
     assert!(scene.processes_of_sessions().is_empty());
     assert_eq!(scene.sessions().len(), 2, "the one that was killed has no record");
+}
+
+#[test]
+fn where_all_boxes_are_ticked_the_validation_decides() {
+    let scene = counting("test ! -e broken || { echo 'FAILED login: expected 1, got 2'; exit 1; }");
+    // No agent is needed for that.
+    scene.tasks("- [x] T001 One\n- [x] T002 Two").agent("[agents.fake]\ncommand = [\"no-such-agent\"]\n");
+    scene
+        .ralph("")
+        .code(0)
+        .stdout("specs/001-login: all done (2 tasks), and the validation passes: nothing to do\n");
+    assert_eq!(runs(&scene), ["0:"]);
+    scene.write("broken", "");
+    scene.ralph("").code(5).stdout(
+        "specs/001-login: all boxes are ticked (2 tasks), but the validation fails: FAILED login: expected 1, got 2\n\
+         hint: open the box of what is to be done again, and start the loop\n",
+    );
+    scene.ralph("-q").code(5).stdout_has("but the validation fails");
+    scene.ralph("--json").code(5).stdout_lacks("session_").stderr_has("but the validation fails");
+    assert!(scene.sessions().is_empty());
+    assert!(!scene.path(".git/ralph/spool").read_dir().is_ok_and(|mut folder| folder.next().is_some()));
+    scene.tasks("- [x] T001 One\n- [ ] T002 Two");
+    runs(&scene);
+    scene.ralph("--task T001").code(0).stdout_has("T001 is done already");
+    assert!(runs(&scene).is_empty(), "not all is done");
+}
+
+#[test]
+fn a_check_of_finished_work_can_be_stopped() {
+    let scene = Sandbox::new();
+    scene.tasks("- [x] T001 One").agent_script(WILLING_AGENT).validate("touch begun; sleep 1000");
+    let mut running = scene.spawn("");
+    running.wait_for_file("begun");
+    running.signal(Signal::INT);
+    running.wait().code(130).stdout("");
+    assert!(scene.processes_of_sessions().is_empty() && scene.sessions().is_empty());
+    fs::remove_file(scene.path("begun")).expect("it is there");
+    let mut running = scene.spawn("");
+    running.wait_for_file("begun");
+    running.kill().code(137);
+    scene.tasks("- [ ] T001 One").validate("true");
+    scene.ralph("").code(0).stdout_has("stopped what session");
+    assert!(scene.processes_of_sessions().is_empty());
+}
+
+#[test]
+fn a_validation_that_cannot_be_run_ends_the_session_after_two_iterations() {
+    let list = "- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three\n- [ ] T004 Four";
+    for (command, has_baseline) in [("./check.sh", true), ("true && no-such-check --all", false)] {
+        let scene = Sandbox::new();
+        scene.tasks(list).agent_script(WILLING_AGENT).validate(command);
+        let call = scene.call("");
+        let run = if has_baseline { call.with_baseline() } else { call }.run().code(6);
+        let run = run.stdout_has(&format!("`{command}` cannot be run: ")).stdout_has("not found");
+        let session = scene.session();
+        assert_eq!(session.iterations().len(), 2, "{run}");
+        assert_eq!(
+            (&session.end()["stop_reason"], &session.end()["status"]),
+            (&json!("validation_unusable"), &json!("failed"))
+        );
+        assert!(!scene.task_list().to_lowercase().contains("[x]"));
+    }
+    // A tool that breaks later, and one that the first task installs.
+    let scene = Sandbox::new();
+    scene.tasks(list).agent_script(WILLING_AGENT);
+    scene.validate("test \"$RALPH_ITERATION\" = 1 || no-such-check");
+    scene.ralph("-n 4").code(4);
+    let scene = Sandbox::new();
+    scene.tasks(list).validate("./check.sh");
+    scene.agent_script(
+        "[[turn]]\ndo = [{ write = { path = \"check.sh\", text = \"true\" } }, \
+         { run = \"chmod +x check.sh\" }, { tick = \"current\" }]",
+    );
+    scene.call("").with_baseline().run().code(0).stdout_has("fails already, before the first iteration: ");
 }

@@ -154,7 +154,7 @@ fn before_the_first_commit_and_where_the_agent_commits_itself() {
     scene.git("init --quiet .");
     scene.tasks("- [ ] Do it\n- [ ] Do more").agent_sh(AGENT).config("commit = 'task'");
     scene.agent_sh("cat >/dev/null\nsed -i '0,/\\[ \\]/s//[x]/' \"$RALPH_TASKS\"\n");
-    scene.agent_uses_git().ralph("-n 1").code(1);
+    scene.agent_uses_git().ralph("-n 1").code(4);
     // A name that is a number would be an issue to the hosts.
     assert_eq!(scene.git("log --format=%s"), "Do it");
     assert_eq!(files_of(&scene, "HEAD"), ["specs/001-login/tasks.md"]);
@@ -167,7 +167,7 @@ fn before_the_first_commit_and_where_the_agent_commits_itself() {
 fn a_session_that_is_taken_up_again_commits_what_failed_before_it() {
     let scene = ready("- [ ] T001 One");
     scene.agent_sh("cat >/dev/null\necho 1 > early; exit 1\n").commit("Fails");
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     scene.agent_sh(AGENT).git("add agent.sh");
     scene.ralph("resume").code(0);
     assert_eq!(files_of(&scene, "main"), ["early", "specs/001-login/tasks.md", "work-T001"]);
@@ -206,7 +206,7 @@ fn the_index_follows_a_commit_whose_loop_died_and_what_was_staged_since_stays() 
         "D\tboth\nM\tmade\nM\tmine\nM\tspecs/001-login/tasks.md"
     );
     scene.write("both", "3\n").git("add both");
-    scene.agent_sh("exit 1").ralph("-n 1").code(1);
+    scene.agent_sh("exit 1").ralph("-n 1").code(4);
     assert_eq!(scene.git("diff --cached --name-status"), "M\tboth\nM\tmine");
     let cut_off = scene.sessions()[0].iteration(1);
     assert_eq!(cut_off["outcome"], "interrupted");

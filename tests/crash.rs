@@ -31,7 +31,7 @@ fn forty_kills_at_random_moments_lose_nothing_that_was_acknowledged() {
     let scene = Sandbox::new();
     scene.tasks(&tasks(3 * KILLS)).agent_script(WILLING_AGENT).validate("true");
     let begun = Instant::now();
-    let mut told = scene.ralph("run --json -n 2").code(1).acknowledged();
+    let mut told = scene.ralph("run --json -n 2").code(4).acknowledged();
     let usual = begun.elapsed();
     let seed = random::seed();
     println!("RALPH_TEST_SEED={seed}");
@@ -42,10 +42,10 @@ fn forty_kills_at_random_moments_lose_nothing_that_was_acknowledged() {
         std::thread::sleep(moment);
         let run = running.kill();
         // It may have been through before the kill came.
-        assert!([137, 1].contains(&run.code), "after {moment:?}: {run}");
+        assert!([137, 4].contains(&run.code), "after {moment:?}: {run}");
         told.extend(run.acknowledged());
     }
-    told.extend(scene.ralph("run --json -n 1").code(1).acknowledged());
+    told.extend(scene.ralph("run --json -n 1").code(4).acknowledged());
     let recorded: Vec<String> = scene.sessions().iter().flat_map(Session::iterations).collect();
     let unique: BTreeSet<&String> = recorded.iter().collect();
     assert_eq!(unique.len(), recorded.len());
@@ -192,7 +192,7 @@ fn kinds(scene: &Sandbox) -> Vec<String> {
 fn a_session_is_taken_up_after_its_limit_and_after_an_interrupt() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_script(WILLING_AGENT).validate("true");
-    scene.ralph("run -n 1").code(1);
+    scene.ralph("run -n 1").code(4);
     scene.agent_script(HANGS);
     let mut running = scene.spawn("resume --json -n 1");
     running.wait_for_file("ticked").signal(Signal::INT);
@@ -261,7 +261,7 @@ fn a_loop_inside_an_iteration_is_refused() {
     let scene = Sandbox::new();
     let program = env!("CARGO_BIN_EXE_specify");
     scene.agent_sh(&format!("{program} ralph run >inner.txt 2>&1; echo $? >inner.code"));
-    scene.ralph("run -n 1").code(1);
+    scene.ralph("run -n 1").code(4);
     assert_eq!(scene.read("inner.code"), "3\n");
     let said = scene.read("inner.txt");
     assert!(said.contains(scene.session().id()) && said.contains("hint: "), "{said}");

@@ -40,7 +40,7 @@ fn failing() -> Sandbox {
 #[test]
 fn a_failure_that_comes_again_is_known_again() {
     let scene = failing();
-    scene.ralph("-n 4 --skip-after 0").code(1);
+    scene.ralph("-n 4 --skip-after 0").code(4);
     let session = scene.session();
     let prints = session.trailers("Ralph-Fingerprint");
     assert_eq!(prints.len(), 4);
@@ -60,7 +60,7 @@ fn a_failure_that_comes_again_is_known_again() {
 #[test]
 fn the_entry_and_the_prompt_say_what_failed_and_where() {
     let scene = failing();
-    scene.ralph("-n 2").code(1);
+    scene.ralph("-n 2").code(4);
     let session = scene.session();
     for text in [scene.progress(), session.text(2, "prompt.md")] {
         for part in ["assert 29 == 30", "tests/test_basket.py::test_sum", "tests/test_basket.py:1"] {
@@ -70,7 +70,7 @@ fn the_entry_and_the_prompt_say_what_failed_and_where() {
     assert!(session.text(1, "validation/stdout").contains("widget 20"));
 
     let blind = failing();
-    blind.ralph("-n 1 --set progress.tail=true").code(1);
+    blind.ralph("-n 1 --set progress.tail=true").code(4);
     let journal = blind.progress();
     let output = journal.split("```").nth(1).unwrap();
     assert!(!output.contains("assert 29 == 30") && output.contains("1 failed in"), "{journal}");
@@ -80,7 +80,7 @@ fn the_entry_and_the_prompt_say_what_failed_and_where() {
 fn three_of_a_kind_are_told_to_the_agent() {
     let scene = failing();
     scene.write("value.txt", "31");
-    scene.ralph("-n 4 --skip-after 0").code(1);
+    scene.ralph("-n 4 --skip-after 0").code(4);
     let session = scene.session();
     let says =
         |number: usize| session.text(number, "prompt.md").contains("iterations failed in the same way");

@@ -19,7 +19,7 @@ fn what_agents_cost_is_said_wherever_one_said_it_and_a_part_is_called_one() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n").agents_like_claude(&[("fake", PRICED)]);
     scene.write("price", "1.20").commit("Ready");
-    scene.ralph("-n 1").code(1).stdout_has("20 out, $1.20\n");
+    scene.ralph("-n 1").code(4).stdout_has("20 out, $1.20\n");
     scene.ralph("status").code(0).stdout_has("1 iteration, $1.20\n");
     scene.ralph("show").code(0).stdout_has("cost        $1.20\n");
     scene.ralph("resume").code(0).stdout_has("40 out, ≥ $1.20\n");
@@ -94,7 +94,7 @@ fn failures_of_the_agents_own_repeat_as_those_of_validations_do() {
         "echo \"cannot reach the host after $RALPH_ITERATION ms, see /tmp/$RALPH_ITERATION.log\" >&2\nexit 3\n",
     );
     scene.config("skip-after = 2").commit("Ready");
-    scene.ralph("").code(1);
+    scene.ralph("").code(5);
     scene.ralph("log --repeats --format iteration").code(0).stdout("1\n2\n4\n5\n");
     scene.ralph("log").code(0).stdout_has("same failure as iteration 1");
     let stats = scene.ralph("stats --json").code(0).json();

@@ -22,7 +22,7 @@ fn a_budget_ends_the_session_between_iterations_and_is_named() {
         let scene = Sandbox::new();
         scene.agents_like_claude(&[("fake", SPENDS)]);
         let words = format!("--skip-after 0 {words}");
-        scene.ralph(&words).code(1).stdout_has(&format!("stopped at the limit of {told}, 0 of 1 task done"));
+        scene.ralph(&words).code(4).stdout_has(&format!("stopped at the limit of {told}, 0 of 1 task done"));
         let end = scene.session().end();
         assert_eq!((&end["stop_reason"], &end["limit"]), (&json!("limit_reached"), &json!(limit)));
         assert!(iterations.contains(&end["iterations_run"].as_u64().unwrap()), "{limit}: {end}");
@@ -37,13 +37,13 @@ fn a_hook_is_told_how_it_ended_and_may_start_the_next_loop() {
     let own = std::path::Path::new(env!("CARGO_BIN_EXE_specify")).display();
     scene.program("specify", &format!("exec {own} \"$@\""));
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_script(TICK).config(hook);
-    scene.ralph("-n 1").code(1).stderr("");
+    scene.validate("true").ralph("-n 1").code(4).stderr("");
     let told = scene.read("told");
     for line in [
         "RALPH_STATUS=failed",
         "RALPH_STOP_REASON=limit_reached",
         "RALPH_LIMIT=iterations",
-        "RALPH_EXIT_CODE=1",
+        "RALPH_EXIT_CODE=4",
         "RALPH_ITERATIONS=1",
         "RALPH_TASKS_DONE=1",
         "RALPH_TASKS_OPEN=1",
@@ -64,5 +64,5 @@ fn a_hook_that_fails_costs_a_warning() {
         .code(0)
         .stderr_has("warning: hooks.on-finish: `echo 'no mail today' >&2; exit 7` exited 7: no mail today");
     // Where nothing was done nothing has ended.
-    scene.ralph("").code(0).stderr("");
+    scene.ralph("").code(0).stdout_has("nothing to do").stderr("");
 }

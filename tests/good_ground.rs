@@ -30,7 +30,7 @@ fn the_changes_of_a_skipped_task_are_taken_back() {
     let scene = scene([GOOD, bad, GOOD]);
     scene
         .ralph("")
-        .code(1)
+        .code(5)
         .stdout_has("took back what T002 changed in 5 files  `specify ralph restore --undo 1` brings it back")
         .stdout_has("» T002 skipped, its changes taken back");
     assert_eq!(scene.read("kept"), "as it was\n");
@@ -73,7 +73,7 @@ fn what_a_person_edits_meanwhile_stays() {
     );
     scene
         .ralph("")
-        .code(1)
+        .code(5)
         .stdout_has("warning: of what T002 changed, this stays as it is: kept, src/mine")
         .stdout_has("warning: the validation does not pass, though what T002 changed was taken back");
     assert_eq!(scene.read("shared"), "one\ntwo\nthree\nmine\nfive\nsix\n");
@@ -90,7 +90,7 @@ fn a_validation_that_passes_the_second_time_changes_nothing() {
     let scene = scene([GOOD, "echo flaky > src/flaky", GOOD]);
     // Fails in attempts, and passes when it is run once more.
     scene.validate("test $RALPH_TASK = T001 || test $RALPH_ITERATION -ge 4");
-    scene.ralph("").code(1).stdout_has("» T002 skipped  ");
+    scene.ralph("").code(5).stdout_has("» T002 skipped  ");
     assert_eq!(scene.read("src/flaky"), "flaky\n");
     let skip = scene.session().iteration(4);
     assert_eq!((&skip["exit"]["validation"], skip.get("restored_to")), (&json!(0), None));
@@ -108,7 +108,7 @@ fn changes_stay_where_nothing_passed_or_where_the_user_wants_that() {
     ] {
         let scene = scene(scripts);
         scene.config(setting).agent_uses_git();
-        scene.ralph("").code(1).stdout_lacks("took back").stdout_lacks("taken back");
+        scene.ralph("").code(5).stdout_lacks("took back").stdout_lacks("taken back");
         assert_eq!(scene.read("src/bad"), "broken\n", "{scripts:?} {setting}");
         assert_eq!(scene.git("for-each-ref refs/ralph-restore"), "");
     }
@@ -121,7 +121,7 @@ fn the_task_list_stays_and_commits_of_the_attempts_are_named() {
     scene.config("max-iterations = 4").agent_uses_git();
     scene
         .ralph("")
-        .code(1)
+        .code(4)
         .stdout_has("warning: of what T002 changed, this stays as it is: specs/001-login/tasks.md")
         .stdout_has("warning: HEAD stays where it is, with the commits of T002: ")
         .stdout_has("hint: `git revert` takes them back, too");
@@ -135,7 +135,7 @@ fn with_commits_the_next_one_takes_back_what_the_agent_committed() {
     let bad = "echo broken > src/bad; git add src; git commit -qm 'Bad work'";
     let scene = scene([GOOD, bad, GOOD]);
     scene.config("commit = 'task'").commit("Ready").agent_uses_git();
-    scene.ralph("").code(1);
+    scene.ralph("").code(5);
     let tree = scene.git("ls-tree -r --name-only HEAD src");
     assert_eq!(tree, "src/T001\nsrc/T003");
     assert_eq!(scene.git("log -1 --format=%s"), "T003 Three");

@@ -78,7 +78,9 @@ fn init_writes_files_that_change_nothing_and_never_over_others() {
         .stdout("wrote .specify/ralph.toml\nwrote .specify/templates/ralph-prompt.md\n");
     let settings = scene.read(".specify/ralph.toml");
     assert!(settings.lines().all(|line| line.is_empty() || line.starts_with("# ")), "{settings}");
-    for (key, entry) in scene.ralph("config --json").code(0).json().as_object().expect("an object") {
+    for (key, entry) in
+        scene.call("config --json").with_baseline().run().code(0).json().as_object().expect("an object")
+    {
         // The sandbox sets these.
         let is_approval = ["trust", "sync.confirmed"].contains(&key.as_str());
         assert_eq!(entry["origin"] == "default", !is_approval, "{key}");

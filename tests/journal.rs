@@ -107,7 +107,7 @@ fn a_past_entry_that_is_changed_is_reported() {
 #[test]
 fn an_edit_between_sessions_is_kept_and_found_by_check() {
     let scene = scene(TICK);
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     let edited = scene.progress().replace("T001 One", "T001 Won");
     scene.write(PROGRESS, &edited);
     scene
@@ -136,7 +136,7 @@ fn text_that_was_added_since_is_only_mentioned() {
 #[test]
 fn one_that_was_deleted_or_checked_out_away_is_rebuilt() {
     let scene = scene(TICK);
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     let whole = scene.progress();
     std::fs::remove_file(scene.path(PROGRESS)).unwrap();
     scene.ralph("rebuild --check").code(1).stdout_has("is missing");
@@ -151,7 +151,7 @@ fn one_that_was_deleted_or_checked_out_away_is_rebuilt() {
 #[test]
 fn an_older_version_gets_what_it_lacks() {
     let scene = scene(TICK);
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     scene.commit("With the journal");
     let older = scene.progress();
     scene.ralph("-n 1").code(0);
@@ -179,7 +179,7 @@ fn rebuild_keeps_what_it_writes_over() {
 #[test]
 fn rebuild_writes_one_session_or_all() {
     let scene = scene(TICK);
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     let first = scene.progress();
     scene.ralph("-n 1").code(0);
     let both = scene.progress();
@@ -199,7 +199,7 @@ fn rebuild_writes_one_session_or_all() {
 #[test]
 fn patterns_that_a_person_writes_are_no_difference_and_stay() {
     let scene = scene(TICK);
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     let noted =
         scene.progress().replace("Patterns\n", "Patterns\n\n- use tabs, not GITHUB_TOKEN=abcdefgh12345678\n");
     scene.write(PROGRESS, &noted);
@@ -234,7 +234,7 @@ fn fsck_asks_for_no_journal_of_a_feature_without_a_session() {
 fn it_is_appended_in_place() {
     use std::os::unix::fs::MetadataExt;
     let scene = scene(TICK);
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     let inode = std::fs::metadata(scene.path(PROGRESS)).unwrap().ino();
     scene.ralph("").code(0);
     assert_eq!(std::fs::metadata(scene.path(PROGRESS)).unwrap().ino(), inode);
@@ -266,7 +266,7 @@ fn whatever_an_entry_holds_git_finds_the_trailers() {
     scene
         .validate("cat nasty.txt; printf 'x\\000y\\n'; cat nasty.txt >&2; exit 3")
         .config("progress.max-chars = 5000");
-    scene.ralph("").code(1);
+    scene.ralph("").code(5);
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Outcome"), ["failure", "failure", "failure", "skipped"]);
     for commit in session.iterations() {
@@ -304,7 +304,7 @@ fn a_second_feature_has_its_own_journal() {
 fn on_another_branch_nothing_is_missed() {
     let scene = scene(TICK);
     scene.git("switch --quiet --create side");
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     scene.commit("Work");
     scene.git("switch --quiet main");
     assert!(!scene.path(PROGRESS).exists());

@@ -27,7 +27,7 @@ fn scene() -> Sandbox {
 fn a_plan_is_worked_on_until_the_validation_passes() {
     let scene = scene();
     let run = scene.ralph("--loop plan --feature 001-login").code(0);
-    run.stdout_has("loop plan: specs/001-login/plan.md")
+    run.stdout_has("  loop        plan: specs/001-login/plan.md")
         .stdout_has("plan failed (`grep Approach specs/001-login/plan.md` exited 1)")
         .stdout_has("plan done")
         .stdout_has("specs/001-login/plan.md is complete");
@@ -54,7 +54,7 @@ fn a_plan_is_worked_on_until_the_validation_passes() {
 #[test]
 fn an_artifact_is_failed_at_a_limit_and_a_draft_where_the_loop_was_interrupted() {
     let scene = scene();
-    scene.ralph("--loop plan --feature 001-login -n 1").code(1).stdout_has("plan.md is failed");
+    scene.ralph("--loop plan --feature 001-login -n 1").code(4).stdout_has("plan.md is failed");
     assert_eq!(scene.session().end()["artifact"]["status"], "failed");
     scene.agent_script(
         "[[turn]]\ndo = [{ write = { path = \"begun\", text = \"\" } }, { sleep = \"300s\" }]\n",
@@ -66,7 +66,7 @@ fn an_artifact_is_failed_at_a_limit_and_a_draft_where_the_loop_was_interrupted()
     assert_eq!(scene.session().end()["artifact"]["status"], "draft");
     // A resumption knows what it was about.
     scene.agent_script(PLANS);
-    scene.ralph("resume").code(0).stdout_has("loop plan: ");
+    scene.ralph("resume").code(0).stdout_has("  loop        plan: ");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Outcome"), ["failure", "interrupted", "failure", "success"]);
     assert_eq!(session.end()["artifact"]["status"], "complete");
@@ -77,7 +77,7 @@ fn what_is_not_there_is_not_done_whatever_the_validation_says() {
     let scene = Sandbox::new();
     std::fs::remove_file(scene.path("specs/001-login/spec.md")).unwrap();
     scene.agent_script("[[turn]]\ndo = [{ tick = \"T001\" }]\n").validate("true");
-    scene.ralph("--loop spec -n 2").code(1);
+    scene.ralph("--loop spec -n 2").code(4);
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Outcome"), ["failure", "failure"]);
     assert_eq!(session.iteration(1)["false_claim"], json!(["ticked"]), "boxes are judged as ever");
@@ -99,7 +99,7 @@ fn a_type_of_ones_own_has_its_template_artifact_and_settings() {
     let settings = scene.read(".specify/ralph.toml");
     scene.write(".specify/ralph.toml", format!("max-iterations = 7\n{settings}\n{table}"));
     scene.ralph("--loop review --dry-run").code(0).stdout_has("review.txt (review).");
-    scene.ralph("--loop review").code(1).stderr("");
+    scene.ralph("--loop review").code(4).stderr("");
     let session = scene.session();
     assert_eq!(session.end()["max_iterations"], 2);
     assert_eq!(session.end()["artifact"]["path"], "specs/001-login/review.txt");
@@ -118,7 +118,7 @@ fn a_loop_over_tasks_may_be_a_type_as_well() {
         ".specify/ralph.toml",
         format!("{settings}\n[loop.implement]\nmax-iterations = 1\n[loop.quick]\n"),
     );
-    scene.ralph("").code(1).stdout_has("stopped at the limit of ");
+    scene.ralph("").code(4).stdout_has("stopped at the limit of ");
     scene.ralph("--loop quick").code(0);
     let end = scene.sessions()[1].end();
     assert_eq!(

@@ -25,6 +25,7 @@ mod model;
 mod pack;
 mod partial;
 mod places;
+mod preconditions;
 mod queries;
 mod read;
 mod reader;

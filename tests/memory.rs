@@ -27,7 +27,7 @@ fn forgetful() -> Sandbox {
     scene.tasks("- [ ] T001 Find the answer\n- [ ] T002 Something else\n- [ ] T003 And more");
     scene.write("check.sh", PICKY).agent_sh(READER).validate("sh check.sh");
     scene.config("progress.max-entries = 1\nmemory.last-attempt = false").commit("Three tasks");
-    scene.ralph("-n 1 --task T001").code(1);
+    scene.ralph("-n 1 --task T001").code(4);
     scene.ralph("--task T002").code(0);
     scene
 }
@@ -35,7 +35,7 @@ fn forgetful() -> Sandbox {
 #[test]
 fn an_agent_that_needs_the_line_of_an_earlier_failure_finishes_with_history_and_not_without() {
     let without = forgetful();
-    without.ralph("-n 1 --task T001 --history-mode off").code(1);
+    without.ralph("-n 1 --task T001 --history-mode off").code(4);
     let with = forgetful();
     with.ralph("-n 1 --task T001 --history-mode smart").code(0).stdout_has("  history  smart: ");
     let prompt = with.sessions().last().unwrap().text(1, "prompt.md");
@@ -46,9 +46,9 @@ fn an_agent_that_needs_the_line_of_an_earlier_failure_finishes_with_history_and_
 
 #[test]
 fn history_turns_itself_on_after_two_failures_in_a_row_over_sessions_unless_it_is_forbidden() {
-    for (flag, code, said) in [("", 0, true), ("--no-history", 1, false)] {
+    for (flag, code, said) in [("", 0, true), ("--no-history", 4, false)] {
         let scene = forgetful();
-        scene.ralph("-n 1 --task T001 --set progress.max-entries=0").code(1);
+        scene.ralph("-n 1 --task T001 --set progress.max-entries=0").code(4);
         let run = scene.ralph(&format!("-n 1 --task T001 --set progress.max-entries=0 {flag}")).code(code);
         let told = run.text().contains("history  smart, turned on by 2 failures in a row");
         assert_eq!(told, said, "{}", run.text());
@@ -113,7 +113,7 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"The frob n
 fn the_last_words_of_an_agent_are_the_same_live_in_the_next_session_and_in_a_replay() {
     let scene = Sandbox::new();
     scene.agents_like_claude(&[("mine", TALKER)]).commit("An agent");
-    scene.ralph("-n 2").code(1);
+    scene.ralph("-n 2").code(4);
     let words = "**Final message:**\n```\nThe frob needs a knob.\n```\n";
     let prompt = scene.session().text(2, "prompt.md");
     assert!(prompt.contains(words), "{prompt}");
@@ -127,7 +127,7 @@ fn the_last_words_of_an_agent_are_the_same_live_in_the_next_session_and_in_a_rep
 fn what_a_failing_agent_said_on_stderr_reaches_everybody() {
     let scene = Sandbox::new();
     scene.agent_sh("echo 'fatal: the frob is missing' >&2\nexit 3").commit("An agent");
-    let run = scene.ralph("-n 2").code(1);
+    let run = scene.ralph("-n 2").code(4);
     run.stdout_has("  agent  error: fatal: the frob is missing\n");
     let shown = "**Stderr of the agent:**\n```\nfatal: the frob is missing\n```\n";
     let prompt = scene.session().text(2, "prompt.md");
@@ -145,7 +145,7 @@ fn what_a_failing_agent_said_on_stderr_reaches_everybody() {
 fn the_error_of_an_agent_without_words_is_told() {
     let scene = Sandbox::new();
     scene.agents_like_claude(&[("mine", "echo '{}'; exit 1")]).commit("An agent");
-    scene.ralph("-n 2").code(1);
+    scene.ralph("-n 2").code(4);
     let told = "**Agent:** exited 1: its stream ended without a result\n**Exit code of the agent:** 1\n";
     let prompt = scene.session().text(2, "prompt.md");
     assert!(prompt.contains(told), "{prompt}");
@@ -156,7 +156,7 @@ fn the_error_of_an_agent_without_words_is_told() {
 fn a_prompt_that_is_too_long_loses_history_and_progress_but_never_the_task() {
     let scene = forgetful();
     let call = "-n 1 --task T001 --history-mode full --set prompt-budget=300";
-    scene.ralph(call).code(1).stdout_has("more than the 300 of `prompt-budget`");
+    scene.ralph(call).code(4).stdout_has("more than the 300 of `prompt-budget`");
     let prompt = scene.sessions().last().unwrap().text(1, "prompt.md");
     assert!(prompt.contains("T001 Find the answer") && prompt.contains("## Rules"), "{prompt}");
     assert!(!prompt.contains("needs the answer 42"), "{prompt}");
@@ -168,7 +168,7 @@ fn what_went_on_is_noted_down_in_the_record_with_what_the_rules_of_the_user_find
     scene.agent_sh("echo 'I listen on port 8080'; exit 0");
     scene.validate("echo 'warning: old'; echo 'tests: 3 of 4'; exit 1");
     scene.config("capture.port = 'port (\\d+)'\ncapture.tests = '^tests: .*$'");
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     let facts = &scene.session().iteration(1)["facts"];
     assert_eq!(facts["version"], json!(1));
     assert_eq!(facts["captured"], json!({"port": ["8080"], "tests": ["tests: 3 of 4"]}));
@@ -203,7 +203,7 @@ fn every_strategy_reaches_the_prompt_and_an_unknown_one_is_the_default() {
         ("psychic", "**Exit code:** 1\n"),
     ] {
         let scene = forgetful();
-        scene.ralph("-n 1 --task T001").code(1);
+        scene.ralph("-n 1 --task T001").code(4);
         let call = format!("-n 1 --task T001 --no-history --set progress.strategy={strategy}");
         let run = scene.ralph(&call).code(0);
         assert_eq!(run.talk().contains("unknown progress strategy `psychic`"), strategy == "psychic");
@@ -218,7 +218,7 @@ fn a_command_sums_iterations_up_and_where_it_fails_the_output_stands_in_and_the_
     scene.agent_sh("exit 0").validate("echo 'FAILED t_x: wrong'; exit 1");
     scene.config("progress.strategy = 'llm-summarized'");
     let asked = "progress.command=tee question >/dev/null; echo 'The test t_x failed.'";
-    scene.call(["-n", "2", "--set", asked]).run().code(1);
+    scene.call(["-n", "2", "--set", asked]).run().code(4);
     let question = scene.read("question");
     assert!(
         question
@@ -232,7 +232,7 @@ fn a_command_sums_iterations_up_and_where_it_fails_the_output_stands_in_and_the_
         [("exit 3", "60s", "exited 3"), ("sleep 100", "300ms", "timeout"), ("true", "60s", "said nothing")]
     {
         let [words, limit] = [format!("progress.command={command}"), format!("progress.timeout={timeout}")];
-        let run = scene.call(["-n", "1", "--set", &words, "--set", &limit]).run().code(1);
+        let run = scene.call(["-n", "1", "--set", &words, "--set", &limit]).run().code(4);
         assert!(run.text().contains("no summary of the iteration"), "{}", run.text());
         let sessions = scene.sessions();
         let record = sessions.last().unwrap().iteration(1);
@@ -248,7 +248,7 @@ fn a_command_sums_older_iterations_up_within_the_budget() {
     let scene = forgetful();
     let command = "history.summarize=tee question >/dev/null; echo 'Write the number 42.'; seq 3000";
     let words = ["-n", "1", "--task", "T001", "--with-history", "--history-budget", "200", "--set", command];
-    scene.call(words).run().code(1);
+    scene.call(words).run().code(4);
     let prompt = scene.sessions().last().unwrap().text(1, "prompt.md");
     assert!(prompt.contains("> Write the number 42.\n> 1\n") && !prompt.contains("\n> 300\n"), "{prompt}");
     assert!(scene.read("question").contains("FAILED t_answer: needs the answer 42"));
@@ -280,7 +280,7 @@ fn a_replay_gives_the_prompts_that_were_sent_and_those_of_other_settings() {
 fn a_replay_in_a_clone_prints_what_was_sent_and_an_unknown_strategy_is_refused() {
     let scene = Sandbox::new();
     scene.agent_sh("echo 'It needs a knob.'").validate("echo 'FAILED t_knob'; exit 1").commit("A check");
-    scene.ralph("-n 3").code(1);
+    scene.ralph("-n 3").code(4);
     let clone = scene.outside("clone");
     scene.git(["clone", "--quiet", ".", clone.to_str().unwrap()]);
     let refs = ["-C", clone.to_str().unwrap(), "fetch", "--quiet", "origin", "+refs/ralph/*:refs/ralph/*"];
@@ -301,7 +301,7 @@ fn a_replay_in_a_clone_prints_what_was_sent_and_an_unknown_strategy_is_refused()
 #[test]
 fn stats_count_tasks_repeated_failures_and_the_course_of_things() {
     let scene = forgetful();
-    scene.ralph("-n 2 --task T001 --no-history --set progress.max-entries=0").code(1);
+    scene.ralph("-n 2 --task T001 --no-history --set progress.max-entries=0").code(4);
     let stats = scene.ralph("stats --json").code(0).json();
     let number = |name: &str| stats[name].as_u64().unwrap();
     assert_eq!([number("sessions"), number("runs"), number("success"), number("failure")], [3, 4, 1, 3]);
@@ -317,14 +317,14 @@ fn what_was_learned_twice_is_proposed_in_the_journal_and_the_record_knows() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two");
     scene.agent_sh("echo 'Learnings:'; echo '- the tests need a port'; exit 0");
-    scene.ralph("-n 2").code(1);
+    scene.ralph("-n 2").code(4);
     let proposal =
         "## Codebase Patterns\n\n- the tests need a port (proposed: 2 iterations learned it)\n\n---\n";
     assert!(scene.progress().contains(proposal), "{}", scene.progress());
     scene.ralph("rebuild --check").code(0);
     let mine = scene.progress().replace("- the tests need", "- Mind: tests need");
     scene.write("specs/001-login/progress.txt", &mine);
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     assert!(scene.progress().starts_with(&mine), "{}", scene.progress());
 }
 
@@ -380,7 +380,7 @@ fn the_next_attempt_gets_cause_words_commands_files_and_boxes_of_the_last_one_an
         .validate("test \"$RALPH_TASK\" = T002 || { echo 'FAILED db: no table users'; exit 1; }");
     scene.write("specs/001-login/data-model.md", "x").write(".specify/memory/constitution.md", "x");
     scene.config("progress.max-entries = 0").commit("Two tasks");
-    scene.ralph("-n 3 --skip-after 2").code(1);
+    scene.ralph("-n 3 --skip-after 2").code(4);
     let session = scene.session();
     let first = session.text(1, "prompt.md");
     assert!(

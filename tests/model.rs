@@ -155,7 +155,7 @@ impl Story {
                 self.model.recover(None);
                 self.model.sessions.push(Session::default());
                 self.model.turns(self.model.sessions.len() - 1, agent, count);
-                drop(self.scene.ralph(&format!("-n {count}")).code(1));
+                drop(self.scene.ralph(&format!("-n {count}")).code(4));
             }
             Step::Resume(agent, count) => {
                 self.says(agent);
@@ -163,7 +163,7 @@ impl Story {
                 self.model.recover(Some(index));
                 let limit = self.model.sessions[index].runs + count;
                 self.model.turns(index, agent, count);
-                drop(self.scene.ralph(&format!("resume -n {limit}")).code(1));
+                drop(self.scene.ralph(&format!("resume -n {limit}")).code(4));
             }
             Step::Kill => self.kill(),
             Step::Append => {

@@ -44,8 +44,9 @@ fn the_loop_works_there_and_fetches_nothing() {
         let before = missing(&scene, &clone);
         assert!(before > 0);
         cut_off(&scene, &clone);
-        scene.call("-n 1").dir(&clone).run().code(1).stderr("");
-        scene.call("resume").dir(&clone).run().code(0).stderr("");
+        for (words, code) in [("-n 1 --validate true", 4), ("resume --validate true", 0)] {
+            scene.call(words).dir(&clone).run().code(code).stderr("");
+        }
         for words in
             ["log", "show 2", "status", "diff 1 2 --stat", "rebuild --check", "fsck", "pack", "notes rebuild"]
         {
@@ -98,7 +99,7 @@ fn records_are_fetched_whole_and_snapshots_as_far_as_they_are_needed() {
     assert!(!log.contains('?'), "{log}");
     // What it writes there goes back, with its snapshots.
     scene.git_in(&clone, "checkout --quiet -- .");
-    scene.call("-n 1").dir(&clone).run().code(1);
+    scene.call("-n 1").dir(&clone).run().code(4);
     scene.call("sync --snapshots").dir(&clone).run().code(0).stdout_has("1 session and the snapshots");
     scene.store_is_sound(&bare);
 }
@@ -109,7 +110,7 @@ fn what_is_restored_is_fetched_first_in_so_many_words() {
     // A session of somebody else on an older commit, whose files are not here.
     scene.git("checkout --quiet HEAD~2");
     scene.write("src/common", "other").commit("Other");
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     scene.git("checkout --quiet --force main");
     scene.ralph("sync --snapshots").code(0);
     scene.git_in(

@@ -400,7 +400,7 @@ fn nothing_that_an_agent_says_steers_the_terminal() {
          {{ write = {{ path = \"a\\u001b[31m.txt\", text = \"x\" }} }}]"
     ));
     scene.write("check.sh", "printf '\\033]0;owned\\007bad\\n'; exit 1\n").validate("sh check.sh");
-    let live = scene.ralph("-v -n 1").code(1);
+    let live = scene.ralph("-v -n 1").code(4);
     let mut runs = vec![live];
     for words in ["log", "show", "status", "tasks", "log --json", "rebuild --check", "config"] {
         runs.push(scene.ralph(words).code(0));

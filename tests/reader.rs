@@ -15,7 +15,7 @@ fn git_alone_reads_every_byte() {
     scene
         .write("check.sh", format!("head -c {size} /dev/zero | tr '\\000' b; echo no >&2\n"))
         .validate("sh check.sh");
-    scene.ralph("").code(1);
+    scene.ralph("").code(5);
     // As somebody else would have it: a clone without a work tree, with nothing but the refs.
     let bare = scene.outside("bare.git");
     scene.git(["init", "--quiet", "--bare", bare.to_str().unwrap()]);

@@ -36,7 +36,7 @@ fn secrets_are_in_no_object_of_ours() {
     std::fs::write(scene.outside("check.sh"), format!("echo {printed}; echo {printed} >&2; exit 1")).unwrap();
     scene.agent(&format!("[agents.fake]\ncommand = [\"sh\", {agent:?}]\n")).validate("sh ../check.sh");
     let head = scene.git("rev-parse HEAD");
-    scene.ralph("-n 2").code(1);
+    scene.ralph("-n 2").code(4);
     let objects = every_object(&scene);
     for secret in [&in_task, &said, &complained, &printed, &noted] {
         assert!(!holds(&objects, secret), "{secret}");
@@ -65,7 +65,7 @@ fn what_a_session_says_of_itself_is_redacted_too() {
     let scene = Sandbox::new();
     let hidden = secret("ghp_6");
     scene.agent_script("[[turn]]\n").config("snapshots = false");
-    scene.ralph(["-n", "1", "--validate", &format!("API_TOKEN={hidden} false")]).code(1);
+    scene.ralph(["-n", "1", "--validate", &format!("API_TOKEN={hidden} false")]).code(4);
     assert!(!holds(&every_object(&scene), &hidden));
     scene.ralph("show").code(0).stdout_lacks(&hidden);
 }
@@ -81,7 +81,7 @@ fn rules_of_the_user_are_heeded_and_exceptions_as_well() {
     scene.agent(&format!(
         "[agents.fake]\ncommand = [\"sh\", \"-c\", \"echo hush-{number}; echo {allowed}\"]\n"
     ));
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     let said = scene.session().text(1, "agent/stdout");
     assert_eq!(said, format!("[redacted:custom]\n{allowed}\n"));
 }
@@ -98,7 +98,7 @@ fn what_is_no_secret_comes_through_untouched() {
                  data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO9TXL0Y4OHwAAAABJRU5ErkJggg==\n\
                  expected token `}`, found `;`\nassert_eq!(login(\"user\", \"pw\"), Err(Wrong::Password))\n";
     scene.write("words.txt", words).agent_sh("cat words.txt");
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     assert_eq!(scene.session().text(1, "agent/stdout"), words);
     assert_eq!(scene.session().iteration(1)["redactions"], json!([]));
 }

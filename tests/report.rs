@@ -25,7 +25,7 @@ fn told() -> Sandbox {
         .agent_script(STORY)
         .validate("echo 'checked <i>'")
         .commit("Ready");
-    scene.ralph("").code(1);
+    scene.ralph("").code(5);
     scene
 }
 

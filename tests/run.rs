@@ -52,7 +52,7 @@ fn a_limit_ends_the_session_and_completion_is_looked_at_before_it() {
     let scene = Sandbox::new();
     let tasks: Vec<String> = (1..=5).map(|n| format!("- [ ] T00{n} Part {n}")).collect();
     scene.tasks(&tasks.join("\n")).agent_script(GOOD).commit("Five tasks");
-    scene.ralph("-n 4").code(1).stdout_has("stopped at the limit of ");
+    scene.ralph("-n 4").code(4).stdout_has("stopped at the limit of ");
     let end = scene.session().end();
     assert_eq!((&end["status"], &end["stop_reason"]), (&json!("failed"), &json!("limit_reached")));
     assert_eq!((&end["limit"], &end["tasks_remaining"]), (&json!("iterations"), &json!(1)));
@@ -72,7 +72,7 @@ fn a_task_is_skipped_after_three_failures_by_a_record_that_does_not_count() {
         "task = \"T001\"\ndo = []\n",
         1,
     ));
-    scene.ralph("-n 5").code(1);
+    scene.ralph("-n 5").code(4);
     let session = scene.session();
     assert_eq!(outcomes(&scene), ["failure", "failure", "failure", "skipped", "success", "success"]);
     assert_eq!(session.trailers("Ralph-Task")[3..], ["T001", "T002", "T003"]);
@@ -93,7 +93,7 @@ fn a_loop_is_stuck_where_every_open_task_waits_in_vain() {
     ] {
         let scene = Sandbox::new();
         scene.tasks(tasks).agent_script(IDLE);
-        scene.ralph("").code(1).stdout_has(why).stdout_has("stuck");
+        scene.ralph("").code(5).stdout_has(why).stdout_has("stuck");
         assert_eq!(scene.session().end()["stop_reason"], "stuck");
     }
 }
@@ -102,7 +102,7 @@ fn a_loop_is_stuck_where_every_open_task_waits_in_vain() {
 fn a_loop_is_stuck_after_iterations_that_change_nothing() {
     let scene = Sandbox::new();
     scene.agent_script(IDLE).config("stuck-after = 2\nskip-after = 0");
-    scene.ralph("").code(1).stdout_has("2 iterations in a row changed nothing");
+    scene.ralph("").code(5).stdout_has("2 iterations in a row changed nothing");
     assert_eq!(outcomes(&scene), ["failure", "failure"]);
 }
 
@@ -112,7 +112,7 @@ fn a_false_tick_is_opened_again_by_one_byte() {
     {
         let scene = Sandbox::new();
         scene.write("specs/001-login/tasks.md", list).agent_script(LIAR).validate("echo nope; exit 3");
-        scene.ralph("-n 1").code(1).stdout_has("it had ticked the box");
+        scene.ralph("-n 1").code(4).stdout_has("it had ticked the box");
         assert_eq!(scene.task_list(), list);
         let record = scene.session().iteration(1);
         assert_eq!(record["outcome"], "failure");
@@ -145,13 +145,13 @@ fn what_an_agent_adds_as_done_is_opened_with_the_rest_where_it_failed() {
     let scene = Sandbox::new();
     let list = scene.task_list();
     scene.agent_sh(r#"echo "- [x] T009 More" >> "$RALPH_TASKS""#).validate("false");
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     assert_eq!(scene.task_list(), format!("{list}- [ ] T009 More\n"));
     assert_eq!(scene.session().iteration(1)["claims"]["ticked"], json!(["T009"]));
 
     let scene = Sandbox::new();
     scene.agent_sh(r#"echo "- [x] T009 More" >> "$RALPH_TASKS""#);
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     assert_eq!(outcomes(&scene), ["failure"], "the task that was asked for is still open");
 }
 
@@ -159,7 +159,7 @@ fn what_an_agent_adds_as_done_is_opened_with_the_rest_where_it_failed() {
 fn a_list_that_an_agent_emptied_completes_nothing() {
     let scene = Sandbox::new();
     scene.agent_sh(r#": > "$RALPH_TASKS""#);
-    scene.ralph("").code(1).stdout_has("stuck").stdout_has("the task list has no tasks any more");
+    scene.ralph("").code(5).stdout_has("stuck").stdout_has("the task list has no tasks any more");
     assert_eq!(outcomes(&scene), ["failure"]);
 }
 
@@ -192,7 +192,7 @@ fn tasks_that_left_the_list_without_being_done_complete_nothing() {
 fn a_false_tick_stays_where_the_user_wants_it() {
     let scene = Sandbox::new();
     scene.agent_script(LIAR).validate("false").config("untick = false");
-    scene.ralph("").code(1).stdout_has("the validation does not pass");
+    scene.ralph("").code(5).stdout_has("the validation does not pass");
     assert!(scene.task_list().contains("[x]"));
     assert_eq!(scene.session().iteration(1)["false_claim"], json!(["ticked"]));
 }
@@ -235,7 +235,7 @@ fn another_task_that_is_ticked_is_a_success_and_the_one_asked_for_still_counts_i
         [[turn]]
         "#,
     );
-    scene.ralph("").code(1);
+    scene.ralph("").code(5);
     assert_eq!(outcomes(&scene), ["success", "success", "failure", "skipped"]);
     let session = scene.session();
     assert_eq!(session.iteration(1)["task"], "T001");
@@ -272,7 +272,7 @@ fn an_agent_that_ends_badly_is_a_recorded_failure() {
     for (script, exit) in [("exit 7", 7), ("kill -KILL $$", 137), ("kill -TERM $$", 143)] {
         let scene = Sandbox::new();
         scene.agent_sh(&format!("sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"\necho words\n{script}\n"));
-        scene.ralph("-n 1").code(1).stdout_has(&format!("agent exited {exit}"));
+        scene.ralph("-n 1").code(4).stdout_has(&format!("agent exited {exit}"));
         let session = scene.session();
         assert_eq!(session.trailers("Ralph-Exit"), [format!("agent={exit} validation=-")]);
         assert_eq!(session.text(1, "agent/stdout"), "words\n");
@@ -289,7 +289,7 @@ fn an_agent_that_goes_too_far_is_stopped_and_what_it_said_is_kept() {
     ] {
         let scene = Sandbox::new();
         scene.agent_sh(script).config(setting);
-        scene.ralph("-n 1").code(1);
+        scene.ralph("-n 1").code(4);
         let session = scene.session();
         assert_eq!(session.iteration(1)["exit_reason"], reason, "{script}");
         assert_eq!(session.trailers("Ralph-Exit"), ["agent=-1 validation=-"]);
@@ -305,7 +305,7 @@ fn an_agent_that_cannot_be_started_ends_the_session() {
         .write("agent.bin", "#!/no/such/interpreter\n")
         .agent("[agents.fake]\ncommand = [\"./agent.bin\"]\n");
     fs::set_permissions(scene.path("agent.bin"), fs::Permissions::from_mode(0o755)).unwrap();
-    scene.ralph("").code(1).stdout_has("the agent could not be used");
+    scene.ralph("").code(6).stdout_has("the agent could not be used");
     let session = scene.session();
     assert_eq!(session.iteration(1)["exit_reason"], "start_failed");
     assert_eq!(session.end()["stop_reason"], "agent_unusable");
@@ -315,7 +315,7 @@ fn an_agent_that_cannot_be_started_ends_the_session() {
 fn a_validation_that_cannot_run_is_a_recorded_failure() {
     let scene = Sandbox::new();
     scene.agent_script(LIAR).validate("no-such-command --at all");
-    scene.ralph("-n 1").code(1).stdout_has("exited 127");
+    scene.ralph("-n 1").code(4).stdout_has("exited 127");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Exit"), ["agent=0 validation=127"]);
     assert!(session.text(1, "validation/stderr").contains("no-such-command"));
@@ -326,7 +326,7 @@ fn a_validation_that_cannot_run_is_a_recorded_failure() {
 fn a_validation_that_takes_too_long_is_an_iteration_with_exit_code_minus_one() {
     let scene = Sandbox::new();
     scene.agent_script(LIAR).validate("echo begun; sleep 300").config("validation.timeout = \"3s\"");
-    scene.ralph("-n 1").code(1).stdout_has("sleep 300 timed out after ");
+    scene.ralph("-n 1").code(4).stdout_has("sleep 300 timed out after ");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Exit"), ["agent=0 validation=-1"]);
     assert_eq!(session.iteration(1)["exit_reason"], "timeout");
@@ -344,7 +344,7 @@ fn nothing_that_agent_or_validation_leave_in_the_background_survives() {
             "sleep 300 &\n{in_a_session_of_its_own}sleep 301 >out.txt 2>&1 </dev/null &\necho left\n"
         ))
         .validate("sleep 302 &");
-    scene.ralph("-n 1").code(1).stdout_has("stopped what was left running in the background: ");
+    scene.ralph("-n 1").code(4).stdout_has("stopped what was left running in the background: ");
     assert_eq!(scene.processes_of_sessions(), Vec::<String>::new());
 }
 
@@ -354,7 +354,7 @@ fn children_are_told_where_they_are_and_know_nothing_of_our_git() {
     let tell = "env | LC_ALL=C sort | grep -E '^(RALPH_|GIT_)' | grep -v RALPH_TEST_; pwd";
     scene.agent_sh(tell).validate(&format!("{tell}; false"));
     let _failed =
-        scene.call("-n 1").env("GIT_INDEX_FILE", "/nowhere/index").env("GIT_PREFIX", "x/").run().code(1);
+        scene.call("-n 1").env("GIT_INDEX_FILE", "/nowhere/index").env("GIT_PREFIX", "x/").run().code(4);
     let session = scene.session();
     let root = scene.repo().display();
     let feature = format!("{root}/specs/001-login");
@@ -390,7 +390,7 @@ fn children_are_told_where_they_are_and_know_nothing_of_our_git() {
 fn the_model_reaches_the_agent() {
     let scene = Sandbox::new();
     scene.agent("[agents.fake]\ncommand = [\"sh\", \"-c\", \"echo $1\", \"sh\", \"--use={model}\"]\n");
-    scene.ralph("-n 1 -m opus-9").code(1);
+    scene.ralph("-n 1 -m opus-9").code(4);
     assert_eq!(scene.session().text(1, "agent/stdout"), "--use=opus-9\n");
     assert_eq!(scene.session().trailers("Ralph-Model"), ["opus-9"]);
 }
@@ -406,7 +406,7 @@ fn the_prompt_arrives_whole_by_every_way() {
         let scene = Sandbox::new();
         scene.write(".specify/templates/ralph-prompt.md", text);
         scene.agent(&format!("[agents.fake]\ncommand = {words}\nprompt = \"{prompt}\"\n"));
-        scene.ralph("-n 1").code(1);
+        scene.ralph("-n 1").code(4);
         let session = scene.session();
         let sent = session.file(1, "prompt.md");
         assert!(sent.len() > 20 && sent == session.file(1, "agent/stdout"), "{prompt}: {}", sent.len());
@@ -457,7 +457,7 @@ fn the_template_of_the_project_wins() {
         ".specify/templates/ralph-prompt.md",
         "{FEATURE_NAME}: {{ current_task.id }} of {{ tasks_open }} in {TASKS_PATH}",
     );
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     let text = scene.session().text(1, "agent/stdout");
     assert_eq!(text, "001-login: T001 of 1 in specs/001-login/tasks.md");
 }
@@ -466,7 +466,7 @@ fn the_template_of_the_project_wins() {
 fn the_next_prompt_tells_what_failed_before() {
     let scene = Sandbox::new();
     scene.agent_sh("cat").write("check.sh", "echo 'expected 3, got 4'; exit 1\n").validate("sh check.sh");
-    scene.ralph("-n 2").code(1);
+    scene.ralph("-n 2").code(4);
     let session = scene.session();
     assert!(!session.text(1, "prompt.md").contains("expected 3, got 4"));
     let second = session.text(2, "prompt.md");
@@ -555,7 +555,7 @@ fn a_task_list_that_grows_is_read_again() {
 fn a_task_list_that_vanishes_ends_the_session_as_stuck() {
     let scene = Sandbox::new();
     scene.agent_script("[[turn]]\ndo = [{ remove = \"specs/001-login/tasks.md\" }]\n");
-    scene.ralph("").code(1).stdout_has("there is no task list");
+    scene.ralph("").code(5).stdout_has("there is no task list");
     assert_eq!(scene.session().end()["stop_reason"], "stuck");
     assert_eq!(outcomes(&scene), ["failure"]);
 }
@@ -608,7 +608,7 @@ fn claude_like() -> Sandbox {
 #[test]
 fn tokens_cost_and_tool_calls_of_a_stream_are_recorded() {
     let scene = claude_like();
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     let session = scene.session();
     let record = session.iteration(1);
     assert_eq!((&record["tokens"]["input"], &record["tokens"]["output"]), (&json!(100), &json!(20)));
@@ -629,13 +629,13 @@ fn budgets_end_a_session() {
         [("--max-tokens 200", "tokens", 2), ("--max-cost 0.6", "cost", 3), ("-n 1", "iterations", 1)]
     {
         let scene = claude_like();
-        scene.ralph(flags).code(1).stdout_has("stopped at the limit of ");
+        scene.ralph(flags).code(4).stdout_has("stopped at the limit of ");
         let end = scene.session().end();
         assert_eq!((&end["limit"], outcomes(&scene).len()), (&json!(limit), runs), "{flags}");
     }
     let scene = Sandbox::new();
     scene.agent_sh("sleep 1.1");
-    scene.ralph("--max-duration 1s").code(1);
+    scene.ralph("--max-duration 1s").code(4);
     assert_eq!((&scene.session().end()["limit"], outcomes(&scene).len()), (&json!("duration"), 1));
 }
 
@@ -647,7 +647,7 @@ fn an_agent_without_a_key_ends_the_session_at_once() {
         "cat <<'END'\n{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"api_error_status\":401,\
          \"result\":\"Invalid API key\"}\nEND\nexit 1\n",
     );
-    scene.ralph("").code(1).stdout_has("the agent could not be used");
+    scene.ralph("").code(6).stdout_has("the agent could not be used");
     assert_eq!(outcomes(&scene), ["failure"]);
 }
 

@@ -27,7 +27,7 @@ fn a_session_works_on_what_any_flag_names_and_completes_for_that_alone() {
     scene
         .ralph("--task T001,T003-T004 --story 2 --phase polish")
         .code(0)
-        .stdout_has("only T001, T003-T004, polish, US2: 0 of 6 tasks done")
+        .stdout_has("only        T001, T003-T004, polish, US2: 0 of 6 tasks done")
         .stdout_has("\ncompleted (T001, T003-T004, polish, US2), 6 of 7 tasks done\n");
     assert_eq!(done(&scene), "T001 T003 T004 T005 T006 T007");
     let session = scene.session();
@@ -107,12 +107,12 @@ fn phases_and_stories_are_counted() {
 #[test]
 fn a_resumed_session_keeps_its_scope() {
     let scene = scene();
-    scene.ralph("--phase 1 --story US2 -n 1").code(1);
-    scene.ralph("resume").code(0).stdout_has("only phase 1, US2: 1 of 4 tasks done");
+    scene.ralph("--phase 1 --story US2 -n 1").code(4);
+    scene.ralph("resume").code(0).stdout_has("only        phase 1, US2: 1 of 4 tasks done");
     assert_eq!(done(&scene), "T001 T002 T005 T006");
     assert_eq!(scene.session().end()["scope"]["stories"], json!(["US2"]));
     // A phase that is gone since is no reason to work on all of the list.
-    scene.ralph("--phase polish -n 1 --validate false").code(1);
+    scene.ralph("--phase polish -n 1 --validate false").code(4);
     scene.tasks(&LIST.replace("Polish", "Shine"));
     scene.ralph("resume").code(3).stderr_has("there is no phase `polish`").stderr_has("`Phase 4: Shine`");
 }
@@ -133,7 +133,7 @@ fn a_session_stops_at_the_end_of_its_phase_or_story() {
     scene.ralph("resume").code(3).stderr_has("is completed");
     scene.ralph("report --markdown").code(0).stdout_has("Stopped at a checkpoint, 2 of 7 tasks done");
     // The setting holds for what was begun with it, also where the limit came first.
-    scene.ralph("--stop-at story -n 1").code(1);
+    scene.ralph("--stop-at story -n 1").code(4);
     assert_eq!(done(&scene), "T001 T002 T003");
     scene.ralph("resume").code(0).stdout_has("US1 is done");
     assert_eq!(done(&scene), "T001 T002 T003 T004");
@@ -151,7 +151,7 @@ fn a_phase_that_was_given_up_in_part_is_not_left_for_the_next() {
     );
     scene
         .ralph("--stop-at phase --skip-after 1")
-        .code(1)
+        .code(5)
         .stdout_has("Phase 1: Setup is not done, and the session stops at its end")
         .stdout_has("T001 was skipped");
     assert_eq!(done(&scene), "T002");
@@ -215,7 +215,7 @@ fn a_story_is_one_commit() {
     scene.agent_uses_git();
     scene.config("commit = 'task'\nunit = 'story'").commit("Ready");
     scene.agent_script(&ticks(&[&["T001"], &["T002"], &["T003"], &["T004"], &["T005"]]));
-    let run = scene.ralph("-n 5").code(1);
+    let run = scene.ralph("-n 5").code(4);
     run.stdout_has("T005 is done, and its work is not committed");
     let subjects = || scene.git("log --format=%s -n 4");
     assert_eq!(subjects(), "US1: User Story 1 - Login\nT002 Two\nT001 One\nReady");
@@ -270,5 +270,5 @@ fn a_test_that_fails_first_is_kept_where_its_task_is_skipped() {
 fn a_task_of_the_scope_that_leaves_the_list_is_not_done() {
     let scene = scene();
     scene.agent_sh("sed -i 's/\\[ \\] T003/[x] T003/; /T004/d; /T007/d' \"$RALPH_TASKS\"");
-    scene.ralph("--phase 2").code(1).stdout_has("but T004 left the list").stdout_lacks("but T004, T007");
+    scene.ralph("--phase 2").code(5).stdout_has("but T004 left the list").stdout_lacks("but T004, T007");
 }

@@ -25,7 +25,7 @@ fn each_layer_wins_over_the_one_before() {
     let origin = of_environment["max-iterations"]["origin"].as_str().unwrap();
     assert!(origin.contains("SPECKIT_RALPH_MAX_ITERATIONS"), "{origin}");
     scene.agent_script("[[turn]]\n");
-    scene.call("-n 1").env("SPECKIT_RALPH_MAX_ITERATIONS", "24").run().code(1);
+    scene.call("-n 1").env("SPECKIT_RALPH_MAX_ITERATIONS", "24").run().code(4);
     assert_eq!(scene.session().end()["max_iterations"], 1);
     assert_eq!(scene.session().end()["configuration"]["max-iterations"], 1);
 }
@@ -70,7 +70,7 @@ fn settings_of_agents_are_not_shown_where_they_may_be_secret() {
     scene.agent(
         "[agents.fake]\ncommand = [\"sh\", \"-c\", \"echo $API_THING\"]\nenv = { API_THING = \"hush\" }\n",
     );
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     assert_eq!(scene.session().text(1, "agent/stdout"), "hush\n");
     scene.ralph("config").code(0).stdout_lacks("hush");
     scene.ralph("config --json").code(0).stdout_lacks("hush");
@@ -83,7 +83,7 @@ fn the_length_of_an_excerpt_is_a_setting() {
         let scene = Sandbox::new();
         scene.config(&format!("progress.max-chars = {chars}")).agent_script("[[turn]]\n");
         scene.write("check.sh", "echo some words; exit 1\n").validate("sh check.sh");
-        scene.ralph("-n 1").code(1);
+        scene.ralph("-n 1").code(4);
         assert_eq!(scene.progress().contains("```\nsome words\n"), is_there, "{chars}");
     }
 }

@@ -68,7 +68,7 @@ fn sessions_go_to_the_remote_and_from_there_to_clones() {
 fn a_session_that_goes_on_goes_on_elsewhere_and_nowhere_backwards() {
     let scene = Sandbox::with_willing_agent(2);
     let bare = with_remote(&scene);
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     scene.ralph("sync").code(0);
     let clone = clone(&scene, "clone");
     scene.call("sync").dir(&clone).run().code(0);
@@ -158,7 +158,7 @@ fn what_the_remote_refuses_is_told_and_the_rest_goes_on() {
     use std::os::unix::fs::PermissionsExt;
     let scene = Sandbox::with_willing_agent(2);
     let bare = with_remote(&scene);
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     let first = scene.session().refname().to_owned();
     scene.ralph("").code(0);
     let hook = bare.join("hooks/update");
@@ -199,7 +199,7 @@ fn a_connection_that_breaks_leaves_what_was_there_and_the_next_sync_brings_the_r
 fn refs_that_a_remote_loses_are_noticed_and_brought_back() {
     let scene = Sandbox::with_willing_agent(2);
     let bare = with_remote(&scene);
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     scene.ralph("sync").code(0);
     let before = refs(&scene, &bare, "refs/ralph/");
     let name = scene.session().refname().to_owned();
@@ -467,7 +467,7 @@ fn a_shallow_clone_gets_whole_sessions() {
 fn two_that_took_up_the_same_session_keep_both_and_are_told() {
     let scene = Sandbox::with_willing_agent(3);
     let bare = with_remote(&scene);
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     scene.ralph("sync").code(0);
     let clone = clone(&scene, "clone");
     scene.call("sync").dir(&clone).run().code(0);

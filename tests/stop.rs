@@ -72,9 +72,9 @@ fn a_session_that_was_interrupted_is_taken_up_again() {
 fn a_session_that_reached_its_limit_is_taken_up_again_with_a_new_count() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three").agent_script(TICK);
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     let id = scene.session().id().to_owned();
-    scene.ralph(["resume", &id, "-n", "1"]).code(1);
+    scene.ralph(["resume", &id, "-n", "1"]).code(4);
     scene.ralph("resume").code(0);
     assert_eq!(scene.session().trailers("Ralph-Iteration"), ["1", "2", "3"]);
 }

@@ -35,7 +35,7 @@ fn git_that_waits(scene: &Sandbox, instead: &str) {
 fn what_is_written_there_is_read_by_every_command_and_by_git() {
     let scene = scene();
     let bare = scene.with_remote();
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     scene.ralph("resume").code(0).stdout_has("3 of 3 done");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Outcome"), ["success", "success", "success"]);
@@ -78,14 +78,14 @@ fn each_work_tree_has_its_own_head() {
     let linked = scene.outside("linked");
     scene.git(["worktree", "add", "--quiet", "-b", "side", linked.to_str().unwrap()]);
     scene.git_in(&linked, "commit --quiet --allow-empty -m Ahead");
-    scene.call("-n 1").dir(&linked).run().code(1);
+    scene.call("-n 1").dir(&linked).run().code(4);
     let iteration = scene.session().iteration(1);
     assert_eq!(
         (iteration["branch"].as_str(), iteration["head_after"].as_str()),
         (Some("side"), Some(scene.git("rev-parse side").as_str()))
     );
     scene.git_in(&linked, "switch --quiet --detach");
-    scene.call("-n 1").dir(&linked).run().code(1);
+    scene.call("-n 1").dir(&linked).run().code(4);
     assert_eq!(scene.sessions()[1].iteration(1)["branch"], serde_json::Value::Null);
     scene.journal_differs();
 }
@@ -95,7 +95,7 @@ fn killed_while_git_moves_the_refs_the_next_start_records_it_once() {
     // The git that outlives us does its work, does nothing, or is killed as well while it holds the lock.
     for instead in [":", "exit 1"] {
         let scene = scene();
-        scene.ralph("-n 1").code(1);
+        scene.ralph("-n 1").code(4);
         git_that_waits(&scene, instead);
         fs::write(scene.outside("hold"), "").unwrap();
         let mut running = scene.spawn("resume");
@@ -153,7 +153,7 @@ fn a_ref_that_the_agent_moves_is_put_back() {
 #[test]
 fn nothing_is_restored_in_the_middle_of_a_cherry_pick() {
     let scene = scene();
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     scene.git("update-ref CHERRY_PICK_HEAD HEAD");
     scene.ralph("restore 1").code(3).stderr_has("a cherry-pick is under way in this work tree\nhint: ");
     scene.git("update-ref -d CHERRY_PICK_HEAD");

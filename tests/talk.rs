@@ -113,7 +113,7 @@ fn a_terminal_is_shown_what_a_pipe_gets_as_it_is() {
 #[test]
 fn a_pipe_gets_lines_alone() {
     let scene = Sandbox::with_willing_agent(1);
-    let run = scene.ralph("").code(0).stderr("");
+    let run = scene.validate("true").ralph("").code(0).stderr("");
     run.stdout_has("✔ ").stdout_lacks("\u{1b}").stdout_lacks("\r").stdout_has("specify ralph log --session");
 }
 
@@ -121,7 +121,7 @@ fn a_pipe_gets_lines_alone() {
 fn the_end_names_the_commands_that_answer_what_one_asks_next() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_sh("true").validate("false");
-    let run = scene.ralph("-n 4 --skip-after 3").code(1);
+    let run = scene.ralph("-n 4 --skip-after 3").code(4);
     let id = scene.session().id().to_owned();
     let failed = format!("specify ralph show {id}:3");
     run.stdout_has(&failed).stdout_has(&format!("specify ralph resume {id}"));
@@ -131,11 +131,11 @@ fn the_end_names_the_commands_that_answer_what_one_asks_next() {
 #[test]
 fn who_wants_quiet_hears_only_what_is_wrong() {
     let scene = Sandbox::with_willing_agent(1);
-    scene.ralph("-q").code(0).stdout("").stderr("");
+    scene.validate("true").ralph("-q").code(0).stdout("").stderr("");
     scene.ralph("-q").code(0).stdout("").stderr("");
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One").agent_sh("true").validate("false");
-    let run = scene.ralph("--quiet -n 1").code(1);
+    let run = scene.ralph("--quiet -n 1").code(4);
     run.stdout_has("stopped at the limit of 1 run")
         .stdout_lacks("iteration 1  T001")
         .stdout_has("specify ralph show ");
@@ -161,11 +161,11 @@ fn the_end_says_what_is_not_done_why_and_what_changed() {
     scene.tasks("- [ ] T001 One (depends on T003)\n- [ ] T002 Two\n- [ ] T003 Three");
     scene.agent_sh("echo line >> work.txt; sed -i 's/\\[ \\] T002/[x] T002/' \"$RALPH_TASKS\"");
     scene.validate("test $RALPH_TASK = T002 || { echo 'error: no database'; false; }").commit("An agent");
-    let run = scene.ralph("-n 9 --skip-after 2").code(1);
+    let run = scene.ralph("-n 9 --skip-after 2").code(5);
     let expected = "\
 stuck, 1 of 3 tasks done
   1 task done in 3 iterations";
     run.stdout_has(expected)
-        .stdout_has("  1 file changed, +3 −0 lines, 1 file not committed\n")
+        .stdout_has("  1 file changed, +1 −0 lines, 1 file not committed\n")
         .stdout_has("  » T003  Three\n    skipped after 2 runs, blocks T001\n    error: no database\n");
 }

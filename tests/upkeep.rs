@@ -124,7 +124,7 @@ fn bare_clean_takes_old_snapshots_and_leaves_the_records() {
 #[test]
 fn what_dead_processes_and_gone_work_trees_left_goes_and_what_lives_stays() {
     let scene = Sandbox::with_willing_agent(2);
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     let over = scene.session().id().to_owned();
     scene.write("hello", "mine").ralph("restore 1 --force").code(0);
     scene.write("specs/001-login/progress.txt", "mine\n").ralph("rebuild").code(0);
@@ -261,7 +261,7 @@ fn neither_a_running_session_nor_a_ref_of_others_is_cleaned_or_purged() {
 fn a_purged_session_is_gone_here_and_there_and_does_not_come_back() {
     let scene = Sandbox::with_willing_agent(2);
     let bare = scene.with_remote();
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     let id = scene.session().id().to_owned();
     scene.ralph("sync --snapshots").code(0);
     let clone = scene.outside("clone");
@@ -429,7 +429,7 @@ fn lines_of_a_session_that_went_do_not_come_back_and_stay_where_it_is() {
         let words = ["log", "-1", "--notes=ralph", "--format=%N", &head];
         scene.git_in(repo, words).lines().map(str::to_owned).collect::<Vec<_>>()
     };
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     let [gone] = scene
         .sessions()
         .iter()

@@ -92,7 +92,7 @@ fn without_a_told_time_the_pauses_grow() {
 fn a_wait_that_is_longer_than_the_user_wants_ends_the_session() {
     let scene = Sandbox::new();
     scene.agents_like_claude(&[("fake", &until(1, &out_for(7200)))]);
-    let run = scene.ralph("--max-wait 1h").code(1);
+    let run = scene.ralph("--max-wait 1h").code(4);
     run.stdout_has("stopped at the limit of waiting, ")
         .stdout_has("fake cannot be used before ")
         .stdout_has("hint: take the session up again")
@@ -103,9 +103,9 @@ fn a_wait_that_is_longer_than_the_user_wants_ends_the_session() {
 
     let scene = Sandbox::new();
     scene.agents_like_claude(&[("fake", &fails(r#""api_error_status":529"#))]);
-    scene.ralph("--max-wait 0").code(1).stdout_has("stopped at the limit of waiting");
+    scene.ralph("--max-wait 0").code(4).stdout_has("stopped at the limit of waiting");
     // Thirty, sixty, and what is left; then it is enough.
-    let run = scene.ralph("--max-wait 100s --json").code(1);
+    let run = scene.ralph("--max-wait 100s --json").code(4);
     let waited: Vec<_> = seconds(&run).iter().map(|seconds| seconds.next_multiple_of(10)).collect();
     assert_eq!(waited, [30, 60, 10]);
 }
@@ -182,7 +182,7 @@ fn what_no_second_try_mends_ends_the_session_with_a_remedy() {
         let scene = Sandbox::new();
         scene.agents_like_claude(&[("fake", &fails(fields)), ("other", WORKS)]);
         scene.validate("touch validated");
-        let run = scene.ralph("").code(1);
+        let run = scene.ralph("").code(6);
         run.stdout_has("the agent could not be used, ")
             .stdout_has(&format!("fake cannot be used ({class}: It failed.)"))
             .stdout_has(remedy);

@@ -109,7 +109,7 @@ class Project:
         for hour, words in enumerate(self.scenario.sessions):
             run = self.run([self.program, "ralph", "run", *words], hour * 24)
             # 1: not everything is done.
-            if run.returncode not in (0, 1):
+            if run.returncode not in (0, 4, 5):
                 raise RuntimeError(f"{self.scenario.name}, {self.mode}: exit code {run.returncode}\n{run.stdout}{run.stderr}")
 
     def iterations(self, first_session):

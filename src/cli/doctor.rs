@@ -1,6 +1,7 @@
 //! `specify ralph doctor`: whether a loop could run here, and what would mend it where not.
 
 mod finding;
+mod obstacles;
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -32,6 +33,7 @@ use super::remotes::chosen;
 use super::settings::{Flags, load_here};
 use super::{place, ready, sessions, trust};
 use finding::{Finding, State, write};
+use obstacles::{no_validation, obstacles};
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
@@ -69,6 +71,7 @@ pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
                 );
             }
             findings.push(permissions(&config));
+            findings.extend(no_validation(&project, &config));
             findings.extend(template(&project, &config));
             found = Some(config);
         }
@@ -82,11 +85,11 @@ pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
             if let Some(config) = &found {
                 findings.extend(approval(&store, config, caller));
             }
-            if found.is_some_and(|config| config.settings.commit == Commits::OfTasks) {
-                findings.push(match session::check_commits(&store) {
-                    Ok(()) => Finding::new("commits", State::Fine, "each success can be committed"),
-                    Err(error) => Finding::wrong("commits", &error),
-                });
+            findings.extend(obstacles(&store, caller, &findings));
+            if found.is_some_and(|config| config.settings.commit == Commits::OfTasks)
+                && session::check_commits(&store).is_ok()
+            {
+                findings.push(Finding::new("commits", State::Fine, "each success can be committed"));
             }
             findings.push(disk(&store)?);
             findings.push(hooks(caller));

@@ -1,16 +1,25 @@
 //! The numbers that we exit with.
 
+use crate::process::Interrupt;
+use crate::record::{Session, StopReason};
+
 /// How a command ended, for shells and scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitCode {
     /// Done: all tasks are done, or what was asked for was shown.
     Done,
-    /// Not done: a limit, stuck, the agent is unusable, a check found a difference, or we failed.
+    /// Not done: a check found a difference, or we failed.
     NotDone,
     /// The command line is wrong.
     Usage,
     /// Nothing was begun, because something is missing or in the way.
     CannotStart,
+    /// A session ended at a limit.
+    Limit,
+    /// No open task can be done, or no task is open and the validation fails.
+    Stuck,
+    /// An agent or a validation cannot be used.
+    Unusable,
     /// Ended by SIGHUP, after the running iteration was recorded.
     HungUp,
     /// Ended by Ctrl-C, after the running iteration was recorded.
@@ -26,6 +35,20 @@ pub enum ExitCode {
 }
 
 impl ExitCode {
+    /// Of a session that ended, which the user may have asked to stop by a signal.
+    pub fn of_session(session: &Session, interrupt: &Interrupt) -> Self {
+        let signal = interrupt.signal().filter(|_| !interrupt.is_asked());
+        match session.stop_reason {
+            Some(StopReason::Completed | StopReason::Checkpoint) => Self::Done,
+            // Where a command asked for it to stop, it went as the user wanted.
+            Some(StopReason::Interrupted) => signal.map_or(Self::Done, Self::of_signal),
+            Some(StopReason::LimitReached) => Self::Limit,
+            Some(StopReason::Stuck) => Self::Stuck,
+            Some(StopReason::AgentUnusable | StopReason::ValidationUnusable) => Self::Unusable,
+            Some(StopReason::Later(_)) | None => Self::NotDone,
+        }
+    }
+
     /// Of what ends by a signal that asks for it.
     pub fn of_signal(signal: i32) -> Self {
         match signal {
@@ -42,6 +65,9 @@ impl ExitCode {
             Self::NotDone => 1,
             Self::Usage => 2,
             Self::CannotStart => 3,
+            Self::Limit => 4,
+            Self::Stuck => 5,
+            Self::Unusable => 6,
             Self::HungUp => 129,
             Self::Interrupted => 130,
             Self::Terminated => 143,

@@ -23,7 +23,8 @@ Environment variables:
 Settings: .specify/ralph.toml < git config ralph.* < environment < flags; `specify ralph config` shows them
 
 Exit codes:
-  0 done    1 not done, or failed    2 wrong usage    3 cannot start
+  0 done    1 failed    2 wrong usage    3 cannot start
+  4 a limit    5 stuck    6 the agent or the validation cannot be used
   130, 143, 129 ended by Ctrl-C, SIGTERM, SIGHUP, with the running iteration recorded";
 
 pub(super) const SHORT: &str = "\

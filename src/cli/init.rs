@@ -10,10 +10,13 @@ use crate::config;
 use crate::project_files::{ProjectFiles, explain};
 use crate::prompt::{PROJECT_TEMPLATE, Template};
 
-use super::caller::Caller;
+use super::approvals::{Approvals, Approved};
+use super::caller::{Caller, Project};
 use super::exit_code::ExitCode;
 use super::output::stdout;
-use super::settings::project;
+use super::proposal::Proposal;
+use super::settings::{FILE, Flags, load_in, project};
+use super::{confirm, place};
 
 #[derive(Debug, Args)]
 pub struct InitArgs {
@@ -27,7 +30,10 @@ pub struct InitArgs {
 
 pub fn run(args: &InitArgs, caller: &Caller) -> Result<ExitCode> {
     let project = project(caller)?;
-    let mut files = vec![(".specify/ralph.toml", config::sample())];
+    let validation =
+        if project.files.is_filled(&project.root.join(FILE)) { None } else { ask_for_validation(&project)? };
+    let settings = validation.map_or_else(config::sample, config::sample_with_validation);
+    let mut files = vec![(FILE, settings)];
     if args.template {
         files.push((PROJECT_TEMPLATE, Template::built_in().source));
     }
@@ -40,7 +46,26 @@ pub fn run(args: &InitArgs, caller: &Caller) -> Result<ExitCode> {
         writeln!(out, "{told}").context("say what was written")?;
     }
     out.flush().context("say what was written")?;
+    if validation.is_some() {
+        approve(caller)?;
+    }
     if args.hooks { super::hooks::install_usual(caller) } else { Ok(ExitCode::Done) }
+}
+
+/// The validation that the project's files suggest, if somebody at the terminal wants it.
+fn ask_for_validation(project: &Project) -> Result<Option<&'static str>> {
+    let Some(Proposal { command, file }) = Proposal::of(project) else { return Ok(None) };
+    let question = format!(
+        "{file} suggests `{command}` as the validation, which must pass before a task counts as done. Set it?"
+    );
+    Ok(confirm::ask(&question)?.filter(|is_wanted| *is_wanted).map(|_| command))
+}
+
+/// What was just confirmed on the terminal need not be approved once more.
+fn approve(caller: &Caller) -> Result<()> {
+    let Ok(store) = place::open(caller) else { return Ok(()) };
+    let (_, config) = load_in(&store, caller, Flags::default())?;
+    Approvals::of(&store, caller)?.approve(Approved::Commands(&config.file_commands))
 }
 
 enum Written {

@@ -1,21 +1,19 @@
 //! From flags and settings to everything that a session needs, checked before anything is begun.
 
-use std::io::stderr;
-
 use anyhow::Result;
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use redact_stream::Redactor;
 
 use crate::agent::{self, Agent, AgentSettings, Surroundings};
 use crate::clock::Clock;
-use crate::config::{Commits, Config, LoopType, Until};
+use crate::config::{Config, LoopType, Until};
 use crate::feature::Feature;
 use crate::process::Interrupt;
 use crate::prompt::Template;
 use crate::record::{Refusal, Scope, Session, Task};
 use crate::session::{
     self, Assignment, Candidate, HistoryPolicy, Job, Memory, Plan, Prompt, Prompting, Replay, Replayed,
-    Summarizer, progress_strategy, redactor,
+    Summarizer, progress_strategy,
 };
 use crate::store::{SessionLog, SessionRefs, Store};
 use crate::tasks;
@@ -26,9 +24,8 @@ use super::changed_commands::Comparison;
 use super::exit_code::ExitCode;
 use super::notify::notify;
 use super::on_finish;
-use super::output::warn;
 use super::own_command::own_program;
-use super::place::refusal;
+use super::proposal::Proposal;
 use super::settings::{Flags, load_in, terminal_redactor};
 use super::trust;
 
@@ -37,6 +34,8 @@ use super::trust;
 pub struct Wish {
     pub scope: Scope,
     pub resume: Option<SessionRefs>,
+    /// Go on though something stands in the way that may.
+    pub is_forced: bool,
     /// The record of the session whose commands must be those that are set.
     pub keeps: Option<Box<Session>>,
     pub flags: Flags,
@@ -71,6 +70,11 @@ impl Settings {
     /// What takes secrets out of what is printed, where that is wanted.
     pub fn terminal_redactor(&self) -> Result<Option<Redactor>> {
         terminal_redactor(&self.config)
+    }
+
+    /// Whether a command checks what was done.
+    pub fn is_validated(&self) -> bool {
+        self.config.settings.validation_command.is_some()
     }
 
     /// Whether it is done when the tasks are.
@@ -205,34 +209,39 @@ fn resolved(path: &Utf8Path) -> Utf8PathBuf {
 
 /// Everything of a plan that the project and the settings decide.
 pub struct Ready {
-    config: Config,
-    root: Utf8PathBuf,
-    /// In the order of preference; never empty.
-    agents: Vec<Prepared>,
+    pub(super) config: Config,
+    pub(super) root: Utf8PathBuf,
+    /// In the order of preference; empty only if there is nothing left to do for one.
+    pub(super) agents: Vec<Prepared>,
     /// The agents that are asked for, whether or not they can work here.
-    names: Vec<String>,
-    template: Template,
+    pub(super) names: Vec<String>,
+    /// Why another agent than that of spec-kit was detected.
+    pub(super) passed_over: Option<String>,
+    /// What the project's files suggest for a validation.
+    pub(super) proposal: Option<Proposal>,
+    pub(super) template: Template,
     job: Job,
     clock: Clock,
 }
 
 /// An agent with its settings.
-struct Prepared {
+pub(super) struct Prepared {
     settings: AgentSettings,
-    agent: Box<dyn Agent>,
+    pub agent: Box<dyn Agent>,
 }
 
 impl Ready {
     pub fn new(settings: Settings, caller: &Caller) -> Result<Self> {
-        let Settings { config, project: Project { root, files }, template, job } = settings;
+        let Settings { config, project, template, job } = settings;
+        let proposal = Proposal::of(&project);
+        let Project { root, files } = project;
         let lookup = |name: &str| variable(caller, name);
         let surroundings = Surroundings { directory: &root, lookup: &lookup };
         let mut names = config.settings.agent.clone();
+        let mut passed_over = None;
         if names.is_empty() {
             names.push(agent::detect(&files, &surroundings)?);
-            if let Some(why) = agent::passed_over(&files, &root) {
-                warn(&format!("{why}; {} is used, the only one that is installed", names[0]), &mut stderr());
-            }
+            passed_over = agent::passed_over(&files, &root);
         }
         let own_program = own_program()?;
         let mut agents: Vec<Prepared> = Vec::new();
@@ -244,52 +253,30 @@ impl Ready {
             }
         }
         let clock = Clock::new(lookup(Clock::VARIABLE).as_deref())?;
-        Ok(Self { config, root, agents, names, template, job, clock })
+        Ok(Self { config, root, agents, names, passed_over, proposal, template, job, clock })
+    }
+
+    /// The same where no task is open, so that no agent is needed.
+    pub fn without_agents(settings: Settings, caller: &Caller) -> Result<Self> {
+        let Settings { config, project: Project { root, .. }, template, job } = settings;
+        let clock = Clock::new(variable(caller, Clock::VARIABLE).as_deref())?;
+        Ok(Self {
+            config,
+            root,
+            agents: Vec::new(),
+            names: Vec::new(),
+            passed_over: None,
+            proposal: None,
+            template,
+            job,
+            clock,
+        })
     }
 
     /// Refuses to resume a session with other commands than those that it began with. Runs nothing.
     pub fn refuse_changed_commands(&self, store: &Store, begun: &Session) -> Result<()> {
         let identity = store.identity()?;
         Comparison::new(begun, (&self.config, &self.names), identity.as_ref())?.refuse_changes()
-    }
-
-    /// What only a session needs: the agent is there, the template sound, progress.txt can be written.
-    pub fn check(&mut self, caller: &Caller) -> Result<()> {
-        for warning in &self.config.warnings {
-            warn(warning, &mut stderr());
-        }
-        if session::lacks_summarizer(&self.config.settings) {
-            let name = &self.config.settings.progress_strategy;
-            warn(
-                &format!(
-                    "`{name}` has no command that summarizes, and works as `system-captured`: set `progress.command`"
-                ),
-                &mut stderr(),
-            );
-        }
-        let lookup = |name: &str| variable(caller, name);
-        let surroundings = Surroundings { directory: &self.root, lookup: &lookup };
-        let mut complaints = Vec::new();
-        self.agents.retain(|prepared| match prepared.agent.check(&surroundings) {
-            Ok(()) => true,
-            Err(error) => {
-                complaints.push(error);
-                false
-            }
-        });
-        if self.agents.is_empty() {
-            return Err(complaints.swap_remove(0));
-        }
-        // A list is for a team, of whom not everybody has every agent.
-        for complaint in complaints {
-            let text = complaint.to_string();
-            warn(&format!("goes on without it: {}", text.lines().next().unwrap_or_default()), &mut stderr());
-        }
-        self.template.check()?;
-        for warning in self.template.warnings() {
-            warn(&warning, &mut stderr());
-        }
-        Ok(())
     }
 
     /// Tells whom the user wants to be told that the session is over.
@@ -319,19 +306,6 @@ impl Ready {
             .collect()
     }
 
-    /// Refuses a folder with a secret in its name: the name would become that of refs, which `sync` publishes.
-    fn check_name(&self, feature: &Feature) -> Result<()> {
-        let (shown, found) = redactor(&self.config.settings)?.redact_text(feature.path.as_ref());
-        if found.is_empty() {
-            return Ok(());
-        }
-        let message =
-            format!("the name of the folder `{shown}` holds a secret, and would become the name of a ref");
-        Err(Refusal::new(message)
-            .hinted("rename the folder; if it is no secret, let `redaction.allow` match it")
-            .into())
-    }
-
     /// What takes secrets out of what is printed, where that is wanted.
     pub fn terminal_redactor(&self) -> Result<Option<Redactor>> {
         terminal_redactor(&self.config)
@@ -344,12 +318,6 @@ impl Ready {
         wish: Wish,
         interrupt: &'a Interrupt,
     ) -> Result<Plan<'a>> {
-        session::check_progress_file(&feature.files, &feature.progress_path).map_err(refusal)?;
-        session::check_refs(store, feature)?;
-        self.check_name(feature)?;
-        if self.config.settings.commit == Commits::OfTasks {
-            session::check_commits(store)?;
-        }
         let commands = self.config.commands(&self.names).into_iter();
         Ok(Plan {
             store,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::config::{self, FlagInput};
 use crate::feature::Feature;
 use crate::process::{Interrupt, Marker};
-use crate::record::{Event, RALPH, Refusal, Scope, SessionId, SessionName, Status, StopReason, TaskCounts};
+use crate::record::{Baseline, Event, RALPH, Refusal, Scope, SessionId, SessionName, Status, TaskCounts};
 use crate::session::{self, EventRedactor, Finish};
 use crate::store::{SessionLog, SessionRefs, Store};
 use crate::view::json::write_line;
@@ -39,12 +39,22 @@ pub struct RunArgs {
     #[arg(long)]
     pub dry_run: bool,
     #[command(flatten)]
+    pub force: ForceArgs,
+    #[command(flatten)]
     pub talk: TalkArgs,
     /// Show it on the screen of `tui`, which may be left without stopping the loop
     #[arg(long, conflicts_with_all = ["dry_run", "verbose", "quiet", "json"])]
     pub tui: bool,
     #[command(flatten)]
     pub settings: SettingArgs,
+}
+
+/// Whether to start though something stands in the way that may.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct ForceArgs {
+    /// Start in the middle of a merge or rebase too, and with a validation that is not installed
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// How a running loop speaks.
@@ -72,6 +82,8 @@ pub struct ResumeArgs {
     /// Go on though commands, agents or what decides that a task is done are not those that the session began with
     #[arg(long)]
     pub accept_changed_commands: bool,
+    #[command(flatten)]
+    pub force: ForceArgs,
     /// Go on with SESSION though it seems to run on another machine
     #[arg(long, requires = "session")]
     pub take_over: bool,
@@ -95,7 +107,7 @@ pub fn run(args: &RunArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
     let feature = place::feature(caller, &store, args.place.feature.as_ref(), args.place.tasks.as_ref())?;
     let flags = Flags { loop_type: args.loop_type.clone(), ..args.settings.flags() };
-    let wish = Wish { scope: args.scope.scope(), flags, ..Wish::default() };
+    let wish = Wish { scope: args.scope.scope(), flags, is_forced: args.force.force, ..Wish::default() };
     let voice = voice(args.talk, paint);
     if args.dry_run {
         return dry_run(&store, &feature, &wish, (caller, voice));
@@ -125,7 +137,7 @@ pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCo
     // Flags of this call win over what the session began with.
     flags.settings.splice(0..0, begun.iter().flat_map(|begun| kept_settings(&begun.configuration)));
     let keeps = begun.filter(|_| !args.accept_changed_commands).map(Box::new);
-    let wish = Wish { scope, resume: Some(refs), keeps, flags };
+    let wish = Wish { scope, resume: Some(refs), keeps, flags, is_forced: args.force.force };
     start(&store, &feature, wish, caller, voice(args.talk, paint))
 }
 
@@ -203,20 +215,24 @@ pub fn start(
     refuse_within_iteration(caller)?;
     let settings = Settings::read(store, feature, caller, &wish).map_err(refusal)?;
     // Before an agent is asked for: where all is done, none is needed.
+    let mut is_finished = false;
     if wish.resume.is_none()
         && settings.is_about_tasks()
         && let Some(counts) = session::nothing_to_do(store, feature, &wish.scope).map_err(refusal)?
     {
-        return all_done(feature, &wish.scope, counts, voice);
+        is_finished = settings.is_validated() && counts.open == 0;
+        if !is_finished {
+            return all_done(feature, &wish.scope, (counts, None), voice);
+        }
     }
     settings.require_approval(store, caller).map_err(refusal)?;
     let scope = wish.scope.clone();
     let moving = moving(voice, &caller.environment);
-    let mut ready = Ready::new(settings, caller).map_err(refusal)?;
-    if let Some(begun) = &wish.keeps {
-        ready.refuse_changed_commands(store, begun)?;
-    }
-    ready.check(caller).map_err(refusal)?;
+    let ready = if is_finished {
+        Ready::without_agents(settings, caller)?
+    } else {
+        checked(settings, (store, feature, &wish), caller)?
+    };
     let interrupt = Interrupt::install()?;
     acknowledge(interrupt.clone(), moving)?;
     let plan = ready.plan(store, feature, wish, &interrupt)?;
@@ -229,16 +245,15 @@ pub fn start(
         }
     };
     match session::run(plan, &mut listener)? {
-        Finish::AllDone(counts) => all_done(feature, &scope, counts, voice),
+        Finish::AllDone { .. } if interrupt.signal().is_some() => Ok(match interrupt.signal() {
+            Some(signal) if !interrupt.is_asked() => ExitCode::of_signal(signal),
+            _ => ExitCode::Done,
+        }),
+        Finish::AllDone { counts, validation } => {
+            all_done(feature, &scope, (counts, validation.as_ref()), voice)
+        }
         Finish::Ended(session) => {
-            let code = match (session.stop_reason, interrupt.signal()) {
-                // Where somebody asked for it to stop, it went as they wanted.
-                (Some(StopReason::Completed | StopReason::Checkpoint), _)
-                | (Some(StopReason::Interrupted), None) => ExitCode::Done,
-                (Some(StopReason::Interrupted), _) if interrupt.is_asked() => ExitCode::Done,
-                (Some(StopReason::Interrupted), Some(signal)) => ExitCode::of_signal(signal),
-                _ => ExitCode::NotDone,
-            };
+            let code = ExitCode::of_session(&session, &interrupt);
             ready.finish(feature, &session, code, caller);
             Ok(code)
         }
@@ -258,6 +273,20 @@ fn acknowledge(interrupt: Interrupt, moving: Moving) -> Result<()> {
     };
     std::thread::Builder::new().name("acknowledge".to_owned()).spawn(say).context("listen for Ctrl-C")?;
     Ok(())
+}
+
+/// What a session needs, with everything checked that can be checked before it begins.
+fn checked(
+    settings: Settings,
+    (store, feature, wish): (&Store, &Feature, &Wish),
+    caller: &Caller,
+) -> Result<Ready> {
+    let mut ready = Ready::new(settings, caller).map_err(refusal)?;
+    if let Some(begun) = &wish.keeps {
+        ready.refuse_changed_commands(store, begun)?;
+    }
+    ready.check((store, feature), caller, wish.is_forced)?;
+    Ok(ready)
 }
 
 fn dry_run(
@@ -289,24 +318,40 @@ fn dry_run(
     Ok(ExitCode::Done)
 }
 
-fn all_done(feature: &Feature, scope: &Scope, counts: TaskCounts, voice: Voice) -> Result<ExitCode> {
+/// Says that no task is open, and how the validation went if one ran.
+fn all_done(
+    feature: &Feature,
+    scope: &Scope,
+    (counts, validation): (TaskCounts, Option<&Baseline>),
+    voice: Voice,
+) -> Result<ExitCode> {
     let mut out = super::output::stdout();
-    let line = if !scope.is_all() && counts.open > 0 {
+    let failure = validation.and_then(Baseline::failure);
+    let done = Count(counts.done as u64, "task");
+    let line = if let Some(cause) = failure {
+        format!(
+            "{}: all boxes are ticked ({done}), but the validation fails: {}\nhint: open the box of what is to be done again, and start the loop",
+            feature.path,
+            one_line(cause)
+        )
+    } else if !scope.is_all() && counts.open > 0 {
         let open = Count(counts.open as u64, "task");
         let scope = one_line(&scope.to_string());
         let (is, it) = if scope.contains(", ") { ("are", "them") } else { ("is", "it") };
         format!("{}: {scope} {is} done already, nothing to do for {it} ({open} open)", feature.path)
+    } else if validation.is_some() {
+        format!("{}: all done ({done}), and the validation passes: nothing to do", feature.path)
     } else {
-        format!("{}: all done ({}), nothing to do", feature.path, Count(counts.done as u64, "task"))
+        format!("{}: all done ({done}), nothing to do", feature.path)
     };
     let said = match voice {
-        Voice::People(_, Detail::Quiet) => Ok(()),
+        Voice::People(_, Detail::Quiet) if failure.is_none() => Ok(()),
         Voice::People(..) => writeln!(out, "{line}"),
         // Nothing began, so there is no event; the words go where talk goes.
         Voice::Json => writeln!(stderr(), "{line}"),
     };
     said.and_then(|()| out.flush()).context("say that all is done")?;
-    Ok(ExitCode::Done)
+    Ok(if failure.is_some() { ExitCode::Stuck } else { ExitCode::Done })
 }
 
 /// A line that moves is for people who look on, at a terminal that can take it back.

@@ -30,7 +30,7 @@ pub use key::{Key, Kind, STRATEGIES};
 pub use layers::{FileInput, FlagInput, GitInput, Inputs, check};
 pub use loops::{IMPLEMENT, LoopSettings, LoopType, Until};
 pub use origin::Origin;
-pub use sample::sample;
+pub use sample::{sample, sample_with_validation};
 pub use settings::{KEYS, Settings};
 pub use spelling::{ALLOW_LINKS, GIT_PREFIX, VARIABLE_PREFIX, git_name, variable_name};
 pub use typed::{Commits, Completion, FailedChanges, Unit};

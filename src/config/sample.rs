@@ -49,6 +49,17 @@ pub fn sample() -> String {
     text
 }
 
+/// The same text with this command as the validation.
+pub fn sample_with_validation(command: &str) -> String {
+    let text = sample();
+    let head = "\n# [validation]\n";
+    let Some((before, section)) = text.split_once(head) else { return text };
+    let line = "# command = \"none\"\n";
+    // As a string of TOML: JSON's are ones too.
+    let set = format!("command = {}\n", serde_json::Value::from(command));
+    format!("{before}\n[validation]\n{}", section.replacen(line, &set, 1))
+}
+
 /// The default as TOML.
 fn literal(key: &Key) -> String {
     match key.kind {
@@ -99,6 +110,16 @@ mod tests {
         );
         let without_capture = all.replace("name = \"none\"\n", "");
         assert_eq!(read(&without_capture).to_json(), default.to_json(), "{all}");
+    }
+
+    #[test]
+    fn a_validation_is_put_in_force_and_nothing_else() {
+        for command in ["cargo test", "sh -c \"exit 1\" \\ x"] {
+            let config = read(&sample_with_validation(command));
+            assert_eq!(config.settings.validation_command.as_deref(), Some(command));
+            let default = Config::read(&Inputs::default()).unwrap().settings;
+            assert_eq!(crate::config::Settings { validation_command: None, ..config.settings }, default);
+        }
     }
 
     #[test]

@@ -2,10 +2,9 @@
 
 use failure_excerpt::{Examined, Output, clean, examine};
 
-use crate::record::{Exit, ExitReason, FailureClass, Iteration, MAX_CAUSE_CHARS, Outcome, Validation};
-
-/// Exit codes by which a shell says that it could not run a command.
-const CANNOT_RUN: [i32; 2] = [126, 127];
+use crate::record::{
+    CANNOT_RUN, Exit, ExitReason, FailureClass, Iteration, MAX_CAUSE_CHARS, Outcome, Validation,
+};
 
 /// What is known of an iteration when its cause is asked for.
 #[derive(Debug, Clone, Copy)]

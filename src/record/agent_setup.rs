@@ -74,3 +74,13 @@ pub enum Permissions {
     Default,
     ReadOnly,
 }
+
+impl Permissions {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Default => "default",
+            Self::ReadOnly => "read-only",
+        }
+    }
+}

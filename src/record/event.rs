@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::{
-    Closing, Exit, Exits, FailureClass, Iteration, ObjectId, Outcome, Scope, Session, SessionId, Task,
-    TaskCounts, TaskName, Timestamp, Tokens, Waiting,
+    Baseline, Closing, Exit, Exits, FailureClass, Iteration, ObjectId, Outcome, Scope, Session, SessionId,
+    Task, TaskCounts, TaskName, Timestamp, Tokens, Waiting,
 };
 
 /// One thing that happened. As NDJSON: `type` and the fields of the variant.
@@ -26,6 +26,15 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         scope_tasks: Option<TaskCounts>,
         is_resumed: bool,
+        agent_version: Option<String>,
+        /// What the agent may do: `full`, `default` or `read-only`.
+        permissions: &'static str,
+        /// The command that must pass; null where nothing checks the agent's word.
+        validation: Option<String>,
+        /// How it went before the first iteration; null if it did not run.
+        baseline: Option<Baseline>,
+        /// Set if it did not run because it passed on these files before.
+        is_known_to_pass: bool,
     },
     IterationStarted {
         session: SessionId,

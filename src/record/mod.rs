@@ -41,7 +41,8 @@ pub use iteration::{
 pub use iteration_name::{IterationName, SessionName, Which};
 pub use log_entry::{LogEntry, RecordKind, TrailerCounts};
 pub use outcome::{
-    ArtifactStatus, Claim, Exit, ExitReason, FailureClass, Limit, Outcome, Status, StopReason, ToolKind,
+    ArtifactStatus, CANNOT_RUN, Claim, Exit, ExitReason, FailureClass, Limit, Outcome, Status, StopReason,
+    ToolKind,
 };
 pub use own_command::{CANONICAL, OwnCommand, RALPH, RALPH_BY_PATH, RALPH_ELSEWHERE, with_command};
 pub use refusal::Refusal;

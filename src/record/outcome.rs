@@ -85,6 +85,8 @@ pub enum StopReason {
     Interrupted,
     /// The agent cannot work at all: bad key, no credit, unknown model.
     AgentUnusable,
+    /// The validation cannot be run.
+    ValidationUnusable,
     /// What a later version wrote.
     Later(Word),
 }
@@ -96,6 +98,7 @@ words!(StopReason {
     Stuck = "stuck",
     Interrupted = "interrupted",
     AgentUnusable = "agent_unusable",
+    ValidationUnusable = "validation_unusable",
 });
 
 impl StopReason {
@@ -103,7 +106,11 @@ impl StopReason {
         match self {
             Self::Completed | Self::Checkpoint => Status::Completed,
             Self::Interrupted => Status::Interrupted,
-            Self::LimitReached | Self::Stuck | Self::AgentUnusable | Self::Later(_) => Status::Failed,
+            Self::LimitReached
+            | Self::Stuck
+            | Self::AgentUnusable
+            | Self::ValidationUnusable
+            | Self::Later(_) => Status::Failed,
         }
     }
 }
@@ -207,6 +214,9 @@ pub struct Exit {
     #[serde(rename = "exit_reason")]
     pub reason: Option<ExitReason>,
 }
+
+/// Exit codes by which a shell says that it could not run a command.
+pub const CANNOT_RUN: [i32; 2] = [126, 127];
 
 impl Exit {
     pub fn is_success(self) -> bool {

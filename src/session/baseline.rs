@@ -1,9 +1,10 @@
-//! The validation before the first iteration, and the states on which it passed.
+//! The validation outside of iterations, and the states on which it passed.
 
 use anyhow::Result;
+use redact_stream::Redactor;
 
-use crate::process::Interrupt;
-use crate::record::{Baseline, Event, ExitReason, ObjectId, Phase, Session, some_of};
+use crate::process::{Interrupt, host_name};
+use crate::record::{Baseline, Event, ExitReason, ObjectId, Phase, SessionId, some_of};
 use crate::store::{Control, Identity, Slot, Spool};
 use crate::validate;
 
@@ -38,70 +39,78 @@ impl Measured {
     }
 }
 
-/// What a baseline needs beside the plan.
-pub struct Context<'c, 'a> {
-    pub session: &'c Session,
+/// The session in which a validation runs.
+pub struct Context<'c> {
+    pub session: &'c SessionId,
     pub spool: &'c Spool,
     pub control: &'c Control,
     pub identity: &'c Identity,
-    pub recorder: &'c mut Recorder<'a>,
 }
 
-/// Runs the validation once, if that is wanted and not known already, and takes the first snapshot again if it changed
-/// files.
+/// Runs the validation once before the first iteration, if that is wanted and its end is not known already. Takes the
+/// first snapshot again if it changed files.
 pub fn measure(
     plan: &Plan<'_>,
-    context: Context<'_, '_>,
-    opening: &mut Opening<'_>,
+    context: &Context<'_>,
+    (recorder, opening): (&mut Recorder<'_>, &mut Opening<'_>),
     say: &mut dyn FnMut(&Event),
 ) -> Result<Measured> {
-    let Context { session, spool, control, identity, recorder } = context;
     let settings = &plan.config.settings;
     let Some(command) = settings.validation_command.as_ref().filter(|_| settings.validation_baseline) else {
         return Ok(Measured::default());
     };
-    if has_been_asked_to_stop(plan.interrupt, control) {
+    if is_to_stop(plan.interrupt, context.control) {
         return Ok(Measured::default());
     }
-    let state = state(plan, recorder, identity, Some(&opening.slot));
+    let state = state(plan, recorder, context.identity, Some(&opening.slot));
     if state.is_some_and(|state| plan.store.has_passed(&state)) {
         return Ok(Measured { baseline: None, is_known_to_pass: true });
     }
-    let phase = Phase::Validation { command: command.clone() };
-    // Who looks on from elsewhere knows less then, and nothing else is lost.
-    let _untold = control.tell_phase(phase.as_str()).is_err();
-    say(&Event::PhaseStarted { iteration: 0, phase });
-    let environment = plan.environment(&session.id, "", (0, 0));
-    let bench = plan.bench(&opening.slot, &environment, plan.marker(&session.id, spool)?);
-    let validation = validate::run(command, &bench, plan.interrupt)?;
-    let _untold = control.no_longer_in_a_phase().is_err();
+    let baseline = run(plan, (command, &opening.slot), (context, recorder.redactor()), say)?;
     let mut warn = |message: String| say(&Event::Warning { message });
-    if !validation.leftovers.is_empty() {
-        let names = validation.leftovers.join(", ");
-        warn(format!("stopped what was left running in the background: {names}"));
-    }
-    if validation.exit.reason == Some(ExitReason::Interrupted) {
-        return Ok(Measured::default());
-    }
     let changed = recorder.open_again(opening, plan.clock.now());
     if !changed.is_empty() {
         let names = some_of(&changed, MAX_NAMED_FILES);
         warn(format!("the validation changed files before the first iteration: {names}"));
     }
-    let cause = validation_cause(&opening.slot, &validation, recorder.redactor(), &plan.project_root)?;
-    let baseline = Baseline {
+    if let Some(cause) = baseline.as_ref().and_then(Baseline::failure) {
+        warn(format!("the validation fails already, before the first iteration: {cause}"));
+    }
+    Ok(Measured { baseline, is_known_to_pass: false })
+}
+
+/// Runs `command` with its output in `slot`. `None` if it was stopped.
+pub fn run(
+    plan: &Plan<'_>,
+    (command, slot): (&str, &Slot),
+    (context, redactor): (&Context<'_>, &Redactor),
+    say: &mut dyn FnMut(&Event),
+) -> Result<Option<Baseline>> {
+    let phase = Phase::Validation { command: command.to_owned() };
+    // Who looks on from elsewhere knows less then, and nothing else is lost.
+    let _untold = context.control.tell_phase(phase.as_str()).is_err();
+    say(&Event::PhaseStarted { iteration: 0, phase });
+    let environment = plan.environment(context.session, "", (0, 0));
+    let bench = plan.bench(slot, &environment, plan.marker(context.session, context.spool)?);
+    let validation = validate::run(command, &bench, plan.interrupt)?;
+    let _untold = context.control.no_longer_in_a_phase().is_err();
+    if !validation.leftovers.is_empty() {
+        let names = validation.leftovers.join(", ");
+        say(&Event::Warning { message: format!("stopped what was left running in the background: {names}") });
+    }
+    if validation.exit.reason == Some(ExitReason::Interrupted) {
+        return Ok(None);
+    }
+    let cause = validation_cause(slot, &validation, redactor, &plan.project_root)?;
+    Ok(Some(Baseline {
         exit: validation.exit.code,
         exit_reason: validation.exit.reason,
         duration_ms: validation.duration_ms,
         cause,
-    };
-    if let Some(cause) = baseline.failure() {
-        warn(format!("the validation fails already, before the first iteration: {cause}"));
-    }
-    Ok(Measured { baseline: Some(baseline), is_known_to_pass: false })
+    }))
 }
 
-fn has_been_asked_to_stop(interrupt: &Interrupt, control: &Control) -> bool {
+fn is_to_stop(interrupt: &Interrupt, control: &Control) -> bool {
     interrupt.signal().is_some() || control.look().is_ok_and(|requests| requests.stop.is_some())
 }
 
@@ -116,7 +125,7 @@ pub fn state(
     let command = plan.config.settings.validation_command.as_ref()?;
     // What cannot be listed is validated once more.
     let listing = recorder.contents_listing(slot).ok().flatten()?;
-    let host = crate::process::host_name();
+    let host = host_name();
     let value = [host.as_str(), plan.project_root.as_str(), command.as_str(), listing.as_str()].join("\0");
     Some(identity.fingerprint("passing state", &value))
 }

@@ -9,8 +9,8 @@ use crate::clock::Clock;
 use crate::history::History;
 use crate::process::host_name;
 use crate::record::{
-    Artifact, ArtifactStatus, Durations, Event, Iteration, RecordKind, SCHEMA, Session, SessionId, Status,
-    Timestamp, Tokens,
+    Artifact, ArtifactStatus, Baseline, Durations, Event, Iteration, RecordKind, SCHEMA, Session, SessionId,
+    Status, Timestamp, Tokens,
 };
 use crate::store::{Control, Holder, Identity, LoopLock, Place, SessionLog, Spool};
 use crate::tasks::{TaskCache, select};
@@ -50,7 +50,7 @@ impl<'a> Running<'a> {
         let work = PendingCommit::begin(&plan, &taken_up.recorded, (tree, objects.as_deref()), left_out)?;
         let last_passing = measured.passing_state(tree);
         let ground = GoodGround::beginning(last_passing.is_some(), session.branch.as_ref());
-        say(&started_event(&session, tasks, earlier.is_some()));
+        say(&started_event((&session, &plan), tasks, measured, earlier.is_some()));
         let started = plan.clock.stopwatch();
         Ok(Self {
             roster: Roster::new(plan.agents.len(), plan.config.settings.max_wait),
@@ -129,6 +129,11 @@ impl<'a> Prepared<'a> {
         Ok(Self { session, control, identity, stop_watcher, taken_up, spool, recorder })
     }
 
+    fn context(&self) -> baseline::Context<'_> {
+        let Self { session, spool, control, identity, .. } = self;
+        baseline::Context { session: &session.id, spool, control, identity }
+    }
+
     /// Runs the validation, and writes the first record.
     fn record(
         &mut self,
@@ -138,19 +143,35 @@ impl<'a> Prepared<'a> {
     ) -> Result<Measured> {
         let at = if earlier.is_some() { plan.clock.now() } else { self.session.started_at };
         let mut opening = self.recorder.open(earlier, at)?;
-        let context = baseline::Context {
-            session: &self.session,
-            spool: &self.spool,
-            control: &self.control,
-            identity: &self.identity,
-            recorder: &mut self.recorder,
-        };
-        let measured = baseline::measure(plan, context, &mut opening, say)?;
+        // Field by field, as the recorder is changed.
+        let Self { session, spool, control, identity, recorder, .. } = self;
+        let context = baseline::Context { session: &session.id, spool, control, identity };
+        let measured = baseline::measure(plan, &context, (recorder, &mut opening), say)?;
         self.session.baseline.clone_from(&measured.baseline);
         self.recorder.write_opening(opening, &self.session, &plan.feature.name, plan.clock)?;
         plan.store.note_last_written(&self.session.feature, &self.session.id)?;
         Ok(measured)
     }
+}
+
+/// Runs the validation of a task list in which all is done. Nothing is recorded of it. `None` if there is none to run, or
+/// it was stopped.
+pub(super) fn check_finished(
+    plan: &Plan<'_>,
+    tasks: &TaskList,
+    lock: &mut LoopLock,
+    say: &mut dyn FnMut(&Event),
+) -> Result<Option<Baseline>> {
+    let Some(command) = &plan.config.settings.validation_command else { return Ok(None) };
+    // With a spool the next start stops what we leave running if we die.
+    let prepared = Prepared::new(plan, (tasks, None), lock, &mut History::default())?;
+    let slot = prepared.spool.slot("start");
+    slot.create()?;
+    let context = (&prepared.context(), prepared.recorder.redactor());
+    let validation = baseline::run(plan, (command, &slot), context, say)?;
+    prepared.spool.remove(plan.store.repository())?;
+    prepared.control.clear()?;
+    Ok(validation)
 }
 
 /// The latest session is the one whose id sorts last.
@@ -163,7 +184,13 @@ fn holder(id: &SessionId, host: &str, started_at: Timestamp) -> Holder {
     Holder { session: id.clone(), pid: std::process::id(), host: host.to_owned(), started_at }
 }
 
-fn started_event(session: &Session, tasks: &TaskList, is_resumed: bool) -> Event {
+fn started_event(
+    (session, plan): (&Session, &Plan<'_>),
+    tasks: &TaskList,
+    measured: Measured,
+    is_resumed: bool,
+) -> Event {
+    let settings = &plan.config.settings;
     let part = session.scope.as_ref().and_then(|scope| select(tasks, scope).ok().flatten());
     Event::SessionStarted {
         session: session.id.clone(),
@@ -176,6 +203,11 @@ fn started_event(session: &Session, tasks: &TaskList, is_resumed: bool) -> Event
         scope: session.scope.clone(),
         scope_tasks: part.map(|part| tasks.counts_of(&part).into()),
         is_resumed,
+        agent_version: session.agent_version.clone(),
+        permissions: settings.permissions.as_str(),
+        validation: settings.validation_command.clone(),
+        baseline: measured.baseline,
+        is_known_to_pass: measured.is_known_to_pass,
     }
 }
 
@@ -209,8 +241,8 @@ fn new_session(
         cost_usd: None,
         cost_is_partial: false,
         artifact: Artifact { path: work_tree.relative(&plan.job.artifact), status: ArtifactStatus::Draft },
-        agent: plan.agents[0].agent.name().to_owned(),
-        agent_version: plan.agents[0].agent.version(),
+        agent: plan.agents.first().map(|first| first.agent.name().to_owned()).unwrap_or_default(),
+        agent_version: plan.agents.first().and_then(|first| first.agent.version()),
         configuration: plan.config.to_json(),
         hints: Vec::new(),
         baseline: None,

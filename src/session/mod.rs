@@ -5,6 +5,7 @@
 mod ask;
 mod baseline;
 mod begin;
+mod checks;
 mod closing;
 mod committing;
 mod common_failure;
@@ -43,15 +44,13 @@ mod window;
 use std::rc::Rc;
 
 use anyhow::Result;
-use camino::Utf8Path;
 use tasklist::TaskList;
 
 use crate::config::{Settings, Until};
 use crate::feature::Feature;
-use crate::project_files::{ProjectFiles, Refused, explain, refused};
 use crate::record::{
-    ArtifactStatus, Closing, Event, FailureClass, Iteration, Limit, Refusal, Scope, Session, Status,
-    StopReason, Task, TaskCounts, TaskName,
+    ArtifactStatus, Baseline, CANNOT_RUN, Closing, Event, FailureClass, Iteration, Limit, RALPH, Refusal,
+    Scope, Session, Status, StopReason, Task, TaskCounts, TaskName,
 };
 use crate::store::{LoopLock, Store};
 use crate::tasks;
@@ -60,6 +59,7 @@ use decide::{Bounds, Decision, Wanted, all_done};
 use running::{Ending, NextStep, Running};
 
 pub use ask::Summarizer;
+pub use checks::{check_operation, check_progress_file, check_refs, check_validation};
 pub use committing::check_commits;
 pub use job::Job;
 pub use memory::{Decided, HistoryPolicy, Memory, Reason, Recalled, Sought};
@@ -81,8 +81,12 @@ pub use window::Window;
 /// How a call of [`run`] ended.
 #[derive(Debug)]
 pub enum Finish {
-    /// There was nothing to do; nothing was written.
-    AllDone(TaskCounts),
+    /// There was nothing to do; nothing was recorded.
+    AllDone {
+        counts: TaskCounts,
+        /// How the validation went. `None` if there is none, or it was stopped.
+        validation: Option<Baseline>,
+    },
     Ended(Box<Session>),
 }
 
@@ -97,7 +101,13 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
             // Nothing is taken up after all: what was left open for it comes to its end.
             recover::recover(&plan, say)?;
         }
-        return Ok(Finish::AllDone(tasks.counts().into()));
+        let counts: TaskCounts = tasks.counts().into();
+        let validation =
+            if counts.open == 0 { begin::check_finished(&plan, &tasks, &mut lock, say)? } else { None };
+        return Ok(Finish::AllDone { counts, validation });
+    }
+    if plan.agents.is_empty() {
+        return Err(Refusal::new("a task was opened just now").hinted("start the loop again").into());
     }
     let mut running = Running::begin(plan, &tasks, &mut lock, say)?;
     running.warn_of_waits_outside(&tasks);
@@ -116,31 +126,6 @@ pub fn nothing_to_do(store: &Store, feature: &Feature, scope: &Scope) -> Result<
     let tasks = tasks::read(&feature.files, &feature.tasks_path)?;
     let part = tasks::part_of(&tasks, scope, &feature.tasks_path)?;
     Ok(all_done(&tasks, part.as_ref()).then(|| tasks.counts().into()))
-}
-
-/// Refuses a progress.txt that cannot be appended to.
-pub fn check_progress_file(files: &ProjectFiles, path: &Utf8Path) -> Result<()> {
-    let Err(error) = files.check_writable(path) else { return Ok(()) };
-    let refusal = match refused(&error) {
-        Some(Refused::Directory) => Refusal::new(format!("{path} is a directory")),
-        Some(Refused::NotAFile(what)) => Refusal::new(format!("{path} is not a regular file ({what})")),
-        Some(_) => return Err(explain("write", path, error)),
-        None => {
-            return Err(Refusal::new(format!("{path} cannot be written: {error}"))
-                .hinted(format!("chmod u+w {path}"))
-                .into());
-        }
-    };
-    Err(refusal.hinted("move it away; the loop keeps its journal there").into())
-}
-
-/// Refuses where a ref of another tool has the name under which ours would stand.
-pub fn check_refs(store: &Store, feature: &Feature) -> Result<()> {
-    let Some(name) = store.blocking_ref(&feature.path)? else { return Ok(()) };
-    let kept = name.replacen("refs/", "refs/kept/", 1);
-    Err(Refusal::new(format!("{name} is a ref of another tool, and git cannot hold ours beside it"))
-        .hinted(format!("move it away: git update-ref {kept} {name} && git update-ref --no-deref -d {name}"))
-        .into())
 }
 
 impl Running<'_> {
@@ -219,6 +204,9 @@ impl Running<'_> {
         if let Some(class) = iteration.failure_class.filter(|class| class.is_unusable()) {
             return Ok(Some(self.unusable(class, iteration.error)));
         }
+        if self.history.cannot_validate() && self.last_passing.is_none() && !self.baseline_could_run() {
+            return Ok(Some(self.validation_unusable(iteration.cause)));
+        }
         if let Some(ending) = self.common_failure(&iteration) {
             return Ok(Some(ending));
         }
@@ -261,6 +249,24 @@ impl Running<'_> {
             why: Some(format!("{} cannot be used ({class}{words})", agent.name())),
             hint: Some(agent.hint(class)),
             ..Ending::of(StopReason::AgentUnusable)
+        }
+    }
+
+    /// Returns true if the validation could be run before the first iteration.
+    fn baseline_could_run(&self) -> bool {
+        self.session.baseline.as_ref().is_some_and(|baseline| !CANNOT_RUN.contains(&baseline.exit))
+    }
+
+    fn validation_unusable(&self, cause: Option<String>) -> Ending {
+        let command = self.plan.config.settings.validation_command.as_deref().unwrap_or_default();
+        let words = cause.map_or(String::new(), |cause| format!(": {cause}"));
+        let id = &self.session.id;
+        Ending {
+            why: Some(format!("`{command}` cannot be run{words}")),
+            hint: Some(format!(
+                "install what it needs and `{RALPH} resume {id}`, or start with another: --validate CMD"
+            )),
+            ..Ending::of(StopReason::ValidationUnusable)
         }
     }
 

@@ -27,7 +27,7 @@ pub struct Plan<'a> {
     pub feature: &'a Feature,
     pub config: &'a Config,
     pub job: Job,
-    /// Who works: the first, and where it cannot, those behind it. Never empty.
+    /// Who works: the first, and where it cannot, those behind it. Empty only if no task is open.
     pub agents: Vec<Candidate<'a>>,
     pub template: Template,
     /// What to note down of outputs.

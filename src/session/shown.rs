@@ -6,7 +6,7 @@ use anyhow::Result;
 use redact_stream::Redactor;
 
 use super::redaction::redacted;
-use crate::record::{AgentEvent, Closing, Event, NotDone, Phase, Scope, Task, Waiting};
+use crate::record::{AgentEvent, Baseline, Closing, Event, NotDone, Phase, Scope, Task, Waiting};
 
 /// What stands for a line of a private key whose beginning was in an earlier event.
 const KEY_LINE: &str = "[redacted:private-key]";
@@ -80,21 +80,7 @@ fn redact_texts(redactor: &Redactor, event: &mut Event) -> Result<()> {
     let option = |text: &mut Option<String>| text.iter_mut().for_each(plain);
     let all = |texts: &mut Vec<String>| texts.iter_mut().for_each(plain);
     match event {
-        Event::SessionStarted {
-            session: _,
-            feature,
-            agent,
-            max_iterations: _,
-            loop_type,
-            artifact,
-            tasks: _,
-            scope,
-            scope_tasks: _,
-            is_resumed: _,
-        } => {
-            [feature, agent, loop_type, artifact].into_iter().for_each(plain);
-            redact_scope(scope, plain);
-        }
+        Event::SessionStarted { .. } => redact_start(redactor, event),
         Event::IterationStarted {
             session: _,
             iteration: _,
@@ -160,6 +146,40 @@ fn redact_waiting(waiting: &mut Waiting, plain: impl Fn(&mut String)) {
     let Waiting { agent, class: _, until: _, message } = waiting;
     plain(agent);
     message.iter_mut().for_each(plain);
+}
+
+fn redact_start(redactor: &Redactor, event: &mut Event) {
+    let plain = |text: &mut String| *text = redactor.redact_text(text).0;
+    let option = |text: &mut Option<String>| text.iter_mut().for_each(plain);
+    if let Event::SessionStarted {
+        session: _,
+        feature,
+        agent,
+        max_iterations: _,
+        loop_type,
+        artifact,
+        tasks: _,
+        scope,
+        scope_tasks: _,
+        is_resumed: _,
+        agent_version,
+        permissions: _,
+        validation,
+        baseline,
+        is_known_to_pass: _,
+    } = event
+    {
+        [feature, agent, loop_type, artifact].into_iter().for_each(plain);
+        redact_scope(scope, plain);
+        [agent_version, validation].into_iter().for_each(option);
+        redact_baseline(baseline, option);
+    }
+}
+
+fn redact_baseline(baseline: &mut Option<Baseline>, option: impl Fn(&mut Option<String>)) {
+    if let Some(Baseline { exit: _, exit_reason: _, duration_ms: _, cause }) = baseline {
+        option(cause);
+    }
 }
 
 fn redact_agent_event(event: &mut AgentEvent, plain: impl Fn(&mut String)) {

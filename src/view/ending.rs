@@ -27,6 +27,7 @@ pub fn ending(session: &Session) -> String {
         (_, Some(StopReason::LimitReached)) => format!("stopped at {}", limit(session)),
         (_, Some(StopReason::Stuck)) => "stuck".to_owned(),
         (_, Some(StopReason::AgentUnusable)) => "the agent could not be used".to_owned(),
+        (_, Some(StopReason::ValidationUnusable)) => "the validation could not be run".to_owned(),
         (Status::Interrupted, _) | (_, Some(StopReason::Interrupted)) => "interrupted".to_owned(),
         (Status::Failed, _) => "failed".to_owned(),
         (Status::Running, _) => "running".to_owned(),

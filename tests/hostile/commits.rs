@@ -190,7 +190,7 @@ fn the_session_stops_where_the_agent_left_the_branch() {
     ] {
         let scene = scene(TWO, &format!("echo 1 > made; {meddling}"));
         let commits = scene.git("rev-list --count --branches");
-        let run = scene.ralph("").code(1);
+        let run = scene.ralph("").code(5);
         let run = run.stdout_has(&format!("T001 is done, and not committed: {said}"));
         let run = run.stdout_has(&format!("`commit = \"task\"` stops here: {said}; the work so far is in "));
         let run = run.stdout_has("T001 is done, and its work is not committed");
@@ -207,7 +207,7 @@ fn the_session_stops_where_the_agent_left_the_branch() {
 #[test]
 fn a_session_that_stopped_on_another_branch_commits_all_when_it_is_resumed() {
     let scene = scene(TWO, "echo 1 > made-$RALPH_TASK; test $RALPH_TASK = T002 || git switch -q -c other");
-    scene.ralph("").code(1).stdout_has("check it out again (`git switch main`), then `specify ralph resume ");
+    scene.ralph("").code(5).stdout_has("check it out again (`git switch main`), then `specify ralph resume ");
     scene.git("switch -q main");
     scene.ralph("resume").code(0).stdout_lacks("not committed");
     assert_eq!(files_of(&scene, "main"), ["made-T001", "made-T002", "specs/001-login/tasks.md"]);

@@ -83,10 +83,10 @@ fn bare_resume_takes_the_older_session_that_is_ours() {
     running.wait_for_file("ready");
     clone(&scene, &there);
     fs::write(there.join("go"), "").unwrap();
-    scene.call("-n 1").dir(&there).run().code(1);
+    scene.call("-n 1").dir(&there).run().code(4);
     let own = scene.git_in(&there, "for-each-ref --format=%(refname:lstrip=3) refs/ralph/");
     assert_eq!(own.lines().count(), 2, "{own}");
-    scene.call("resume -n 1").dir(&there).run().code(1);
+    scene.call("resume -n 1").dir(&there).run().code(4);
     scene.write("go", "");
     running.wait().code(0);
     scene.ralph("sync").code(0);
@@ -128,7 +128,7 @@ fn a_record_of_an_older_version_is_known_by_its_host() {
     let scene = Sandbox::with_willing_agent(2);
     scene.with_remote();
     scene.unchecked();
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     let name = scene.session().refname().to_owned();
     // As if it had not ended, and had been begun by a version that records the host alone.
     let tip = scene.git(["rev-parse", &format!("{name}^")]);

@@ -202,7 +202,7 @@ fn what_cannot_be_started_is_said_as_before_and_leaves_no_file() {
     scene.write("odd", "#!/no/such/interpreter\n");
     fs::set_permissions(scene.path("odd"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     scene.agent("[agents.fake]\ncommand = [\"./odd\"]\n");
-    scene.ralph("").code(1);
+    scene.ralph("").code(6);
     let session = scene.session();
     assert_eq!(session.iteration(1)["exit_reason"], "start_failed");
     assert!(session.text(1, "agent/stderr").starts_with("cannot start `./odd`: No such file"));
@@ -214,7 +214,7 @@ fn what_cannot_be_started_is_said_as_before_and_leaves_no_file() {
 fn an_agent_that_exits_127_has_been_started() {
     let scene = Sandbox::new();
     scene.agent_sh("echo tried; exit 127");
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     let session = scene.session();
     assert_eq!(session.iteration(1)["exit"]["agent"], 127);
     assert_eq!(session.text(1, "agent/stdout"), "tried\n");

@@ -209,7 +209,7 @@ fn at_most_one_warning(run: Run) -> Run {
 fn records_of_iterations_that_cannot_be_read_stop_no_command() {
     let scene = Sandbox::with_willing_agent(5);
     scene.unchecked().config("progress.max-entries = 1000\nhistory.mode = 'full'");
-    scene.ralph("-n 2").code(1);
+    scene.ralph("-n 2").code(4);
     let mutations = mutations(&scene.session().iteration(1));
     assert!(mutations.len() >= 31, "{}", mutations.len());
     let name = scene.session().refname().to_owned();
@@ -244,8 +244,8 @@ fn records_of_iterations_that_cannot_be_read_stop_no_command() {
     }
     at_most_one_warning(scene.ralph("show 1"));
     scene.ralph("fsck").code(1);
-    at_most_one_warning(scene.ralph("resume -n 1").code(1)).stdout_has("ralph resumes on");
-    at_most_one_warning(scene.ralph("-n 1").code(1)).stdout_has("T004 done");
+    at_most_one_warning(scene.ralph("resume -n 1").code(4)).stdout_has("ralph resumes on");
+    at_most_one_warning(scene.ralph("-n 1").code(4)).stdout_has("T004 done");
     assert_eq!(scene.sessions().len(), 2);
 }
 
@@ -253,7 +253,7 @@ fn records_of_iterations_that_cannot_be_read_stop_no_command() {
 fn records_of_sessions_that_cannot_be_read_stop_no_command() {
     let scene = Sandbox::with_willing_agent(60);
     scene.unchecked();
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     let sample = scene.session().end();
     let value = |path: &str, value: Value| file("session.json", File::Bytes(with(&sample, path, value)));
     let mut mutations = vec![
@@ -274,7 +274,7 @@ fn records_of_sessions_that_cannot_be_read_stop_no_command() {
     ];
     mutations.extend(broken(&sample).into_iter().map(|broken| file("session.json", broken)));
     for (number, mutation) in mutations.iter().enumerate() {
-        scene.ralph("-n 1").code(1);
+        scene.ralph("-n 1").code(4);
         let session = scene.sessions().pop().unwrap();
         let name = session.refname().to_owned();
         let commits = scene.git(["rev-list", &name]);
@@ -291,14 +291,14 @@ fn records_of_sessions_that_cannot_be_read_stop_no_command() {
         let run = scene.ralph(words);
         assert!((run.code == 0 || words == "doctor") && !run.talk().contains("panicked"), "{run}");
     }
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
 }
 
 #[test]
 fn a_record_that_cannot_be_read_is_synced_and_stops_nobody_who_gets_it() {
     let scene = Sandbox::with_willing_agent(4);
     scene.with_remote();
-    scene.unchecked().ralph("-n 3").code(1);
+    scene.unchecked().ralph("-n 3").code(4);
     let name = scene.session().refname().to_owned();
     let commits = scene.session().iterations();
     let changes = [
@@ -315,6 +315,6 @@ fn a_record_that_cannot_be_read_is_synced_and_stops_nobody_who_gets_it() {
     call("log").code(0).stdout_has("T003").stdout_lacks("T002").stderr_has("warning: left out");
     call("log --sessions").code(0).stdout_has(name.rsplit('/').next().unwrap());
     call("--dry-run").code(0);
-    call("-n 1").code(1);
+    call("-n 1").code(4);
     call("sync").code(0);
 }

@@ -34,7 +34,7 @@ fn what_a_loop_prints_holds_no_secret_of_the_agent_or_of_the_settings() {
     for flag in ["--verbose", "--json"] {
         let run = scene
             .ralph(["-n", "1", "--validate", &validation, flag])
-            .code(1)
+            .code(4)
             .stdout_lacks(&said)
             .stdout_lacks(&checked);
         assert!(!run.talk().contains(&said) && !run.talk().contains(&checked), "{}", run.talk());
@@ -48,9 +48,9 @@ fn what_a_loop_prints_holds_no_secret_of_the_agent_or_of_the_settings() {
 fn a_user_who_wants_to_see_everything_does() {
     let said = key("ghp_3");
     let scene = speaking(&format!("I log in with {said}"));
-    scene.ralph("-n 1 --json").code(1).stdout_lacks(&said);
+    scene.ralph("-n 1 --json").code(4).stdout_lacks(&said);
     scene.config("redaction.terminal = false");
-    scene.ralph("-n 1 --json").code(1).stdout_has(&said);
+    scene.ralph("-n 1 --json").code(4).stdout_has(&said);
     assert!(
         !holds(&scene.git_bytes("cat-file --batch --batch-all-objects"), &said),
         "the record never has it"
@@ -122,7 +122,7 @@ fn a_file_with_a_secret_in_its_name_is_committed_when_the_session_is_resumed() {
         "echo x > file-{secret}.txt; echo x > other.txt; sed -i '0,/\\[ \\]/s//[x]/' \"$RALPH_TASKS\""
     );
     scene.agent_sh(&script).commit("Ready");
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     scene.ralph("resume").code(0).stdout_lacks(&secret);
     let tree = scene.git("ls-tree -r --name-only HEAD");
     assert!(tree.contains(&secret) && tree.contains("other.txt"), "{tree}");

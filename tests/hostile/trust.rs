@@ -12,7 +12,7 @@ const LIAR: &str = "[[turn]]\ndo = [{ tick = \"current\" }]\n";
 fn judged() -> Sandbox {
     let scene = Sandbox::new();
     scene.agent_script(LIAR).validate("test -e work").commit("An agent");
-    scene.ralph("-n 1").code(1);
+    scene.ralph("-n 1").code(4);
     assert_eq!(scene.session().trailers("Ralph-Outcome"), ["failure"]);
     scene
 }
@@ -49,8 +49,8 @@ fn a_validation_that_was_planted_in_the_file_does_not_judge_a_resumed_session() 
 fn what_was_accepted_once_is_not_asked_for_again() {
     let scene = judged();
     scene.validate("test -e nothing");
-    scene.ralph("resume -n 1 --accept-changed-commands").code(1);
-    scene.ralph("resume -n 1").code(1);
+    scene.ralph("resume -n 1 --accept-changed-commands").code(4);
+    scene.ralph("resume -n 1").code(4);
     scene.validate("test -e work");
     is_refused(&scene, "resume", "validation.command", ".specify/ralph.toml:1");
 }
@@ -61,11 +61,11 @@ fn a_validation_that_was_planted_in_gits_configuration_does_not_judge_a_resumed_
     let plants = "git config ralph.validation.command true\nsed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"\n";
     scene.agent_sh(plants).validate("test -e work").agent_uses_git().commit("An agent");
     // The session that runs goes on with what it began with.
-    scene.ralph("-n 2").code(1);
+    scene.ralph("-n 2").code(4);
     assert_eq!(scene.session().trailers("Ralph-Outcome"), ["failure", "failure"]);
     is_refused(&scene, "resume", "validation.command", "git config ralph.validation.command (local)");
     scene.git("config --unset ralph.validation.command");
-    scene.ralph("resume -n 1").code(1);
+    scene.ralph("resume -n 1").code(4);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn hooks_agents_and_rules_that_were_planted_are_refused_by_name() {
     ] {
         let scene = Sandbox::new();
         scene.agent_sh("exit 0\n").commit("An agent");
-        scene.ralph("-n 1").code(1);
+        scene.ralph("-n 1").code(4);
         scene.agent(table);
         is_refused(&scene, "resume", key, ".specify/ralph.toml:");
     }
@@ -108,8 +108,8 @@ fn a_variable_of_an_agent_is_compared_and_neither_shown_nor_recorded() {
     let with =
         |value: &str| format!("[agents.fake]\ncommand = ['sh', 'agent.sh']\nenv.SETTING = '{value}'\n");
     scene.agent_sh("exit 0\n").agent(&with("first-value")).commit("An agent");
-    scene.ralph("-n 1").code(1);
-    scene.ralph("resume -n 1").code(1);
+    scene.ralph("-n 1").code(4);
+    scene.ralph("resume -n 1").code(4);
     let recorded = scene.session().end();
     let hash = recorded["commands"]["agents.fake.env.SETTING"].as_str().unwrap().to_owned();
     assert!(hash.len() == 32 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()), "{recorded}");
@@ -122,7 +122,7 @@ fn a_variable_of_an_agent_is_compared_and_neither_shown_nor_recorded() {
     assert_eq!(key.len(), 32);
     // Without the key nothing can be compared, and what is hidden counts as changed.
     scene.agent(&with("first-value"));
-    scene.ralph("resume -n 1").code(1);
+    scene.ralph("resume -n 1").code(4);
     fs::remove_file(scene.path(".git/ralph/key")).unwrap();
     let id = scene.session().id().to_owned();
     let run = is_refused(&scene, &format!("resume {id}"), "agents.fake.env.SETTING", ".specify/ralph.toml:");
@@ -159,7 +159,7 @@ fn a_session_of_an_older_version_is_compared_as_far_as_it_is_recorded() {
     let file = File::Bytes(json.to_string().into_bytes());
     let mutation = Mutation { files: vec![("session.json", file)], ..Mutation::default() };
     rewrite(&scene, record.refname(), &[(root, mutation)]);
-    scene.ralph("resume -n 1").code(1).stderr("");
+    scene.ralph("resume -n 1").code(4).stderr("");
     scene.validate("true");
     is_refused(&scene, "resume", "validation.command", ".specify/ralph.toml:1");
 }

@@ -57,7 +57,7 @@ impl Scene {
             }
             Opening::Limited => {
                 sandbox.validate("test -f never.txt");
-                sandbox.ralph("run -n 1").code(1);
+                sandbox.ralph("run -n 1").code(4);
                 sandbox.validate("test -f hello.txt");
             }
             Opening::Synced => {
@@ -81,7 +81,7 @@ impl Scene {
             }
             Opening::Aged => {
                 sandbox.validate("test -f never.txt");
-                sandbox.ralph("run -n 1").code(1);
+                sandbox.ralph("run -n 1").code(4);
                 sandbox.validate("test -f hello.txt");
                 sandbox.ralph("run").code(0);
                 sandbox.write("hello.txt", "mine\n").ralph("restore 1").code(0);

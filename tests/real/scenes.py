@@ -152,7 +152,7 @@ def bad_key(place):
     fault = {"fault": place.agent.protocol.bad_key(), "forever": True}
     place.model.scenario.play([fault], side=fault)
     place.start()
-    equal(place.loop.finish(), 1, "exit code of the loop")
+    equal(place.loop.finish(), 6, "exit code of the loop")
     session = place.session()
     equal((session["status"], session["stop_reason"]), ("failed", "agent_unusable"), "end of the session")
     (ended,) = place.loop.of_type("session_ended")

@@ -62,6 +62,7 @@ pub struct Call<'a> {
     directory: PathBuf,
     stdin: Vec<u8>,
     may_read_all: bool,
+    has_baseline: bool,
 }
 
 impl<'a> Call<'a> {
@@ -74,6 +75,7 @@ impl<'a> Call<'a> {
             directory: sandbox.repo.clone(),
             stdin: Vec::new(),
             may_read_all: true,
+            has_baseline: false,
         }
     }
 
@@ -95,7 +97,7 @@ impl<'a> Call<'a> {
 
     /// With the validation before the first iteration, as it is by default.
     pub fn with_baseline(mut self) -> Self {
-        self.variables.push((BASELINE.into(), "true".into()));
+        self.has_baseline = true;
         self
     }
 
@@ -126,6 +128,9 @@ impl<'a> Call<'a> {
         };
         if self.program == Program::SpecifyRalph {
             command.arg("ralph");
+        }
+        if self.has_baseline {
+            command.env_remove(BASELINE);
         }
         command.args(&self.words).current_dir(&self.directory);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));

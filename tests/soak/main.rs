@@ -105,7 +105,7 @@ fn round(seed: u64, kills: u64, begun: Instant, seconds: Duration) -> Tally {
     let mut tally = Tally::default();
     let housekeeping = Housekeeping::beside(&scene, PAUSE);
     let first = Instant::now();
-    told.extend(scene.ralph("run --json -n 2").code(1).acknowledged());
+    told.extend(scene.ralph("run --json -n 2").code(4).acknowledged());
     let usual = first.elapsed();
     for _ in 0..kills {
         if begun.elapsed() > seconds {
@@ -118,12 +118,12 @@ fn round(seed: u64, kills: u64, begun: Instant, seconds: Duration) -> Tally {
         let run = running.kill();
         // It may have been through before the kill came, or there was nothing to resume.
         let may_be_refused = words.starts_with("resume") && run.code == 3;
-        assert!([137, 1].contains(&run.code) || may_be_refused, "after {moment:?}: {run}");
+        assert!([137, 4].contains(&run.code) || may_be_refused, "after {moment:?}: {run}");
         tally.killed += u64::from(run.code == 137);
         told.extend(run.acknowledged());
     }
     drop(housekeeping);
-    told.extend(scene.ralph("run --json -n 1").code(1).acknowledged());
+    told.extend(scene.ralph("run --json -n 1").code(4).acknowledged());
     remove_what_the_agent_left(&scene);
     scene.record_is_sound();
     let mut times = BTreeMap::<String, usize>::new();

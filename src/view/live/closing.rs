@@ -1,5 +1,6 @@
 //! The last lines of a run: how far it came, what is not done and why, what changed, and what to type next.
 
+use super::header::USUAL;
 use crate::record::{Changes, Closing, NotDone, RALPH, Session, Status, some_of};
 use crate::view::ending::ending;
 use crate::view::style::{Count, Hue, Paint, cut, duration, grouped, one_line, tokens_told};
@@ -7,15 +8,14 @@ use crate::view::style::{Count, Hue, Paint, cut, duration, grouped, one_line, to
 /// Most names that a line lists, and most tasks that are not done.
 const MAX_NAMED: usize = 10;
 
-/// The type of loop that goes without saying.
-const USUAL: &str = "implement";
-
 /// How the lines are written.
 #[derive(Debug, Clone, Copy)]
 pub struct Look {
     pub paint: Paint,
     /// Longest piece of words from outside, in characters.
     pub width: usize,
+    /// Whether a command checks what agents say.
+    pub is_validated: bool,
 }
 
 impl Look {
@@ -32,6 +32,10 @@ impl Look {
         let more = closing.not_done.len().saturating_sub(MAX_NAMED);
         lines.extend((more > 0).then(|| format!("  and {} more not done", Count(more as u64, "task"))));
         lines.extend(false_claims(&closing.false_claims));
+        if !self.is_validated {
+            let line = "nothing checks the agent's word: --validate CMD";
+            lines.push(format!("  {}", self.paint.paint(Hue::Yellow, line)));
+        }
         lines.extend(self.commits(closing));
         if !closing.unrecognised.is_empty() {
             lines.push("  boxes that Markdown does not know, which no agent will tick:".to_owned());
@@ -159,7 +163,7 @@ mod tests {
     use crate::record::samples::session;
 
     fn text(session: &Session, closing: &Closing) -> String {
-        Look { paint: Paint::Plain, width: 60 }.lines(session, closing).join("\n") + "\n"
+        Look { paint: Paint::Plain, width: 60, is_validated: true }.lines(session, closing).join("\n") + "\n"
     }
 
     fn not_done(task: &str, is_skipped: bool) -> NotDone {
@@ -208,6 +212,12 @@ stopped at the limit of 10 runs, 10 of 45 tasks done
         assert!(
             quiet.starts_with("all 3 tasks done\n  1 task done in 3 iterations, 2 ms\n  next:\n"),
             "{quiet}"
+        );
+        let unchecked = Look { paint: Paint::Plain, width: 60, is_validated: false };
+        let unchecked = unchecked.lines(&done, &Closing::default()).join("\n");
+        assert!(
+            unchecked.contains("2 ms\n  nothing checks the agent's word: --validate CMD\n"),
+            "{unchecked}"
         );
         let changes = |files, uncommitted_files| Changes { files, added: 1, removed: 0, uncommitted_files };
         for (changes, expected) in [

@@ -6,6 +6,7 @@ use crate::record::{
     AgentEvent, Event, FailureClass, Iteration, Outcome, RALPH, Session, Status, Waiting, without_escapes,
 };
 
+use super::header;
 use crate::view::local_time::local;
 use crate::view::style::{Count, Hue, Paint, cut, duration, one_line, sign};
 
@@ -30,9 +31,6 @@ const BESIDE: usize = 14;
 /// Below this, words say nothing.
 const LEAST: usize = 20;
 
-/// The type of loop that goes without saying.
-const USUAL: &str = "implement";
-
 /// Writes a line or two for each event.
 #[derive(Debug)]
 pub struct Lines<W> {
@@ -42,11 +40,13 @@ pub struct Lines<W> {
     width: usize,
     /// The error that the agent told of last in this iteration.
     told: Option<String>,
+    /// Whether a command checks what agents say.
+    is_validated: bool,
 }
 
 impl<W: Write> Lines<W> {
     pub fn new(out: W, paint: Paint, detail: Detail) -> Self {
-        Self { out, paint, detail, width: WIDTH, told: None }
+        Self { out, paint, detail, width: WIDTH, told: None, is_validated: true }
     }
 
     /// Words are cut to what fits into a window of so many columns.
@@ -57,43 +57,18 @@ impl<W: Write> Lines<W> {
 
     #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     pub fn show(&mut self, event: &Event) -> io::Result<()> {
+        if let Event::SessionStarted { validation, .. } = event {
+            self.is_validated = validation.is_some();
+        }
         if self.detail == Detail::Quiet && !is_trouble(event) {
             return Ok(());
         }
         match event {
-            Event::SessionStarted {
-                session,
-                feature,
-                agent,
-                max_iterations,
-                loop_type,
-                artifact,
-                tasks,
-                scope,
-                scope_tasks,
-                is_resumed,
-            } => {
-                let verb = if *is_resumed { "resumes" } else { "starts" };
-                let head = self.paint.paint(Hue::Bold, &format!("ralph {verb} on {}", one_line(feature)));
-                writeln!(self.out, "{head}")?;
-                if loop_type != USUAL {
-                    writeln!(self.out, "  loop {}: {}", one_line(loop_type), one_line(artifact))?;
+            Event::SessionStarted { .. } => {
+                for (number, line) in header::lines(event, self.width).iter().enumerate() {
+                    let head = (number == 0).then(|| self.paint.paint(Hue::Bold, line));
+                    writeln!(self.out, "{}", head.as_ref().unwrap_or(line))?;
                 }
-                let all = tasks.done + tasks.open;
-                writeln!(
-                    self.out,
-                    "  {} of {} done, agent {}, at most {}",
-                    tasks.done,
-                    Count(all as u64, "task"),
-                    one_line(agent),
-                    Count(u64::from(*max_iterations), "iteration")
-                )?;
-                if let (Some(scope), Some(tasks)) = (scope, scope_tasks) {
-                    let all = Count((tasks.done + tasks.open) as u64, "task");
-                    let scope = self.words(&scope.to_string());
-                    writeln!(self.out, "  only {scope}: {} of {all} done", tasks.done)?;
-                }
-                writeln!(self.out, "{}", self.dim(&format!("  session {session}")))?;
             }
             Event::IterationStarted { iteration, task, attempt, hints, unit_tasks, .. } => {
                 self.told = None;
@@ -166,7 +141,9 @@ impl<W: Write> Lines<W> {
                 if self.detail != Detail::Quiet {
                     writeln!(self.out)?;
                 }
-                for line in (Look { paint: self.paint, width: self.width }).lines(session, closing) {
+                for line in (Look { paint: self.paint, width: self.width, is_validated: self.is_validated })
+                    .lines(session, closing)
+                {
                     writeln!(self.out, "{line}")?;
                 }
             }

@@ -2,6 +2,7 @@
 
 mod closing;
 mod frame;
+mod header;
 mod lines;
 mod now;
 mod spinner;

@@ -1,0 +1,144 @@
+//! What stands in the way of a session: `run` and `resume` refuse it, and `doctor` names it.
+
+use std::io::stderr;
+
+use anyhow::{Error, Result};
+
+use crate::agent::Surroundings;
+use crate::config::Commits;
+use crate::feature::Feature;
+use crate::record::Refusal;
+use crate::session::{self, redactor};
+use crate::store::Store;
+
+use super::caller::Caller;
+use super::output::warn;
+use super::place::refusal;
+use super::proposal::Proposal;
+use super::ready::{Ready, variable};
+
+/// Something that stands in the way.
+#[derive(Debug)]
+pub struct Obstacle {
+    /// The subject, as `doctor` prints it.
+    pub about: &'static str,
+    pub error: Error,
+    /// Whether `--force` goes on all the same.
+    pub yields_to_force: bool,
+}
+
+impl Ready {
+    /// Refuses what stands in the way of a session, warns of the rest, and leaves out agents that cannot work here.
+    pub fn check(
+        &mut self,
+        (store, feature): (&Store, &Feature),
+        caller: &Caller,
+        is_forced: bool,
+    ) -> Result<()> {
+        self.warn_of_settings();
+        for Obstacle { error, yields_to_force, .. } in self.obstacles(store, feature, caller) {
+            if !yields_to_force || !is_forced {
+                return Err(error);
+            }
+            warn(&format!("goes on all the same (--force): {}", first_line(&error)), &mut stderr());
+        }
+        let lookup = |name: &str| variable(caller, name);
+        let surroundings = Surroundings { directory: &self.root, lookup: &lookup };
+        // A list is for a team, of whom not everybody has every agent.
+        self.agents.retain(|prepared| match prepared.agent.check(&surroundings) {
+            Ok(()) => true,
+            Err(error) => {
+                warn(&format!("goes on without it: {}", first_line(&error)), &mut stderr());
+                false
+            }
+        });
+        for warning in self.template.warnings() {
+            warn(&warning, &mut stderr());
+        }
+        if self.config.settings.validation_command.is_none() {
+            let hint = Proposal::hint(self.proposal);
+            warn(
+                &format!("no validation is set: nothing checks the agent's word\nhint: {hint}"),
+                &mut stderr(),
+            );
+        }
+        Ok(())
+    }
+
+    fn warn_of_settings(&self) {
+        if let Some(why) = &self.passed_over {
+            let name = self.names.first().map(String::as_str).unwrap_or_default();
+            warn(&format!("{why}; {name} is used, the only one that is installed"), &mut stderr());
+        }
+        for warning in &self.config.warnings {
+            warn(warning, &mut stderr());
+        }
+        if session::lacks_summarizer(&self.config.settings) {
+            let name = &self.config.settings.progress_strategy;
+            warn(
+                &format!(
+                    "`{name}` has no command that summarizes, and works as `system-captured`: set `progress.command`"
+                ),
+                &mut stderr(),
+            );
+        }
+    }
+
+    /// Everything that stands in the way of a session, in the order in which a start refuses it. Runs nothing that the
+    /// project names.
+    pub fn obstacles(&self, store: &Store, feature: &Feature, caller: &Caller) -> Vec<Obstacle> {
+        let mut obstacles = Vec::new();
+        let mut check = |about: &'static str, yields_to_force: bool, checked: Result<()>| {
+            obstacles.extend(checked.err().map(|error| Obstacle { about, error, yields_to_force }));
+        };
+        check("agents", false, self.check_agents(caller).map_err(refusal));
+        check("template", false, self.template.check().map_err(refusal));
+        let settings = &self.config.settings;
+        if let Some(command) = &settings.validation_command {
+            check("validation", true, session::check_validation(command, &self.root));
+        }
+        check("operation", true, session::check_operation(store));
+        check(
+            "feature",
+            false,
+            session::check_progress_file(&feature.files, &feature.progress_path).map_err(refusal),
+        );
+        check("feature", false, session::check_refs(store, feature));
+        check("feature", false, self.check_name(feature));
+        if settings.commit == Commits::OfTasks {
+            check("commits", false, session::check_commits(store));
+        }
+        obstacles
+    }
+
+    /// Refuses if none of the agents can work.
+    fn check_agents(&self, caller: &Caller) -> Result<()> {
+        let lookup = |name: &str| variable(caller, name);
+        let surroundings = Surroundings { directory: &self.root, lookup: &lookup };
+        let mut complaints = Vec::new();
+        for prepared in &self.agents {
+            match prepared.agent.check(&surroundings) {
+                Ok(()) => return Ok(()),
+                Err(error) => complaints.push(error),
+            }
+        }
+        complaints.into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// Refuses a folder with a secret in its name: the name would become that of refs, which `sync` publishes.
+    fn check_name(&self, feature: &Feature) -> Result<()> {
+        let (shown, found) = redactor(&self.config.settings)?.redact_text(feature.path.as_ref());
+        if found.is_empty() {
+            return Ok(());
+        }
+        let message =
+            format!("the name of the folder `{shown}` holds a secret, and would become the name of a ref");
+        Err(Refusal::new(message)
+            .hinted("rename the folder; if it is no secret, let `redaction.allow` match it")
+            .into())
+    }
+}
+
+fn first_line(error: &Error) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,61 @@
+//! What can be refused before a session starts.
+
+use anyhow::Result;
+use camino::Utf8Path;
+
+use crate::feature::Feature;
+use crate::project_files::{ProjectFiles, Refused, explain, refused};
+use crate::record::Refusal;
+use crate::store::Store;
+use crate::validate;
+
+/// Refuses a validation whose program is not there. What the shell cannot be asked for without running it is not
+/// refused: the baseline shows it.
+pub fn check_validation(command: &str, root: &Utf8Path) -> Result<()> {
+    let Some(program) = validate::missing_program(command, root) else { return Ok(()) };
+    Err(Refusal::new(format!("the validation `{command}` cannot be run: `{program}` is not on the PATH"))
+        .hinted(format!(
+            "install {program}, or give another by --validate CMD; if a task installs it: --force"
+        ))
+        .into())
+}
+
+/// Refuses to start in the middle of an operation of git's: what agents commit would become a part of it.
+pub fn check_operation(store: &Store) -> Result<()> {
+    let Some(operation) = store.repository().operation() else { return Ok(()) };
+    let message = format!("{} is in progress in this work tree", operation.name);
+    let hint = if operation.finish == operation.abort {
+        format!("end it with `{}`; --force goes on all the same", operation.abort)
+    } else {
+        format!(
+            "finish it (`{}`) or end it (`{}`); --force goes on all the same",
+            operation.finish, operation.abort
+        )
+    };
+    Err(Refusal::new(message).hinted(hint).into())
+}
+
+/// Refuses a progress.txt that cannot be appended to.
+pub fn check_progress_file(files: &ProjectFiles, path: &Utf8Path) -> Result<()> {
+    let Err(error) = files.check_writable(path) else { return Ok(()) };
+    let refusal = match refused(&error) {
+        Some(Refused::Directory) => Refusal::new(format!("{path} is a directory")),
+        Some(Refused::NotAFile(what)) => Refusal::new(format!("{path} is not a regular file ({what})")),
+        Some(_) => return Err(explain("write", path, error)),
+        None => {
+            return Err(Refusal::new(format!("{path} cannot be written: {error}"))
+                .hinted(format!("chmod u+w {path}"))
+                .into());
+        }
+    };
+    Err(refusal.hinted("move it away; the loop keeps its journal there").into())
+}
+
+/// Refuses where a ref of another tool has the name under which ours would stand.
+pub fn check_refs(store: &Store, feature: &Feature) -> Result<()> {
+    let Some(name) = store.blocking_ref(&feature.path)? else { return Ok(()) };
+    let kept = name.replacen("refs/", "refs/kept/", 1);
+    Err(Refusal::new(format!("{name} is a ref of another tool, and git cannot hold ours beside it"))
+        .hinted(format!("move it away: git update-ref {kept} {name} && git update-ref --no-deref -d {name}"))
+        .into())
+}

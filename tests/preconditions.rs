@@ -1,0 +1,157 @@
+//! What is looked at before a session begins: what `run` refuses and `doctor` names, what is only said, and the header.
+
+use serde_json::json;
+
+use crate::sandbox::{Sandbox, WILLING_AGENT};
+
+/// Calls git, which may fail.
+fn git(scene: &Sandbox, words: &[&str]) {
+    let output = scene.hermetic("git").current_dir(scene.repo()).args(words).output();
+    assert!(output.is_ok(), "{words:?}: {output:?}");
+}
+
+/// Two branches and two commits in a row that all change one file.
+fn in_conflict() -> Sandbox {
+    let scene = Sandbox::with_willing_agent(1);
+    let write = |text: &str| scene.write("a.txt", text).commit(text);
+    write("begun");
+    scene.git("checkout --quiet -b other");
+    write("theirs");
+    scene.git("checkout --quiet main");
+    write("ours");
+    write("ours, later");
+    scene
+}
+
+/// `run` and `doctor` refuse this in the same words; `--force` goes on where it may.
+#[track_caller]
+fn refused(scene: &Sandbox, about: &str, words: &[&str], yields_to_force: bool) {
+    let run = scene.ralph("").code(3);
+    let doctor = scene.ralph("doctor").code(1);
+    let wrong = format!("WRONG  {about}");
+    assert!(doctor.text().lines().any(|line| line.starts_with(&wrong)), "{doctor}");
+    for part in words {
+        assert!(run.talk().contains(part) && doctor.text().contains(part), "`{part}` of {run}\n{doctor}");
+    }
+    assert!(scene.sessions().is_empty());
+    let forced = scene.ralph("--force -n 1");
+    assert_eq!(forced.code != 3, yields_to_force, "{forced}");
+    assert_eq!(forced.talk().contains("goes on all the same (--force)"), yields_to_force, "{forced}");
+}
+
+#[test]
+fn an_operation_of_git_in_progress_is_refused() {
+    let rebase = "git rebase --abort";
+    for (words, name, hint) in [
+        (&["merge", "other"][..], "a merge", "git merge --abort"),
+        (&["rebase", "other"], "a rebase", rebase),
+        (&["rebase", "--apply", "other"], "a rebase", rebase),
+        (&["cherry-pick", "other"], "a cherry-pick", "git cherry-pick --continue"),
+        (&["revert", "HEAD~1"], "a revert", "git revert --continue"),
+        (&["bisect", "start"], "a bisection", "git bisect reset"),
+    ] {
+        let scene = in_conflict();
+        scene.agent_uses_git();
+        git(&scene, words);
+        let message = format!("{name} is in progress in this work tree");
+        refused(&scene, "operation", &[&message, hint, "--force"], true);
+    }
+}
+
+#[test]
+fn what_cannot_work_is_refused_by_run_and_named_by_doctor() {
+    let scene = Sandbox::with_willing_agent(1);
+    scene.validate("no-such-check --all");
+    let message = "the validation `no-such-check --all` cannot be run: `no-such-check` is not on the PATH";
+    refused(&scene, "validation", &[message, "install no-such-check"], true);
+    // What the shell must try is tried.
+    for command in ["./no-such-check", "cd . && no-such-check", "PATH=bin no-such-check"] {
+        let scene = Sandbox::with_willing_agent(1);
+        scene.validate(command).ralph("-n 1").code(4);
+        scene.ralph("doctor").code(0);
+    }
+    let scene = Sandbox::with_willing_agent(1);
+    scene.agent("[agents.fake]\ncommand = [\"no-such-agent\"]\n");
+    refused(&scene, "agents", &["no-such-agent"], false);
+    let scene = Sandbox::with_willing_agent(1);
+    scene.write(".specify/templates/ralph-prompt.md", "{{ featur_name }}");
+    refused(&scene, "template", &["unknown name `featur_name`"], false);
+    let scene = Sandbox::with_willing_agent(1);
+    scene.write("specs/001-login/progress.txt/x", "");
+    refused(&scene, "feature", &["progress.txt is a directory"], false);
+    let scene = Sandbox::with_willing_agent(1);
+    scene.config("commit = 'task'").git("checkout --quiet --detach");
+    refused(&scene, "commits", &["no branch is checked out to commit on"], false);
+}
+
+#[test]
+fn the_header_says_what_decides_how_the_run_goes() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_script(WILLING_AGENT).validate("true");
+    let run = scene.call("-n 1").with_baseline().run().code(4);
+    let version = env!("CARGO_PKG_VERSION");
+    let header = format!(
+        "ralph starts on specs/001-login: 0 of 2 tasks done\n  \
+        agent       scripted {version}, full permissions, no sandbox\n  \
+        validation  true (passes, 1.0 s)\n  \
+        stops       after 1 run (2 tasks are open: -n 3 for more)\n"
+    );
+    assert!(run.text().starts_with(&header), "{run}");
+    let header = format!(
+        "ralph resumes on specs/001-login: 1 of 2 tasks done\n  \
+        agent       scripted {version}, full permissions, no sandbox\n  \
+        validation  true (passed on these files before)\n  \
+        stops       after 10 runs\n"
+    );
+    let run = scene.call("resume").with_baseline().run().code(0);
+    assert!(run.text().starts_with(&header), "{run}");
+    scene.tasks("- [ ] T001 One").write("new.txt", "");
+    let started = scene.call("--json").with_baseline().run().code(0).json_lines().remove(0);
+    assert_eq!(started["type"], "session_started");
+    assert_eq!((&started["validation"], &started["permissions"]), (&json!("true"), &json!("full")));
+    assert_eq!((&started["baseline"]["exit"], &started["is_known_to_pass"]), (&json!(0), &json!(false)));
+}
+
+#[test]
+fn without_a_validation_it_is_said_that_nothing_checks_the_agent() {
+    let scene = Sandbox::with_willing_agent(1);
+    scene.write("go.mod", "module example.org/login\n");
+    let proposal = "go.mod suggests --validate 'go test ./...'";
+    let run = scene.ralph("").code(0);
+    let run =
+        run.stderr_has("warning: no validation is set: nothing checks the agent's word").stderr_has(proposal);
+    run.stdout_has("  validation  none: nothing checks the agent's word\n")
+        .stdout_has("  nothing checks the agent's word: --validate CMD\n");
+    let doctor = scene.ralph("doctor").code(0);
+    doctor
+        .stdout_has("note   validation    none is set: nothing checks the agent's word")
+        .stdout_has(proposal);
+    // Nobody is at a terminal to confirm it.
+    std::fs::remove_file(scene.path(".specify/ralph.toml")).expect("it is there");
+    scene.ralph("init").code(0).stdout("wrote .specify/ralph.toml\n");
+    assert_eq!(scene.ralph("config --json").code(0).json()["validation.command"]["value"], json!(null));
+    scene.config("validation.command = 'true'").tasks("- [ ] T001 Again");
+    scene.agent_script(WILLING_AGENT);
+    scene.ralph("").code(0).stderr("").stdout_lacks("nothing checks");
+    scene.ralph("doctor").code(0).stdout_lacks("nothing checks");
+}
+
+#[test]
+fn init_sets_a_proposed_validation_if_the_person_at_the_terminal_wants_it() {
+    for (answer, expected) in [("y\n", json!("cargo test")), ("n\n", json!(null))] {
+        let scene = Sandbox::new();
+        scene.write("Cargo.toml", "[package]\n").write("answer", answer);
+        let command = format!("'{}' ralph init", env!("CARGO_BIN_EXE_specify"));
+        let typescript = scene.outside("typescript");
+        let stdin = std::fs::File::open(scene.path("answer")).expect("it was written");
+        let call = scene.hermetic("script").args(["-qec", &command]).arg(&typescript).stdin(stdin).output();
+        assert!(call.as_ref().is_ok_and(|output| output.status.success()), "{call:?}");
+        let said = std::fs::read_to_string(typescript).expect("script wrote it");
+        assert!(said.contains("Cargo.toml suggests `cargo test` as the validation"), "{said}");
+        let config = scene.ralph("config --json").code(0).json();
+        assert_eq!(config["validation.command"]["value"], expected, "{said}");
+        // It was confirmed a moment ago.
+        let call = scene.call("doctor").env("SPECKIT_RALPH_TRUST", "ask").run();
+        call.stdout_lacks("not approved");
+    }
+}

@@ -18,7 +18,8 @@ use crate::record::{
 };
 use crate::repository::Repository;
 use crate::store::{
-    Begin, Conflict, Control, Place, RestorePoint, SessionLog, SessionRefs, Slot, Spool, Store, names,
+    Begin, Conflict, Control, Place, RestorePoint, Scratch, SessionLog, SessionRefs, Slot, Spool, Store,
+    names,
 };
 use crate::tasks::{self, set_marks};
 
@@ -126,6 +127,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Ev
     if !stopped.is_empty() {
         warn(say, format!("stopped what session {} left running: {}", place.session, stopped.join(", ")));
     }
+    Scratch::sweep(plan.store.repository())?;
     let redactor = redactor_of(&place.redaction_rules, &place.redaction_allow)?;
     let refs = SessionRefs::new(&place.feature, place.session.clone());
     let mut recorder = Recorder::new(plan.store, place.clone(), redactor, spool.clone())?;

@@ -197,6 +197,43 @@ pub fn of_restoration(sandbox: &Sandbox, before: &Expectation, _: &Struck, _: In
     sandbox.record_is_sound();
 }
 
+/// A resumption ends on good ground: nothing of the attempt is left, and nothing is lost that was not recorded.
+pub fn of_rollback(sandbox: &Sandbox, before: &Expectation, run: &Struck, _: Injection) {
+    let acknowledged = run
+        .stdout
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|event| event["type"] == "iteration_recorded")
+        .map(|event| event["commit"].as_str().expect("an event names its commit").to_owned());
+    let mut expected = before.recorded.clone();
+    expected.extend(acknowledged);
+    all_are_there(sandbox, &expected, "right after it");
+    let noted = sandbox.hermetic("find").args([".git/ralph/spool", "-name", "rollback.json"]).output();
+    let is_noted = !noted.expect("find is there").stdout.is_empty();
+    let is_skipped = sandbox
+        .sessions()
+        .iter()
+        .any(|session| session.trailers("Ralph-Outcome").contains(&"skipped".to_owned()));
+    let next = sandbox.call("run --json -n 1 --no-baseline").spawn().wait();
+    assert!(!next.talk().contains("error"), "{next}");
+    all_are_there(sandbox, &expected, "after the next start");
+    sandbox.record_is_sound();
+    drafts_are_gone(sandbox);
+    snapshots_are_kept(sandbox);
+    for point in sandbox.git("for-each-ref --format=%(refname) refs/ralph-restore").lines() {
+        assert_eq!(sandbox.git_bytes(["cat-file", "blob", &format!("{point}^:kept")]), b"broken\n");
+    }
+    if is_noted || is_skipped {
+        // The next session began on it, and spoiled it again.
+        let refname = sandbox.sessions().last().expect("it ran").refname().to_owned();
+        let snapshots = refname.replace("refs/ralph/", "refs/ralph-snap/");
+        let oldest = sandbox.git(["log", "--format=%H", "--grep=work tree after the start", &snapshots]);
+        let oldest = oldest.lines().next().expect("a session begins with a snapshot").to_owned();
+        let text = |path: &str| sandbox.git(["show", &format!("{oldest}:{path}")]);
+        assert_eq!((text("kept").as_str(), text("hello.txt").as_str()), ("as it was", "hello"));
+    }
+}
+
 /// Every snapshot that a record names is kept by the session's snapshot ref.
 fn snapshots_are_kept(sandbox: &Sandbox) {
     let kept = sandbox.git(["log", "--format=%H", "--glob=refs/ralph-snap/*"]);

@@ -51,6 +51,20 @@ fn a_resumption_that_is_killed_before_any_of_its_writes_loses_nothing() {
     kill_everywhere(|| vec![scenes::resumption()]);
 }
 
+#[test]
+fn a_skip_that_is_killed_before_any_of_its_writes_is_finished_or_begun_anew() {
+    if points::is_strace_missing() {
+        return;
+    }
+    let scene = scenes::rollback();
+    let points = scene.points();
+    // What comes before is as in any session.
+    let first = points.iter().position(|point| point.label.contains("ralph/scratch/"));
+    let kills: Vec<_> =
+        points[first.unwrap_or_default()..].iter().map(|point| (point, Injection::Kill)).collect();
+    play(&scene, &kills);
+}
+
 /// The same at moments when the git that we started may be at work: it lives on, and may end after us.
 #[test]
 fn a_sync_a_cleaning_a_purge_and_a_restoration_can_be_killed_while_git_works_for_them() {

@@ -15,6 +15,20 @@ do = [
 ]
 "#;
 
+/// An agent that does the first task, and breaks the validation with the second one.
+const SPOILER: &str = r#"
+[[turn]]
+task = "T001"
+do = [{ write = { path = "hello.txt", text = "hello\n" } }, { tick = "current" }]
+[[turn]]
+task = "T002"
+do = [
+  { write = { path = "kept", text = "broken\n" } },
+  { write = { path = "new/file", text = "broken\n" } },
+  { remove = "hello.txt" },
+]
+"#;
+
 /// A story up to the call that is struck, and that call.
 pub struct Scene {
     pub name: &'static str,
@@ -41,6 +55,8 @@ enum Opening {
     Aged,
     /// The user worked on after a session.
     Edited,
+    /// A task whose attempt breaks what passed before, so that its changes are taken back.
+    Spoiling,
     /// A session left many small packs, and loose objects besides.
     Scattered,
 }
@@ -91,6 +107,11 @@ impl Scene {
                 sandbox.scatter(8);
                 sandbox.tasks("- [ ] T001 Write hello.txt").ralph("run").code(0);
             }
+            Opening::Spoiling => {
+                sandbox.tasks("- [ ] T001 Write hello.txt\n- [ ] T002 Spoil it").agent_script(SPOILER);
+                sandbox.write("kept", "as it was\n").validate("! grep -qs broken kept new/file");
+                sandbox.config("skip-after = 1\nmax-iterations = 2").commit("Ready");
+            }
             Opening::Edited => {
                 sandbox.ralph("run").code(0);
                 for (path, text) in aftermath::EDITS {
@@ -140,6 +161,17 @@ pub fn resumption() -> Scene {
         // From there on it is a session like any other.
         until: Some("/2/prompt.md"),
         aftermath: aftermath::check,
+    }
+}
+
+/// The changes of a skipped task are taken back.
+pub fn rollback() -> Scene {
+    Scene {
+        name: "a skip that takes changes back",
+        words: "run --json",
+        opening: Opening::Spoiling,
+        until: None,
+        aftermath: aftermath::of_rollback,
     }
 }
 

@@ -35,6 +35,10 @@ demo *args:
 soak kills="2000":
     RALPH_SOAK_KILLS={{kills}} cargo test --test soak -- --nocapture
 
+# Kill the program before each of its writes, also in the scenes that are too slow for CI
+kill-points *args:
+    cargo test --test kill-points -- --nocapture --include-ignored {{args}}
+
 # Run whole loops with real agents from npm, against a scripted model: `just test-agents --agent codex --scene hang`
 test-agents *args:
     cargo build --release --locked

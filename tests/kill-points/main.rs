@@ -52,6 +52,7 @@ fn a_resumption_that_is_killed_before_any_of_its_writes_loses_nothing() {
 }
 
 #[test]
+#[ignore = "it takes a quarter of an hour: `just kill-points`"]
 fn a_skip_that_is_killed_before_any_of_its_writes_is_finished_or_begun_anew() {
     if points::is_strace_missing() {
         return;

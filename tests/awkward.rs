@@ -94,7 +94,11 @@ fn is_as_by_git(scene: &Sandbox) {
 /// Runs the loop to its good end and compares the last snapshot with what git makes.
 #[track_caller]
 fn plays(scene: &Sandbox) -> Run {
-    let run = scene.ralph("").code(0);
+    plays_with(scene, "")
+}
+
+fn plays_with(scene: &Sandbox, words: &str) -> Run {
+    let run = scene.ralph(words).code(0);
     is_as_by_git(scene);
     let status = scene.ralph("status --json").code(0).json();
     assert_eq!(status["tasks"], json!({"done": 2, "open": 0, "skipped": 0}));
@@ -273,7 +277,7 @@ fn a_merge_with_conflicts_stays_as_it_is() {
         git add -A; git commit -qm theirs; git checkout -q main; echo ours > both; echo changed > gone; git commit -qam ours; git merge other || true",
     );
     let before = scene.git("ls-files --stage");
-    plays(&scene);
+    plays_with(&scene, "--force");
     assert_eq!(scene.git("ls-files --stage"), before);
     assert!(scene.path(".git/MERGE_HEAD").exists());
     let snapshot = last(&scene)["snapshot"].as_str().unwrap().to_owned();

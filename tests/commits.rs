@@ -139,7 +139,7 @@ fn where_no_commit_can_be_made_no_session_begins() {
     refused("`commit = \"task\"` is set, and no branch is checked out to commit on");
     scene.git("checkout --quiet main");
     scene.write(".git/MERGE_HEAD", scene.git("rev-parse HEAD"));
-    refused("a merge is under way in this work tree");
+    refused("a merge is in progress in this work tree");
     std::fs::remove_file(scene.path(".git/MERGE_HEAD")).unwrap();
     scene.gitconfig("[user]\nuseConfigOnly = true\n");
     refused("git does not know who commits");

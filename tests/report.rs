@@ -245,7 +245,7 @@ fn a_session_that_runs_and_one_without_iterations_have_a_page_too() {
     scene.ralph("").code(0);
     let inside = fs::read_to_string(scene.outside("inside.html")).unwrap();
     let said = fs::read_to_string(scene.outside("inside.err")).unwrap();
-    assert!(inside.contains("Running at iteration 1, 0 of 1 tasks done"), "{said}{inside}");
+    assert!(inside.contains("Running at iteration 1, 0 of 1 task done"), "{said}{inside}");
     assert!(
         inside.contains("Nothing has been recorded yet.")
             && inside.contains("still running when this page was made")

@@ -315,7 +315,7 @@ fn an_agent_that_cannot_be_started_ends_the_session() {
 fn a_validation_that_cannot_run_is_a_recorded_failure() {
     let scene = Sandbox::new();
     scene.agent_script(LIAR).validate("no-such-command --at all");
-    scene.ralph("-n 1").code(4).stdout_has("exited 127");
+    scene.ralph("-n 1 --force").code(4).stdout_has("exited 127");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Exit"), ["agent=0 validation=127"]);
     assert!(session.text(1, "validation/stderr").contains("no-such-command"));

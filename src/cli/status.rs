@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
+use redact_stream::Redactor;
 
 use crate::feature::Feature;
 use crate::record::{SessionId, Status};
@@ -22,6 +23,7 @@ use super::exit_code::ExitCode;
 use super::output::{print_json, stdout};
 use super::place::{self, refusal};
 use super::sessions::{self, Choice};
+use super::settings::{Flags, load_in, terminal_redactor};
 
 #[derive(Debug, Args)]
 pub struct StatusArgs {
@@ -77,19 +79,26 @@ struct Wanted {
     feature: Feature,
     /// None is the latest of the feature.
     session: Option<SessionRefs>,
+    /// What takes secrets out of what is printed, where that is wanted.
+    redactor: Option<Redactor>,
 }
 
 impl Wanted {
     /// A session that is named brings its feature along.
     fn of(args: &ReadArgs, caller: &Caller, store: &Store) -> Result<Self> {
+        // Settings that cannot be read are complained of where they are needed.
+        let redactor = match load_in(store, caller, Flags::default()) {
+            Ok((_, config)) => terminal_redactor(&config)?,
+            Err(_) => Some(Redactor::default()),
+        };
         if args.session.is_none() {
             let feature = place::feature_to_read(caller, store, args.feature.as_ref())?;
-            return Ok(Self { feature, session: None });
+            return Ok(Self { feature, session: None, redactor });
         }
         let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
         let log = sessions::latest(store, &choice)?;
         let feature = place::recorded_feature(caller, store, log.feature())?;
-        Ok(Self { feature, session: Some(log.refs) })
+        Ok(Self { feature, session: Some(log.refs), redactor })
     }
 
     fn overview(&self, store: &Store) -> Result<Option<Overview>> {
@@ -100,7 +109,9 @@ impl Wanted {
     }
 }
 
-fn grouped(name: String, done: usize, open: usize) -> GroupCounts {
+/// Headings come from the task list as it is, which no record has redacted.
+fn group(redactor: Option<&Redactor>, name: &str, (done, open): (usize, usize)) -> GroupCounts {
+    let name = redactor.map_or_else(|| name.to_owned(), |redactor| redactor.redact_text(name).0);
     GroupCounts { name, done, open }
 }
 
@@ -118,15 +129,12 @@ fn look(store: &Store, wanted: &Wanted) -> Result<FeatureStatus> {
     let elsewhere = overview.as_ref().and_then(|overview| store.elsewhere_in(overview));
     let session = overview.map(|overview| session_status(store, &running, overview, elsewhere));
     let counts = tasks.counts();
+    let redactor = wanted.redactor.as_ref();
     Ok(FeatureStatus {
         feature: feature.path.clone(),
         tasks: Counts { done: counts.done, open: counts.open, skipped },
-        phases: tasks.phases().into_iter().map(|group| grouped(group.name, group.done, group.open)).collect(),
-        stories: tasks
-            .stories()
-            .into_iter()
-            .map(|group| grouped(group.name, group.done, group.open))
-            .collect(),
+        phases: tasks.phases().iter().map(|one| group(redactor, &one.name, (one.done, one.open))).collect(),
+        stories: tasks.stories().iter().map(|one| group(redactor, &one.name, (one.done, one.open))).collect(),
         session,
     })
 }

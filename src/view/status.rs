@@ -127,7 +127,7 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
             words => format!(" ({words})"),
         });
     let status = match &session.elsewhere {
-        Some(elsewhere) => format!("{},", one_line(&local_time::elsewhere(elsewhere))),
+        Some(elsewhere) => one_line(&local_time::elsewhere(elsewhere)),
         None => session.status.to_string(),
     };
     let cost = session.cost.shown().map_or(String::new(), |cost| format!(", {cost}"));
@@ -203,7 +203,7 @@ mod tests {
         let phases = [group("Phase 1: Setup", 2, 0), group("Phase 2: A\x1b[31m story", 0, 10)];
         assert_eq!(
             shown(&phases, &[group("US1", 0, 10), group("US2", 0, 1)]),
-            "     2/2  Phase 1: Setup\n    0/10  Phase 2: A␛[31m story\n    stories: US1 0/10, US2 0/1"
+            "     2/2  Phase 1: Setup\n    0/10  Phase 2: A [31m story\n    stories: US1 0/10, US2 0/1"
         );
         assert_eq!(shown(&phases[..1], &[]), "", "a list that is not divided");
     }

@@ -195,7 +195,7 @@ fn commands_that_arrive_with_a_clone_run_only_after_an_approval() {
     unapproved(&scene, "trust --show").run().code(1).stdout_has("not approved in this repository");
     unapproved(&scene, "trust").run().code(0).stdout_has("\napproved in this repository\n");
     unapproved(&scene, "trust --show").run().code(0);
-    unapproved(&scene, "-n 1").run().code(1);
+    unapproved(&scene, "-n 1").run().code(4);
     assert!(scene.outside("owned").exists());
     // A session that was begun is resumed in the same way.
     unapproved(&scene, "trust --revoke").run().code(0).stdout_has("approved in this repository any more");
@@ -208,7 +208,7 @@ fn an_approval_is_of_these_commands_in_this_repository() {
     let scene = cloned();
     unapproved(&scene, "trust").run().code(0);
     scene.config("timeout = '5m'");
-    unapproved(&scene, "-n 1").run().code(1);
+    unapproved(&scene, "-n 1").run().code(4);
     for change in ["hooks.on-finish = 'true'", "redaction.allow = ['x']", "[agents.fake.env]\nPATH = 'x'"] {
         let before = scene.read(".specify/ralph.toml");
         let text = if change.starts_with('[') {
@@ -222,7 +222,7 @@ fn an_approval_is_of_these_commands_in_this_repository() {
     }
     scene.git(["worktree", "add", "--quiet", "../second", "-b", "second"]);
     scene.write("../second/.specify/ralph.toml", scene.read(".specify/ralph.toml"));
-    unapproved(&scene, "-n 1").dir("../second").run().code(1);
+    unapproved(&scene, "-n 1").dir("../second").run().code(4);
     scene.git(["clone", "--quiet", ".", "../clone"]);
     unapproved(&scene, "-n 1").dir("../clone").run().code(3).stderr_has("have not approved");
 }
@@ -231,10 +231,10 @@ fn an_approval_is_of_these_commands_in_this_repository() {
 fn what_the_user_names_needs_no_approval_and_the_file_cannot_approve_itself() {
     let scene = cloned();
     let own = "-n 1 --validate true --agent-command true";
-    unapproved(&scene, own).run().code(1);
-    unapproved(&scene, "-n 1 --trust").run().code(1);
+    unapproved(&scene, own).run().code(4);
+    unapproved(&scene, "-n 1 --trust").run().code(4);
     scene.git("config ralph.trust always");
-    unapproved(&scene, "-n 1").run().code(1);
+    unapproved(&scene, "-n 1").run().code(4);
     scene.git("config --unset ralph.trust");
     for key in ["trust = 'always'", "sync.confirmed = true"] {
         let before = scene.read(".specify/ralph.toml");
@@ -255,7 +255,7 @@ fn commands_that_read_run_nothing_that_a_clone_names() {
         history.mode = 'full'\nhistory.summarize = 'touch ../owned'\nhooks.on-finish = 'touch ../owned'\n\
         validation.command = 'touch ../owned'\n[agents.fake]\ncommand = 'touch ../owned'\n\
         [agents.claude]\ncommand = 'touch ../owned'\n";
-    unapproved(&scene, "-n 1 --validate false --agent-command true").run().code(1);
+    unapproved(&scene, "-n 1 --validate false --agent-command true").run().code(4);
     scene.write(".specify/ralph.toml", agent);
     for words in [
         "status",

@@ -80,5 +80,5 @@ parser = "claude"
   git("init", "--quiet", "--initial-branch=main");
   git("add", "--all");
   git("commit", "--quiet", "--message", "Bad");
-  ralph(specify, folder, [], [1]);
+  ralph(specify, folder, [], [4, 5]);
 }

@@ -168,7 +168,7 @@ def the_command_runs_the_loop_and_takes_flags_only(place):
     place.run(*run, "please", "do", "T002").expect(code=2)
     place.run(*run, "--dry-run").expect(has="T001")
     same("tasks.md", place.read("specs/001-greeting/tasks.md"), TASKS)
-    place.run(*run, "-n", "1").expect(code=1)
+    place.run(*run, "-n", "1").expect(code=4)
     place.run(*place.lines["status"]).expect(has="001-greeting")
     # Where spec-kit's stands first, ours is found all the same.
     behind = place.path(place.speckit, place.folder / "ours")

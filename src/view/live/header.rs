@@ -127,7 +127,7 @@ mod tests {
             })
         };
         for (text, line) in [
-            (with_baseline(Some(red), false), "  validation  pytest -q (fails, 0.9 s)"),
+            (with_baseline(Some(red), false), "  validation  pytest -q (fails, 900 ms)"),
             (with_baseline(None, true), "  validation  pytest -q (passed on these files before)"),
             (with_baseline(None, false), "  validation  pytest -q"),
         ] {

@@ -60,7 +60,12 @@ pub fn find(
         return search.set("SPECIFY_FEATURE_DIRECTORY", directory, "correct or unset the variable");
     }
     if let Some(directory) = search.noted()? {
-        return search.set(FEATURE_FILE, &directory, "correct the file, or name a feature with --feature");
+        let found =
+            search.set(FEATURE_FILE, &directory, "correct the file, or name a feature with --feature")?;
+        // A branch that names several features, or none, says nothing against the file.
+        let named = query.branch.as_deref().and_then(|branch| search.by_prefix(branch).ok().flatten());
+        let branch_feature = named.map(|named| named.path).filter(|path| *path != found.path);
+        return Ok(Feature { branch_feature, ..found });
     }
     for label in [&query.specify_feature, &query.branch].into_iter().flatten() {
         if let Some(feature) = search.by_prefix(label)? {

@@ -305,3 +305,15 @@ fn a_nested_repository_and_a_submodule_are_taken_as_git_takes_them() {
     let tree = scene.git(["ls-tree", "-r", &snapshot]);
     assert!(tree.contains("160000 commit"), "{tree}");
 }
+
+#[test]
+fn a_branch_of_another_feature_than_spec_kits_file_names_is_said() {
+    let scene = Sandbox::with_willing_agent(1);
+    scene.write("specs/002-logout/tasks.md", "- [ ] T001 Leave\n");
+    scene.write(".specify/feature.json", r#"{"feature_directory": "specs/001-login"}"#).commit("Two");
+    scene.git("checkout --quiet -b 002-logout");
+    let said = "warning: the branch names specs/002-logout, and .specify/feature.json names specs/001-login, which is used\n\
+        hint: `--feature specs/002-logout` takes the other\n";
+    scene.ralph("--dry-run").code(0).stderr_has(said);
+    scene.ralph("--dry-run --feature specs/002-logout").code(0).stderr("");
+}

@@ -36,7 +36,7 @@ fn what_is_written_there_is_read_by_every_command_and_by_git() {
     let scene = scene();
     let bare = scene.with_remote();
     scene.ralph("-n 1").code(4);
-    scene.ralph("resume").code(0).stdout_has("3 of 3 done");
+    scene.ralph("resume").code(0).stdout_has("all 3 tasks done");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Outcome"), ["success", "success", "success"]);
     assert!(!scene.path(".git/refs/ralph").exists(), "a file that git does not know as a ref");

@@ -244,7 +244,7 @@ for columns in 50 35; do
   wait_until "there is one line at $columns columns" one_line
 done
 touch "$work/go-slow"
-wait_for 'ended with 1'
+wait_for 'ended with 4'
 tmux resize-window -t main -x 100 -y 30
 picture | grep -qE ' agent [0-9]+ (s|min)' && fail 'something is left of the line that moves'
 echo '  nothing is left of it in a window that becomes narrower'

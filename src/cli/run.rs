@@ -106,6 +106,7 @@ pub enum Voice {
 pub fn run(args: &RunArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
     let feature = place::feature(caller, &store, args.place.feature.as_ref(), args.place.tasks.as_ref())?;
+    warn_of_another_feature(&feature);
     let flags = Flags { loop_type: args.loop_type.clone(), ..args.settings.flags() };
     let wish = Wish { scope: args.scope.scope(), flags, is_forced: args.force.force, ..Wish::default() };
     let voice = voice(args.talk, paint);
@@ -113,6 +114,19 @@ pub fn run(args: &RunArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
         return dry_run(&store, &feature, &wish, (caller, voice));
     }
     start(&store, &feature, wish, caller, voice)
+}
+
+/// The branch may be of one feature, and spec-kit's file of another that was worked on before.
+fn warn_of_another_feature(feature: &Feature) {
+    if let Some(other) = &feature.branch_feature {
+        let message = format!(
+            "the branch names {}, and .specify/feature.json names {}, which is used\nhint: `--feature {}` takes the other",
+            one_line(other),
+            one_line(&feature.path),
+            one_line(other)
+        );
+        warn(&message, &mut stderr());
+    }
 }
 
 pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {

@@ -15,6 +15,8 @@ pub struct Feature {
     pub spec_path: Utf8PathBuf,
     pub plan_path: Utf8PathBuf,
     pub progress_path: Utf8PathBuf,
+    /// Another feature that the branch names, where spec-kit's file names this one.
+    pub branch_feature: Option<String>,
     /// By which these are read and written.
     pub files: ProjectFiles,
 }
@@ -29,6 +31,7 @@ impl Feature {
             spec_path: dir.join("spec.md"),
             plan_path: dir.join("plan.md"),
             progress_path: dir.join("progress.txt"),
+            branch_feature: None,
             files: files.clone(),
             dir,
         }

@@ -75,6 +75,10 @@ fn the_nearest_source_wins() {
     ]);
     let mut query = branch("004-d");
     project.case(&query, "specs/003-c");
+    for (name, other) in [("004-d", Some("specs/004-d")), ("003-c", None), ("main", None)] {
+        let found = project.find_from("", &branch(name)).unwrap();
+        assert_eq!(found.branch_feature.as_deref(), other, "{name}");
+    }
     fs::remove_file(project.top.join(FEATURE_FILE)).unwrap();
     project.case(&query, "specs/004-d");
     query.specify_feature = Some("003-other-words".to_owned());
@@ -99,6 +103,7 @@ fn a_feature_knows_its_files() {
         spec_path: dir.join("spec.md"),
         plan_path: dir.join("plan.md"),
         progress_path: dir.join("progress.txt"),
+        branch_feature: None,
         files: project.files(),
         dir,
     };

@@ -170,7 +170,7 @@ fn tasks_that_left_the_list_without_being_done_complete_nothing() {
     scene.agent_sh(r#"sed -i -e 's/\[ \] T001/[x] T001/' -e '/T002/d' "$RALPH_TASKS""#).validate("true");
     scene
         .ralph("")
-        .code(1)
+        .code(5)
         .stdout_has("T002 was open and is gone from the task list, without having been done")
         .stdout_has("no task is open, but T002 left the list without having been done");
     assert_eq!(scene.session().end()["stop_reason"], "stuck");

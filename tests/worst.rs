@@ -257,7 +257,7 @@ fn it_takes_the_task_list_away() {
     ] {
         let scene = scene(evil);
         let run = scene.ralph("");
-        assert!(run.code == 1 && run.text().contains("stuck"), "{evil}: {run}");
+        assert!(run.code == 5 && run.text().contains("stuck"), "{evil}: {run}");
         assert!(run.text().lines().any(|line| line.starts_with("  hint: ")), "{evil}: {run}");
         assert_eq!(scene.session().trailers("Ralph-Outcome"), ["success", "failure"]);
         drop(std::fs::remove_dir(scene.path("specs/001-login/tasks.md")));

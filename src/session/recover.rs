@@ -123,10 +123,7 @@ fn refuse_what_lies_elsewhere(plan: &Plan<'_>) -> Result<()> {
 }
 
 fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Event)) -> Result<()> {
-    let stopped = process::kill_marked(&plan.marker(&place.session, spool)?, plan.interrupt);
-    if !stopped.is_empty() {
-        warn(say, format!("stopped what session {} left running: {}", place.session, stopped.join(", ")));
-    }
+    stop_what_it_left(plan, spool, place, say)?;
     Scratch::sweep(plan.store.repository())?;
     let redactor = redactor_of(&place.redaction_rules, &place.redaction_allow)?;
     let refs = SessionRefs::new(&place.feature, place.session.clone());
@@ -188,6 +185,19 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Ev
     Control::of(plan.store.repository(), &place.session).clear()?;
     // Until its resumption is recorded, its spool says that it has no end.
     if is_taken_up { Ok(()) } else { spool.remove(plan.store.repository()) }
+}
+
+fn stop_what_it_left(
+    plan: &Plan<'_>,
+    spool: &Spool,
+    place: &Place,
+    say: &mut dyn FnMut(&Event),
+) -> Result<()> {
+    let stopped = process::kill_marked(&plan.marker(&place.session, spool)?, plan.interrupt);
+    if !stopped.is_empty() {
+        warn(say, format!("stopped what session {} left running: {}", place.session, stopped.join(", ")));
+    }
+    Ok(())
 }
 
 /// Finishes what took the changes of failed attempts back when the loop died.

@@ -76,7 +76,6 @@ nights *args:
 excerpts *args:
     cargo build --release --locked
     python3 -B fixtures/failures/score.py {{args}}
-    [ ! -d ../shared/corpus/failures/corpus ] || python3 -B fixtures/failures/score.py --corpus ../shared/corpus/failures/corpus
 
 # Record the outputs of a tool again from its projects in fixtures/failures/: `just record-excerpts pytest`
 record-excerpts *names:

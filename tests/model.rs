@@ -57,8 +57,7 @@ enum Piece {
 #[derive(Debug, Default)]
 struct Session {
     iterations: Vec<(usize, &'static str)>,
-    /// Runs since it last came to an end, and whether the last of its records is that end.
-    runs: usize,
+    /// Whether the last of its records is an end.
     is_ended: bool,
 }
 
@@ -93,7 +92,6 @@ impl Model {
     fn record(&mut self, index: usize, outcome: &'static str) {
         let session = &mut self.sessions[index];
         session.iterations.push((self.closed, outcome));
-        session.runs += 1;
         self.journal.push(Piece::Entry(session.iterations.len(), outcome));
     }
 
@@ -102,8 +100,7 @@ impl Model {
             self.record(index, if agent == Agent::Good { "success" } else { "failure" });
             self.closed += usize::from(agent == Agent::Good);
         }
-        let session = &mut self.sessions[index];
-        (session.runs, session.is_ended) = (0, true);
+        self.sessions[index].is_ended = true;
         self.recorded.clone_from(&self.journal);
     }
 
@@ -161,9 +158,8 @@ impl Story {
                 self.says(agent);
                 let index = self.model.sessions.len() - 1;
                 self.model.recover(Some(index));
-                let limit = self.model.sessions[index].runs + count;
                 self.model.turns(index, agent, count);
-                drop(self.scene.ralph(&format!("resume -n {limit}")).code(4));
+                drop(self.scene.ralph(&format!("resume -n {count}")).code(4));
             }
             Step::Kill => self.kill(),
             Step::Append => {

@@ -3,7 +3,7 @@
 //! A cache: `<common git dir>/ralph/cache/passed-<work tree>`, a line for each state, newest last. A state is known by a
 //! hash that only this clone can make. Without the file a validation runs once more than it need.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
 
 use super::{Store, disk};
@@ -28,7 +28,8 @@ impl Store {
         states.drain(..states.len().saturating_sub(MAX_STATES));
         let path = self.passed_path();
         disk::create_private_dir(path.parent().unwrap_or(&path))?;
-        disk::write_durably(&path, (states.join("\n") + "\n").as_bytes())?;
+        // In place: half a line is no hash that is known, and a draft would be left where we are killed.
+        std::fs::write(&path, states.join("\n") + "\n").with_context(|| format!("write {path}"))?;
         let sharing = self.repository().sharing;
         path.ancestors().take(2).try_for_each(|made| disk::share(made, sharing))
     }

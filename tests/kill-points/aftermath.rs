@@ -158,7 +158,7 @@ pub fn of_cleaning(sandbox: &Sandbox, before: &Expectation, _: &Struck, _: Injec
 /// The next purge takes away here and there what is still there, and no sync brings it back.
 pub fn of_purge(sandbox: &Sandbox, _: &Expectation, _: &Struck, _: Injection) {
     let bare = sandbox.outside("remote.git");
-    sandbox.ralph("purge 20").code(0);
+    sandbox.ralph("purge 20 --yes").code(0);
     sandbox.ralph("sync --snapshots").code(0);
     for repo in [sandbox.repo(), bare.as_path()] {
         sandbox.store_is_sound(repo);

@@ -185,7 +185,7 @@ pub fn upkeep() -> Vec<Scene> {
     vec![
         after_a_session("a sync", "sync --snapshots", Opening::Apart, aftermath::of_sync),
         after_a_session("a cleaning", aftermath::CLEAN, Opening::Aged, aftermath::of_cleaning),
-        after_a_session("a purge", "purge 20", Opening::Synced, aftermath::of_purge),
+        after_a_session("a purge", "purge 20 --yes", Opening::Synced, aftermath::of_purge),
         after_a_session("a restoration", aftermath::RESTORE, Opening::Edited, aftermath::of_restoration),
     ]
 }

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use redact_stream::Redactor;
 use serde_json::json;
 
 use crate::agent;
@@ -55,11 +56,12 @@ pub fn run(args: &TrustArgs, caller: &Caller) -> Result<ExitCode> {
     }
     let is_approved = commands.all().is_empty() || approvals.hold(Approved::Commands(commands))?;
     if args.json.json {
+        let redactor = redactor(&config.settings)?;
         let rows = commands.all().iter().map(|command| {
-            let value = shown(command, &config)?;
-            Ok(json!({"key": command.key, "value": value, "origin": command.origin.to_string()}))
+            let value = shown(command, &redactor);
+            json!({"key": command.key, "value": value, "origin": command.origin.to_string()})
         });
-        let rows = rows.collect::<Result<Vec<_>>>()?;
+        let rows: Vec<_> = rows.collect();
         print_json(&mut out, &json!({"is_approved": is_approved, "commands": rows}))?;
     } else if commands.all().is_empty() {
         writeln!(out, "{FILE} names no command: there is nothing to approve")?;
@@ -73,45 +75,52 @@ pub fn run(args: &TrustArgs, caller: &Caller) -> Result<ExitCode> {
 
 /// Refuses to run commands of the project's file that the user did not approve. On a terminal the user is asked.
 pub fn require(store: &Store, config: &Config, caller: &Caller) -> Result<()> {
-    let Some(refusal) = refusal(store, config, caller)? else { return Ok(()) };
-    let used = listing(config.commands_from_file(), config)?;
+    let Some(used) = unapproved(store, config, caller)? else { return Ok(()) };
     let question = format!("{FILE} names commands:\n{used}\nApprove them for this repository?");
     match confirm::ask(&question)? {
         Some(true) => Approvals::of(store, caller)?.approve(Approved::Commands(&config.file_commands)),
         Some(false) => Err(Refusal::new("the commands were not approved, and nothing was run").into()),
-        None => Err(refusal.into()),
+        None => Err(refuse(&used).into()),
     }
 }
 
-/// What stands in the way of a run, if anything does.
+/// What prevents a run, if anything does. Asks nothing.
 pub fn refusal(store: &Store, config: &Config, caller: &Caller) -> Result<Option<Refusal>> {
+    Ok(unapproved(store, config, caller)?.map(|used| refuse(&used)))
+}
+
+/// The commands that a run would use without an approval, a line each; `None` if there is none.
+fn unapproved(store: &Store, config: &Config, caller: &Caller) -> Result<Option<String>> {
     let is_needed = config.settings.trust != "always" && config.commands_from_file().next().is_some();
     if !is_needed || Approvals::of(store, caller)?.hold(Approved::Commands(&config.file_commands))? {
         return Ok(None);
     }
-    let used = listing(config.commands_from_file(), config)?;
+    listing(config.commands_from_file(), config).map(Some)
+}
+
+fn refuse(used: &str) -> Refusal {
     let message = format!("{FILE} names commands that you have not approved in this repository:\n{used}");
     let hint = format!("read them, then `{RALPH} trust` approves them; `--trust` does so for one call");
-    Ok(Some(Refusal::new(message).hinted(hint)))
+    Refusal::new(message).hinted(hint)
 }
 
 /// A line for each, whole: what is cut off could be what matters.
 fn listing<'a>(commands: impl Iterator<Item = &'a Command>, config: &Config) -> Result<String> {
+    let redactor = redactor(&config.settings)?;
     let line = |command: &Command| {
         let replaces = command.key.strip_prefix("agents.").and_then(|rest| rest.split('.').next());
         let note = match replaces.filter(|name| agent::is_known(name)) {
             Some(name) => format!(", changes the known agent {name}"),
             None => String::new(),
         };
-        Ok(format!("  {} = {}  ({}{note})", one_line(&command.key), shown(command, config)?, command.origin))
+        format!("  {} = {}  ({}{note})", one_line(&command.key), shown(command, &redactor), command.origin)
     };
-    Ok(commands.map(line).collect::<Result<Vec<_>>>()?.join("\n"))
+    Ok(commands.map(line).collect::<Vec<_>>().join("\n"))
 }
 
 /// The value as it can be printed. Variables are shown too, as they can redirect a program, but for secrets.
-fn shown(command: &Command, config: &Config) -> Result<String> {
-    let text = redactor(&config.settings)?.redact_text(&command.value).0;
-    Ok(one_line(&inert(&text)))
+fn shown(command: &Command, redactor: &Redactor) -> String {
+    one_line(&inert(&redactor.redact_text(&command.value).0))
 }
 
 /// Asks at the terminal while there still is one: a loop beside a screen has none.

@@ -4,7 +4,7 @@ use anyhow::Result;
 use redact_stream::Redactor;
 
 use crate::process::{Interrupt, host_name};
-use crate::record::{Baseline, Event, ExitReason, ObjectId, Phase, SessionId, some_of};
+use crate::record::{Baseline, Event, ExitReason, Phase, SessionId, some_of};
 use crate::store::{Control, Identity, Slot, Spool};
 use crate::validate;
 
@@ -14,13 +14,6 @@ use super::told::validation_cause;
 
 /// Most files that a warning names.
 const MAX_NAMED_FILES: usize = 5;
-
-/// A state of the work tree on which the validation passed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PassingState {
-    /// What the work tree held, as a tree.
-    pub tree: ObjectId,
-}
 
 /// What is known of the validation before the first iteration.
 #[derive(Debug, Default)]
@@ -32,10 +25,9 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// The state with this tree, if the validation passes on it.
-    pub fn passing_state(&self, tree: Option<&ObjectId>) -> Option<PassingState> {
-        let passes = self.is_known_to_pass || self.baseline.as_ref().is_some_and(Baseline::passed);
-        tree.filter(|_| passes).map(|tree| PassingState { tree: tree.clone() })
+    /// Returns true if the validation passes before the first iteration.
+    pub fn passes(&self) -> bool {
+        self.is_known_to_pass || self.baseline.as_ref().is_some_and(Baseline::passed)
     }
 }
 

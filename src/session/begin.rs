@@ -48,7 +48,7 @@ impl<'a> Running<'a> {
         let resumed_from = earlier.is_some().then_some(session.started_at);
         let left_out = (recorder.last_left_out(), resumed_from);
         let work = PendingCommit::begin(&plan, &taken_up.recorded, (tree, objects.as_deref()), left_out)?;
-        let last_passing = measured.passing_state(tree);
+        let last_passing = tree.filter(|_| measured.passes()).cloned();
         let ground = GoodGround::beginning(last_passing.is_some(), session.branch.as_ref());
         say(&started_event((&session, &plan), tasks, measured, earlier.is_some()));
         let started = plan.clock.stopwatch();

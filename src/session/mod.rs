@@ -322,7 +322,7 @@ impl Running<'_> {
     /// Remembers the work tree as it is now, if the validation passed on it: the next start need not try.
     fn note_passing_state(&mut self) {
         let (tree, _) = self.recorder.last_contents();
-        if self.last_passing.as_ref().map(|passing| &passing.tree) != tree || tree.is_none() {
+        if tree.is_none() || self.last_passing.as_ref() != tree {
             return;
         }
         let state = baseline::state(&self.plan, &mut self.recorder, &self.identity, None);

@@ -9,11 +9,10 @@ use crate::clock::Stopwatch;
 use crate::history::History;
 use crate::process::Marker;
 use crate::progress::ProgressStrategy;
-use crate::record::{Baseline, Event, Limit, RALPH, Session, StopReason, TaskName};
+use crate::record::{Baseline, Event, Limit, ObjectId, RALPH, Session, StopReason, TaskName};
 use crate::store::{Control, Identity, LoopLock, Spool};
 use crate::tasks::TaskCache;
 
-use super::baseline::PassingState;
 use super::good_ground::GoodGround;
 use super::hints::Hints;
 use super::memory::Memory;
@@ -57,8 +56,8 @@ pub(super) struct Running<'a> {
     pub lost: Vec<Lost>,
     /// Whether the list asks for tests that fail until a later task is done.
     pub has_failing_tests: bool,
-    /// The newest state of this start on which the validation passed: a green baseline, or a success since.
-    pub last_passing: Option<PassingState>,
+    /// What the work tree held, as a tree, when the validation last passed in this start: a green baseline, or since.
+    pub last_passing: Option<ObjectId>,
     /// The tasks whose common failure was reported last.
     pub common_failure: Vec<TaskName>,
     pub tasks: TaskCache,

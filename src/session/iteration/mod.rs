@@ -17,7 +17,6 @@ use crate::project_files::MAX_TASK_LIST_BYTES;
 use crate::record::{Event, Iteration, ObjectId, Phase, RALPH, Task, TaskCounts};
 use crate::store::{Begin, Slot, names};
 
-use super::baseline::PassingState;
 use super::redaction::redacted;
 use super::running::Running;
 use stages::{Drafted, Started};
@@ -73,7 +72,7 @@ impl Running<'_> {
         self.count_recorded(&iteration, commit)?;
         if iteration.exit.validation == Some(0) && iteration.validation_exit_reason().is_none() {
             let (tree, _) = self.recorder.last_contents();
-            self.last_passing = tree.cloned().map(|tree| PassingState { tree }).or(self.last_passing.take());
+            self.last_passing = tree.cloned().or(self.last_passing.take());
         }
         self.hints_were_in(&iteration);
         self.note_commits(&iteration);

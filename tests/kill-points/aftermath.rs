@@ -2,10 +2,8 @@
 
 use std::path::Path;
 
-use serde_json::Value;
-
 use crate::points::{Injection, Struck};
-use crate::sandbox::{Sandbox, Session};
+use crate::sandbox::{Run, Sandbox, Session};
 
 /// What was recorded before, and must be there ever after.
 pub struct Expectation {
@@ -27,14 +25,8 @@ pub fn check(sandbox: &Sandbox, before: &Expectation, run: &Struck, injection: I
     if let Injection::Error(error) = injection {
         check_words(run, error);
     }
-    let acknowledged = run
-        .stdout
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter(|event| event["type"] == "iteration_recorded")
-        .map(|event| event["commit"].as_str().expect("an event names its commit").to_owned());
     let mut expected = before.recorded.clone();
-    expected.extend(acknowledged);
+    expected.extend(Run::acknowledged_in(&run.stdout));
 
     if matches!(injection, Injection::Error(_)) {
         sandbox.store_is_sound(sandbox.repo());
@@ -199,14 +191,8 @@ pub fn of_restoration(sandbox: &Sandbox, before: &Expectation, _: &Struck, _: In
 
 /// A resumption ends on good ground: nothing of the attempt is left, and nothing is lost that was not recorded.
 pub fn of_rollback(sandbox: &Sandbox, before: &Expectation, run: &Struck, _: Injection) {
-    let acknowledged = run
-        .stdout
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter(|event| event["type"] == "iteration_recorded")
-        .map(|event| event["commit"].as_str().expect("an event names its commit").to_owned());
     let mut expected = before.recorded.clone();
-    expected.extend(acknowledged);
+    expected.extend(Run::acknowledged_in(&run.stdout));
     all_are_there(sandbox, &expected, "right after it");
     let noted = sandbox.hermetic("find").args([".git/ralph/spool", "-name", "rollback.json"]).output();
     let is_noted = !noted.expect("find is there").stdout.is_empty();

@@ -220,12 +220,17 @@ impl Run {
 
     /// The commits of the iterations that it said are recorded.
     pub fn acknowledged(&self) -> Vec<String> {
-        self.text()
+        Self::acknowledged_in(&self.text())
+    }
+
+    /// The commits of the iterations that NDJSON events say are recorded.
+    pub fn acknowledged_in(stdout: &str) -> Vec<String> {
+        stdout
             .lines()
             // The last line may be half written.
             .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
             .filter(|event| event["type"] == "iteration_recorded")
-            .map(|event| event["commit"].as_str().unwrap().to_owned())
+            .map(|event| event["commit"].as_str().expect("an event names its commit").to_owned())
             .collect()
     }
 

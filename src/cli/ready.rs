@@ -233,7 +233,8 @@ pub(super) struct Prepared {
 impl Ready {
     pub fn new(settings: Settings, caller: &Caller) -> Result<Self> {
         let Settings { config, project, template, job } = settings;
-        let proposal = Proposal::of(&project);
+        let is_unvalidated = config.settings.validation_command.is_none();
+        let proposal = is_unvalidated.then(|| Proposal::of(&project)).flatten();
         let Project { root, files } = project;
         let lookup = |name: &str| variable(caller, name);
         let surroundings = Surroundings { directory: &root, lookup: &lookup };

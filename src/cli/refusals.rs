@@ -44,13 +44,17 @@ impl Ready {
         }
         let lookup = |name: &str| variable(caller, name);
         let surroundings = Surroundings { directory: &self.root, lookup: &lookup };
-        // A list is for a team, of whom not everybody has every agent.
-        self.agents.retain(|prepared| match prepared.agent.check(&surroundings) {
-            Ok(()) => true,
-            Err(error) => {
-                warn(&format!("goes on without it: {}", first_line(&error)), &mut stderr());
-                false
-            }
+        // A list is for a team, of whom not everybody has every agent. One alone works: it is no obstacle.
+        let is_list = self.agents.len() > 1;
+        self.agents.retain(|prepared| {
+            !is_list
+                || match prepared.agent.check(&surroundings) {
+                    Ok(()) => true,
+                    Err(error) => {
+                        warn(&format!("goes on without it: {}", first_line(&error)), &mut stderr());
+                        false
+                    }
+                }
         });
         for warning in self.template.warnings() {
             warn(&warning, &mut stderr());

@@ -1,4 +1,4 @@
-//! A validation that the files of a project suggest. It is proposed, and never run before somebody confirmed it.
+//! A validation that the files of a project suggest. It is proposed, and never run before a person confirmed it.
 
 use camino::Utf8Path;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What stands in the way of a session: `run` and `resume` refuse it, and `doctor` names it.
+//! What prevents a session: `run` and `resume` refuse it, and `doctor` names it.
 
 use std::io::stderr;
 
@@ -17,7 +17,7 @@ use super::place::refusal;
 use super::proposal::Proposal;
 use super::ready::{Ready, variable};
 
-/// Something that stands in the way.
+/// Something that prevents a session.
 #[derive(Debug)]
 pub struct Obstacle {
     /// The subject, as `doctor` prints it.
@@ -28,7 +28,7 @@ pub struct Obstacle {
 }
 
 impl Ready {
-    /// Refuses what stands in the way of a session, warns of the rest, and leaves out agents that cannot work here.
+    /// Refuses what prevents a session, warns of the rest, and leaves out agents that cannot work here.
     pub fn check(
         &mut self,
         (store, feature): (&Store, &Feature),
@@ -88,7 +88,7 @@ impl Ready {
         }
     }
 
-    /// Everything that stands in the way of a session, in the order in which a start refuses it. Runs nothing that the
+    /// Everything that prevents a session, in the order in which a start refuses it. Runs nothing that the
     /// project names.
     pub fn obstacles(&self, store: &Store, feature: &Feature, caller: &Caller) -> Vec<Obstacle> {
         let mut obstacles = Vec::new();

@@ -121,7 +121,7 @@ impl Rollback<'_> {
         Ok(point)
     }
 
-    /// Finishes a rollback that a crash cut off. Returns the paths that stay, because somebody changed them since.
+    /// Finishes a rollback that a crash cut off. Returns the paths that stay, because they were changed since.
     pub fn finish(self, point: &RestorePoint) -> Result<Vec<String>> {
         let bench = self.bench()?;
         let Bench { work_tree, now, .. } = &bench;

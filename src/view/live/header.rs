@@ -6,7 +6,7 @@ use crate::view::style::{Count, cut, duration, one_line};
 /// The type of loop that goes without saying.
 pub const USUAL: &str = "implement";
 
-/// The lines for a `SessionStarted`, of at most `width` characters of somebody's words each. None for any other event.
+/// The lines for a `SessionStarted`, of at most `width` characters of words from outside each. None for any other event.
 pub fn lines(event: &Event, width: usize) -> Vec<String> {
     let Event::SessionStarted {
         feature,

@@ -28,7 +28,7 @@ show() {
   echo
   show specify ralph show 3 --stdout
   echo
-  show specify ralph rebuild --check
+  show specify ralph fsck
 } >"$recording" </dev/null
 
 awk -v recording="$recording" '

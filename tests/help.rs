@@ -191,3 +191,36 @@ fn the_short_help_is_one_screen_and_help_all_is_the_long_one() {
     scene.ralph("log -h").code(0).stdout_has("--failed").stdout_lacks("Look:");
     scene.ralph("help --all log").code(2).stderr_has("cannot be used with");
 }
+
+#[test]
+fn merged_commands_do_what_their_former_names_do() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_script(WILLING_AGENT).ralph("-n 1").code(4);
+    for (now, formerly) in [
+        ("status --tasks", "tasks"),
+        ("status --tasks --json", "tasks --json"),
+        ("status --tasks specs/001-login/tasks.md", "tasks --file specs/001-login/tasks.md"),
+        ("util completions fish", "completions fish"),
+        ("util replay --json", "replay --json"),
+        ("debug replay --json", "replay --json"),
+        ("util man", "man"),
+    ] {
+        assert_eq!(scene.ralph(now).code(0).text(), scene.ralph(formerly).code(0).text(), "{now}");
+    }
+    let memory = scene.ralph("memory --json").code(0).json();
+    assert_eq!(memory["history"], scene.ralph("history --json").code(0).json());
+    assert_eq!(memory["progress"], scene.ralph("progress --json").code(0).json()["progress"]);
+    let text = scene.ralph("memory --with-history").code(0).text();
+    assert!(
+        text.starts_with("## Iteration 1 ") && text.contains("\nOlder iterations\nT002: smart"),
+        "{text}"
+    );
+    scene.ralph("status --tasks --watch").code(2).stderr_has("cannot be used with");
+    scene.ralph("clean --pack --dry-run").code(2).stderr_has("cannot be used with");
+    scene.ralph("clean --pack").code(0).stdout_has("packed ");
+    scene.ralph("pack").code(0).stdout("nothing of ours is loose\n");
+    let help = scene.ralph("help --all").code(0).text();
+    let commands = help.split_once("Commands:\n").and_then(|(_, rest)| rest.split_once("\n\n"));
+    let listed = commands.map_or(0, |(commands, _)| commands.lines().count());
+    assert!((20..=30).contains(&listed), "{listed} commands are listed");
+}

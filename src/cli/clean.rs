@@ -17,9 +17,10 @@ use super::exit_code::ExitCode;
 use super::output::{print_json, stdout, warn};
 use super::remotes::Unclear;
 use super::sessions::{self, Choice};
-use super::{place, remotes};
+use super::{pack, place, remotes};
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct CleanArgs {
     /// Keep what was last written in so many days [default: 30, where no other rule is given]
     #[arg(long, value_name = "N")]
@@ -36,6 +37,9 @@ pub struct CleanArgs {
     /// Only sessions of this feature, by path or by name
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
+    /// Pack ralph's loose objects, and remove nothing
+    #[arg(long, conflicts_with_all = ["keep_days", "keep_last", "snapshots_only", "session", "feature", "dry_run", "yes"])]
+    pub pack: bool,
     /// Print what would go, and do nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -71,6 +75,9 @@ pub struct PurgeArgs {
 const DAYS: u32 = 30;
 
 pub fn run(args: &CleanArgs, caller: &Caller) -> Result<ExitCode> {
+    if args.pack {
+        return pack::run(&pack::PackArgs { json: args.json }, caller);
+    }
     let store = place::open(caller)?;
     let now = place::clock(caller)?.now();
     let is_bare = args.keep_days.is_none() && args.keep_last.is_none() && args.session.is_none();

@@ -108,7 +108,7 @@ pub fn run(args: &DemoArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
         (ours("log"), "every iteration"),
         (ours("show 3"), "one of them"),
         (ours("show 3 --stdout"), "what the validation said in it, byte for byte"),
-        (ours("rebuild --check"), "progress.txt is what the record says"),
+        (ours("fsck"), "every record and progress.txt are as they were written"),
         ("cat specs/001-greeting/progress.txt".to_owned(), "the journal"),
         ("git log --glob='refs/ralph/*'".to_owned(), "all of it without us"),
     ];

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::error::ErrorKind;
 
 use crate::process::{LAUNCH, launch, launch_through_ourselves, use_portable_processes};
-use crate::record::{CANONICAL, RALPH};
+use crate::record::RALPH;
 use crate::view::style::Paint;
 
 use super::args::Color;
@@ -15,9 +15,11 @@ use super::caller::{Caller, Environment};
 use super::exit_code::ExitCode;
 use super::forward::forward;
 use super::grammar::{Action, Ralph, grammar, parse};
+use super::memory::{self, MemoryPart};
 use super::output::{report, stdout};
 use super::overview::short_help;
 use super::own_command::{Program, set_own_command};
+use super::util;
 
 /// For tests: if set, processes are looked at on Linux as on other systems.
 const PORTABLE: &str = "RALPH_TEST_PORTABLE";
@@ -94,11 +96,11 @@ fn run(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
         Action::Diff(args) => super::diff::run(&args, &caller, ralph.everywhere.color),
         Action::Rebuild(args) => super::rebuild::run(&args, &caller),
         Action::Agents(args) => super::agents::run(&args, &caller),
-        Action::Replay(args) => super::replay::run(&args, &caller, paint),
         Action::Stats(args) => super::stats::run(&args, &caller, paint),
         Action::Report(args) => super::report::run(&args, &caller),
-        Action::Progress(args) => super::progress::run(&args, &caller),
-        Action::History(args) => super::history::run(&args, &caller, paint),
+        Action::Memory(args) => memory::run(&args, MemoryPart::Both, &caller, paint),
+        Action::Progress(args) => memory::run(&args, MemoryPart::Newest, &caller, paint),
+        Action::History(args) => memory::run(&args, MemoryPart::Older, &caller, paint),
         Action::Tui(args) => super::tui::run(&args, &caller, paint),
         Action::Config(args) => super::config::run(&args, &caller),
         Action::Trust(args) => super::trust::run(&args, &caller),
@@ -111,12 +113,12 @@ fn run(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
         Action::Hooks(args) => super::hooks::run(&args, &caller),
         Action::Notes(args) => super::notes::run(&args, &caller),
         Action::Pack(args) => super::pack::run(&args, &caller),
-        Action::Excerpt(args) => super::excerpt::run(&args, &caller),
         Action::Demo(args) => super::demo::run(&args, &caller, paint),
         Action::Doctor(args) => super::doctor::run(&args, &caller),
         Action::Init(args) => super::init::run(&args, &caller),
-        Action::Completions(args) => super::completions::run(&args, &grammar(CANONICAL)),
-        Action::Man(args) => super::man::run(&args, grammar),
+        Action::Util(util::UtilArgs { action }) | Action::OfUtil(action) => {
+            util::run(&action, &caller, paint, grammar)
+        }
         Action::Help(args) => super::help_topic::run(&args, grammar(RALPH.as_str())),
         Action::PlayScript(args) => super::play_script::run(&args, &caller).map(ExitCode::Played),
     }

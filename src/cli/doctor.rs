@@ -267,8 +267,10 @@ fn repository(store: &Store) -> Result<Vec<Finding>> {
     let loose = store.loose_objects()?;
     if loose >= MANY_LOOSE {
         let message = format!("about {}, ours and others", Count(loose as u64, "loose object"));
-        findings
-            .push(Finding::new("objects", State::Note, message).hinted(format!("`{RALPH} pack` packs ours")));
+        findings.push(
+            Finding::new("objects", State::Note, message)
+                .hinted(format!("`{RALPH} clean --pack` packs ours")),
+        );
     }
     Ok(findings)
 }

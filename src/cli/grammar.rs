@@ -11,9 +11,9 @@ use crate::record::{CANONICAL, RALPH, with_command};
 use super::args::{Everywhere, ReadArgs};
 use super::run::RunArgs;
 use super::{
-    agents, bisect, clean, completions, config, demo, diff, doctor, excerpt, fsck, help, help_topic, history,
-    hooks, init, log, man, notes, pack, play_script, progress, rebuild, replay, report, restore, run, show,
-    status, steer, sync, tasks, trust, tui,
+    agents, bisect, clean, config, demo, diff, doctor, fsck, help, help_topic, hooks, init, log, memory,
+    notes, pack, play_script, rebuild, report, restore, run, show, status, steer, sync, tasks, trust, tui,
+    util,
 };
 
 /// Run coding agents over a spec-kit feature, and keep the whole record in git
@@ -44,8 +44,6 @@ pub enum Action {
     Continue(steer::PauseArgs),
     /// Show the state of the feature and of its latest session
     Status(status::StatusArgs),
-    /// Show the task list as the loop reads it
-    Tasks(tasks::TasksArgs),
     /// List the iterations of all sessions
     #[command(after_help = help::LOG)]
     Log(log::LogArgs),
@@ -55,9 +53,6 @@ pub enum Action {
     /// Browse sessions on a screen, and follow the running one
     #[command(after_help = help::TUI)]
     Tui(tui::TuiArgs),
-    /// Show what the next prompt gets of older iterations, and why
-    #[command(after_help = help::HISTORY)]
-    History(Box<history::HistoryArgs>),
     /// Show the changes between two iterations, or to the work tree
     #[command(after_help = help::DIFF)]
     Diff(diff::DiffArgs),
@@ -67,22 +62,14 @@ pub enum Action {
     /// Restore the work tree to its state after an iteration
     #[command(after_help = help::RESTORE)]
     Restore(restore::RestoreArgs),
-    /// Show the prompts that other settings would have produced
-    #[command(after_help = help::REPLAY)]
-    Replay(Box<replay::ReplayArgs>),
     /// Count iterations, repeated failures, tokens and time
     Stats(ReadArgs),
     /// Write a report of a session: a page, Markdown or JSON
     #[command(after_help = help::REPORT)]
     Report(report::ReportArgs),
-    /// Show what the next prompt gets of the newest iterations
-    #[command(after_help = help::PROGRESS)]
-    Progress(Box<progress::ProgressArgs>),
-    /// Rewrite progress.txt from the record
-    #[command(after_help = help::REBUILD)]
-    Rebuild(rebuild::RebuildArgs),
-    /// Pack ralph's loose objects
-    Pack(pack::PackArgs),
+    /// Show what the next prompt gets of earlier iterations, and why
+    #[command(after_help = help::MEMORY)]
+    Memory(Box<memory::MemoryArgs>),
     /// Fetch and push records
     #[command(after_help = help::SYNC)]
     Sync(sync::SyncArgs),
@@ -99,8 +86,6 @@ pub enum Action {
     /// Remove a session for good, here and at the remote
     #[command(after_help = help::PURGE)]
     Purge(clean::PurgeArgs),
-    /// Rewrite the notes on commits from the record
-    Notes(notes::NotesArgs),
     /// Install or remove ralph's blocks in git hooks
     #[command(after_help = help::HOOKS)]
     Hooks(hooks::HooksArgs),
@@ -112,22 +97,40 @@ pub enum Action {
     Trust(trust::TrustArgs),
     /// List the known agents, and what they need to run here
     Agents(agents::AgentsArgs),
-    /// Show the excerpt of an output and the fingerprint of its failure
-    #[command(after_help = help::EXCERPT)]
-    Excerpt(excerpt::ExcerptArgs),
     /// Run the real loop on a throw-away project
     Demo(demo::DemoArgs),
     /// Check the setup and suggest fixes
     Doctor(doctor::DoctorArgs),
     /// Write a settings file with every key, commented out
     Init(init::InitArgs),
-    /// Print a completion script for a shell
-    #[command(after_help = completions::examples())]
-    Completions(completions::CompletionsArgs),
-    /// Print the manual page, or write all of them
-    Man(man::ManArgs),
+    /// Completions, manual pages, and what the loop computes
+    #[command(alias = "debug")]
+    Util(util::UtilArgs),
     /// Show the help of a command, or a topic: format, names, stopping
+    #[command(hide = true)]
     Help(help_topic::HelpArgs),
+    // The former names of commands that became part of another. Scripts use them.
+    /// See `status --tasks`
+    #[command(hide = true)]
+    Tasks(tasks::TasksArgs),
+    /// See `memory`
+    #[command(hide = true)]
+    Progress(Box<memory::MemoryArgs>),
+    /// See `memory`
+    #[command(hide = true)]
+    History(Box<memory::MemoryArgs>),
+    /// See `fsck --repair`
+    #[command(hide = true)]
+    Rebuild(rebuild::RebuildArgs),
+    /// See `fsck --repair`
+    #[command(hide = true)]
+    Notes(notes::NotesArgs),
+    /// See `clean --pack`
+    #[command(hide = true)]
+    Pack(pack::PackArgs),
+    /// The commands of `util`, hidden by [`grammar`]
+    #[command(flatten)]
+    OfUtil(util::UtilAction),
     /// Play a script as an agent
     #[command(hide = true)]
     PlayScript(play_script::PlayScriptArgs),
@@ -135,9 +138,12 @@ pub enum Action {
 
 /// The grammar as `program` speaks it.
 pub fn grammar(program: &'static str) -> Command {
-    let command = with_examples(Ralph::command().bin_name(program), program);
-    let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
-    let topic = help_topic::parser(shown.map(|command| command.get_name().to_owned()).collect());
+    let mut command = with_examples(Ralph::command().bin_name(program), program);
+    for hidden in util::UtilAction::augment_subcommands(Command::new("util")).get_subcommands() {
+        command = command.mut_subcommand(hidden.get_name(), |command| command.hide(true));
+    }
+    let topic =
+        help_topic::parser(command.get_subcommands().map(|command| command.get_name().to_owned()).collect());
     command.mut_subcommand("help", |help| help.mut_arg("topic", |argument| argument.value_parser(topic)))
 }
 

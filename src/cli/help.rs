@@ -110,11 +110,6 @@ Examples:
 Runs git's diff with your settings and your pager. Both sides are snapshots: untracked files are in them, \
 ignored ones are not.";
 
-pub(super) const REBUILD: &str = "\
-Examples:
-  specify ralph rebuild                   Write progress.txt anew from the record
-  specify ralph rebuild --check           Say whether progress.txt is what the record says";
-
 pub(super) const SYNC: &str = "\
 Examples:
   specify ralph sync                      Fetch what is new there, push what is new here
@@ -139,6 +134,7 @@ Examples:
   specify ralph clean --keep-days 90      Records too, of sessions that were last written before that
   specify ralph clean --keep-last 5       All but the newest 5 of each feature
   specify ralph clean --session 20261121-2
+  specify ralph clean --pack              Remove nothing, and put ralph's loose objects into a pack
 
 What is kept by any rule stays; so does a session that runs, and the one that progress.txt follows. What goes is \
 not fetched again. Remotes are not touched.";
@@ -161,9 +157,9 @@ pushed or fetched again by anybody who syncs.";
 
 pub(super) const REPLAY: &str = "\
 Examples:
-  specify ralph replay                    The latest session, with the settings of today
-  specify ralph replay 20261121 --strategy structured-log
-  specify ralph replay --history-mode full --json
+  specify ralph util replay               The latest session, with the settings of today
+  specify ralph util replay 20261121 --strategy structured-log
+  specify ralph util replay --history-mode full --json
 
 No agent and no command runs: of summaries those are taken that the record has. The template is that of today.";
 
@@ -179,17 +175,13 @@ The page holds prompts, answers, outputs and code as recorded: look at it before
 shows what agents and programs wrote as text. What it leaves out to stay small it names, with the command that \
 shows it.";
 
-pub(super) const PROGRESS: &str = "\
+pub(super) const MEMORY: &str = "\
 Examples:
-  specify ralph progress
-  specify ralph progress --set progress.strategy=structured-log
-  specify ralph progress clear            Begin with nothing; the record keeps everything";
-
-pub(super) const HISTORY: &str = "\
-Examples:
-  specify ralph history                   What the next prompt would be told, with scores and reasons
-  specify ralph history --task T004 --history-mode full
-  specify ralph history --json";
+  specify ralph memory                    The newest iterations, and older ones with scores and reasons
+  specify ralph memory --task T004 --history-mode full
+  specify ralph memory --set progress.strategy=structured-log
+  specify ralph memory clear              Begin with nothing; the record keeps everything
+  specify ralph memory --json";
 
 pub(super) const CONFIG: &str = "\
 Examples:
@@ -199,23 +191,23 @@ Examples:
 
 pub(super) const EXCERPT: &str = "\
 Examples:
-  npm test 2>&1 | specify ralph excerpt
-  specify ralph excerpt --stdout out.txt --stderr err.txt --exit-code 1 --max-chars 1000 --json
-  specify ralph excerpt --batch inputs.jsonl --neighbours";
+  npm test 2>&1 | specify ralph util excerpt
+  specify ralph util excerpt --stdout out.txt --stderr err.txt --exit-code 1 --max-chars 1000 --json
+  specify ralph util excerpt --batch inputs.jsonl --neighbours";
 /// Completions of `git ralph`, which leave those of spec-kit's `specify` alone.
 pub(super) const COMPLETIONS_FOR_GIT: &str = "\
 Examples:
-  specify ralph completions bash > ~/.local/share/bash-completion/completions/git-ralph
-  specify ralph completions zsh > ~/.zfunc/_git-ralph
-  specify ralph completions fish > ~/.config/fish/completions/git-ralph.fish
-  specify ralph completions powershell >> $PROFILE";
+  specify ralph util completions bash > ~/.local/share/bash-completion/completions/git-ralph
+  specify ralph util completions zsh > ~/.zfunc/_git-ralph
+  specify ralph util completions fish > ~/.config/fish/completions/git-ralph.fish
+  specify ralph util completions powershell >> $PROFILE";
 
 pub(super) const COMPLETIONS: &str = "\
 Examples:
-  specify ralph completions bash > ~/.local/share/bash-completion/completions/specify
-  specify ralph completions zsh > ~/.zfunc/_specify
-  specify ralph completions fish > ~/.config/fish/completions/specify.fish
-  specify ralph completions powershell >> $PROFILE";
+  specify ralph util completions bash > ~/.local/share/bash-completion/completions/specify
+  specify ralph util completions zsh > ~/.zfunc/_specify
+  specify ralph util completions fish > ~/.config/fish/completions/specify.fish
+  specify ralph util completions powershell >> $PROFILE";
 
 pub(super) const TRUST: &str = "\
 Examples:

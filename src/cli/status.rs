@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
+use camino::Utf8PathBuf;
 use clap::Args;
 use redact_stream::Redactor;
 
@@ -24,12 +25,16 @@ use super::output::{print_json, stdout};
 use super::place::{self, refusal};
 use super::sessions::{self, Choice};
 use super::settings::{Flags, load_in, terminal_redactor};
+use super::tasks::TasksArgs;
 
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     /// Show it again whenever something changes, until the session ends
     #[arg(short, long)]
     pub watch: bool,
+    /// Show the task list as the loop reads it; of any Markdown file, if one is named
+    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["watch", "session"])]
+    pub tasks: Option<Vec<Utf8PathBuf>>,
     #[command(flatten)]
     pub read: ReadArgs,
 }
@@ -38,6 +43,14 @@ pub struct StatusArgs {
 const LOOK: Duration = Duration::from_millis(500);
 
 pub fn run(args: &StatusArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
+    if let Some(file) = &args.tasks {
+        let list = TasksArgs {
+            file: file.first().cloned(),
+            feature: args.read.feature.clone(),
+            json: args.read.json,
+        };
+        return super::tasks::run(&list, caller);
+    }
     let store = place::open(caller)?;
     let wanted = Wanted::of(&args.read, caller, &store)?;
     let mut status = look(&store, &wanted)?;

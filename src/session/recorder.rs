@@ -125,7 +125,7 @@ impl<'a> Recorder<'a> {
         let planned = self.plan_progress(&header, &entry);
         if planned.changed_entries > 0 {
             self.warnings.push(format!(
-                "{}: past entries were changed ({}); the record has them as they were, see `{RALPH} rebuild --check`",
+                "{}: past entries were changed ({}); the record has them as they were, see `{RALPH} fsck`",
                 self.progress.path(),
                 planned.changed_entries
             ));

@@ -349,7 +349,7 @@ fn catch_up(recorder: &mut Recorder<'_>, place: &Place, parts: &ProgressParts, s
     let file = ProgressFile::new(recorder.files(), &place.progress_path);
     // It may lie in a folder that is not on this branch: then it is behind, and nothing else is.
     if let Err(error) = mend(&file, recorder.redactor(), parts, say) {
-        warn(say, format!("{error:#}; `{RALPH} rebuild` brings it up to the record"));
+        warn(say, format!("{error:#}; `{RALPH} fsck --repair` brings it up to the record"));
     }
     recorder.expect_progress(journal::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice)));
 }

@@ -130,7 +130,7 @@ fn with_git_ralph_alone_nothing_says_specify_ralph() {
         assert!(script.contains("git-ralph") && !script.contains("_specify"), "{shell}: {script}");
     }
     let demo = clean("git ralph demo --dir ../demo");
-    assert!(demo.contains("\n  git ralph log  ") && demo.contains("git ralph rebuild --check"), "{demo}");
+    assert!(demo.contains("\n  git ralph log  ") && demo.contains("git ralph fsck"), "{demo}");
     for line in ["report --markdown", "status", "clean --keep-last 0", "rebuild --check"] {
         clean(&format!("cd ../demo && git ralph {line}"));
     }

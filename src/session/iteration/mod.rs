@@ -157,7 +157,7 @@ impl Running<'_> {
         let noted = redacted(self.recorder.redactor(), iteration)
             .and_then(|iteration| self.plan.store.note_commits(&iteration));
         if let Err(error) = noted {
-            self.warn(format!("its commits got no note: {error:#}\nhint: `{RALPH} notes rebuild` writes it"));
+            self.warn(format!("its commits got no note: {error:#}\nhint: `{RALPH} fsck --repair` writes it"));
         }
     }
 

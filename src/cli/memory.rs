@@ -1,0 +1,166 @@
+//! `specify ralph memory`: what the next prompt gets of earlier iterations.
+
+use std::io::{Write, stderr};
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use crate::clock::Clock;
+use crate::feature::Feature;
+use crate::progress::historical::Mode;
+use crate::record::SessionName;
+use crate::session::{Reason, Recalled, Sought};
+use crate::store::Store;
+use crate::view::history::{Shown, write};
+use crate::view::style::{Paint, inert, one_line};
+
+use super::args::{Json, SettingArgs};
+use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::output::{print_json, stdout, warn};
+use super::place::{self, refusal};
+use super::ready::{Settings, Wish, variable};
+use super::sessions::{self, Choice};
+
+#[derive(Debug, Args)]
+pub struct MemoryArgs {
+    /// Clear: leave the iterations so far out of prompts, in new sessions and in a running loop
+    #[arg(value_name = "ACTION")]
+    pub action: Option<MemoryAction>,
+    /// Task [default: the next one]
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    /// Session whose iterations are called by their number alone
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    #[command(flatten)]
+    pub json: Json,
+    #[command(flatten)]
+    pub settings: SettingArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MemoryAction {
+    Clear,
+}
+
+/// Which of the prompt's two parts about earlier iterations to show. The former commands `progress` and `history` show one each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryPart {
+    Both,
+    Newest,
+    Older,
+}
+
+pub fn run(args: &MemoryArgs, part: MemoryPart, caller: &Caller, paint: Paint) -> Result<ExitCode> {
+    let store = place::open(caller)?;
+    let feature = place::feature_to_read(caller, &store, args.feature.as_ref())?;
+    if args.action == Some(MemoryAction::Clear) {
+        return clear(args, caller, &store, &feature);
+    }
+    let wish = Wish { flags: args.settings.flags(), ..Wish::default() };
+    let settings = Settings::read(&store, &feature, caller, &wish).map_err(refusal)?;
+    let mut out = stdout();
+    let mut report = json!({"feature": feature.path});
+    if part != MemoryPart::Older {
+        let text = settings.progress(&store, &feature)?;
+        if !args.json.json {
+            write!(out, "{}", inert(&text))?;
+        }
+        report["progress"] = text.into();
+    }
+    if part == MemoryPart::Both && !args.json.json {
+        writeln!(out, "\nOlder iterations")?;
+    }
+    if part != MemoryPart::Newest {
+        let older = Older { args, settings: &settings, store: &store, feature: &feature };
+        let shown = older.show(part, paint, &mut out)?;
+        if part == MemoryPart::Older {
+            report = shown;
+        } else {
+            report["history"] = shown;
+        }
+    }
+    if args.json.json {
+        print_json(&mut out, &report)?;
+    }
+    out.flush()?;
+    Ok(ExitCode::Done)
+}
+
+/// The iterations beside the newest ones that have to do with a task.
+struct Older<'a> {
+    args: &'a MemoryArgs,
+    settings: &'a Settings,
+    store: &'a Store,
+    feature: &'a Feature,
+}
+
+impl Older<'_> {
+    /// Writes them for people, unless JSON is asked for, and returns them as JSON.
+    fn show(&self, part: MemoryPart, paint: Paint, out: &mut impl Write) -> Result<Value> {
+        let Self { args, settings, store, feature } = *self;
+        let Some(task) = settings.next_task(feature, args.task.as_ref()).map_err(refusal)? else {
+            if part == MemoryPart::Older {
+                bail!("no open task can be picked: there is no next prompt\nhint: name a task with --task");
+            }
+            if !args.json.json {
+                writeln!(out, "  no open task can be picked; `--task` names one")?;
+            }
+            return Ok(Value::Null);
+        };
+        let policy = settings.history_policy();
+        let budget = policy.settings.budget;
+        let session = match &args.session {
+            Some(_) => {
+                let choice = Choice { session: args.session.clone(), feature: Some(feature.path.clone()) };
+                Some(sessions::latest(store, &choice)?.id().clone())
+            }
+            None => None,
+        };
+        let wanted = Sought { task: &task, session: session.as_ref(), budget };
+        let recalled = settings.memory(store, feature)?.recall(store, wanted, policy)?;
+        let off =
+            Shown { task: &task, mode: Mode::Off.as_str(), why: "history is off", budget, context: None };
+        let shown = recalled.as_ref().map_or(off, |Recalled { context, mode, why }| Shown {
+            task: &task,
+            mode: mode.as_str(),
+            why: match why {
+                Reason::Asked => "as set",
+                Reason::Failures(_) => "turned on by failures in a row",
+            },
+            budget,
+            context: Some(context),
+        });
+        if let Some(summarizer) = settings.history_summarizer() {
+            let text = format!("in a loop, `{}` summarizes this; it is not run here", summarizer.command);
+            warn(&text, &mut stderr());
+        }
+        if recalled.is_none() && part == MemoryPart::Older {
+            warn("history is off for this task: see `--with-history`", &mut stderr());
+        }
+        if !args.json.json {
+            write(out, &shown, paint)?;
+        }
+        Ok(serde_json::to_value(&shown)?)
+    }
+}
+
+fn clear(args: &MemoryArgs, caller: &Caller, store: &Store, feature: &Feature) -> Result<ExitCode> {
+    let clock = Clock::new(variable(caller, Clock::VARIABLE).as_deref())?;
+    let at = clock.now();
+    let refname = store.clear_progress(&feature.path, at)?;
+    let mut out = stdout();
+    if args.json.json {
+        print_json(&mut out, &json!({"feature": feature.path, "cleared_at": at, "ref": refname}))?;
+    } else {
+        let name = one_line(&feature.path);
+        writeln!(out, "{name}: prompts leave out the iterations up to {at} ({refname})")?;
+    }
+    out.flush()?;
+    Ok(ExitCode::Done)
+}

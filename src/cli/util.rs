@@ -1,0 +1,46 @@
+//! `specify ralph util`: commands for shells, packagers and the curious.
+
+use anyhow::Result;
+use clap::{Args, Command, Subcommand};
+
+use crate::record::CANONICAL;
+use crate::view::style::Paint;
+
+use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::{completions, excerpt, help, man, replay};
+
+#[derive(Debug, Args)]
+pub struct UtilArgs {
+    #[command(subcommand)]
+    pub action: UtilAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum UtilAction {
+    /// Print a completion script for a shell
+    #[command(after_help = completions::examples())]
+    Completions(completions::CompletionsArgs),
+    /// Print the manual page, or write all of them
+    Man(man::ManArgs),
+    /// Show the excerpt of an output and the fingerprint of its failure
+    #[command(after_help = help::EXCERPT)]
+    Excerpt(excerpt::ExcerptArgs),
+    /// Show the prompts that other settings would have produced
+    #[command(after_help = help::REPLAY)]
+    Replay(Box<replay::ReplayArgs>),
+}
+
+pub fn run(
+    action: &UtilAction,
+    caller: &Caller,
+    paint: Paint,
+    grammar: fn(&'static str) -> Command,
+) -> Result<ExitCode> {
+    match action {
+        UtilAction::Completions(args) => completions::run(args, &grammar(CANONICAL)),
+        UtilAction::Man(args) => man::run(args, grammar),
+        UtilAction::Excerpt(args) => excerpt::run(args, caller),
+        UtilAction::Replay(args) => replay::run(args, caller, paint),
+    }
+}

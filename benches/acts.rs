@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use specify_ralph::progress::historical::{self, HistorySettings, Mode};
 use specify_ralph::record::Task;
 use specify_ralph::store::{Store, Syncing};
-use specify_ralph::worktree::{WorkTree, Workshop};
+use specify_ralph::worktree::{PrivateIndex, WorkTree};
 
 use super::past::past;
 use super::synthetic::{self, Shape, Writer};
@@ -182,10 +182,10 @@ fn snapshots(dir: &Utf8Path, first: u32, count: u32) -> Result<()> {
     let store: Store = synthetic::store(dir, Syncing::Never)?;
     let mut tree = WorkTree::new(store.repository())?;
     let (index, objects) = (dir.join(".git/bench-index"), dir.join(".git/objects"));
-    let workshop = Workshop { index: &index, objects: &objects, max_file: 5 << 20 };
+    let private_index = PrivateIndex { index: &index, objects: &objects, max_file: 5 << 20 };
     for step in 0..count {
         synthetic::change_files(dir, first + step)?;
-        tree.contents(workshop)?;
+        tree.contents(private_index)?;
     }
     Ok(())
 }

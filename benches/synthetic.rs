@@ -13,7 +13,7 @@ use specify_ralph::record::{
 };
 use specify_ralph::repository::{AuthorVariables, Repository};
 use specify_ralph::store::{Draft, Place, SessionRefs, Slot, Snapshot, Spool, Store, Syncing, names};
-use specify_ralph::worktree::{WorkTree, Workshop};
+use specify_ralph::worktree::{PrivateIndex, WorkTree};
 
 /// The feature of every made-up project, from the repository's root.
 pub const FEATURE: &str = "specs/001-login";
@@ -243,9 +243,9 @@ impl<'a> Writer<'a> {
         }
         let objects = slot.objects();
         fs::create_dir_all(&objects)?;
-        let workshop =
-            Workshop { index: &self.spool.scratch().join("index"), objects: &objects, max_file: 5 << 20 };
-        let contents = WorkTree::new(self.store.repository())?.contents(workshop)?;
+        let private_index =
+            PrivateIndex { index: &self.spool.scratch().join("index"), objects: &objects, max_file: 5 << 20 };
+        let contents = WorkTree::new(self.store.repository())?.contents(private_index)?;
         let snapshot = Snapshot {
             tree: &contents.tree,
             previous: self.snapshot.as_ref(),

@@ -68,14 +68,14 @@ pub struct WorkTree {
     marker: Option<Marker>,
 }
 
-/// Where a snapshot is made.
+/// An index and an object directory of our own, so that git writes neither to the user's.
 #[derive(Debug, Clone, Copy)]
-pub struct Workshop<'a> {
-    /// The private index; made from the user's where it is not there.
+pub struct PrivateIndex<'a> {
+    /// The index file; created from the user's if it does not exist.
     pub index: &'a Utf8Path,
-    /// Where new objects go; the repository's own are read from where they are.
+    /// Where new objects are written; existing ones are read from the repository.
     pub objects: &'a Utf8Path,
-    /// Untracked files of more bytes stay out.
+    /// Untracked files of more bytes are left out.
     pub max_file: u64,
 }
 
@@ -108,7 +108,7 @@ impl WorkTree {
     /// The files in which two trees differ, from the top of the work tree, each with the lines that were added and removed.
     pub fn changed(
         &self,
-        workshop: Workshop<'_>,
+        private_index: PrivateIndex<'_>,
         before: &ObjectId,
         after: &ObjectId,
     ) -> Result<Vec<ChangedFile>> {
@@ -116,7 +116,7 @@ impl WorkTree {
             return Ok(Vec::new());
         }
         let output = self
-            .git_private(workshop)
+            .git_private(private_index)
             .args(["diff-tree", "-r", "-z", "--numstat", "--no-renames", ALL_SUBMODULES])
             .args(["--no-ext-diff", "--no-textconv"])
             .args([before.as_str(), after.as_str()])
@@ -173,15 +173,15 @@ impl WorkTree {
         marks.fold(git, |git, (name, value)| git.env(name, value))
     }
 
-    fn git_private(&self, workshop: Workshop<'_>) -> Tool {
+    fn git_private(&self, private_index: PrivateIndex<'_>) -> Tool {
         // A split index would put its other half beside the user's; the cache of what is untracked is of no use here.
         // Where a file is as young as the index, any of these may look into it again, through filters of the user's.
         self.git()
             .in_own_session()
             .limit(self.limit)
             .args(["-c", "core.splitIndex=false", "-c", "core.untrackedCache=false"])
-            .env("GIT_INDEX_FILE", workshop.index.as_str())
-            .env("GIT_OBJECT_DIRECTORY", workshop.objects.as_str())
+            .env("GIT_INDEX_FILE", private_index.index.as_str())
+            .env("GIT_OBJECT_DIRECTORY", private_index.objects.as_str())
             .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", as_alternate(&self.common_dir.join("objects")))
     }
 

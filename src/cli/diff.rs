@@ -6,7 +6,7 @@ use clap::Args;
 use crate::process::{Interrupt, Tool};
 use crate::record::{IterationName, ObjectId, SessionName};
 use crate::store::{Scratch, Store};
-use crate::worktree::{WorkTree, Workshop};
+use crate::worktree::{PrivateIndex, WorkTree};
 
 use super::args::Color;
 use super::caller::Caller;
@@ -79,10 +79,10 @@ fn with_work_tree(request: Request<'_>, store: &Store, journal: &str, from: &Obj
     let scratch = Scratch::create(store.repository())?;
     let (index, objects) = (scratch.path("index"), scratch.path("objects"));
     std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
-    let workshop =
-        Workshop { index: &index, objects: &objects, max_file: largest_file(request.caller, store)? };
+    let private_index =
+        PrivateIndex { index: &index, objects: &objects, max_file: largest_file(request.caller, store)? };
     let mut work_tree = WorkTree::new(store.repository())?;
-    let contents = work_tree.contents(workshop)?;
+    let contents = work_tree.contents(private_index)?;
     let variables = work_tree.with_objects(&objects);
     hand_over(request, journal, (from, contents.tree.as_str()), |git| {
         variables.into_iter().fold(git, |git, (name, value)| git.env(name, value))

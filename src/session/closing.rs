@@ -5,7 +5,7 @@ use tasklist::TaskList;
 
 use crate::record::{Changes, Closing, Cost, LogEntry, NotDone, Outcome};
 use crate::store::{SessionLog, SessionRefs};
-use crate::worktree::{ChangedFile, Workshop};
+use crate::worktree::{ChangedFile, PrivateIndex};
 
 use super::running::Running;
 
@@ -43,11 +43,11 @@ impl Running<'_> {
         let Some(first) = self.plan.store.first_snapshot(log)? else { return Ok(None) };
         let work_tree = self.recorder.work_tree();
         let scratch = self.spool.scratch();
-        let workshop = Workshop { index: &scratch.join("index"), objects: &scratch, max_file: 0 };
+        let private_index = PrivateIndex { index: &scratch.join("index"), objects: &scratch, max_file: 0 };
         let feature = self.plan.feature;
         let own = [&feature.progress_path, &feature.tasks_path].map(|path| work_tree.relative(path));
         let changed = |before| -> Result<Vec<ChangedFile>> {
-            let mut files = work_tree.changed(workshop, before, last)?;
+            let mut files = work_tree.changed(private_index, before, last)?;
             files.retain(|file| own.iter().all(|own| file.path != own.as_bytes()));
             Ok(files)
         };

@@ -18,7 +18,7 @@ use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Se
 use crate::store::{
     Copies, Draft, Place, Repaired, SessionRefs, Slot, Snapshot, Spool, Standing, Store, Tips, names,
 };
-use crate::worktree::{Contents, WorkTree, Workshop};
+use crate::worktree::{Contents, PrivateIndex, WorkTree};
 
 use super::progress_file::{Planned, ProgressFile};
 use super::redaction::redacted;
@@ -341,14 +341,15 @@ impl<'a> Recorder<'a> {
         // Trees that are not kept live beside the index, only to be compared with.
         let objects = if self.place.snapshots { slot.objects() } else { scratch.join("objects") };
         std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
-        let workshop = Workshop { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
-        let Contents { tree, left_out, refused } = self.work_tree.contents(workshop)?;
+        let private_index =
+            PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
+        let Contents { tree, left_out, refused } = self.work_tree.contents(private_index)?;
         self.warn_of_submodules(&left_out);
         self.warn_of_refused(&left_out);
         self.last_left_out.clone_from(&left_out);
         let progress = self.work_tree.relative(&self.place.progress_path);
         let mut changed = match &self.last_contents {
-            Some(before) => self.work_tree.changed(workshop, before, &tree)?,
+            Some(before) => self.work_tree.changed(private_index, before, &tree)?,
             None => Vec::new(),
         };
         changed.retain(|file| file.path != progress.as_bytes());

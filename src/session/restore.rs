@@ -11,7 +11,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::clock::Clock;
 use crate::record::{ObjectId, RALPH, Refusal, SessionId, some_of};
 use crate::store::{LoopLock, Restoration, RestorePoint, Scratch, Store};
-use crate::worktree::{Change, Paths, RawPath, WorkTree, Workshop, collides};
+use crate::worktree::{Change, Paths, PrivateIndex, RawPath, WorkTree, collides};
 
 use super::recover;
 use super::rollback::is_journal;
@@ -124,15 +124,15 @@ impl<'a> Restore<'a> {
     pub fn plan(self, target: &Target<'_>, intent: Intent) -> Result<Planned<'a>> {
         let Begun { work_tree, scratch, now, lock } = self.begin(intent)?;
         let (index, objects) = places(&scratch);
-        let workshop = self.workshop(&index, &objects);
+        let private_index = self.private_index(&index, &objects);
         let paths = Paths { directory: self.directory, specs: target.paths };
-        if let Some(spec) = work_tree.unmatched(workshop, &target.snapshot, paths)? {
+        if let Some(spec) = work_tree.unmatched(private_index, &target.snapshot, paths)? {
             bail!("`{spec}` matches no file, neither now nor after {}", target.name);
         }
-        let mut asked = work_tree.differences(workshop, (&now, &target.snapshot), paths)?;
+        let mut asked = work_tree.differences(private_index, (&now, &target.snapshot), paths)?;
         asked.retain(|change| !work_tree.has_mode_already(change));
         let top = self.store.repository().work_tree()?;
-        let hidden = work_tree.out_of_sight(workshop)?;
+        let hidden = work_tree.out_of_sight(private_index)?;
         // Whatever is asked for, these stay as they are.
         let untouchable = |change: &Change| {
             let path = change.name();
@@ -151,12 +151,12 @@ impl<'a> Restore<'a> {
         let is_made = |change: &&Change| change.is_new() && untouchable(change).is_none();
         let made: BTreeSet<RawPath> =
             asked.iter().filter(is_made).map(|change| change.path.clone()).collect();
-        let in_the_way = self.in_the_way((&work_tree, workshop), (&now, &target.snapshot), &made)?;
+        let in_the_way = self.in_the_way((&work_tree, private_index), (&now, &target.snapshot), &made)?;
         let named: BTreeSet<&RawPath> = asked.iter().map(|change| &change.path).collect();
         let unasked = in_the_way.iter().filter(|change| !named.contains(&change.path));
         let considered: Vec<Change> = asked.iter().chain(unasked).cloned().collect();
         let in_the_way: BTreeSet<&RawPath> = in_the_way.iter().map(|change| &change.path).collect();
-        let knowledge = self.knowledge((&work_tree, workshop), (&now, target), &considered)?;
+        let knowledge = self.knowledge((&work_tree, private_index), (&now, target), &considered)?;
         let (mut changes, mut left, mut blocking) = (Vec::new(), Vec::new(), Vec::new());
         for change in considered {
             let is_blocking = in_the_way.contains(&change.path);
@@ -170,7 +170,7 @@ impl<'a> Restore<'a> {
         if !blocking.is_empty() {
             bail!("{}", told_of_blocking(&blocking));
         }
-        refuse_endangered(&work_tree, workshop, &changes)?;
+        refuse_endangered(&work_tree, private_index, &changes)?;
         Ok(Planned {
             restore: self,
             work_tree,
@@ -189,18 +189,18 @@ impl<'a> Restore<'a> {
     pub fn plan_undo(self, point: &RestorePoint, intent: Intent) -> Result<Planned<'a>> {
         let Begun { work_tree, scratch, now, lock } = self.begin(intent)?;
         let (index, objects) = places(&scratch);
-        let workshop = self.workshop(&index, &objects);
+        let private_index = self.private_index(&index, &objects);
         let everything = Paths { directory: self.store.repository().work_tree()?, specs: &[] };
-        let made = work_tree.differences(workshop, (&point.made, &point.found), everything)?;
+        let made = work_tree.differences(private_index, (&point.made, &point.found), everything)?;
         let made: BTreeSet<_> = made.into_iter().map(|change| change.path).collect();
-        let mut changes = work_tree.differences(workshop, (&now, &point.found), everything)?;
+        let mut changes = work_tree.differences(private_index, (&now, &point.found), everything)?;
         changes.retain(|change| made.contains(&change.path) && !change.is_of_repository());
         changes.retain(|change| !work_tree.has_mode_already(change));
         let is_new = |change: &&Change| change.is_new();
         let new: BTreeSet<RawPath> =
             changes.iter().filter(is_new).map(|change| change.path.clone()).collect();
         // What came since stands where files should come back: the restoration knows nothing of it.
-        let mut in_the_way = self.in_the_way((&work_tree, workshop), (&now, &point.found), &new)?;
+        let mut in_the_way = self.in_the_way((&work_tree, private_index), (&now, &point.found), &new)?;
         in_the_way.retain(|change| !made.contains(&change.path));
         let (blocking, removed): (Vec<_>, Vec<_>) =
             in_the_way.into_iter().partition(|change| self.force == Force::No || change.is_of_repository());
@@ -212,7 +212,7 @@ impl<'a> Restore<'a> {
             bail!("{}", told_of_blocking(&blocking.iter().map(left).collect::<Vec<_>>()));
         }
         changes.extend(removed);
-        refuse_endangered(&work_tree, workshop, &changes)?;
+        refuse_endangered(&work_tree, private_index, &changes)?;
         let (session, feature) = self.store.restored(point)?;
         Ok(Planned {
             restore: self,
@@ -231,7 +231,7 @@ impl<'a> Restore<'a> {
     /// The files of now that cannot stay where the paths in `made` come: below one of them, or above.
     fn in_the_way(
         self,
-        (work_tree, workshop): (&WorkTree, Workshop<'_>),
+        (work_tree, private_index): (&WorkTree, PrivateIndex<'_>),
         (now, wanted): (&ObjectId, &ObjectId),
         made: &BTreeSet<RawPath>,
     ) -> Result<Vec<Change>> {
@@ -239,7 +239,7 @@ impl<'a> Restore<'a> {
             return Ok(Vec::new());
         }
         let everything = Paths { directory: self.store.repository().work_tree()?, specs: &[] };
-        let mut all = work_tree.differences(workshop, (now, wanted), everything)?;
+        let mut all = work_tree.differences(private_index, (now, wanted), everything)?;
         all.retain(|change| change.is_removal() && collides(&change.path, made));
         Ok(all)
     }
@@ -247,7 +247,7 @@ impl<'a> Restore<'a> {
     /// What the session knows of the files that would be removed.
     fn knowledge(
         self,
-        (work_tree, workshop): (&WorkTree, Workshop<'_>),
+        (work_tree, private_index): (&WorkTree, PrivateIndex<'_>),
         (now, target): (&ObjectId, &Target<'_>),
         changes: &[Change],
     ) -> Result<Knowledge> {
@@ -256,12 +256,12 @@ impl<'a> Restore<'a> {
         }
         let removals = changes.iter().filter(|change| change.is_removal());
         let mut unknown: BTreeSet<RawPath> = removals.map(|change| change.path.clone()).collect();
-        let known = work_tree.known(workshop, &target.snapshots, &unknown)?;
+        let known = work_tree.known(private_index, &target.snapshots, &unknown)?;
         unknown.retain(|path| !known.contains(path));
         let mut edited = BTreeSet::new();
         if let (Some(start), false) = (&target.start, unknown.is_empty()) {
             let everything = Paths { directory: self.store.repository().work_tree()?, specs: &[] };
-            let since = work_tree.differences(workshop, (now, start), everything)?;
+            let since = work_tree.differences(private_index, (now, start), everything)?;
             let (lacking, differing): (Vec<Change>, Vec<Change>) =
                 since.into_iter().partition(Change::is_removal);
             edited = differing.into_iter().map(|change| change.path).collect();
@@ -285,12 +285,12 @@ impl<'a> Restore<'a> {
         let scratch = Scratch::create(repository)?;
         let (index, objects) = places(&scratch);
         std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
-        let now = work_tree.contents(self.workshop(&index, &objects))?.tree;
+        let now = work_tree.contents(self.private_index(&index, &objects))?.tree;
         Ok(Begun { work_tree, scratch, now, lock })
     }
 
-    fn workshop<'b>(&self, index: &'b Utf8Path, objects: &'b Utf8Path) -> Workshop<'b> {
-        Workshop { index, objects, max_file: self.max_file }
+    fn private_index<'b>(&self, index: &'b Utf8Path, objects: &'b Utf8Path) -> PrivateIndex<'b> {
+        PrivateIndex { index, objects, max_file: self.max_file }
     }
 }
 
@@ -320,11 +320,11 @@ impl Planned<'_> {
     /// Keeps what is there, and then changes it. `on_kept` hears where it is kept before any file changes.
     pub fn carry_out(self, on_kept: &mut dyn FnMut(&RestorePoint)) -> Result<Done> {
         let (index, objects) = places(&self.scratch);
-        let workshop = self.restore.workshop(&index, &objects);
+        let private_index = self.restore.private_index(&index, &objects);
         // Once more: fetching what is missing may have taken its time.
-        refuse_endangered(&self.work_tree, workshop, &self.changes)?;
-        let wanted = self.work_tree.with_changes(workshop, &self.changes)?;
-        self.work_tree.check(workshop, &self.now, &wanted)?;
+        refuse_endangered(&self.work_tree, private_index, &self.changes)?;
+        let wanted = self.work_tree.with_changes(private_index, &self.changes)?;
+        self.work_tree.check(private_index, &self.now, &wanted)?;
         let point = self.restore.store.keep_restoration(Restoration {
             found: &self.now,
             made: &wanted,
@@ -335,10 +335,10 @@ impl Planned<'_> {
             at: self.restore.clock.now(),
         })?;
         on_kept(&point);
-        let applied = self.work_tree.apply(workshop, &self.now, &wanted);
+        let applied = self.work_tree.apply(private_index, &self.now, &wanted);
         let hint = || format!("\nhint: `{RALPH} restore --undo {}` takes back what was done", point.number);
         applied.map_err(|error| anyhow!("{error:#}{}", hint()))?;
-        let hidden = self.work_tree.out_of_sight(workshop)?;
+        let hidden = self.work_tree.out_of_sight(private_index)?;
         let of_ours = self.changes.iter().filter(|change| hidden.contains(&change.path));
         Ok(Done { out_of_sight: of_ours.map(Change::name).collect(), point })
     }
@@ -375,8 +375,12 @@ fn told_of_blocking(blocking: &[Left]) -> String {
 }
 
 /// Refuses to write over what nobody could bring back.
-fn refuse_endangered(work_tree: &WorkTree, workshop: Workshop<'_>, changes: &[Change]) -> Result<()> {
-    let endangered = work_tree.endangered(workshop, changes)?;
+fn refuse_endangered(
+    work_tree: &WorkTree,
+    private_index: PrivateIndex<'_>,
+    changes: &[Change],
+) -> Result<()> {
+    let endangered = work_tree.endangered(private_index, changes)?;
     if endangered.is_empty() {
         return Ok(());
     }

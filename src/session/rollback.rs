@@ -11,7 +11,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::record::{ObjectId, RALPH, Timestamp};
 use crate::store::{Place, Restoration, RestorePoint, Scratch, Store};
-use crate::worktree::{Change, RawPath, Sides, WorkTree, Workshop};
+use crate::worktree::{Change, PrivateIndex, RawPath, Sides, WorkTree};
 
 use super::good_ground::Span;
 
@@ -48,17 +48,17 @@ impl Rollback<'_> {
     pub fn plan(self, spans: &[Span]) -> Result<PlannedRollback> {
         let bench = self.bench()?;
         let Bench { work_tree, now, .. } = &bench;
-        let workshop = bench.workshop();
-        let hidden = work_tree.out_of_sight(workshop)?;
+        let private_index = bench.private_index();
+        let hidden = work_tree.out_of_sight(private_index)?;
         let mut made: BTreeMap<RawPath, Change> = BTreeMap::new();
         let mut kept: BTreeSet<RawPath> = BTreeSet::new();
         let mut ours = now.clone();
         for Span { before, after } in spans.iter().rev() {
             let sides = Sides { base: after, ours: &ours, theirs: before };
-            let merge = work_tree.merge_trees(workshop, sides)?;
+            let merge = work_tree.merge_trees(private_index, sides)?;
             let mut changes = merge.changes;
             for conflict in merge.conflicts {
-                match work_tree.merge_contents(workshop, &conflict)? {
+                match work_tree.merge_contents(private_index, &conflict)? {
                     Some(change) => changes.push(change),
                     None => drop(kept.insert(conflict.change.path)),
                 }
@@ -75,7 +75,7 @@ impl Rollback<'_> {
             }
             made.retain(|path, change| !kept.contains(path) && change.before != change.after);
             let so_far: Vec<Change> = made.values().cloned().collect();
-            ours = work_tree.with_changes(workshop, &so_far)?;
+            ours = work_tree.with_changes(private_index, &so_far)?;
         }
         let mut changes: Vec<Change> = made.into_values().collect();
         changes.retain(|change| !work_tree.has_mode_already(change));
@@ -89,7 +89,7 @@ impl Rollback<'_> {
             }
             !is_list && !is_journal(top, &progress, &change.name())
         });
-        kept.extend(work_tree.withdraw_blocked(workshop, &mut changes)?);
+        kept.extend(work_tree.withdraw_blocked(private_index, &mut changes)?);
         let mut kept: BTreeSet<String> =
             kept.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
         kept.retain(|path| !is_journal(top, &progress, path));
@@ -105,8 +105,8 @@ impl Rollback<'_> {
         on_kept: &mut dyn FnMut(&RestorePoint) -> Result<()>,
     ) -> Result<RestorePoint> {
         let PlannedRollback { bench, changes, .. } = planned;
-        let wanted = bench.work_tree.with_changes(bench.workshop(), changes)?;
-        bench.work_tree.check(bench.workshop(), &bench.now, &wanted)?;
+        let wanted = bench.work_tree.with_changes(bench.private_index(), changes)?;
+        bench.work_tree.check(bench.private_index(), &bench.now, &wanted)?;
         let point = self.store.keep_restoration(Restoration {
             found: &bench.now,
             made: &wanted,
@@ -125,23 +125,23 @@ impl Rollback<'_> {
     pub fn finish(self, point: &RestorePoint) -> Result<Vec<String>> {
         let bench = self.bench()?;
         let Bench { work_tree, now, .. } = &bench;
-        let workshop = bench.workshop();
+        let private_index = bench.private_index();
         let sides = Sides { base: &point.found, ours: now, theirs: &point.made };
-        let merge = work_tree.merge_trees(workshop, sides)?;
+        let merge = work_tree.merge_trees(private_index, sides)?;
         let (mut changes, mut kept) = (merge.changes, Vec::new());
         for conflict in merge.conflicts {
-            if work_tree.was_cut_short(workshop, &conflict.change)? {
+            if work_tree.was_cut_short(private_index, &conflict.change)? {
                 changes.push(conflict.change);
             } else {
                 kept.push(conflict.change.name());
             }
         }
         changes.retain(|change| !work_tree.has_mode_already(change));
-        let blocked = work_tree.withdraw_blocked(workshop, &mut changes)?;
+        let blocked = work_tree.withdraw_blocked(private_index, &mut changes)?;
         kept.extend(blocked.iter().map(|path| String::from_utf8_lossy(path).into_owned()));
         if !changes.is_empty() {
-            let wanted = work_tree.with_changes(workshop, &changes)?;
-            work_tree.check(workshop, now, &wanted)?;
+            let wanted = work_tree.with_changes(private_index, &changes)?;
+            work_tree.check(private_index, now, &wanted)?;
             bench.apply(&wanted)?;
         }
         Ok(kept)
@@ -154,7 +154,7 @@ impl Rollback<'_> {
         let (index, objects) = (scratch.path("index"), scratch.path("objects"));
         std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
         let max_file = self.place.snapshot_max_file;
-        let now = work_tree.contents(Workshop { index: &index, objects: &objects, max_file })?.tree;
+        let now = work_tree.contents(PrivateIndex { index: &index, objects: &objects, max_file })?.tree;
         Ok(Bench { work_tree, _scratch: scratch, index, objects, max_file, now })
     }
 }
@@ -167,12 +167,12 @@ impl PlannedRollback {
 }
 
 impl Bench {
-    fn workshop(&self) -> Workshop<'_> {
-        Workshop { index: &self.index, objects: &self.objects, max_file: self.max_file }
+    fn private_index(&self) -> PrivateIndex<'_> {
+        PrivateIndex { index: &self.index, objects: &self.objects, max_file: self.max_file }
     }
 
     fn apply(&self, wanted: &ObjectId) -> Result<()> {
-        self.work_tree.apply(self.workshop(), &self.now, wanted)
+        self.work_tree.apply(self.private_index(), &self.now, wanted)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::record::ObjectId;
 
 use super::raw_path::{RawPath, collides, split};
 use super::restore::{Change, Paths, TreeEntry};
-use super::{WorkTree, Workshop};
+use super::{PrivateIndex, WorkTree};
 
 /// The trees or commits of a merge: what lies between `base` and `theirs` is made to `ours`.
 #[derive(Debug, Clone, Copy)]
@@ -42,15 +42,19 @@ pub struct Conflict {
 
 impl WorkTree {
     /// Compares three trees. Nothing is written.
-    pub fn merge_trees(&self, workshop: Workshop<'_>, sides: Sides<'_>) -> Result<Merge> {
+    pub fn merge_trees(&self, private_index: PrivateIndex<'_>, sides: Sides<'_>) -> Result<Merge> {
         let everything = Paths { directory: &self.top, specs: &[] };
-        let theirs = self.differences(workshop, (sides.base, sides.theirs), everything)?;
-        let ours = self.differences(workshop, (sides.base, sides.ours), everything)?;
+        let theirs = self.differences(private_index, (sides.base, sides.theirs), everything)?;
+        let ours = self.differences(private_index, (sides.base, sides.ours), everything)?;
         Ok(merge(theirs, ours))
     }
 
     /// The change that merges the contents of a file that both sides changed; `None` if they do not go together.
-    pub fn merge_contents(&self, workshop: Workshop<'_>, conflict: &Conflict) -> Result<Option<Change>> {
+    pub fn merge_contents(
+        &self,
+        private_index: PrivateIndex<'_>,
+        conflict: &Conflict,
+    ) -> Result<Option<Change>> {
         let Change { path, before: Some(ours), after: Some(theirs) } = &conflict.change else {
             return Ok(None);
         };
@@ -64,7 +68,7 @@ impl WorkTree {
         } else if base.id == ours.id {
             Some(theirs.id.clone())
         } else {
-            self.merge_blobs(workshop, [&ours.id, &base.id, &theirs.id])?
+            self.merge_blobs(private_index, [&ours.id, &base.id, &theirs.id])?
         };
         Ok(id.map(|id| Change {
             path: path.clone(),
@@ -75,28 +79,28 @@ impl WorkTree {
 
     /// Returns true if our side of a path is missing, or is only the beginning of the file on the other side: what a git
     /// leaves that dies while it writes the file.
-    pub fn was_cut_short(&self, workshop: Workshop<'_>, change: &Change) -> Result<bool> {
+    pub fn was_cut_short(&self, private_index: PrivateIndex<'_>, change: &Change) -> Result<bool> {
         let Some(after) = change.after.as_ref().filter(|after| is_file(after)) else { return Ok(false) };
         let Some(before) = &change.before else { return Ok(true) };
         if !is_file(before) {
             return Ok(false);
         }
-        Ok(self.blob(workshop, &after.id)?.starts_with(&self.blob(workshop, &before.id)?))
+        Ok(self.blob(private_index, &after.id)?.starts_with(&self.blob(private_index, &before.id)?))
     }
 
     /// Takes out of `changes` those whose place is taken: by a file of the work tree that stays, in the place of a folder
     /// or below it, or by one that snapshots leave out. Returns their paths.
     pub fn withdraw_blocked(
         &self,
-        workshop: Workshop<'_>,
+        private_index: PrivateIndex<'_>,
         changes: &mut Vec<Change>,
     ) -> Result<BTreeSet<RawPath>> {
         let mut blocked = BTreeSet::new();
         if !changes.iter().any(Change::is_new) {
             return Ok(blocked);
         }
-        let mut standing = self.endangered(workshop, changes)?;
-        let listed = self.git_private(workshop).args(["ls-files", "-z"]).read()?;
+        let mut standing = self.endangered(private_index, changes)?;
+        let listed = self.git_private(private_index).args(["ls-files", "-z"]).read()?;
         standing.extend(split(&listed).map(<[u8]>::to_vec));
         for change in changes.iter().filter(|change| change.is_removal()) {
             standing.remove(&change.path);
@@ -112,26 +116,30 @@ impl WorkTree {
         Ok(blocked)
     }
 
-    fn merge_blobs(&self, workshop: Workshop<'_>, blobs: [&ObjectId; 3]) -> Result<Option<ObjectId>> {
+    fn merge_blobs(
+        &self,
+        private_index: PrivateIndex<'_>,
+        blobs: [&ObjectId; 3],
+    ) -> Result<Option<ObjectId>> {
         let mut files = Vec::new();
         for (id, name) in blobs.into_iter().zip(["ours", "base", "theirs"]) {
-            let file = Utf8PathBuf::from(format!("{}.{name}", workshop.index));
-            fs::write(&file, self.blob(workshop, id)?).with_context(|| format!("write {file}"))?;
+            let file = Utf8PathBuf::from(format!("{}.{name}", private_index.index));
+            fs::write(&file, self.blob(private_index, id)?).with_context(|| format!("write {file}"))?;
             files.push(file);
         }
-        let git = self.git_private(workshop);
+        let git = self.git_private(private_index);
         let merged =
             git.args(["merge-file", "-q", "-p"]).args(files.iter().map(|file| file.as_str())).run()?;
         // Conflicts, or files that are not text.
         if !merged.is_success() {
             return Ok(None);
         }
-        let hashed = self.git_private(workshop).args(["hash-object", "-w", "--no-filters", "--stdin"]);
+        let hashed = self.git_private(private_index).args(["hash-object", "-w", "--no-filters", "--stdin"]);
         hashed.stdin(merged.stdout).line()?.parse().map(Some)
     }
 
-    fn blob(&self, workshop: Workshop<'_>, id: &ObjectId) -> Result<Vec<u8>> {
-        self.git_private(workshop).args(["cat-file", "blob", id.as_str()]).read()
+    fn blob(&self, private_index: PrivateIndex<'_>, id: &ObjectId) -> Result<Vec<u8>> {
+        self.git_private(private_index).args(["cat-file", "blob", id.as_str()]).read()
     }
 }
 

@@ -10,7 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::budget::Budget;
 use super::raw_path::{RawPath, joined, leave, split};
 use super::users_index::{self, Stamp};
-use super::{ALL_SUBMODULES, LISTING, WorkTree, Workshop};
+use super::{ALL_SUBMODULES, LISTING, PrivateIndex, WorkTree};
 use crate::process::was_cut_short;
 use crate::record::LeftOut;
 
@@ -22,8 +22,12 @@ const ALL_LOOSE: &str = "core.bigFileThreshold=1048576g";
 
 impl WorkTree {
     /// What differs from the private index, each path behind a tag and a blank.
-    pub(super) fn list(&self, workshop: Workshop<'_>, left_out: &mut Vec<LeftOut>) -> Result<Vec<u8>> {
-        let list = || self.git_private(workshop).args(["ls-files", "-z", "-v"]).limit(LISTING);
+    pub(super) fn list(
+        &self,
+        private_index: PrivateIndex<'_>,
+        left_out: &mut Vec<LeftOut>,
+    ) -> Result<Vec<u8>> {
+        let list = || self.git_private(private_index).args(["ls-files", "-z", "-v"]).limit(LISTING);
         let others = ["--others", "--exclude-standard"];
         let began = Instant::now();
         let all = list().args(["--modified", "--deleted"]).args(others).read_all();
@@ -36,7 +40,7 @@ impl WorkTree {
             if was_cut_short(&error) && !is_hopeless {
                 return Err(error);
             }
-            let mut listed = self.list_tracked(workshop)?;
+            let mut listed = self.list_tracked(private_index)?;
             // A folder of millions, or one that cannot be read: what is tracked is worth a snapshot by itself.
             let untracked = if is_hopeless { Err(error) } else { list().args(others).read() };
             match untracked {
@@ -48,9 +52,9 @@ impl WorkTree {
     }
 
     /// What is tracked and differs, without a look into the files: a filter that fails would end that.
-    pub(super) fn list_tracked(&self, workshop: Workshop<'_>) -> Result<Vec<u8>> {
-        users_index::renew(workshop.index)?;
-        let raw = self.git_private(workshop).args([
+    pub(super) fn list_tracked(&self, private_index: PrivateIndex<'_>) -> Result<Vec<u8>> {
+        users_index::renew(private_index.index)?;
+        let raw = self.git_private(private_index).args([
             "diff-files",
             "-z",
             "--name-status",
@@ -87,17 +91,17 @@ impl WorkTree {
     }
 
     /// Makes the private index from the last commit, with every file to be hashed.
-    pub(super) fn begin_from_head(&mut self, workshop: Workshop<'_>) -> Result<()> {
-        users_index::remove(workshop.index)?;
+    pub(super) fn begin_from_head(&mut self, private_index: PrivateIndex<'_>) -> Result<()> {
+        users_index::remove(private_index.index)?;
         self.budget = Budget::default();
         self.has_gitlinks = true;
-        self.git_private(workshop).args(["read-tree", "HEAD"]).read().map(drop)
+        self.git_private(private_index).args(["read-tree", "HEAD"]).read().map(drop)
     }
 
     /// Files of our index that a changed `.gitignore` now ignores, and that the user does not track.
-    pub(super) fn newly_ignored(&self, workshop: Workshop<'_>) -> Result<BTreeSet<RawPath>> {
+    pub(super) fn newly_ignored(&self, private_index: PrivateIndex<'_>) -> Result<BTreeSet<RawPath>> {
         let listing = ["ls-files", "-z", "--cached", "--ignored", "--exclude-standard"];
-        let ours = self.git_private(workshop).args(listing).read()?;
+        let ours = self.git_private(private_index).args(listing).read()?;
         let users = self.git().args(listing).read()?;
         let users: BTreeSet<&[u8]> = split(&users).collect();
         Ok(split(&ours).filter(|path| !users.contains(path)).map(<[u8]>::to_vec).collect())
@@ -107,7 +111,7 @@ impl WorkTree {
     /// refuses, and leaves that one out: a file that cannot be read costs that file, never the iteration.
     pub(super) fn feed(
         &self,
-        workshop: Workshop<'_>,
+        private_index: PrivateIndex<'_>,
         options: &[&str],
         paths: &[RawPath],
         (left_out, refused): (&mut Vec<LeftOut>, &mut BTreeSet<RawPath>),
@@ -116,7 +120,8 @@ impl WorkTree {
             return Ok(());
         }
         let stdin = joined(paths);
-        let update = self.git_private(workshop).args(["-c", ALL_LOOSE]).arg("update-index").args(options);
+        let update =
+            self.git_private(private_index).args(["-c", ALL_LOOSE]).arg("update-index").args(options);
         let captured = update.args(["-z", "--stdin"]).stdin(stdin).run()?;
         if captured.is_success() {
             return Ok(());
@@ -132,8 +137,8 @@ impl WorkTree {
             return Ok(());
         }
         let (one, other) = paths.split_at(paths.len() / 2);
-        self.feed(workshop, options, one, (left_out, refused))?;
-        self.feed(workshop, options, other, (left_out, refused))
+        self.feed(private_index, options, one, (left_out, refused))?;
+        self.feed(private_index, options, other, (left_out, refused))
     }
 }
 

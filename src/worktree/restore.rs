@@ -11,7 +11,7 @@ use crate::process::{Captured, LONG, Tool};
 use crate::record::ObjectId;
 
 use super::raw_path::{RawPath, lossy, split};
-use super::{ALL_SUBMODULES, WorkTree, Workshop};
+use super::{ALL_SUBMODULES, PrivateIndex, WorkTree};
 
 /// A path that is one thing in one tree and another in the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,12 +73,12 @@ impl WorkTree {
     /// The differences from one tree or commit to another.
     pub fn differences(
         &self,
-        workshop: Workshop<'_>,
+        private_index: PrivateIndex<'_>,
         (from, to): (&ObjectId, &ObjectId),
         paths: Paths<'_>,
     ) -> Result<Vec<Change>> {
         let raw = self
-            .git_at(workshop, paths.directory)
+            .git_at(private_index, paths.directory)
             .args(["diff-tree", "-r", "-z", "--raw", "--full-index", "--no-renames", ALL_SUBMODULES])
             .args([from.as_str(), to.as_str(), "--"])
             .args(paths.specs)
@@ -106,14 +106,14 @@ impl WorkTree {
     /// The first pathspec that matches nothing, neither now nor in the tree or commit `other`.
     pub fn unmatched<'a>(
         &self,
-        workshop: Workshop<'_>,
+        private_index: PrivateIndex<'_>,
         other: &ObjectId,
         paths: Paths<'a>,
     ) -> Result<Option<&'a str>> {
         for spec in paths.specs {
             let with_tree = format!("--with-tree={other}");
             let listed = self
-                .git_at(workshop, paths.directory)
+                .git_at(private_index, paths.directory)
                 .args(["ls-files", "--error-unmatch", &with_tree, "--", spec.as_str()])
                 .run()?;
             if !listed.is_success() {
@@ -126,7 +126,7 @@ impl WorkTree {
     /// Those of `candidates` that one of `snapshots` has. The snapshots are in their order, and all here.
     pub fn known(
         &self,
-        workshop: Workshop<'_>,
+        private_index: PrivateIndex<'_>,
         snapshots: &[ObjectId],
         candidates: &BTreeSet<RawPath>,
     ) -> Result<BTreeSet<RawPath>> {
@@ -134,11 +134,11 @@ impl WorkTree {
             return Ok(BTreeSet::new());
         };
         let listing = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", first.as_str()];
-        let listed = self.git_private(workshop).args(listing).read()?;
+        let listed = self.git_private(private_index).args(listing).read()?;
         // Of what came later it is enough to see what is there for the first time.
         let pairs: String = snapshots.windows(2).map(|pair| format!("{} {}\n", pair[1], pair[0])).collect();
         let added = self
-            .git_private(workshop)
+            .git_private(private_index)
             .args([
                 "diff-tree",
                 "--stdin",
@@ -157,16 +157,16 @@ impl WorkTree {
     }
 
     /// Those of `paths` that a sparse checkout keeps out of the work tree.
-    pub fn out_of_sight(&self, workshop: Workshop<'_>) -> Result<BTreeSet<RawPath>> {
-        let listed = self.git_private(workshop).args(["ls-files", "-z", "-t"]).read()?;
+    pub fn out_of_sight(&self, private_index: PrivateIndex<'_>) -> Result<BTreeSet<RawPath>> {
+        let listed = self.git_private(private_index).args(["ls-files", "-z", "-t"]).read()?;
         Ok(split(&listed).filter_map(|line| line.strip_prefix(b"S ")).map(<[u8]>::to_vec).collect())
     }
 
-    /// The tree that the private index of `workshop` holds, with `changes` made to it.
-    pub fn with_changes(&self, workshop: Workshop<'_>, changes: &[Change]) -> Result<ObjectId> {
-        let index = Utf8PathBuf::from(format!("{}.wanted", workshop.index));
-        std::fs::copy(workshop.index, &index).with_context(|| format!("create {index}"))?;
-        let wanted = Workshop { index: &index, ..workshop };
+    /// The tree that `private_index` holds, with `changes` made to it.
+    pub fn with_changes(&self, private_index: PrivateIndex<'_>, changes: &[Change]) -> Result<ObjectId> {
+        let index = Utf8PathBuf::from(format!("{}.wanted", private_index.index));
+        std::fs::copy(private_index.index, &index).with_context(|| format!("create {index}"))?;
+        let wanted = PrivateIndex { index: &index, ..private_index };
         let mut lines = Vec::new();
         // What is removed first, so that a folder can take the place of a file.
         let (removed, written): (Vec<&Change>, Vec<&Change>) =
@@ -184,9 +184,13 @@ impl WorkTree {
         self.git_private(wanted).arg("write-tree").line()?.parse()
     }
 
-    /// Files of the work tree that stand where `changes` want others, and that the private index of `workshop`, which
+    /// Files of the work tree that stand where `changes` want others, and that `private_index`, which
     /// holds the work tree as it is, does not have: nobody could bring them back.
-    pub fn endangered(&self, workshop: Workshop<'_>, changes: &[Change]) -> Result<BTreeSet<RawPath>> {
+    pub fn endangered(
+        &self,
+        private_index: PrivateIndex<'_>,
+        changes: &[Change],
+    ) -> Result<BTreeSet<RawPath>> {
         let mut standing = BTreeSet::new();
         for change in changes.iter().filter(|change| !change.is_removal() && change.is_new()) {
             let ends = change.path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| end);
@@ -201,7 +205,7 @@ impl WorkTree {
         if standing.is_empty() {
             return Ok(standing);
         }
-        let listed = self.git_private(workshop).args(["ls-files", "-z"]).read()?;
+        let listed = self.git_private(private_index).args(["ls-files", "-z"]).read()?;
         let kept: BTreeSet<&[u8]> = split(&listed).collect();
         standing.retain(|path| !kept.contains(path.as_slice()));
         Ok(standing)
@@ -226,12 +230,12 @@ impl WorkTree {
         Ok(())
     }
 
-    /// Asks git whether it can go from `now`, which the private index of `workshop` holds, to `wanted`.
-    pub fn check(&self, workshop: Workshop<'_>, now: &ObjectId, wanted: &ObjectId) -> Result<()> {
+    /// Asks git whether it can go from `now`, which `private_index` holds, to `wanted`.
+    pub fn check(&self, private_index: PrivateIndex<'_>, now: &ObjectId, wanted: &ObjectId) -> Result<()> {
         // Files may have other times than the index says, and the same bytes.
-        let refreshed = self.git_private(workshop).args(["update-index", "-q", "--refresh"]).run();
+        let refreshed = self.git_private(private_index).args(["update-index", "-q", "--refresh"]).run();
         refreshed.context("look over the work tree")?;
-        let looked = self.merge(workshop, &["-n"], (now, wanted))?;
+        let looked = self.merge(private_index, &["-n"], (now, wanted))?;
         if !looked.is_success() {
             bail!("git will not go on: {}", complaint(&looked));
         }
@@ -239,8 +243,8 @@ impl WorkTree {
     }
 
     /// Writes and removes files so that the work tree goes from `now` to `wanted`.
-    pub fn apply(&self, workshop: Workshop<'_>, now: &ObjectId, wanted: &ObjectId) -> Result<()> {
-        let merged = self.merge(workshop, &[], (now, wanted))?;
+    pub fn apply(&self, private_index: PrivateIndex<'_>, now: &ObjectId, wanted: &ObjectId) -> Result<()> {
+        let merged = self.merge(private_index, &[], (now, wanted))?;
         if !merged.is_success() {
             bail!("git stopped half way: {}", complaint(&merged));
         }
@@ -249,16 +253,16 @@ impl WorkTree {
 
     fn merge(
         &self,
-        workshop: Workshop<'_>,
+        private_index: PrivateIndex<'_>,
         options: &[&str],
         (now, wanted): (&ObjectId, &ObjectId),
     ) -> Result<Captured> {
-        let git = self.git_private(workshop).arg("read-tree").args(options.iter().copied());
+        let git = self.git_private(private_index).arg("read-tree").args(options.iter().copied());
         git.args(["-m", "-u", "--no-recurse-submodules", now.as_str(), wanted.as_str()]).limit(LONG).run()
     }
 
-    fn git_at(&self, workshop: Workshop<'_>, directory: &Utf8Path) -> Tool {
-        self.git_private(workshop).in_directory(directory)
+    fn git_at(&self, private_index: PrivateIndex<'_>, directory: &Utf8Path) -> Tool {
+        self.git_private(private_index).in_directory(directory)
     }
 }
 

@@ -10,7 +10,7 @@ use anyhow::Result;
 use super::budget::Candidate;
 use super::credentials::is_credentials;
 use super::raw_path::{RawPath, leave, split};
-use super::{LISTING, SNAPSHOT, WorkTree, Workshop};
+use super::{LISTING, PrivateIndex, SNAPSHOT, WorkTree};
 use crate::process::{Tool, was_cut_short};
 use crate::project_files::open_plain;
 use crate::record::{LeftOut, ObjectId};
@@ -27,15 +27,15 @@ pub struct Contents {
 impl WorkTree {
     /// Writes the work tree as it is now. Where anything fails, tries once more with a fresh private index, and
     /// then, for the user's index itself may be broken, with one made from the last commit.
-    pub fn contents(&mut self, workshop: Workshop<'_>) -> Result<Contents> {
-        let written = self.prepare_index(workshop.index).and_then(|()| self.write_tree(workshop));
+    pub fn contents(&mut self, private_index: PrivateIndex<'_>) -> Result<Contents> {
+        let written = self.prepare_index(private_index.index).and_then(|()| self.write_tree(private_index));
         let written = written.or_else(|error| {
             if was_cut_short(&error) {
                 return Err(error);
             }
             self.seen = None;
-            self.prepare_index(workshop.index)?;
-            self.write_tree(workshop)
+            self.prepare_index(private_index.index)?;
+            self.write_tree(private_index)
         });
         let is_cut_short = written.as_ref().is_err_and(was_cut_short);
         self.limit = if is_cut_short { LISTING } else { SNAPSHOT };
@@ -45,15 +45,15 @@ impl WorkTree {
                 self.seen = None;
                 return Err(error.context("take a snapshot of the work tree"));
             }
-            let begun = self.begin_from_head(workshop).and_then(|()| self.write_tree(workshop));
+            let begun = self.begin_from_head(private_index).and_then(|()| self.write_tree(private_index));
             begun.map_err(|_| error.context("take a snapshot of the work tree"))
         })
     }
 
     /// Brings the private index up to the work tree, and writes it as a tree.
-    fn write_tree(&mut self, workshop: Workshop<'_>) -> Result<Contents> {
+    fn write_tree(&mut self, private_index: PrivateIndex<'_>) -> Result<Contents> {
         let mut left_out = Vec::new();
-        let listed = self.list(workshop, &mut left_out)?;
+        let listed = self.list(private_index, &mut left_out)?;
         let mut paths = BTreeSet::new();
         let mut candidates = Vec::new();
         let mut oversized = BTreeSet::new();
@@ -69,7 +69,11 @@ impl WorkTree {
                 removed.insert(path.to_vec());
                 continue;
             }
-            match if is_untracked { self.untracked(path, workshop) } else { self.tracked(path, workshop) } {
+            match if is_untracked {
+                self.untracked(path, private_index)
+            } else {
+                self.tracked(path, private_index)
+            } {
                 Verdict::Take(size) if is_untracked => {
                     candidates.push(Candidate { path: path.to_vec(), size });
                 }
@@ -85,28 +89,28 @@ impl WorkTree {
         paths.extend(self.budget.choose(candidates, &mut left_out));
         removed.extend(self.forget_untracked(&oversized, &mut paths, &mut left_out)?);
         if paths.iter().any(|path| path == b".gitignore" || path.ends_with(b"/.gitignore")) {
-            removed.extend(self.newly_ignored(workshop)?);
+            removed.extend(self.newly_ignored(private_index)?);
         }
         paths.retain(|path| !removed.contains(path));
         let removed: Vec<_> = removed.into_iter().collect();
         let mut refused = BTreeSet::new();
-        self.feed(workshop, &["--force-remove"], &removed, (&mut left_out, &mut refused))?;
+        self.feed(private_index, &["--force-remove"], &removed, (&mut left_out, &mut refused))?;
         let paths: Vec<_> = paths.into_iter().collect();
-        self.feed(workshop, &["--add", "--remove", "--replace"], &paths, (&mut left_out, &mut refused))?;
+        self.feed(private_index, &["--add", "--remove", "--replace"], &paths, (&mut left_out, &mut refused))?;
         if self.has_gitlinks {
-            let dirty = self.dirty_submodules(workshop);
+            let dirty = self.dirty_submodules(private_index);
             left_out.extend(dirty.iter().map(|path| leave(path, LeftOut::SUBMODULE_CHANGES)));
         }
         // What is not here was committed by somebody and is at their remote. git would fetch it to look at it.
         let options: &[&str] = if self.is_partial { &["--missing-ok"] } else { &[] };
-        let tree = self.git_private(workshop).arg("write-tree").args(options.iter().copied()).line()?;
+        let tree = self.git_private(private_index).arg("write-tree").args(options.iter().copied()).line()?;
         let tree = tree.parse()?;
         left_out.sort();
         left_out.dedup();
         Ok(Contents { tree, left_out, refused })
     }
 
-    fn untracked(&self, path: &[u8], workshop: Workshop<'_>) -> Verdict {
+    fn untracked(&self, path: &[u8], private_index: PrivateIndex<'_>) -> Verdict {
         if let Some(folder) = path.strip_suffix(b"/") {
             // A repository inside the work tree: git records which commit it is at, if it has one.
             let asked = Tool::git(&self.top)
@@ -122,7 +126,7 @@ impl WorkTree {
         if is_credentials(path) {
             return Verdict::Leave("credentials");
         }
-        match self.look(path, workshop) {
+        match self.look(path, private_index) {
             Look::Oversized => Verdict::Leave("too large"),
             Look::Unreadable => Verdict::Leave("unreadable"),
             Look::Fine(size) => Verdict::Take(size),
@@ -135,19 +139,19 @@ impl WorkTree {
         ends.into_iter().any(|end| self.path(&path[..end]).is_symlink())
     }
 
-    fn tracked(&self, path: &[u8], workshop: Workshop<'_>) -> Verdict {
-        match self.look(path, workshop) {
+    fn tracked(&self, path: &[u8], private_index: PrivateIndex<'_>) -> Verdict {
+        match self.look(path, private_index) {
             Look::Oversized => Verdict::Oversized,
             Look::Unreadable => Verdict::Leave("unreadable"),
             Look::Fine(size) => Verdict::Take(size),
         }
     }
 
-    fn look(&self, path: &[u8], workshop: Workshop<'_>) -> Look {
+    fn look(&self, path: &[u8], private_index: PrivateIndex<'_>) -> Look {
         let path = self.path(path);
         match fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_file() => {
-                if metadata.len() > workshop.max_file {
+                if metadata.len() > private_index.max_file {
                     Look::Oversized
                 } else if open_plain(&path).is_err() && path.exists() {
                     Look::Unreadable

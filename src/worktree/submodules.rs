@@ -8,7 +8,7 @@ use camino::Utf8Path;
 use crate::process::Tool;
 
 use super::raw_path::{RawPath, lossy, split};
-use super::{ALL_SUBMODULES, LISTING, WorkTree, Workshop};
+use super::{ALL_SUBMODULES, LISTING, PrivateIndex, WorkTree};
 
 /// The mode of a commit of another repository.
 const GITLINK: &[u8] = b"160000 ";
@@ -16,9 +16,9 @@ const GITLINK: &[u8] = b"160000 ";
 impl WorkTree {
     /// Submodules and nested repositories whose own work tree is not what their commit says: a snapshot of this
     /// repository holds the commit and nothing else.
-    pub(super) fn dirty_submodules(&self, workshop: Workshop<'_>) -> Vec<RawPath> {
+    pub(super) fn dirty_submodules(&self, private_index: PrivateIndex<'_>) -> Vec<RawPath> {
         let raw = self
-            .git_private(workshop)
+            .git_private(private_index)
             .args(["diff-files", "-z", "--raw", ALL_SUBMODULES])
             .limit(LISTING)
             .read();

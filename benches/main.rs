@@ -24,7 +24,7 @@ use anyhow::{Result, bail};
 
 /// What is measured.
 #[derive(Debug, Clone, Default)]
-pub struct Wish {
+pub struct Options {
     /// The sizes that take minutes to make as well.
     pub is_large: bool,
     /// Only rows in whose names one of these occurs.
@@ -54,17 +54,17 @@ fn run() -> Result<ExitCode> {
         }
         _ => {}
     }
-    let mut wish = Wish::default();
+    let mut options = Options::default();
     for word in words {
         match word.as_str() {
             // Cargo says so to every benchmark.
             "--bench" => {}
-            "--large" => wish.is_large = true,
+            "--large" => options.is_large = true,
             option if option.starts_with('-') => bail!("unknown option {option}: [--large] [ROW]..."),
-            _ => wish.only.push(word),
+            _ => options.only.push(word),
         }
     }
     println!("{}", table::HEAD);
-    rows::measure(&wish, &mut |row| println!("{}", row.line()))?;
+    rows::measure(&options, &mut |row| println!("{}", row.line()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -9,7 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use specify_ralph::process::Tool;
 use specify_ralph::store::Syncing;
 
-use super::Wish;
+use super::Options;
 use super::frame;
 use super::measure::{Cost, Task, median};
 use super::synthetic::{self, Shape, Writer};
@@ -26,16 +26,16 @@ pub const LISTING: &str = "--format=%h %cI %s%n%(trailers:only,unfold)";
 
 pub struct Bench<'a> {
     root: Utf8PathBuf,
-    wish: &'a Wish,
+    options: &'a Options,
     print: &'a mut dyn FnMut(&Row),
     next: Cell<u32>,
 }
 
-/// Measures all that was wished for, and prints each row as soon as it is there.
-pub fn measure(wish: &Wish, print: &mut dyn FnMut(&Row)) -> Result<()> {
+/// Measures everything that was selected, and prints each row as soon as it is there.
+pub fn measure(options: &Options, print: &mut dyn FnMut(&Row)) -> Result<()> {
     let folder = tempfile::tempdir().context("make a folder to measure in")?;
     let root = Utf8PathBuf::from_path_buf(folder.path().to_owned()).ok().context("read its name")?;
-    let mut bench = Bench { root, wish, print, next: Cell::new(1) };
+    let mut bench = Bench { root, options, print, next: Cell::new(1) };
     bench.start_up()?;
     bench.iteration()?;
     bench.record()?;
@@ -46,12 +46,12 @@ pub fn measure(wish: &Wish, print: &mut dyn FnMut(&Row)) -> Result<()> {
     bench.long_session(10_000)?;
     bench.many_tasks(60_000)?;
     bench.snapshot(5_000)?;
-    if wish.is_large {
+    if options.is_large {
         bench.status(80_000)?;
         bench.snapshot(80_000)?;
     }
     bench.listing(10_000)?;
-    if wish.is_large {
+    if options.is_large {
         bench.listing(100_000)?;
     }
     bench.first_frame(1_000)?;
@@ -65,7 +65,7 @@ pub fn measure(wish: &Wish, print: &mut dyn FnMut(&Row)) -> Result<()> {
 
 impl Bench<'_> {
     pub fn is_wanted(&self, name: &str) -> bool {
-        self.wish.only.is_empty() || self.wish.only.iter().any(|part| name.contains(part.as_str()))
+        self.options.only.is_empty() || self.options.only.iter().any(|part| name.contains(part.as_str()))
     }
 
     /// A number that was not given before: for sessions and changes that must differ.

@@ -25,7 +25,7 @@ const USAGE: &str = "synthesize DIR ITERATIONS [--sessions N] [--files N] [--sna
   --small       prompts and outputs of a few hundred bytes, as of an agent that does nothing
   --sync        force every record to the disk, as a real loop does";
 
-struct Wish {
+struct Args {
     dir: Utf8PathBuf,
     iterations: u32,
     sessions: u32,
@@ -34,7 +34,7 @@ struct Wish {
 }
 
 fn main() -> ExitCode {
-    match wish().and_then(|wish| make(&wish)) {
+    match args().and_then(|args| make(&args)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error:#}");
@@ -43,46 +43,46 @@ fn main() -> ExitCode {
     }
 }
 
-fn wish() -> Result<Wish> {
+fn args() -> Result<Args> {
     let mut words = Vec::new();
-    let mut wish =
-        Wish { dir: Utf8PathBuf::new(), iterations: 0, sessions: 1, files: 5_000, shape: Shape::REAL };
+    let mut args =
+        Args { dir: Utf8PathBuf::new(), iterations: 0, sessions: 1, files: 5_000, shape: Shape::REAL };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut number = || arguments.next().context("a number is missing")?.parse().context("read a number");
         match argument.as_str() {
-            "--sessions" => wish.sessions = number()?,
-            "--files" => wish.files = usize::try_from(number()?)?,
-            "--snapshots" => wish.shape.snapshots = true,
-            "--small" => (wish.shape.prompt, wish.shape.output) = (200, 200),
-            "--sync" => wish.shape.syncing = Syncing::Always,
+            "--sessions" => args.sessions = number()?,
+            "--files" => args.files = usize::try_from(number()?)?,
+            "--snapshots" => args.shape.snapshots = true,
+            "--small" => (args.shape.prompt, args.shape.output) = (200, 200),
+            "--sync" => args.shape.syncing = Syncing::Always,
             option if option.starts_with('-') => bail!("unknown option {option}\n\n{USAGE}"),
             _ => words.push(argument),
         }
     }
     let [dir, iterations] = words.as_slice() else { bail!("{USAGE}") };
-    wish.dir = std::path::absolute(dir)?.try_into().context("read DIR")?;
-    wish.iterations = iterations.parse().context("read ITERATIONS")?;
-    if wish.sessions == 0 {
+    args.dir = std::path::absolute(dir)?.try_into().context("read DIR")?;
+    args.iterations = iterations.parse().context("read ITERATIONS")?;
+    if args.sessions == 0 {
         bail!("--sessions: at least 1");
     }
-    Ok(wish)
+    Ok(args)
 }
 
-fn make(wish: &Wish) -> Result<()> {
-    synthetic::project(&wish.dir, wish.files)?;
-    let store = synthetic::store(&wish.dir, wish.shape.syncing)?;
-    let mut left = wish.iterations;
-    for number in 0..wish.sessions {
-        let mut writer = Writer::start(&store, wish.shape, number)?;
+fn make(args: &Args) -> Result<()> {
+    synthetic::project(&args.dir, args.files)?;
+    let store = synthetic::store(&args.dir, args.shape.syncing)?;
+    let mut left = args.iterations;
+    for number in 0..args.sessions {
+        let mut writer = Writer::start(&store, args.shape, number)?;
         // What does not divide evenly goes to the first sessions.
-        let share = left.div_ceil(wish.sessions - number);
+        let share = left.div_ceil(args.sessions - number);
         for _ in 0..share {
             writer.iterate()?;
         }
         left -= share;
         writer.end()?;
     }
-    println!("{}: {} iterations in {} sessions", wish.dir, wish.iterations, wish.sessions);
+    println!("{}: {} iterations in {} sessions", args.dir, args.iterations, args.sessions);
     Ok(())
 }

@@ -176,7 +176,7 @@ fn a_paused_loop_can_be_stopped_and_interrupted() {
         running.wait().code(code);
         assert_eq!(scene.session().trailers("Ralph-Outcome"), ["success"]);
         assert_eq!(scene.session().end()["stop_reason"], "interrupted");
-        // What was wished of that loop is not wished of the next.
+        // Requests to that loop do not apply to the next one.
         go(&scene, 2);
         scene.ralph("resume").code(0).stdout_lacks("paused");
     }

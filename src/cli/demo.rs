@@ -19,7 +19,7 @@ use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::stdout;
 use super::place;
-use super::ready::Wish;
+use super::ready::RunRequest;
 use super::run::{self, Voice};
 use super::settings::{Flags, load_in};
 
@@ -76,13 +76,14 @@ pub fn run(args: &DemoArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let feature = place::feature(&inside, &store, Some(&"001-greeting".to_owned()), None)?;
     // The project is ours.
     let trust = FlagInput { flag: "--trust".to_owned(), key: "trust".to_owned(), value: "always".to_owned() };
-    let wish = Wish { flags: Flags { settings: vec![trust], ..Flags::default() }, ..Wish::default() };
+    let request =
+        RunRequest { flags: Flags { settings: vec![trust], ..Flags::default() }, ..RunRequest::default() };
     if !project.is_throw_away {
         // A project that is kept can be gone on with.
-        let (_, config) = load_in(&store, &inside, wish.flags.clone())?;
+        let (_, config) = load_in(&store, &inside, request.flags.clone())?;
         Approvals::of(&store, &inside)?.approve(Approved::Commands(&config.file_commands))?;
     }
-    let code = run::start(&store, &feature, wish, &inside, Voice::People(paint, Detail::Normal))?;
+    let code = run::start(&store, &feature, request, &inside, Voice::People(paint, Detail::Normal))?;
     if matches!(
         code,
         ExitCode::Interrupted | ExitCode::Terminated | ExitCode::HungUp | ExitCode::Signalled(_)

@@ -20,7 +20,7 @@ use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout, warn};
 use super::place::{self, refusal};
-use super::ready::{Settings, Wish, variable};
+use super::ready::{RunRequest, Settings, variable};
 use super::sessions::{self, Choice};
 
 #[derive(Debug, Args)]
@@ -62,8 +62,8 @@ pub fn run(args: &MemoryArgs, part: MemoryPart, caller: &Caller, paint: Paint) -
     if args.action == Some(MemoryAction::Clear) {
         return clear(args, caller, &store, &feature);
     }
-    let wish = Wish { flags: args.settings.flags(), ..Wish::default() };
-    let settings = Settings::read(&store, &feature, caller, &wish).map_err(refusal)?;
+    let request = RunRequest { flags: args.settings.flags(), ..RunRequest::default() };
+    let settings = Settings::read(&store, &feature, caller, &request).map_err(refusal)?;
     let mut out = stdout();
     let mut report = json!({"feature": feature.path});
     if part != MemoryPart::Older {

@@ -31,7 +31,7 @@ use super::trust;
 
 /// What a call asks for beyond the configuration.
 #[derive(Default)]
-pub struct Wish {
+pub struct RunRequest {
     pub scope: Scope,
     pub resume: Option<SessionRefs>,
     /// Go on though something stands in the way that may.
@@ -51,11 +51,11 @@ pub struct Settings {
 
 impl Settings {
     /// Reads the settings, and refuses a task list that a loop can do nothing with.
-    pub fn read(store: &Store, feature: &Feature, caller: &Caller, wish: &Wish) -> Result<Self> {
-        let (project, config) = load_in(store, caller, wish.flags.clone())?;
+    pub fn read(store: &Store, feature: &Feature, caller: &Caller, request: &RunRequest) -> Result<Self> {
+        let (project, config) = load_in(store, caller, request.flags.clone())?;
         match config.loop_type.until {
-            Until::Tasks => check_tasks(feature, &wish.scope)?,
-            Until::Validation => check_validation(&config, &wish.scope)?,
+            Until::Tasks => check_tasks(feature, &request.scope)?,
+            Until::Validation => check_validation(&config, &request.scope)?,
         }
         let template = template(&project, &config.loop_type)?;
         let job = job(feature, &project.root, &config.loop_type)?;
@@ -83,12 +83,17 @@ impl Settings {
     }
 
     /// The prompt that a new session would begin with.
-    pub fn next_prompt(&self, store: &Store, feature: &Feature, wish: &Wish) -> Result<Option<Prompt>> {
+    pub fn next_prompt(
+        &self,
+        store: &Store,
+        feature: &Feature,
+        request: &RunRequest,
+    ) -> Result<Option<Prompt>> {
         self.template.check()?;
         let mut memory = self.memory(store, feature)?;
         let progress = progress_strategy(&self.config.settings, &memory, store, None)?;
         let prompting = Prompting::new(&self.config, self.assignment(feature), progress.as_ref());
-        prompting.next(&wish.scope, store, &mut memory)
+        prompting.next(&request.scope, store, &mut memory)
     }
 
     /// The prompts of a recorded session, as these settings would have made them.
@@ -316,7 +321,7 @@ impl Ready {
         &'a self,
         store: &'a Store,
         feature: &'a Feature,
-        wish: Wish,
+        request: RunRequest,
         interrupt: &'a Interrupt,
     ) -> Result<Plan<'a>> {
         let commands = self.config.commands(&self.names).into_iter();
@@ -329,8 +334,8 @@ impl Ready {
             template: self.template.clone(),
             capture_rules: session::capture_rules(&self.config.settings)?,
             commands: commands.map(|command| (command.key, command.value)).collect(),
-            scope: wish.scope,
-            resume: wish.resume,
+            scope: request.scope,
+            resume: request.resume,
             project_root: self.root.clone(),
             clock: &self.clock,
             interrupt,

@@ -59,7 +59,7 @@ pub fn run(args: &RebuildArgs, caller: &Caller) -> Result<ExitCode> {
     Ok(if is_right { ExitCode::Done } else { ExitCode::NotDone })
 }
 
-/// Says how progress.txt differs from the record, and writes it anew where that is wished.
+/// Says how progress.txt differs from the record, and rewrites it if asked to.
 pub fn settle(read: &ReadArgs, caller: &Caller, is_repair: bool) -> Result<Option<String>> {
     if is_without_session(read, caller)? {
         return Ok(None);

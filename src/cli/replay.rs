@@ -17,7 +17,7 @@ use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout};
 use super::place::{self, refusal};
-use super::ready::{Settings, Wish};
+use super::ready::{RunRequest, Settings};
 use super::sessions::{self, Choice};
 use super::settings::Flags;
 
@@ -59,8 +59,8 @@ pub fn run(args: &ReplayArgs, caller: &Caller, paint: Paint) -> Result<ExitCode>
     let mut flags = args.settings.flags();
     flags.settings.extend(args.strategy());
     let flags = Flags { loop_type: Some(begun.loop_type.clone()), ..flags };
-    let wish = Wish { flags, ..Wish::default() };
-    let settings = Settings::read(&store, &feature, caller, &wish).map_err(refusal)?;
+    let request = RunRequest { flags, ..RunRequest::default() };
+    let settings = Settings::read(&store, &feature, caller, &request).map_err(refusal)?;
     let replayed = settings.replay(&store, &feature, &log, begun.max_iterations).map_err(refusal)?;
     let mut out = stdout();
     match args.json {

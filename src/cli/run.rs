@@ -22,7 +22,7 @@ use super::exit_code::ExitCode;
 use super::output::{records, warn};
 use super::pack::Packer;
 use super::place::{self, refusal};
-use super::ready::{Ready, Settings, Wish};
+use super::ready::{Ready, RunRequest, Settings};
 use super::sessions;
 use super::settings::Flags;
 
@@ -108,12 +108,13 @@ pub fn run(args: &RunArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let feature = place::feature(caller, &store, args.place.feature.as_ref(), args.place.tasks.as_ref())?;
     warn_of_another_feature(&feature);
     let flags = Flags { loop_type: args.loop_type.clone(), ..args.settings.flags() };
-    let wish = Wish { scope: args.scope.scope(), flags, is_forced: args.force.force, ..Wish::default() };
+    let request =
+        RunRequest { scope: args.scope.scope(), flags, is_forced: args.force.force, ..RunRequest::default() };
     let voice = voice(args.talk, paint);
     if args.dry_run {
-        return dry_run(&store, &feature, &wish, (caller, voice));
+        return dry_run(&store, &feature, &request, (caller, voice));
     }
-    start(&store, &feature, wish, caller, voice)
+    start(&store, &feature, request, caller, voice)
 }
 
 /// The branch may be of one feature, and spec-kit's file of another that was worked on before.
@@ -151,8 +152,8 @@ pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCo
     // Flags of this call win over what the session began with.
     flags.settings.splice(0..0, begun.iter().flat_map(|begun| kept_settings(&begun.configuration)));
     let keeps = begun.filter(|_| !args.accept_changed_commands).map(Box::new);
-    let wish = Wish { scope, resume: Some(refs), keeps, flags, is_forced: args.force.force };
-    start(&store, &feature, wish, caller, voice(args.talk, paint))
+    let request = RunRequest { scope, resume: Some(refs), keeps, flags, is_forced: args.force.force };
+    start(&store, &feature, request, caller, voice(args.talk, paint))
 }
 
 /// Where a session stops, and what it asks for at once, belong to its scope: both are as when the session began.
@@ -222,34 +223,34 @@ pub fn refuse_within_iteration(caller: &Caller) -> Result<()> {
 pub fn start(
     store: &Store,
     feature: &Feature,
-    wish: Wish,
+    request: RunRequest,
     caller: &Caller,
     voice: Voice,
 ) -> Result<ExitCode> {
     refuse_within_iteration(caller)?;
-    let settings = Settings::read(store, feature, caller, &wish).map_err(refusal)?;
+    let settings = Settings::read(store, feature, caller, &request).map_err(refusal)?;
     // Before an agent is asked for: where all is done, none is needed.
     let mut is_finished = false;
-    if wish.resume.is_none()
+    if request.resume.is_none()
         && settings.is_about_tasks()
-        && let Some(counts) = session::nothing_to_do(store, feature, &wish.scope).map_err(refusal)?
+        && let Some(counts) = session::nothing_to_do(store, feature, &request.scope).map_err(refusal)?
     {
         is_finished = settings.is_validated() && counts.open == 0;
         if !is_finished {
-            return all_done(feature, &wish.scope, (counts, None), voice);
+            return all_done(feature, &request.scope, (counts, None), voice);
         }
     }
     settings.require_approval(store, caller).map_err(refusal)?;
-    let scope = wish.scope.clone();
+    let scope = request.scope.clone();
     let moving = moving(voice, &caller.environment);
     let ready = if is_finished {
         Ready::without_agents(settings, caller)?
     } else {
-        checked(settings, (store, feature, &wish), caller)?
+        checked(settings, (store, feature, &request), caller)?
     };
     let interrupt = Interrupt::install()?;
     acknowledge(interrupt.clone(), moving)?;
-    let plan = ready.plan(store, feature, wish, &interrupt)?;
+    let plan = ready.plan(store, feature, request, &interrupt)?;
     let mut teller = Teller::new(voice, moving, ready.terminal_redactor()?.map(EventRedactor::new));
     let mut packer = Packer::new(store, caller);
     let mut listener = |event: &Event| {
@@ -292,25 +293,25 @@ fn acknowledge(interrupt: Interrupt, moving: Moving) -> Result<()> {
 /// What a session needs, with everything checked that can be checked before it begins.
 fn checked(
     settings: Settings,
-    (store, feature, wish): (&Store, &Feature, &Wish),
+    (store, feature, request): (&Store, &Feature, &RunRequest),
     caller: &Caller,
 ) -> Result<Ready> {
     let mut ready = Ready::new(settings, caller).map_err(refusal)?;
-    if let Some(begun) = &wish.keeps {
+    if let Some(begun) = &request.keeps {
         ready.refuse_changed_commands(store, begun)?;
     }
-    ready.check((store, feature), caller, wish.is_forced)?;
+    ready.check((store, feature), caller, request.is_forced)?;
     Ok(ready)
 }
 
 fn dry_run(
     store: &Store,
     feature: &Feature,
-    wish: &Wish,
+    request: &RunRequest,
     (caller, voice): (&Caller, Voice),
 ) -> Result<ExitCode> {
-    let settings = Settings::read(store, feature, caller, wish).map_err(refusal)?;
-    let prompt = settings.next_prompt(store, feature, wish).map_err(refusal)?;
+    let settings = Settings::read(store, feature, caller, request).map_err(refusal)?;
+    let prompt = settings.next_prompt(store, feature, request).map_err(refusal)?;
     let redactor = settings.terminal_redactor()?;
     match &prompt {
         Some(prompt) => prompt.warning.iter().for_each(|warning| warn(warning, &mut stderr())),

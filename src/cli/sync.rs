@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::record::{RALPH, Refusal, SessionName};
 use crate::store::{
-    Cleaned, Direction, Exchange, Remote, Scratch, SessionLog, Snapshots, Store, Unreachable, Wish,
+    Cleaned, Direction, Exchange, Remote, Scratch, SessionLog, Snapshots, Store, SyncOptions, Unreachable,
     sessions_among,
 };
 use crate::view::style::{Count, grouped, one_line};
@@ -81,7 +81,7 @@ pub struct UnbundleArgs {
 pub fn run(args: &SyncArgs, caller: &Caller) -> Result<ExitCode> {
     let store = place::open(caller)?;
     let remote = remotes::chosen(caller, &store, args.remote.as_deref())?;
-    let wish = Wish {
+    let options = SyncOptions {
         direction: match (args.push_only, args.fetch_only) {
             (true, _) => Direction::Push,
             (false, true) => Direction::Fetch,
@@ -91,10 +91,10 @@ pub fn run(args: &SyncArgs, caller: &Caller) -> Result<ExitCode> {
         cleaned: if args.cleaned { Cleaned::Take } else { Cleaned::Leave },
         at: place::clock(caller)?.now(),
     };
-    if wish.direction != Direction::Fetch {
+    if options.direction != Direction::Fetch {
         confirm_push(&store, &remote, args, caller)?;
     }
-    let exchange = store.sync(&remote, wish).map_err(explained)?;
+    let exchange = store.sync(&remote, options).map_err(explained)?;
     tell(&exchange, (Other::Remote, &remote.place()), args.json)
 }
 

@@ -32,7 +32,7 @@ use crate::view::tui::{
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::own_command::own_program;
-use super::ready::{Settings, Wish};
+use super::ready::{RunRequest, Settings};
 use super::sessions::{Choice, Settled};
 use super::settings::{Flags, load_in, terminal_redactor};
 use super::{iterations, output, place};
@@ -292,8 +292,8 @@ impl Elsewhere for Library {
         let entries: Vec<LogEntry> = store.iterations_of(feature, MOST_ITERATIONS)?;
         let clusters = folded(&clusters(&store.read_iterations(&entries)?));
         let feature = place::recorded_feature(caller, store, feature)?;
-        let wish = Wish::default();
-        let settings = Settings::read(store, &feature, caller, &wish)?;
+        let request = RunRequest::default();
+        let settings = Settings::read(store, &feature, caller, &request)?;
         let policy = settings.history_policy();
         let budget = policy.settings.budget;
         let Some(task) = settings.next_task(&feature, None)? else {

@@ -1,4 +1,4 @@
-//! The wish to stop: by a signal, or by another command that asks for it.
+//! The request to stop: by a signal, or by another command that asks for it.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
@@ -37,14 +37,14 @@ pub(super) fn ending_signals() -> Vec<i32> {
     ENDING_SIGNALS.into_iter().chain(system::more_ending_signals()).collect()
 }
 
-/// Whether the session shall stop, and how fast. All clones are the same wish.
+/// Whether the session shall stop, and how fast. All clones share one state.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt {
-    wish: Arc<Wish>,
+    state: Arc<InterruptState>,
 }
 
 #[derive(Debug, Default)]
-struct Wish {
+struct InterruptState {
     /// The first signal that came; 0 while none has.
     signal: AtomicI32,
     is_urgent: AtomicBool,
@@ -91,37 +91,37 @@ impl Interrupt {
         INSTALLED.get()
     }
 
-    /// A wish that nobody has yet.
+    /// Returns an interrupt that no signal reaches, and that nothing has raised yet.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Wishes to stop, as if `signal` had come. A Ctrl-C after that makes it urgent.
+    /// Requests a stop, as if `signal` had come. A Ctrl-C after that makes it urgent.
     pub fn raise(&self, signal: i32) {
-        let first = self.wish.signal.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
+        let first = self.state.signal.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
         // Not so a second TERM or HUP: service managers send both at once and mean one calm stop.
         if first.is_err() && signal == SIGINT {
-            self.wish.is_urgent.store(true, Ordering::SeqCst);
+            self.state.is_urgent.store(true, Ordering::SeqCst);
         }
-        self.wish.count.fetch_add(1, Ordering::SeqCst);
-        let _pauses = self.wish.pauses.lock().unwrap_or_else(PoisonError::into_inner);
-        self.wish.raised.notify_all();
+        self.state.count.fetch_add(1, Ordering::SeqCst);
+        let _pauses = self.state.pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        self.state.raised.notify_all();
     }
 
-    /// Wishes to stop because a command asks for it, as kindly as a Ctrl-C.
+    /// Requests a stop on behalf of a command, as gently as one Ctrl-C does.
     pub fn ask(&self) {
         if self.signal().is_none() {
-            self.wish.is_asked.store(true, Ordering::SeqCst);
+            self.state.is_asked.store(true, Ordering::SeqCst);
             self.raise(SIGINT);
         }
     }
 
     /// Whether it was a command that asked first, and no signal.
     pub fn is_asked(&self) -> bool {
-        self.wish.is_asked.load(Ordering::SeqCst)
+        self.state.is_asked.load(Ordering::SeqCst)
     }
 
-    /// Wishes to stop at once, as two Ctrl-C do.
+    /// Requests an immediate stop, as two Ctrl-C do.
     pub fn raise_urgent(&self) {
         self.raise(SIGINT);
         self.raise(SIGINT);
@@ -129,7 +129,7 @@ impl Interrupt {
 
     /// The signal by which the session shall stop.
     pub fn signal(&self) -> Option<i32> {
-        match self.wish.signal.load(Ordering::SeqCst) {
+        match self.state.signal.load(Ordering::SeqCst) {
             0 => None,
             signal => Some(signal),
         }
@@ -137,29 +137,29 @@ impl Interrupt {
 
     /// How many signals and requests came so far.
     pub(super) fn count(&self) -> usize {
-        self.wish.count.load(Ordering::SeqCst)
+        self.state.count.load(Ordering::SeqCst)
     }
 
     /// Whether there is no time left for anybody to end in peace.
     pub fn is_urgent(&self) -> bool {
-        self.wish.is_urgent.load(Ordering::SeqCst)
+        self.state.is_urgent.load(Ordering::SeqCst)
     }
 
-    /// Waits that long, or until the wish comes or becomes urgent.
+    /// Waits that long, or until a stop is requested or the request becomes urgent.
     pub fn pause(&self, limit: Duration) {
         let before = (self.signal(), self.is_urgent());
-        let pauses = self.wish.pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        let pauses = self.state.pauses.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |(): &mut ()| (self.signal(), self.is_urgent()) == before;
-        drop(self.wish.raised.wait_timeout_while(pauses, limit, is_same));
+        drop(self.state.raised.wait_timeout_while(pauses, limit, is_same));
     }
 
-    /// Waits until the wish comes.
+    /// Waits until a stop is requested.
     pub fn wait(&self) {
-        let pauses = self.wish.pauses.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.wish.raised.wait_while(pauses, |()| self.signal().is_none()));
+        let pauses = self.state.pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.state.raised.wait_while(pauses, |()| self.signal().is_none()));
     }
 
-    /// What to send to a child first: what came to us, as far as it is a wish to stop.
+    /// What to send to a child first: what came to us, if it was a request to stop.
     pub(super) fn first_signal(&self) -> Signal {
         match self.signal() {
             Some(SIGINT) => Signal::INT,
@@ -247,14 +247,14 @@ mod tests {
     }
 
     #[test]
-    fn an_urgent_wish_needs_no_earlier_one() {
+    fn an_urgent_request_needs_no_earlier_one() {
         let interrupt = Interrupt::none();
         interrupt.raise_urgent();
         assert_eq!((interrupt.signal(), interrupt.is_urgent()), (Some(SIGINT), true));
     }
 
     #[test]
-    fn a_wish_ends_a_pause() {
+    fn a_request_to_stop_ends_a_pause() {
         let interrupt = Interrupt::none();
         let started = Instant::now();
         std::thread::scope(|scope| {

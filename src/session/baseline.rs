@@ -80,12 +80,12 @@ pub fn run(
 ) -> Result<Option<Baseline>> {
     let phase = Phase::Validation { command: command.to_owned() };
     // Who looks on from elsewhere knows less then, and nothing else is lost.
-    let _untold = context.control.tell_phase(phase.as_str()).is_err();
+    let _untold = context.control.publish_phase(phase.as_str()).is_err();
     say(&Event::PhaseStarted { iteration: 0, phase });
     let environment = plan.environment(context.session, "", (0, 0));
     let bench = plan.bench(slot, &environment, plan.marker(context.session, context.spool)?);
     let validation = validate::run(command, &bench, plan.interrupt)?;
-    let _untold = context.control.no_longer_in_a_phase().is_err();
+    let _untold = context.control.clear_phase().is_err();
     if !validation.leftovers.is_empty() {
         let names = validation.leftovers.join(", ");
         say(&Event::Warning { message: format!("stopped what was left running in the background: {names}") });

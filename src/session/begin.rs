@@ -108,7 +108,7 @@ impl<'a> Prepared<'a> {
             Some(log) => log.id().clone(),
             None => new_id(plan, started_at)?,
         };
-        // What was wished of a loop that is gone is not meant for us.
+        // Requests to an earlier loop are not meant for this one.
         let control = Control::of(plan.store.repository(), &id);
         control.clear()?;
         let host = host_name();

@@ -169,7 +169,7 @@ impl Running<'_> {
                 Decision::Go(task) => task,
                 Decision::Stop { reason, limit, why } => return Ok(self.decided_to_stop(reason, limit, why)),
             };
-            match self.heed_wishes().unwrap_or_else(|| self.before_turn()) {
+            match self.poll_control().unwrap_or_else(|| self.before_turn()) {
                 NextStep::Turn => {}
                 NextStep::Again => continue,
                 NextStep::Stop(ending) => return Ok(ending),

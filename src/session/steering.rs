@@ -1,31 +1,31 @@
-//! What other terminals wish of a running session: to stop, to pause, and what the next prompt should say.
+//! Requests from other terminals to a running session: to stop, to pause, and what the next prompt should say.
 
 use std::time::Duration;
 
 use crate::record::{Event, Iteration, StopReason};
-use crate::store::Wishes;
+use crate::store::ControlRequests;
 
 use super::hints::Hints;
 use super::running::{Ending, NextStep, Running};
 
-/// Between two looks at the wishes.
-const LOOK: Duration = Duration::from_millis(200);
+/// Time between two checks for requests.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 impl Running<'_> {
-    /// Does what is wished before a turn; none where nothing keeps us from it.
-    pub(super) fn heed_wishes(&mut self) -> Option<NextStep> {
-        let wishes = match self.control.look() {
-            Ok(wishes) => wishes,
+    /// Acts on requests that arrived since the last iteration. Returns `None` if the loop can go on.
+    pub(super) fn poll_control(&mut self) -> Option<NextStep> {
+        let requests = match self.control.look() {
+            Ok(requests) => requests,
             Err(error) => {
-                self.warn(format!("what is wished of this loop cannot be read: {error:#}"));
-                Wishes::default()
+                self.warn(format!("cannot read requests to this loop: {error:#}"));
+                ControlRequests::default()
             }
         };
-        self.hints.new = wishes.hints;
-        if wishes.stop.is_some() {
+        self.hints.new = requests.hints;
+        if requests.stop.is_some() {
             return Some(NextStep::Stop(Ending::of(StopReason::Interrupted)));
         }
-        if wishes.is_paused {
+        if requests.is_paused {
             self.pause();
             return Some(NextStep::Again);
         }
@@ -37,22 +37,22 @@ impl Running<'_> {
         let session = self.session.id.clone();
         (self.say)(&Event::Paused { session: session.clone() });
         while self.plan.interrupt.signal().is_none() && self.is_held() {
-            self.plan.interrupt.pause(LOOK);
+            self.plan.interrupt.pause(POLL_INTERVAL);
         }
         (self.say)(&Event::Continued { session });
     }
 
     fn is_held(&self) -> bool {
-        self.control.look().is_ok_and(|wishes| wishes.is_paused && wishes.stop.is_none())
+        self.control.look().is_ok_and(|requests| requests.is_paused && requests.stop.is_none())
     }
 
-    /// Whether somebody wishes that it stops, now or after the iteration.
+    /// Returns true if a stop was requested, at once or after the iteration.
     pub(super) fn is_to_stop(&self) -> bool {
         self.plan.interrupt.signal().is_some()
-            || self.control.look().is_ok_and(|wishes| wishes.stop.is_some())
+            || self.control.look().is_ok_and(|requests| requests.stop.is_some())
     }
 
-    /// The hints for the next prompt.
+    /// Returns the hints for the next prompt.
     pub(super) fn hints(&mut self) -> Vec<String> {
         let mut texts = self.hints.kept.clone();
         let mut complaints = Vec::new();
@@ -68,7 +68,7 @@ impl Running<'_> {
         texts
     }
 
-    /// Takes the files of hints away that are in the spool by now.
+    /// Removes the files of hints that are in the spool by now.
     pub(super) fn hints_are_taken(&mut self) {
         for path in std::mem::take(&mut self.hints.new) {
             if let Err(error) = self.control.take_away(&path) {
@@ -77,14 +77,14 @@ impl Running<'_> {
         }
     }
 
-    /// What no agent heard to its end is said again.
+    /// Repeats the hints of an iteration whose agent did not finish.
     pub(super) fn hints_were_in(&mut self, iteration: &Iteration) {
         self.hints = Hints::of_last(iteration);
     }
 
-    /// The hints that no prompt took, at the end of a session.
+    /// Returns the hints that no prompt took by the end of the session.
     pub(super) fn left_hints(&mut self) -> Vec<String> {
-        let new = self.control.look().map(|wishes| wishes.hints).unwrap_or_default();
+        let new = self.control.look().map(|requests| requests.hints).unwrap_or_default();
         self.hints = Hints { kept: Vec::new(), new };
         self.hints()
     }

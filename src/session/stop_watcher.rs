@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::process::Interrupt;
 use crate::store::Control;
 
-/// Between two looks at the requests.
-const LOOK: Duration = Duration::from_millis(200);
+/// Time between two checks for a request.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Watches for the request to stop at once while the loop is busy with a child.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub struct StopWatcher {
 }
 
 impl StopWatcher {
-    /// Without a thread the request is seen after the iteration.
+    /// If no thread can be started, the request is noticed after the iteration.
     pub fn start(control: Control, interrupt: Interrupt) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&is_over);
@@ -29,10 +29,10 @@ impl StopWatcher {
                     interrupt.ask();
                     return;
                 }
-                thread::park_timeout(LOOK);
+                thread::park_timeout(POLL_INTERVAL);
             }
         };
-        let thread = thread::Builder::new().name("wishes".to_owned()).spawn(look).ok();
+        let thread = thread::Builder::new().name("stop-watcher".to_owned()).spawn(look).ok();
         Self { is_over, thread }
     }
 }

@@ -106,14 +106,14 @@ impl Running<'_> {
         if self.plan.clock.skip(time) {
             return;
         }
-        if let Err(error) = self.control.tell_waiting(waiting) {
+        if let Err(error) = self.control.publish_waiting(waiting) {
             self.warn(format!("others cannot see that the loop waits: {error:#}"));
         }
         let end = now.plus(time);
         while !self.is_to_stop() && self.plan.clock.now() < end {
             self.plan.interrupt.pause(LOOK);
         }
-        if let Err(error) = self.control.no_longer_waiting() {
+        if let Err(error) = self.control.clear_waiting() {
             self.warn(format!("{error:#}"));
         }
     }

@@ -1,4 +1,4 @@
-//! Wishes from other terminals to a running loop, and what it tells them: small files under
+//! ControlRequests from other terminals to a running loop, and what it tells them: small files under
 //! `<common git dir>/ralph/control/<session>/`.
 //!
 //! Each file comes and goes as a whole. The loop only reads, until there is something to take.
@@ -19,26 +19,26 @@ const STOP_NOW: &str = "stop-now";
 const PAUSE: &str = "pause";
 const WAITING: &str = "waiting.json";
 const PHASE: &str = "phase";
-/// In front of the number of a hint.
+/// Prefix of a hint.s file name, before its number.
 const HINT: &str = "hint-";
 
-/// Where the wishes to one session lie.
+/// The directory of the requests to one session.
 #[derive(Debug, Clone)]
 pub struct Control {
     dir: Utf8PathBuf,
     sharing: Option<Sharing>,
 }
 
-/// How fast a session shall stop.
+/// When a session is to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     AfterIteration,
     Now,
 }
 
-/// What is wished right now.
+/// The requests that are pending.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wishes {
+pub struct ControlRequests {
     pub stop: Option<Stop>,
     pub is_paused: bool,
     /// Files of hints that no prompt has taken yet, in the order in which they came.
@@ -51,22 +51,22 @@ impl Control {
         Self { dir, sharing: repository.sharing }
     }
 
-    /// Looks at what is wished; writes nothing.
-    pub fn look(&self) -> Result<Wishes> {
-        let mut wishes = Wishes::default();
+    /// Reads the pending requests. Writes nothing.
+    pub fn look(&self) -> Result<ControlRequests> {
+        let mut requests = ControlRequests::default();
         for path in disk::children(&self.dir)? {
             match path.file_name().unwrap_or_default() {
-                STOP_NOW => wishes.stop = Some(Stop::Now),
-                STOP if wishes.stop.is_none() => wishes.stop = Some(Stop::AfterIteration),
-                PAUSE => wishes.is_paused = true,
-                name if hint_number(name).is_some() => wishes.hints.push(path),
+                STOP_NOW => requests.stop = Some(Stop::Now),
+                STOP if requests.stop.is_none() => requests.stop = Some(Stop::AfterIteration),
+                PAUSE => requests.is_paused = true,
+                name if hint_number(name).is_some() => requests.hints.push(path),
                 _ => {}
             }
         }
-        Ok(wishes)
+        Ok(requests)
     }
 
-    /// Whether it shall stop at once: one look at one file.
+    /// Returns true if an immediate stop was requested. Checks one file.
     pub fn is_stopped_now(&self) -> bool {
         self.dir.join(STOP_NOW).exists()
     }
@@ -83,12 +83,12 @@ impl Control {
         self.put(PAUSE, b"")
     }
 
-    /// Takes the wish to pause back. Gives whether there was one.
+    /// Takes the options to pause back. Gives whether there was one.
     pub fn ask_to_continue(&self) -> Result<bool> {
         disk::remove_file_if_there(&self.dir.join(PAUSE))
     }
 
-    /// Leaves a hint behind those that wait already. Gives the file it is in.
+    /// Queues a hint. Returns its file.
     pub fn leave_hint(&self, text: &str) -> Result<Utf8PathBuf> {
         let draft = self.draft(text.as_bytes())?;
         let placed = loop {
@@ -97,7 +97,7 @@ impl Control {
             let path = self.dir.join(format!("{HINT}{:06}", last.saturating_add(1)));
             match fs::hard_link(&draft, &path) {
                 Ok(()) => break Ok(path),
-                // Somebody else was faster: behind theirs then.
+                // Another process took that number: try the next one.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => break Err(error).with_context(|| format!("write {path}")),
             }
@@ -106,41 +106,41 @@ impl Control {
         placed
     }
 
-    /// Takes a hint away: it is in a prompt, or nobody is there to take it. Gives whether it was still there.
+    /// Removes a hint that is in a prompt or that no loop will take. Returns true if it was still there.
     pub fn take_away(&self, hint: &Utf8Path) -> Result<bool> {
         disk::remove_file_if_there(hint)
     }
 
-    /// What the loop waits for, as it says to others.
+    /// Returns what the loop waits for, if it does.
     pub fn waiting(&self) -> Option<Waiting> {
         let bytes = disk::read_if_there(&self.dir.join(WAITING)).ok().flatten()?;
         serde_json::from_slice(&bytes).ok()
     }
 
-    pub fn tell_waiting(&self, waiting: &Waiting) -> Result<()> {
-        self.put(WAITING, &serde_json::to_vec(waiting).context("write down what is waited for")?)
+    pub fn publish_waiting(&self, waiting: &Waiting) -> Result<()> {
+        self.put(WAITING, &serde_json::to_vec(waiting).context("serialize what is waited for")?)
     }
 
-    pub fn no_longer_waiting(&self) -> Result<()> {
+    pub fn clear_waiting(&self) -> Result<()> {
         disk::remove_file_if_there(&self.dir.join(WAITING)).map(drop)
     }
 
-    /// What the loop is at, as it says to others: `agent`, `validation`, `recording`.
+    /// Returns the phase of the iteration in progress: `agent`, `validation`, `recording`.
     pub fn phase(&self) -> Option<String> {
         let bytes = disk::read_if_there(&self.dir.join(PHASE)).ok().flatten()?;
         let is_word = |byte: &u8| byte.is_ascii_lowercase() || *byte == b'_';
         if bytes.iter().all(is_word) && !bytes.is_empty() { String::from_utf8(bytes).ok() } else { None }
     }
 
-    pub fn tell_phase(&self, phase: &str) -> Result<()> {
+    pub fn publish_phase(&self, phase: &str) -> Result<()> {
         self.put(PHASE, phase.as_bytes())
     }
 
-    pub fn no_longer_in_a_phase(&self) -> Result<()> {
+    pub fn clear_phase(&self) -> Result<()> {
         disk::remove_file_if_there(&self.dir.join(PHASE)).map(drop)
     }
 
-    /// Forgets all wishes but the hints: they were meant for a loop that is gone.
+    /// Removes all requests but the hints: they were meant for an earlier loop.
     pub fn clear(&self) -> Result<()> {
         for path in disk::children(&self.dir)? {
             if path.file_name().and_then(hint_number).is_none() {
@@ -186,15 +186,15 @@ mod tests {
         Control { dir, sharing: None }
     }
 
-    fn texts(wishes: &Wishes) -> Vec<String> {
-        wishes.hints.iter().map(|path| fs::read_to_string(path).unwrap()).collect()
+    fn texts(requests: &ControlRequests) -> Vec<String> {
+        requests.hints.iter().map(|path| fs::read_to_string(path).unwrap()).collect()
     }
 
     #[test]
-    fn nothing_is_wished_where_nobody_wrote() {
+    fn there_are_no_requests_if_no_file_exists() {
         let folder = tempfile::tempdir().unwrap();
         let control = control(&folder);
-        assert_eq!(control.look().unwrap(), Wishes::default());
+        assert_eq!(control.look().unwrap(), ControlRequests::default());
         control.clear().unwrap();
         assert!(!control.ask_to_continue().unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "looking writes nothing");
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(control.look().unwrap().stop, Some(Stop::Now));
         assert!(control.is_stopped_now());
         control.clear().unwrap();
-        assert_eq!(control.look().unwrap(), Wishes::default());
+        assert_eq!(control.look().unwrap(), ControlRequests::default());
         assert!(!control.dir.exists());
     }
 
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn hints_keep_their_order_and_outlive_the_other_wishes() {
+    fn hints_keep_their_order_and_outlive_other_requests() {
         let folder = tempfile::tempdir().unwrap();
         let control = control(&folder);
         for text in ["one", "two\nlines", "three"] {
@@ -235,11 +235,11 @@ mod tests {
         }
         control.ask_to_pause().unwrap();
         control.clear().unwrap();
-        let wishes = control.look().unwrap();
-        assert_eq!(texts(&wishes), ["one", "two\nlines", "three"]);
-        assert!(control.take_away(&wishes.hints[0]).unwrap());
+        let requests = control.look().unwrap();
+        assert_eq!(texts(&requests), ["one", "two\nlines", "three"]);
+        assert!(control.take_away(&requests.hints[0]).unwrap());
         control.leave_hint("four").unwrap();
         assert_eq!(texts(&control.look().unwrap()), ["two\nlines", "three", "four"]);
-        assert!(!control.take_away(&wishes.hints[0]).unwrap(), "it is gone");
+        assert!(!control.take_away(&requests.hints[0]).unwrap(), "it is gone");
     }
 }

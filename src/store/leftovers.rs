@@ -47,7 +47,7 @@ impl Store {
         finder.kept()?;
         finder.of_gone_work_trees()?;
         finder.spools()?;
-        finder.wishes()?;
+        finder.requests()?;
         finder.drafts()?;
         for dir in Scratch::dead(repository)? {
             finder.add(dir, "left by a command that was killed");
@@ -153,13 +153,13 @@ impl Finder<'_> {
         Ok(())
     }
 
-    /// Wishes to sessions that are over.
-    fn wishes(&mut self) -> Result<()> {
+    /// ControlRequests to sessions that are over.
+    fn requests(&mut self) -> Result<()> {
         for path in disk::children(&self.dir("control"))? {
             let session: Option<SessionId> = path.file_name().and_then(|name| name.parse().ok());
             let is_over = session.is_some_and(|session| !self.alive.contains(&session));
             if is_over && self.is_older(&path, self.days.max(MOMENT)) {
-                self.add(path, "wishes to a session that is over");
+                self.add(path, "requests to a session that is over");
             }
         }
         Ok(())

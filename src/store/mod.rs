@@ -69,7 +69,7 @@ mod verify;
 
 pub use append::Conflict;
 pub use bundle::{Bundled, sessions_among};
-pub use control::{Control, Stop, Wishes};
+pub use control::{Control, ControlRequests, Stop};
 pub use copies::{Copies, Repaired};
 pub use elsewhere::Elsewhere;
 pub use files::{FileProof, Manifest};
@@ -100,7 +100,7 @@ pub use row::Row;
 pub use scratch::Scratch;
 pub use search::Search;
 pub use spool::{Begin, Draft, Place, Slot, Spool, Tips, names};
-pub use sync::{Cleaned, Direction, Exchange, Kept, Snapshots, Synced, Wish};
+pub use sync::{Cleaned, Direction, Exchange, Kept, Snapshots, SyncOptions, Synced};
 pub use verify::{Finding, Mend, Verified};
 
 use anyhow::{Result, anyhow};

@@ -11,7 +11,7 @@ use super::refs::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::remote::{Pushed, Remote, Strictness};
 use super::retention::{ASIDE, is_of};
 use super::spool::Spool;
-use super::sync::{Cleaned, Direction, Kept, Snapshots, Wish};
+use super::sync::{Cleaned, Direction, Kept, Snapshots, SyncOptions};
 use super::{Store, disk, message};
 
 /// What was taken away.
@@ -147,9 +147,13 @@ impl Store {
         if self.tombstones()?.is_empty() {
             bail!("session {session} is neither here nor at {}", remote.place());
         }
-        let wish =
-            Wish { direction: Direction::Both, snapshots: Snapshots::Leave, cleaned: Cleaned::Leave, at };
-        let left = self.sync_shared(remote, wish)?;
+        let options = SyncOptions {
+            direction: Direction::Both,
+            snapshots: Snapshots::Leave,
+            cleaned: Cleaned::Leave,
+            at,
+        };
+        let left = self.sync_shared(remote, options)?;
         purged.left.extend(left);
         Ok(())
     }

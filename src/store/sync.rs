@@ -54,7 +54,7 @@ pub enum Cleaned {
 
 /// What is to be synced.
 #[derive(Debug, Clone, Copy)]
-pub struct Wish {
+pub struct SyncOptions {
     pub direction: Direction,
     pub snapshots: Snapshots,
     pub cleaned: Cleaned,
@@ -112,14 +112,14 @@ type Merge = fn(&Store, Option<&ObjectId>, &ObjectId, Timestamp) -> Result<Merge
 struct Sync<'a> {
     store: &'a Store,
     remote: &'a Remote,
-    wish: Wish,
+    options: SyncOptions,
     exchange: Exchange,
     failures: usize,
 }
 
 impl Store {
     /// Syncs with another repository.
-    pub fn sync(&self, remote: &Remote, wish: Wish) -> Result<Exchange> {
+    pub fn sync(&self, remote: &Remote, options: SyncOptions) -> Result<Exchange> {
         let folder = self.repository().ralph_dir().join("sync");
         disk::create_private_dir(&folder)?;
         disk::share(&folder, self.repository().sharing)?;
@@ -128,10 +128,10 @@ impl Store {
                 .hinted("try again when it is done")
                 .into());
         };
-        self.clear_incoming(wish.at)?;
-        let mut sync = Sync { store: self, remote, wish, exchange: Exchange::default(), failures: 0 };
+        self.clear_incoming(options.at)?;
+        let mut sync = Sync { store: self, remote, options, exchange: Exchange::default(), failures: 0 };
         let done = sync.run();
-        self.clear_incoming(wish.at)?;
+        self.clear_incoming(options.at)?;
         done?;
         Ok(sync.exchange)
     }
@@ -147,12 +147,12 @@ impl Store {
     }
 
     /// Brings the tombstones and the notes alone together. Gives what could not be.
-    pub(super) fn sync_shared(&self, remote: &Remote, wish: Wish) -> Result<Vec<Kept>> {
+    pub(super) fn sync_shared(&self, remote: &Remote, options: SyncOptions) -> Result<Vec<Kept>> {
         let listed = self.list_remote(remote)?;
-        let mut sync = Sync { store: self, remote, wish, exchange: Exchange::default(), failures: 0 };
+        let mut sync = Sync { store: self, remote, options, exchange: Exchange::default(), failures: 0 };
         let tombstones = sync.share(TOMBSTONES, listed.get(TOMBSTONES), Store::merge_tombstones);
         let done = tombstones.and_then(|()| sync.share(NOTES, listed.get(NOTES), Store::merge_notes));
-        self.clear_incoming(wish.at)?;
+        self.clear_incoming(options.at)?;
         done.map(|()| sync.exchange.left_out)
     }
 
@@ -207,11 +207,11 @@ impl Sync<'_> {
         let is_alive =
             |name: &str| SessionRefs::from_name(name).is_some_and(|refs| !buried.contains_key(&refs.log()));
         let mut behind: Vec<Wanted> = self.behind(&listed, &is_alive)?;
-        if self.wish.direction != Direction::Push {
+        if self.options.direction != Direction::Push {
             self.leave_cleaned(&mut behind)?;
             done = done.and_then(|()| self.fetch_all(behind.clone()));
         }
-        if self.wish.direction != Direction::Fetch {
+        if self.options.direction != Direction::Fetch {
             // What is behind has nothing that the other side lacks.
             let behind: BTreeSet<&str> = behind.iter().map(|wanted| wanted.name.as_str()).collect();
             let ahead = ours.iter().filter(|(name, id)| {
@@ -228,7 +228,7 @@ impl Sync<'_> {
                 now.entry(name.clone()).or_insert_with(|| id.clone());
             }
         }
-        store.write_ledger(remote, &Ledger { synced_at: Some(self.wish.at), refs: now })?;
+        store.write_ledger(remote, &Ledger { synced_at: Some(self.options.at), refs: now })?;
         match done {
             Err(error) if error.chain().any(<dyn std::error::Error>::is::<Unreachable>) => {
                 self.exchange.stopped = Some(format!("{error:#}"));
@@ -240,14 +240,14 @@ impl Sync<'_> {
 
     fn ours(&self) -> Result<BTreeMap<String, ObjectId>> {
         let mut ours = self.store.refs_of_ours(LOG_PREFIX)?;
-        if self.wish.snapshots == Snapshots::Take {
+        if self.options.snapshots == Snapshots::Take {
             ours.extend(self.store.refs_of_ours(SNAPSHOT_PREFIX)?);
         }
         Ok(ours)
     }
 
     fn is_wanted_kind(&self, name: &str) -> bool {
-        name.starts_with(LOG_PREFIX) || self.wish.snapshots == Snapshots::Take
+        name.starts_with(LOG_PREFIX) || self.options.snapshots == Snapshots::Take
     }
 
     /// Says what the other side has lost since the last time.
@@ -321,7 +321,7 @@ impl Sync<'_> {
 
     /// Leaves out what was cleaned away here, unless it is asked for; what is here all the same goes on.
     fn leave_cleaned(&mut self, behind: &mut Vec<Wanted>) -> Result<()> {
-        if self.wish.cleaned == Cleaned::Take {
+        if self.options.cleaned == Cleaned::Take {
             return Ok(());
         }
         let forgotten = self.store.forgotten()?;
@@ -388,7 +388,7 @@ impl Sync<'_> {
                 Err(error) => self.leave_out([name.clone()], &format!("{error:#}")),
             }
         }
-        let (made, failed) = self.store.change_each(good, "sync", self.wish.at);
+        let (made, failed) = self.store.change_each(good, "sync", self.options.at);
         self.store.want_again(made.iter().map(|change| &change.name))?;
         for Change { name, new, .. } in made {
             self.exchange.fetched.extend(new.map(|commit| Synced { name, commit }));
@@ -396,7 +396,7 @@ impl Sync<'_> {
         for (change, error) in failed {
             self.leave_out([change.name], &format!("{error:#}"));
         }
-        self.store.clear_incoming(self.wish.at).map(drop)
+        self.store.clear_incoming(self.options.at).map(drop)
     }
 
     fn push_all(&mut self, ahead: &[(String, ObjectId)]) -> Result<()> {
@@ -462,10 +462,10 @@ impl Sync<'_> {
             if let Some(theirs) = there.clone().filter(|theirs| old.as_ref() != Some(theirs)) {
                 let is_known =
                     old.as_ref().is_some_and(|old| store.is_ancestor(&theirs, old).unwrap_or(false));
-                if is_known || self.wish.direction != Direction::Push {
+                if is_known || self.options.direction != Direction::Push {
                     let found = if is_known { Ok(theirs) } else { self.fetch_shared(name) };
                     let merged = found.and_then(|theirs| {
-                        let merged = merge(store, old.as_ref(), &theirs, self.wish.at)?;
+                        let merged = merge(store, old.as_ref(), &theirs, self.options.at)?;
                         Ok((theirs, merged))
                     });
                     match merged {
@@ -475,7 +475,7 @@ impl Sync<'_> {
                             let change = Change { name: name.to_owned(), old: old.clone(), new: Some(here) };
                             // Where another process was faster here, the next round has what it wrote.
                             if old != change.new
-                                && store.change_refs(&[change], "sync", self.wish.at).is_err()
+                                && store.change_refs(&[change], "sync", self.options.at).is_err()
                             {
                                 in_vain += 1;
                                 continue;
@@ -490,7 +490,7 @@ impl Sync<'_> {
                 }
             }
             let Some(outgoing) = outgoing else { return Ok(()) };
-            if self.wish.direction == Direction::Fetch || there.as_ref() == Some(&outgoing) {
+            if self.options.direction == Direction::Fetch || there.as_ref() == Some(&outgoing) {
                 return Ok(());
             }
             let pushed = self.answered(store.push(self.remote, &[(name.to_owned(), outgoing)])?);
@@ -507,7 +507,7 @@ impl Sync<'_> {
             // Where it was moved, somebody else got through: there is no standstill, only a queue.
             in_vain = if now == there { in_vain + 1 } else { 0 };
             there = now;
-            if self.wish.direction == Direction::Push && !self.has(there.as_ref())? {
+            if self.options.direction == Direction::Push && !self.has(there.as_ref())? {
                 self.leave_out(
                     [name.to_owned()],
                     "it went on there, and nothing is fetched; a sync both ways brings it together",

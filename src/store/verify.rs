@@ -145,7 +145,7 @@ impl Store {
     }
 
     /// Looks at what stands beside the records: names left by a sync that was killed, refs that went though nobody
-    /// cleaned or purged them, notes that lack a line. Mends it where that is wished.
+    /// cleaned or purged them, notes that lack a line. Repairs it if asked to.
     pub fn verify_beside(
         &self,
         logs: &[SessionLog],

@@ -6,7 +6,7 @@ use crate::store::Store;
 use super::super::caller::{Caller, Project};
 use super::super::place;
 use super::super::proposal::Proposal;
-use super::super::ready::{Ready, Settings, Wish};
+use super::super::ready::{Ready, RunRequest, Settings};
 use super::super::refusals::Obstacle;
 use super::finding::{Finding, State};
 
@@ -24,7 +24,7 @@ pub(super) fn obstacles(store: &Store, caller: &Caller, findings: &[Finding]) ->
     let Ok(feature) = place::feature(caller, store, None, None) else { return Vec::new() };
     let is_known =
         |about: &str| findings.iter().any(|finding| finding.state == State::Wrong && finding.about == about);
-    let settings = match Settings::read(store, &feature, caller, &Wish::default()) {
+    let settings = match Settings::read(store, &feature, caller, &RunRequest::default()) {
         Ok(settings) => settings,
         // A task list is what is made next, where all else is in order.
         Err(_) if findings.iter().any(|finding| finding.state == State::Wrong) => return Vec::new(),

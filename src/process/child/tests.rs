@@ -280,7 +280,7 @@ fn a_second_ctrl_c_leaves_no_time() {
 }
 
 #[test]
-fn after_the_wish_to_stop_nothing_is_started() {
+fn nothing_is_started_after_a_request_to_stop() {
     let room = Room::new(16);
     let interrupt = Interrupt::none();
     interrupt.raise(SIGINT);

@@ -1,4 +1,4 @@
-//! The state of the screen: keys and answers in, wishes out. It reads nothing and draws nothing.
+//! The state of the screen: keys and answers in, requests out. It reads nothing and draws nothing.
 
 mod act;
 
@@ -13,7 +13,7 @@ use crate::store::Stop;
 use super::contents::{self, Ordered, View};
 use super::layout::{Areas, Pane};
 use super::list::{Chosen, Item, List};
-use super::page::{Body, Fold, Page, Part, Section, Wish};
+use super::page::{Body, Fold, Page, Part, PartRequest, Section};
 use super::row::{Look, Row, shown};
 use super::source::{Change, File, InFlight, IterationRow, Overview, Place, SessionRow, Stream};
 
@@ -64,7 +64,7 @@ pub enum Effect {
 /// What is to be read.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Request {
-    Part(Wish),
+    Part(PartRequest),
     View(Arc<SessionRow>, Ordered),
 }
 
@@ -166,7 +166,7 @@ impl App {
         }
         self.overview = overview;
         if is_first {
-            // Without anything that runs there is nothing to follow, until somebody wishes.
+            // Without anything that runs there is nothing to follow until it is asked for.
             self.follows = self.own_loop != OwnLoop::None
                 || self.overview.sessions.iter().any(|session| session.live.is_some());
         }
@@ -397,8 +397,8 @@ impl App {
         let session = self.session()?.clone();
         let request = if let Some((_, ordered)) = &self.ordered {
             Some(Request::View(session, ordered.clone()))
-        } else if let Some(wish) = self.page.wish(height) {
-            Some(Request::Part(wish))
+        } else if let Some(request) = self.page.request(height) {
+            Some(Request::Part(request))
         } else {
             let is_open =
                 |section: &&Section| section.fold == Fold::Open && matches!(section.body, Body::Unread);
@@ -425,7 +425,7 @@ impl App {
                 }
                 self.failed = Some(request.clone());
             }
-            (Request::Part(wish), Ok(Answer::Part(part))) => self.page.take(wish, part),
+            (Request::Part(request), Ok(Answer::Part(part))) => self.page.take(request, part),
             (Request::View(session, Ordered::Calls(commit)), Ok(Answer::View(mut sections))) => {
                 let row = session.iterations.iter().find(|row| row.commit == *commit);
                 let number = row.map(|row| row.number);

@@ -74,7 +74,7 @@ pub enum At {
 
 /// What a window asks of its file, and which window of the page it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wish {
+pub struct PartRequest {
     pub file: File,
     pub ask: Ask,
 }
@@ -180,7 +180,7 @@ impl Window {
     }
 
     /// What it needs where the rows from `first` to `last` are on the screen.
-    fn wish(&self, first: usize, last: usize) -> Option<Ask> {
+    fn request(&self, first: usize, last: usize) -> Option<Ask> {
         if !self.is_at_end() && last + AHEAD >= self.rows.len() {
             return Some(Ask::From(self.end));
         }
@@ -445,10 +445,10 @@ impl Page {
     }
 
     /// What the files on the screen need, the first that needs something.
-    pub fn wish(&self, height: usize) -> Option<Wish> {
+    pub fn request(&self, height: usize) -> Option<PartRequest> {
         // What is not there at all comes before what there might be more of.
         let jump = self.sections.iter().find_map(|section| match &section.body {
-            Body::Window(window) => window.jump.map(|ask| Wish { file: window.file.clone(), ask }),
+            Body::Window(window) => window.jump.map(|ask| PartRequest { file: window.file.clone(), ask }),
             Body::Rows(_) | Body::Unread => None,
         });
         if jump.is_some() {
@@ -465,9 +465,9 @@ impl Page {
                 let is_open = !matches!(section.fold, Fold::Closed(_));
                 if is_near
                     && is_open
-                    && let Some(ask) = window.wish(first, last)
+                    && let Some(ask) = window.request(first, last)
                 {
-                    return Some(Wish { file: window.file.clone(), ask });
+                    return Some(PartRequest { file: window.file.clone(), ask });
                 }
             }
             start += length;
@@ -476,15 +476,15 @@ impl Page {
     }
 
     /// Takes in a part of a file, with what is on the screen staying where it is.
-    pub fn take(&mut self, wish: &Wish, part: Part) {
+    pub fn take(&mut self, request: &PartRequest, part: Part) {
         let is_it =
-            |section: &Section| matches!(&section.body, Body::Window(window) if window.file == wish.file);
+            |section: &Section| matches!(&section.body, Body::Window(window) if window.file == request.file);
         let Some(place) = self.sections.iter().position(is_it) else { return };
         let start = self.start_of(place);
         let is_below = self.section_at(self.cursor).is_some_and(|at| at > place);
         let before = signed(self.sections[place].len());
         let Body::Window(window) = &mut self.sections[place].body else { return };
-        let moved = window.take(wish.ask, part);
+        let moved = window.take(request.ask, part);
         let moved = if is_below { signed(self.sections[place].len()) - before } else { moved };
         for line in [&mut self.cursor, &mut self.top] {
             if *line > start {

@@ -10,7 +10,7 @@ use crate::history::failure_key::FailureKey;
 use crate::history::repeats;
 use crate::record::{AgentEvent, Iteration, ObjectId, Outcome, RecordKind, Session, SessionId, Status, Task};
 use crate::store::{
-    Ask, Control, FilePart, Holder, LoopLock, SessionRefs, SessionRows, Store, Wishes, names,
+    Ask, Control, ControlRequests, FilePart, Holder, LoopLock, SessionRefs, SessionRows, Store, names,
 };
 use crate::view::log::story;
 
@@ -61,7 +61,7 @@ impl Records {
 
     fn live_of(&self, holder: &Holder) -> Live {
         let control = Control::of(self.store.repository(), &holder.session);
-        let Wishes { stop, is_paused, .. } = control.look().unwrap_or_default();
+        let ControlRequests { stop, is_paused, .. } = control.look().unwrap_or_default();
         let in_flight = self.store.in_flight(&holder.session).map(|begin| InFlight {
             number: begin.iteration,
             task: Task { text: self.redacted(begin.task.text), ..begin.task },

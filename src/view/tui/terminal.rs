@@ -173,7 +173,7 @@ impl Reader {
 /// Reads what the screen asks for.
 pub fn read(source: &dyn Source, request: &Request) -> Result<Answer> {
     match request {
-        Request::Part(wish) => contents::read_part(source, &wish.file, wish.ask).map(Answer::Part),
+        Request::Part(request) => contents::read_part(source, &request.file, request.ask).map(Answer::Part),
         Request::View(session, ordered) => contents::read(source, session, ordered).map(Answer::View),
     }
 }

@@ -16,6 +16,7 @@ use crate::store::{Control, Holder, Identity, LoopLock, Place, SessionLog, Spool
 use crate::tasks::{TaskCache, select};
 use crate::worktree::WorkTree;
 
+use super::agent_pool::AgentPool;
 use super::baseline::{self, Measured};
 use super::good_ground::GoodGround;
 use super::hints::Hints;
@@ -24,7 +25,6 @@ use super::pending_commit::PendingCommit;
 use super::plan::Plan;
 use super::recorder::Recorder;
 use super::redaction::redacted;
-use super::roster::Roster;
 use super::running::Running;
 use super::settings::{progress_strategy, redactor};
 use super::stop_watcher::StopWatcher;
@@ -53,7 +53,7 @@ impl<'a> Running<'a> {
         say(&started_event((&session, &plan), tasks, measured, earlier.is_some()));
         let started = plan.clock.stopwatch();
         Ok(Self {
-            roster: Roster::new(plan.agents.len(), plan.config.settings.max_wait),
+            pool: AgentPool::new(plan.agents.len(), plan.config.settings.max_wait),
             versions: BTreeMap::new(),
             plan,
             session,

@@ -2,6 +2,7 @@
 //!
 //! The only place that puts effects in order. It says what happens through a closure and never names a screen.
 
+mod agent_pool;
 mod ask;
 mod baseline;
 mod begin;
@@ -28,7 +29,6 @@ mod redaction;
 mod replay;
 mod restore;
 mod rollback;
-mod roster;
 mod running;
 mod scope;
 mod settings;

@@ -13,13 +13,13 @@ use crate::record::{Baseline, Event, Limit, ObjectId, RALPH, Session, StopReason
 use crate::store::{Control, Identity, LoopLock, Spool};
 use crate::tasks::TaskCache;
 
+use super::agent_pool::AgentPool;
 use super::good_ground::GoodGround;
 use super::hints::Hints;
 use super::memory::Memory;
 use super::pending_commit::PendingCommit;
 use super::plan::{Candidate, Plan};
 use super::recorder::Recorder;
-use super::roster::Roster;
 use super::stop_watcher::StopWatcher;
 
 /// A session that runs.
@@ -42,7 +42,7 @@ pub(super) struct Running<'a> {
     /// Whether the agent promised that all is done, and that is enough by the configuration.
     pub is_promised: bool,
     pub started: Stopwatch,
-    pub roster: Roster,
+    pub pool: AgentPool,
     /// Whose turn it is, by its place among the agents of the plan.
     pub current: usize,
     /// What the agents behind the first say of their versions, once they were asked.

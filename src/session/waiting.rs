@@ -1,32 +1,32 @@
-//! Who works next, and the time in which nobody can.
+//! Chooses the agent that runs next, and waits while none can.
 
 use std::time::Duration;
 
 use crate::record::{AgentRun, Event, Limit, RALPH, Timestamp, Waiting};
 
-use super::roster::{Cut, Next, Out};
+use super::agent_pool::{Backoff, Interruption, Next};
 use super::running::{Ending, NextStep, Running};
 
-/// Between two looks at the clock while the loop waits: a machine may sleep meanwhile.
-const LOOK: Duration = Duration::from_millis(250);
+/// Time between two checks of the clock while the loop waits: a machine may be suspended meanwhile.
+const CLOCK_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 impl Running<'_> {
-    /// Finds out who works next; waits where nobody can.
+    /// Chooses the agent that runs next. Waits if none can run.
     pub(super) fn before_turn(&mut self) -> NextStep {
-        if self.roster.is_first_in() {
+        if self.pool.is_first_available() {
             self.change_agent(0);
             return NextStep::Turn;
         }
         let now = self.plan.clock.now();
-        let (time, waiting) = match self.roster.next(now) {
-            Next::Go(place) => {
-                self.change_agent(place);
+        let (time, waiting) = match self.pool.next(now) {
+            Next::Go(index) => {
+                self.change_agent(index);
                 return NextStep::Turn;
             }
-            Next::TooLong(place, out) => return NextStep::Stop(self.too_long(place, out)),
-            Next::Wait(place, out) => {
-                let waiting = self.waiting(place, out);
-                (self.roster.wait(now, place), waiting)
+            Next::TooLong(index, backoff) => return NextStep::Stop(self.too_long(index, backoff)),
+            Next::Wait(index, backoff) => {
+                let waiting = self.waiting(index, backoff);
+                (self.pool.wait(now, index), waiting)
             }
         };
         if let Some(ending) = self.beyond_its_time(time) {
@@ -36,61 +36,62 @@ impl Running<'_> {
         NextStep::Again
     }
 
-    /// Notes how a run went, for the choice of the next.
+    /// Updates the pool with how an agent run ended.
     pub(super) fn ran(&mut self, run: &AgentRun) {
         match run.failure_class.filter(|_| run.is_cut()) {
             Some(class) => {
                 let now = self.plan.clock.now();
-                let cut = Cut { class, told: run.resets_at, message: run.error.clone() };
-                self.roster.cut(self.current, cut, now);
+                let interruption =
+                    Interruption { class, resets_at: run.resets_at, message: run.error.clone() };
+                self.pool.interrupt(self.current, interruption, now);
             }
-            None => self.roster.ran(self.current),
+            None => self.pool.ran(self.current),
         }
     }
 
-    fn change_agent(&mut self, place: usize) {
-        if place == self.current {
+    fn change_agent(&mut self, index: usize) {
+        if index == self.current {
             return;
         }
-        let name = |place: usize| self.plan.agents[place].agent.name().to_owned();
+        let name = |index: usize| self.plan.agents[index].agent.name().to_owned();
         let event = Event::AgentChanged {
             session: self.session.id.clone(),
             from: name(self.current),
-            to: name(place),
+            to: name(index),
             failure_class: self
-                .roster
-                .out(self.current)
-                .filter(|_| place > self.current)
-                .map(|out| out.class),
+                .pool
+                .backoff(self.current)
+                .filter(|_| index > self.current)
+                .map(|backoff| backoff.class),
         };
-        self.current = place;
+        self.current = index;
         (self.say)(&event);
     }
 
-    fn waiting(&self, place: usize, out: &Out) -> Waiting {
+    fn waiting(&self, index: usize, backoff: &Backoff) -> Waiting {
         let redactor = self.recorder.redactor();
         Waiting {
-            agent: self.plan.agents[place].agent.name().to_owned(),
-            class: out.class,
-            until: out.until,
-            message: out.message.as_ref().map(|message| redactor.redact_text(message).0),
+            agent: self.plan.agents[index].agent.name().to_owned(),
+            class: backoff.class,
+            until: backoff.until,
+            message: backoff.message.as_ref().map(|message| redactor.redact_text(message).0),
         }
     }
 
-    fn too_long(&self, place: usize, out: &Out) -> Ending {
-        let Waiting { agent, class, until, message } = self.waiting(place, out);
+    fn too_long(&self, index: usize, backoff: &Backoff) -> Ending {
+        let Waiting { agent, class, until, message } = self.waiting(index, backoff);
         let words = message.map_or(String::new(), |words| format!(": {words}"));
         Ending {
             why: Some(format!("{agent} cannot be used before {until} ({class}{words})")),
             hint: Some(format!(
-                "take the session up again then with `{RALPH} resume`, wait longer with --max-wait, or name \
-                 a second agent: --agent claude,codex"
+                "resume the session then with `{RALPH} resume`, wait longer with --max-wait, or name a second \
+                 agent: --agent claude,codex"
             )),
             ..Ending::limit(Limit::Wait)
         }
     }
 
-    /// Where the session would be over before the wait is, there is nothing to wait for.
+    /// Returns the ending of a session whose time limit is reached before the wait is over.
     fn beyond_its_time(&self, time: Duration) -> Option<Ending> {
         let most = self.plan.config.settings.max_duration?;
         (self.started.elapsed().saturating_add(time) >= most).then(|| Ending::limit(Limit::Duration))
@@ -111,7 +112,7 @@ impl Running<'_> {
         }
         let end = now.plus(time);
         while !self.is_to_stop() && self.plan.clock.now() < end {
-            self.plan.interrupt.pause(LOOK);
+            self.plan.interrupt.pause(CLOCK_POLL_INTERVAL);
         }
         if let Err(error) = self.control.clear_waiting() {
             self.warn(format!("{error:#}"));

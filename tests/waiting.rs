@@ -95,7 +95,7 @@ fn a_wait_that_is_longer_than_the_user_wants_ends_the_session() {
     let run = scene.ralph("--max-wait 1h").code(4);
     run.stdout_has("stopped at the limit of waiting, ")
         .stdout_has("fake cannot be used before ")
-        .stdout_has("hint: take the session up again")
+        .stdout_has("hint: resume the session then")
         .stdout_lacks("waits");
     assert_eq!(scene.session().end()["limit"], "wait");
     scene.ralph("resume").code(0);

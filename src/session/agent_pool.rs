@@ -176,7 +176,7 @@ mod tests {
         Interruption { class, resets_at, message: None }
     }
 
-    /// AgentState and time of a wait.
+    /// Index of the agent and end of a wait.
     #[track_caller]
     fn wait(pool: &AgentPool, now: i64) -> (usize, i64) {
         match pool.next(at(now)) {
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_told_time_is_waited_for_and_then_the_agent_works_again() {
+    fn a_reported_reset_time_is_waited_for_and_then_the_agent_runs_again() {
         let mut pool = pool(1, HOUR);
         assert!(pool.is_first_available());
         pool.interrupt(0, interruption(FailureClass::Quota, Some(at(500))), at(100));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_told_time_that_is_over_says_nothing() {
+    fn a_reset_time_in_the_past_is_ignored() {
         let mut pool = pool(1, HOUR);
         pool.interrupt(0, interruption(FailureClass::Quota, Some(at(90))), at(100));
         assert_eq!(wait(&pool, 100), (0, 130));

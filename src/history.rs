@@ -34,7 +34,7 @@ struct Turn {
     /// Whether a box or a file other than progress.txt changed.
     is_change: bool,
     validation: Option<i32>,
-    /// What tells its failure from others.
+    /// The key by which its failure is compared with others.
     failure: Option<FailureKey>,
 }
 
@@ -249,10 +249,10 @@ mod tests {
                 failure: (fingerprint != "-").then(|| FailureKey::Validation(fingerprint.to_owned())),
                 ..history("T1-").turns.remove(0)
             };
-            let told = history("T1! T2?");
+            let shorter = history("T1! T2?");
             let mut history =
                 History { turns: fingerprints.split_whitespace().map(turn).collect(), ..History::default() };
-            history.turns.extend(told.turns.clone());
+            history.turns.extend(shorter.turns.clone());
             assert_eq!(history.same_failures_in_a_row(), expected, "{fingerprints}");
         }
     }

@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partial_clone_is_told_by_its_settings() {
+    fn a_partial_clone_is_recognized_by_its_settings() {
         for (key, value, expected) in [
             ("extensions.partialclone", "origin", &["origin"][..]),
             ("remote.my.fork.promisor", "true", &["my.fork"]),

@@ -9,7 +9,7 @@ use super::interface::Turn;
 use super::lines::{Lines, tail};
 use super::rollout;
 use super::stream::{
-    AgentReport, End, Failure, StreamReader, class_of, class_of_words, time_told, usage_file,
+    AgentReport, End, Failure, StreamReader, class_of, class_of_words, usage_file, wait_time_in,
 };
 use super::watchdog::Watchdog;
 use crate::process::{Child, Ended, Interrupt};
@@ -180,7 +180,7 @@ impl Launch {
         let by_words = || {
             // Of one that we stopped the last words are those of a retry, which takes no time any more.
             let words = cause.message.as_deref().filter(|_| run.ended.exit.reason.is_none())?;
-            Some(turn.clock.now().plus(time_told(words)?))
+            Some(turn.clock.now().plus(wait_time_in(words)?))
         };
         run.report.resets_at.or_else(by_log).or_else(by_words)
     }

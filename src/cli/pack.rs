@@ -105,7 +105,7 @@ impl<'a> Packer<'a> {
             Event::SessionEnded { .. } => true,
             Event::SessionStarted { .. }
             | Event::IterationStarted { .. }
-            | Event::HistoryTold { .. }
+            | Event::HistoryIncluded { .. }
             | Event::PhaseStarted { .. }
             | Event::AgentEvent { .. }
             | Event::ValidationFinished { .. }

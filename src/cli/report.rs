@@ -326,8 +326,8 @@ impl Reading<'_> {
         let mut pairs = Vec::new();
         for turn in turns {
             let Some(after) = turn.record.snapshot.clone() else {
-                let is_told = turn.record.outcome != Outcome::Skipped;
-                turn.diff = if is_told { Diff::Missing(Diff::NONE_KEPT) } else { Diff::Nothing };
+                let has_diff = turn.record.outcome != Outcome::Skipped;
+                turn.diff = if has_diff { Diff::Missing(Diff::NONE_KEPT) } else { Diff::Nothing };
                 continue;
             };
             match self.reader.snapshot_before(&after)? {

@@ -28,7 +28,7 @@ pub struct Cluster {
     pub is_open: bool,
 }
 
-/// What tells one cause from another.
+/// The key of a cause.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     Known(FailureKey),
@@ -86,7 +86,7 @@ pub fn clusters<'a>(iterations: impl IntoIterator<Item = &'a Iteration>) -> Vec<
     clusters
 }
 
-/// The same in fewer lines for people: what is solved, and has the same words without a fingerprint to tell it apart,
+/// The same in fewer lines for people: what is solved, and has the same words without a fingerprint to distinguish it,
 /// is one cause, whatever its task was.
 pub fn folded(clusters: &[Cluster]) -> Vec<Cluster> {
     let mut folded: Vec<Cluster> = Vec::new();
@@ -174,7 +174,7 @@ mod tests {
         words.split_whitespace().enumerate().map(iteration).collect()
     }
 
-    fn told(clusters: &[Cluster]) -> String {
+    fn described(clusters: &[Cluster]) -> String {
         let one = |cluster: &Cluster| {
             let state = if cluster.is_open { "open" } else { "gone" };
             format!("{} {} {state}", cluster.times, cluster.tasks.join(","))
@@ -194,7 +194,7 @@ mod tests {
             // Its box was opened again, and it fails as before.
             ("T1-a T1+ T1-a", "2 T1 open"),
         ] {
-            assert_eq!(told(&clusters(&iterations(words))), expected, "{words}");
+            assert_eq!(described(&clusters(&iterations(words))), expected, "{words}");
         }
     }
 
@@ -211,14 +211,14 @@ mod tests {
             ("T1- T2- T2+ T3- T3+", "1 T1 open; 2 T2,T3 gone"),
             ("T1-a T1+ T2-b T2+", "1 T2 gone; 1 T1 gone"),
         ] {
-            assert_eq!(told(&folded(&clusters(&iterations(words)))), expected, "{words}");
+            assert_eq!(described(&folded(&clusters(&iterations(words)))), expected, "{words}");
         }
         let folded = folded(&clusters(&iterations("T1- T1+ T2- T2- T2+ T3- T3+")));
         assert_eq!(folded[0].iterations, [1, 3, 4, 6]);
     }
 
     #[test]
-    fn a_cause_is_told_by_the_last_line_that_says_something_or_by_what_was_measured() {
+    fn a_cause_is_named_by_the_last_telling_line_or_by_what_was_measured() {
         for (words, expected) in [("T1-a", "FAILED a"), ("T1-", "its box is still open")] {
             assert_eq!(clusters(&iterations(words))[0].message, expected);
         }

@@ -1,4 +1,4 @@
-//! What tells one cause of failures from another, for all lists and counts.
+//! The key of a failure's cause, by which all lists and counts compare.
 
 use crate::record::{Exits, FailureClass, Iteration, LogEntry, Outcome};
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::failure_key::FailureKey;
 use crate::record::{Cost, Durations, LogEntry, Outcome, SessionId, TaskName, Timestamp, Tokens};
 
-/// The course of things is told in at most so many steps.
+/// Maximum number of steps in which the course of a session is shown.
 const STEPS: usize = 40;
 /// Most causes of failures that are listed.
 const CAUSES: usize = 10;

@@ -62,7 +62,7 @@ const TICK: Duration = Duration::from_millis(25);
 const VANISH_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Child {
-    /// Runs it to its end, or stops it; then stops what it left behind. `on_tick` is called meanwhile to tell how
+    /// Runs it to its end, or stops it; then stops what it left behind. `on_tick` is called meanwhile to report how
     /// it does, and once more after the end.
     ///
     /// # Errors

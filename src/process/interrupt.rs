@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_asks_is_told_from_a_signal() {
+    fn a_request_by_a_command_is_not_a_signal() {
         let asked = Interrupt::none();
         asked.ask();
         asked.raise(SIGTERM);

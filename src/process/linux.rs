@@ -1,4 +1,4 @@
-//! What only Linux tells about processes: `/proc`, their environments, and the adoption of orphans.
+//! What only Linux reports about processes: `/proc`, their environments, and the adoption of orphans.
 
 use std::fs;
 use std::ops::RangeInclusive;

@@ -1,4 +1,4 @@
-//! What `ps` tells about processes, for systems without `/proc`: enough for groups and descent, no environments.
+//! What `ps` reports about processes, for systems without `/proc`: enough for groups and descent, no environments.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -72,7 +72,7 @@ fn parse_line(line: &str) -> Option<Process> {
     })
 }
 
-/// The birth of a process that was started just now, about as `ps` tells it.
+/// The birth of a process that was started just now, roughly as `ps` reports it.
 pub(super) fn birth_now() -> Option<u64> {
     #[expect(
         clippy::disallowed_methods,
@@ -88,7 +88,7 @@ pub(super) fn carried(_pid: i32, _variable: &str, _marks: &[(&str, &str)]) -> Ca
 }
 
 /// Of the signals that shells and `nohup` ignore for others, those that we were started with ignored. A program that
-/// we start inherits that, so one that sends itself such a signal tells by living on.
+/// we start inherits that, so one that sends itself such a signal shows it by surviving.
 pub(super) fn ignored_signals() -> Vec<i32> {
     const PROBE: &str = "ulimit -c 0; for n do sh -c 'kill -$0 $$' $n && echo $n; done";
     let signals = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2].map(|signal| signal.to_string());

@@ -87,7 +87,7 @@ impl<'a> ProcessTree<'a> {
         let own_group = by_pid.get(&own_pid).map_or(0, |own| own.group);
         let mut spared = ancestors(own_pid, &by_pid);
         spared.extend(detached);
-        // Whose an orphan without a marker is can be told only while there is one child that it can be of.
+        // The owner of an orphan without a marker is known only while there is a single child.
         let is_alone = self.root.is_some_and(|root| running.iter().all(|pid| *pid == root.pid));
 
         let mut belonging = BTreeSet::new();
@@ -169,7 +169,7 @@ impl<'a> ProcessTree<'a> {
 
     /// Asks everybody to end, each once, and waits for that.
     pub(super) fn ask_all(&mut self, grace: Duration, interrupt: &Interrupt) {
-        let mut told: BTreeSet<(i32, u64)> = self
+        let mut signalled: BTreeSet<(i32, u64)> = self
             .members()
             .iter()
             .filter(|process| self.is_in_group(process))
@@ -184,7 +184,7 @@ impl<'a> ProcessTree<'a> {
                 return;
             }
             for process in members {
-                if told.insert((process.pid, process.born)) {
+                if signalled.insert((process.pid, process.born)) {
                     send(&process, Signal::TERM);
                     send(&process, Signal::CONT);
                 }

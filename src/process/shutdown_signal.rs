@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_signal_is_told_once() {
+    fn each_signal_is_reported_once() {
         let shutdown_signal = ShutdownSignal::default();
         assert_eq!(shutdown_signal.take(), None);
         shutdown_signal.0.store(15, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! What the system tells about processes: on Linux by `/proc`, elsewhere by `ps`.
+//! What the system reports about processes: on Linux by `/proc`, elsewhere by `ps`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -99,7 +99,7 @@ impl Tool {
     }
 
     /// The git program, finding its repository by `directory` alone; no hook, monitor or lock of the user's, and no
-    /// call of the network that it was not told to make.
+    /// network access that was not asked for.
     pub fn git(directory: &Utf8Path) -> Self {
         let tool = Self::new("git", directory).without_local_variables();
         // Replacements (`git replace`) and grafts show other objects and parents than those that were written.

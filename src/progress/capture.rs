@@ -84,7 +84,8 @@ pub fn facts(evidence: Evidence<'_>, rules: &Rules) -> Facts {
     if let Some(context) = evidence.context {
         texts.extend([context.stdout.as_str(), context.stderr.as_str()]);
         if evidence.outcome == Outcome::Failure && !context.passed() {
-            facts.excerpt = context.told_of(evidence.examined, Choice::Excerpt, EXCERPT_CHARS).excerpt;
+            facts.excerpt =
+                context.summarize_examined(evidence.examined, Choice::Excerpt, EXCERPT_CHARS).excerpt;
             room.take(&facts.excerpt);
             if let Some(examined) = evidence.examined.filter(|_| context.exit_code != 0) {
                 facts.levels = examined.fingerprint().map(levels);
@@ -177,7 +178,7 @@ fn errors(examined: &Examined) -> Vec<Failing> {
 fn commands(calls: &[ToolCall]) -> Vec<CommandRun> {
     let mut runs: Vec<CommandRun> = Vec::new();
     let mut seen = HashSet::new();
-    // The last run of a command tells whether it works.
+    // The last run of a command decides whether it works.
     for call in calls.iter().rev().filter(|call| call.kind == ToolKind::Shell) {
         let command = short(&call.arguments_summary);
         if command.is_empty() || !seen.insert(form(&command)) {

@@ -1,4 +1,4 @@
-//! The strategy that tells each iteration in a sentence or two, by a command of the user's.
+//! The strategy that summarizes each iteration in a sentence or two, by a command of the user's.
 //!
 //! The command is run by whoever records the iteration; here its words are only put down. Where there are none, the
 //! captured output stands in for them, and says why.
@@ -19,7 +19,7 @@ const OUTPUT_CHARS: usize = 4000;
 
 /// What the user's command is asked about an iteration: all that a later attempt should know of it.
 pub fn question(context: &IterationContext, facts: &Facts) -> String {
-    let output = context.told(Choice::Excerpt, OUTPUT_CHARS).excerpt;
+    let output = context.summarize_output(Choice::Excerpt, OUTPUT_CHARS).excerpt;
     let mut question = format!(
         "Summarize this iteration result in 1-2 sentences:\nExit code: {}\nOutput:\n{output}\n",
         context.exit_code

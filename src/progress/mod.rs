@@ -43,7 +43,7 @@ pub enum Choice {
 /// What a strategy learns of an iteration that is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IterationContext {
-    /// Where it was another session than the one that is told of it.
+    /// Its session, if that is not the one whose prompt this is for.
     pub session: Option<SessionId>,
     /// Numbered from 1.
     pub iteration: u32,
@@ -75,24 +75,24 @@ pub struct IterationContext {
     pub summary: Option<Summarized>,
 }
 
-/// What an entry says of an output.
+/// The excerpt of an output in an entry, and its fingerprint.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct OutputSummary {
     pub excerpt: String,
-    /// None where no validation failed.
+    /// `None` if no validation failed.
     pub fingerprint: Option<String>,
 }
 
 impl IterationContext {
-    /// The part of its output that an entry shows, and the fingerprint of its failure.
+    /// Returns the part of its output that an entry shows, and the fingerprint of its failure.
     ///
     /// Where the validation passed or none ran, the agent's words stand in for it: they count from their end, with the end of its
     /// stderr if it failed, and have no fingerprint.
-    pub fn told(&self, choice: Choice, max_chars: usize) -> Told {
-        self.told_of(self.examined().as_ref(), choice, max_chars)
+    pub fn summarize_output(&self, choice: Choice, max_chars: usize) -> OutputSummary {
+        self.summarize_examined(self.examined().as_ref(), choice, max_chars)
     }
 
-    /// Its output, read through; none where there are only the words of an agent.
+    /// Returns the examined output, or `None` if there is only an agent's final text.
     pub fn examined(&self) -> Option<Examined> {
         self.validation_command.as_ref()?;
         Some(examine(&Output {
@@ -104,19 +104,24 @@ impl IterationContext {
         }))
     }
 
-    /// As [`Self::told`], of an output that was read through before.
-    pub fn told_of(&self, examined: Option<&Examined>, choice: Choice, max_chars: usize) -> Told {
+    /// As [`Self::summarize_output`], of an output that was examined before.
+    pub fn summarize_examined(
+        &self,
+        examined: Option<&Examined>,
+        choice: Choice,
+        max_chars: usize,
+    ) -> OutputSummary {
         let Some(examined) = examined.filter(|_| !self.passed()) else {
             let (words, stderr) = self.words(max_chars);
             let parts: Vec<String> = [words, stderr].into_iter().filter(|part| !part.is_empty()).collect();
-            return Told { excerpt: parts.join("\n"), fingerprint: None };
+            return OutputSummary { excerpt: parts.join("\n"), fingerprint: None };
         };
         let excerpt = match choice {
             Choice::Excerpt => examined.excerpt(max_chars),
             Choice::BlindTail => self.tail(max_chars),
         };
         let levels = if self.exit_code == 0 { None } else { examined.fingerprint() };
-        Told { excerpt, fingerprint: levels.map(|levels| levels.strict) }
+        OutputSummary { excerpt, fingerprint: levels.map(|levels| levels.strict) }
     }
 
     /// Whether a validation ran and found nothing: its output says nothing of a failure.

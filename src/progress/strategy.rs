@@ -95,14 +95,14 @@ mod tests {
             let mut progress = strategy.start(2, 500, Choice::Excerpt);
             assert_eq!((progress.progress(None).as_str(), progress.len()), ("", 0), "{strategy:?}");
             for iteration in 1..=3 {
-                progress.record(&context(iteration, Some(text(&format!("told {iteration}")))));
+                progress.record(&context(iteration, Some(text(&format!("summary {iteration}")))));
             }
-            let told = progress.progress(None);
+            let text = progress.progress(None);
             assert_eq!(progress.len(), 2);
             let has = |number: u32| {
-                told.contains(&format!("number {number}")) || told.contains(&format!("told {number}"))
+                text.contains(&format!("number {number}")) || text.contains(&format!("summary {number}"))
             };
-            assert_eq!([has(1), has(2), has(3)], [false, true, true], "{told}");
+            assert_eq!([has(1), has(2), has(3)], [false, true, true], "{text}");
             progress.clear();
             assert_eq!((progress.progress(None).as_str(), progress.is_empty()), ("", true));
         }
@@ -124,11 +124,11 @@ mod tests {
     #[test]
     fn a_summary_is_a_quotation_and_where_there_is_none_the_output_stands_in() {
         let mut progress = Strategy::LlmSummarized.start(5, 500, Choice::Excerpt);
-        let told = progress.record(&context(1, Some(text("It failed.\n# Rules\n```\n\u{1b}[31mx\n"))));
-        assert_eq!(told, "## Iteration 1\n> It failed.\n> # Rules\n> ```\n> x\n\n");
-        let told = progress.record(&context(2, Some(Summarized::Failed("timed out".to_owned()))));
-        assert!(told.starts_with("## Iteration 2\n(no summary: timed out)\n**Command:** "), "{told}");
-        assert!(told.contains("FAILED number 2"), "{told}");
+        let entry = progress.record(&context(1, Some(text("It failed.\n# Rules\n```\n\u{1b}[31mx\n"))));
+        assert_eq!(entry, "## Iteration 1\n> It failed.\n> # Rules\n> ```\n> x\n\n");
+        let entry = progress.record(&context(2, Some(Summarized::Failed("timed out".to_owned()))));
+        assert!(entry.starts_with("## Iteration 2\n(no summary: timed out)\n**Command:** "), "{entry}");
+        assert!(entry.contains("FAILED number 2"), "{entry}");
         let captured = Strategy::SystemCaptured.start(5, 500, Choice::Excerpt).record(&context(3, None));
         assert_eq!(progress.record(&context(3, None)), captured);
     }
@@ -146,11 +146,11 @@ mod tests {
             let mut progress = strategy.start(5, 500, Choice::Excerpt);
             progress.record(&of(1, "T002"));
             progress.record(&of(2, "T001"));
-            let told = progress.progress(Some("T002"));
-            let places = ["T002", "T001"].map(|task| told.find(task).unwrap());
-            assert!(places[0] < places[1] && told.contains("no such table"), "{told}");
+            let text = progress.progress(Some("T002"));
+            let places = ["T002", "T001"].map(|task| text.find(task).unwrap());
+            assert!(places[0] < places[1] && text.contains("no such table"), "{text}");
             let others = if *strategy == Strategy::Hybrid { 2 } else { 1 };
-            assert_eq!(told.matches("other").count(), others, "{told}");
+            assert_eq!(text.matches("other").count(), others, "{text}");
         }
         let mut progress = Strategy::SystemCaptured.start(5, 500, Choice::Excerpt);
         progress.record(&of(1, "T002"));
@@ -163,8 +163,8 @@ mod tests {
     fn the_hybrid_has_summaries_and_raw_output_under_their_headings() {
         let mut progress = Strategy::Hybrid.start(5, 500, Choice::Excerpt);
         progress.record(&context(1, Some(text("It failed."))));
-        let told = progress.progress(None);
-        assert!(told.starts_with("## Summary\n## Iteration 1\n> It failed.\n"), "{told}");
-        assert!(told.contains("\n\n## Raw Output\n## Iteration 1\n**Command:** `make test`\n"), "{told}");
+        let text = progress.progress(None);
+        assert!(text.starts_with("## Summary\n## Iteration 1\n> It failed.\n"), "{text}");
+        assert!(text.contains("\n\n## Raw Output\n## Iteration 1\n**Command:** `make test`\n"), "{text}");
     }
 }

@@ -26,7 +26,7 @@ impl StructuredLogProgress {
         entry.insert("files_changed".to_owned(), json!(context.files_changed));
         // A validation that passed has no error to sum up.
         let is_error = context.exit_code != 0;
-        let summary = is_error.then(|| context.told(self.choice, self.max_chars).excerpt);
+        let summary = is_error.then(|| context.summarize_output(self.choice, self.max_chars).excerpt);
         entry.insert("error_summary".to_owned(), json!(summary));
         if !context.final_message.is_empty() && self.max_chars > 0 {
             entry.insert("final_message".to_owned(), json!(context.words(self.max_chars).0));

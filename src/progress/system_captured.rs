@@ -36,7 +36,8 @@ impl SystemCapturedProgress {
         let agent =
             context.agent_failure.as_ref().map(|failure| format!("**Agent:** {}\n", one_line(failure)));
         let agent = agent.unwrap_or_default();
-        let reason = context.exit_reason.map(|reason| format!(" ({})", reason.told())).unwrap_or_default();
+        let reason =
+            context.exit_reason.map(|reason| format!(" ({})", reason.description())).unwrap_or_default();
         let files: Vec<String> = context.files_changed.iter().map(|file| one_line(file)).collect();
         let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
         let output = self.output(context);
@@ -53,7 +54,7 @@ impl SystemCapturedProgress {
         match (self.max_output_chars, &context.validation_command) {
             (0, _) => String::new(),
             (most, Some(_)) if !context.passed() => {
-                let output = shown("Output", &context.told(self.choice, most).excerpt);
+                let output = shown("Output", &context.summarize_output(self.choice, most).excerpt);
                 match context.words(most).0 {
                     words if words.is_empty() => output,
                     words => output + &shown("Final message", &words),
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_agent_is_told_with_its_stderr() {
+    fn the_entry_of_a_failed_agent_has_its_stderr() {
         let mut context = context(4, 3, "");
         context.validation_command = None;
         context.stderr = "fatal: the frob is missing\n".to_owned();
@@ -225,12 +226,12 @@ mod tests {
         let both =
             "**Final message:**\n```\nI look for the frob.\n```\n**Stderr of the agent:**\n```\nfatal: ";
         assert!(talking.contains(both), "{talking}");
-        let excerpt = context.told(Choice::Excerpt, 500).excerpt;
+        let excerpt = context.summarize_output(Choice::Excerpt, 500).excerpt;
         assert_eq!(excerpt, "I look for the frob.\nfatal: the frob is missing");
     }
 
     #[test]
-    fn an_agent_that_failed_before_a_validation_is_told_of_too() {
+    fn the_entry_has_an_agents_failure_before_a_validation_too() {
         let mut context = context(1, 0, "ok");
         context.agent_failure = Some("exited 3: fatal:\nno frob".to_owned());
         let entry = SystemCapturedProgress::default().record(&context);

@@ -181,7 +181,7 @@ impl Walk<'_> {
         Ok(None)
     }
 
-    /// Outside nothing is told but that it is outside.
+    /// Outside the project, nothing but the fact itself is disclosed.
     fn failure(&self, error: io::Error) -> io::Error {
         match self.bounds.base_of(&self.resolved) {
             Some(_) => error,

@@ -68,7 +68,7 @@ pub struct PromptContext {
     /// The file that the loop is about.
     pub artifact_path: String,
     pub current_task: Option<Task>,
-    /// The line of its box, where its id or its text does not tell it from others.
+    /// The line of its box, if neither its id nor its text is unique.
     pub task_line: Option<usize>,
     /// The phase or the story whose open tasks are all asked for; empty where it is one task.
     pub unit_name: String,

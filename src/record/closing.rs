@@ -18,7 +18,7 @@ pub struct Closing {
     /// Files of the work that the commits leave out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// What the work tree has that it had not before the session; null where no snapshots tell.
+    /// Files that the session changed; null without snapshots.
     pub changes: Option<Changes>,
     /// Open tasks that were tried, in the order of their first attempts.
     pub not_done: Vec<NotDone>,

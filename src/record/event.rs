@@ -50,11 +50,12 @@ pub enum Event {
         unit_tasks: Vec<String>,
         started_at: Timestamp,
     },
-    /// The prompt of an iteration tells of older ones.
-    HistoryTold {
+    /// The prompt of an iteration contains older iterations.
+    #[serde(rename = "history_told")]
+    HistoryIncluded {
         iteration: u32,
         mode: &'static str,
-        /// So many failures in a row turned it on; null where it was asked for.
+        /// The failures in a row that turned it on; null if it was asked for.
         failures: Option<u32>,
         /// Iterations that it was taken from.
         scanned: usize,
@@ -151,7 +152,7 @@ impl Phase {
     }
 }
 
-/// What an agent does right now, as far as its stream tells.
+/// What an agent does right now, as far as its stream reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum AgentEvent {

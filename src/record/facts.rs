@@ -42,7 +42,7 @@ fn known<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Sum
     Ok(serde_json::from_value(value).ok())
 }
 
-/// One cause of a failure, as its tool tells it.
+/// One cause of a failure, as its tool reports it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Failing {
@@ -81,7 +81,7 @@ pub struct ToolUse {
 pub struct CommandRun {
     pub command: String,
     pub is_error: bool,
-    /// Of a command that failed, where the agent tells it.
+    /// Of a command that failed, if the agent reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// The last line of a command that failed, as in a tool call.

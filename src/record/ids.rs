@@ -14,7 +14,7 @@ use super::Timestamp;
 pub struct SessionId(String);
 
 impl SessionId {
-    /// `salt` tells apart two sessions that start in the same second.
+    /// `salt` distinguishes two sessions that start in the same second.
     pub fn new(started_at: Timestamp, salt: u32) -> Self {
         Self(format!("{}-{salt:08x}", started_at.compact()))
     }
@@ -27,7 +27,7 @@ impl SessionId {
         if second != others_second || salt > others_salt {
             return self;
         }
-        // A step of some size still tells apart two that start at once in different clones.
+        // A large step still distinguishes two that start at once in different clones.
         let step = salt % 4096 + 1;
         Self(format!("{second}-{:08x}", others_salt.saturating_add(step)))
     }

@@ -32,7 +32,7 @@ pub struct Exits {
     pub validation: Option<i32>,
 }
 
-/// Tokens with one meaning for all agents; null where the agent does not tell.
+/// Tokens with one meaning for all agents; null if the agent does not report them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
     /// Input that came from no cache.
@@ -89,7 +89,7 @@ pub struct ToolCall {
     pub arguments_summary: String,
     pub result_summary: String,
     pub is_error: bool,
-    /// The exit code of a command; `None` if the agent does not tell it.
+    /// The exit code of a command; `None` if the agent does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// The last line that says something in the output of a command that failed, of at most [`SUMMARY_CHARS`].
@@ -136,7 +136,7 @@ pub struct AgentRun {
     pub failure_class: Option<FailureClass>,
     /// The agent's own words for that error, on one line.
     pub error: Option<String>,
-    /// When the agent can be used again, where it ran into a limit of its account and told.
+    /// When the agent can be used again, if it hit a limit of its account and reported the reset time.
     pub resets_at: Option<Timestamp>,
     /// Names of the programs that it left running in the background. They are stopped by now.
     pub leftovers: Vec<String>,
@@ -223,7 +223,7 @@ pub struct Iteration {
     /// The agent's own words for that failure, on one line.
     #[serde(default)]
     pub error: Option<String>,
-    /// When the agent can be used again, where it ran into a limit and told.
+    /// When the agent can be used again, if it hit a limit and reported the reset time.
     #[serde(default)]
     pub resets_at: Option<Timestamp>,
     /// Why it did not succeed, on one line of at most [`MAX_CAUSE_CHARS`] characters. `None` for a success, and in older records.

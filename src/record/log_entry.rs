@@ -38,7 +38,7 @@ impl RecordKind {
     }
 }
 
-/// One commit of a session's log, as its message tells it.
+/// One commit of a session's log, as its message describes it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LogEntry {
     pub commit: ObjectId,

@@ -190,8 +190,8 @@ words!(ExitReason {
 });
 
 impl ExitReason {
-    /// What the child did, behind its name.
-    pub fn told(&self) -> &str {
+    /// Returns what the child did, as a predicate: `timed out`.
+    pub fn description(&self) -> &str {
         match self {
             Self::Timeout => "timed out",
             Self::IdleTimeout => "wrote nothing for too long",

@@ -1,4 +1,4 @@
-//! The command that starts this program again: what hints, examples and usage lines tell people to type.
+//! The command that starts this program again: what hints, examples and usage lines name.
 
 use std::fmt;
 use std::sync::OnceLock;

@@ -47,7 +47,7 @@ pub struct Session {
     pub tasks_remaining: usize,
     /// Totals over all iterations, in milliseconds.
     pub duration_ms: Durations,
-    /// Totals over all iterations, as far as agents told.
+    /// Totals over all iterations, as far as agents reported them.
     pub tokens: Tokens,
     pub cost_usd: Option<f64>,
     /// Set if some agent did not say what its run cost.

@@ -8,9 +8,9 @@ use crate::record::{Baseline, Event, ExitReason, Phase, SessionId, some_of};
 use crate::store::{Control, Identity, Slot, Spool};
 use crate::validate;
 
+use super::iteration_context::validation_cause;
 use super::plan::Plan;
 use super::recorder::{Opening, Recorder};
-use super::told::validation_cause;
 
 /// Most files that a warning names.
 const MAX_NAMED_FILES: usize = 5;
@@ -80,12 +80,12 @@ pub fn run(
 ) -> Result<Option<Baseline>> {
     let phase = Phase::Validation { command: command.to_owned() };
     // Who looks on from elsewhere knows less then, and nothing else is lost.
-    let _untold = context.control.publish_phase(phase.as_str()).is_err();
+    let _unpublished = context.control.publish_phase(phase.as_str()).is_err();
     say(&Event::PhaseStarted { iteration: 0, phase });
     let environment = plan.environment(context.session, "", (0, 0));
     let bench = plan.bench(slot, &environment, plan.marker(context.session, context.spool)?);
     let validation = validate::run(command, &bench, plan.interrupt)?;
-    let _untold = context.control.clear_phase().is_err();
+    let _uncleared = context.control.clear_phase().is_err();
     if !validation.leftovers.is_empty() {
         let names = validation.leftovers.join(", ");
         say(&Event::Warning { message: format!("stopped what was left running in the background: {names}") });

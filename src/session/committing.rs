@@ -150,7 +150,7 @@ impl Running<'_> {
         // What stands in the index as the user left it is theirs; the rest was staged by the agent.
         let held = now.that_are_in(&work.staged);
         let paths = work.to_commit(taken, &held);
-        self.tell_held(work, &held);
+        self.warn_about_held(work, &held);
         let scratch = self.spool.scratch();
         std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
         let index = scratch.join("commit-index");
@@ -177,7 +177,7 @@ impl Running<'_> {
                 ));
             }
             Staged::forget(&scratch.join(STAGED))?;
-            self.tell_taken_along(work, &paths);
+            self.warn_about_committed(work, &paths);
             made = Some(commit);
         }
         self.warn_of_left_out(work, &left_out, done);
@@ -281,11 +281,11 @@ impl Running<'_> {
             )
     }
 
-    fn tell_held(&mut self, work: &mut PendingCommit, held: &Staged) {
+    fn warn_about_held(&mut self, work: &mut PendingCommit, held: &Staged) {
         let new: Vec<RawPath> = work
             .pending
             .iter()
-            .filter(|path| held.has(path) && !work.told.contains(*path))
+            .filter(|path| held.has(path) && !work.reported.contains(*path))
             .cloned()
             .collect();
         if new.is_empty() {
@@ -295,10 +295,10 @@ impl Running<'_> {
             "not committed, for they were staged before the session began: {}\nhint: commit or unstage them yourself",
             named(&new)
         ));
-        work.told.extend(new);
+        work.reported.extend(new);
     }
 
-    fn tell_taken_along(&mut self, work: &mut PendingCommit, paths: &BTreeSet<RawPath>) {
+    fn warn_about_committed(&mut self, work: &mut PendingCommit, paths: &BTreeSet<RawPath>) {
         let new: Vec<RawPath> = work.dirty.intersection(paths).cloned().collect();
         if new.is_empty() {
             return;

@@ -14,7 +14,7 @@ use super::units::{self, Boundary};
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds<'a> {
     pub settings: &'a Settings,
-    /// Tokens so far, as far as agents told.
+    /// Tokens so far, as far as agents reported them.
     pub tokens: Option<u64>,
     pub cost_usd: Option<f64>,
     pub elapsed: Duration,

@@ -62,7 +62,7 @@ impl Job {
         }
     }
 
-    /// Whether there is anything to validate; none where boxes tell what was done.
+    /// Returns true if the artifact exists, or `None` if boxes show what was done.
     pub(super) fn is_made(&self, feature: &Feature) -> Option<bool> {
         (self.until == Until::Validation).then(|| feature.files.is_filled(&self.artifact))
     }

@@ -15,7 +15,7 @@ pub struct Evidence<'a> {
     pub validation: Option<&'a Validation>,
     pub is_promised: bool,
     pub completion: Completion,
-    /// Whether the artifact is there; none where boxes tell what was done.
+    /// True if the artifact exists; `None` if boxes show what was done.
     pub is_made: Option<bool>,
 }
 

@@ -22,7 +22,7 @@ struct Stamp {
     size: u64,
     modified: (i64, i64),
     changed: (i64, i64),
-    /// Of a folder or what is not there, the reason alone tells.
+    /// For a folder or a missing file, the reason says it all.
     reason: String,
 }
 

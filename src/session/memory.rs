@@ -11,7 +11,7 @@ use crate::progress::historical::{self, HistoricalContext, HistorySettings, Mode
 use crate::record::{Iteration, LogEntry, Outcome, SessionId, Task, Timestamp};
 use crate::store::{SessionLog, Store};
 
-use super::told;
+use super::iteration_context;
 
 /// Older iterations are not looked at.
 const MOST: usize = 1000;
@@ -19,7 +19,7 @@ const MOST: usize = 1000;
 /// Of so many older records the outputs are read again.
 const MOST_BARE: usize = 50;
 
-/// From so many failures in a row on, a task is told of its history without being asked.
+/// Failures in a row after which history is included without being asked for.
 const FAILURES: u32 = 2;
 
 /// Whether the user has a say in the mode.
@@ -50,7 +50,7 @@ pub struct Memory {
     pushed: usize,
     learned: usize,
     feature: String,
-    /// Up to then, nothing is told by a strategy.
+    /// Iterations up to then are not in the strategy's text.
     cleared_at: Option<Timestamp>,
     /// Where validations ran; paths in their outputs are shown as seen from there.
     root: Utf8PathBuf,
@@ -83,7 +83,7 @@ pub struct Sought<'a> {
     pub budget: usize,
 }
 
-/// What a prompt is told, and why.
+/// What a prompt contains about earlier iterations, and why.
 #[derive(Debug)]
 pub struct Recalled {
     pub context: HistoricalContext,
@@ -143,7 +143,7 @@ impl Memory {
                 break;
             }
             let Some(iteration) = store.readable_iteration(entry) else { continue };
-            let context = told::context_of(store, (entry, None), &iteration, &self.root);
+            let context = iteration_context::recorded_context(store, (entry, None), &iteration, &self.root);
             let context = store.or_leave_out(entry, context).flatten();
             let of = Some(&entry.session).filter(|_| !is_own(&entry)).cloned();
             contexts.extend(context.map(|context| IterationContext { session: of, ..context }));
@@ -191,7 +191,7 @@ impl Memory {
         Ok(cleared_at > before)
     }
 
-    /// What the next prompt for `task` is told; none where history is off.
+    /// Returns what the next prompt for `task` contains, or `None` if history is off.
     pub fn recall(
         &mut self,
         store: &Store,
@@ -240,7 +240,7 @@ impl Memory {
                 entry.session == iteration.session && entry.iteration == Some(iteration.iteration)
             };
             let Some(entry) = self.entries.iter().rev().find(is_it) else { continue };
-            let context = told::context_of(store, (entry, None), iteration, &self.root);
+            let context = iteration_context::recorded_context(store, (entry, None), iteration, &self.root);
             let context = store.or_leave_out(entry, context).flatten();
             let examined = context.as_ref().and_then(IterationContext::examined);
             let evidence = Evidence {

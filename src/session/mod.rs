@@ -14,6 +14,7 @@ mod decide;
 mod good_ground;
 mod hints;
 mod iteration;
+mod iteration_context;
 mod job;
 mod judge;
 mod left_out;
@@ -36,7 +37,6 @@ mod shown;
 mod steering;
 mod stop_watcher;
 mod taken;
-mod told;
 mod units;
 mod waiting;
 mod window;
@@ -61,6 +61,7 @@ use running::{Ending, NextStep, Running};
 pub use ask::Summarizer;
 pub use checks::{check_operation, check_progress_file, check_refs, check_validation};
 pub use committing::check_commits;
+pub use iteration_context::last_words;
 pub use job::Job;
 pub use memory::{Decided, HistoryPolicy, Memory, Reason, Recalled, Sought};
 pub use plan::{Candidate, Plan};
@@ -75,7 +76,6 @@ pub use settings::{
     redactor,
 };
 pub use shown::EventRedactor;
-pub use told::last_words;
 pub use window::Window;
 
 /// How a call of [`run`] ended.
@@ -200,7 +200,7 @@ impl Running<'_> {
         if let Some(ending) = self.cannot_commit_here()? {
             return Ok(Some(ending));
         }
-        self.tell_of_vain_limits(&iteration);
+        self.warn_about_vain_limits(&iteration);
         if let Some(class) = iteration.failure_class.filter(|class| class.is_unusable()) {
             return Ok(Some(self.unusable(class, iteration.error)));
         }
@@ -223,11 +223,11 @@ impl Running<'_> {
         self.plan.job.cached_tasks(self.plan.feature, &mut self.tasks)
     }
 
-    /// Says once of each agent which limits cannot hold, as it does not tell what they are about.
-    fn tell_of_vain_limits(&mut self, iteration: &Iteration) {
-        // One that failed or was cut short may not have come to tell.
-        let has_told = iteration.exit.agent == Some(0) && iteration.failure_class.is_none();
-        if !has_told || !self.heard.insert(self.current) {
+    /// Warns once for each agent about limits on what it does not report.
+    fn warn_about_vain_limits(&mut self, iteration: &Iteration) {
+        // One that failed or was cut short may not have come to report it.
+        let has_reported = iteration.exit.agent == Some(0) && iteration.failure_class.is_none();
+        if !has_reported || !self.heard.insert(self.current) {
             return;
         }
         let &Settings { max_tokens, max_cost, .. } = &self.plan.config.settings;
@@ -237,7 +237,7 @@ impl Running<'_> {
             (max_tokens.is_some() && iteration.tokens.total().is_none(), "tokens", "max-tokens"),
         ] {
             if is_vain {
-                self.warn(format!("{agent} tells no {what}, so `{limit}` cannot end this session"));
+                self.warn(format!("`{agent}` does not report {what}, so `{limit}` cannot stop this session"));
             }
         }
     }

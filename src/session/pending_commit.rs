@@ -21,10 +21,10 @@ pub(super) struct PendingCommit {
     pub pending: BTreeSet<RawPath>,
     /// What the user had staged when the session began: theirs, and never in a commit of ours.
     pub staged: Staged,
-    /// What was not committed when the session began, and nobody was told yet that a commit took it along.
+    /// What was not committed when the session began and was in no commit of ours so far.
     pub dirty: BTreeSet<RawPath>,
-    /// What was held back, and told.
-    pub told: BTreeSet<RawPath>,
+    /// What was held back, and reported as such.
+    pub reported: BTreeSet<RawPath>,
     /// Files that commits leave out by rule.
     pub left_out: LeftOutFiles,
     /// Tasks that are done, and whose work is in no commit.

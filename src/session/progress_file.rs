@@ -17,7 +17,7 @@ pub struct ProgressFile {
     path: Utf8PathBuf,
     /// What we left there last; none before the first look.
     left: Option<Vec<u8>>,
-    /// The entries that we appended, to tell whether one was changed.
+    /// The entries that we appended, to notice if one was changed.
     entries: Vec<Vec<u8>>,
 }
 

@@ -120,7 +120,7 @@ impl<'a> Prompting<'a> {
 
     /// The prompt of a turn, within the budget: of what is too much, historical context goes first, then progress.
     ///
-    /// `summed_up` is told where a command of the user's summed the older iterations up.
+    /// `summed_up` is the summary of older iterations, if a command of the user's made one.
     pub fn prompt(
         &self,
         turn: &Turn<'_>,
@@ -141,9 +141,11 @@ impl<'a> Prompting<'a> {
         let mut text = self.render(turn, &earlier, recalled.as_ref())?;
         let mut warning = None;
         if let Some(budget) = self.budget.filter(|budget| !tokens::fits(&text, *budget)) {
-            if let Some(told) = recalled.as_ref().filter(|recalled| !recalled.context.text.is_empty()) {
+            if let Some(memory_text) = recalled.as_ref().filter(|recalled| !recalled.context.text.is_empty())
+            {
                 let excess = tokens::count(&text) - budget;
-                recalled = recall(memory, told.context.tokens().saturating_sub(excess + SLACK).min(most))?;
+                recalled =
+                    recall(memory, memory_text.context.tokens().saturating_sub(excess + SLACK).min(most))?;
                 text = self.render(turn, &earlier, recalled.as_ref())?;
             }
             for drop in [Earlier::without_progress, Earlier::without_learnings, Earlier::without_attempt] {

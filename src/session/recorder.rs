@@ -254,14 +254,14 @@ impl<'a> Recorder<'a> {
         self.warn_of_deleted(repaired);
         let refs = SessionRefs::new(&self.place.feature, self.place.session.clone());
         if let Some(tip) = &self.tip
-            && let Standing::PutBack(told) = self.store.put_back(&refs.log(), tip, at)?
+            && let Standing::PutBack(warning) = self.store.put_back(&refs.log(), tip, at)?
         {
-            self.warnings.push(told);
+            self.warnings.push(warning);
         }
         if let Some(snapshot) = &self.snapshot {
             match self.store.put_back(&refs.snapshot(), snapshot, at)? {
                 Standing::Fine => {}
-                Standing::PutBack(told) => self.warnings.push(told),
+                Standing::PutBack(warning) => self.warnings.push(warning),
                 Standing::Lost => {
                     self.warnings.push(format!(
                         "{} was deleted by somebody, and the snapshots are gone; the next one begins anew",

@@ -70,11 +70,11 @@ pub fn recover(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
         match finish(plan, &spool, &place, say) {
             Err(error) if error.chain().any(<dyn std::error::Error>::is::<Conflict>) => {
                 let kept = spool.set_aside(repository)?;
-                let told = error.to_string();
-                let told = told.lines().next().unwrap_or_default();
+                let message = error.to_string();
+                let message = message.lines().next().unwrap_or_default();
                 warn(
                     say,
-                    format!("{told}; what session {} had not recorded yet is in {kept}", place.session),
+                    format!("{message}; what session {} had not recorded yet is in {kept}", place.session),
                 );
             }
             Err(error) if is_broken(plan.store, &place) => {
@@ -287,7 +287,7 @@ fn interrupted(
     recorder.iteration(slot, &iteration, "")
 }
 
-/// The session as its end record tells it, from what its log says.
+/// Returns the session as its end record has to describe it, from its log.
 fn ended(plan: &Plan<'_>, place: &Place, log: &SessionLog) -> Result<Session> {
     let mut session = place.begun.clone();
     let mut totals = Session {

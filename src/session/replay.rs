@@ -10,10 +10,10 @@ use crate::progress::historical::tokens;
 use crate::record::{Iteration, LogEntry, Outcome, RecordKind, Task};
 use crate::store::{SessionLog, Store};
 
+use super::iteration_context;
 use super::memory::Memory;
 use super::prompting::{Assignment, Failures, Prompting, Turn};
 use super::settings::{progress_strategy, redactor};
-use super::told;
 use super::units;
 
 /// A prompt that was sent, and the one that would have been.
@@ -89,7 +89,12 @@ impl Replay<'_> {
                     let made = prompting.prompt(&turn, self.store, &mut memory, None)?;
                     replayed.push(self.replayed(entry, &iteration, redactor.redact_text(&made.text).0));
                 }
-                let context = told::context_of(self.store, (entry, begin), &iteration, self.assignment.root);
+                let context = iteration_context::recorded_context(
+                    self.store,
+                    (entry, begin),
+                    &iteration,
+                    self.assignment.root,
+                );
                 if let Some(context) = self.store.or_leave_out(entry, context).flatten() {
                     strategy.record(&context);
                 }
@@ -122,7 +127,7 @@ impl Replay<'_> {
     }
 }
 
-/// The task as the list had it, else as the record tells it.
+/// Returns the task as the list had it, or as the record has it.
 fn task_of(iteration: &Iteration, tasks: &TaskList) -> Task {
     let name = iteration.task.clone().unwrap_or_default();
     match tasks.find(&name) {

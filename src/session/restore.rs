@@ -168,7 +168,7 @@ impl<'a> Restore<'a> {
             }
         }
         if !blocking.is_empty() {
-            bail!("{}", told_of_blocking(&blocking));
+            bail!("{}", describe_blocking(&blocking));
         }
         refuse_endangered(&work_tree, private_index, &changes)?;
         Ok(Planned {
@@ -209,7 +209,7 @@ impl<'a> Restore<'a> {
                 let why = if change.is_of_repository() { Why::Repository } else { Why::Unknown };
                 Left { path: change.name(), why }
             };
-            bail!("{}", told_of_blocking(&blocking.iter().map(left).collect::<Vec<_>>()));
+            bail!("{}", describe_blocking(&blocking.iter().map(left).collect::<Vec<_>>()));
         }
         changes.extend(removed);
         refuse_endangered(&work_tree, private_index, &changes)?;
@@ -365,7 +365,7 @@ impl Knowledge {
     }
 }
 
-fn told_of_blocking(blocking: &[Left]) -> String {
+fn describe_blocking(blocking: &[Left]) -> String {
     let named: Vec<_> =
         blocking.iter().map(|left| format!("{} ({})", left.path, left.why.reason())).collect();
     format!(

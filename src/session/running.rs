@@ -61,7 +61,7 @@ pub(super) struct Running<'a> {
     /// The tasks whose common failure was reported last.
     pub common_failure: Vec<TaskName>,
     pub tasks: TaskCache,
-    /// Agents, by their places, of which it is known what they tell of their runs.
+    /// Indexes of agents of which it is known what they report about their runs.
     pub heard: BTreeSet<usize>,
     /// Ends with the session.
     pub _stop_watcher: StopWatcher,

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// Of a longer stream, so many bytes are read from its start: what does not compile is told there.
+/// Bytes that are read from the start of a longer stream: compilers report errors there.
 const HEAD: usize = 1 << 20;
 /// And so many from its end, where the tests are counted.
 const TAIL: usize = 3 << 20;

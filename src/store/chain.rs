@@ -48,7 +48,7 @@ impl Chain<'_> {
     pub fn read(&self, git: &gix::Repository, refs: &SessionRefs, tip: &ObjectId) -> Result<Walked> {
         let walked = self.walk(git, (Some(refs), Some(&refs.session)), tip, |_| true);
         let walked = walked.with_context(|| format!("read {}", refs.log()))?;
-        let gap = walked.gap.map(|gap| told_gap(refs, walked.entries.len(), &gap));
+        let gap = walked.gap.map(|gap| describe_gap(refs, walked.entries.len(), &gap));
         Ok(Walked { gap, ..walked })
     }
 
@@ -158,8 +158,8 @@ fn joined(mut below: Vec<LogEntry>, above: Vec<LogEntry>) -> Vec<LogEntry> {
     below
 }
 
-/// Says that the older records of a session are gone.
-pub(super) fn told_gap(refs: &SessionRefs, readable: usize, gap: &Error) -> Error {
+/// Returns the error for a session whose older records are gone.
+pub(super) fn describe_gap(refs: &SessionRefs, readable: usize, gap: &Error) -> Error {
     let are = if readable == 1 { "record is" } else { "records are" };
     anyhow!("{}: only the newest {readable} {are} readable, what is older is gone: {gap:#}", refs.log())
 }

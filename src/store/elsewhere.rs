@@ -1,4 +1,4 @@
-//! Sessions that run on other machines, as far as their records tell. A lock tells nothing of them: it lies here.
+//! Sessions that run on other machines, as far as their records show. Locks are local and do not show them.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What tells this clone from all others: a random key in its git directory, which is never recorded, sent or copied by git.
+//! The identity of this clone: a random key in its git directory, which is never recorded, sent or copied by git.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};

@@ -24,7 +24,7 @@ use super::{Store, disk, message};
 /// So many loose objects are worth a pack. Git collects a repository at 6,700.
 pub const MANY_LOOSE: usize = 1000;
 
-/// Every so many of the 256 folders is counted to tell how many loose objects there are.
+/// Only every n-th of the 256 folders is counted to estimate the number of loose objects.
 const SAMPLED: usize = 16;
 
 /// Memory that git may use to find what is alike; see git-config(1), `pack.windowMemory`.

@@ -28,7 +28,7 @@ impl Store {
     /// Fetches files by their ids, all at once.
     pub fn bring(&self, remote: &Remote, ids: &[ObjectId]) -> Result<()> {
         let specs: String = ids.iter().map(|id| format!("{id}\n")).collect();
-        // As git itself does it: what is here tells the other side nothing.
+        // As git itself does it: what is here is no use to the other side.
         let flags = ["-c", "fetch.negotiationAlgorithm=noop"];
         self.fetch_with(remote, &flags, &["--filter=blob:none"], specs)
     }

@@ -22,7 +22,7 @@ const FAR: usize = 100_000;
 pub enum Standing {
     /// It is where we left it, or another record of the session follows there.
     Fine,
-    /// It was not, and is now again; told in words.
+    /// It was not, and was restored; holds the warning.
     PutBack(String),
     /// It is gone, and so is the commit that it pointed at.
     Lost,
@@ -42,7 +42,7 @@ impl Store {
         if target.is_some() {
             self.delete_symbolic(name)?;
         }
-        let mut told = match (&found, target) {
+        let mut warning = match (&found, target) {
             (_, Some(target)) => {
                 format!("{name} was made a symbolic ref to {target} by somebody; it is back where it was")
             }
@@ -61,11 +61,11 @@ impl Store {
                 if self.tip(&kept)?.is_none() {
                     self.move_ref(&kept, None, found, at)?;
                 }
-                told.push_str(&format!(", and what it was moved to is kept as {kept}"));
+                warning.push_str(&format!(", and what it was moved to is kept as {kept}"));
             }
         }
         self.move_ref(name, found, expected, at)?;
-        Ok(Standing::PutBack(told))
+        Ok(Standing::PutBack(warning))
     }
 
     fn move_ref(&self, name: &str, old: Option<ObjectId>, new: &ObjectId, at: Timestamp) -> Result<()> {

@@ -9,7 +9,7 @@ use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionI
 
 use super::Store;
 use super::blobs::{chunks, shallow_ends, write_blob};
-use super::chain::{Chain, Walked, told_gap};
+use super::chain::{Chain, Walked, describe_gap};
 use super::refs::{self, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 
 /// One session: its ref, and its commits from the oldest to the newest.
@@ -129,12 +129,12 @@ impl Store {
     pub fn symbolic_sessions(&self) -> Result<Vec<Error>> {
         let mut found = self.symbolic_refs(LOG_PREFIX)?;
         found.extend(self.symbolic_refs(SNAPSHOT_PREFIX)?);
-        let told = |(name, target): (String, String)| {
+        let parsed = |(name, target): (String, String)| {
             anyhow!(
                 "{name} is a symbolic ref to {target}, which no session of ours is; `git symbolic-ref --delete {name}` removes it"
             )
         };
-        Ok(found.into_iter().map(told).collect())
+        Ok(found.into_iter().map(parsed).collect())
     }
 
     /// The iterations of a feature, over all sessions that can be read: at least `most` of the newest where there are so
@@ -150,7 +150,7 @@ impl Store {
             if found >= most {
                 break;
             }
-            // A ref that cannot be read is told of where sessions are listed.
+            // A ref that cannot be read is reported when sessions are listed.
             if let Ok(Some(Read { log, .. })) =
                 read_log(&git, refs, (&tip, chain), |entry| entry.feature == feature)
             {
@@ -188,7 +188,7 @@ impl Store {
         Ok(self.log_tips()?.into_iter().map(|(refs, _)| refs).collect())
     }
 
-    /// The refs of ours and what they point at, in the order of the sessions' ids: what tells whether anything was
+    /// Our refs and what they point at, in the order of the sessions' ids: shows whether anything was
     /// recorded since.
     pub fn log_tips(&self) -> Result<Vec<(SessionRefs, ObjectId)>> {
         let refs = self.refs_below(LOG_PREFIX)?.into_iter();
@@ -342,7 +342,7 @@ impl Store {
         self.or_leave_out(entry, self.session_json(entry))
     }
 
-    /// The session as the first of its records tells it that can be read.
+    /// Returns the session as its first readable record describes it.
     pub fn first_readable_session(&self, log: &SessionLog) -> Option<Session> {
         let others =
             |entry: &&LogEntry| entry.kind != RecordKind::Iteration && entry.kind != RecordKind::Unknown;
@@ -379,6 +379,6 @@ fn read_log(
     if entries.is_empty() {
         return Ok(None);
     }
-    let gap = gap.map(|gap| told_gap(&refs, entries.len(), &gap));
+    let gap = gap.map(|gap| describe_gap(&refs, entries.len(), &gap));
     Ok(Some(Read { log: SessionLog { refs, entries, is_broken: gap.is_some() }, gap }))
 }

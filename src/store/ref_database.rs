@@ -81,12 +81,12 @@ pub(super) trait RefDatabase {
     fn settle(&self, names: &[&str]) -> Result<()>;
 }
 
-/// What `git update-ref --stdin` is told, all of it or nothing.
+/// The input of `git update-ref --stdin`, as one transaction.
 pub(super) fn all_or_nothing(commands: &str) -> String {
     format!("start\n{commands}prepare\ncommit\n")
 }
 
-/// Moves as `git update-ref --stdin` is told of them.
+/// Returns moves as input for `git update-ref --stdin`.
 pub(super) fn commands(moves: &[&Move]) -> String {
     let length = moves.iter().find_map(|one| one.new.as_ref()).map_or(40, |id| id.as_str().len());
     let zero = "0".repeat(length);

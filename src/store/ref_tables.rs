@@ -100,7 +100,7 @@ impl RefDatabase for RefTables<'_> {
     }
 
     fn reclaim(&self, _moves: &[&Move]) -> Result<bool> {
-        // Whose the lock is cannot be told: it is one for all who write refs here, the user's own git first of all.
+        // The owner of the lock is unknown: all writers of refs share it, the user's own git first of all.
         Ok(false)
     }
 

@@ -15,7 +15,7 @@ pub const TOMBSTONES: &str = "refs/ralph-meta/tombstones";
 /// What came from elsewhere and was not looked at yet.
 pub const INCOMING_PREFIX: &str = "refs/ralph-incoming/";
 
-/// A slug longer than this many bytes is cut, and told apart by a hash.
+/// A longer slug, in bytes, is cut and made unique by a hash.
 const SLUG_LIMIT: usize = 120;
 /// How much of a long slug stays readable.
 const SLUG_KEPT: usize = 80;

@@ -21,7 +21,7 @@ const TRANSFER: Duration = Duration::from_secs(30 * 60);
 /// So many refs go in one transfer.
 pub(super) const BATCH: usize = 200;
 
-/// Most lines that are told of what a remote says.
+/// Maximum number of lines of a remote's output in a message.
 pub(super) const MOST_SAID: usize = 10;
 
 /// Most refs that a remote may list: more is no record of anybody's.
@@ -30,7 +30,7 @@ const MOST_REFS: usize = 500_000;
 /// Where to sync with.
 #[derive(Debug, Clone)]
 pub struct Remote {
-    /// What git is told: the name of a remote, an address, or an absolute path.
+    /// The argument for git: the name of a remote, an address, or an absolute path.
     pub name: String,
     /// The address that stands behind it, by which we remember it; none where there is nothing to remember.
     pub url: Option<String>,
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_other_side_says_is_told_without_what_git_says_there() {
+    fn the_other_sides_message_is_shown_without_gits_own_lines() {
         let stderr = "remote: no ralph here        \nremote: error: hook declined to update refs/ralph/a/1        \nTo /x\n ! [remote rejected]\nerror: failed to push\n";
         assert_eq!(said_there(stderr), ["no ralph here"]);
     }

@@ -19,7 +19,7 @@ impl Store {
         Ok(folder)
     }
 
-    /// Throws them away, with what they tell of sessions that go.
+    /// Removes them, with what they contain of sessions that are removed.
     pub(super) fn forget_reports(&self) -> Result<()> {
         let folder = self.repository().ralph_dir().join("reports");
         match fs::remove_dir_all(&folder) {

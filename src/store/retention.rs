@@ -72,7 +72,7 @@ pub struct Plan {
     pub restorations: Vec<String>,
     /// Files and folders of ours in the git directory that nobody needs any more.
     pub leftovers: Vec<Leftover>,
-    /// What git can free on its next collection, in bytes; none where git cannot tell.
+    /// What git can free on its next collection, in bytes; `None` if git cannot say.
     pub bytes: Option<u64>,
     #[serde(skip)]
     aside: Vec<(String, ObjectId)>,
@@ -120,7 +120,7 @@ impl Store {
         Ok(plan)
     }
 
-    /// Carries a plan out. What was changed since it was made stays, and is told.
+    /// Carries out a plan. What has changed since the plan was made stays, and is reported.
     pub fn clean(&self, plan: Plan, at: Timestamp) -> Result<Plan> {
         let mut done = Plan { bytes: plan.bytes, staying: plan.staying, ..Plan::default() };
         for going in plan.sessions {

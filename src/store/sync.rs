@@ -198,7 +198,7 @@ impl Sync<'_> {
         let buried = store.tombstones()?;
         let ours = self.ours()?;
         self.notice_losses(&before, &listed, &buried)?;
-        self.tell_of_purged(&listed, &ours, &buried);
+        self.note_purged(&listed, &ours, &buried);
         let mut now: BTreeMap<String, ObjectId> = listed
             .iter()
             .filter(|(name, _)| SessionRefs::is_name_of_ours(name))
@@ -273,7 +273,7 @@ impl Sync<'_> {
         Ok(())
     }
 
-    fn tell_of_purged(
+    fn note_purged(
         &mut self,
         listed: &BTreeMap<String, ObjectId>,
         ours: &BTreeMap<String, ObjectId>,
@@ -413,7 +413,7 @@ impl Sync<'_> {
         self.exchange.pushed.extend(pushed);
         if done.is_empty() && batch.len() > 1 && self.failures < FAILURES {
             // A hook there refuses all for one: find out which. Where a half is refused as a whole, too, the
-            // other side may want none of it, and a few tries tell.
+            // other side may want none of it, and a few attempts show it.
             self.failures += 1;
             let (front, back) = batch.split_at(batch.len() / 2);
             let is_front = self.push_batch(front)?;

@@ -380,7 +380,7 @@ fn a_ref_goes_back_where_we_left_it_and_what_it_was_moved_to_is_kept() {
     ] {
         scene.git(&arguments);
         let standing = put_back(&second);
-        assert!(matches!(&standing, Standing::PutBack(told) if told.contains(said)), "{standing:?}");
+        assert!(matches!(&standing, Standing::PutBack(warning) if warning.contains(said)), "{standing:?}");
         assert_eq!(scene.git(&["rev-parse", name]), second.as_str());
     }
     assert_eq!(scene.git(&["rev-parse", &kept]), foreign);

@@ -75,7 +75,7 @@ impl Verified {
 }
 
 /// The files that the message of a record repeats, which are read as well as measured.
-const TOLD_IN_MESSAGE: [&str; 3] = ["iteration.json", "session.json", "progress.md"];
+const REPEATED_IN_MESSAGE: [&str; 3] = ["iteration.json", "session.json", "progress.md"];
 
 impl Store {
     /// Verifies the records of sessions against themselves. Each object is read once, whatever the number of records.
@@ -226,7 +226,7 @@ fn verify_record(
     let (manifest, _) = digests.bytes(&manifest)?;
     let manifest: Manifest = serde_json::from_slice(&manifest).context("read manifest.json")?;
     let mut expected: BTreeSet<String> = ["manifest.json".to_owned()].into();
-    let mut told: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
+    let mut repeated: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
     for (path, proof) in &manifest.files {
         verified.files += 1;
         match proof.chunks {
@@ -237,9 +237,9 @@ fn verify_record(
             verified.found(log, Some(entry), format!("{path} is missing"));
             continue;
         };
-        let digest = if TOLD_IN_MESSAGE.contains(&path.as_str()) {
+        let digest = if REPEATED_IN_MESSAGE.contains(&path.as_str()) {
             let (bytes, digest) = digests.bytes(&chunks)?;
-            told.insert(path, bytes);
+            repeated.insert(path, bytes);
             digest
         } else {
             digests.digest(&chunks)?
@@ -256,14 +256,14 @@ fn verify_record(
         verified.found(log, Some(entry), format!("{path} is missing"));
     }
     // A file that the manifest forgot is read all the same: the message must agree with it.
-    for path in TOLD_IN_MESSAGE {
-        if !told.contains_key(path)
+    for path in REPEATED_IN_MESSAGE {
+        if !repeated.contains_key(path)
             && let Some(chunks) = record.chunks(path)
         {
-            told.insert(path, digests.bytes(&chunks)?.0);
+            repeated.insert(path, digests.bytes(&chunks)?.0);
         }
     }
-    verify_message((log, entry), &manifest, &record.message, &told, verified)
+    verify_message((log, entry), &manifest, &record.message, &repeated, verified)
 }
 
 /// The message must say what the files say.
@@ -271,11 +271,11 @@ fn verify_message(
     (log, entry): (&SessionLog, &LogEntry),
     manifest: &Manifest,
     message: &str,
-    told: &BTreeMap<&str, Vec<u8>>,
+    repeated: &BTreeMap<&str, Vec<u8>>,
     verified: &mut Verified,
 ) -> Result<()> {
     let commit = &entry.commit;
-    let file = |name: &'static str| told.get(name).with_context(|| format!("find {name}"));
+    let file = |name: &'static str| repeated.get(name).with_context(|| format!("find {name}"));
     let (iteration, session): (Iteration, Session);
     let subject = if entry.kind == RecordKind::Iteration {
         let read = serde_json::from_slice(file("iteration.json")?);
@@ -308,9 +308,9 @@ fn verify_message(
     if message.lines().next() != Some(message::headline(subject).as_str()) {
         verified.found(log, Some(entry), "the subject of its message is not what the JSON says");
     }
-    let text = told.get("progress.md").map(|text| String::from_utf8_lossy(text)).unwrap_or_default();
+    let text = repeated.get("progress.md").map(|text| String::from_utf8_lossy(text)).unwrap_or_default();
     if message::body_of(message) != message::readable(&text) {
-        verified.found(log, Some(entry), "its message does not tell what progress.md holds");
+        verified.found(log, Some(entry), "its message differs from progress.md");
     }
     Ok(())
 }

@@ -52,8 +52,8 @@ pub fn write(out: &mut impl Write, shown: &Shown<'_>, paint: Paint) -> io::Resul
         shown.budget
     )?;
     for piece in &context.pieces {
-        let Piece { iteration, task, score, why, is_told, .. } = piece;
-        let mark = if *is_told { "told" } else { "left out" };
+        let Piece { iteration, task, score, why, is_included, .. } = piece;
+        let mark = if *is_included { "told" } else { "left out" };
         let section = serde_json::to_value(piece.section).ok();
         let section = section.as_ref().and_then(|name| name.as_str()).unwrap_or_default().replace('_', " ");
         let line = format!(
@@ -62,7 +62,7 @@ pub fn write(out: &mut impl Write, shown: &Shown<'_>, paint: Paint) -> io::Resul
             one_line(task.as_deref().unwrap_or("no task")),
             one_line(&why.join(", "))
         );
-        writeln!(out, "{}", paint.paint(if *is_told { Hue::Green } else { Hue::Dim }, &line))?;
+        writeln!(out, "{}", paint.paint(if *is_included { Hue::Green } else { Hue::Dim }, &line))?;
     }
     if context.text.is_empty() {
         writeln!(out, "  nothing to tell")

@@ -36,7 +36,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Takes what fits. What does not is told by a line for each folder at the top.
+    /// Takes what fits. What does not is reported by a line for each top-level folder.
     pub fn choose(&mut self, candidates: Vec<Candidate>, left_out: &mut Vec<LeftOut>) -> Vec<RawPath> {
         let mut taken = Vec::new();
         let mut left = Vec::new();
@@ -122,8 +122,9 @@ mod tests {
         let mut taken = budget.choose(candidates.collect(), &mut left_out);
         taken.sort();
         assert_eq!(taken, expected.iter().map(|path| path.as_bytes().to_vec()).collect::<Vec<_>>());
-        let told: Vec<_> = left_out.iter().map(|left| (left.path.as_str(), left.reason.as_str())).collect();
-        assert_eq!(told, lines);
+        let lines_of: Vec<_> =
+            left_out.iter().map(|left| (left.path.as_str(), left.reason.as_str())).collect();
+        assert_eq!(lines_of, lines);
     }
 
     #[test]

@@ -212,8 +212,8 @@ impl WorkTree {
     /// The first parent of a commit, and what a trailer of it says.
     pub fn base_and_trailer(&self, commit: &ObjectId, trailer: &str) -> Result<(Option<ObjectId>, String)> {
         let format = format!("--format=%P%x00%(trailers:key={trailer},valueonly)");
-        let told = self.git().args(["log", "-1", &format, commit.as_str()]).line()?;
-        let (parents, value) = told.split_once('\0').unwrap_or_default();
+        let line = self.git().args(["log", "-1", &format, commit.as_str()]).line()?;
+        let (parents, value) = line.split_once('\0').unwrap_or_default();
         let parent = parents.split(' ').next().filter(|parent| !parent.is_empty());
         Ok((parent.map(str::parse).transpose()?, value.to_owned()))
     }

@@ -58,8 +58,8 @@ impl WorkTree {
             return Ok(None);
         }
         let asked = self.git_with(index).args(["check-attr", "-z", "--stdin", "filter"]);
-        let told = asked.stdin(joined(paths)).read()?;
-        let fields: Vec<&[u8]> = told.split(|byte| *byte == 0).collect();
+        let output = asked.stdin(joined(paths)).read()?;
+        let fields: Vec<&[u8]> = output.split(|byte| *byte == 0).collect();
         let filtered = || fields.chunks_exact(3).filter(|triple| triple[2] != b"unspecified");
         let Some(driver) =
             named.map(str::to_owned).or_else(|| filtered().map(|triple| lossy(triple[2])).next())

@@ -242,8 +242,8 @@ impl Failure {
         (name.ends_with("Error") || name.ends_with("Exception")) && !name.contains("Assert")
     }
 
-    /// Whether it says anything beside a name.
-    pub(super) fn is_told(&self) -> bool {
+    /// Returns true if it has more than a name: a message, values or a location.
+    pub(super) fn is_explained(&self) -> bool {
         !self.message.is_empty() || !self.values.is_empty() || self.has(LineKind::Place)
     }
 }
@@ -298,7 +298,7 @@ pub(super) fn indent_of(line: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn told(body: &str, trace: Trace) -> Failure {
+    fn parse_body(body: &str, trace: Trace) -> Failure {
         let page = Page::new(body, "", Some("/w/p"));
         let mut failure = Failure::new(Stage::Test, "test");
         failure.body(&page, 0, page.len(), trace);
@@ -306,8 +306,8 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_told_apart() {
-        let failure = told(
+    fn the_lines_of_a_body_are_classified() {
+        let failure = parse_body(
             "Error: no such shelf\n\n  expected: 3\n       got: 2\n    at f (node_modules/x/y.js:1:1)\n    at g (/w/p/src/a.js:3:4)\n    at h (/w/p/src/b.js:5:6)\n",
             Trace::NewestFirst,
         );
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn the_newest_call_of_python_comes_last() {
-        let failure = told(
+        let failure = parse_body(
             "Traceback (most recent call last):\n  File \"/w/p/t/a.py\", line 3, in f\n    go(1)\n  File \"/w/p/src/b.py\", line 5, in go\n    raise X\n    ^^^^^^^\nValueError: x == y\n",
             Trace::NewestLast,
         );

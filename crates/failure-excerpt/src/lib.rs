@@ -126,7 +126,7 @@ fn rank(failure: &Failure) -> (bool, u8) {
         Stage::Other => 4,
         Stage::Echo => 5,
     };
-    (!failure.is_told() && failure.id.is_empty(), stage)
+    (!failure.is_explained() && failure.id.is_empty(), stage)
 }
 
 /// A test that did not end is what a crash without a name crashed, or what hangs.
@@ -151,8 +151,9 @@ fn add_started(failures: &mut Vec<Failure>, started: Failure, exit_code: Option<
 
 /// A runner may name the test on one stream, and the test say on the other why it failed: `a.c:12: expected 3, got 2`.
 fn adopt_words(page: &Page, failures: &mut [Failure]) {
-    let is_silent =
-        |failure: &Failure| failure.stage == Stage::Test && failure.message.is_empty() && !failure.is_told();
+    let is_silent = |failure: &Failure| {
+        failure.stage == Stage::Test && failure.message.is_empty() && !failure.is_explained()
+    };
     let silent: Vec<usize> = (0..failures.len()).filter(|&index| is_silent(&failures[index])).collect();
     if silent.is_empty() || failures.iter().any(|failure| failure.stage < Stage::Other && !is_silent(failure))
     {

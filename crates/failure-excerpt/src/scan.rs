@@ -47,7 +47,7 @@ pub(super) fn scan(page: &Page) -> Vec<Failure> {
         if let Some((mut failure, next)) = found {
             // bun tells the error first, and then of which test it is.
             if failure.tool == "suite"
-                && !failure.is_told()
+                && !failure.is_explained()
                 && ended == at
                 && let Some(error) = failures.last_mut()
                 && error.tool == "error"
@@ -127,9 +127,10 @@ fn merge(page: &Page, failures: Vec<Failure>) -> Vec<Failure> {
         }
     }
     // A group of tests fails because one in it does: the name alone says nothing new.
-    let is_any_told = merged.iter().any(|failure| failure.stage != Stage::Echo && failure.is_told());
-    if is_any_told {
-        merged.retain(|failure| failure.tool != "suite" || failure.is_told());
+    let is_any_explained =
+        merged.iter().any(|failure| failure.stage != Stage::Echo && failure.is_explained());
+    if is_any_explained {
+        merged.retain(|failure| failure.tool != "suite" || failure.is_explained());
     }
     if merged.iter().any(|failure| failure.severity == Severity::Error && failure.stage != Stage::Echo) {
         merged.retain(|failure| failure.severity == Severity::Error);
@@ -147,16 +148,20 @@ fn is_other(one: &Failure, two: &Failure) -> bool {
 
 /// Adds what `other` says of the same test.
 fn unite(page: &Page, one: &mut Failure, other: Failure) {
-    if one.tool == "suite" && other.is_told() {
+    if one.tool == "suite" && other.is_explained() {
         *one = other;
         return;
     }
     // What tells more is told; the other adds its name.
-    let wealth =
-        |failure: &Failure| (failure.is_told(), failure.has(LineKind::Place), !failure.values.is_empty());
-    let other =
-        if wealth(&other) > wealth(one) && one.is_told() { std::mem::replace(one, other) } else { other };
-    let has_words = one.is_told();
+    let wealth = |failure: &Failure| {
+        (failure.is_explained(), failure.has(LineKind::Place), !failure.values.is_empty())
+    };
+    let other = if wealth(&other) > wealth(one) && one.is_explained() {
+        std::mem::replace(one, other)
+    } else {
+        other
+    };
+    let has_words = one.is_explained();
     let is_longer = other.id.len() > one.id.len();
     if !has_words {
         one.message = other.message;

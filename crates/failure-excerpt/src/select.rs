@@ -156,7 +156,7 @@ fn wanted(page: &Page, failures: &[Failure]) -> (Vec<(u32, usize)>, Vec<u32>) {
     let mut groups: HashMap<String, u32> = HashMap::new();
     let mut members: Vec<u32> = Vec::new();
     let mut kinds: Vec<u32> = Vec::new();
-    let is_known = failures.iter().any(|failure| failure.stage != Stage::Echo && failure.is_told());
+    let is_known = failures.iter().any(|failure| failure.stage != Stage::Echo && failure.is_explained());
     for failure in failures {
         let key = format!("{}\0{}", failure.code, group_of(&failure.message));
         let next = u32::try_from(groups.len()).unwrap_or(u32::MAX);
@@ -196,7 +196,7 @@ fn wanted(page: &Page, failures: &[Failure]) -> (Vec<(u32, usize)>, Vec<u32>) {
     // Of what hangs nobody tells the cause: how far it came is all there is.
     let is_enough = failures
         .iter()
-        .any(|failure| !matches!(failure.stage, Stage::Echo | Stage::Hang) && failure.is_told());
+        .any(|failure| !matches!(failure.stage, Stage::Echo | Stage::Hang) && failure.is_explained());
     let explained = match (is_known, is_enough) {
         (_, true) => Explained::Enough,
         (true, false) => Explained::Partly,

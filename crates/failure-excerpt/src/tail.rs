@@ -86,13 +86,13 @@ mod tests {
     #[test]
     fn two_streams_share_the_room() {
         let both = |max| tails("0123456789", "abcdef", Cut::Nothing, max);
-        let told = |stdout: &str, stderr: &str| (stdout.to_owned(), stderr.to_owned());
-        assert_eq!(both(16), told("0123456789", "abcdef"));
-        assert_eq!(both(14), told("...[truncated]...\n23456789", "abcdef"));
-        assert_eq!(both(4), told("...[truncated]...\n89", "...[truncated]...\nef"));
-        assert_eq!(both(0), told("", ""));
-        assert_eq!(tails("", "abcdef", Cut::Stderr, 9), told("", "...[truncated]...\nabcdef"));
-        assert_eq!(tails("0123", "", Cut::Nothing, 4), told("0123", ""));
+        let owned = |stdout: &str, stderr: &str| (stdout.to_owned(), stderr.to_owned());
+        assert_eq!(both(16), owned("0123456789", "abcdef"));
+        assert_eq!(both(14), owned("...[truncated]...\n23456789", "abcdef"));
+        assert_eq!(both(4), owned("...[truncated]...\n89", "...[truncated]...\nef"));
+        assert_eq!(both(0), owned("", ""));
+        assert_eq!(tails("", "abcdef", Cut::Stderr, 9), owned("", "...[truncated]...\nabcdef"));
+        assert_eq!(tails("0123", "", Cut::Nothing, 4), owned("0123", ""));
     }
 
     #[test]

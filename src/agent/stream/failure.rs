@@ -52,14 +52,14 @@ pub(in crate::agent) fn class_of_words(words: &str, wanted: &[FailureClass]) -> 
 
 /// The class of an HTTP status, where it says one by itself.
 pub(super) fn class_of_status(status: u64, words: &str) -> Option<FailureClass> {
-    let told = |wanted: &[FailureClass]| class_of_words(words, wanted);
+    let class_in = |wanted: &[FailureClass]| class_of_words(words, wanted);
     match status {
         401 => Some(FailureClass::Auth),
         402 => Some(FailureClass::Billing),
-        403 => Some(told(&[FailureClass::Quota, FailureClass::Billing]).unwrap_or(FailureClass::Auth)),
+        403 => Some(class_in(&[FailureClass::Quota, FailureClass::Billing]).unwrap_or(FailureClass::Auth)),
         404 => Some(FailureClass::Model),
         413 => Some(FailureClass::Context),
-        429 => Some(told(&[FailureClass::Quota]).unwrap_or(FailureClass::RateLimit)),
+        429 => Some(class_in(&[FailureClass::Quota]).unwrap_or(FailureClass::RateLimit)),
         500..600 => Some(FailureClass::Overloaded),
         _ => None,
     }
@@ -83,10 +83,10 @@ static PART: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(\d+(?:\.\d+)?) ?([A-Za-z]+)").expect("a fixed pattern is valid"));
 
 /// How long the words of a final error say that it takes.
-pub(in crate::agent) fn time_told(words: &str) -> Option<Duration> {
-    let told = TIME.captures(words)?.get(1)?.as_str();
+pub(in crate::agent) fn wait_time_in(words: &str) -> Option<Duration> {
+    let time = TIME.captures(words)?.get(1)?.as_str();
     let mut seconds = 0.0;
-    for part in PART.captures_iter(told) {
+    for part in PART.captures_iter(time) {
         let number: f64 = part[1].parse().ok()?;
         seconds += number
             * match part[2].to_ascii_lowercase().as_str() {
@@ -139,7 +139,7 @@ mod tests {
             ("in 5 steps", None),
             ("", None),
         ] {
-            assert_eq!(time_told(words).map(|time| time.as_secs()), seconds, "{words}");
+            assert_eq!(wait_time_in(words).map(|time| time.as_secs()), seconds, "{words}");
         }
     }
 

@@ -27,7 +27,7 @@ use parser::LineParser;
 use transcript::Transcript;
 
 pub(super) use copilot::usage_file;
-pub(super) use failure::{class_of, class_of_words, time_told};
+pub(super) use failure::{class_of, class_of_words, wait_time_in};
 pub(super) use parser::End;
 pub(super) use text::FINAL_TEXT_BYTES;
 pub(super) use transcript::{AgentReport, Failure};

@@ -27,19 +27,19 @@ fn transcript(agent: &str, case: &str) -> Utf8PathBuf {
     Utf8PathBuf::from(format!("{root}/{agent}/{case}.{extension}"))
 }
 
-fn told_of(parser: Parser, bytes: &[u8], end: &End<'_>) -> (AgentReport, Vec<AgentEvent>) {
+fn parse(parser: Parser, bytes: &[u8], end: &End<'_>) -> (AgentReport, Vec<AgentEvent>) {
     let mut stream = StreamReader::new(parser);
     let mut said = Vec::new();
     stream.lines(bytes, &mut |event| said.push(event));
     (stream.finish(end).unwrap(), said)
 }
 
-fn told(agent: &str, parser: Parser, case: &str, code: i32) -> (AgentReport, Vec<AgentEvent>) {
+fn report_of_fixture(agent: &str, parser: Parser, case: &str, code: i32) -> (AgentReport, Vec<AgentEvent>) {
     let path = transcript(agent, case);
     let bytes = fs::read(&path).unwrap_or_else(|error| panic!("read {path}: {error}"));
     // Beside `happy.jsonl` stands what would be `happy.usage.json` beside a stdout called `happy`.
     let stdout = path.with_extension("");
-    told_of(parser, &bytes, &End { code, stdout: &stdout })
+    parse(parser, &bytes, &End { code, stdout: &stdout })
 }
 
 fn tokens_of(input: u64, cache_read: u64, cache_write: Option<u64>, output: u64) -> Tokens {
@@ -49,14 +49,14 @@ fn tokens_of(input: u64, cache_read: u64, cache_write: Option<u64>, output: u64)
 #[test]
 fn a_run_that_went_well_has_the_same_meaning_in_every_stream() {
     for (agent, parser) in streams() {
-        let (told, said) = told(agent, parser, "happy", 0);
-        assert!(told.succeeded && told.failure.is_none(), "{agent}: {told:?}");
-        assert_eq!(told.final_text, DONE, "{agent}");
+        let (report, said) = report_of_fixture(agent, parser, "happy", 0);
+        assert!(report.succeeded && report.failure.is_none(), "{agent}: {report:?}");
+        assert_eq!(report.final_text, DONE, "{agent}");
         // Two of them do not count what they write into a cache.
         let cache_write = (!["qwen", "gemini"].contains(&agent)).then_some(50);
-        assert_eq!(told.tokens, tokens_of(700, 300, cache_write, 90), "{agent}");
-        let tells_cost = ["claude", "opencode", "pi", "cline"].contains(&agent);
-        assert_eq!(told.cost_usd, tells_cost.then_some(0.25), "{agent}");
+        assert_eq!(report.tokens, tokens_of(700, 300, cache_write, 90), "{agent}");
+        let reports_cost = ["claude", "opencode", "pi", "cline"].contains(&agent);
+        assert_eq!(report.cost_usd, reports_cost.then_some(0.25), "{agent}");
         let model = match agent {
             "claude" => Some("opus-x".to_owned()),
             "copilot" => Some("gpt-x".to_owned()),
@@ -64,11 +64,11 @@ fn a_run_that_went_well_has_the_same_meaning_in_every_stream() {
             "codex" | "opencode" => None,
             _ => Some(format!("{agent}-x")),
         };
-        assert_eq!(told.model, model, "{agent}");
-        let kinds: Vec<_> = told.tool_calls.iter().map(|call| (call.kind, call.is_error)).collect();
+        assert_eq!(report.model, model, "{agent}");
+        let kinds: Vec<_> = report.tool_calls.iter().map(|call| (call.kind, call.is_error)).collect();
         let first = if agent == "codex" { ToolKind::Shell } else { ToolKind::Read };
         assert_eq!(kinds, [(first, false), (ToolKind::Edit, false)], "{agent}");
-        assert_eq!(told.tool_calls[1].arguments_summary, "src/parser.rs", "{agent}");
+        assert_eq!(report.tool_calls[1].arguments_summary, "src/parser.rs", "{agent}");
         let ends = said.iter().filter(|event| matches!(event, AgentEvent::ToolEnded { .. })).count();
         assert_eq!(ends, 2, "{agent}");
     }
@@ -82,8 +82,8 @@ fn a_stream_that_ends_before_its_end_is_no_success() {
         for count in 0..lines.len() {
             let cut = format!("{}\n{}", lines[..count].join("\n"), &lines[count][..lines[count].len() / 2]);
             let end = End { code: 0, stdout: Utf8Path::new("/nowhere/stdout") };
-            let (told, _) = told_of(parser, cut.as_bytes(), &end);
-            assert!(!told.succeeded, "{agent}, {count} lines");
+            let (report, _) = parse(parser, cut.as_bytes(), &end);
+            assert!(!report.succeeded, "{agent}, {count} lines");
         }
     }
 }
@@ -91,9 +91,9 @@ fn a_stream_that_ends_before_its_end_is_no_success() {
 #[test]
 fn a_tool_that_failed_is_marked_and_the_run_is_good() {
     for (agent, parser) in streams() {
-        let (told, said) = told(agent, parser, "tool-failure", 0);
-        assert!(told.succeeded, "{agent}");
-        let [call] = told.tool_calls.as_slice() else { panic!("{agent}: {:?}", told.tool_calls) };
+        let (report, said) = report_of_fixture(agent, parser, "tool-failure", 0);
+        assert!(report.succeeded, "{agent}");
+        let [call] = report.tool_calls.as_slice() else { panic!("{agent}: {:?}", report.tool_calls) };
         assert_eq!((call.kind, call.is_error), (ToolKind::Shell, true), "{agent}");
         assert_eq!(call.arguments_summary, "cargo test", "{agent}");
         assert!(!call.result_summary.is_empty(), "{agent}");
@@ -113,8 +113,8 @@ fn a_command_that_ran_when_the_agent_was_stopped_failed() {
         let start = text.find("cargo test").unwrap();
         let end = start + text[start..].find('\n').unwrap();
         let stdout = Utf8Path::new("/nowhere/stdout");
-        let (told, _) = told_of(parser, &text.as_bytes()[..end], &End { code: -1, stdout });
-        let [call] = told.tool_calls.as_slice() else { panic!("{agent}: {:?}", told.tool_calls) };
+        let (report, _) = parse(parser, &text.as_bytes()[..end], &End { code: -1, stdout });
+        let [call] = report.tool_calls.as_slice() else { panic!("{agent}: {:?}", report.tool_calls) };
         // Opencode reports a command when it has ended.
         let last_line = if agent == "opencode" { "2 failed" } else { "did not end" };
         assert_eq!((call.is_error, call.last_line.as_str()), (true, last_line), "{agent}");
@@ -129,9 +129,9 @@ fn failures_have_classes_whatever_the_exit_code_says() {
             ("rate-limit", FailureClass::RateLimit),
             ("cut", FailureClass::Network),
         ] {
-            let (told, said) = told(agent, parser, case, 0);
-            assert!(!told.succeeded, "{agent} {case}");
-            let failure = told.failure.unwrap_or_else(|| panic!("{agent} {case} has no error"));
+            let (report, said) = report_of_fixture(agent, parser, case, 0);
+            assert!(!report.succeeded, "{agent} {case}");
+            let failure = report.failure.unwrap_or_else(|| panic!("{agent} {case} has no error"));
             let Failure { class, message: words } = failure;
             assert_eq!(class, wanted, "{agent} {case}");
             assert!(!words.is_empty(), "{agent} {case}");
@@ -145,14 +145,14 @@ fn failures_have_classes_whatever_the_exit_code_says() {
 }
 
 #[test]
-fn what_the_agent_was_told_is_not_what_it_says() {
+fn the_prompt_is_not_taken_for_the_agents_words() {
     for (agent, parser) in all() {
         let path = transcript(agent, "echo");
         assert!(fs::read_to_string(&path).unwrap().contains("<promise>COMPLETE</promise>"), "{path}");
-        let (told, said) = told(agent, parser, "echo", 0);
-        assert!(told.succeeded, "{agent}");
-        assert!(!promise(&told.final_text), "{agent}: {}", told.final_text);
-        assert!(told.final_text.contains(HALF), "{agent}");
+        let (report, said) = report_of_fixture(agent, parser, "echo", 0);
+        assert!(report.succeeded, "{agent}");
+        assert!(!promise(&report.final_text), "{agent}: {}", report.final_text);
+        assert!(report.final_text.contains(HALF), "{agent}");
         let echoes = |event: &AgentEvent| matches!(event, AgentEvent::Text { text } if promise(text));
         assert!(agent == "aider" || !said.iter().any(echoes), "{agent}");
     }
@@ -162,8 +162,8 @@ fn what_the_agent_was_told_is_not_what_it_says() {
 fn gemini_says_with_its_code_what_it_says_nowhere_else() {
     let end = |code| End { code, stdout: Utf8Path::new("/nowhere/stdout") };
     for (code, class) in [(41, FailureClass::Auth), (55, FailureClass::Refused)] {
-        let (told, _) = told_of(Parser::Gemini, b"", &end(code));
-        assert_eq!(told.failure, Some(Failure::new(class, "")));
+        let (report, _) = parse(Parser::Gemini, b"", &end(code));
+        assert_eq!(report.failure, Some(Failure::new(class, "")));
     }
     let failed = br#"{"type":"result","status":"error","error":{"message":"no"}}"#;
     for (code, class) in [
@@ -172,38 +172,38 @@ fn gemini_says_with_its_code_what_it_says_nowhere_else() {
         (247, FailureClass::Overloaded),
         (1, FailureClass::Other),
     ] {
-        let (told, _) = told_of(Parser::Gemini, failed, &end(code));
-        assert_eq!(told.failure.map(|failure| failure.class), Some(class), "{code}");
+        let (report, _) = parse(Parser::Gemini, failed, &end(code));
+        assert_eq!(report.failure.map(|failure| failure.class), Some(class), "{code}");
     }
 }
 
 #[test]
 fn a_limit_with_a_time_says_when_it_ends() {
-    let (told, _) = told("opencode", Parser::Opencode, "rate-limit", 1);
-    assert_eq!(told.resets_at, Some(Timestamp::from_seconds(1_795_294_626 + 90)));
+    let (report, _) = report_of_fixture("opencode", Parser::Opencode, "rate-limit", 1);
+    assert_eq!(report.resets_at, Some(Timestamp::from_seconds(1_795_294_626 + 90)));
 }
 
 #[test]
 fn copilot_without_its_file_has_unknown_tokens() {
-    let (told, _) = told("copilot", Parser::Copilot, "tool-failure", 0);
-    assert!(told.tokens.is_unknown());
+    let (report, _) = report_of_fixture("copilot", Parser::Copilot, "tool-failure", 0);
+    assert!(report.tokens.is_unknown());
     let folder = tempfile::tempdir().unwrap();
     let stdout = Utf8PathBuf::from_path_buf(folder.path().join("stdout")).unwrap();
     for broken in ["", "{", "[]", r#"{"modelMetrics": 3}"#] {
         fs::write(usage_file(&stdout), broken).unwrap();
-        let (told, _) = told_of(Parser::Copilot, b"", &End { code: 0, stdout: &stdout });
-        assert!(told.tokens.is_unknown(), "{broken}");
+        let (report, _) = parse(Parser::Copilot, b"", &End { code: 0, stdout: &stdout });
+        assert!(report.tokens.is_unknown(), "{broken}");
     }
 }
 
 #[test]
 fn aider_is_read_by_its_lines() {
-    let (told_happy, _) = told("aider", Parser::Aider, "happy", 0);
-    assert!(told_happy.succeeded && promise(&told_happy.final_text));
-    assert_eq!(told_happy.model.as_deref(), Some("aider-x"));
-    assert_eq!(told_happy.tokens, Tokens { input: Some(2500), output: Some(90), ..Tokens::default() });
-    assert_eq!(told_happy.cost_usd, Some(0.25));
-    let (retried, said) = told("aider", Parser::Aider, "retried", 0);
+    let (happy, _) = report_of_fixture("aider", Parser::Aider, "happy", 0);
+    assert!(happy.succeeded && promise(&happy.final_text));
+    assert_eq!(happy.model.as_deref(), Some("aider-x"));
+    assert_eq!(happy.tokens, Tokens { input: Some(2500), output: Some(90), ..Tokens::default() });
+    assert_eq!(happy.cost_usd, Some(0.25));
+    let (retried, said) = report_of_fixture("aider", Parser::Aider, "retried", 0);
     assert!(retried.succeeded && retried.failure.is_none(), "{retried:?}");
     assert!(said.iter().any(|event| matches!(event, AgentEvent::Retry { .. })));
 }
@@ -236,17 +236,17 @@ proptest! {
         }
         bytes.truncate(cut.index(bytes.len() + 1));
         let parser = if is_own { own_parser } else { other_parser };
-        let (told, said) = told_of(parser, &bytes, &End { code, stdout: Utf8Path::new("/nowhere/stdout") });
+        let (report, said) = parse(parser, &bytes, &End { code, stdout: Utf8Path::new("/nowhere/stdout") });
         // A byte that is no text becomes a character of three.
-        prop_assert!(told.final_text.len() <= bytes.len() * 3 + 1);
-        // Even silence may be told as one.
+        prop_assert!(report.final_text.len() <= bytes.len() * 3 + 1);
+        // Even an empty output may cause one event.
         prop_assert!(said.len() <= bytes.len() + 1);
-        for call in &told.tool_calls {
+        for call in &report.tool_calls {
             prop_assert!(call.arguments_summary.chars().count() <= 200);
             prop_assert!(call.result_summary.chars().count() <= 200);
             prop_assert!(call.last_line.chars().count() <= 200);
         }
-        prop_assert!(told.failure.is_none_or(|failure| failure.message.chars().count() <= 200));
+        prop_assert!(report.failure.is_none_or(|failure| failure.message.chars().count() <= 200));
     }
 
     /// Numbers of any size, of the wrong type, and missing ones.
@@ -256,7 +256,7 @@ proptest! {
         for (agent, parser) in streams() {
             let text = fs::read_to_string(transcript(agent, "happy")).unwrap();
             let odd = numbers.replace_all(&text, format!(": {number}"));
-            told_of(parser, odd.as_bytes(), &End { code: 0, stdout: Utf8Path::new("/nowhere/stdout") });
+            parse(parser, odd.as_bytes(), &End { code: 0, stdout: Utf8Path::new("/nowhere/stdout") });
         }
     }
 }

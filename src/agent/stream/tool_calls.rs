@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_is_told_twice_is_one_call() {
+    fn a_call_that_is_reported_twice_is_one_call() {
         let mut calls = ToolCalls::default();
         let begun = [(); 2].map(|()| calls.start("c", "Bash", &json!({"command": "ls"})).is_some());
         let ended = [("out\nput", true), ("again", false)];

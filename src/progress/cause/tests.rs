@@ -126,7 +126,7 @@ fn validation(command: &str, code: i32, output: &str, expected: &str) {
 }
 
 #[test]
-fn a_validation_that_failed_is_told_by_its_decisive_line() {
+fn the_cause_of_a_failed_validation_is_its_decisive_line() {
     for (command, code, output, expected) in VALIDATIONS {
         validation(command, *code, output, expected);
     }

@@ -14,11 +14,11 @@ const SEAMS: usize = 4;
 
 /// The pieces that the budget has room for, between head and warning; nothing where there is room for none.
 ///
-/// The failures of the task come first, in as few words as it takes; nothing else is told before all of them are.
+/// The failures of the task come first, in as few words as it takes; nothing else is included before all of them.
 pub(super) fn within(head: &str, pieces: &mut [Piece], writer: &Writer<'_>, budget: usize) -> String {
     let whole = |pieces: &[Piece], headings| assembled(head, pieces, (writer, headings));
     for piece in &mut *pieces {
-        piece.is_told = true;
+        piece.is_included = true;
     }
     let text = whole(pieces, Headings::Full);
     if tokens::fits(&text, budget) {
@@ -38,34 +38,36 @@ pub(super) fn within(head: &str, pieces: &mut [Piece], writer: &Writer<'_>, budg
         if is_own(piece) {
             reserved -= piece.least();
             // One of them in full is worth less than all of them in short.
-            piece.is_told = piece.fit(most.saturating_sub(reserved)) || piece.fit(most);
-            is_own_missing |= !piece.is_told;
+            piece.is_included = piece.fit(most.saturating_sub(reserved)) || piece.fit(most);
+            is_own_missing |= !piece.is_included;
         } else {
-            piece.is_told = !is_own_missing && piece.fit(most);
+            piece.is_included = !is_own_missing && piece.fit(most);
         }
-        if piece.is_told {
+        if piece.is_included {
             room = most.saturating_sub(tokens::count(&piece.text));
             open.insert(piece.section);
         }
     }
     let mut text = whole(pieces, headings);
     while !tokens::fits(&text, budget) {
-        let Some(last) = pieces.iter_mut().rev().find(|piece| piece.is_told) else { return String::new() };
-        last.is_told = false;
+        let Some(last) = pieces.iter_mut().rev().find(|piece| piece.is_included) else {
+            return String::new();
+        };
+        last.is_included = false;
         text = whole(pieces, headings);
     }
     text
 }
 
 fn assembled(head: &str, pieces: &[Piece], (writer, headings): (&Writer<'_>, Headings)) -> String {
-    let mut told: Vec<&Piece> = pieces.iter().filter(|piece| piece.is_told).collect();
-    if told.is_empty() {
+    let mut included: Vec<&Piece> = pieces.iter().filter(|piece| piece.is_included).collect();
+    if included.is_empty() {
         return String::new();
     }
-    told.sort_by_key(|piece| (piece.section, piece.place));
+    included.sort_by_key(|piece| (piece.section, piece.place));
     let mut text = head.to_owned();
     let mut section = None;
-    for piece in told {
+    for piece in included {
         if section != Some(piece.section) {
             if section.is_some_and(is_list) {
                 text.push('\n');

@@ -175,7 +175,7 @@ fn words_of(text: &str) -> impl Iterator<Item = u64> {
     })
 }
 
-/// The words by which a failure tells its cause.
+/// Returns the words that describe the cause of a failure.
 fn failure_words(iteration: &Iteration) -> Vec<u64> {
     let facts = &iteration.facts;
     let mut words: Vec<u64> = if facts.errors.is_empty() {

@@ -24,14 +24,14 @@ pub use likeness::Likeness as Relevance;
 pub use piece::{Piece, Section};
 pub use settings::{HistorySettings, Mode, Repeats};
 
-/// What a prompt is told of older iterations.
+/// What a prompt contains about older iterations.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HistoricalContext {
-    /// Empty where there is nothing to tell.
+    /// Empty if no iteration is relevant.
     pub text: String,
     /// Iterations that it was taken from.
     pub scanned: usize,
-    /// Everything that was considered, told or not, most important first.
+    /// Everything that was considered, included or not, most important first.
     pub pieces: Vec<Piece>,
 }
 

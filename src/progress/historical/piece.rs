@@ -1,4 +1,4 @@
-//! One thing that could be told, in full and in fewer words.
+//! A candidate for the memory in a prompt, in full and in shorter forms.
 
 use std::fmt::Write as _;
 
@@ -23,7 +23,7 @@ pub enum Section {
     Warnings,
 }
 
-/// One thing that could be told, and whether it is.
+/// A candidate for the memory in a prompt, and whether it is included.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Piece {
     pub section: Section,
@@ -33,18 +33,19 @@ pub struct Piece {
     pub score: f64,
     /// Why it has that score.
     pub why: Vec<String>,
-    /// Whether the budget had room for it.
-    pub is_told: bool,
+    /// True if the budget had room for it.
+    #[serde(rename = "is_told")]
+    pub is_included: bool,
     #[serde(skip)]
     pub(super) place: usize,
     pub text: String,
-    /// How it can be told in little room.
+    /// Its shorter forms.
     #[serde(skip)]
     pub(super) shorter: Option<Shorter>,
 }
 
 impl Piece {
-    /// Takes on the longest form that has so many tokens at most; false where none has.
+    /// Shortens the text to its longest form of at most `room` tokens. Returns false if there is none.
     pub(super) fn fit(&mut self, room: usize) -> bool {
         if tokens::fits(&self.text, room) {
             return true;

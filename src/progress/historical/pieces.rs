@@ -1,4 +1,4 @@
-//! The words in which older iterations are told.
+//! Renders older iterations as text for the prompt.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
@@ -64,7 +64,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Everything that could be told, most important first.
+    /// All candidates, most important first.
     pub(super) fn pieces(&self, chosen: &Chosen) -> Vec<Piece> {
         let mut pieces = Vec::new();
         if self.settings.failures {
@@ -228,7 +228,7 @@ impl Writer<'_> {
             (std::cmp::Reverse(places.len()), std::cmp::Reverse(places.last().copied()))
         });
         clusters.truncate(MOST_CLUSTERS);
-        let tell = |places: Vec<usize>| {
+        let render = |places: Vec<usize>| {
             let newest = places.last().copied().expect("a cluster has members");
             let times = places.len();
             let mut tasks: Vec<&str> =
@@ -241,7 +241,7 @@ impl Writer<'_> {
             let likeness = Likeness { score: 0.7, why: vec![format!("the same failure {times} times")] };
             self.piece(Section::Clusters, newest, &likeness, text)
         };
-        clusters.into_iter().map(tell).collect()
+        clusters.into_iter().map(render).collect()
     }
 
     fn decisions(&self, chosen: &Chosen) -> Vec<Piece> {
@@ -264,20 +264,21 @@ impl Writer<'_> {
         pieces
     }
 
-    /// What iterations warn of that are not told already, and what the engine itself found out.
+    /// Warnings of iterations that are not included already, and findings of the loop itself.
     fn warnings(&self, chosen: &Chosen) -> Vec<Piece> {
         let mut seen = HashSet::new();
         let mut pieces: Vec<Piece> = Vec::new();
         for place in chosen.all().into_iter().rev() {
             let iteration = &self.past[place];
-            let is_told = |section: &[(usize, Likeness)]| section.iter().any(|(told, _)| *told == place);
-            let is_failure_told =
-                self.settings.failures && (chosen.own.contains(&place) || is_told(&chosen.similar));
-            let is_success_told = is_told(&chosen.successes);
+            let is_included =
+                |section: &[(usize, Likeness)]| section.iter().any(|(included, _)| *included == place);
+            let is_failure_included =
+                self.settings.failures && (chosen.own.contains(&place) || is_included(&chosen.similar));
+            let is_success_included = is_included(&chosen.successes);
             let learnings = iteration
                 .learnings
                 .iter()
-                .filter(|text| !is_failure_told && (!is_success_told || is_warning(text)));
+                .filter(|text| !is_failure_included && (!is_success_included || is_warning(text)));
             let mut texts: Vec<String> = learnings.map(|text| cut(text, LINE)).collect();
             if iteration.false_claim.contains(&Claim::Ticked)
                 && iteration.task.as_ref() == Some(&self.task.name)
@@ -331,7 +332,7 @@ impl Writer<'_> {
             task: iteration.task.clone(),
             score: likeness.score,
             why: likeness.why.clone(),
-            is_told: false,
+            is_included: false,
             place,
             text,
             shorter: None,

@@ -1,12 +1,12 @@
-//! What the user wants to be told of older iterations.
+//! What the user wants a prompt to contain about older iterations.
 
-/// How much of older iterations is told.
+/// How much of older iterations a prompt contains.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Nothing.
     #[default]
     Off,
-    /// What has to do with the task.
+    /// What is relevant to the task.
     Smart,
     /// Everything, as far as the budget allows.
     Full,
@@ -22,23 +22,23 @@ impl Mode {
     }
 }
 
-/// What becomes of failures that came more than once.
+/// How repeated failures are rendered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Repeats {
-    /// The newest is told in full, of the others what was tried.
+    /// The newest in full, of the others only what was tried.
     #[default]
     Merged,
-    /// Each is told in full.
+    /// Each in full.
     Kept,
 }
 
-/// What the user wants told.
+/// Settings of the memory in a prompt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HistorySettings {
     pub mode: Mode,
     /// In tokens.
     pub budget: usize,
-    /// So many of the newest iterations, of the failures of the task, and of those like them; none for all.
+    /// Number of iterations considered in each group: the newest, failures of the task, similar failures. `None` for all.
     pub lookback: Option<usize>,
     /// Least relevance, from 0 to 1.
     pub threshold: f64,

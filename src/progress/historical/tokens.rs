@@ -1,6 +1,6 @@
 //! How many tokens a text takes in a prompt.
 //!
-//! No agent tells which tokenizer its model has; the counts of the current ones differ by a few percent. One vocabulary
+//! No agent reports which tokenizer its model has; the counts of the current ones differ by a few percent. One vocabulary
 //! in the program is enough to keep a budget. It is unpacked when something is counted for the first time.
 
 /// The vocabulary that is in the program.

@@ -111,7 +111,7 @@ fn push_check(entry: &mut String, iteration: &Iteration) {
 
 fn ending(exit: Option<i32>, reason: Option<ExitReason>) -> Option<String> {
     match (reason, exit) {
-        (Some(reason), _) => Some(reason.told().to_owned()),
+        (Some(reason), _) => Some(reason.description().to_owned()),
         (None, Some(exit)) => Some(format!("exited {exit}")),
         (None, None) => None,
     }

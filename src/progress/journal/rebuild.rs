@@ -120,8 +120,8 @@ pub fn catch_up(entries: &[&[u8]], base: &[u8], found: &[u8]) -> CatchUp {
         return CatchUp::Append(rest.to_vec());
     }
     let is_there = present(entries, found);
-    let is_told = |index: &usize| is_there[*index] || is_told_otherwise(entries[*index], found);
-    let known = (0..entries.len()).rev().find(is_told).map_or(0, |last| last + 1);
+    let is_accounted_for = |index: &usize| is_there[*index] || was_edited(entries[*index], found);
+    let known = (0..entries.len()).rev().find(is_accounted_for).map_or(0, |last| last + 1);
     let changed_entries = (0..known).filter(|&index| !is_there[index]).collect();
     let mut after = found.to_vec();
     if let Some((first, rest)) = entries[known..].split_first() {
@@ -150,7 +150,7 @@ fn present(entries: &[&[u8]], found: &[u8]) -> Vec<bool> {
 }
 
 /// Whether `found` has the heading of an entry, though not the entry as it was written.
-fn is_told_otherwise(entry: &[u8], found: &[u8]) -> bool {
+fn was_edited(entry: &[u8], found: &[u8]) -> bool {
     let is_heading = |line: &&[u8]| line.starts_with(b"## Iteration ") || line.starts_with(b"<!-- session ");
     let heading = entry.split_inclusive(|&byte| byte == b'\n').find(is_heading);
     heading.is_some_and(|heading| position(found, heading).is_some()) && torn(entry, found) == 0

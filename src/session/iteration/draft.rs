@@ -14,11 +14,11 @@ use crate::record::{
 use crate::store::Begin;
 
 use super::super::committing::Done;
+use super::super::iteration_context::{agent_stderr, live_context};
 use super::super::judge::Verdict;
 use super::super::running::Running;
 use super::super::settings::{excerpt_choice, iteration_summarizer};
 use super::super::taken::Taken;
-use super::super::told::{agent_stderr, live_context};
 use super::stages::{Drafted, Judged, Ran, Started};
 
 /// Longest summary that is kept, in characters.
@@ -114,9 +114,12 @@ impl Running<'_> {
         let mut excerpt = String::new();
         if let Some(context) = context.as_ref().filter(|_| iteration.outcome == Outcome::Failure) {
             let settings = &self.plan.config.settings;
-            let told =
-                context.told_of(examined.as_ref(), excerpt_choice(settings), settings.progress_max_chars);
-            (excerpt, iteration.fingerprint) = (told.excerpt, told.fingerprint);
+            let summary = context.summarize_examined(
+                examined.as_ref(),
+                excerpt_choice(settings),
+                settings.progress_max_chars,
+            );
+            (excerpt, iteration.fingerprint) = (summary.excerpt, summary.fingerprint);
         }
         Ok(Drafted { iteration, excerpt, context })
     }

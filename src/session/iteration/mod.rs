@@ -111,7 +111,7 @@ impl Running<'_> {
 
     fn begin_phase(&mut self, iteration: u32, phase: Phase) {
         // Who looks on from elsewhere knows less then, and nothing else is lost.
-        let _untold = self.control.publish_phase(phase.as_str()).is_err();
+        let _unpublished = self.control.publish_phase(phase.as_str()).is_err();
         (self.say)(&Event::PhaseStarted { iteration, phase });
     }
 
@@ -129,7 +129,7 @@ impl Running<'_> {
     }
 
     fn count_recorded(&mut self, iteration: &Iteration, commit: ObjectId) -> Result<()> {
-        let _untold = self.control.clear_phase().is_err();
+        let _uncleared = self.control.clear_phase().is_err();
         self.next = iteration.iteration + 1;
         self.session.add(iteration);
         self.session.tasks_done = iteration.tasks_done;

@@ -43,7 +43,7 @@ impl Running<'_> {
         prompting.prompt(&turn, self.plan.store, &mut self.memory, summed_up)
     }
 
-    /// What a command of the user's makes of the older iterations; none where ours are told as they are.
+    /// Returns the summary that a command of the user's makes of the older iterations, or `None` if they are used as they are.
     fn sum_up(&mut self, task: &Task) -> Result<Option<Recalled>> {
         let Some(summarizer) = history_summarizer(&self.plan.config.settings) else { return Ok(None) };
         let policy = history_policy(self.plan.config);
@@ -62,7 +62,7 @@ impl Running<'_> {
                 Ok(Some(recalled))
             }
             Err(reason) => {
-                self.warn(format!("older iterations are not summed up, but told as they are: {reason}"));
+                self.warn(format!("older iterations are not summarized: {reason}"));
                 Ok(None)
             }
         }
@@ -79,11 +79,11 @@ impl Running<'_> {
         })
     }
 
-    /// Says what the prompt tells of older iterations, and what it has no room for.
+    /// Reports which older iterations the prompt contains, and what it has no room for.
     pub(super) fn announce_memory(&mut self, iteration: u32, prompt: &Prompt) {
-        let told = prompt.recalled.as_ref().filter(|recalled| !recalled.context.text.is_empty());
-        if let Some(recalled) = told {
-            (self.say)(&Event::HistoryTold {
+        let included = prompt.recalled.as_ref().filter(|recalled| !recalled.context.text.is_empty());
+        if let Some(recalled) = included {
+            (self.say)(&Event::HistoryIncluded {
                 iteration,
                 mode: recalled.mode.as_str(),
                 failures: match recalled.why {

@@ -84,7 +84,7 @@ impl<W: Write> Lines<W> {
                     writeln!(self.out, "  hint  {}", self.words(hint))?;
                 }
             }
-            Event::HistoryTold { mode, failures, scanned, tokens, .. } => {
+            Event::HistoryIncluded { mode, failures, scanned, tokens, .. } => {
                 let why = match failures {
                     None => String::new(),
                     Some(failures) => {
@@ -103,7 +103,7 @@ impl<W: Write> Lines<W> {
             Event::ValidationFinished { command, exit, duration_ms, .. } => {
                 let (how, when) = match exit.reason {
                     None => (format!("exited {}", exit.code), "in"),
-                    Some(reason) => (reason.told().to_owned(), "after"),
+                    Some(reason) => (reason.description().to_owned(), "after"),
                 };
                 let hue = if exit.is_success() { Hue::Green } else { Hue::Red };
                 let how = self.paint.paint(hue, &how);

@@ -71,7 +71,7 @@ impl Now {
                 Change::Over
             }
             Event::SessionStarted { .. }
-            | Event::HistoryTold { .. }
+            | Event::HistoryIncluded { .. }
             | Event::ValidationFinished { .. }
             | Event::ChangesTakenBack { .. }
             | Event::AgentChanged { .. }

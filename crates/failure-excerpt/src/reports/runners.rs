@@ -20,9 +20,9 @@ fn jest(value: &Value, out: &mut String) -> bool {
     for file in files {
         let path = text_at(file, &["name"]);
         let tests = items(file, "assertionResults").map_or(&[][..], Vec::as_slice);
-        let mut is_told = false;
+        let mut has_failed_test = false;
         for test in tests.iter().filter(|test| text_at(test, &["status"]) == "failed") {
-            is_told = true;
+            has_failed_test = true;
             let mut name: Vec<&str> =
                 items(test, "ancestorTitles").into_iter().flatten().filter_map(Value::as_str).collect();
             name.push(text_at(test, &["title"]));
@@ -31,7 +31,7 @@ fn jest(value: &Value, out: &mut String) -> bool {
             out.push_str(&format!("FAIL {path}\n"));
             bullet(out, &name.join(" › "), &said.join("\n"));
         }
-        if !is_told && text_at(file, &["status"]) == "failed" {
+        if !has_failed_test && text_at(file, &["status"]) == "failed" {
             out.push_str(&format!("FAIL {path}\n"));
             bullet(out, "Test suite failed to run", text_at(file, &["message"]));
         }

@@ -25,7 +25,7 @@ pub(super) fn test(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     };
     let end = page.until(at + 1, is_end);
     failure.body(page, at + 1, end, Trace::NewestFirst);
-    if !failure.is_told() {
+    if !failure.is_explained() {
         // With -v the words stand above, below the line that starts the test.
         let start = page.start_of_stream(at);
         let indent = indent_of(line);
@@ -43,7 +43,7 @@ pub(super) fn test(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
             failure.body(page, run + 1, end, Trace::NewestFirst);
         }
     }
-    if !failure.is_told() {
+    if !failure.is_explained() {
         failure.tool = "suite";
     }
     // `    a_test.go:12: got 3` is place and message in one.

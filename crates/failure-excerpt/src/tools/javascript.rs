@@ -150,7 +150,7 @@ pub(super) fn marked(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
         failure.body(page, at + 1, end, Trace::NewestFirst);
     }
     // A list of marks alone names groups of tests as well as tests.
-    if !failure.is_told() {
+    if !failure.is_explained() {
         failure.tool = "suite";
     }
     if at > 0 && page.line(at - 1).starts_with("test at ") {

@@ -48,10 +48,10 @@ pub(super) fn surefire(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fai
 /// What Maven could not do: for want of something, or because of what was told before.
 fn goal(rest: &str, at: usize) -> (Failure, usize) {
     if !(rest.contains("Could not resolve") || rest.contains("Could not find artifact")) {
-        let is_told = ["There are test failures", "Compilation failure", "There was a timeout"]
+        let is_reported_elsewhere = ["There are test failures", "Compilation failure", "There was a timeout"]
             .iter()
             .any(|words| rest.contains(words));
-        let stage = if is_told { Stage::Echo } else { Stage::Other };
+        let stage = if is_reported_elsewhere { Stage::Echo } else { Stage::Other };
         let message = rest.split_once(": ").map_or(rest, |(_, words)| words);
         return (Failure::new(stage, "maven").saying(message).with(at, LineKind::Head), at + 1);
     }

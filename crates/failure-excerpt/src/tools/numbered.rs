@@ -67,7 +67,7 @@ pub(super) fn item(page: &Page, at: usize, state: &mut ScanState) -> Option<(Fai
     }
     state.number = number;
     failure.body(page, body, end, Trace::NewestFirst);
-    if !failure.is_told() {
+    if !failure.is_explained() {
         return None;
     }
     settle_message(page, &mut failure);

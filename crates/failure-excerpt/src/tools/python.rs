@@ -124,7 +124,7 @@ fn block(page: &Page, at: usize) -> Option<(Failure, usize)> {
     let captured = (at + 1..end)
         .find(|&at| page.line(at).starts_with("----") && page.line(at).contains(" Captured "))
         .unwrap_or(end);
-    told(page, &mut failure, at + 1, captured);
+    add_body(page, &mut failure, at + 1, captured);
     for at in captured..end {
         failure.add(at, LineKind::Foreign);
     }
@@ -132,7 +132,7 @@ fn block(page: &Page, at: usize) -> Option<(Failure, usize)> {
 }
 
 /// The lines of a failure as pytest prints it: source, `E` lines, places.
-fn told(page: &Page, failure: &mut Failure, from: usize, to: usize) {
+fn add_body(page: &Page, failure: &mut Failure, from: usize, to: usize) {
     let mut frames = Vec::new();
     let mut said_more = 0;
     // The source line that failed, nearest to the error.
@@ -200,7 +200,7 @@ fn conftest(page: &Page, at: usize) -> Option<(Failure, usize)> {
     }
     let end = page.until(at + 1, str::is_empty);
     let mut failure = Failure::new(Stage::Build, "pytest").with(at, LineKind::Note);
-    told(page, &mut failure, at + 1, end);
+    add_body(page, &mut failure, at + 1, end);
     Some((failure, end))
 }
 

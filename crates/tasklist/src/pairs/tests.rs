@@ -13,11 +13,11 @@ fn parse(source: &str) -> TaskList {
 /// Which lines of `after` were ticked, and what they were before.
 fn ticked(before: &str, after: &str) -> String {
     let (before, after) = (parse(before), parse(after));
-    let told = |ticked: &Ticked<'_>| {
+    let describe = |ticked: &Ticked<'_>| {
         let name = ticked.before.map_or("new", |item| item.name.as_str());
         format!("{name}@{}", ticked.after.line)
     };
-    Pairing::likely(&before, &after).ticked().iter().map(told).collect::<Vec<_>>().join(" ")
+    Pairing::likely(&before, &after).ticked().iter().map(describe).collect::<Vec<_>>().join(" ")
 }
 
 #[track_caller]

@@ -60,8 +60,8 @@ fn tokens_of(input: u64, cache_read: u64, cache_write: u64, output: impl Into<Op
 }
 
 #[test]
-fn a_run_that_went_well_is_told_whole() {
-    let (told, said) = read(&[
+fn a_successful_run_is_reported_in_full() {
+    let (report, said) = read(&[
         init(),
         says("m1", "Looking."),
         uses("m1", "c1", "Bash", &json!({"command": "cargo test"})),
@@ -73,12 +73,12 @@ fn a_run_that_went_well_is_told_whole() {
         says("m3", "Done.\n<promise>COMPLETE</promise>"),
         result("Done.\n<promise>COMPLETE</promise>"),
     ]);
-    assert!(told.succeeded && told.failure.is_none());
-    assert_eq!(told.final_text, "Done.\n<promise>COMPLETE</promise>");
-    assert_eq!(told.model.as_deref(), Some("opus-x"));
-    assert_eq!(told.tokens, tokens_of(101, 202, 53, 11));
-    assert_eq!(told.cost_usd, Some(0.25));
-    let calls: Vec<_> = told
+    assert!(report.succeeded && report.failure.is_none());
+    assert_eq!(report.final_text, "Done.\n<promise>COMPLETE</promise>");
+    assert_eq!(report.model.as_deref(), Some("opus-x"));
+    assert_eq!(report.tokens, tokens_of(101, 202, 53, 11));
+    assert_eq!(report.cost_usd, Some(0.25));
+    let calls: Vec<_> = report
         .tool_calls
         .iter()
         .map(|call| (call.kind, call.arguments_summary.as_str(), call.result_summary.as_str(), call.is_error))
@@ -101,9 +101,9 @@ fn of_several_results_the_last_one_counts() {
     for result in [&mut first, &mut second] {
         result["modelUsage"] = json!({});
     }
-    let (told, _) = read(&[init(), first, init(), second]);
-    assert_eq!(told.final_text, "now");
-    assert_eq!(told.tokens, tokens_of(200, 400, 100, 14));
+    let (report, _) = read(&[init(), first, init(), second]);
+    assert_eq!(report.final_text, "now");
+    assert_eq!(report.tokens, tokens_of(200, 400, 100, 14));
 }
 
 #[test]
@@ -112,10 +112,10 @@ fn what_a_subagent_says_is_not_the_answer_but_its_tool_calls_are_listed() {
     said["parent_tool_use_id"] = json!("c1");
     let mut used = uses("s2", "c9", "Write", &json!({"file_path": "a.rs"}));
     used["parent_tool_use_id"] = json!("c1");
-    let (told, _) = read(&[init(), says("m1", "I wait."), said, used]);
-    assert_eq!(told.final_text, "I wait.");
-    assert_eq!(told.tool_calls.len(), 1);
-    assert_eq!(told.tokens, tokens_of(10, 20, 5, None));
+    let (report, _) = read(&[init(), says("m1", "I wait."), said, used]);
+    assert_eq!(report.final_text, "I wait.");
+    assert_eq!(report.tool_calls.len(), 1);
+    assert_eq!(report.tokens, tokens_of(10, 20, 5, None));
 }
 
 #[test]
@@ -125,9 +125,9 @@ fn a_stream_that_is_cut_is_no_success_and_tells_what_it_can() {
     for line in [init().to_string().as_bytes(), whole.as_bytes(), &whole.as_bytes()[..whole.len() / 2]] {
         stream.line(line, &mut |_| {});
     }
-    let told = report(stream);
-    assert!(!told.succeeded && told.failure.is_none());
-    assert_eq!((told.final_text.as_str(), told.cost_usd), ("half", None));
+    let report = report(stream);
+    assert!(!report.succeeded && report.failure.is_none());
+    assert_eq!((report.final_text.as_str(), report.cost_usd), ("half", None));
 }
 
 #[test]
@@ -143,9 +143,9 @@ fn bytes_that_are_no_text_spoil_only_themselves() {
 #[test]
 fn a_list_of_events_is_read_as_the_events() {
     let list = json!([init(), says("m1", "hi"), result("hi")]);
-    let (told, _) = read(&[list]);
-    assert!(told.succeeded);
-    assert_eq!(told.final_text, "hi");
+    let (report, _) = read(&[list]);
+    assert!(report.succeeded);
+    assert_eq!(report.final_text, "hi");
 }
 
 #[track_caller]
@@ -153,12 +153,12 @@ fn fails(fields: &Value, class: FailureClass) -> AgentReport {
     let mut result = json!({"type": "result", "subtype": "success", "is_error": true,
         "terminal_reason": "api_error", "usage": {}, "modelUsage": {}});
     result.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-    let (told, said) = read(&[init(), says("m1", "working"), result]);
-    assert!(!told.succeeded, "{fields}");
-    assert_eq!(told.failure.as_ref().map(|failure| failure.class), Some(class), "{fields}");
+    let (report, said) = read(&[init(), says("m1", "working"), result]);
+    assert!(!report.succeeded, "{fields}");
+    assert_eq!(report.failure.as_ref().map(|failure| failure.class), Some(class), "{fields}");
     assert!(said.iter().any(|event| matches!(event, AgentEvent::Error { .. })));
-    assert_eq!(told.final_text, "working");
-    told
+    assert_eq!(report.final_text, "working");
+    report
 }
 
 #[test]
@@ -197,9 +197,9 @@ fn fields_tell_the_class_of_a_failure_before_words_do() {
     ] {
         fails(&fields, class);
     }
-    let told =
+    let report =
         fails(&json!({"terminal_reason": "aborted_tools", "errors": ["one", "two"]}), FailureClass::Other);
-    assert_eq!(told.failure.unwrap().message, "one; two");
+    assert_eq!(report.failure.unwrap().message, "one; two");
 }
 
 #[test]
@@ -218,9 +218,9 @@ fn the_message_before_the_result_tells_too() {
         let ended =
             json!({"type": "result", "is_error": true, "api_error_status": 400, "result": "It failed"});
         for events in [vec![event.clone(), ended], vec![event.clone()]] {
-            let (told, _) = read(&events);
-            assert_eq!(told.failure, Some(Failure::new(class, "It failed")), "{event}");
-            assert_eq!(told.final_text, "");
+            let (report, _) = read(&events);
+            assert_eq!(report.failure, Some(Failure::new(class, "It failed")), "{event}");
+            assert_eq!(report.final_text, "");
         }
     }
 }

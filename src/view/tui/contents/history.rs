@@ -47,7 +47,7 @@ pub fn sections(told: &Told) -> Vec<Section> {
         let scores = context.pieces.iter().map(|piece| {
             let section = serde_json::to_value(piece.section).ok();
             let section = section.as_ref().and_then(Value::as_str).unwrap_or_default().replace('_', " ");
-            let (look, mark) = if piece.is_told { (Look::Good, "told") } else { (Look::Dim, "left out") };
+            let (look, mark) = if piece.is_included { (Look::Good, "told") } else { (Look::Dim, "left out") };
             Row::of(look, format!("{:.2} {mark:<9}", piece.score))
                 .and(Look::Plain, format!("{section}, iteration {}", piece.iteration))
                 .and(Look::Dim, format!("  {}", brief(&piece.why.join(", "))))

@@ -118,7 +118,7 @@ pub fn validation_cause(
 
 /// From the record, when a session is taken up again. `begin` is the record by which the session was begun or taken up
 /// before `entry`; who does not know it has the whole session read for it.
-pub fn context_of(
+pub fn recorded_context(
     store: &Store,
     (entry, begin): (&LogEntry, Option<&LogEntry>),
     iteration: &Iteration,
@@ -134,7 +134,7 @@ pub fn context_of(
     })
 }
 
-/// What the agent of a recorded iteration said last, from the end of its output; `begin` as for [`context_of`].
+/// What the agent of a recorded iteration said last, from the end of its output; `begin` as for [`recorded_context`].
 pub fn last_words(
     store: &Store,
     (entry, begin): (&LogEntry, Option<&LogEntry>),

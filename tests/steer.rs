@@ -145,6 +145,27 @@ fn a_hint_that_no_agent_heard_to_the_end_is_said_again() {
 }
 
 #[test]
+fn a_hint_to_a_stopped_session_goes_into_the_first_prompt_after_its_resumption() {
+    let scene = scene();
+    let running = begun(&scene);
+    scene.ralph("stop --now").code(0);
+    running.wait().code(0).stdout_has("hint --session");
+    let id = scene.session().id().to_owned();
+    scene
+        .ralph("hint Look at src")
+        .code(0)
+        .stdout_has(&format!("gets it when it is resumed (`specify ralph resume {id}`)"));
+    scene.ralph("status").code(0).stdout_has("1 hint for the next prompt");
+    scene.ralph("hint --session 2020 x").code(3).stderr_has("there is no session 2020");
+    go(&scene, 2);
+    go(&scene, 3);
+    scene.ralph("resume").code(0);
+    assert_eq!(scene.session().iteration(2)["hints"], json!(["Look at src"]));
+    scene.ralph("hint Too late").code(3).stderr_has("is completed");
+    assert!(!scene.path(".git/ralph/control").join(&id).exists());
+}
+
+#[test]
 fn a_pause_holds_the_loop_between_iterations() {
     let scene = scene();
     let mut running = begun(&scene);
@@ -185,11 +206,15 @@ fn a_paused_loop_can_be_stopped_and_interrupted() {
 #[test]
 fn where_no_loop_runs_there_is_nothing_to_steer() {
     let scene = scene();
-    for words in ["stop", "stop --now", "hint Do it", "pause", "continue"] {
+    for words in ["stop", "stop --now", "pause", "continue"] {
         let run = scene.ralph(words).code(3);
         run.stderr_has("error: no loop is running in this repository\nhint: ");
     }
     scene.ralph(["hint", " "]).code(3).stderr_has("the hint is empty");
+    scene
+        .ralph("hint Do it")
+        .code(3)
+        .stderr_has("no session is recorded here that could be resumed\nhint: start one");
     assert!(!scene.path(".git/ralph").exists());
     let running = begun(&scene);
     let other = "20200101-000000-00000000";
@@ -201,7 +226,6 @@ fn where_no_loop_runs_there_is_nothing_to_steer() {
     scene.ralph("continue").code(0).stdout_has("was not paused");
     scene.ralph(format!("stop --now --session {id}").as_str()).code(0);
     running.wait().code(0);
-    scene.ralph("hint Too late").code(3);
     assert!(!scene.path(".git/ralph/control").join(&id).exists());
 }
 

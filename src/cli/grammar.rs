@@ -36,7 +36,7 @@ pub enum Action {
     Resume(Box<run::ResumeArgs>),
     /// Stop the running loop after its iteration
     Stop(steer::StopArgs),
-    /// Put a hint into the next prompt of the running loop
+    /// Put a hint into the next prompt, also of a session to resume
     Hint(steer::HintArgs),
     /// Pause the running loop after its iteration
     Pause(steer::PauseArgs),

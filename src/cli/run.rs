@@ -132,7 +132,8 @@ fn warn_of_another_feature(feature: &Feature) {
 
 pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
-    let refs = to_take_up(&store, args)?;
+    let choice = sessions::Choice { session: args.session.clone(), feature: args.feature.clone() };
+    let refs = unfinished(&store, &choice, args.take_over)?;
     let log = store.session(&refs)?;
     let newest_begin = log.as_ref().and_then(|log| log.entries.iter().rfind(|entry| entry.kind.begins()));
     let begun = newest_begin.and_then(|entry| store.readable_session(entry));
@@ -168,11 +169,14 @@ fn kept_settings(configuration: &Value) -> Vec<FlagInput> {
     ["stop-at", "unit"].into_iter().filter_map(kept).collect()
 }
 
-/// The session to take up again: the one that is named, or the latest that did not complete.
-fn to_take_up(store: &Store, args: &ResumeArgs) -> Result<SessionRefs> {
-    let choice = sessions::Choice { session: args.session.clone(), feature: args.feature.clone() };
+/// Returns the session to resume: the one that is named, or the latest that did not complete.
+///
+/// # Errors
+///
+/// If there is none, or if the chosen one is completed, or runs, here or elsewhere (unless it is to be taken over).
+pub fn unfinished(store: &Store, choice: &sessions::Choice, is_taken_over: bool) -> Result<SessionRefs> {
     let running = sessions::running(store)?;
-    let found = sessions::chosen(store, &choice).map_err(refusal)?;
+    let found = sessions::chosen(store, choice).map_err(refusal)?;
     let status = |log: &SessionLog| sessions::status(store, log, &running);
     let refuse = |id: &SessionId, status: &str, hint: String| {
         Err(Refusal::new(format!("session {id} is {status}")).hinted(hint).into())
@@ -180,15 +184,15 @@ fn to_take_up(store: &Store, args: &ResumeArgs) -> Result<SessionRefs> {
     let is_open = |log: &&SessionLog| {
         let (status, elsewhere) = status(log);
         // What runs on another machine is taken by its id alone.
-        status != Status::Completed && (elsewhere.is_none() || args.session.is_some())
+        status != Status::Completed && (elsewhere.is_none() || choice.session.is_some())
     };
     let Some(log) = found.iter().rev().find(is_open).or(found.last()) else {
-        return Err(Refusal::new("no session is recorded here to take up again")
+        return Err(Refusal::new("no session is recorded here that could be resumed")
             .hinted(format!("start one with `{RALPH}`"))
             .into());
     };
     match status(log) {
-        (_, Some(elsewhere)) if !args.take_over => {
+        (_, Some(elsewhere)) if !is_taken_over => {
             let hint = format!(
                 "stop it there, then `{RALPH} sync`; if it is gone for good: `{RALPH} resume {} --take-over`",
                 log.id()

@@ -160,9 +160,10 @@ fn session_status(
 ) -> SessionStatus {
     let id = refs.session;
     let holder = running.iter().find(|holder| holder.session == id);
-    let control = holder.map(|_| Control::of(store.repository(), &id));
-    let requests = control.as_ref().and_then(|control| control.look().ok());
-    let ControlRequests { stop, is_paused, hints } = requests.unwrap_or_default();
+    let left = Control::of(store.repository(), &id);
+    // Of requests to a loop that is gone, hints alone count: they wait for `resume`.
+    let ControlRequests { stop, is_paused, hints } = left.look().unwrap_or_default();
+    let control = holder.map(|_| left);
     let in_flight = store.in_flight(&id);
     let elsewhere = if holder.is_some() { None } else { elsewhere };
     let is_dead = holder.is_none() && elsewhere.is_none();
@@ -192,8 +193,8 @@ fn session_status(
         }),
         phase,
         waiting,
-        is_paused,
-        is_stopping: stop.is_some(),
+        is_paused: is_paused && control.is_some(),
+        is_stopping: stop.is_some() && control.is_some(),
         hints: hints.len(),
         left_running,
     }

@@ -12,6 +12,8 @@ use crate::view::style::one_line;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::{stdout, warn};
+use super::run::unfinished;
+use super::sessions::Choice;
 use super::settings::{Flags, load_here};
 use super::{place, ready};
 
@@ -30,7 +32,7 @@ pub struct HintArgs {
     /// What the agent should know
     #[arg(value_name = "TEXT", required = true)]
     pub text: Vec<String>,
-    /// Session [default: the one of this work tree, or the only one that runs]
+    /// Session [default: the one of this work tree, or the only one that runs, or the one that `resume` resumes]
     #[arg(long, value_name = "SESSION")]
     pub session: Option<SessionName>,
 }
@@ -62,20 +64,28 @@ pub fn hint(args: &HintArgs, caller: &Caller) -> Result<ExitCode> {
         );
     }
     let store = place::open(caller)?;
-    let holder = running(&store, args.session.as_ref())?;
-    let control = Control::of(store.repository(), &holder.session);
-    let path = control.leave_hint(&text)?;
-    // It may have ended meanwhile; unless it took the hint before that, nobody will.
-    let is_gone = !LoopLock::holders(store.repository())?.contains(&holder);
-    if is_gone && control.take_away(&path)? {
-        control.clear()?;
-        return Err(nobody(format!("session {} has just ended", holder.session)));
-    }
     if is_without_hints(caller) {
         let message = "the project's template has no place for {{ hints }}: the hint is appended at the end of the prompt";
         warn(message, &mut stderr());
     }
-    say(&format!("session {} gets it with its next prompt: {}", holder.session, one_line(text.trim())))
+    let shown = one_line(text.trim());
+    let Some(holder) = running(&store, args.session.as_ref())? else {
+        let choice = Choice { session: args.session.clone(), feature: None };
+        let session = unfinished(&store, &choice, false)?.session;
+        Control::of(store.repository(), &session).leave_hint(&text)?;
+        return say(&format!(
+            "session {session} gets it when it is resumed (`{RALPH} resume {session}`): {shown}"
+        ));
+    };
+    let control = Control::of(store.repository(), &holder.session);
+    let path = control.leave_hint(&text)?;
+    // It may have ended meanwhile, without taking the hint.
+    let is_gone = !LoopLock::holders(store.repository())?.contains(&holder);
+    if is_gone && control.take_away(&path)? {
+        control.clear()?;
+        return Err(not_running(format!("session {} has just ended", holder.session)));
+    }
+    say(&format!("session {} gets it with its next prompt: {shown}", holder.session))
 }
 
 /// Whether the template of this project places no hints. One that cannot be read is the loop's to complain of.
@@ -108,28 +118,32 @@ fn steer(
     ask: impl FnOnce(&Control, &SessionId) -> Result<String>,
 ) -> Result<ExitCode> {
     let store = place::open(caller)?;
-    let holder = running(&store, session)?;
+    let Some(holder) = running(&store, session)? else {
+        return Err(not_running(match session {
+            Some(id) => format!("session {id} is not running"),
+            None => "no loop is running in this repository".to_owned(),
+        }));
+    };
     let control = Control::of(store.repository(), &holder.session);
     let told = ask(&control, &holder.session)?;
     if !LoopLock::holders(store.repository())?.contains(&holder) {
         control.clear()?;
-        return Err(nobody(format!("session {} has just ended", holder.session)));
+        return Err(not_running(format!("session {} has just ended", holder.session)));
     }
     say(&told)
 }
 
-/// The session that is meant: the one named, or the one of this work tree, or the only one.
-fn running(store: &Store, wanted: Option<&SessionName>) -> Result<Holder> {
+/// Returns the running session that is meant: the one named, or the one of this work tree, or the only one.
+fn running(store: &Store, wanted: Option<&SessionName>) -> Result<Option<Holder>> {
     let holders = LoopLock::holders(store.repository())?;
     let named = |holder: &&Holder| wanted.is_none_or(|name| name.matches(&holder.session));
     let found: Vec<&Holder> = holders.iter().filter(named).collect();
     let here = LoopLock::holder_here(store.repository())?.filter(|here| named(&here));
-    match (here, found.as_slice(), wanted) {
-        (Some(here), _, _) => Ok(here),
-        (None, [only], _) => Ok((*only).clone()),
-        (None, [], Some(id)) => Err(nobody(format!("session {id} is not running"))),
-        (None, [], None) => Err(nobody("no loop is running in this repository".to_owned())),
-        (None, several, _) => {
+    match (here, found.as_slice()) {
+        (Some(here), _) => Ok(Some(here)),
+        (None, []) => Ok(None),
+        (None, [only]) => Ok(Some((*only).clone())),
+        (None, several) => {
             let ids: Vec<String> = several.iter().map(|holder| holder.session.to_string()).collect();
             Err(Refusal::new(format!("several loops are running: {}", ids.join(", ")))
                 .hinted("name one with --session, or ask in its work tree")
@@ -138,7 +152,7 @@ fn running(store: &Store, wanted: Option<&SessionName>) -> Result<Holder> {
     }
 }
 
-fn nobody(message: String) -> anyhow::Error {
+fn not_running(message: String) -> anyhow::Error {
     Refusal::new(message).hinted(format!("`{RALPH} status` says where things stand")).into()
 }
 

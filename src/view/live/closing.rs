@@ -151,6 +151,12 @@ fn next(session: &Session, closing: &Closing) -> Vec<(String, &'static str)> {
             next.push((format!("{RALPH} diff {id}:0 {id}:@ --stat"), "what changed in the code"));
         }
     } else {
+        if failed.is_some() {
+            next.push((
+                format!("{RALPH} hint --session {id} 'WORDS'"),
+                "say what the next prompt should know",
+            ));
+        }
         next.push((format!("{RALPH} resume {id}"), "go on from here"));
     }
     next.push((format!("{RALPH} log --session {id}"), "every iteration"));
@@ -198,9 +204,10 @@ stopped at the limit of 10 runs, 10 of 45 tasks done
     rank 'a' instead of 'b'
   2 false claims found out: #10, #23
   next:
-    specify ralph show 20260101-120000-00000001:7         why it failed
-    specify ralph resume 20260101-120000-00000001         go on from here
-    specify ralph log --session 20260101-120000-00000001  every iteration
+    specify ralph show 20260101-120000-00000001:7                  why it failed
+    specify ralph hint --session 20260101-120000-00000001 'WORDS'  say what the next prompt should know
+    specify ralph resume 20260101-120000-00000001                  go on from here
+    specify ralph log --session 20260101-120000-00000001           every iteration
 ";
         assert_eq!(text(&ended, &closing), expected);
     }

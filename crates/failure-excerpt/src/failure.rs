@@ -61,7 +61,7 @@ pub(super) struct Failure {
     pub(super) run: u32,
     /// The file of the first place in the project.
     pub(super) file: String,
-    /// Lines of the page that tell of it, and what each is good for.
+    /// Lines of the page that describe it, and the kind of each.
     pub(super) parts: Vec<(usize, LineKind)>,
 }
 
@@ -236,7 +236,7 @@ impl Failure {
         }
     }
 
-    /// Whether the program itself gave up, which tells more than a check that did not hold.
+    /// Returns true if the program itself failed, which says more than an assertion that did not hold.
     pub(super) fn is_exception(&self) -> bool {
         let name = self.message.split([':', ' ']).next().unwrap_or_default();
         (name.ends_with("Error") || name.ends_with("Exception")) && !name.contains("Assert")

@@ -9,7 +9,7 @@ use super::tools::boxed;
 /// How far from the end a test may have begun, in lines: it may have written much since.
 const REACH: usize = 400;
 
-/// The test that was started last and has no result; none where all ended.
+/// The test that was started last and has no result, or `None` if all ended.
 pub(super) fn unfinished(page: &Page) -> Option<Failure> {
     page.last_lines().into_iter().flatten().find_map(|last| {
         let start = last.saturating_sub(REACH).max(page.start_of_stream(last));

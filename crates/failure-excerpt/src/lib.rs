@@ -116,7 +116,7 @@ pub fn examine(output: &Output<'_>) -> Examined {
     Examined { page, failures }
 }
 
-/// What comes first in a chain of checks is told first; a crash tells more than the tests that it took along.
+/// The first check of a chain that failed comes first; a crash says more than the tests that it took along.
 fn rank(failure: &Failure) -> (bool, u8) {
     let stage = match failure.stage {
         Stage::Build => 0,

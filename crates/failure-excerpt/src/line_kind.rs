@@ -1,4 +1,4 @@
-//! What a line is good for, told by its own shape.
+//! What a line is good for, judged by its own shape.
 
 use super::place::{is_foreign, place};
 

@@ -1,4 +1,4 @@
-//! Takes out of a text what is another each time, and leaves what tells two causes apart.
+//! Removes from a text what differs in each run, and keeps what distinguishes causes.
 
 use super::progress;
 
@@ -142,7 +142,7 @@ fn is_process(out: &str) -> bool {
         && !front[..start].ends_with(|c: char| c.is_alphanumeric())
 }
 
-/// What of `number` stands before a port that the system picked; none where it holds no such port.
+/// Returns the part of `number` before a port that the system picked, or `None` if there is no such port.
 fn host_of_picked_port<'a>(out: &str, number: &'a str) -> Option<&'a str> {
     let (host, port) = number.rsplit_once(':').unwrap_or(("", number));
     if !(FIRST_PICKED_PORT..=65535).contains(&port.parse().ok()?) {

@@ -7,7 +7,7 @@ pub(super) struct Prefilter {
     pub(super) worth: i32,
     /// Whether it may point to a place: a number behind `:`, `(` or `line`.
     pub(super) has_place: bool,
-    /// Whether no tool begins to tell of anything in such a line.
+    /// Returns true if no tool begins a report in such a line.
     pub(super) is_plain: bool,
 }
 

@@ -37,7 +37,7 @@ pub(super) fn scan(page: &Page) -> Vec<Failure> {
             at += 1;
             continue;
         }
-        // What points with an arrow is told apart by the arrow, whatever the words.
+        // A line with an arrow is recognized by the arrow, whatever the words.
         if prefilter(line).is_plain && !(at + 1..at + 5).any(|below| is_pointer(page.line(below))) {
             runs += u32::from(is_run(line));
             at += 1;
@@ -45,7 +45,7 @@ pub(super) fn scan(page: &Page) -> Vec<Failure> {
         }
         let found = matchers().iter().find_map(|matcher: &Matcher| matcher(page, at, &mut state));
         if let Some((mut failure, next)) = found {
-            // bun tells the error first, and then of which test it is.
+            // bun prints the error first, and then the name of the test.
             if failure.tool == "suite"
                 && !failure.is_explained()
                 && ended == at
@@ -96,7 +96,7 @@ fn is_failing(line: &str) -> bool {
         .is_some_and(|count| !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// One failure for each test: runners name them in a list, tell them in full, and list them again.
+/// One failure for each test: runners name them in a list, print them in full, and list them again.
 fn merge(page: &Page, failures: Vec<Failure>) -> Vec<Failure> {
     let mut merged: Vec<Failure> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
@@ -138,7 +138,7 @@ fn merge(page: &Page, failures: Vec<Failure>) -> Vec<Failure> {
     merged
 }
 
-/// Whether two failures of one name are two: both told in full, and with other words.
+/// Returns true if two failures of one name are different ones: both have details, and the words differ.
 fn is_other(one: &Failure, two: &Failure) -> bool {
     let is_full = |failure: &Failure| {
         failure.parts.iter().any(|part| part.1 != LineKind::Head && part.1 != LineKind::Note)
@@ -152,7 +152,7 @@ fn unite(page: &Page, one: &mut Failure, other: Failure) {
         *one = other;
         return;
     }
-    // What tells more is told; the other adds its name.
+    // The one with more details is kept; the other adds its name.
     let wealth = |failure: &Failure| {
         (failure.is_explained(), failure.has(LineKind::Place), !failure.values.is_empty())
     };
@@ -170,7 +170,7 @@ fn unite(page: &Page, one: &mut Failure, other: Failure) {
         one.stage = one.stage.min(other.stage);
         one.code = if one.code.is_empty() { other.code } else { one.code.clone() };
     }
-    // The longer name tells more: it has the file or the group.
+    // The longer name says more: it has the file or the group.
     if is_longer {
         one.id = other.id;
         for part in &mut one.parts {

@@ -183,7 +183,7 @@ fn wanted(page: &Page, failures: &[Failure]) -> (Vec<(u32, usize)>, Vec<u32>) {
             };
         for &(index, kind) in &failure.parts {
             let cost = match (member, kind) {
-                // The first failure is told with its values before any other is named.
+                // The first failure gets its values before any other is named.
                 (0, LineKind::Value) if group == 0 => 1,
                 (0, LineKind::Frame) if group == 0 => 8,
                 (0 | 1, kind) => cost(kind),
@@ -193,7 +193,7 @@ fn wanted(page: &Page, failures: &[Failure]) -> (Vec<(u32, usize)>, Vec<u32>) {
             wanted.push((base + cost, index));
         }
     }
-    // Of what hangs nobody tells the cause: how far it came is all there is.
+    // A hang has no message: how far it came is all there is.
     let is_enough = failures
         .iter()
         .any(|failure| !matches!(failure.stage, Stage::Echo | Stage::Hang) && failure.is_explained());

@@ -51,7 +51,7 @@ pub fn blind_tail(stdout: &str, stderr: &str, cut: Cut, max_chars: usize) -> Str
     tail(clean(text).trim(), max_chars, front)
 }
 
-/// The ends of both streams in so many characters: each may have half, and what the other leaves.
+/// Returns the ends of both streams within a number of characters: each may have half, and what the other leaves.
 pub fn tails(stdout: &str, stderr: &str, cut: Cut, max_chars: usize) -> (String, String) {
     let (stdout, stderr) = (clean(stdout), clean(stderr));
     let (stdout, stderr) = (stdout.trim(), stderr.trim());

@@ -11,7 +11,7 @@ use super::*;
 /// Lines of no interest, so that no excerpt can hold everything.
 fn padding() -> String {
     (0..40).fold(String::new(), |mut text, number| {
-        writeln!(text, "loading part {number} of the long list of parts that nobody reads").unwrap();
+        writeln!(text, "loading part {number} of the long list of parts that no one reads").unwrap();
         text
     })
 }

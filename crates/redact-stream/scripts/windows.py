@@ -105,7 +105,7 @@ def cost(window):
     if keys > MAX_KEYS:
         return None
     first, last = rate_of(window[:3]), rate_of(window[1:])
-    # How often all four stand there, as far as the two sequences tell.
+    # How often all four stand there, as far as the two sequences show.
     pairs = sum(pairs_of_trigrams().get(bytes(pair), UNKNOWN) for pair in product(window[1], window[2]))
     both = min(first, last, first * last / max(pairs, 1))
     return round(first + last + RULE_COST * both + KEY_COST * keys)
@@ -144,7 +144,7 @@ def parts_of(pattern):
 
 
 def window_of(parts, index, kept):
-    """The window that begins so many bytes in front of the end of a part."""
+    """The window that begins a number of bytes before the end of a part."""
     places = []
     for step, part in enumerate(parts[index:]):
         if isinstance(part, list):

@@ -10,7 +10,7 @@ use super::{GATE, Secret, shape};
 const MAX_LEAD: usize = 160;
 const MAX_KEY: usize = 1024;
 
-/// A line that a terminal wraps has so many columns at least.
+/// Minimum number of columns of a line that a terminal wraps.
 const MIN_COLUMNS: usize = 40;
 
 /// Shorter texts are no keys.

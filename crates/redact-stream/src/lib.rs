@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
-#![cfg_attr(test, allow(clippy::too_many_lines, reason = "a test tells its story in one piece"))]
+#![cfg_attr(test, allow(clippy::too_many_lines, reason = "a test reads best in one piece"))]
 
 mod assignment;
 mod class;

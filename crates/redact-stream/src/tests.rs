@@ -374,7 +374,7 @@ fn beginnings_without_a_secret_stay() {
     }
 }
 
-/// Gives its bytes in pieces of the sizes it is told.
+/// Returns its bytes in pieces of given sizes.
 struct Pieces<'a> {
     bytes: &'a [u8],
     sizes: std::iter::Cycle<std::vec::IntoIter<usize>>,

@@ -67,7 +67,7 @@ impl<'a> View<'a> {
         self.run_most(at, usize::MAX, class)
     }
 
-    /// The end of what is of `class` from `at` on, after at most so many bytes.
+    /// Returns the end of the run of `class` that starts at `at`, at most `most` bytes later.
     pub(super) fn run_most(&self, at: usize, most: usize, class: impl Fn(u8) -> bool) -> usize {
         let rest = self.bytes.get(at..).unwrap_or_default();
         let rest = &rest[..rest.len().min(most)];

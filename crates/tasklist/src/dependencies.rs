@@ -84,7 +84,7 @@ fn id_at(text: &str) -> Option<(&str, &str)> {
     let whole = captures.get(0)?;
     let id = ["task", "number", "word"].iter().find_map(|name| captures.name(name))?.as_str();
     let rest = &text[whole.end()..];
-    // A part of a longer word, or somebody's: "T020's wiring".
+    // A part of a longer word, or a possessive: "T020's wiring".
     if !id.ends_with(|c: char| c.is_ascii_digit() || c.is_ascii_alphabetic())
         || !id.contains(|c: char| c.is_ascii_digit())
         || rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '\'' || c == '’')

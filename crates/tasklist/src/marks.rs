@@ -42,7 +42,7 @@ pub fn set_marks<F: Read + Write + Seek>(
         Mark::Open => b' ',
         Mark::Done => present.tick(),
     };
-    // Whoever edits meanwhile must not lose a mark to a guess.
+    // A person who edits meanwhile must not lose a mark to a guess.
     let pairing = Pairing::certain(list, present);
     let mut changes = Changes::default();
     for item in items {

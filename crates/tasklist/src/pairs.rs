@@ -23,10 +23,10 @@ pub struct Pairing<'a> {
     later: Vec<Option<usize>>,
 }
 
-/// A box that is done and was not, as far as anybody can tell.
+/// A box that is done now and apparently was not before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticked<'a> {
-    /// What stood open before; none where it is in the file for the first time.
+    /// The item that was open before, or `None` if it is new in the file.
     pub before: Option<&'a Item>,
     /// What is done now.
     pub after: &'a Item,
@@ -58,7 +58,7 @@ impl<'a> Pairing<'a> {
         pairing
     }
 
-    /// Whatever they are called now: so many boxes were done before, and are nobody's claim.
+    /// Boxes that were done before, whatever they are called now: not claimed by this iteration.
     fn done_again(&mut self) {
         self.grouped(|list, index| list.items[index].done.then_some(()));
     }
@@ -154,7 +154,7 @@ impl<'a> Pairing<'a> {
         older.chain(newer).collect()
     }
 
-    /// Pairs items that nothing tells apart but their order, so that as few as can be were ticked.
+    /// Pairs items that differ only in their order, so that as few as possible were ticked.
     fn assign(&mut self, mut before: Vec<usize>, mut after: Vec<usize>) {
         self.pair_done(&before, &after);
         let done = |list: &TaskList, places: &[usize], counterparts: &[Option<usize>]| -> Vec<usize> {
@@ -277,7 +277,7 @@ fn groups<K: Ord>(keyed: Vec<(K, Side)>) -> BTreeMap<K, (Vec<usize>, Vec<usize>)
     groups
 }
 
-/// The headings and the items around an item, by which equal items are told apart.
+/// The headings and the items around an item, by which equal items are distinguished.
 fn around(list: &TaskList, index: usize) -> (&[String], Vec<(Option<&str>, &str)>) {
     let mut parents = Vec::new();
     let mut at = list.items[index].parent;

@@ -34,7 +34,7 @@ pub enum Obstacle {
     WaitsForSkipped(String),
     /// It waits for an id that no item has.
     WaitsForUnknown(String),
-    /// It waits for a task whose box Markdown does not know, so that nobody can tell whether it is done.
+    /// It waits for a task whose box Markdown does not know, so that its state is unknown.
     WaitsForUnrecognised(String),
     /// It waits for a task that waits for it in turn.
     WaitsInCircle(String),

@@ -1,4 +1,4 @@
-//! Reports of compilers and linters that are one JSON value, told by their shape: whatever has a message and a line, in a
+//! Reports of compilers and linters that are one JSON value, recognized by their shape: whatever has a message and a line, in a
 //! file that it names itself or that stands above it.
 
 use serde_json::{Map, Value};

@@ -13,7 +13,7 @@ use serde_json::{Deserializer, Value};
 
 use events::Events;
 
-/// A report that does not end in the line in which it begins is looked for so many times: each time may cost the rest of the text.
+/// Maximum number of attempts to find a report that spans lines: each may scan the rest of the text.
 const MAX_DOCUMENTS: usize = 8;
 
 /// Returns `text` with reports for programs as text for people, or `None` if it holds no such report.

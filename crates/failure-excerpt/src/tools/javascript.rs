@@ -66,7 +66,7 @@ pub(super) fn bullet(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
         .with(at, LineKind::Head);
     failure.body(page, at + 1, end, Trace::NewestFirst);
     if name.is_empty() && !(failure.message.contains("Error") || failure.message.contains("rror:")) {
-        // Only the name of a file whose tests are told below.
+        // Only the name of a file whose tests are listed below.
         let mut failure = Failure::new(Stage::Test, "suite").named(first);
         failure.add(at, LineKind::Note);
         return Some((failure, at + 1));
@@ -126,7 +126,7 @@ pub(super) fn marked(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     let mut end = page.until(at + 1, |line| {
         let text = line.trim_start();
         CROSSES.iter().chain(&OTHERS).any(|mark| text.starts_with(mark.trim_end()))
-            // playwright tells of each test in a numbered list.
+            // playwright prints each test in a numbered list.
             || text.starts_with("1) [")
             || (line.starts_with("test at ") && text.contains(':'))
             || (!text.is_empty() && indent_of(line) < indent)
@@ -159,7 +159,7 @@ pub(super) fn marked(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     Some((failure, end))
 }
 
-/// ava tells of a test below a rule of its own, behind the list of all.
+/// ava prints each failed test below a rule, after the list of all tests.
 fn ava(page: &Page, at: usize, name: &str) -> (Failure, usize) {
     let mut failure = Failure::new(Stage::Test, "ava").named(name).with(at, LineKind::Head);
     let is_rule = |line: &str| line.trim() == "─";

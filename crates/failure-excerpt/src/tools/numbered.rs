@@ -12,7 +12,7 @@ pub(super) fn item(page: &Page, at: usize, state: &mut ScanState) -> Option<(Fai
     let indent = indent_of(page.line(at));
     let is_listed_later = state.failing.is_some_and(|failing| at < failing);
     if is_listed_later {
-        // mocha numbers them where they happen, and tells of them at the end.
+        // mocha numbers them where they happen, and prints them at the end.
         let mut failure = Failure::new(Stage::Test, "suite").named(title);
         failure.add(at, LineKind::Note);
         return Some((failure, at + 1));

@@ -180,7 +180,7 @@ fn add_body(page: &Page, failure: &mut Failure, from: usize, to: usize) {
             failure.add(at, LineKind::Foreign);
         }
     }
-    // The last place stands below the error that it tells of.
+    // The last location is printed below its error.
     failure.frames(page, &frames, Trace::NewestLast);
 }
 

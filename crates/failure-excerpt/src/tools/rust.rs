@@ -1,4 +1,4 @@
-//! rustc, clippy, libtest, nextest, and whoever else points with an arrow: ruff, miette, Elm's kin.
+//! rustc, clippy, libtest, nextest, and other tools that point with an arrow: ruff, miette, Elm's kin.
 
 use super::super::failure::{Failure, Severity, Stage, Trace};
 use super::super::line_kind::{LineKind, is_code};

@@ -168,7 +168,7 @@ impl Pattern {
         })
     }
 
-    /// The window that begins so many bytes in front of the end of a part.
+    /// The window that begins a number of bytes before the end of a part.
     fn window(&self, index: usize, kept: usize) -> Option<Window> {
         let mut places = Vec::with_capacity(2 * WIDTH);
         for (step, part) in self.parts[index..].iter().enumerate() {

@@ -4,7 +4,7 @@
 //! the loop, the rooms below it each do one thing, `store` writes what happened, and `record` is the vocabulary
 //! that all of them speak.
 
-#![cfg_attr(test, allow(clippy::too_many_lines, reason = "a test tells its story in one piece"))]
+#![cfg_attr(test, allow(clippy::too_many_lines, reason = "a test reads best in one piece"))]
 
 pub mod agent;
 pub mod cli;

@@ -101,7 +101,7 @@ impl Adapter {
         }
     }
 
-    /// Whether it is there, and works as far as can be told without a prompt.
+    /// Checks that it is installed, and works as far as can be seen without a prompt.
     pub(super) fn answers(&self) -> bool {
         self.ask().is_ok()
     }
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn root_is_told_before_claude_refuses() {
+    fn root_is_reported_before_claude_refuses() {
         let folder = programs(&["claude"]);
         let folder = Utf8Path::from_path(folder.path()).unwrap();
         let check = |permissions, privilege, sandbox: Option<&str>| {

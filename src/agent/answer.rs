@@ -19,7 +19,7 @@ pub fn recorded_parser(configuration: &Value, agent: &str) -> Parser {
     named.or(known).unwrap_or_default()
 }
 
-/// The last words in a transcript, or in the end of one. Empty where it has none that can be told from the rest.
+/// The last words in a transcript, or in the end of one. Empty if it has none that can be separated from the rest.
 pub fn answer(parser: Parser, transcript: &[u8]) -> String {
     if parser == Parser::Text {
         return String::from_utf8_lossy(from_line(transcript, FINAL_TEXT_BYTES)).into_owned();

@@ -89,7 +89,7 @@ impl Agent for Command {
         &self.name
     }
 
-    /// Nobody knows what an unknown program does when it is asked.
+    /// An unknown program may do anything when it is asked for its version.
     fn version(&self) -> Option<String> {
         None
     }

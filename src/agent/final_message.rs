@@ -200,7 +200,7 @@ fn label(line: &str) -> Option<(Kind, Option<usize>)> {
     Some((kind(bare)?, label_indent))
 }
 
-/// Words that may stand in front of the one that tells the kind: `Key learnings`, `What I have tried`.
+/// Words that may precede the one that names the kind: `Key learnings`, `What I have tried`.
 const FRONT: [&str; 13] = [
     "key",
     "main",
@@ -217,14 +217,14 @@ const FRONT: [&str; 13] = [
     "have",
 ];
 
-/// Labels of what was tried that no single word tells.
+/// Labels of what was tried that no single word identifies.
 const NO_SUCCESS: [&str; 2] = ["what did not work", "what didnt work"];
 
 fn plain(label: &str) -> String {
     label.to_lowercase().replace(['\'', '\u{2019}'], "")
 }
 
-/// The kind that the words of a label tell.
+/// Returns the kind that the words of a label name.
 fn kind(label: &str) -> Option<Kind> {
     let label = plain(label);
     if NO_SUCCESS.contains(&label.trim()) {

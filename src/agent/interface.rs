@@ -24,7 +24,7 @@ pub trait Agent {
         hint::for_failure(class)
     }
 
-    /// Gives it one prompt, and waits for its end. What it does meanwhile is said, as far as it tells.
+    /// Gives it one prompt, and waits for its end. Its events are passed on meanwhile, as far as it reports any.
     fn run(
         &self,
         turn: &Turn<'_>,

@@ -2,7 +2,7 @@
 
 use crate::record::{Parser, PromptVia};
 
-/// How an agent is called, and what it has to be told.
+/// The command line of an agent.
 #[derive(Debug)]
 pub(super) struct Known {
     /// Its name and its program's.
@@ -17,7 +17,7 @@ pub(super) struct Known {
     /// What is added for each of the permissions.
     pub full: &'static [&'static str],
     pub default: &'static [&'static str],
-    /// None where it has no switch for that.
+    /// `None` if it has no option for that.
     pub read_only: Option<&'static [&'static str]>,
     /// What stands before a model.
     pub model: &'static str,
@@ -112,7 +112,7 @@ pub(super) static KNOWN: &[Known] = &[
         install: "npm install -g @google/gemini-cli",
         sign_in: "run `gemini` once and sign in, or set GEMINI_API_KEY",
         spec_kit: "gemini",
-        // It does not start in a folder that nobody told it to trust.
+        // It does not start in a folder that it was not configured to trust.
         arguments: &["--output-format", "stream-json", "--skip-trust"],
         full: &["--yolo"],
         default: &[],

@@ -161,7 +161,7 @@ impl Launch {
         let words = tail(turn.stderr, MAX_LAST_WORDS_BYTES)?;
         let line = last_line(&words);
         if self.parser == Parser::Text {
-            // The words of an unknown program may be about anything, so they tell no class.
+            // The words of an unknown program may be about anything, so they imply no class.
             return Ok(Cause { class: None, message: line });
         }
         let class = failure

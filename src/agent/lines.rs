@@ -11,7 +11,7 @@ use crate::project_files::{open_plain, refused};
 /// Longest line that is handed on. No event of an agent comes near it; what is longer is skipped.
 const LONGEST: usize = 16 << 20;
 
-/// Most bytes read in one go, so that whoever calls gets to look at the clock.
+/// Maximum number of bytes in one read, so that the caller gets to check the time.
 const HELPING: usize = 4 << 20;
 
 /// A growing file, and how far it was read.

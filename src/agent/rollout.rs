@@ -11,7 +11,7 @@ use crate::record::Timestamp;
 /// Folders of days that are looked into, the newest first: a thread may have begun before midnight.
 const DAYS: usize = 2;
 
-/// When the limits end that a thread ran into, by its last report; none where there is no such file or limit.
+/// Returns when the limits of a thread reset, by its last report, or `None` if there is no such file or limit.
 pub(super) fn resets_at(home: &Utf8Path, thread: &str) -> Option<Timestamp> {
     let file = File::open(find(home, thread)?).ok()?;
     let mut limits = Value::Null;

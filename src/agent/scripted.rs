@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_cannot_be_read_is_told_before_the_start() {
+    fn a_script_that_cannot_be_read_is_reported_before_the_start() {
         let scripted =
             Scripted::new(&["no.toml".to_owned()], &[], &AgentSettings::named("scripted")).unwrap();
         let surroundings = Surroundings { directory: Utf8Path::new("/nowhere"), lookup: &|_| None };

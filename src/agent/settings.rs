@@ -19,7 +19,7 @@ pub struct AgentSettings {
     pub permissions: Permissions,
 }
 
-/// How long an agent may be silent whose stream tells when it waits for a tool.
+/// How long an agent may be silent if its stream shows when it waits for a tool.
 const IDLE: Duration = Duration::from_secs(15 * 60);
 
 /// How long one may be silent that might be waiting for a tool.

@@ -39,7 +39,7 @@ impl LoopSettings {
     pub(super) const FIELDS: &[&str] = &["template", "artifact", "until"];
 }
 
-/// The type of a loop that nobody asks for by name.
+/// The type of a loop for which none is named.
 pub const IMPLEMENT: &str = "implement";
 
 /// A type of loop as it is in force.

@@ -1,4 +1,4 @@
-//! What we say about a key that nobody knows, or a value that does not fit.
+//! Messages about unknown keys and invalid values.
 
 use anyhow::Error;
 

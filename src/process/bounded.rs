@@ -196,7 +196,7 @@ mod tests {
     fn a_tool_that_the_terminal_stopped_is_seen() {
         let stopped = |signal: &str| {
             let script = format!("kill -{signal} $$; exit 0");
-            // The terminal stops nobody in a group without a relation to another one of its session.
+            // The terminal does not stop processes of an orphaned process group.
             let shell = duct::cmd("sh", ["-c", &script]).unchecked().before_spawn(|command| {
                 command.process_group(0);
                 Ok(())

@@ -243,7 +243,7 @@ impl RunningChild<'_> {
 
     /// Sends INT, TERM and KILL, each if the one before was not enough. Returns how the child itself ended.
     fn stop(&mut self, reason: ExitReason) -> Result<Option<ExitStatus>> {
-        // Looked at before the first signal, for whoever loses its parent is hard to find.
+        // Listed before the first signal: a process that loses its parent is hard to find.
         self.tree.members();
         if reason == ExitReason::Interrupted && self.interrupt.first_signal() == Signal::INT {
             self.tree.interrupt_group(self.grace.interrupt, self.interrupt);

@@ -38,7 +38,7 @@ pub(super) fn add_descendants(belonging: &mut BTreeSet<i32>, all: &[Process], sp
 
 /// Sends a signal to a process, unless its pid belongs to another one by now.
 pub(super) fn send(process: &Process, signal: Signal) {
-    // Looked at again right before, for its pid may have gone to somebody else meanwhile.
+    // Checked again right before: its pid may have been reused meanwhile.
     let is_same =
         system::process(process.pid).is_some_and(|now| system::is_same_birth(now.born, process.born));
     if let Some(pid) = Pid::from_raw(process.pid).filter(|_| is_same) {

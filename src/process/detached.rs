@@ -1,4 +1,4 @@
-//! A program that outlives us: nobody waits for it, and no Ctrl-C of ours reaches it.
+//! A program that outlives us: it is not waited for, and no Ctrl-C of ours reaches it.
 
 use std::fs::File;
 use std::io;
@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct Detached {
     child: Child,
-    /// Nobody else clears it away while we hold it.
+    /// While we hold it, no other process cleans it up.
     _pid: DetachedPid,
 }
 
@@ -30,7 +30,7 @@ impl Detached {
         Self::spawn(argv, directory, said, Some("detached"))
     }
 
-    /// The same for a loop, which runs in nobody's iteration.
+    /// The same for a loop, which does not run within an iteration.
     pub fn start_loop(argv: &[String], directory: &Utf8Path, said: File) -> io::Result<Self> {
         Self::spawn(argv, directory, said, None)
     }

@@ -169,7 +169,7 @@ impl Interrupt {
 }
 
 /// Stops our children and then ourselves, as Ctrl-Z does with a program whose children share its process group; goes
-/// on with both when somebody continues us.
+/// on with both when we are continued.
 fn suspend() {
     registry::signal_running(Signal::STOP);
     // It comes back when we are continued.

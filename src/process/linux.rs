@@ -30,7 +30,7 @@ pub(super) fn processes() -> Vec<Process> {
     entries.flatten().filter_map(|entry| process(entry.file_name().to_str()?.parse().ok()?)).collect()
 }
 
-/// One process; none where it is gone.
+/// Returns one process, or `None` if it is gone.
 pub(super) fn process(pid: i32) -> Option<Process> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     parse_stat(pid, &String::from_utf8_lossy(&stat))

@@ -1,5 +1,5 @@
 //! A note of the child that runs, for the next loop, should this one be killed: where environments cannot be read, the
-//! marker finds nobody.
+//! marker finds none.
 
 use std::fs;
 use std::time::UNIX_EPOCH;
@@ -39,7 +39,7 @@ impl Noted {
         Some(Self { pid: pid.parse().ok()?, born: born.parse().ok()?, seen_at })
     }
 
-    /// Those of a list that are the child, or of its group or session. Empty if its number has gone to somebody else
+    /// Those of a list that are the child, or of its group or session. Empty if its number has been reused
     /// since.
     pub(super) fn members<'a>(&self, all: &'a [Process]) -> Vec<&'a Process> {
         let belongs = |process: &&Process| [process.pid, process.group, process.session].contains(&self.pid);

@@ -15,7 +15,7 @@ use super::{Carried, Interrupt, Process, system};
 /// Time for what is just ending by itself when its parent ends; it is no leftover.
 const SETTLE: Duration = Duration::from_millis(50);
 
-/// Time that a leftover gets between TERM and KILL. Nobody waits for its work; it may remove its lock files.
+/// Time between TERM and KILL for leftovers. Their work is not needed; they may remove their lock files.
 const LEFTOVER_GRACE: Duration = Duration::from_secs(1);
 
 /// How long we go on killing what forks as fast as we kill.
@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(10);
 pub(super) struct ProcessTree<'a> {
     marker: &'a Marker,
     root: Option<Root>,
-    /// Whether the child is unreaped, so that its pid and group can be nobody else's.
+    /// True until the child is reaped: its pid and group id cannot be reused before.
     holds_group: bool,
     /// Who was seen to belong to it: descent is lost to sight when a parent dies.
     seen: BTreeMap<i32, u64>,
@@ -54,7 +54,7 @@ impl<'a> ProcessTree<'a> {
         if let (Some(file), Some(now)) = (marker.note(), system::birth_now()) {
             noted::write(file, started.pid(), now);
         }
-        // A zombie still has its line, and nobody but us reaps it: only a system without a list gives none.
+        // A zombie is still listed, and only we reap it: none means that the system has no list.
         let born = system::process(started.pid()).map_or(u64::MAX, |process| process.born);
         let root = Root { pid: started.pid(), born };
         if let Some(file) = marker.note() {
@@ -134,7 +134,7 @@ impl<'a> ProcessTree<'a> {
         system::carried(process.pid, Marker::VARIABLE, &self.marker.variables())
     }
 
-    /// The child itself has ended and is reaped: its group's number may go to somebody else from now on.
+    /// The child itself has ended and is reaped: from now on its group id may be reused.
     pub(super) fn root_ended(&mut self) {
         self.holds_group = false;
     }

@@ -12,7 +12,7 @@ static PIDS: Mutex<Pids> = Mutex::new(Pids { running: BTreeSet::new(), detached:
 pub(super) struct Pids {
     /// The children that run now.
     pub running: BTreeSet<i32>,
-    /// Those that outlive us, and are nobody's leftovers.
+    /// Those that are meant to outlive us.
     pub detached: BTreeSet<i32>,
 }
 

@@ -50,7 +50,7 @@ impl Started {
     }
 
     fn send(&self, processes: &[Process], signal: Signal) {
-        // Until we reap it nobody else can have its number.
+        // Its pid cannot be reused until we reap it.
         let is_unreaped = self.handle.try_wait().is_ok_and(|output| output.is_none());
         if let Some(group) = Pid::from_raw(self.pid()).filter(|_| self.leads_group && is_unreaped) {
             let _gone = kill_process_group(group, signal);

@@ -196,7 +196,7 @@ fn push_list(text: &mut String, title: &str, lines: &str) {
     }
 }
 
-/// The last so many characters; an ellipsis stands for what is left out.
+/// Returns the last `most` characters, after an ellipsis if there are more.
 fn end(text: &str, max_chars: usize) -> String {
     let text = text.trim();
     if max_chars == 0 || text.chars().count() <= max_chars {

@@ -70,7 +70,7 @@ pub struct Evidence<'a> {
     pub outcome: Outcome,
     pub tool_calls: &'a [ToolCall],
     pub final_text: &'a str,
-    /// None where nothing ran to its end.
+    /// `None` if nothing ran to its end.
     pub context: Option<&'a IterationContext>,
     /// The output of a validation, read through.
     pub examined: Option<&'a Examined>,
@@ -110,7 +110,7 @@ pub fn facts(evidence: Evidence<'_>, rules: &Rules) -> Facts {
     facts
 }
 
-/// The last so many characters of a text, from a line's beginning on.
+/// Returns the last characters of a text, from the start of a line.
 fn end(text: &str, max_chars: usize) -> String {
     let text = clean(text);
     let text = text.trim();

@@ -1,6 +1,6 @@
 //! The strategy that summarizes each iteration in a sentence or two, by a command of the user's.
 //!
-//! The command is run by whoever records the iteration; here its words are only put down. Where there are none, the
+//! The command is run when the iteration is recorded; here its words are only put down. Where there are none, the
 //! captured output stands in for them, and says why.
 
 use std::fmt::Write as _;

@@ -24,7 +24,7 @@ pub(super) fn one_line(text: &str) -> String {
     text.trim().chars().map(|c| if is_break(c) { ' ' } else { c }).collect()
 }
 
-/// `text` on one line of at most so many characters; an ellipsis behind them stands for the rest.
+/// Returns `text` on one line, cut at a number of characters with an ellipsis.
 pub(super) fn cut(text: &str, max_chars: usize) -> String {
     let line = one_line(text);
     match line.char_indices().nth(max_chars) {

@@ -52,7 +52,7 @@ pub struct IterationContext {
     pub attempt: Option<u32>,
     pub outcome: Outcome,
     pub cause: Option<String>,
-    /// None where no validation ran. Exit and duration are the agent's then, stdout is its final text, and stderr what it
+    /// `None` if no validation ran. Exit and duration are the agent's then, stdout is its final text, and stderr what it
     /// wrote there if it failed.
     pub validation_command: Option<String>,
     pub exit_code: i32,
@@ -71,7 +71,7 @@ pub struct IterationContext {
     pub files_changed: Vec<String>,
     /// The end of what the agent said last.
     pub final_message: String,
-    /// What a command of the user's made of it; none where nobody was asked.
+    /// The summary that a command of the user's made of it, if one is configured.
     pub summary: Option<Summarized>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// At most so many, the oldest first; none at all for a limit of 0.
+/// The newest items up to a limit, oldest first; none if the limit is 0.
 #[derive(Debug, Clone)]
 pub(super) struct Newest<T> {
     entries: VecDeque<T>,

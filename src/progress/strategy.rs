@@ -37,7 +37,7 @@ impl Strategy {
         matches!(self, Self::LlmSummarized | Self::Hybrid)
     }
 
-    /// The strategy at work, with room for so many entries of so many characters of output.
+    /// Returns the strategy with room for a number of entries, and of characters of output in each.
     pub fn start(self, max_entries: usize, max_chars: usize, choice: Choice) -> Box<dyn ProgressStrategy> {
         let captured = || SystemCapturedProgress::with_limits(max_entries, max_chars).with_choice(choice);
         let summarized = || LlmSummarizedProgress::with_limits(max_entries, max_chars, choice);

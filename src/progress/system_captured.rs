@@ -1,4 +1,4 @@
-//! The strategy that trusts nobody's words: what the validation wrote, for the last few iterations.
+//! The strategy that does not use agents' words: what the validation wrote, for the last few iterations.
 
 use super::block::{Block, Entries, ordered};
 use super::markdown::{code, fenced, one_line};

@@ -19,7 +19,7 @@ const MAX_LINKS: u32 = 40;
 pub(super) struct Resolved {
     pub base: PathBuf,
     pub inner: PathBuf,
-    /// What is there; none where nothing is.
+    /// Returns what is there, or `None` if nothing is.
     pub found: Option<Metadata>,
 }
 

@@ -52,7 +52,7 @@ fn is_handlebars(source: &str) -> bool {
     })
 }
 
-/// The first name, in the order of lines, that nobody defines.
+/// Returns the first undefined name, in the order of lines.
 pub(super) fn unknown_name(
     template: &Template,
     undeclared: &HashSet<String>,

@@ -13,7 +13,7 @@ use super::template::{MAX_PROMPT_BYTES, MAX_STEPS, Template};
 use super::{complaint, source};
 
 impl Template {
-    /// Refuses a template that is broken or uses a name that nobody defines, in whatever branch.
+    /// Refuses a template that is broken or uses an undefined name, in any branch.
     pub fn check(&self) -> Result<()> {
         self.render(&PromptContext::default()).map(drop)
     }

@@ -41,7 +41,7 @@ impl Template {
     }
 
     /// The template of a type of loop: the file that is named for it, from the root, else the project's own for that
-    /// type, else the built-in one; none where there is no such.
+    /// type, else the built-in one; `None` if there is no such type.
     pub fn of_loop(
         files: &ProjectFiles,
         root: &Utf8Path,

@@ -64,7 +64,7 @@ setting_words!(Parser {
     Aider = "aider",
 });
 
-/// What an agent may do without asking. Nobody is there to answer.
+/// What an agent may do without asking, as there is no one to answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Permissions {

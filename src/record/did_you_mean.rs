@@ -2,7 +2,7 @@
 
 use strsim::osa_distance;
 
-/// Longer names are compared by so many of their characters.
+/// Maximum number of characters of a name that are compared.
 const MAX_COMPARED_CHARS: usize = 200;
 
 /// Returns the known name that is closest to `name`, if one is close enough to be worth a hint.

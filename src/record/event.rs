@@ -1,4 +1,4 @@
-//! What the loop says while it runs. Whoever listens decides how to show it.
+//! What the loop reports while it runs. The receiver decides how to show it.
 
 use serde::Serialize;
 
@@ -101,7 +101,7 @@ pub enum Event {
     Paused { session: SessionId },
     /// The user lets it go on, or stops it.
     Continued { session: SessionId },
-    /// Nobody can work until then.
+    /// No agent can run until then.
     Waiting {
         session: SessionId,
         #[serde(flatten)]

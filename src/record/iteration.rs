@@ -47,7 +47,7 @@ impl Tokens {
         *self == Self::default()
     }
 
-    /// The sum of all that is known; none where nothing is.
+    /// Returns the sum of all that is known, or `None` if nothing is.
     pub fn total(&self) -> Option<u64> {
         [self.input, self.cache_read, self.cache_write, self.output]
             .into_iter()
@@ -187,12 +187,12 @@ impl LeftOut {
     /// In front of git's own words, where git could not read a file.
     pub const REFUSED: &str = "git refuses it: ";
 
-    /// Returns true if nobody decided to leave the file out: git failed to take it.
+    /// Returns true if the file was left out because git failed, not by a rule.
     pub fn is_refused(&self) -> bool {
         self.reason.starts_with(Self::REFUSED) || self.reason == Self::UNREAD
     }
 
-    /// So many files before it failed that it was not tried.
+    /// It was not tried, because too many files before it failed.
     pub const UNREAD: &str = "unread after many others that git refused";
 }
 
@@ -290,7 +290,7 @@ pub struct PromptMemory {
     pub mode: String,
     /// The strategy of the progress: `system-captured`, ...
     pub strategy: String,
-    /// Why there was a history: `asked`, `failures`, or none where there was none.
+    /// Why there was a history: `asked` or `failures`; `None` if there was none.
     pub reason: Option<String>,
     /// How many earlier iterations it spoke of.
     pub iterations: usize,

@@ -1,4 +1,4 @@
-//! Why we do not start: a mistake that the user can mend, with a hint at how.
+//! A reason not to start: a mistake that the user can correct, with a hint.
 
 use std::fmt;
 

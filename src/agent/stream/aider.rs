@@ -70,7 +70,7 @@ fn model(line: &str) -> Option<&str> {
     rest.split(" with ").next()
 }
 
-/// `Tokens: 1.5k sent, 40 received. Cost: $0.01 message, $0.02 session.`: rounded, as everything it tells.
+/// `Tokens: 1.5k sent, 40 received. Cost: $0.01 message, $0.02 session.`: rounded, as everything it prints.
 fn report(line: &str) -> Option<(Tokens, Option<f64>)> {
     let rest = line.strip_prefix("Tokens: ")?;
     let (counts, costs) = rest.split_once(" Cost: ").unwrap_or((rest, ""));

@@ -13,7 +13,7 @@ use crate::record::{FailureClass, Timestamp, Tokens, summary};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     Claude,
-    /// Its input holds the cached part, its messages are pieces, and its errors are told in other places.
+    /// Its input holds the cached part, its messages are pieces, and its errors are in other places.
     Qwen,
 }
 
@@ -116,7 +116,7 @@ impl ClaudeParser {
         }
         let tokens = self.usage(&message["usage"]);
         if !tokens.is_unknown() {
-            // The output stands at 1 until the result tells.
+            // The output count stays at 1 until the result event.
             let output = tokens.output.filter(|_| self.dialect == Dialect::Qwen);
             self.spent = self.spent.plus(&Tokens { output, ..tokens });
             transcript.set_tokens(self.spent);

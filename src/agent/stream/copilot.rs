@@ -16,7 +16,7 @@ use crate::record::{FailureClass, Tokens};
 
 const TOKENS: [&str; 4] = ["inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens"];
 
-/// Where it is told to count tokens, for a run whose stdout goes there.
+/// The file in which it counts tokens, for a run with this stdout.
 pub(in crate::agent) fn usage_file(stdout: &Utf8Path) -> Utf8PathBuf {
     Utf8PathBuf::from(format!("{stdout}.usage.json"))
 }

@@ -33,7 +33,7 @@ pub(super) fn inclusive_tokens(usage: &Value, names: [&str; 4]) -> Tokens {
     Tokens { input: tokens.input.map(|input| input.saturating_sub(cached)), ..tokens }
 }
 
-/// A cost that is told. Where no price is known they print zero.
+/// Returns a cost that was reported. Agents print zero if they know no price.
 pub(super) fn cost(value: &Value) -> Option<f64> {
     value.as_f64().filter(|cost| *cost > 0.0 && cost.is_finite())
 }

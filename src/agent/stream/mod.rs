@@ -49,7 +49,7 @@ fn line_parser(parser: Parser) -> Box<dyn LineParser> {
     }
 }
 
-/// An output that is being read, and what it has told so far.
+/// An output that is being read, and what it contained so far.
 pub(super) struct StreamReader {
     parser: Box<dyn LineParser>,
     transcript: Transcript,

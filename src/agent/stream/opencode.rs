@@ -29,7 +29,7 @@ impl EventParser for OpencodeParser {
                 transcript.clear_final_message();
                 self.reason.clear();
             }
-            // A synthetic text is one of its own that nobody said.
+            // A synthetic text is its own, neither the user's nor the model's.
             "text" if part["synthetic"].as_bool() != Some(true) => {
                 transcript.add_to_final_message(text(part, "text"));
                 transcript.show(text(part, "text"));

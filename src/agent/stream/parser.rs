@@ -1,4 +1,4 @@
-//! What the parser of an agent's output is: it takes lines or events, and tells a [`Transcript`] what they mean.
+//! What the parser of an agent's output is: it takes lines or events, and translates them for a [`Transcript`].
 
 use anyhow::Result;
 use camino::Utf8Path;
@@ -45,7 +45,7 @@ pub(in crate::agent) struct End<'a> {
     pub stdout: &'a Utf8Path,
 }
 
-/// The events of a line: mostly one, none where it is no JSON, many where it is a list of them.
+/// Returns the events of a line: usually one, none if it is not JSON, several if it is a list.
 fn each_event(line: &[u8], each: &mut dyn FnMut(&Value)) {
     if line.trim_ascii().is_empty() {
         return;

@@ -24,7 +24,7 @@ pub(super) struct ToolCalls {
 impl ToolCalls {
     /// Begins a call. Returns `None` if it has begun already.
     pub(super) fn start(&mut self, id: &str, tool_name: &str, input: &Value) -> Option<AgentEvent> {
-        // Some tell of a call twice: when it was asked for, and when it is made.
+        // Some report a call twice: when it is requested, and when it is made.
         if self.pending.contains_key(id) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! What a stream has told so far, and the rules that the streams of all agents share.
+//! What a stream contained so far, and the rules that the streams of all agents share.
 
 use serde_json::Value;
 
@@ -10,9 +10,9 @@ use crate::record::{AgentEvent, FailureClass, Timestamp, Tokens, ToolCall, summa
 /// Most bytes of an agent's last message that are kept: the end of it.
 const MAX_MESSAGE_BYTES: usize = 4 << 20;
 
-/// An agent's run as far as its stream was read. A parser tells it what an event means.
+/// An agent's run as far as its stream was read. A parser translates events into calls.
 ///
-/// Text, tool calls, tokens, retries and errors are also handed on as [`AgentEvent`]s, in the order in which they are told.
+/// Text, tool calls, tokens, retries and errors are also handed on as [`AgentEvent`]s, in the order of the stream.
 #[derive(Debug, Default)]
 pub(super) struct Transcript {
     events: Vec<AgentEvent>,
@@ -47,7 +47,7 @@ impl Failure {
         Self::new(FailureClass::Network, "the answer of the model was cut")
     }
 
-    /// A failure whose class only its words tell.
+    /// A failure whose class follows only from its words.
     pub(super) fn of_words(message: &str) -> Self {
         Self::new(class_of(None, message), message)
     }
@@ -58,7 +58,7 @@ impl Failure {
 pub(in crate::agent) struct AgentReport {
     /// Whether it ended with a result that is no error.
     pub succeeded: bool,
-    /// What the agent itself said last; never what it was told.
+    /// What the agent itself said last; never a part of its prompt.
     pub final_text: String,
     pub model: Option<String>,
     pub tokens: Tokens,

@@ -54,7 +54,7 @@ impl<'a> Problem<'a> {
     pub(super) fn new(task: &'a Task, past: &'a [Iteration]) -> Self {
         let is_own = |iteration: &&Iteration| is_failure_of(iteration, &task.name);
         let last = past.iter().rev().find(is_own);
-        // Without a failure to compare with, nobody asks how rare a word is.
+        // Without a failure to compare with, word frequencies are not needed.
         let rarity = if last.is_some() { Rarity::of(past) } else { Rarity::default() };
         let words = last.map(|last| rarity.weighed(last)).unwrap_or_default();
         let files = last.iter().flat_map(|last| failing_files(last).chain(own_files(last))).collect();
@@ -120,7 +120,7 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// Whether the box of `task` stayed open in a run of it that nobody interrupted.
+/// Returns true if the box of `task` stayed open in an iteration that was not interrupted.
 pub(super) fn is_failure_of(iteration: &Iteration, task: &str) -> bool {
     iteration.task.as_deref() == Some(task)
         && match iteration.outcome {

@@ -72,7 +72,7 @@ pub(super) struct Shorter {
 }
 
 impl Shorter {
-    /// The longest form that has at most so many tokens; none where there is none.
+    /// Returns the longest form of at most a number of tokens, if there is one.
     pub(super) fn within(&self, room: usize) -> Option<String> {
         let bare = tokens::count(&self.with(0));
         if bare > room {

@@ -12,7 +12,7 @@ use super::likeness::{Likeness, is_failure_of, key};
 use super::piece::{Piece, Section, Shorter, push, tried};
 use super::settings::{HistorySettings, Mode, Repeats};
 
-/// Longest line of somebody's words, in characters.
+/// Maximum length of a quoted line, in characters.
 const LINE: usize = 300;
 /// Longest text of a task in a heading.
 const TITLE: usize = 80;
@@ -392,7 +392,7 @@ fn files(iteration: &Iteration) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// Whether somebody's words are to keep others from something.
+/// Returns true if the text is a warning.
 fn is_warning(text: &str) -> bool {
     let text = text.to_lowercase();
     ["avoid", "never ", "do not", "don't", "must not", "careful", "beware", "warning", "breaks", "fails"]

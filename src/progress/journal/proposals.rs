@@ -10,12 +10,12 @@ use crate::record::Iteration;
 const MOST: usize = 10;
 /// Longest proposal, in characters.
 const LENGTH: usize = 200;
-/// From so many iterations on a learning is more than an incident.
+/// Iterations in which a learning must occur to be proposed.
 const OFTEN: usize = 2;
 /// Texts that share such a part of their words say the same.
 const SAME: (usize, usize) = (3, 5);
 
-/// Marks what nobody has taken over yet: whoever likes a proposal removes the mark, who does not, the line.
+/// Marks a proposal. A person accepts it by removing the mark, and rejects it by removing the line.
 const MARK: &str = "(proposed: ";
 
 /// Lines to be inserted into a journal.
@@ -27,7 +27,7 @@ pub struct Proposals {
 }
 
 /// What the section of patterns of a journal lacks of the learnings that came again in `fresh`, the newest of the
-/// iterations in `past`. None where that is nothing, or where there is no such section.
+/// iterations in `past`. `None` if there are none, or if there is no such section.
 pub fn proposals(journal: &str, past: &[Iteration], fresh: &[Iteration]) -> Option<Proposals> {
     let section = patterns(journal)?;
     let lines = &journal[section.clone()];

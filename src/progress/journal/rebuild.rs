@@ -42,7 +42,7 @@ pub fn rebuild_all(
     file
 }
 
-/// `file` with the patterns as they stand in `other`: they belong to people. None where that changes nothing, or
+/// Returns `file` with the patterns of `other`, which belong to people. `None` if that changes nothing, or
 /// where one of the two has no such section with something behind it (a file may be torn anywhere).
 pub fn with_patterns_of(other: &[u8], file: &[u8]) -> Option<Vec<u8>> {
     let (theirs, ours) = (&other[whole_patterns(other)?], whole_patterns(file)?);
@@ -60,9 +60,9 @@ fn whole_patterns(file: &[u8]) -> Option<Range<usize>> {
 pub struct Difference {
     /// Numbered from 1.
     pub line: usize,
-    /// None where the file should have ended.
+    /// `None` if the file should have ended.
     pub expected: Option<String>,
-    /// None where the file ends.
+    /// `None` if the file ends.
     pub found: Option<String>,
 }
 

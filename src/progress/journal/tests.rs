@@ -194,7 +194,7 @@ proptest! {
             CatchUp::UpToDate => found.to_vec(),
             CatchUp::Append(rest) => [found, &rest].concat(),
             CatchUp::Rebuild(whole) => whole,
-            CatchUp::Edited { .. } => panic!("nobody edited it"),
+            CatchUp::Edited { .. } => panic!("it was not edited"),
         };
         prop_assert_eq!(made, expected);
     }

@@ -98,7 +98,7 @@ impl History {
         count(self.of(task).filter(|turn| turn.is_run))
     }
 
-    /// How often in a row the box of this task stayed open. An interruption is nobody's failure.
+    /// How often in a row the box of this task stayed open. An interruption does not count as a failure.
     pub fn failures_in_a_row(&self, task: &str) -> u32 {
         count(
             self.of(task)

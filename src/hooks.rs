@@ -41,7 +41,7 @@ pub enum State {
     Installed,
     /// A block of another version is in it, or one that calls us in another way.
     Outdated,
-    /// The hook of somebody else, in which our block can stand.
+    /// A hook that is not ours, to which our block can be added.
     Others,
     /// No shell script, so our block cannot stand in it.
     Foreign,
@@ -51,7 +51,7 @@ impl Hook {
     pub const ALL: [Self; 5] =
         [Self::PrepareCommitMsg, Self::PostCommit, Self::PostMerge, Self::PostCheckout, Self::PrePush];
 
-    /// What is put in where nobody chooses: what asks no network.
+    /// The hooks that are installed by default: those without network access.
     pub const USUAL: [Self; 4] =
         [Self::PrepareCommitMsg, Self::PostCommit, Self::PostMerge, Self::PostCheckout];
 
@@ -108,7 +108,7 @@ impl Hook {
         }
     }
 
-    /// The file with our block in it; none where it cannot stand there.
+    /// Returns the file with our block in it, or `None` if it cannot be added.
     pub fn install(self, text: Option<&str>, runner: Runner, command: &str) -> Option<String> {
         match self.state(text, runner, command) {
             State::Absent => Some(format!("{SHELL}{}", self.block(command))),
@@ -126,7 +126,7 @@ impl Hook {
     }
 }
 
-/// The file without our block; none where nothing else is in it.
+/// Returns the file without our block, or `None` if nothing else is in it.
 pub fn uninstall(text: &str) -> Option<String> {
     let rest = without_block(text);
     (rest != SHELL || rest == text).then_some(rest)
@@ -138,7 +138,7 @@ pub fn with_union(text: Option<&str>) -> String {
     format!("{BEGIN}{UNION}{END}{rest}")
 }
 
-/// `.gitattributes` without our block; none where nothing else is in it.
+/// Returns `.gitattributes` without our block, or `None` if nothing else is in it.
 pub fn without_union(text: &str) -> Option<String> {
     let rest = without_block(text);
     (!rest.is_empty() || rest == text).then_some(rest)
@@ -227,7 +227,7 @@ mod tests {
         for foreign in ["\0ELF\n", "npm test\r\n"] {
             assert_eq!(hook.install(Some(foreign), Runner::Husky, GIT), None, "{foreign:?}");
         }
-        // One that somebody else left without a word of their own stays.
+        // A hook of another tool without any command of its own stays.
         assert_eq!(uninstall(SHELL).as_deref(), Some(SHELL));
     }
 

@@ -20,7 +20,7 @@ pub struct Repository {
     pub refs: RefFormat,
     /// The remotes that hold what a partial clone (`--filter`) has not got. None in any other repository.
     pub promisors: Vec<String>,
-    /// `core.sharedRepository`; none where only the umask counts.
+    /// `core.sharedRepository`, or `None` if only the umask applies.
     pub sharing: Option<Sharing>,
     /// The values of `ralph.allowLinks`: where links in the work tree may lead beyond it.
     allowed_links: Vec<String>,
@@ -269,7 +269,7 @@ fn not_found(directory: &Utf8Path, complaint: &str) -> Refusal {
         Refusal::new(format!("{directory} is not inside a git repository"))
             .hinted("run `git init` there, or go to the project first")
     } else if complaint.contains("dubious ownership") {
-        Refusal::new(format!("git does not trust the repository at {directory}: it belongs to somebody else"))
+        Refusal::new(format!("git does not trust the repository at {directory}: it belongs to another user"))
             .hinted(format!("if you trust it: git config --global --add safe.directory {directory}"))
     } else {
         Refusal::new(format!("git cannot use the repository at {directory}: {complaint}"))

@@ -85,15 +85,15 @@ fn what_can_be_mended_is_mended_and_says_so() {
     scene.git(["update-ref", "refs/ralph-incoming/0", &tip]);
     let said = scene.ralph("fsck").code(1);
     let said = said
-        .stdout_has(&format!("{name}: it was deleted, and its records are still here (`--repair` mends it)"));
-    said.stdout_has("refs/ralph-incoming/0: a sync that was cut off left it (`--repair` mends it)");
-    scene.ralph("fsck --repair").code(0).stdout_has("(mended)");
+        .stdout_has(&format!("{name}: it was deleted, and its records are still here (`--repair` fixes it)"));
+    said.stdout_has("refs/ralph-incoming/0: a sync that was cut off left it (`--repair` fixes it)");
+    scene.ralph("fsck --repair").code(0).stdout_has("(repaired)");
     assert_eq!(scene.git(["rev-parse", &name]), tip);
     scene.ralph("fsck").code(0);
     let journal = scene.progress();
     scene.write("specs/001-login/progress.txt", "gone\n");
     scene.ralph("fsck").code(1).stdout_has("progress.txt differs from the record of session ");
-    scene.ralph("fsck --repair").code(0).stdout_has("(mended)");
+    scene.ralph("fsck --repair").code(0).stdout_has("(repaired)");
     assert_eq!(scene.progress(), journal);
     assert_eq!(std::fs::read(scene.path(".git/ralph/kept/1-progress.txt")).unwrap(), b"gone\n");
 }
@@ -282,7 +282,7 @@ fn a_purged_session_is_gone_here_and_there_and_does_not_come_back() {
     assert!(stone.starts_with(&format!("{log} ")), "{stone}");
     // The clone still has it: it is told, it gives nothing back, and can purge it as well.
     let said = scene.call("sync --snapshots").dir(&clone).run().code(0);
-    said.stderr_has("purged by somebody, and still here: ");
+    said.stderr_has("purged elsewhere, but still here: ");
     assert!(!names(&scene, &bare, "refs").iter().any(|name| name.ends_with(&id)));
     scene
         .call(["purge", &id[..17], "--local", "--yes"])
@@ -306,8 +306,8 @@ fn a_tombstone_from_elsewhere_takes_nothing_away_here() {
     let bare = scene.with_remote();
     scene.ralph("").code(0);
     let name = scene.session().refname().to_owned();
-    bury_by_hand(&scene, &bare, &name);
-    let run = scene.ralph("sync").code(0).stderr_has(&format!("purged by somebody, and still here: {name}"));
+    write_tombstone_by_hand(&scene, &bare, &name);
+    let run = scene.ralph("sync").code(0).stderr_has(&format!("purged elsewhere, but still here: {name}"));
     assert!(!run.stderr.contains(&0x1b));
     assert_eq!(names(&scene, scene.repo(), "refs/ralph/"), [name]);
     assert_eq!(names(&scene, scene.repo(), "refs/heads"), ["refs/heads/main"]);
@@ -315,7 +315,7 @@ fn a_tombstone_from_elsewhere_takes_nothing_away_here() {
 }
 
 /// Puts a tombstone for a log into a bare repository, with lines that are none.
-fn bury_by_hand(scene: &Sandbox, bare: &std::path::Path, name: &str) {
+fn write_tombstone_by_hand(scene: &Sandbox, bare: &std::path::Path, name: &str) {
     std::fs::write(
         scene.outside("stones"),
         format!("{name} 2026-01-01T00:00:00Z\nrefs/heads/main 2026-01-01T00:00:00Z\n\u{1b}[31m x\n"),
@@ -341,9 +341,9 @@ fn a_tombstone_for_a_session_that_runs_neither_stops_nor_hides_it() {
     let mut running = scene.spawn("");
     running.wait_for_file("started");
     let name = scene.session().refname().to_owned();
-    bury_by_hand(&scene, &bare, &name);
+    write_tombstone_by_hand(&scene, &bare, &name);
     let snapshots = name.replace("refs/ralph/", "refs/ralph-snap/");
-    let told = format!("purged by somebody, and still here: {snapshots}, {name}");
+    let told = format!("purged elsewhere, but still here: {snapshots}, {name}");
     scene.ralph("sync --snapshots").code(0).stderr_has(&told);
     scene.ralph("status").code(0).stdout_has(scene.session().id());
     scene.ralph("log --sessions").code(0).stdout_has(scene.session().id());

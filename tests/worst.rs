@@ -105,14 +105,14 @@ fn it_deletes_or_moves_the_refs_of_the_session() {
     for (evil, said) in [
         (
             "for ref in $(ours refs/ralph); do git update-ref -d $ref; done",
-            "was deleted by somebody; it is back",
+            "was deleted by another program; it was restored",
         ),
         (
             "for ref in $(ours refs/ralph-snap); do git update-ref -d $ref; done",
-            "was deleted by somebody; it is back",
+            "was deleted by another program; it was restored",
         ),
-        ("rm -rf .git/refs/ralph .git/refs/ralph-snap", "was deleted by somebody; it is back"),
-        ("git pack-refs --all; sed -i /ralph/d .git/packed-refs", "was deleted by somebody"),
+        ("rm -rf .git/refs/ralph .git/refs/ralph-snap", "was deleted by another program; it was restored"),
+        ("git pack-refs --all; sed -i /ralph/d .git/packed-refs", "was deleted by another program"),
         ("git update-ref $(ours refs/ralph) $(ours refs/ralph)^", "was moved to"),
         ("git update-ref $(ours refs/ralph-snap) $(ours refs/ralph-snap)^", "was moved to"),
         ("git update-ref $(ours refs/ralph) HEAD", "is kept as refs/ralph-kept/ralph/001-login/"),
@@ -155,7 +155,7 @@ fn it_deletes_the_log_for_good() {
     let scene = scene(
         "rm -rf .git/ralph/spool/*/written; for ref in $(ours refs/ralph); do git update-ref -d $ref; done; git reflog expire --expire=now --all; git gc --quiet --prune=now",
     );
-    scene.ralph("").code(1).stderr_has("was deleted by somebody, and what it pointed at is gone");
+    scene.ralph("").code(1).stderr_has("was deleted by another program, and what it pointed at is gone");
     assert_eq!(scene.sessions().len(), 0);
     scene.ralph("").code(0).stdout_has("had not recorded yet is in ");
     assert_eq!(scene.session().trailers("Ralph-Task"), ["T003"]);
@@ -185,7 +185,7 @@ fn it_dies_with_the_loop_after_it_deleted_the_refs() {
     );
     scene.ralph("").code(137);
     assert_eq!(scene.sessions().len(), 0);
-    scene.ralph("").code(0).stdout_has("was deleted by somebody; it is back");
+    scene.ralph("").code(0).stdout_has("was deleted by another program; it was restored");
     let outcomes: Vec<_> =
         scene.sessions().iter().flat_map(|session| session.trailers("Ralph-Outcome")).collect();
     assert_eq!(outcomes, ["success", "interrupted", "success", "success"]);

@@ -108,10 +108,10 @@ pub struct SettingArgs {
     /// Include relevant earlier iterations in the prompt
     #[arg(long)]
     pub with_history: bool,
-    /// Never tell of older iterations, also where a task fails again and again
+    /// Never include older iterations in the prompt, even if a task fails repeatedly
     #[arg(long, conflicts_with_all = ["with_history", "history_mode"])]
     pub no_history: bool,
-    /// How much of older iterations is told: off, smart or full [default: off, and smart for a task that failed twice
+    /// How much of older iterations the prompt contains: off, smart or full [default: off, and smart for a task that failed twice
     /// in a row]
     #[arg(long, value_name = "MODE", value_parser = setting("history.mode"))]
     pub history_mode: Option<String>,

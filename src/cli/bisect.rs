@@ -43,8 +43,8 @@ pub struct BisectArgs {
 /// No limit, where one must be given: the user looks on.
 const UNLIMITED: Duration = Duration::from_secs(u64::MAX / 4);
 
-/// With this exit code a command says that it cannot tell, as for `git bisect run`.
-const CANNOT_TELL: i32 = 125;
+/// Exit code of a command that cannot test a snapshot, as for `git bisect run`.
+const UNTESTABLE: i32 = 125;
 
 pub fn run(args: &BisectArgs, caller: &Caller) -> Result<ExitCode> {
     let store = place::open(caller)?;
@@ -115,7 +115,7 @@ fn moments(store: &Store, args: &BisectArgs, choice: &Choice) -> Result<Moments>
 enum Verdict {
     Passes,
     Fails,
-    CannotTell,
+    Untestable,
 }
 
 /// What came of the hunt, by places in the list of moments.
@@ -123,7 +123,7 @@ enum Verdict {
 enum Found {
     /// It fails here, and passes at the moment before.
     First(usize),
-    /// It is one of these; those before the last cannot be told.
+    /// It is one of these; all but the last could not be tested.
     OneOf(Vec<usize>),
     /// It fails at the first moment already.
     Always,
@@ -148,7 +148,7 @@ fn halve(count: usize, trial: &mut dyn Try) -> Result<Found> {
     let last = count - 1;
     match trial.at(last)? {
         Verdict::Passes => return Ok(Found::Never),
-        Verdict::CannotTell => bail!("the command cannot tell how it stands after the last iteration"),
+        Verdict::Untestable => bail!("the command cannot test the last iteration (exit code 125)"),
         Verdict::Fails => {}
     }
     if last == 0 {
@@ -156,19 +156,19 @@ fn halve(count: usize, trial: &mut dyn Try) -> Result<Found> {
     }
     match trial.at(0)? {
         Verdict::Fails => return Ok(Found::Always),
-        Verdict::CannotTell => bail!("the command cannot tell how it stands at the first moment"),
+        Verdict::Untestable => bail!("the command cannot test the start of the session (exit code 125)"),
         Verdict::Passes => {}
     }
     let (mut passes, mut fails) = (0, last);
-    let mut untold = Vec::new();
+    let mut untestable = Vec::new();
     loop {
         let middle = usize::midpoint(passes, fails);
-        let open = (passes + 1..fails).filter(|place| !untold.contains(place));
+        let open = (passes + 1..fails).filter(|place| !untestable.contains(place));
         let Some(next) = open.min_by_key(|place| place.abs_diff(middle)) else { break };
         match trial.at(next)? {
             Verdict::Passes => passes = next,
             Verdict::Fails => fails = next,
-            Verdict::CannotTell => untold.push(next),
+            Verdict::Untestable => untestable.push(next),
         }
     }
     let candidates: Vec<usize> = (passes + 1..=fails).collect();
@@ -264,8 +264,8 @@ impl Try for Trial<'_> {
         let exit = self.command()?;
         let (verdict, word) = match exit {
             0 => (Verdict::Passes, "passes".to_owned()),
-            CANNOT_TELL => (Verdict::CannotTell, "cannot tell".to_owned()),
-            1..CANNOT_TELL => (Verdict::Fails, format!("fails, exit {exit}")),
+            UNTESTABLE => (Verdict::Untestable, "cannot be tested".to_owned()),
+            1..UNTESTABLE => (Verdict::Fails, format!("fails, exit {exit}")),
             _ => bail!("the command could not be run after iteration {iteration}: exit {exit}"),
         };
         let line = format!("after iteration {iteration}: {word} ({})", span(began.elapsed()));
@@ -311,7 +311,7 @@ fn report(args: &BisectArgs, moments: &Moments, found: &Found, runs: &[Run]) -> 
             Found::OneOf(places) => {
                 let names: Vec<String> =
                     places.iter().map(|place| format!("{session}:{}", iteration(*place))).collect();
-                writeln!(out, "the first is one of {}: the command cannot tell more", names.join(", "))?;
+                writeln!(out, "the first is one of {}: the others could not be tested", names.join(", "))?;
             }
             Found::Never => writeln!(out, "it passes after the last iteration of session {session}")?,
             Found::Always | Found::First(_) => {
@@ -327,7 +327,7 @@ fn report(args: &BisectArgs, moments: &Moments, found: &Found, runs: &[Run]) -> 
 mod tests {
     use super::*;
 
-    /// `+` passes, `-` fails, `?` cannot tell. Counts what was tried.
+    /// `+` passes, `-` fails, `?` cannot be tested. Counts what was tried.
     struct Story<'a>(&'a [u8], usize);
 
     impl Try for Story<'_> {
@@ -336,7 +336,7 @@ mod tests {
             Ok(match self.0[place] {
                 b'+' => Verdict::Passes,
                 b'-' => Verdict::Fails,
-                _ => Verdict::CannotTell,
+                _ => Verdict::Untestable,
             })
         }
     }
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_at_an_end_is_an_error() {
+    fn an_end_that_cannot_be_tested_is_an_error() {
         assert!(halve(3, &mut Story(b"+-?", 0)).is_err());
         assert!(halve(3, &mut Story(b"?+-", 0)).is_err());
     }

@@ -9,7 +9,7 @@ use crate::process::Tool;
 use crate::project_files::ProjectFiles;
 use crate::record::Refusal;
 
-/// What tells spec-kit's scripts the project, wherever they are called.
+/// Variable by which spec-kit's scripts find the project, wherever they are called.
 const INIT_DIR: &str = "SPECIFY_INIT_DIR";
 
 /// The variables of a call.

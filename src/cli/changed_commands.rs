@@ -36,7 +36,7 @@ pub struct Comparison<'a> {
 enum Compared {
     Equal,
     Changed,
-    /// Only a hash could tell, and there is none or it is not ours.
+    /// Only a hash could show it, and there is none or it is not ours.
     Unknown,
 }
 
@@ -107,7 +107,7 @@ impl<'a> Comparison<'a> {
             && self.begun.configuration.get(key).is_none()
             && command.is_some_and(Command::is_default);
         if is_new_default {
-            // An older version knew no such setting, and nobody sets it now.
+            // An older version had no such setting, and it is not set now.
             return Compared::Equal;
         }
         let Some(command) = command else {

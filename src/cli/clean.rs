@@ -22,7 +22,7 @@ use super::{pack, place, remotes};
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct CleanArgs {
-    /// Keep what was last written in so many days [default: 30, where no other rule is given]
+    /// Keep what was written in the last N days [default: 30, if no other rule is given]
     #[arg(long, value_name = "N")]
     pub keep_days: Option<u32>,
     /// Keep the newest N sessions of each feature
@@ -71,7 +71,7 @@ pub struct PurgeArgs {
     pub json: Json,
 }
 
-/// Bare `clean` keeps the snapshots of so many days.
+/// Days of snapshots that `clean` without rules keeps.
 const DAYS: u32 = 30;
 
 pub fn run(args: &CleanArgs, caller: &Caller) -> Result<ExitCode> {
@@ -287,7 +287,7 @@ enum There {
 fn advise(session: &SessionId, there: There) {
     let remote = match there {
         There::Done => {
-            "the host may keep the objects for a while: ask whoever runs it to collect them".to_owned()
+            "the host may keep the objects for a while: ask its administrator to collect them".to_owned()
         }
         There::Untouched => "remotes were not touched".to_owned(),
         There::Nothing => {
@@ -298,7 +298,7 @@ fn advise(session: &SessionId, there: There) {
     };
     let advice = format!(
         "what is left to do:\n\
-         - change the secret, if there was one: whoever fetched it has it\n\
+         - rotate the secret, if there was one: every clone that fetched it has it\n\
          - here its objects stay until git collects them: `git reflog expire --expire=now --all && git gc --prune=now`\n\
          - {remote}\n\
          - in every clone that has the session: `{RALPH} sync`, then `{RALPH} purge {session} --local`\n\

@@ -149,7 +149,7 @@ impl Project {
         }
         Tool::git(dir).args(["init", "--quiet", "--initial-branch=main", "."]).read()?;
         Tool::git(dir).args(["add", "."]).read()?;
-        // Nobody's name is needed: a demonstration must run on a machine that is as good as new.
+        // No identity is needed: a demonstration must run on a freshly installed machine.
         Tool::git(dir)
             .args(["-c", "user.name=demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgSign=false"])
             .args(["commit", "--quiet", "--message", "A feature to work on"])
@@ -176,15 +176,15 @@ fn throw_away() -> Result<Utf8PathBuf> {
     Ok(dir)
 }
 
-/// Whether everything went as told.
+/// Fails unless every iteration had the expected outcome.
 fn check_story(store: &Store) -> Result<()> {
     let sessions = store.sessions()?;
     let log = sessions.last().context("find the session")?;
     let iterations: Vec<&LogEntry> = log.iterations().collect();
-    let told: Vec<_> = iterations.iter().map(|entry| (entry.task.as_deref(), entry.outcome)).collect();
+    let outcomes: Vec<_> = iterations.iter().map(|entry| (entry.task.as_deref(), entry.outcome)).collect();
     let expected: Vec<_> = STORY.iter().map(|(task, outcome)| (Some(*task), Some(*outcome))).collect();
-    if told != expected {
-        bail!("the story went otherwise: {told:?}");
+    if outcomes != expected {
+        bail!("the story went otherwise: {outcomes:?}");
     }
     let lie = log.iteration(LIE).context("find the lie")?;
     if store.iteration(lie)?.false_claim != [Claim::Promise, Claim::Ticked] {

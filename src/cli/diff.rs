@@ -51,7 +51,7 @@ pub struct Request<'a> {
     pub paths: &'a [String],
 }
 
-/// Git ended because nobody read on.
+/// Exit code of git after a closed pipe.
 const PIPE_CLOSED: i32 = 141;
 
 pub fn run(args: &DiffArgs, caller: &Caller, color: Color) -> Result<ExitCode> {

@@ -54,7 +54,7 @@ fn ralph((program, called): (Program, Option<&OsStr>), words: &[&str], arguments
         Err(error) => {
             let is_help = error.kind() == ErrorKind::DisplayHelp;
             let short = if is_help { short_help(arguments, &grammar(RALPH.as_str())) } else { None };
-            // Where nobody reads the help there is nobody to tell.
+            // If stdout is closed, nothing is left to report.
             let _closed = match short {
                 Some(text) => stdout().write_all(text.as_bytes()).is_err(),
                 None => error.print().is_err(),

@@ -1,4 +1,4 @@
-//! `specify ralph doctor`: whether a loop could run here, and what would mend it where not.
+//! `specify ralph doctor`: checks the setup and suggests fixes.
 
 mod finding;
 mod obstacles;
@@ -123,7 +123,7 @@ fn template(project: &Project, config: &Config) -> Vec<Finding> {
             let notes =
                 template.warnings().into_iter().map(|text| Finding::new("template", State::Note, text));
             let notes =
-                notes.map(|note| note.hinted("`{{ memory }}` places all that is told of earlier iterations"));
+                notes.map(|note| note.hinted("`{{ memory }}` places the memory of earlier iterations"));
             std::iter::once(fine).chain(notes).collect()
         }
         Err(error) => vec![Finding::wrong("template", &error)],
@@ -220,7 +220,7 @@ fn agents(config: &Config, root: &Utf8Path, caller: &Caller) -> Finding {
     }
 }
 
-/// What the agent may do is said plainly: nobody is there to be asked.
+/// States what the agent may do: nothing is asked during a run.
 fn permissions(config: &Config) -> Finding {
     let finding = match config.settings.permissions {
         Permissions::Full => Finding::new(
@@ -262,7 +262,7 @@ fn repository(store: &Store) -> Result<Vec<Finding>> {
     for holder in &sessions::running(store)? {
         let message = format!("session {} runs, process {} on {}", holder.session, holder.pid, holder.host);
         findings
-            .push(Finding::new("loops", State::Note, message).hinted(format!("`{RALPH} status` tells more")));
+            .push(Finding::new("loops", State::Note, message).hinted(format!("`{RALPH} status` shows more")));
     }
     let loose = store.loose_objects()?;
     if loose >= MANY_LOOSE {

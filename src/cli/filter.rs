@@ -62,7 +62,7 @@ pub struct FilterArgs {
     pub conditions: Vec<Condition>,
 }
 
-/// What tells the cause of a failure; `None` for all other iterations.
+/// The key of a failure's cause; `None` for all other iterations.
 pub fn failure_key(row: &Row<'_>) -> Option<FailureKey> {
     // Of thousands of rows only failures are read whole.
     let entry = (row.outcome == Some(Outcome::Failure)).then(|| row.entry().ok())??;
@@ -83,7 +83,7 @@ pub struct Filter<'a> {
     phase: Option<Phase>,
     /// Names as they are recorded.
     tasks: HashSet<String>,
-    /// Features with causes of failures that occur in them more than once; none where that is not asked for.
+    /// Features with causes of failures that occur in them more than once; `None` if that is not asked for.
     repeated: Option<HashSet<(String, FailureKey)>>,
 }
 
@@ -134,7 +134,7 @@ impl<'a> Filter<'a> {
         Ok(())
     }
 
-    /// Whether a row is to be listed, as far as its record's message tells.
+    /// Whether a row is to be listed, as far as its record's message shows.
     pub fn takes(&self, row: &Row<'_>, feature: &str) -> Result<bool> {
         let is_fine = row.is_iteration()
             && (self.outcomes.is_empty()

@@ -30,7 +30,7 @@ which is not installed here.
 
 Usage: {RALPH} [OPTIONS] [COMMAND]
 
-`{RALPH} --help` tells more. To install spec-kit: uv tool install specify-cli
+`{RALPH} --help` lists all commands. To install spec-kit: uv tool install specify-cli
 "
     )
 }
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trail_that_nobody_can_read_is_none() {
+    fn an_unreadable_trail_is_none() {
         for text in ["", "x", "7", "7:1", "::", "7:x:"] {
             assert_eq!(Trail::read(Some(OsStr::new(text)), 7), fresh(), "{text}");
         }

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use clap::Args;
 
-use crate::store::{Mend, Verified};
+use crate::store::{Repair, Verified};
 use crate::view::style::{Count, grouped, one_line};
 
 use super::args::{Json, ReadArgs};
@@ -17,7 +17,7 @@ use super::{place, rebuild};
 
 #[derive(Debug, Args)]
 pub struct FsckArgs {
-    /// Mend what can be mended from here
+    /// Repair what can be repaired locally
     #[arg(long)]
     pub repair: bool,
     #[command(flatten)]
@@ -31,7 +31,7 @@ pub fn run(args: &FsckArgs, caller: &Caller) -> Result<ExitCode> {
     let logs = sessions::readable(&store, &choice, &mut unreadable)?;
     let mut verified = store.verify(&logs)?;
     for error in unreadable {
-        verified.found_beside(None, format!("{error:#}"), Mend::None);
+        verified.found_beside(None, format!("{error:#}"), Repair::None);
     }
     if args.read.session.is_none() && args.read.feature.is_none() {
         let repair = args.repair.then(|| place::clock(caller).map(|clock| clock.now())).transpose()?;
@@ -46,18 +46,18 @@ pub fn run(args: &FsckArgs, caller: &Caller) -> Result<ExitCode> {
         Json { json: false } => write(&mut out, &verified)?,
     }
     out.flush()?;
-    let is_sound = verified.findings.iter().all(|finding| finding.mend == Mend::Done);
+    let is_sound = verified.findings.iter().all(|finding| finding.repair == Repair::Done);
     Ok(if is_sound { ExitCode::Done } else { ExitCode::NotDone })
 }
 
 fn look_at_journal(args: &FsckArgs, caller: &Caller, verified: &mut Verified) {
     match rebuild::settle(&args.read, caller, args.repair) {
         Ok(None) => {}
-        Ok(Some(told)) => {
-            let mend = if args.repair { Mend::Done } else { Mend::Possible };
-            verified.found_beside(None, told, mend);
+        Ok(Some(message)) => {
+            let repair = if args.repair { Repair::Done } else { Repair::Possible };
+            verified.found_beside(None, message, repair);
         }
-        Err(error) => verified.found_beside(None, format!("{error:#}"), Mend::None),
+        Err(error) => verified.found_beside(None, format!("{error:#}"), Repair::None),
     }
 }
 
@@ -69,12 +69,12 @@ fn write(out: &mut impl Write, verified: &Verified) -> Result<()> {
             (Some(session), None, None) => format!("{session}: "),
             (None, ..) => finding.name.as_ref().map_or(String::new(), |name| format!("{}: ", one_line(name))),
         };
-        let mended = match finding.mend {
-            Mend::None => "",
-            Mend::Possible => " (`--repair` mends it)",
-            Mend::Done => " (mended)",
+        let suffix = match finding.repair {
+            Repair::None => "",
+            Repair::Possible => " (`--repair` fixes it)",
+            Repair::Done => " (repaired)",
         };
-        writeln!(out, "{place}{}{mended}", one_line(&finding.what))?;
+        writeln!(out, "{place}{}{suffix}", one_line(&finding.what))?;
     }
     let Verified { sessions, records, files, bytes, findings } = verified;
     let looked_at = format!(

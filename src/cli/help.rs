@@ -58,7 +58,7 @@ Examples:
   specify ralph bisect 3 @~2 -- make test Only between these two iterations
   specify ralph bisect --session 20261121-2 -- 'test -f src/login.rs && ! grep -q panic src/login.rs'
 
-The command runs in a temporary checkout of each snapshot that is tried. Exit code 0 passes, 125 cannot tell, up \
+The command runs in a temporary checkout of each snapshot that is tried. Exit code 0 passes, 125 means untestable, up \
 to 124 fails, as for `git bisect run`; and as there it is taken for granted that what fails once goes on failing.";
 
 pub(super) const SHOW: &str = "\
@@ -117,7 +117,7 @@ Examples:
   specify ralph sync --snapshots          With the work trees as they were
   git config ralph.remote origin          Where there is more than one
 
-Refs only go forward, nothing is deleted, nobody is asked for a password. What comes in is checked before it \
+Refs only go forward, nothing is deleted, no password is asked for. What comes in is checked before it \
 gets its name. Look at what you share: prompts and outputs, and in snapshots all files but ignored ones.";
 
 pub(super) const FSCK: &str = "\

@@ -80,7 +80,7 @@ const NEWEST: &str = "--max-count=500";
 /// Longest wait for git to list them.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// So many sessions are named.
+/// Maximum number of sessions that are named.
 const NAMED: usize = 3;
 
 pub fn run(args: &HooksArgs, caller: &Caller) -> Result<ExitCode> {
@@ -190,7 +190,7 @@ impl Folder {
     }
 }
 
-/// The hooks that are put in where nobody chooses.
+/// The hooks that are installed by default.
 pub(super) fn install_usual(caller: &Caller) -> Result<ExitCode> {
     install(&HooksInstallArgs::default(), caller)
 }

@@ -39,11 +39,11 @@ pub fn run(args: &InitArgs, caller: &Caller) -> Result<ExitCode> {
     }
     let mut out = stdout();
     for (path, text) in files {
-        let told = match write_new(&project.files, &project.root.join(path), &text)? {
+        let line = match write_new(&project.files, &project.root.join(path), &text)? {
             Written::New => format!("wrote {path}"),
             Written::Kept => format!("{path} is there already, and stays as it is"),
         };
-        writeln!(out, "{told}").context("say what was written")?;
+        writeln!(out, "{line}").context("say what was written")?;
     }
     out.flush().context("say what was written")?;
     if validation.is_some() {

@@ -31,7 +31,7 @@ use super::sessions::{self, Choice};
 pub struct LogArgs {
     #[command(flatten)]
     pub filter: FilterArgs,
-    /// Only the newest so many
+    /// Show only the newest N
     #[arg(short = 'n', long = "max-count", value_name = "N")]
     pub max_count: Option<usize>,
     /// Newest first; with -n, the newest N are chosen before they are turned around
@@ -75,7 +75,7 @@ pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
         let _closed = writeln!(stderr(), "{}", sessions::nothing_recorded(&store)).is_err();
     }
     if store.is_shallow()? {
-        found().for_each(|session| tell_of_missing(&session));
+        found().for_each(|session| warn_about_missing(&session));
     }
     let mut filter = Filter::new(&args.filter, caller)?;
     filter.look_over(found())?;
@@ -186,9 +186,9 @@ fn head(session: &SessionRows<'_>, running: &[Holder]) -> SessionHead {
     SessionHead::new(id.clone(), session.feature.to_owned(), is_running)
 }
 
-fn tell_of_missing(session: &SessionRows<'_>) {
+fn warn_about_missing(session: &SessionRows<'_>) {
     if session.first().is_some_and(|first| first.is_iteration()) {
-        sessions::tell_of_missing(&session.refs.session);
+        sessions::warn_about_missing(&session.refs.session);
     }
 }
 

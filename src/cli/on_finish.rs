@@ -13,7 +13,7 @@ use crate::record::Session;
 use super::exit_code::ExitCode;
 use super::output::warn;
 
-/// Nobody waits for a hook that hangs.
+/// Time limit of the hook.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Runs it with the outcome in its environment. However it ends, the session's own end stands.

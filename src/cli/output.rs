@@ -20,7 +20,7 @@ struct ReaderGone;
 
 impl fmt::Display for ReaderGone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("nobody reads on")
+        f.write_str("the output is closed")
     }
 }
 
@@ -149,7 +149,7 @@ pub fn report(error: &Error, stderr: &mut impl Write) -> ExitCode {
     if is_reader_gone {
         return ExitCode::Done;
     }
-    // Nothing can be said where stderr is closed, and the exit code still tells.
+    // If stderr is closed, only the exit code is left.
     let _closed = writeln!(stderr, "error: {}", shown(&format!("{error:#}"))).is_err();
     if error.downcast_ref::<Refusal>().is_some() { ExitCode::CannotStart } else { ExitCode::NotDone }
 }

@@ -50,7 +50,7 @@ pub fn own_program() -> Result<Vec<String>> {
 
 /// Sets what all texts call this program. `called` is the first word of the command line.
 pub fn set_own_command(program: Program, called: Option<&OsStr>, environment: &Environment) {
-    // Where the system does not tell its path, nothing is better than the name.
+    // If the system does not report its path, the name has to do.
     let Ok(executable) = std::env::current_exe() else { return };
     let search = Search::new(program, called, &executable, environment.value("PATH"));
     let (here, by_path) = (search.command(), search.by_path());

@@ -25,7 +25,7 @@ pub struct PackArgs {
     pub json: Json,
 }
 
-/// A running loop looks after so many iterations whether there is much to pack.
+/// Iterations between two checks of a running loop for loose objects to pack.
 const EVERY: u32 = 50;
 
 pub fn run(args: &PackArgs, caller: &Caller) -> Result<ExitCode> {
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_packed_is_told_in_one_line() {
+    fn what_was_packed_is_reported_in_one_line() {
         let packed = Packed { objects: 1802, bytes: 3_000_000, removed: 1, freed: 8_800_001, merged: 0 };
         assert_eq!(
             words(Some(packed)),

@@ -9,8 +9,7 @@ use crate::process::Tool;
 use crate::record::ObjectId;
 use crate::view::report::Text;
 
-/// The patches between pairs of snapshots, at most so many bytes of each, by the later one. Those that are not there
-/// are of pairs that are equal.
+/// Returns the patches between pairs of snapshots by the later one, each cut at `most` bytes. Equal pairs have none.
 pub fn between(
     pairs: &[(ObjectId, ObjectId)],
     top: &Utf8Path,
@@ -96,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patches_are_told_apart_however_the_bytes_come_and_long_ones_are_cut() {
+    fn patches_are_separated_however_the_bytes_arrive_and_long_ones_are_cut() {
         let (one, other) = ("1".repeat(40), "2".repeat(40));
         let text = format!("{one}\ndiff --git a/x b/x\n+{}\n{other}\n+short\n", "y".repeat(500));
         for step in [1, 7, 4096] {

@@ -114,7 +114,7 @@ impl Settings {
         Assignment { feature, template: &self.template, job: &self.job, root: &self.project.root }
     }
 
-    /// What the strategy tells of the newest iterations.
+    /// Returns the strategy's text about the newest iterations.
     pub fn progress(&self, store: &Store, feature: &Feature) -> Result<String> {
         let memory = self.memory(store, feature)?;
         Ok(progress_strategy(&self.config.settings, &memory, store, None)?.progress(None))
@@ -285,7 +285,7 @@ impl Ready {
         Comparison::new(begun, (&self.config, &self.names), identity.as_ref())?.refuse_changes()
     }
 
-    /// Tells whom the user wants to be told that the session is over.
+    /// Notifies the user that the session is over, in the ways that are configured.
     pub fn finish(&self, feature: &Feature, session: &Session, code: ExitCode, caller: &Caller) {
         if self.config.settings.notify {
             notify(session, &caller.environment);

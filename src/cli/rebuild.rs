@@ -67,7 +67,7 @@ pub fn settle(read: &ReadArgs, caller: &Caller, is_repair: bool) -> Result<Optio
     let args = RebuildArgs { check: !is_repair, all: false, read: read.clone() };
     let journal = load(&args, caller)?;
     let report = journal.report();
-    let told = match report.state {
+    let message = match report.state {
         State::Equal | State::Added | State::Patterns => return Ok(None),
         State::Missing => format!("{} is missing", one_line(journal.path.as_str())),
         State::Differs => {
@@ -78,7 +78,7 @@ pub fn settle(read: &ReadArgs, caller: &Caller, is_repair: bool) -> Result<Optio
     if is_repair {
         journal.write()?;
     }
-    Ok(Some(told))
+    Ok(Some(message))
 }
 
 /// Whether no session is recorded of the feature that is worked on here, though others have some.
@@ -270,7 +270,7 @@ enum State {
     Equal,
     /// Equal, with text behind it that is of no record.
     Added,
-    /// The same, but for the patterns, which somebody changed since; maybe with text behind it too.
+    /// The same except for the patterns, which were edited since; there may be text behind it.
     Patterns,
     Differs,
 }
@@ -284,7 +284,7 @@ enum Action {
     Written,
 }
 
-/// The first line that differs; none where one of the two has come to its end.
+/// The first line that differs, or `None` if one of the two is at its end.
 #[derive(Debug, Serialize)]
 struct Differing {
     line: usize,
@@ -347,7 +347,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_is_told_in_words_and_in_json() {
+    fn a_difference_is_reported_in_words_and_in_json() {
         let session: SessionId = "20261121-204512-3f9a0c1d".parse().unwrap();
         let report = Report {
             session: &session,

@@ -36,7 +36,7 @@ pub fn chosen(caller: &Caller, store: &Store, named: Option<&str>) -> Result<Rem
     })
 }
 
-/// The same, and none where none is named, set or there.
+/// The same, but `None` if none is named, set or there.
 pub fn any(caller: &Caller, store: &Store, named: Option<&str>, unclear: Unclear) -> Result<Option<Remote>> {
     let remotes = store.remotes()?;
     let set = match named {
@@ -104,7 +104,7 @@ pub fn promisor(caller: &Caller, store: &Store) -> Result<Remote> {
     Ok(Remote { name: name.clone(), url: None, ssh_command: ssh_command(caller) })
 }
 
-/// The user's own ssh, told not to ask. None where we do not know how to tell it.
+/// Returns the user's own ssh with an option for batch mode, or `None` if its options are unknown.
 fn ssh_command(caller: &Caller) -> Option<String> {
     let variable = |name: &str| {
         let value = caller.environment.value(name)?.to_str()?;

@@ -55,7 +55,7 @@ pub fn run(args: &ReplayArgs, caller: &Caller, paint: Paint) -> Result<ExitCode>
     let log = sessions::latest(&store, &choice)?;
     let feature = place::recorded_feature(caller, &store, log.feature())?;
     let begun = store.first_readable_session(&log);
-    let begun = begun.with_context(|| format!("no record of session {} tells how it began", log.id()))?;
+    let begun = begun.with_context(|| format!("session {} has no readable start record", log.id()))?;
     let mut flags = args.settings.flags();
     flags.settings.extend(args.strategy());
     let flags = Flags { loop_type: Some(begun.loop_type.clone()), ..flags };

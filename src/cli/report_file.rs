@@ -16,7 +16,7 @@ use super::caller::Caller;
 /// In the begin of the JSON.
 const JSON: &str = "\"made_by\": \"specify ralph report\"";
 
-/// So much of a file tells whether it is ours.
+/// Bytes at the start of a file by which a report of ours is recognized.
 const BEGIN: u64 = 2048;
 
 /// A browser that cannot start says so within that time.
@@ -30,7 +30,7 @@ pub fn size(text: &str) -> Result<u64> {
     }
 }
 
-/// Fails if somebody's file is there that is no report of ours, unless it is to be written over.
+/// Fails if there is a file that is not a report of ours, unless it is to be overwritten.
 pub fn check(file: &Utf8Path, is_forced: bool) -> Result<()> {
     let metadata = match fs::metadata(file) {
         Ok(metadata) => metadata,
@@ -53,7 +53,7 @@ pub fn check(file: &Utf8Path, is_forced: bool) -> Result<()> {
     bail!("{file} exists and is no report\nhint: choose another name, or write over it with --force")
 }
 
-/// Puts it into its place at once, so that nobody meets half of it.
+/// Renames it into place, so that no reader sees a partial file.
 pub fn write(file: &Utf8Path, bytes: &[u8]) -> Result<()> {
     // What a link leads to is written, not the link.
     let file = file.canonicalize_utf8().unwrap_or_else(|_| file.to_owned());

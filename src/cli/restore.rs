@@ -10,7 +10,7 @@ use crate::record::{IterationName, ObjectId, RALPH, SessionName, some_of};
 use crate::session::{Force, Intent, Planned, Restore, Target, Why};
 use crate::store::{RestorePoint, Store};
 use crate::tasks;
-use crate::view::restore::{self, Deed, Told};
+use crate::view::restore::{self, Deed, RestorePlan};
 use crate::view::style::{Count, Paint, one_line};
 use crate::worktree::Change;
 
@@ -43,7 +43,7 @@ pub struct RestoreArgs {
     pub dry_run: bool,
     /// Take a restoration back [default: the last one]
     #[arg(long, value_name = "NUMBER", num_args = 0..=1, conflicts_with_all = ["iteration", "paths", "tasks", "session", "feature"])]
-    #[expect(clippy::option_option, reason = "clap's own way to tell `--undo` from `--undo NUMBER`")]
+    #[expect(clippy::option_option, reason = "clap's way to distinguish `--undo` from `--undo NUMBER`")]
     pub undo: Option<Option<u32>>,
     /// Session of the iteration [default: the latest]
     #[arg(long, value_name = "SESSION")]
@@ -187,24 +187,24 @@ fn show(planned: Planned<'_>, name: String, (intent, paint): (Intent, Paint)) ->
     let mut out = stdout();
     let changed = planned.changes.iter().map(|change| (deed(change), change.name()));
     let left = planned.left.iter().map(|left| (Deed::Leave(left.why.reason()), left.path.clone()));
-    let mut told = Told { name, paths: changed.chain(left).collect() };
+    let mut plan = RestorePlan { name, paths: changed.chain(left).collect() };
     if intent == Intent::Look {
-        restore::write_plan(&mut out, &told, paint)?;
+        restore::write_plan(&mut out, &plan, paint)?;
     } else if planned.changes.is_empty() {
-        restore::write_done(&mut out, &told, None, paint)?;
+        restore::write_done(&mut out, &plan, None, paint)?;
     } else {
         let done = planned.carry_out(&mut |point| {
             // Before any file changes, so that it is known also where we are killed.
             let line = format!("what is there now is kept as {}", point.refname);
             let _closed = writeln!(stderr(), "{line}").is_err();
         })?;
-        for (deed, path) in &mut told.paths {
+        for (deed, path) in &mut plan.paths {
             if done.out_of_sight.contains(path) {
                 *deed = Deed::Leave(Why::OutOfSight.reason());
             }
         }
         let undo = format!("{RALPH} restore --undo {}", done.point.number);
-        restore::write_done(&mut out, &told, Some(&undo), paint)?;
+        restore::write_done(&mut out, &plan, Some(&undo), paint)?;
     }
     out.flush()?;
     Ok(ExitCode::Done)

@@ -255,12 +255,12 @@ pub fn start(
     let interrupt = Interrupt::install()?;
     acknowledge(interrupt.clone(), moving)?;
     let plan = ready.plan(store, feature, request, &interrupt)?;
-    let mut teller = Teller::new(voice, moving, ready.terminal_redactor()?.map(EventRedactor::new));
+    let mut printer = EventPrinter::new(voice, moving, ready.terminal_redactor()?.map(EventRedactor::new));
     let mut packer = Packer::new(store, caller);
     let mut listener = |event: &Event| {
-        teller.tell(event);
+        printer.print(event);
         if let Err(error) = packer.look_after(event) {
-            teller.tell(&Event::Warning { message: format!("the record stays loose for now: {error:#}") });
+            printer.print(&Event::Warning { message: format!("the record stays loose for now: {error:#}") });
         }
     };
     match session::run(plan, &mut listener)? {
@@ -383,15 +383,15 @@ fn moving(voice: Voice, environment: &Environment) -> Moving {
     }
 }
 
-/// Passes events on to whoever listens. One who no longer listens stops nothing.
-struct Teller {
+/// Prints events. A closed output does not stop the loop.
+struct EventPrinter {
     voice: Voice,
     /// `None` where the user wants to see everything.
     redactor: Option<EventRedactor>,
     live: Live<std::io::Stdout>,
 }
 
-impl Teller {
+impl EventPrinter {
     fn new(voice: Voice, moving: Moving, redactor: Option<EventRedactor>) -> Self {
         let (paint, detail) = match voice {
             Voice::People(paint, detail) => (paint, detail),
@@ -400,7 +400,7 @@ impl Teller {
         Self { voice, redactor, live: Live::new(stdout(), paint, detail, moving) }
     }
 
-    fn tell(&mut self, event: &Event) {
+    fn print(&mut self, event: &Event) {
         let Some(redactor) = &mut self.redactor else { return self.show(event) };
         // A redaction that fails shows nothing, as it records nothing.
         if let Ok(event) = redactor.redact(event) {
@@ -409,7 +409,7 @@ impl Teller {
     }
 
     fn show(&mut self, event: &Event) {
-        let told = match self.voice {
+        let written = match self.voice {
             Voice::People(..) => self.live.show(event),
             Voice::Json if matches!(event, Event::PhaseStarted { .. }) => Ok(()),
             Voice::Json => {
@@ -417,7 +417,7 @@ impl Teller {
                 write_line(&mut out, event).and_then(|()| out.flush())
             }
         };
-        // The reader of a pipe may go while the night is long; the record does not depend on it.
-        drop(told);
+        // The reader of a pipe may go at any time; the record does not depend on it.
+        drop(written);
     }
 }

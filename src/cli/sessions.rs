@@ -167,26 +167,26 @@ pub fn chosen(store: &Store, choice: &Choice) -> Result<Vec<SessionLog>> {
     let settled = choice.settle(store)?;
     let mut unreadable = Vec::new();
     let sessions = store.sessions_where(|tip| settled.takes_tip(tip), &mut unreadable)?;
-    tell(&unreadable);
-    sessions.iter().filter(|log| log.is_shallow()).for_each(|log| tell_of_missing(log.id()));
+    warn_about(&unreadable);
+    sessions.iter().filter(|log| log.is_shallow()).for_each(|log| warn_about_missing(log.id()));
     Ok(sessions)
 }
 
-/// As [`chosen`], with what cannot be read handed over and not told.
+/// As [`chosen`], but returns what cannot be read instead of warning about it.
 pub fn readable(store: &Store, choice: &Choice, unreadable: &mut Vec<Error>) -> Result<Vec<SessionLog>> {
     let settled = choice.settle(store)?;
     store.sessions_where(|tip| settled.takes_tip(tip), unreadable)
 }
 
 /// Says which sessions are left out because they cannot be read.
-fn tell(unreadable: &[Error]) {
+fn warn_about(unreadable: &[Error]) {
     for error in unreadable {
         warn(&format!("left out: {error:#}"), &mut stderr());
     }
 }
 
 /// Says that the beginning of a session is not here.
-pub fn tell_of_missing(id: &SessionId) {
+pub fn warn_about_missing(id: &SessionId) {
     let fetch = "git fetch --unshallow origin 'refs/ralph/*:refs/ralph/*'";
     let message = format!("this clone is shallow and has only the end of session {id}\nhint: {fetch}");
     warn(&message, &mut stderr());
@@ -201,7 +201,7 @@ pub fn listing(store: &Store, choice: &Choice) -> Result<(Listing, Settled)> {
     let mut unreadable = Vec::new();
     let is_wanted = |refs: &SessionRefs| settled.session.as_ref().is_none_or(|id| refs.session == *id);
     let listing = store.listing(is_wanted, &mut unreadable)?;
-    tell(&unreadable);
+    warn_about(&unreadable);
     if let (Some(wanted), None) = (&choice.feature, &settled.feature) {
         // The listing knows the features, and so no tip need be read for them.
         let features = listing.sessions().map(|session| session.feature);
@@ -224,7 +224,7 @@ pub fn newest_of_feature(store: &Store, path: &str) -> Result<Option<SessionLog>
 pub fn newest_overview(store: &Store, path: &str) -> Result<Option<Overview>> {
     match store.newest_overview(path)? {
         Some(overview) => Ok(Some(overview)),
-        // What is odd about it is found, and told, by reading all of it.
+        // Problems with it are found and reported by reading all of it.
         None => Ok(newest_of_feature(store, path)?.map(|log| Overview::of(&log))),
     }
 }
@@ -240,8 +240,8 @@ pub fn overview(store: &Store, refs: &SessionRefs) -> Result<Option<Overview>> {
 fn newest_of(store: &Store, settled: &Settled) -> Result<Option<SessionLog>> {
     let mut unreadable = Vec::new();
     let newest = store.latest_where(|tip| settled.takes_tip(tip), &mut unreadable)?;
-    tell(&unreadable);
-    newest.iter().filter(|log| log.is_shallow()).for_each(|log| tell_of_missing(log.id()));
+    warn_about(&unreadable);
+    newest.iter().filter(|log| log.is_shallow()).for_each(|log| warn_about_missing(log.id()));
     Ok(newest)
 }
 
@@ -249,7 +249,7 @@ fn newest_of(store: &Store, settled: &Settled) -> Result<Option<SessionLog>> {
 pub fn one(store: &Store, refs: &SessionRefs) -> Result<Option<SessionLog>> {
     let mut unreadable = Vec::new();
     let log = store.session_as_readable(refs, &mut unreadable)?;
-    tell(&unreadable);
+    warn_about(&unreadable);
     Ok(log)
 }
 
@@ -317,7 +317,7 @@ pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<S
         return Ok(session);
     }
     let begun = store.first_readable_session(log);
-    let mut session = begun.with_context(|| format!("no record of session {} tells of it", log.id()))?;
+    let mut session = begun.with_context(|| format!("session {} has no readable start record", log.id()))?;
     session.stop_reason = tip.stop_reason;
     session.limit = tip.limit;
     session.status = status(store, log, running).0;

@@ -100,7 +100,7 @@ pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> 
             let text = store.or_leave_out(entry, store.file(&entry.commit, "progress.md")).flatten();
             let text = String::from_utf8_lossy(text.as_deref().unwrap_or_default()).into_owned();
             let Some(iteration) = store.readable_iteration(entry) else {
-                // What people are told of it is text, which every version can show.
+                // What people see of it is text, which every version can show.
                 let mut out = stdout();
                 writeln!(out, "{}\n\n{}", one_line(&entry.subject), inert(&text))?;
                 out.flush()?;

@@ -83,7 +83,7 @@ pub fn hint(args: &HintArgs, caller: &Caller) -> Result<ExitCode> {
     let is_gone = !LoopLock::holders(store.repository())?.contains(&holder);
     if is_gone && control.take_away(&path)? {
         control.clear()?;
-        return Err(not_running(format!("session {} has just ended", holder.session)));
+        return Err(no_loop(format!("session {} has just ended", holder.session)));
     }
     say(&format!("session {} gets it with its next prompt: {shown}", holder.session))
 }
@@ -119,18 +119,18 @@ fn steer(
 ) -> Result<ExitCode> {
     let store = place::open(caller)?;
     let Some(holder) = running(&store, session)? else {
-        return Err(not_running(match session {
+        return Err(no_loop(match session {
             Some(id) => format!("session {id} is not running"),
             None => "no loop is running in this repository".to_owned(),
         }));
     };
     let control = Control::of(store.repository(), &holder.session);
-    let told = ask(&control, &holder.session)?;
+    let message = ask(&control, &holder.session)?;
     if !LoopLock::holders(store.repository())?.contains(&holder) {
         control.clear()?;
-        return Err(not_running(format!("session {} has just ended", holder.session)));
+        return Err(no_loop(format!("session {} has just ended", holder.session)));
     }
-    say(&told)
+    say(&message)
 }
 
 /// Returns the running session that is meant: the one named, or the one of this work tree, or the only one.
@@ -152,7 +152,7 @@ fn running(store: &Store, wanted: Option<&SessionName>) -> Result<Option<Holder>
     }
 }
 
-fn not_running(message: String) -> anyhow::Error {
+fn no_loop(message: String) -> anyhow::Error {
     Refusal::new(message).hinted(format!("`{RALPH} status` says where things stand")).into()
 }
 

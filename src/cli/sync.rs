@@ -95,7 +95,7 @@ pub fn run(args: &SyncArgs, caller: &Caller) -> Result<ExitCode> {
         confirm_push(&store, &remote, args, caller)?;
     }
     let exchange = store.sync(&remote, options).map_err(explained)?;
-    tell(&exchange, (Other::Remote, &remote.place()), args.json)
+    report(&exchange, (Other::Remote, &remote.place()), args.json)
 }
 
 /// Says what goes where, and asks, before records go to an address for the first time.
@@ -171,7 +171,7 @@ fn bundle_to_stdout(
             "a bundle is nothing for a terminal\nhint: name a file, or send it on: `{RALPH} bundle - > FILE`"
         );
     }
-    // git writes it whole or not at all, so nobody reads the half of one.
+    // git writes it whole or not at all, so no reader sees half of one.
     let scratch = Scratch::create(store.repository())?;
     let file = scratch.path("bundle");
     store.bundle(&file, logs, snapshots)?;
@@ -190,13 +190,13 @@ pub fn unbundle(args: &UnbundleArgs, caller: &Caller) -> Result<ExitCode> {
         let file = scratch.path("stdin");
         let mut copy = File::create_new(&file).with_context(|| format!("create {file}"))?;
         io::copy(&mut io::stdin().lock(), &mut copy).context("read stdin")?;
-        return tell(&store.unbundle(&file, at)?, (Other::File, "stdin"), args.json);
+        return report(&store.unbundle(&file, at)?, (Other::File, "stdin"), args.json);
     }
     let exchange = store.unbundle(&caller.directory.join(&args.file), at)?;
-    tell(&exchange, (Other::File, args.file.as_str()), args.json)
+    report(&exchange, (Other::File, args.file.as_str()), args.json)
 }
 
-fn tell(exchange: &Exchange, (other, place): (Other, &str), json: Json) -> Result<ExitCode> {
+fn report(exchange: &Exchange, (other, place): (Other, &str), json: Json) -> Result<ExitCode> {
     let mut out = stdout();
     match json {
         Json { json: true } => {

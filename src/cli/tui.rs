@@ -94,7 +94,7 @@ pub fn with_loop(arguments: &[OsString], flags: Flags, caller: &Caller, paint: P
             Left::Quit | Left::NothingBegun(_) => ExitCode::OfLoop(code),
         });
     }
-    // Where nobody listens any more there is nobody to tell.
+    // If stdout is closed, nothing is left to report.
     let _closed = writeln!(
         stderr(),
         "the loop goes on; it talks to {path}\nhint: `{RALPH} tui` shows it, `{RALPH} stop` ends it"
@@ -194,7 +194,7 @@ impl Table {
         Ok(())
     }
 
-    /// Copies what is opened, so that nobody writes into the spool.
+    /// Copies what is opened, so that no editor writes into the spool.
     fn copy(&self, opened: &Opened, to: &mut dyn Write) -> Result<()> {
         match opened {
             Opened::File(File { place: Place::Record(commit), stream, .. }) => {
@@ -255,7 +255,7 @@ impl Desk for Table {
     }
 }
 
-/// What is not in the store: how agents print, what git says, what a prompt would be told.
+/// What is not in the store: agents' output formats, git's answers, the next prompt's memory.
 struct Library {
     store: Store,
     caller: Caller,

@@ -48,7 +48,7 @@ pub struct Recorder<'a> {
     /// Dates of commits never go back, or walks ordered by date would end early.
     last_committed_at: Option<Timestamp>,
     progress: ProgressFile,
-    /// What brings back objects of the record that somebody deletes.
+    /// Restores objects of the record that are deleted during the session.
     copies: Copies,
     /// Submodules of whose changes the user knows already.
     dirty: BTreeSet<String>,
@@ -56,7 +56,7 @@ pub struct Recorder<'a> {
     refused: BTreeSet<String>,
     /// What the last snapshot left out.
     last_left_out: Vec<LeftOut>,
-    /// What the user should know; whoever runs the recorder passes it on.
+    /// Warnings for the user. The loop prints them.
     pub warnings: Vec<String>,
 }
 
@@ -220,8 +220,8 @@ impl<'a> Recorder<'a> {
         })
     }
 
-    /// Makes the spool again where an agent deleted it. Gives whether it had to.
-    pub fn mend_spool(&mut self) -> Result<bool> {
+    /// Recreates the spool if an agent deleted it. Returns true if it had to.
+    pub fn recreate_spool(&mut self) -> Result<bool> {
         let scratch = self.spool.scratch();
         if self.spool.is_whole() && scratch.is_dir() {
             return Ok(false);
@@ -248,7 +248,7 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Puts the refs of the session back where somebody moved or deleted them since the last record.
+    /// Restores the refs of the session if they were moved or deleted since the last record.
     fn put_refs_back(&mut self, at: Timestamp) -> Result<()> {
         let repaired = self.copies.look_at_some(self.store)?;
         self.warn_of_deleted(repaired);
@@ -264,7 +264,7 @@ impl<'a> Recorder<'a> {
                 Standing::PutBack(warning) => self.warnings.push(warning),
                 Standing::Lost => {
                     self.warnings.push(format!(
-                        "{} was deleted by somebody, and the snapshots are gone; the next one begins anew",
+                        "{} was deleted by another program, and the snapshots are gone; the next one begins anew",
                         refs.snapshot()
                     ));
                     self.snapshot = None;
@@ -275,7 +275,7 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Looks at all objects of the session, and brings back those that somebody deleted.
+    /// Checks all objects of the session, and restores those that were deleted.
     pub fn repair(&mut self) -> Result<()> {
         let repaired = self.copies.look_at_all(self.store)?;
         self.warn_of_deleted(repaired);
@@ -287,7 +287,7 @@ impl<'a> Recorder<'a> {
         if restored > 0 {
             let (objects, are) = if restored == 1 { ("object", "was") } else { ("objects", "were") };
             self.warnings.push(format!(
-                "{restored} {objects} of the record {are} deleted by somebody; the loop put back its copies"
+                "{restored} {objects} of the record {are} deleted by another program; the loop restored its copies"
             ));
         }
         if lost > 0 {
@@ -316,7 +316,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Warns once of each file that the snapshots lack though nobody asked for that, as with a clean filter that fails.
+    /// Warns once about each file that snapshots lack unintentionally, for example because a clean filter fails.
     fn warn_of_refused(&mut self, left_out: &[LeftOut]) {
         let refused = left_out.iter().filter(|left| left.is_refused());
         let new: Vec<&LeftOut> = refused.filter(|left| !self.refused.contains(&left.path)).collect();

@@ -342,20 +342,20 @@ fn catch_up_with(plan: &Plan<'_>, refs: &SessionRefs, say: &mut dyn FnMut(&Event
         return Ok(());
     }
     let redactor = redactor(&plan.config.settings)?;
-    mend(&file, &redactor, &progress_parts(plan.store, &log)?, say)
+    append_missing(&file, &redactor, &progress_parts(plan.store, &log)?, say)
 }
 
 fn catch_up(recorder: &mut Recorder<'_>, place: &Place, parts: &ProgressParts, say: &mut dyn FnMut(&Event)) {
     let file = ProgressFile::new(recorder.files(), &place.progress_path);
     // It may lie in a folder that is not on this branch: then it is behind, and nothing else is.
-    if let Err(error) = mend(&file, recorder.redactor(), parts, say) {
+    if let Err(error) = append_missing(&file, recorder.redactor(), parts, say) {
         warn(say, format!("{error:#}; `{RALPH} fsck --repair` brings it up to the record"));
     }
     recorder.expect_progress(journal::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice)));
 }
 
 /// Appends to the file what the record has and it has not.
-fn mend(
+fn append_missing(
     file: &ProgressFile,
     redactor: &Redactor,
     parts: &ProgressParts,

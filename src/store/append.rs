@@ -19,13 +19,13 @@ use super::refs::SessionRefs;
 use super::spool::{Draft, Slot, names};
 use super::{Store, disk};
 
-/// Between two tries to move refs that somebody else has locked.
+/// Time between two attempts to move refs that another process has locked.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// So often objects that were pruned meanwhile are put back.
 const MAX_RACES: usize = 50;
 
-/// Somebody else moved a ref of the session: nothing was written over.
+/// A ref of the session was moved by another process: nothing was overwritten.
 #[derive(Debug)]
 pub struct Conflict {
     pub name: String,
@@ -40,13 +40,13 @@ impl std::fmt::Display for Conflict {
         if self.found.is_none() {
             return write!(
                 f,
-                "{} was deleted by somebody, and what it pointed at is gone\nhint: the iteration stays in the spool; the next start keeps its files and goes on in a new session",
+                "{} was deleted by another program, and what it pointed at is gone\nhint: the iteration stays in the spool; the next start keeps its files and goes on in a new session",
                 self.name
             );
         }
         write!(
             f,
-            "{} was moved by somebody else: expected {}, found {}\nhint: the iteration stays in the spool; put the ref back with `git update-ref {} {}` and run `{RALPH} resume`",
+            "{} was moved by another program: expected {}, found {}\nhint: the iteration stays in the spool; restore the ref with `git update-ref {} {}` and run `{RALPH} resume`",
             self.name,
             short(&self.expected),
             short(&self.found),

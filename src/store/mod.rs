@@ -101,7 +101,7 @@ pub use scratch::Scratch;
 pub use search::Search;
 pub use spool::{Begin, Draft, Place, Slot, Spool, Tips, names};
 pub use sync::{Cleaned, Direction, Exchange, Kept, Snapshots, SyncOptions, Synced};
-pub use verify::{Finding, Mend, Verified};
+pub use verify::{Finding, Repair, Verified};
 
 use anyhow::{Result, anyhow};
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;

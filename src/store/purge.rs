@@ -55,8 +55,12 @@ impl Store {
 
     /// The ids of the sessions that were purged.
     pub fn purged_sessions(&self) -> Result<Vec<SessionId>> {
-        let buried = self.tombstones()?;
-        Ok(buried.keys().filter_map(|name| SessionRefs::from_log(name)).map(|refs| refs.session).collect())
+        let tombstones = self.tombstones()?;
+        Ok(tombstones
+            .keys()
+            .filter_map(|name| SessionRefs::from_log(name))
+            .map(|refs| refs.session)
+            .collect())
     }
 
     /// Takes a session away here. The tombstone comes first, so that no sync brings it back meanwhile.
@@ -66,9 +70,9 @@ impl Store {
             return Err(refusal.hinted(format!("stop it first: `{RALPH} stop`")).into());
         }
         let tips = self.tips_of_session(session)?;
-        let graves: Vec<SessionRefs> =
+        let purged: Vec<SessionRefs> =
             tips.iter().filter_map(|(name, _)| SessionRefs::from_name(name)).collect();
-        self.bury(&graves, at)?;
+        self.add_tombstones(&purged, at)?;
         if !tips.is_empty() {
             self.delete_refs(&tips, "purge", at)?;
         }
@@ -124,14 +128,14 @@ impl Store {
         purged: &mut Purged,
     ) -> Result<()> {
         let listed = self.list_remote(remote).with_context(|| format!("reach {}", remote.place()))?;
-        let mut graves = Vec::new();
+        let mut with_tombstone = Vec::new();
         for (name, tip) in listed.iter().filter(|(name, _)| is_of(name, session)) {
             if !self.is_ours_there(remote, name, tip, at)? {
                 let reason = "it is not ours".to_owned();
                 purged.left.push(Kept { name: name.clone(), reason });
                 continue;
             }
-            graves.extend(SessionRefs::from_name(name));
+            with_tombstone.extend(SessionRefs::from_name(name));
             match self.delete_there(remote, name, tip)? {
                 Pushed::Done => purged.there.push(name.clone()),
                 Pushed::Behind => purged
@@ -143,7 +147,7 @@ impl Store {
                 }
             }
         }
-        self.bury(&graves, at)?;
+        self.add_tombstones(&with_tombstone, at)?;
         if self.tombstones()?.is_empty() {
             bail!("session {session} is neither here nor at {}", remote.place());
         }

@@ -1,4 +1,4 @@
-//! Refs of a running session that somebody else deleted or moved meanwhile: put back, and nothing lost by it.
+//! Restores refs of a running session that another program deleted or moved, without losing what they point at.
 //!
 //! Whoever holds the lock of the loop is the only one who writes them, so what else stands there is a slip of the
 //! agent's: a `git update-ref` with the wrong name, a cleaning of refs. What a ref was moved to gets another name.
@@ -44,11 +44,11 @@ impl Store {
         }
         let mut warning = match (&found, target) {
             (_, Some(target)) => {
-                format!("{name} was made a symbolic ref to {target} by somebody; it is back where it was")
+                format!("{name} was made a symbolic ref to {target} by another program; it was restored")
             }
-            (None, None) => format!("{name} was deleted by somebody; it is back where it was"),
+            (None, None) => format!("{name} was deleted by another program; it was restored"),
             (Some(found), None) => {
-                format!("{name} was moved to {} by somebody; it is back where it was", found.short())
+                format!("{name} was moved to {} by another program; it was restored", found.short())
             }
         };
         if let Some(found) = &found {

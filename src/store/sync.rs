@@ -195,17 +195,18 @@ impl Sync<'_> {
         let before = store.ledger(remote)?;
         // First of all: they say what must not come back.
         let mut done = self.share(TOMBSTONES, listed.get(TOMBSTONES), Store::merge_tombstones);
-        let buried = store.tombstones()?;
+        let tombstones = store.tombstones()?;
         let ours = self.ours()?;
-        self.notice_losses(&before, &listed, &buried)?;
-        self.note_purged(&listed, &ours, &buried);
+        self.notice_losses(&before, &listed, &tombstones)?;
+        self.note_purged(&listed, &ours, &tombstones);
         let mut now: BTreeMap<String, ObjectId> = listed
             .iter()
             .filter(|(name, _)| SessionRefs::is_name_of_ours(name))
             .map(|(name, id)| (name.clone(), id.clone()))
             .collect();
-        let is_alive =
-            |name: &str| SessionRefs::from_name(name).is_some_and(|refs| !buried.contains_key(&refs.log()));
+        let is_alive = |name: &str| {
+            SessionRefs::from_name(name).is_some_and(|refs| !tombstones.contains_key(&refs.log()))
+        };
         let mut behind: Vec<Wanted> = self.behind(&listed, &is_alive)?;
         if self.options.direction != Direction::Push {
             self.leave_cleaned(&mut behind)?;
@@ -255,10 +256,11 @@ impl Sync<'_> {
         &mut self,
         before: &Ledger,
         listed: &BTreeMap<String, ObjectId>,
-        buried: &BTreeMap<String, String>,
+        tombstones: &BTreeMap<String, String>,
     ) -> Result<()> {
         for (name, id) in &before.refs {
-            let is_buried = SessionRefs::from_name(name).is_none_or(|refs| buried.contains_key(&refs.log()));
+            let is_purged =
+                SessionRefs::from_name(name).is_none_or(|refs| tombstones.contains_key(&refs.log()));
             let is_lost = match listed.get(name) {
                 None => true,
                 Some(there) if there == id => false,
@@ -266,7 +268,7 @@ impl Sync<'_> {
                     self.store.has(there)? && self.store.has(id)? && self.store.is_below(there, id)?
                 }
             };
-            if is_lost && !is_buried {
+            if is_lost && !is_purged {
                 self.exchange.lost.push(name.clone());
             }
         }
@@ -277,11 +279,11 @@ impl Sync<'_> {
         &mut self,
         listed: &BTreeMap<String, ObjectId>,
         ours: &BTreeMap<String, ObjectId>,
-        buried: &BTreeMap<String, String>,
+        tombstones: &BTreeMap<String, String>,
     ) {
         let purged = |names: &BTreeMap<String, ObjectId>| {
             let of_purged = |name: &&String| {
-                SessionRefs::from_name(name).is_some_and(|refs| buried.contains_key(&refs.log()))
+                SessionRefs::from_name(name).is_some_and(|refs| tombstones.contains_key(&refs.log()))
             };
             names.keys().filter(of_purged).cloned().collect()
         };

@@ -52,7 +52,7 @@ impl Store {
     }
 
     /// Adds sessions to those that were purged.
-    pub(super) fn bury(&self, sessions: &[SessionRefs], at: Timestamp) -> Result<()> {
+    pub(super) fn add_tombstones(&self, sessions: &[SessionRefs], at: Timestamp) -> Result<()> {
         for round in 1.. {
             let here = self.tip(TOMBSTONES)?;
             let mut all = match &here {

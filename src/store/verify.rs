@@ -31,13 +31,14 @@ pub struct Finding {
     pub iteration: Option<u32>,
     pub commit: Option<ObjectId>,
     pub what: String,
-    pub mend: Mend,
+    #[serde(rename = "mend")]
+    pub repair: Repair,
 }
 
-/// What can be done about a finding.
+/// What can be done about a finding, and whether it was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mend {
+pub enum Repair {
     /// Nothing from here.
     None,
     /// `--repair` does it.
@@ -63,13 +64,14 @@ impl Verified {
             iteration: entry.and_then(|entry| entry.iteration),
             commit: entry.map(|entry| entry.commit.clone()),
             what: what.into(),
-            mend: Mend::None,
+            repair: Repair::None,
         });
     }
 
     /// A finding that is of no record.
-    pub fn found_beside(&mut self, name: Option<String>, what: impl Into<String>, mend: Mend) {
-        let finding = Finding { name, session: None, iteration: None, commit: None, what: what.into(), mend };
+    pub fn found_beside(&mut self, name: Option<String>, what: impl Into<String>, repair: Repair) {
+        let finding =
+            Finding { name, session: None, iteration: None, commit: None, what: what.into(), repair };
         self.findings.push(finding);
     }
 }
@@ -152,16 +154,16 @@ impl Store {
         repair: Option<Timestamp>,
         verified: &mut Verified,
     ) -> Result<()> {
-        let mend = if repair.is_some() { Mend::Done } else { Mend::Possible };
+        let status = if repair.is_some() { Repair::Done } else { Repair::Possible };
         for (name, _) in self.refs_below(INCOMING_PREFIX)? {
-            verified.found_beside(Some(name), "a sync that was cut off left it", mend);
+            verified.found_beside(Some(name), "a sync that was cut off left it", status);
         }
         if let Some(at) = repair {
             self.clear_incoming(at)?;
         }
         for change in self.lost_here()? {
             let what = "it was deleted, and its records are still here";
-            verified.found_beside(Some(change.name.clone()), what, mend);
+            verified.found_beside(Some(change.name.clone()), what, status);
             if let Some(at) = repair {
                 self.change_refs(&[change], "repair", at)?;
             }
@@ -170,7 +172,7 @@ impl Store {
         let missing = self.missing_in_notes(&wanted)?;
         if missing > 0 {
             let what = format!("the notes of {missing} commits do not say in which iteration they were made");
-            verified.found_beside(Some(super::refs::NOTES.to_owned()), what, mend);
+            verified.found_beside(Some(super::refs::NOTES.to_owned()), what, status);
             if let Some(at) = repair {
                 self.annotate(&wanted, at)?;
             }
@@ -188,7 +190,7 @@ impl Store {
 
     /// Logs that a remote had at the last sync, that are not here by name, and whose commits are.
     fn lost_here(&self) -> Result<Vec<Change>> {
-        let (buried, forgotten) = (self.tombstones()?, self.forgotten()?);
+        let (tombstones, forgotten) = (self.tombstones()?, self.forgotten()?);
         let here: BTreeSet<String> = self.refs_below(LOG_PREFIX)?.into_iter().map(|(name, _)| name).collect();
         let git = self.open_git()?;
         let ends = shallow_ends(&git)?;
@@ -200,7 +202,8 @@ impl Store {
         };
         let mut lost = BTreeMap::new();
         for (name, tip) in ledger::all_refs(self.repository())? {
-            let is_known = here.contains(&name) || buried.contains_key(&name) || forgotten.contains(&name);
+            let is_known =
+                here.contains(&name) || tombstones.contains_key(&name) || forgotten.contains(&name);
             if name.starts_with(LOG_PREFIX) && !is_known && self.has(&tip)? && is_good(&name, &tip) {
                 lost.insert(name, tip);
             }

@@ -14,9 +14,9 @@ pub enum Deed {
     Leave(&'static str),
 }
 
-/// A restoration to tell of.
+/// What a restoration does, path by path.
 #[derive(Debug)]
-pub struct Told {
+pub struct RestorePlan {
     /// What it goes back to: `iteration 3 of session ...`.
     pub name: String,
     pub paths: Vec<(Deed, String)>,
@@ -26,8 +26,8 @@ pub struct Told {
 const NAMED: usize = 10;
 
 /// What would be done, path by path.
-pub fn write_plan(out: &mut dyn Write, told: &Told, paint: Paint) -> io::Result<()> {
-    for (deed, path) in &told.paths {
+pub fn write_plan(out: &mut dyn Write, plan: &RestorePlan, paint: Paint) -> io::Result<()> {
+    for (deed, path) in &plan.paths {
         let path = one_line(path);
         match deed {
             Deed::Create => writeln!(out, "{}", paint.paint(Hue::Green, &format!("create  {path}")))?,
@@ -38,16 +38,21 @@ pub fn write_plan(out: &mut dyn Write, told: &Told, paint: Paint) -> io::Result<
             }
         }
     }
-    writeln!(out, "would go back to {}: {}", told.name, told.counts())
+    writeln!(out, "would go back to {}: {}", plan.name, plan.counts())
 }
 
 /// What was done; `undo` is the command that takes it back.
-pub fn write_done(out: &mut dyn Write, told: &Told, undo: Option<&str>, paint: Paint) -> io::Result<()> {
+pub fn write_done(
+    out: &mut dyn Write,
+    plan: &RestorePlan,
+    undo: Option<&str>,
+    paint: Paint,
+) -> io::Result<()> {
     match undo {
-        Some(_) => writeln!(out, "went back to {}: {}", told.name, told.counts())?,
-        None => writeln!(out, "nothing to do: the work tree is already as it was at {}", told.name)?,
+        Some(_) => writeln!(out, "went back to {}: {}", plan.name, plan.counts())?,
+        None => writeln!(out, "nothing to do: the work tree is already as it was at {}", plan.name)?,
     }
-    let left = || told.paths.iter().filter_map(|(deed, path)| as_left(*deed).map(|why| (why, path)));
+    let left = || plan.paths.iter().filter_map(|(deed, path)| as_left(*deed).map(|why| (why, path)));
     for (why, path) in left().take(NAMED) {
         writeln!(out, "{}", paint.paint(Hue::Dim, &format!("  left as it is: {} ({why})", one_line(path))))?;
     }
@@ -61,7 +66,7 @@ pub fn write_done(out: &mut dyn Write, told: &Told, undo: Option<&str>, paint: P
     Ok(())
 }
 
-impl Told {
+impl RestorePlan {
     fn counts(&self) -> String {
         let count =
             |wanted: fn(Deed) -> bool| self.paths.iter().filter(|(deed, _)| wanted(*deed)).count() as u64;
@@ -85,7 +90,7 @@ mod tests {
 
     #[test]
     fn what_is_left_is_named_with_its_reason_and_paths_are_harmless() {
-        let told = Told {
+        let plan = RestorePlan {
             name: "iteration 3 of session x".to_owned(),
             paths: vec![
                 (Deed::Create, "a\x1b[31m".to_owned()),
@@ -94,8 +99,8 @@ mod tests {
             ],
         };
         let mut out = Vec::new();
-        write_plan(&mut out, &told, Paint::Plain).unwrap();
-        write_done(&mut out, &told, Some("again"), Paint::Plain).unwrap();
+        write_plan(&mut out, &plan, Paint::Plain).unwrap();
+        write_done(&mut out, &plan, Some("again"), Paint::Plain).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
             "create  a [31m\nremove  b\nleave   c (why)\n\

@@ -118,7 +118,7 @@ pub fn warnings(exchange: &Exchange, (other, place): (Other, &str)) -> Vec<Strin
     }
     if !purged_but_here.is_empty() {
         warnings.push(format!(
-            "purged by somebody, and still here: {}\nhint: `{RALPH} purge SESSION` removes it here, too",
+            "purged elsewhere, but still here: {}\nhint: `{RALPH} purge SESSION` removes it here, too",
             purged_but_here.join(", ")
         ));
     }

@@ -248,7 +248,7 @@ fn records_that_are_deleted_while_the_loop_runs_come_back_from_its_copies() {
         let scene = meddling(evil);
         let run = scene.ralph("");
         assert!(run.code == 0, "{evil}: {run}");
-        run.stdout_has(" deleted by somebody; the loop put back its copies");
+        run.stdout_has(" deleted by another program; the loop restored its copies");
         let session = scene.session();
         assert_eq!(session.trailers("Ralph-Outcome"), ["success", "success", "success"], "{evil}");
         for (at, snapshot) in session.trailers("Ralph-Snapshot").iter().enumerate() {
@@ -331,8 +331,8 @@ fn a_session_ref_that_becomes_symbolic_is_put_back_and_said() {
     let main = scene.git("rev-parse main");
     let run = scene.ralph("").code(0);
     let run =
-        run.stdout_has("was made a symbolic ref to refs/heads/nothing by somebody; it is back where it was");
-    run.stdout_has("was made a symbolic ref to refs/heads/main by somebody; it is back where it was");
+        run.stdout_has("was made a symbolic ref to refs/heads/nothing by another program; it was restored");
+    run.stdout_has("was made a symbolic ref to refs/heads/main by another program; it was restored");
     assert_eq!(scene.git("for-each-ref --format=%(refname) refs/heads"), "refs/heads/main");
     assert_eq!(scene.git("rev-parse main"), main);
     assert_eq!(scene.session().trailers("Ralph-Outcome"), ["success", "success", "success"]);

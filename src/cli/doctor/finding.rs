@@ -13,7 +13,7 @@ use crate::view::style::one_line;
 #[serde(rename_all = "snake_case")]
 pub(super) enum State {
     Fine,
-    /// Nothing to mend, but to know.
+    /// Not a problem, but worth knowing.
     Note,
     Wrong,
 }

@@ -74,8 +74,8 @@ impl Running<'_> {
     /// Restores the spool if the child that just ended deleted it.
     fn restore_spool(&mut self, started: &Started<'_>) -> Result<()> {
         let Started { slot, begin, prompt, task_list, .. } = started;
-        let is_mended = self.recorder.mend_spool()? | self.plan.store.keep_identity(&self.identity)?;
-        if is_mended || !slot.is_begun() {
+        let is_recreated = self.recorder.recreate_spool()? | self.plan.store.keep_identity(&self.identity)?;
+        if is_recreated || !slot.is_begun() {
             slot.begin(begin, prompt, task_list)?;
             let folder = self.plan.store.repository().ralph_dir();
             self.warn(format!("files of the loop in {folder} were deleted while it ran; they are back"));

@@ -185,7 +185,7 @@ impl Running<'_> {
         let numbers = (begin.iteration, begin.attempt);
         let environment = self.plan.environment(&self.session.id, &begin.task.name, numbers);
         let validation = self.validate(slot, begin.iteration, &environment)?;
-        if self.recorder.mend_spool()? {
+        if self.recorder.recreate_spool()? {
             slot.create()?;
         }
         Ok(validation)

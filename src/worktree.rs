@@ -127,7 +127,7 @@ impl WorkTree {
     /// Commits that `after` has and `before` has not, nor any of `known`, committed no earlier than `since`, oldest
     /// first.
     ///
-    /// So what an agent pulled is nobody's work of this iteration. There is no latest date: an agent's clock may be
+    /// So commits that an agent pulled do not count as work of this iteration. There is no latest date: an agent's clock may be
     /// ahead of ours.
     pub fn commits_between(
         &self,
@@ -175,7 +175,7 @@ impl WorkTree {
 
     fn git_private(&self, private_index: PrivateIndex<'_>) -> Tool {
         // A split index would put its other half beside the user's; the cache of what is untracked is of no use here.
-        // Where a file is as young as the index, any of these may look into it again, through filters of the user's.
+        // If a file is as new as the index, any of these may read it again, through the user's filters.
         self.git()
             .in_own_session()
             .limit(self.limit)

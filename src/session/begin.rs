@@ -272,7 +272,7 @@ fn take_up(plan: &Plan<'_>, log: &SessionLog, session: &mut Session, history: &m
     let mut taken_up = TakenUp::default();
     for entry in &log.entries {
         if entry.kind == RecordKind::End {
-            // Whoever takes up what had come to an end wants another try: the counts start anew.
+            // Resuming a session that had ended means another attempt: the counts start at zero.
             *history = History::default();
         }
         let Some(number) = entry.iteration else { continue };

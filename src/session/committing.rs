@@ -19,7 +19,7 @@ use super::settings::validation_limits;
 use super::taken::Taken;
 use super::units::{self, UnitTasks};
 
-/// So many paths are named in a warning.
+/// Maximum number of paths that are named in a warning.
 const NAMED: usize = 5;
 
 /// The trailer that names the iteration.
@@ -76,7 +76,7 @@ pub fn check_commits(store: &Store) -> Result<()> {
 }
 
 impl Running<'_> {
-    /// Why the session cannot go on where `commit = "task"` is set: somebody switched the branch, or began a merge.
+    /// Why the session cannot go on where `commit = "task"` is set: the branch was switched, or a merge is in progress.
     pub(super) fn cannot_commit_here(&self) -> Result<Option<Ending>> {
         let Some(work) = &self.work else { return Ok(None) };
         let Some((obstacle, remedy)) = work.obstacle(&self.plan)? else { return Ok(None) };
@@ -169,7 +169,7 @@ impl Running<'_> {
             let commit = store.head()?.filter(|commit| Some(commit) != prepared.head.as_ref());
             let Some(commit) = commit else { bail!("git said that it committed, and HEAD did not move") };
             if !work_tree.keep_only_on(&prepared, &commit)? {
-                bail!("somebody else committed in the same moment; the next commit takes it along");
+                bail!("another process committed at the same time; the next commit includes this iteration");
             }
             if let Err(error) = work_tree.follow(base.as_ref(), &commit, &held) {
                 self.warn(format!(

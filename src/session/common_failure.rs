@@ -5,7 +5,7 @@ use crate::record::{Iteration, RALPH, StopReason, TaskName};
 
 use super::running::{Ending, Running};
 
-/// So many tasks in a row that fail in the same way are no coincidence.
+/// Tasks in a row that must fail in the same way to count as a common failure.
 const MIN_TASKS: usize = 3;
 
 impl Running<'_> {

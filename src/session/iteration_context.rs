@@ -1,4 +1,4 @@
-//! What the next prompt should know of an iteration: from the spool right after it, or from the record.
+//! The context of an iteration for later prompts: from the spool right after it, or from the record.
 
 use std::io::ErrorKind;
 
@@ -16,11 +16,11 @@ use crate::store::{Slot, Store, names};
 
 use super::window::Window;
 
-/// How much of the end of a recorded stream is read when a session is taken up again, in bytes.
-const TAIL: usize = 1 << 20;
+/// Bytes of the end of a recorded stream that are read when a session is resumed.
+const TAIL_BYTES: usize = 1 << 20;
 
-/// What the next prompt should know of an iteration: the end of the validation's streams, or of the agent's words.
-/// None where nothing ran to its end.
+/// Returns the context of an iteration: the end of the validation's streams, or of the agent's final text.
+/// `None` if nothing ran to its end.
 fn context_from(
     iteration: &Iteration,
     directory: &Utf8Path,
@@ -66,7 +66,7 @@ fn context_from(
     }))
 }
 
-/// How an agent failed, and what it said of it.
+/// Returns how an agent failed, with its error message.
 fn agent_failure(iteration: &Iteration) -> Option<String> {
     let how = match (iteration.exit.agent, iteration.failure_class) {
         (Some(code), _) if code != 0 => format!("exited {code}"),
@@ -76,7 +76,7 @@ fn agent_failure(iteration: &Iteration) -> Option<String> {
     Some(iteration.error.as_ref().map_or_else(|| how.clone(), |words| format!("{how}: {words}")))
 }
 
-/// From the spool, right after the iteration.
+/// Returns the context of an iteration from the spool, right after it.
 pub fn live_context(
     slot: &Slot,
     iteration: &Iteration,
@@ -91,12 +91,12 @@ pub fn live_context(
     })
 }
 
-/// The end of what the agent of an iteration wrote to stderr.
+/// Returns the end of what the agent of an iteration wrote to stderr.
 pub fn agent_stderr(slot: &Slot) -> Result<String> {
     Ok(window_of(&slot.path(names::AGENT_STDERR))?.text)
 }
 
-/// Why a validation outside of iterations failed, from its output in `slot`, without secrets. `None` if it passed.
+/// Returns why a validation outside of iterations failed, from its output in `slot`, without secrets. `None` if it passed.
 pub fn validation_cause(
     slot: &Slot,
     validation: &Validation,
@@ -116,8 +116,8 @@ pub fn validation_cause(
     Ok(cause::of_validation(validation, &examined).map(|cause| redacted(&cause)))
 }
 
-/// From the record, when a session is taken up again. `begin` is the record by which the session was begun or taken up
-/// before `entry`; who does not know it has the whole session read for it.
+/// Returns the context of a recorded iteration. `begin` is the start or resume record before `entry`; if it is `None`,
+/// the session is read to find it.
 pub fn recorded_context(
     store: &Store,
     (entry, begin): (&LogEntry, Option<&LogEntry>),
@@ -125,7 +125,7 @@ pub fn recorded_context(
     directory: &Utf8Path,
 ) -> Result<Option<IterationContext>> {
     context_from(iteration, directory, &mut |path| {
-        let (bytes, is_cut) = store.tail(&entry.commit, path, TAIL)?;
+        let (bytes, is_cut) = store.tail(&entry.commit, path, TAIL_BYTES)?;
         if path != "agent/stdout" {
             return Ok(Window::tail(&bytes, is_cut));
         }
@@ -134,7 +134,7 @@ pub fn recorded_context(
     })
 }
 
-/// What the agent of a recorded iteration said last, from the end of its output; `begin` as for [`recorded_context`].
+/// Returns what the agent of a recorded iteration said last, from the end of its output; `begin` as for [`recorded_context`].
 pub fn last_words(
     store: &Store,
     (entry, begin): (&LogEntry, Option<&LogEntry>),

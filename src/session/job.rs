@@ -49,7 +49,7 @@ impl Job {
         })
     }
 
-    /// What a new session would begin with; none where no task can be picked.
+    /// Returns what a new session would begin with, or `None` if no task can be picked.
     pub fn next_task(&self, tasks: &TaskList, part: Option<&Selection>) -> Option<Task> {
         let pick = match (self.task(), part) {
             (Some(task), _) => return Some(task),

@@ -10,7 +10,7 @@ use crate::record::{AgentRun, Claim, Claims, ExitReason, Outcome, TaskName, Vali
 pub struct Evidence<'a> {
     pub before: &'a TaskList,
     pub after: &'a TaskList,
-    /// None where the agent's end was never seen: a crash.
+    /// `None` if the end of the agent was never seen, because of a crash.
     pub agent: Option<&'a AgentRun>,
     pub validation: Option<&'a Validation>,
     pub is_promised: bool,

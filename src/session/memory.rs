@@ -13,21 +13,21 @@ use crate::store::{SessionLog, Store};
 
 use super::iteration_context;
 
-/// Older iterations are not looked at.
-const MOST: usize = 1000;
+/// Maximum number of iterations that are considered, the newest ones.
+const MAX_ITERATIONS: usize = 1000;
 
-/// Of so many older records the outputs are read again.
-const MOST_BARE: usize = 50;
+/// Maximum number of records without facts whose outputs are read again.
+const MAX_REREAD_OUTPUTS: usize = 50;
 
 /// Failures in a row after which history is included without being asked for.
 const FAILURES: u32 = 2;
 
-/// Whether the user has a say in the mode.
+/// Whether the user set the mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decided {
-    /// The mode is what somebody set.
+    /// The mode is set.
     ByUser,
-    /// Nobody set a mode: it is off until a task fails again and again.
+    /// No mode is set: it is off until a task fails repeatedly.
     Open,
 }
 
@@ -98,7 +98,7 @@ impl Memory {
     }
 
     fn of(store: &Store, feature: &str, root: &Utf8Path) -> Result<Self> {
-        let entries = store.iterations_of(feature, MOST)?;
+        let entries = store.iterations_of(feature, MAX_ITERATIONS)?;
         let mut over_sessions = History::default();
         for entry in &entries {
             over_sessions.push_entry(entry);
@@ -178,13 +178,13 @@ impl Memory {
         self.entries.iter().rev().find(is_it)?.cause.as_deref()
     }
 
-    /// All iterations, and the last so many of them that were recorded since; none where nothing was learned in those.
+    /// Returns all iterations and how many of the last ones were recorded since, or `None` if nothing was learned in those.
     pub fn learnings(&mut self, store: &Store) -> Result<Option<(&[Iteration], usize)>> {
         let (pushed, learned) = (self.pushed, self.learned);
         if learned == 0 { Ok(None) } else { Ok(Some((self.past(store)?, pushed))) }
     }
 
-    /// Whether somebody cleared the progress since this was asked last.
+    /// Returns true if the progress was cleared since the last call.
     pub fn is_cleared_since(&mut self, store: &Store) -> Result<bool> {
         let cleared_at = store.progress_cleared_at(&self.feature)?;
         let before = std::mem::replace(&mut self.cleared_at, cleared_at);
@@ -211,7 +211,7 @@ impl Memory {
         Ok(Some(Recalled { context, mode, why }))
     }
 
-    /// Those since the progress was cleared, oldest first.
+    /// Returns the iterations since the progress was cleared, oldest first.
     pub fn past_since_cleared(&mut self, store: &Store) -> Result<&[Iteration]> {
         let cleared_at = self.cleared_at;
         let past = self.past(store)?;
@@ -220,7 +220,7 @@ impl Memory {
         Ok(&past[first..])
     }
 
-    /// All of them, oldest first.
+    /// Returns all iterations, oldest first.
     pub fn past(&mut self, store: &Store) -> Result<&[Iteration]> {
         let past = match self.past.take() {
             Some(past) => past,
@@ -233,9 +233,9 @@ impl Memory {
 
     fn read(&self, store: &Store) -> Result<Vec<Iteration>> {
         let mut past = store.read_iterations(&self.entries)?;
-        // Records of before there were facts have the outputs that they are taken from.
+        // Older records have no facts: they are extracted from the recorded outputs.
         let is_bare = |past: &&mut Iteration| past.outcome == Outcome::Failure && past.facts.version == 0;
-        for iteration in past.iter_mut().rev().filter(is_bare).take(MOST_BARE) {
+        for iteration in past.iter_mut().rev().filter(is_bare).take(MAX_REREAD_OUTPUTS) {
             let is_it = |entry: &&LogEntry| {
                 entry.session == iteration.session && entry.iteration == Some(iteration.iteration)
             };

@@ -36,7 +36,7 @@ pub(super) struct PendingCommit {
 }
 
 impl PendingCommit {
-    /// How a session begins; none where nothing is to be committed. `recorded` are its earlier iterations.
+    /// Returns the state at the start of a session, or `None` if nothing is to be committed. `recorded` are its earlier iterations.
     pub fn begin(
         plan: &Plan<'_>,
         recorded: &[Iteration],

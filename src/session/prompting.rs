@@ -78,7 +78,7 @@ pub struct Turn<'a> {
 #[derive(Debug)]
 pub struct Prompt {
     pub text: String,
-    /// None where history is off.
+    /// `None` if history is off.
     pub recalled: Option<Recalled>,
     /// What it says of earlier iterations, for the record.
     pub memory: PromptMemory,
@@ -246,7 +246,7 @@ impl<'a> Prompting<'a> {
         path.strip_prefix(self.assignment.root).unwrap_or(path).to_string()
     }
 
-    /// The prompt that the next task would get in a new session; none where no task can be picked.
+    /// Returns the prompt that the next task would get in a new session, or `None` if no task can be picked.
     pub fn next(&self, scope: &Scope, store: &Store, memory: &mut Memory) -> Result<Option<Prompt>> {
         let tasks = self.assignment.job.read_tasks(self.assignment.feature)?;
         let part = tasks::part_of(&tasks, scope, &self.assignment.feature.tasks_path)?;

@@ -271,7 +271,7 @@ impl<'a> Restore<'a> {
         Ok(Knowledge::Of { unknown, edited })
     }
 
-    /// Makes sure that nobody is at work here, and looks at the work tree as it is.
+    /// Makes sure that no loop runs here, and reads the state of the work tree.
     fn begin(self, intent: Intent) -> Result<Begun> {
         let repository = self.store.repository();
         let mut work_tree = WorkTree::new(repository)?;
@@ -374,7 +374,7 @@ fn describe_blocking(blocking: &[Left]) -> String {
     )
 }
 
-/// Refuses to write over what nobody could bring back.
+/// Refuses to overwrite files that could not be restored.
 fn refuse_endangered(
     work_tree: &WorkTree,
     private_index: PrivateIndex<'_>,

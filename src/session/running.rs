@@ -51,7 +51,7 @@ pub(super) struct Running<'a> {
     /// The key of this clone, which the session is recorded with.
     pub identity: Identity,
     pub hints: Hints,
-    /// None where nothing is to be committed.
+    /// `None` if nothing is to be committed.
     pub work: Option<PendingCommit>,
     pub lost: Vec<Lost>,
     /// Whether the list asks for tests that fail until a later task is done.

@@ -10,7 +10,7 @@ use crate::tasks::select;
 use super::running::Running;
 use super::units::{self, UnitTasks};
 
-/// So many tasks are named in a warning.
+/// Maximum number of tasks that are named in a warning.
 const MAX_NAMED: usize = 5;
 
 impl Running<'_> {

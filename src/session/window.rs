@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 /// Bytes that are read from the start of a longer stream: compilers report errors there.
 const HEAD: usize = 1 << 20;
-/// And so many from its end, where the tests are counted.
+/// Bytes that are read from its end, where tests are counted.
 const TAIL: usize = 3 << 20;
 
 /// A stream, or what matters of it.

@@ -10,7 +10,7 @@ use crate::record::{ObjectId, Timestamp};
 
 use super::{MAX_BLOB_BYTES, objects};
 
-/// The blobs that a file of a record is made of; none where the record has no such file.
+/// Returns the blobs of a file of a record, or `None` if the record has no such file.
 pub(super) fn chunks(
     git: &gix::Repository,
     commit: &ObjectId,

@@ -29,7 +29,7 @@ pub(super) struct Chain<'a> {
     pub unreadable: &'a Unreadable,
 }
 
-/// So many records are read from their commits before anything else is asked.
+/// Number of records that are read from their commits before the cache is used.
 const FEW: usize = 300;
 
 /// What a walk down a chain found.
@@ -125,7 +125,7 @@ impl Chain<'_> {
             match parsed? {
                 Some(entry) if entries.is_empty() && !is_wanted(&entry) => return Ok(Walked::default()),
                 Some(entry) => entries.push(entry),
-                // The tip is not ours: somebody else's ref. Below our own commits nothing foreign can stand.
+                // The tip is not ours, so neither is the ref. Below our own commits all commits are ours.
                 None if entries.is_empty() => return Ok(Walked::default()),
                 None => bail!("a commit that is not ours stands below one that is: {}", id.to_hex()),
             }

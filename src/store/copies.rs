@@ -1,4 +1,4 @@
-//! Second names of the objects of a running session, to bring back what somebody deletes from the repository.
+//! Hard links to the objects of a running session, to restore what is deleted from the repository.
 
 use anyhow::Result;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -10,10 +10,10 @@ use super::objects::Quarantine;
 use super::reader::Reader;
 use super::spool::{Slot, Spool, names};
 
-/// So many of the newest records are looked at before each record.
+/// Number of the newest records that are checked before each record.
 const NEWEST: usize = 5;
 
-/// And so many of the older ones, in turn.
+/// Number of older records that are checked, in turn.
 const OLDER: usize = 10;
 
 /// The objects of the records that a session wrote since it began, or that a recovery found in its spool.

@@ -49,7 +49,7 @@ pub(super) struct RecordTree {
 }
 
 impl RecordTree {
-    /// The blobs of a file: itself, or its chunks in their order. None where there is no such file.
+    /// Returns the blobs of a file: itself, or its chunks in order. `None` if there is no such file.
     pub fn chunks(&self, path: &str) -> Option<Vec<gix::ObjectId>> {
         if let Some(blob) = self.blobs.get(path) {
             return Some(vec![*blob]);

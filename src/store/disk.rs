@@ -9,7 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::repository::Sharing;
 
-/// So many files are dearer to force to the disk one by one than all that anybody wrote.
+/// Number of files from which one sync of the file system is cheaper than an fsync of each.
 const MANY: usize = 500;
 
 /// Bytes that are free for the user on the file system of `dir`.
@@ -34,7 +34,7 @@ pub fn share(path: &Utf8Path, sharing: Option<Sharing>) -> Result<()> {
         if wanted == mode { Ok(()) } else { fs::set_permissions(path, Permissions::from_mode(wanted)) }
     };
     match change() {
-        // What belongs to somebody else of the group is shared by them.
+        // A file of another user of the group is shared by its owner.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
             Ok(())
         }

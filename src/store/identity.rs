@@ -17,7 +17,7 @@ const KEY_BYTES: usize = 32;
 /// How much of a hash is recorded.
 const HASH_BYTES: usize = 16;
 
-/// The key of one clone. What is recorded are hashes that nobody without the key can try values against.
+/// The key of one clone. Hashes in the record are keyed with it, so that values cannot be guessed without the key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Identity {
     key: [u8; KEY_BYTES],

@@ -33,9 +33,9 @@ const DEPTH_LIMIT: usize = 3;
 /// What a look at a ref gave.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Look {
-    /// Ours, with so many commits that were not here.
+    /// Ours, with the number of its commits that were not here.
     Ours(usize),
-    /// Somebody else's: none of our business.
+    /// Not ours: left alone.
     Foreign,
 }
 

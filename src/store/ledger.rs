@@ -29,7 +29,7 @@ fn folder(repository: &Repository) -> Utf8PathBuf {
 
 impl Store {
     fn ledger_path(&self, remote: &Remote) -> Option<Utf8PathBuf> {
-        // The address may hold what is nobody's business, and is no name for a file.
+        // The address may hold a password, and is no valid file name.
         let hash = Sha256::digest(remote.url.as_ref()?.as_bytes());
         let hex: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         Some(folder(self.repository()).join(format!("{hex}.json")))

@@ -1,4 +1,4 @@
-//! What lies in our folder for nobody: texts that were kept, what our dead processes left half made, and what belongs
+//! Unneeded files in our folder: texts that were kept, unfinished files of dead processes, and what belongs
 //! to work trees that are gone. Nothing of a process that lives is in it.
 
 use std::fs;
@@ -16,10 +16,10 @@ use super::scratch::Scratch;
 use super::spool::Spool;
 use super::{LoopLock, Store, disk};
 
-/// What is made in a moment is left over after so many days, whatever rule holds for the rest.
+/// Days after which an unfinished file is a leftover, whatever the rule for the rest.
 const MOMENT: u32 = 1;
 
-/// A file or folder that nobody needs any more.
+/// A file or folder that is not needed any more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Leftover {
     pub path: Utf8PathBuf,
@@ -39,7 +39,7 @@ struct Finder<'a> {
 }
 
 impl Store {
-    /// What nobody needs any more, where it is older than so many days.
+    /// Returns leftovers older than a number of days.
     pub(super) fn leftovers(&self, days: u32, now: Timestamp) -> Result<Vec<Leftover>> {
         let repository = self.repository();
         let alive = LoopLock::holders(repository)?.into_iter().map(|holder| holder.session).collect();
@@ -58,7 +58,7 @@ impl Store {
         Ok(finder.found)
     }
 
-    /// Removes what was found, if it is still nobody's.
+    /// Removes what was found, if it is still not needed.
     pub(super) fn remove_leftover(&self, leftover: &Leftover) -> Result<()> {
         let path = &leftover.path;
         let _held = if *path == self.packing_drafts() {
@@ -122,7 +122,7 @@ impl Finder<'_> {
             }
         }
         for path in disk::children(&self.dir("loops"))? {
-            // Whoever still runs a loop there holds the lock.
+            // A loop that still runs there holds the lock.
             if path.file_name().is_some_and(|tree| self.is_gone(tree)) && is_free(&path)? {
                 self.add(path, WHAT);
             }

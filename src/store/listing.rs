@@ -14,7 +14,7 @@ use super::row::{self, Row};
 use super::trailer_value::escape;
 use super::{Scratch, SessionRefs, Store, disk};
 
-/// So many records are read as fast as a cache would be written.
+/// Number of records up to which reading them is as fast as writing a cache.
 const WORTH: usize = 500;
 
 /// The sessions of a repository, each with its rows.
@@ -141,7 +141,7 @@ impl Store {
         disk::remove_file_if_there(&self.cache_file()).map(drop)
     }
 
-    /// Writes the cache beside the old one, and puts it in its place: whoever reads has all of one of them.
+    /// Writes the cache to a new file and renames it, so that readers see the old or the new one.
     fn write_cache(&self, head: &str, listing: &Listing) -> Result<()> {
         let mut body = String::with_capacity(listing.cached.len() + listing.cached.len() / 8);
         for listed in &listing.sessions {

@@ -33,7 +33,7 @@ pub(super) struct Kept {
     pub rows: Range<usize>,
 }
 
-/// The cache, for whoever reads one long session; read where it is needed first.
+/// The cache for reading a long session. It is loaded on first use.
 #[derive(Debug)]
 pub(super) struct Lookup {
     file: Utf8PathBuf,
@@ -42,7 +42,7 @@ pub(super) struct Lookup {
 }
 
 impl Lookup {
-    /// The tip that a session had, and its records up to there; none where the cache does not know.
+    /// Returns the cached tip of a session and its records up to there, if the session is cached.
     pub fn of(&self, refs: &SessionRefs) -> Option<(ObjectId, Vec<LogEntry>)> {
         let cache = self.cache.get_or_init(|| Cache::read(&self.file, &self.head).unwrap_or_default());
         let kept = cache.sessions.get(&refs.log())?;
@@ -69,7 +69,7 @@ pub(super) fn head(ends: &BTreeSet<gix::ObjectId>) -> String {
 }
 
 impl Cache {
-    /// None where there is no cache, or one that is not to be trusted.
+    /// Returns `None` if there is no cache, or one that is not to be trusted.
     pub fn read(file: &Utf8PathBuf, head: &str) -> Option<Self> {
         let text = String::from_utf8(disk::read_if_there(file).ok()??).ok()?;
         let body = head.len() + 17;

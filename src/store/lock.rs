@@ -27,7 +27,7 @@ pub struct Holder {
     pub started_at: Timestamp,
 }
 
-/// Takes a lock that is held as long as the file is open. None where another process has it.
+/// Takes a lock that is held as long as the file is open. `None` if another process has it.
 pub(super) fn try_to_hold(path: &Utf8Path) -> Result<Option<File>> {
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
     let file = file.with_context(|| format!("open {path}"))?;
@@ -96,7 +96,7 @@ impl LoopLock {
                 Err(error) => return Err(error).with_context(|| format!("lock {path}")),
             }
         }
-        // Whoever had it before is not who has it now.
+        // The previous holder is not the present one.
         file.set_len(0).with_context(|| format!("write {path}"))?;
         Ok(Self { file, path })
     }

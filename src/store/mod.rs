@@ -81,7 +81,7 @@ pub use lock::{Holder, LoopLock};
 pub use message::Snapshot;
 pub use notes::Lines;
 pub use trailer_value::escape as escape_trailer;
-// For fuzzing alone: nobody else needs a message apart from its commit.
+// For fuzzing alone.
 #[doc(hidden)]
 pub use message::{Envelope, Subject, compose as compose_message, parse as parse_message};
 pub use objects::{Quarantine, Signature};

@@ -185,7 +185,7 @@ impl Store {
         self.change_notes("rebuild", at, change, &commits.iter())
     }
 
-    /// Changes the notes of `commits` and moves the ref from what it was; tries again where somebody was faster.
+    /// Changes the notes of `commits` and moves the ref from what it was; retries if another process was faster.
     fn change_notes<'a>(
         &self,
         why: &'static str,
@@ -315,7 +315,7 @@ impl Store {
         Ok(Unwanted { here, there })
     }
 
-    /// Which of two versions has all there is, and all the history of the other; none where neither has.
+    /// Returns the version that contains the other one, with its history, or `None` if neither does.
     pub(super) fn fast_forward(
         &self,
         here: Option<&ObjectId>,
@@ -395,7 +395,7 @@ fn blobs(git: &gix::Repository, commit: &ObjectId) -> Result<Blobs> {
     Ok(all)
 }
 
-/// The folders of a commit of notes, by the two digits they are called; none where it is not made like that.
+/// Returns the fan-out folders of a notes commit by name, or `None` if it has another layout.
 fn folders(git: &gix::Repository, commit: &ObjectId) -> Result<BTreeMap<String, gix::ObjectId>> {
     let (mut buffer, mut tree_buffer) = (Vec::new(), Vec::new());
     let found = git.objects.find_commit(&objects::to_gix(commit)?, &mut buffer);

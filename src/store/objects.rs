@@ -35,7 +35,7 @@ pub struct Quarantine {
 /// Who and when, in a commit of ours.
 #[derive(Debug, Clone)]
 pub struct Signature {
-    /// None where git knows no name: then the committer signs as author, too.
+    /// `None` if git knows no name: then the committer is the author, too.
     pub author: Option<Person>,
     pub authored_at: Timestamp,
     pub committed_at: Timestamp,
@@ -239,7 +239,7 @@ fn link_into(path: &Utf8Path, folder: &Utf8Path, target: &Utf8Path) -> Result<()
     result.with_context(|| format!("put an object at {target}"))
 }
 
-/// Makes an object young again, and durable: whoever wrote it may have left it to the page cache.
+/// Freshens an object and makes it durable: it may be in the page cache alone.
 fn freshen(path: &Utf8Path, syncing: Syncing) -> io::Result<()> {
     #[expect(
         clippy::disallowed_methods,

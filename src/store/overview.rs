@@ -22,7 +22,7 @@ use super::{Scratch, SessionRefs, Store, disk};
 /// Changes with what is counted, and how.
 const FORMAT: u32 = 2;
 
-/// So many records are read as fast as the totals would be written.
+/// Number of records up to which reading them is as fast as writing the totals.
 const MIN_RECORDS_TO_KEEP: usize = 32;
 
 /// Features whose newest session is kept.
@@ -123,7 +123,7 @@ impl Store {
     /// Where one session stands; `None` if it is not here, or if anything about it is odd.
     pub fn overview(&self, refs: &SessionRefs) -> Result<Option<Overview>> {
         match self.tip(&refs.log())? {
-            // Whoever reads all of the session says what is wrong with it.
+            // Reading all of the session reports what is wrong with it.
             Some(tip) => Ok(self.overview_at(refs, &tip).ok().flatten()),
             None => Ok(None),
         }
@@ -189,7 +189,7 @@ impl Store {
         })
     }
 
-    /// Puts the new file in the place of the old one: whoever reads has all of one of them.
+    /// Renames the new file over the old one, so that readers see one or the other.
     fn keep_totals(&self, kept: &Kept) -> Result<()> {
         let scratch = Scratch::create(self.repository())?;
         let draft = scratch.path("totals");

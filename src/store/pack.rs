@@ -1,5 +1,5 @@
 //! Our loose objects, put into a pack: a night of iterations leaves thousands of small files otherwise, and git
-//! would collect the whole repository in the middle of somebody's commit. Small packs of ours are merged then.
+//! would collect the whole repository in the middle of a user's commit. Small packs of ours are merged then.
 //!
 //! A pack is written in a folder of ours and moved when it is whole and on the disk; only then the loose files of
 //! what is in it go. Nothing else is packed or removed. Can be killed at any moment and run beside loops and git.
@@ -21,7 +21,7 @@ use super::pack_merge::MERGED;
 use super::refs::SessionRefs;
 use super::{Store, disk, message};
 
-/// So many loose objects are worth a pack. Git collects a repository at 6,700.
+/// Number of loose objects from which they are packed. Git collects a repository at 6,700.
 pub const MANY_LOOSE: usize = 1000;
 
 /// Only every n-th of the 256 folders is counted to estimate the number of loose objects.
@@ -86,7 +86,7 @@ impl Store {
         Ok(Some(Packed { merged, ..packed }))
     }
 
-    /// Held by whoever packs.
+    /// Held while packing.
     pub(super) fn packing_lock(&self) -> Utf8PathBuf {
         // No `.lock` at the end, for git must not take it for one of its own.
         self.repository().ralph_dir().join("packing/held")

@@ -14,7 +14,7 @@ use crate::process::LONG;
 use super::own_packs::OwnPacks;
 use super::{Store, disk};
 
-/// So many packs of ours are worth a merge. Git collects a repository at 50.
+/// Number of our packs from which they are merged. Git collects a repository at 50.
 const MANY_PACKS: usize = 8;
 
 /// How much bigger each pack must be than all smaller ones together.

@@ -30,7 +30,7 @@ pub struct FilePart {
     pub bytes: Vec<u8>,
 }
 
-/// Whether somebody still writes to a file.
+/// Whether a file is still being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Growth {
     Done,
@@ -162,7 +162,7 @@ impl Store {
         }
     }
 
-    /// Bytes in a file of an iteration that is not a commit yet; none where it is not there.
+    /// Returns the bytes in a file of an iteration that is not committed yet, or `None` if there is no such file.
     pub fn spool_length(&self, session: &SessionId, iteration: u32, name: &str) -> Option<u64> {
         let path = self.spool_file(session, iteration, name).ok()??;
         path.metadata().ok().map(|found| found.len())

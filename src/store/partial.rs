@@ -1,7 +1,7 @@
 //! What a partial clone has not got: files that were committed, and are at a remote alone.
 //!
-//! No git that we start fetches them by itself, for that would be a network call that nobody asked for; where one is
-//! needed, it is fetched in so many words, or named.
+//! No git that we start fetches them by itself, for that would be network access that was not asked for; where one is
+//! needed, it is fetched explicitly, or named.
 
 use anyhow::{Error, Result, anyhow};
 

@@ -41,7 +41,7 @@ impl Store {
         for prefix in [LOG_PREFIX, SNAPSHOT_PREFIX] {
             tips.extend(self.refs_of_ours(prefix)?.into_iter().filter(|(name, _)| is_of(name, session)));
         }
-        // Restorations hold its files, too, and what somebody put in its place may be of it.
+        // Restorations hold its files, too, and so may refs that replaced its own.
         for (name, tip) in
             ASIDE.iter().map(|prefix| self.refs_below(prefix)).collect::<Result<Vec<_>>>()?.concat()
         {
@@ -63,7 +63,7 @@ impl Store {
             .collect())
     }
 
-    /// Takes a session away here. The tombstone comes first, so that no sync brings it back meanwhile.
+    /// Removes a session locally. The tombstone comes first, so that no sync brings it back meanwhile.
     pub fn purge_here(&self, session: &SessionId, at: Timestamp) -> Result<Purged> {
         if self.is_running(session)? {
             let refusal = Refusal::new(format!("session {session} runs"));

@@ -1,6 +1,6 @@
 //! Restores refs of a running session that another program deleted or moved, without losing what they point at.
 //!
-//! Whoever holds the lock of the loop is the only one who writes them, so what else stands there is a slip of the
+//! Only the holder of the loop's lock writes them, so anything else there is a mistake of the
 //! agent's: a `git update-ref` with the wrong name, a cleaning of refs. What a ref was moved to gets another name.
 
 use anyhow::{Context, Result};
@@ -11,18 +11,18 @@ use crate::record::{ObjectId, Timestamp};
 use super::ref_database::{Move, Reason};
 use super::{Store, objects};
 
-/// Where refs stand that we moved away from names of ours.
+/// Prefix of refs that we moved away from names of ours.
 const KEPT_PREFIX: &str = "refs/ralph-kept/";
 
-/// Most commits that are looked at to see whether one stands below another.
-const FAR: usize = 100_000;
+/// Maximum number of commits that are searched for an ancestor.
+const MAX_ANCESTORS: usize = 100_000;
 
 /// What was found where a ref of a running session should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
     /// It is where we left it, or another record of the session follows there.
     Fine,
-    /// It was not, and was restored; holds the warning.
+    /// It was not, and was restored. Holds the warning.
     PutBack(String),
     /// It is gone, and so is the commit that it pointed at.
     Lost,
@@ -79,7 +79,7 @@ impl Store {
         let lower = objects::to_gix(lower)?;
         let mut next = objects::to_gix(upper)?;
         let mut buffer = Vec::new();
-        for _ in 0..FAR {
+        for _ in 0..MAX_ANCESTORS {
             // What is no commit, or is not there, has nothing below it.
             let Ok(commit) = git.objects.find_commit(&next, &mut buffer) else { return Ok(false) };
             match commit.parents().next() {

@@ -198,7 +198,7 @@ impl Store {
         Ok(tips)
     }
 
-    /// One session by its refs; none where its log is not there or not ours.
+    /// Returns one session by its refs, or `None` if its log does not exist or is not ours.
     pub fn session(&self, refs: &SessionRefs) -> Result<Option<SessionLog>> {
         let Some(tip) = self.tip(&refs.log())? else { return Ok(None) };
         let entries = self.chain(&tip, Some(&refs.session))?;
@@ -257,7 +257,7 @@ impl Store {
         serde_json::from_slice(&bytes).with_context(|| format!("read session.json of {}", entry.commit))
     }
 
-    /// The session as it was begun, or last taken up, before this record; none where that is not here.
+    /// Returns the session as it was started or last resumed before this record, or `None` if that record is not here.
     pub fn begun(&self, entry: &LogEntry) -> Result<Option<Session>> {
         let git = self.open_git()?;
         let ends = shallow_ends(&git)?;
@@ -274,7 +274,7 @@ impl Store {
             .transpose()
     }
 
-    /// A file of a record, whole; none where the record has no such file.
+    /// Returns a whole file of a record, or `None` if the record has no such file.
     pub fn file(&self, commit: &ObjectId, path: &str) -> Result<Option<Vec<u8>>> {
         let mut bytes = Vec::new();
         Ok(self.copy_file(commit, path, &mut bytes)?.then_some(bytes))

@@ -40,7 +40,7 @@ impl Reader {
         serde_json::from_slice(&bytes).with_context(|| format!("read iteration.json of {}", entry.commit))
     }
 
-    /// A file of a record, whole; none where the record has no such file.
+    /// Returns a whole file of a record, or `None` if the record has no such file.
     pub fn file(&self, commit: &ObjectId, path: &str) -> Result<Option<Vec<u8>>> {
         let Some(chunks) = chunks(&self.git, commit, path)? else { return Ok(None) };
         let mut bytes = Vec::new();
@@ -48,7 +48,7 @@ impl Reader {
         Ok(Some(bytes))
     }
 
-    /// At most so many bytes of one end of a file; none where the record has no such file.
+    /// Returns at most a number of bytes of one end of a file, or `None` if the record has no such file.
     pub fn piece(&self, commit: &ObjectId, path: &str, (end, most): (End, usize)) -> Result<Option<Piece>> {
         let Some(chunks) = chunks(&self.git, commit, path)? else { return Ok(None) };
         let mut length = 0;
@@ -88,7 +88,7 @@ impl Reader {
         snapshots::has(&self.git, id)
     }
 
-    /// The snapshot that was taken before the snapshot `id`; none where that was the first, or is not here.
+    /// Returns the snapshot before the snapshot `id`, or `None` if that was the first, or is not here.
     pub fn snapshot_before(&self, id: &ObjectId) -> Result<Option<ObjectId>> {
         snapshots::snapshot_before(&self.git, id)
     }

@@ -15,7 +15,7 @@ use super::{Store, objects};
 pub(super) struct Move {
     pub name: String,
     pub old: Option<ObjectId>,
-    /// None where it stays.
+    /// `None` if it stays.
     pub new: Option<ObjectId>,
 }
 

@@ -164,7 +164,7 @@ impl RefDatabase for RefFiles<'_> {
     fn move_all(&self, moves: &[&Move], reason: Reason) -> Result<()> {
         let packed = self.common_dir().join("packed-refs");
         if packed.is_file() || packed.with_extension("lock").is_file() {
-            // Where refs are packed, the library locks all of them to move one. Nobody takes that lock away when we
+            // Where refs are packed, the library locks all of them to move one. That lock would remain if we
             // are killed then, and the user could neither pack refs nor delete branches. git locks only what moves.
             return self.move_by_git(moves, reason);
         }

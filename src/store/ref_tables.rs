@@ -1,5 +1,5 @@
 //! Refs in tables (reftable), which the git program alone can read and write. The library would take such a
-//! repository for one without refs, and write files that nobody looks at.
+//! repository for one without refs, and write files that are never read.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ const BUSY: Duration = Duration::from_secs(5);
 /// Between two tries to get the lock.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What git says where somebody else has the lock.
+/// What git prints if another process has the lock.
 const LOCKED: &str = "cannot lock references";
 
 pub(super) struct RefTables<'a> {
@@ -95,7 +95,7 @@ impl RefDatabase for RefTables<'_> {
     }
 
     fn patience(&self) -> Duration {
-        // Whoever has the lock was waited for.
+        // The lock was already waited for.
         Duration::ZERO
     }
 
@@ -137,7 +137,7 @@ impl RefDatabase for RefTables<'_> {
     }
 }
 
-/// The line that git answers with; none where it says with exit code 1 that there is nothing.
+/// Returns the line that git prints, or `None` if exit code 1 says that there is nothing.
 fn said(ended: &Captured, doing: &str) -> Result<Option<String>> {
     match ended.code {
         0 => Ok(Some(String::from_utf8_lossy(&ended.stdout).trim_end().to_owned())),

@@ -1,4 +1,4 @@
-//! Another repository, or a bundle, as the git program talks to it: nothing forced, nobody asked, never for ever.
+//! Another repository, or a bundle, through the git program: nothing is forced, nothing is prompted for, and everything has a time limit.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +18,7 @@ const LISTING: Duration = Duration::from_secs(90);
 /// Longest wait for one batch of refs with all that they lead to.
 const TRANSFER: Duration = Duration::from_secs(30 * 60);
 
-/// So many refs go in one transfer.
+/// Maximum number of refs in one transfer.
 pub(super) const BATCH: usize = 200;
 
 /// Maximum number of lines of a remote's output in a message.
@@ -32,7 +32,7 @@ const MOST_REFS: usize = 500_000;
 pub struct Remote {
     /// The argument for git: the name of a remote, an address, or an absolute path.
     pub name: String,
-    /// The address that stands behind it, by which we remember it; none where there is nothing to remember.
+    /// The address of it, by which it is remembered; `None` if there is nothing to remember.
     pub url: Option<String>,
     /// The command that git shall run for ssh, where that is not left to the user's settings.
     pub ssh_command: Option<String>,
@@ -88,7 +88,7 @@ pub(super) struct Answer {
 }
 
 impl Remote {
-    /// Its name as it may be shown: a password in an address is nobody's business.
+    /// Its name as it may be shown: without a password in its address.
     pub fn place(&self) -> String {
         let Some((scheme, rest)) = self.name.split_once("://") else { return self.name.clone() };
         let end = rest.find('/').unwrap_or(rest.len());
@@ -116,7 +116,7 @@ impl Store {
         let directory = repository.top.as_ref().unwrap_or(&repository.common_dir);
         let git = Tool::git(directory)
             .env("GIT_DIR", repository.git_dir.as_str())
-            // Nobody sits there to be asked.
+            // There is no one to prompt.
             .env("GIT_ASKPASS", "")
             .env("SSH_ASKPASS_REQUIRE", "never")
             .env("GCM_INTERACTIVE", "never")

@@ -34,9 +34,9 @@ pub enum Extent {
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
     pub extent: Extent,
-    /// Keeps what is younger.
+    /// Keeps what is newer.
     pub keep_days: Option<u32>,
-    /// Keeps so many of each feature, the newest.
+    /// Number of the newest sessions of each feature to keep.
     pub keep_last: Option<usize>,
     /// Whether the sessions were named one by one.
     pub is_named: bool,
@@ -70,7 +70,7 @@ pub struct Plan {
     pub staying: Vec<Staying>,
     /// Refs of restorations, of what we moved aside, and of what came in with a sync that was killed.
     pub restorations: Vec<String>,
-    /// Files and folders of ours in the git directory that nobody needs any more.
+    /// Files and folders of ours in the git directory that are not needed any more.
     pub leftovers: Vec<Leftover>,
     /// What git can free on its next collection, in bytes; `None` if git cannot say.
     pub bytes: Option<u64>,
@@ -240,12 +240,12 @@ fn unkept(logs: &[SessionLog], rules: Rules) -> Vec<&SessionLog> {
     let mut going = Vec::new();
     for log in logs.iter().rev() {
         let newer = newer.entry(log.feature()).or_default();
-        let is_young = rules.keep_days.is_some_and(|days| !is_older(log.tip().ended_at, days, rules.now));
+        let is_recent = rules.keep_days.is_some_and(|days| !is_older(log.tip().ended_at, days, rules.now));
         let is_among_last = rules.keep_last.is_some_and(|last| *newer < last);
         *newer += 1;
         // Of what has no end here the age is not known.
         let is_known = log.is_whole() || log.tip().kind == RecordKind::End;
-        if rules.is_named || (is_known && !is_young && !is_among_last) {
+        if rules.is_named || (is_known && !is_recent && !is_among_last) {
             going.push(log);
         }
     }

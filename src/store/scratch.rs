@@ -13,7 +13,7 @@ use super::{disk, lock};
 #[derive(Debug)]
 pub struct Scratch {
     dir: Utf8PathBuf,
-    /// Locked: whoever gets this lock knows that the process is gone, and clears up behind it.
+    /// Locked: a process that gets this lock knows that the owner is gone, and cleans up after it.
     _held: File,
 }
 

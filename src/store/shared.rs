@@ -12,7 +12,7 @@ use super::ref_database::{Reason, all_or_nothing};
 #[derive(Debug, Clone)]
 pub(super) struct Change {
     pub name: String,
-    /// None where it must not be there.
+    /// `None` if it must not exist.
     pub old: Option<ObjectId>,
     /// None deletes it.
     pub new: Option<ObjectId>,

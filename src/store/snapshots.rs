@@ -35,12 +35,12 @@ impl Store {
         self.move_refs(&[one], Reason { why: "snapshot", at })
     }
 
-    /// The snapshot that was taken before the snapshot `id`; none where that was the first, or is not here.
+    /// Returns the snapshot before the snapshot `id`, or `None` if that was the first, or is not here.
     pub fn snapshot_before(&self, id: &ObjectId) -> Result<Option<ObjectId>> {
         snapshot_before(&self.open_git()?, id)
     }
 
-    /// The first snapshot of a session, of its start; none where no snapshots were kept, or none are here.
+    /// Returns the first snapshot of a session, or `None` if it has none, or none are here.
     pub fn first_snapshot(&self, log: &SessionLog) -> Result<Option<ObjectId>> {
         let oldest = log.iterations().find_map(|entry| entry.snapshot.clone());
         let Some(mut first) =
@@ -63,7 +63,7 @@ pub(super) fn snapshot_before(git: &gix::Repository, id: &ObjectId) -> Result<Op
     let (mut buffer, mut below_buffer) = (Vec::new(), Vec::new());
     let Ok(commit) = git.objects.find_commit(&objects::to_gix(id)?, &mut buffer) else { return Ok(None) };
     let Some(parent) = commit.parents().next() else { return Ok(None) };
-    // The first snapshot has only HEAD below it, which is nobody's snapshot.
+    // The first snapshot has only HEAD below it, which is not a snapshot.
     let Ok(below) = git.objects.find_commit(&parent, &mut below_buffer) else { return Ok(None) };
     let is_snapshot = message::is_of_snapshot(&String::from_utf8_lossy(below.message));
     if is_snapshot { objects::from_gix(&parent).map(Some) } else { Ok(None) }

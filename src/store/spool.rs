@@ -39,7 +39,7 @@ pub struct Place {
     pub redaction_allow: Vec<String>,
 }
 
-/// What is known of an iteration before its agent starts; synced, so that a crash can blame nobody wrongly.
+/// What is known of an iteration before its agent starts; synced, so that recovery attributes changes correctly.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Begin {
     pub iteration: u32,
@@ -138,7 +138,7 @@ impl Spool {
 
     /// Makes the spool of a new session, or takes over the one that a session to be resumed has left.
     ///
-    /// It comes into being with its place in it, for it would belong to nobody without.
+    /// It is created together with its owner file: without that it would belong to no session.
     pub fn create(repository: &Repository, place: &Place) -> Result<Self> {
         let root = Self::root(repository);
         let spool = Self { dir: root.join(place.session.as_str()) };
@@ -169,8 +169,8 @@ impl Spool {
         Ok(spool)
     }
 
-    /// A spool that is not one yet, and one that is no more. Each work tree has its own, so that whoever holds its
-    /// lock knows that nobody is at work in them.
+    /// A spool in the making, and one that is being removed. Each work tree has its own, so that the holder of its
+    /// lock knows that no other process uses them.
     fn passing(repository: &Repository) -> [Utf8PathBuf; 2] {
         let name = repository.work_tree_name();
         [".new", ".old"].map(|end| Self::root(repository).join(format!("{name}{end}")))
@@ -194,7 +194,7 @@ impl Spool {
         Ok(folders.into_iter().filter(is_session).map(|dir| Self { dir }).collect())
     }
 
-    /// Whether nobody deleted it.
+    /// Returns true if it was not deleted.
     pub fn is_whole(&self) -> bool {
         self.dir.join(names::PLACE).is_file()
     }
@@ -203,7 +203,7 @@ impl Spool {
         self.dir.file_name()?.parse().ok()
     }
 
-    /// None where something else than us made the folder, or emptied it.
+    /// Returns `None` if the folder was created or emptied by another program.
     pub fn place(&self, repository: &Repository) -> Result<Option<Place>> {
         let place: Option<Place> = read_json(&self.dir.join(names::PLACE))?;
         let top = repository.top.clone().unwrap_or_default();
@@ -241,7 +241,7 @@ impl Spool {
         self.dir.join("child")
     }
 
-    /// Where the objects of this session's records stay until it ends, in case that somebody deletes them.
+    /// Where links to the objects of this session's records are kept until it ends, in case they are deleted.
     fn copies_dir(&self) -> Utf8PathBuf {
         self.dir.join("written")
     }
@@ -363,7 +363,7 @@ impl Slot {
 
     /// The commit point: from here on the record will be made, by us or by who comes after us.
     pub fn seal(&self, draft: &Draft) -> Result<()> {
-        // With the objects of the snapshot, which nobody could make again. What was written before the agent
+        // With the objects of the snapshot, which could not be recreated. What was written before the agent
         // started is on the disk since then, and this folder's name with it. The refs of before have done their
         // work by now.
         let done = [names::PROMPT, names::TASKS_BEFORE, names::BEGIN, names::REFS_BEFORE];

@@ -21,13 +21,13 @@ use super::remote::{Answer, BATCH, MOST_SAID, Pushed, Remote, Strictness, Unreac
 use super::shared::{Change, Merged};
 use super::{Store, disk, message};
 
-/// How often a ref with many writers is pushed in vain while nobody else moves it.
+/// How often a rejected push of a shared ref is repeated while the ref does not move.
 const ROUNDS: u32 = 12;
 
 /// How long it is tried to bring such a ref together while others get through.
 const LONGEST: Duration = Duration::from_secs(120);
 
-/// So many batches may fail before the rest is left for another day: each is halved to find what it fails by.
+/// Number of batches that may fail before a sync gives up: each is halved to find the ref that fails.
 const FAILURES: usize = 60;
 
 /// Which way records go.
@@ -136,7 +136,7 @@ impl Store {
         Ok(sync.exchange)
     }
 
-    /// Held by whoever syncs.
+    /// Held during a sync.
     fn sync_lock(&self) -> Utf8PathBuf {
         self.repository().ralph_dir().join("sync/held")
     }
@@ -506,7 +506,7 @@ impl Sync<'_> {
                 Some(Pushed::Behind) | None => {}
             }
             let now = store.list_remote(self.remote)?.get(name).cloned();
-            // Where it was moved, somebody else got through: there is no standstill, only a queue.
+            // If it was moved, another process succeeded: there is progress.
             in_vain = if now == there { in_vain + 1 } else { 0 };
             there = now;
             if self.options.direction == Direction::Push && !self.has(there.as_ref())? {

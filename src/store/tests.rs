@@ -32,7 +32,7 @@ impl Scene {
             .read()
             .unwrap();
         let mut repository = Repository::discover(path, &AuthorVariables::default()).unwrap();
-        // Whoever runs the tests may have a name.
+        // The user who runs the tests may have a name.
         repository.author = None;
         Self { dir, store: Store::new(repository) }
     }

@@ -146,8 +146,8 @@ impl Store {
         Ok(found)
     }
 
-    /// Looks at what stands beside the records: names left by a sync that was killed, refs that went though nobody
-    /// cleaned or purged them, notes that lack a line. Repairs it if asked to.
+    /// Verifies what belongs to the records: names left by a sync that was killed, refs that are gone but were neither
+    /// cleaned nor purged, notes that lack a line. Repairs it if asked to.
     pub fn verify_beside(
         &self,
         logs: &[SessionLog],

@@ -5,7 +5,7 @@ use tasklist::{Group, Item, Selection, Selector, TaskList, Unselectable};
 
 use crate::record::{RALPH, Refusal, Scope, did_you_mean, some_of};
 
-/// So many phases or stories are named in a hint.
+/// Maximum number of phases or stories that are named in a hint.
 const MAX_NAMED: usize = 12;
 
 /// The tasks of a scope; `None` where it is the whole list.

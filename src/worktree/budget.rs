@@ -1,7 +1,7 @@
 //! How much of what is untracked the snapshots of a session take.
 //!
-//! A folder of data that nobody ignored must not hold up the loop, and must not fill the repository. What is too
-//! much stays out by whole folders, the biggest first, so that the few files somebody wrote are still taken.
+//! A folder of data that is not ignored must not hold up the loop, and must not fill the repository. What is too
+//! much stays out by whole folders, the biggest first, so that the few source files are still taken.
 
 use std::collections::BTreeMap;
 

@@ -41,7 +41,7 @@ impl Checkout {
     }
 
     fn git(&self) -> Tool {
-        // Whoever asks for the files of an old snapshot gets those that a partial clone must fetch.
+        // A checkout of an old snapshot may fetch files that a partial clone lacks.
         Tool::git(&self.dir).env(NO_LAZY_FETCH, "0")
     }
 

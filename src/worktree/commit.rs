@@ -13,7 +13,7 @@ use crate::record::ObjectId;
 use super::raw_path::{RawPath, joined, split};
 use super::{ALL_SUBMODULES, WorkTree, users_index};
 
-/// How long somebody else may hold the lock of the user's index.
+/// How long to wait for the lock of the user's index.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Between two tries to get it.
@@ -60,7 +60,7 @@ impl Staged {
         fs::write(file, self.lines()).with_context(|| format!("write {file}"))
     }
 
-    /// What [`Staged::write`] put there; none where there is no such file.
+    /// What [`Staged::write`] put there; `None` if there is no such file.
     pub fn read(file: &Utf8Path) -> Result<Option<Self>> {
         let bytes = match fs::read(file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -195,7 +195,7 @@ impl WorkTree {
         &self.top
     }
 
-    /// Whether `commit` stands right on what it was prepared from. Somebody who committed in the same moment would
+    /// Whether `commit` stands right on what it was prepared from. A commit made by another process at the same time would
     /// find their work undone in ours; then ours is taken back.
     pub fn keep_only_on(&self, prepared: &Prepared, commit: &ObjectId) -> Result<bool> {
         let parents = self.git().args(["log", "-1", "--format=%P", commit.as_str()]).line()?;
@@ -203,7 +203,7 @@ impl WorkTree {
         if parents == expected {
             return Ok(true);
         }
-        let reason = "ralph: taken back, for somebody else committed at the same time";
+        let reason = "ralph: taken back, because another process committed at the same time";
         let back = ["update-ref", "-m", reason, "HEAD", parents.as_str(), commit.as_str()];
         self.git().args(back).read().context("take the commit back")?;
         Ok(false)

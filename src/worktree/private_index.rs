@@ -14,7 +14,7 @@ use super::{ALL_SUBMODULES, LISTING, PrivateIndex, WorkTree};
 use crate::process::was_cut_short;
 use crate::record::LeftOut;
 
-/// So many paths that git refuses are each found by halving; when more are bad, what is left goes unread.
+/// Maximum number of refused paths that are searched for by halving; beyond it, the rest is left out.
 const REFUSALS: usize = 100;
 
 /// git would write files from this size on straight into a pack, and only loose objects are moved into the repository.

@@ -18,7 +18,7 @@ use super::{ALL_SUBMODULES, PrivateIndex, WorkTree};
 pub struct Change {
     /// As git has it, from the top of the work tree.
     pub path: RawPath,
-    /// None where there is no such file.
+    /// `None` if there is no such file.
     pub before: Option<TreeEntry>,
     pub after: Option<TreeEntry>,
 }
@@ -185,7 +185,7 @@ impl WorkTree {
     }
 
     /// Files of the work tree that stand where `changes` want others, and that `private_index`, which
-    /// holds the work tree as it is, does not have: nobody could bring them back.
+    /// holds the work tree as it is, does not have: they could not be restored.
     pub fn endangered(
         &self,
         private_index: PrivateIndex<'_>,

@@ -101,7 +101,7 @@ impl WorkTree {
             let dirty = self.dirty_submodules(private_index);
             left_out.extend(dirty.iter().map(|path| leave(path, LeftOut::SUBMODULE_CHANGES)));
         }
-        // What is not here was committed by somebody and is at their remote. git would fetch it to look at it.
+        // An object that is not here is committed and at the remote. git would fetch it to look at it.
         let options: &[&str] = if self.is_partial { &["--missing-ok"] } else { &[] };
         let tree = self.git_private(private_index).arg("write-tree").args(options.iter().copied()).line()?;
         let tree = tree.parse()?;

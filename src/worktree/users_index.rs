@@ -36,7 +36,7 @@ impl Stamp {
 /// nested repository may be in it.
 pub(super) fn copy(users: &Utf8Path, index: &Utf8Path) -> Result<bool> {
     let read = || -> io::Result<(Vec<u8>, SystemTime)> {
-        // The time first: git trusts no entry that is as young as its index, so ours must not seem younger.
+        // The time first: git trusts no entry that is as new as its index, so ours must not seem newer.
         let modified = users.metadata()?.modified()?;
         Ok((fs::read(users)?, modified))
     };
@@ -55,7 +55,7 @@ pub(super) fn copy(users: &Utf8Path, index: &Utf8Path) -> Result<bool> {
     Ok(bytes.windows(4).any(|part| part == GITLINK) || bytes.windows(6).any(|part| part == SPLIT))
 }
 
-/// Makes the private index young, so that git takes its word for every file whose size and times it has.
+/// Refreshes the mtime of the private index, so that git trusts it for every file whose size and times match.
 pub(super) fn renew(index: &Utf8Path) -> Result<()> {
     let draft = index.with_extension("new");
     match fs::copy(index, &draft).and_then(|_| fs::rename(&draft, index)) {

@@ -181,7 +181,7 @@ impl Running<'_> {
         }
     }
 
-    /// What the user's command makes of an iteration; none where none is to be asked.
+    /// Returns the user's command's summary of an iteration, or `None` if no command is to be run.
     fn summarize(&mut self, context: &IterationContext, facts: &Facts) -> Result<Option<Summarized>> {
         let Some(summarizer) = iteration_summarizer(&self.plan.config.settings) else { return Ok(None) };
         let (question, _) = self.recorder.redactor().redact_text(&question(context, facts));

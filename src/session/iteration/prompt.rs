@@ -14,7 +14,7 @@ use super::super::running::Running;
 use super::super::settings::{history_policy, history_summarizer};
 use super::super::units::UnitTasks;
 
-/// The command that summarizes gets so many times what the prompt has room for.
+/// The input of the summarizing command, as a multiple of the prompt's budget.
 const MATERIAL_FACTOR: usize = 4;
 
 impl Running<'_> {

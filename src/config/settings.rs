@@ -20,7 +20,7 @@ macro_rules! settings {
         #[derive(Debug, Clone, PartialEq)]
         pub struct Settings {
             $(pub $field: $type,)*
-            /// What to note down of outputs: names, and regular expressions known to be sound.
+            /// Values to record from outputs: names, and valid regular expressions.
             pub captures: BTreeMap<String, String>,
         }
 
@@ -41,7 +41,7 @@ macro_rules! settings {
 settings! {
     agent: Vec<String> =
         Key::new("agent", Kind::Names, "none",
-            "Agent to run, or several: the next works where a quota is used up")
+            "Agent to run, or several: the next takes over if a quota is used up")
             .or_none().unset("detected");
     model: Option<String> =
         Key::new("model", Kind::Text, "none", "Model that the agent is asked to use")
@@ -77,7 +77,7 @@ settings! {
             "Stop when three tasks in a row fail in the same way");
     max_tokens: Option<u64> =
         Key::new("max-tokens", ANY, "none",
-            "Tokens, of all kinds together, after which the loop stops")
+            "Total tokens after which the loop stops")
             .or_zero();
     max_cost: Option<f64> =
         Key::new("max-cost", Kind::Money, "none", "US dollars after which the loop stops")
@@ -88,25 +88,25 @@ settings! {
             .or_zero();
     max_wait: Option<Duration> =
         Key::new("max-wait", Kind::Duration, "6h",
-            "Longest wait in a row for an agent that cannot work for a while")
+            "Longest wait in a row for an agent that is temporarily unavailable")
             .or_zero().unset("no wait");
     completion: Completion =
         Key::new("completion", Kind::Word(&["verified", "promise"]), "verified",
-            "What ends the loop: tasks that are done, or the agent's promise alone");
-    untick: bool = Key::new("untick", Kind::Switch, "true", "Open boxes again that were ticked in a failed iteration");
+            "What completes the session: tasks that are done, or the agent's promise alone");
+    untick: bool = Key::new("untick", Kind::Switch, "true", "Untick boxes that were ticked in a failed iteration");
     commit: Commits =
         Key::new("commit", Kind::Word(&["off", "task"]), "off",
             "Commit each success on the current branch");
     timeout: Option<Duration> = Key::new("timeout", Kind::Duration, "60m", "Longest run of the agent").or_zero();
     idle_timeout: Option<Duration> =
-        Key::new("idle-timeout", Kind::Duration, "15m", "Longest silence of the agent")
+        Key::new("idle-timeout", Kind::Duration, "15m", "Longest time without output of the agent")
             .or_zero();
     max_output: Option<u64> =
-        Key::new("max-output", Kind::Size, "1GiB", "Largest output of a child, for each stream")
+        Key::new("max-output", Kind::Size, "1GiB", "Largest output of a child process, per stream")
             .or_zero();
     validation_command: Option<String> =
         Key::new("validation.command", Kind::Text, "none",
-            "Command that must pass, run by the shell")
+            "Shell command that must pass")
             .or_none();
     validation_baseline: bool =
         Key::new("validation.baseline", Kind::Switch, "true",
@@ -117,31 +117,31 @@ settings! {
             .or_zero();
     progress_strategy: String =
         Key::new("progress.strategy", Kind::Strategy, STRATEGIES[0],
-            "How earlier iterations are told");
+            "Form of the newest iterations in the prompt");
     progress_command: Option<String> =
         Key::new("progress.command", Kind::Text, "none",
-            "Command that sums an iteration up, asked on its stdin")
+            "Command that summarizes an iteration; its input is on stdin")
             .or_none();
     progress_timeout: Option<Duration> =
         Key::new("progress.timeout", Kind::Duration, "1m",
-            "Longest run of a command that sums up")
+            "Longest run of a summarizing command")
             .or_zero();
     progress_max_entries: usize =
         Key::new("progress.max-entries", TIMES, "5",
             "Earlier iterations in the prompt; 0 for none");
     progress_max_chars: usize =
         Key::new("progress.max-chars", TIMES, "500",
-            "Characters of output for each; 0 for head lines only");
+            "Characters of output per iteration; 0 for headings only");
     progress_tail: bool =
         Key::new("progress.tail", Kind::Switch, "false",
-            "Take the end of an output as it is, without a choice");
+            "Use the plain end of an output instead of an excerpt");
     prompt_budget: Option<usize> =
         Key::new("prompt-budget", TIMES, "80000",
-            "Most tokens of a prompt; older iterations are cut first")
+            "Maximum number of tokens of a prompt; older iterations are cut first")
             .or_zero();
     memory_last_attempt: bool =
         Key::new("memory.last-attempt", Kind::Switch, "true",
-            "Tell the next attempt at a task how the last one went");
+            "Include the last attempt at the task in the prompt");
     memory_final_message_chars: usize =
         Key::new("memory.final-message-chars", TIMES, "1500",
             "Characters of the last attempt's final message that the next one gets, at most 4000");
@@ -153,20 +153,20 @@ settings! {
             "Older iterations in the prompt");
     history_budget: usize = Key::new("history.budget", TIMES, "10000", "Tokens that older iterations may take");
     history_lookback: usize = Key::new("history.lookback", TIMES, "5", "Iterations to look back");
-    history_threshold: f64 = Key::new("history.threshold", Kind::Ratio, "0.7", "Least relevance of an older iteration");
-    history_failures: bool = Key::new("history.failures", Kind::Switch, "true", "Tell of earlier failures");
-    history_decisions: bool = Key::new("history.decisions", Kind::Switch, "true", "Tell of earlier decisions");
-    history_approaches: bool = Key::new("history.approaches", Kind::Switch, "true", "Tell of earlier approaches");
+    history_threshold: f64 = Key::new("history.threshold", Kind::Ratio, "0.7", "Minimum relevance of an older iteration");
+    history_failures: bool = Key::new("history.failures", Kind::Switch, "true", "Include earlier failures");
+    history_decisions: bool = Key::new("history.decisions", Kind::Switch, "true", "Include earlier decisions");
+    history_approaches: bool = Key::new("history.approaches", Kind::Switch, "true", "Include earlier approaches");
     history_summarize: Option<String> =
         Key::new("history.summarize", Kind::Text, "local",
-            "Who sums older iterations up: local, none, or a command")
+            "How older iterations are summarized: local, none, or a command")
             .or_none();
-    snapshots: bool = Key::new("snapshots", Kind::Switch, "true", "Keep the work tree as it was after each iteration");
+    snapshots: bool = Key::new("snapshots", Kind::Switch, "true", "Record the work tree after each iteration");
     snapshot_max_file: Option<u64> =
         Key::new("snapshot-max-file", Kind::Size, "5MiB", "Largest file in a snapshot")
             .or_none().unset("no limit");
     remote: Option<String> =
-        Key::new("remote", Kind::Text, "none", "Remote that `sync` and `purge` go to")
+        Key::new("remote", Kind::Text, "none", "Remote of `sync` and `purge`")
             .or_none().unset("the only one there is");
     sync_confirmed: bool =
         Key::new("sync.confirmed", Kind::Switch, "false", "Push to new addresses without asking")
@@ -177,13 +177,13 @@ settings! {
             .never_in_file();
     redaction_rules: Vec<String> =
         Key::new("redaction.rules", Kind::Patterns, "none",
-            "Regular expressions of further secrets")
+            "Regular expressions of additional secrets")
             .or_none();
     redaction_allow: Vec<String> =
         Key::new("redaction.allow", Kind::Patterns, "none",
-            "Regular expressions of what is no secret")
+            "Regular expressions of text that is not a secret")
             .or_none();
-    redaction_terminal: bool = Key::new("redaction.terminal", Kind::Switch, "true", "Redact what is printed, too");
+    redaction_terminal: bool = Key::new("redaction.terminal", Kind::Switch, "true", "Also redact terminal output");
     notify: bool =
         Key::new("notify", Kind::Switch, "false",
             "At the end, ring the bell and set the terminal's title");
@@ -195,7 +195,7 @@ settings! {
 
 /// All captures: the one key with a free part.
 const CAPTURES: Key =
-    Key::new("capture.<name>", Kind::Pattern, "none", "Regular expression of what to note down").or_none();
+    Key::new("capture.<name>", Kind::Pattern, "none", "Regular expression of a value to record").or_none();
 
 /// The name before the one free part of a key: `capture.` of `capture.<name>`.
 pub(super) const CAPTURE: &str = "capture.";

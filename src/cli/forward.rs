@@ -15,7 +15,7 @@ use super::caller::Environment;
 use super::exit_code::ExitCode;
 use super::output::stdout;
 
-/// Tells those who come after us in one chain of calls who was there before, so that shims and second copies
+/// Lists the programs in a chain of calls for those that follow, so that shims and second copies
 /// of this program, which look for `specify` on the PATH too, cannot send a call around in circles.
 const TRAIL: &str = "SPECIFY_RALPH_TRAIL";
 

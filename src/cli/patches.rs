@@ -30,7 +30,7 @@ pub fn between(
     Ok(reader.finish())
 }
 
-/// Tells one patch from the next, and keeps the begin of each.
+/// Splits the output into patches, and keeps the start of each.
 struct Patches {
     most: usize,
     /// The begin of the line that is being read, no longer than the rest of what is kept.

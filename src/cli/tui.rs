@@ -25,8 +25,8 @@ use crate::session::{Reason, Recalled, Sought};
 use crate::store::{Control, Scratch, Stop, Store};
 use crate::view::style::{Paint, inert};
 use crate::view::tui::{
-    Change, Desk, Elsewhere, File, Left, Opened, OwnLoop, Palette, Patch, Place, Program, Records, Source,
-    Told,
+    Change, ExternalData, File, Host, Left, Opened, OwnLoop, Palette, Patch, Place, Program, PromptMemory,
+    Records, Source,
 };
 
 use super::caller::Caller;
@@ -62,8 +62,8 @@ pub fn run(args: &TuiArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     check_terminal(caller)?;
     let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
     let wanted = choice.settle(&store)?;
-    let mut desk = Table::new(&store, caller)?;
-    let left = show(&mut desk, wanted, paint)?;
+    let mut host = TuiHost::new(&store, caller)?;
+    let left = show(&mut host, wanted, paint)?;
     Ok(left_by(left))
 }
 
@@ -74,7 +74,7 @@ pub fn with_loop(arguments: &[OsString], flags: Flags, caller: &Caller, paint: P
     check_terminal(caller)?;
     super::run::refuse_within_iteration(caller)?;
     super::trust::require_here(&store, caller, flags)?;
-    let mut desk = Table::new(&store, caller)?;
+    let mut host = TuiHost::new(&store, caller)?;
     let (path, talk) = store.talk()?;
     let mut argv = own_program()?;
     for argument in arguments.iter().filter(|argument| *argument != "--tui") {
@@ -85,9 +85,9 @@ pub fn with_loop(arguments: &[OsString], flags: Flags, caller: &Caller, paint: P
     let here = Utf8PathBuf::from_path_buf(here).ok().context("read the name of the current folder")?;
     let said = talk.try_clone().context("share what the loop says")?;
     let detached = Detached::start_loop(&argv, &here, said).context("start the loop")?;
-    desk.own = Some(RefCell::new(detached));
-    let left = show(&mut desk, Settled::default(), paint)?;
-    if let OwnLoop::Ended { code } = desk.own_loop() {
+    host.own = Some(RefCell::new(detached));
+    let left = show(&mut host, Settled::default(), paint)?;
+    if let OwnLoop::Ended { code } = host.own_loop() {
         repeat(talk, code)?;
         return Ok(match left {
             Left::Signal(_) | Left::Gone => left_by(left),
@@ -141,19 +141,19 @@ fn check_terminal(caller: &Caller) -> Result<()> {
         .into())
 }
 
-fn show(desk: &mut Table, wanted: Settled, paint: Paint) -> Result<Left> {
-    let configured = load_in(&desk.store, &desk.caller, Flags::default());
+fn show(host: &mut TuiHost, wanted: Settled, paint: Paint) -> Result<Left> {
+    let configured = load_in(&host.store, &host.caller, Flags::default());
     // Where settings cannot be read, nothing says that secrets are to be shown.
     let redactor = configured
         .and_then(|(_, config)| terminal_redactor(&config))
         .unwrap_or_else(|_| Some(Redactor::default()));
-    let library = Library { store: desk.store.clone(), caller: desk.caller.clone(), wanted, redactor };
-    let source: Arc<dyn Source> = Arc::new(Records::new(desk.store.clone(), Box::new(library)));
-    crate::view::tui::run(&source, desk, Palette(paint))
+    let backend = Backend { store: host.store.clone(), caller: host.caller.clone(), wanted, redactor };
+    let source: Arc<dyn Source> = Arc::new(Records::new(host.store.clone(), Box::new(backend)));
+    crate::view::tui::run(&source, host, Palette(paint))
 }
 
 /// What the screen has on hand: the time, signals, the loop, and the user's programs.
-struct Table {
+struct TuiHost {
     store: Store,
     caller: Caller,
     clock: Clock,
@@ -162,7 +162,7 @@ struct Table {
     ended: Option<i32>,
 }
 
-impl Table {
+impl TuiHost {
     fn new(store: &Store, caller: &Caller) -> Result<Self> {
         Ok(Self {
             store: store.clone(),
@@ -213,7 +213,7 @@ impl Table {
     }
 }
 
-impl Desk for Table {
+impl Host for TuiHost {
     fn now(&self) -> Timestamp {
         self.clock.now()
     }
@@ -256,7 +256,7 @@ impl Desk for Table {
 }
 
 /// What is not in the store: agents' output formats, git's answers, the next prompt's memory.
-struct Library {
+struct Backend {
     store: Store,
     caller: Caller,
     wanted: Settled,
@@ -264,7 +264,7 @@ struct Library {
     redactor: Option<Redactor>,
 }
 
-impl Elsewhere for Library {
+impl ExternalData for Backend {
     fn redacted(&self, bytes: Vec<u8>) -> Vec<u8> {
         match &self.redactor {
             Some(redactor) => redactor.redact_bytes(&bytes).0,
@@ -272,7 +272,7 @@ impl Elsewhere for Library {
         }
     }
 
-    fn retell(&self, configuration: &Value, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
+    fn parse_transcript(&self, configuration: &Value, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
         let mut events = agent::parse_transcript(recorded_parser(configuration, agent), output)?;
         for event in &mut events {
             // What came in pieces is whole only now.
@@ -287,7 +287,7 @@ impl Elsewhere for Library {
         diff(&self.store, &self.caller, change, MOST_LINES)
     }
 
-    fn history(&self, feature: &str) -> Result<Told> {
+    fn history(&self, feature: &str) -> Result<PromptMemory> {
         let (store, caller) = (&self.store, &self.caller);
         let entries: Vec<LogEntry> = store.iterations_of(feature, MOST_ITERATIONS)?;
         let clusters = folded(&clusters(&store.read_iterations(&entries)?));
@@ -297,7 +297,7 @@ impl Elsewhere for Library {
         let policy = settings.history_policy();
         let budget = policy.settings.budget;
         let Some(task) = settings.next_task(&feature, None)? else {
-            return Ok(Told { budget, clusters, ..Told::default() });
+            return Ok(PromptMemory { budget, clusters, ..PromptMemory::default() });
         };
         let mut memory = settings.memory(store, &feature)?;
         let recalled = memory.recall(store, Sought { task: &task, session: None, budget }, policy)?;
@@ -308,7 +308,7 @@ impl Elsewhere for Library {
                 (mode, "turned on by failures in a row", Some(context))
             }
         };
-        Ok(Told {
+        Ok(PromptMemory {
             task: Some(task),
             mode: mode.as_str().to_owned(),
             why: why.to_owned(),

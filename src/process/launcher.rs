@@ -31,7 +31,7 @@ pub(super) struct Launcher {
     words: Vec<OsString>,
 }
 
-/// Has children started through this program, which is called with `words` before [`LAUNCH`]. Where nobody calls
+/// Has children started through this program, which is called with `words` before [`LAUNCH`]. If nothing calls
 /// this, as in unit tests, a child gets a process group instead of a session.
 pub fn launch_through_ourselves(words: &[&str]) {
     // The file of a running program may be replaced or deleted; Linux can start it all the same.

@@ -311,7 +311,7 @@ fn place(plan: &Plan<'_>, session: &Session) -> Place {
     }
 }
 
-/// Tells apart sessions that start in the same second; a fixed number beside a stepping clock.
+/// Distinguishes sessions that start in the same second; a fixed number beside a stepping clock.
 fn salt(clock: &Clock) -> u32 {
     use std::hash::{BuildHasher, RandomState};
     // The standard library's hasher is keyed from the system's randomness: all that is needed here.

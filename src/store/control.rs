@@ -1,4 +1,4 @@
-//! Requests from other terminals to a running loop, and what it tells them: small files under
+//! Requests from other terminals to a running loop, and the status that it publishes: small files under
 //! `<common git dir>/ralph/control/<session>/`.
 //!
 //! Each file comes and goes as a whole. The loop only reads, until there is something to take.

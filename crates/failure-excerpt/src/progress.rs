@@ -1,4 +1,4 @@
-//! Numbers that say how far a search or a property test came, or from what it began: they are others in each run, and tell no
+//! Numbers that say how far a search or a property test came, or from what it began: they differ in each run, and identify no
 //! causes apart.
 
 /// What is counted on the way to a failure, in the singular.

@@ -1,6 +1,6 @@
 //! Kinds of bytes that keys and tokens consist of.
 
-/// Tells which bytes go on with a secret.
+/// Classes of bytes that can continue a secret.
 pub(super) type Class = fn(u8) -> bool;
 
 pub(super) fn is_word(byte: u8) -> bool {

@@ -259,7 +259,7 @@ fn anything(_body: &[u8]) -> bool {
     true
 }
 
-/// Tells keys from words with dashes between them, such as names of styles.
+/// Distinguishes keys from words joined by dashes, such as names of styles.
 fn is_random(body: &[u8]) -> bool {
     body.iter().any(u8::is_ascii_digit)
         && body.split(|byte| !byte.is_ascii_alphanumeric()).any(|part| part.len() >= 12)

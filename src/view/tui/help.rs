@@ -1,6 +1,6 @@
 //! What stands over the panes: the keys, and the question what shall become of the loop.
 
-use super::keys::TOLD;
+use super::keys::KEY_HELP;
 use super::layout::Areas;
 use super::row::{Look, Row, columns};
 
@@ -16,7 +16,7 @@ pub fn rows(width: usize) -> Vec<Row> {
         let padding = " ".repeat(KEY.saturating_sub(columns(key)));
         Row::of(Look::Accent, format!("  {key}{padding}")).and(Look::Plain, *does).indented(2 + KEY)
     };
-    let [views, moving] = TOLD;
+    let [views, moving] = KEY_HELP;
     if width < TWO_COLUMNS {
         let rows = views.iter().chain([&("", "")]).chain(moving).map(one);
         return rows.flat_map(|row| row.wrapped(width)).collect();

@@ -41,7 +41,7 @@ pub enum Act {
 }
 
 /// The keys as people are told of them: views and what is done with them, and moving about.
-pub const TOLD: [&[(&str, &str)]; 2] = [
+pub const KEY_HELP: [&[(&str, &str)]; 2] = [
     &[
         ("o", "Output: what was printed"),
         ("L", "Logs: a line an iteration"),

@@ -22,7 +22,7 @@ mod tests;
 
 pub use app::{Opened, OwnLoop, Program};
 pub use draw::Palette;
-pub use keys::TOLD;
-pub use records::{Elsewhere, Records};
-pub use source::{Change, File, Patch, Place, Source, Stream, Told};
-pub use terminal::{Desk, Left, run};
+pub use keys::KEY_HELP;
+pub use records::{ExternalData, Records};
+pub use source::{Change, File, Patch, Place, PromptMemory, Source, Stream};
+pub use terminal::{Host, Left, run};

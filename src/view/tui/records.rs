@@ -16,17 +16,18 @@ use crate::view::log::story;
 
 use super::page::PART;
 use super::source::{
-    Author, Change, File, InFlight, IterationRow, Live, Overview, Patch, Place, SessionRow, Source, Told,
+    Author, Change, File, InFlight, IterationRow, Live, Overview, Patch, Place, PromptMemory, SessionRow,
+    Source,
 };
 
 /// What other rooms than the store and the history know.
-pub trait Elsewhere: Send + Sync {
+pub trait ExternalData: Send + Sync {
     /// The same without secrets: what runs is not recorded yet.
     fn redacted(&self, bytes: Vec<u8>) -> Vec<u8>;
     /// What an agent did in a session of that configuration.
-    fn retell(&self, configuration: &Value, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>>;
+    fn parse_transcript(&self, configuration: &Value, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>>;
     fn diff(&self, change: &Change) -> Result<Patch>;
-    fn history(&self, feature: &str) -> Result<Told>;
+    fn history(&self, feature: &str) -> Result<PromptMemory>;
     /// Whether a session of that feature shall be listed.
     fn is_wanted(&self, session: &SessionId, feature: &str) -> bool;
 }
@@ -34,7 +35,7 @@ pub trait Elsewhere: Send + Sync {
 /// The records of a repository.
 pub struct Records {
     store: Store,
-    elsewhere: Box<dyn Elsewhere>,
+    external: Box<dyn ExternalData>,
     seen: Mutex<Seen>,
 }
 
@@ -50,8 +51,8 @@ struct Seen {
 }
 
 impl Records {
-    pub fn new(store: Store, elsewhere: Box<dyn Elsewhere>) -> Self {
-        Self { store, elsewhere, seen: Mutex::default() }
+    pub fn new(store: Store, external: Box<dyn ExternalData>) -> Self {
+        Self { store, external, seen: Mutex::default() }
     }
 
     fn live(&self) -> Result<HashMap<SessionId, Live>> {
@@ -86,7 +87,7 @@ impl Records {
     }
 
     fn redacted(&self, text: String) -> String {
-        String::from_utf8_lossy(&self.elsewhere.redacted(text.into_bytes())).into_owned()
+        String::from_utf8_lossy(&self.external.redacted(text.into_bytes())).into_owned()
     }
 
     /// How a session was set up; null where its records do not say it.
@@ -112,7 +113,7 @@ impl Records {
         let old: HashMap<ObjectId, Arc<SessionRow>> =
             std::mem::take(&mut seen.sessions).into_iter().collect();
         for rows in listing.sessions().rev() {
-            if !self.elsewhere.is_wanted(&rows.refs.session, rows.feature) {
+            if !self.external.is_wanted(&rows.refs.session, rows.feature) {
                 continue;
             }
             let Some(tip) = rows.tip().and_then(|tip| tip.commit.parse::<ObjectId>().ok()) else { continue };
@@ -177,14 +178,14 @@ impl Source for Records {
             Place::Spool(session, number) => {
                 let part =
                     self.store.spool_part((session, *number), file.stream.spool_name(), (ask, PART))?;
-                Ok(FilePart { bytes: self.elsewhere.redacted(part.bytes), ..part })
+                Ok(FilePart { bytes: self.external.redacted(part.bytes), ..part })
             }
         }
     }
 
-    fn retell(&self, author: &Author, output: &[u8]) -> Option<Vec<AgentEvent>> {
+    fn parse_transcript(&self, author: &Author, output: &[u8]) -> Option<Vec<AgentEvent>> {
         let configuration = self.configuration(&author.session);
-        self.elsewhere.retell(&configuration, &author.agent, output)
+        self.external.parse_transcript(&configuration, &author.agent, output)
     }
 
     fn iteration(&self, commit: &ObjectId) -> Result<Iteration> {
@@ -208,11 +209,11 @@ impl Source for Records {
     }
 
     fn diff(&self, change: &Change) -> Result<Patch> {
-        self.elsewhere.diff(change)
+        self.external.diff(change)
     }
 
-    fn history(&self, feature: &str) -> Result<Told> {
-        self.elsewhere.history(feature)
+    fn history(&self, feature: &str) -> Result<PromptMemory> {
+        self.external.history(feature)
     }
 }
 
@@ -306,12 +307,17 @@ mod tests {
 
     struct Nothing;
 
-    impl Elsewhere for Nothing {
+    impl ExternalData for Nothing {
         fn redacted(&self, bytes: Vec<u8>) -> Vec<u8> {
             bytes
         }
 
-        fn retell(&self, _configuration: &Value, _agent: &str, _output: &[u8]) -> Option<Vec<AgentEvent>> {
+        fn parse_transcript(
+            &self,
+            _configuration: &Value,
+            _agent: &str,
+            _output: &[u8],
+        ) -> Option<Vec<AgentEvent>> {
             None
         }
 
@@ -319,8 +325,8 @@ mod tests {
             Ok(Patch::default())
         }
 
-        fn history(&self, _feature: &str) -> Result<Told> {
-            Ok(Told::default())
+        fn history(&self, _feature: &str) -> Result<PromptMemory> {
+            Ok(PromptMemory::default())
         }
 
         fn is_wanted(&self, _session: &SessionId, _feature: &str) -> bool {

@@ -16,8 +16,8 @@ use crate::store::{Ask, FilePart};
 
 use super::page::PART;
 use super::source::{
-    Author, Change, File, InFlight, IterationRow, Live, Overview, Patch, Place, SessionRow, Source, Stream,
-    Told,
+    Author, Change, File, InFlight, IterationRow, Live, Overview, Patch, Place, PromptMemory, SessionRow,
+    Source, Stream,
 };
 
 /// 2026-11-22T05:00:00Z
@@ -204,7 +204,7 @@ impl Source for Sample {
         Ok(part)
     }
 
-    fn retell(&self, _: &Author, output: &[u8]) -> Option<Vec<AgentEvent>> {
+    fn parse_transcript(&self, _: &Author, output: &[u8]) -> Option<Vec<AgentEvent>> {
         let text = String::from_utf8_lossy(output);
         let event = |line: &str| match line.strip_prefix("tool ") {
             Some(call) => {
@@ -248,11 +248,11 @@ impl Source for Sample {
         Ok(self.patch.clone())
     }
 
-    fn history(&self, _: &str) -> Result<Told> {
+    fn history(&self, _: &str) -> Result<PromptMemory> {
         let rows = self.overview.sessions.iter().rev().flat_map(|session| session.iterations.iter());
         let past: Vec<Iteration> = rows.map(whole).collect();
         let settings = HistorySettings { mode: Mode::Smart, ..HistorySettings::default() };
-        Ok(Told {
+        Ok(PromptMemory {
             context: Some(context(&past, &self.task, None, &settings)),
             task: Some(self.task.clone()),
             mode: "smart".to_owned(),

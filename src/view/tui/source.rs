@@ -22,7 +22,7 @@ pub trait Source: Send + Sync {
     fn part(&self, file: &File, ask: Ask) -> Result<FilePart>;
 
     /// What an agent did, by what it printed; none where its output is text for people already.
-    fn retell(&self, author: &Author, output: &[u8]) -> Option<Vec<AgentEvent>>;
+    fn parse_transcript(&self, author: &Author, output: &[u8]) -> Option<Vec<AgentEvent>>;
 
     fn iteration(&self, commit: &ObjectId) -> Result<Iteration>;
 
@@ -35,8 +35,8 @@ pub trait Source: Send + Sync {
     /// The changes of an iteration, or of a whole session, as a patch.
     fn diff(&self, change: &Change) -> Result<Patch>;
 
-    /// What the next prompt of this feature will be told.
-    fn history(&self, feature: &str) -> Result<Told>;
+    /// Returns what the next prompt of this feature contains about earlier iterations.
+    fn history(&self, feature: &str) -> Result<PromptMemory>;
 }
 
 /// A file of an iteration.
@@ -110,9 +110,9 @@ pub struct Patch {
     pub left_out: Option<String>,
 }
 
-/// What the next prompt of a feature will be told.
+/// What the next prompt of a feature contains about earlier iterations.
 #[derive(Debug, Clone, Default)]
-pub struct Told {
+pub struct PromptMemory {
     /// None where no task can be picked any more.
     pub task: Option<Task>,
     pub mode: String,

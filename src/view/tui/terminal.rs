@@ -41,7 +41,7 @@ const IDLE: Duration = Duration::from_millis(50);
 const NEXT: Duration = Duration::from_millis(1);
 
 /// What the screen needs of the world beside its source.
-pub trait Desk {
+pub trait Host {
     fn now(&self) -> Timestamp;
     /// A signal by which the screen shall go.
     fn signal(&self) -> Option<i32>;
@@ -206,19 +206,19 @@ fn watch(source: &Arc<dyn Source>) -> Result<Receiver<Result<Overview>>> {
 
 /// Shows the screen until somebody leaves it.
 #[expect(clippy::too_many_lines, reason = "the terminal is set up and put back in one place")]
-pub fn run(source: &Arc<dyn Source>, desk: &mut dyn Desk, palette: Palette) -> Result<Left> {
+pub fn run(source: &Arc<dyn Source>, host: &mut dyn Host, palette: Palette) -> Result<Left> {
     let looks = watch(source)?;
     let mut readers = [Reader::start(source, "reads")?, Reader::start(source, "reads slowly")?];
     let mut screen = Screen::take()?;
     let size = screen.terminal.size().context("ask the terminal for its size")?;
-    let mut app = App::new(Rect::new(0, 0, size.width, size.height), desk.now(), desk.own_loop());
+    let mut app = App::new(Rect::new(0, 0, size.width, size.height), host.now(), host.own_loop());
     let mut turned = Instant::now();
     let mut is_stale = true;
     loop {
-        if let Some(signal) = desk.signal() {
+        if let Some(signal) = host.signal() {
             return Ok(Left::Signal(signal));
         }
-        let own_loop = desk.own_loop();
+        let own_loop = host.own_loop();
         if app.own_loop != own_loop {
             (app.own_loop, app.message) = (own_loop, None);
             is_stale = true;
@@ -253,7 +253,7 @@ pub fn run(source: &Arc<dyn Source>, desk: &mut dyn Desk, palette: Palette) -> R
             if !stdin().is_terminal() {
                 return Ok(Left::Gone);
             }
-            app.tick(desk.now());
+            app.tick(host.now());
             is_stale |= app.is_moving();
         }
         if let Some(request) = app.request() {
@@ -272,13 +272,13 @@ pub fn run(source: &Arc<dyn Source>, desk: &mut dyn Desk, palette: Palette) -> R
             match effect {
                 None => {}
                 Some(Effect::Quit) => return Ok(Left::Quit),
-                Some(effect) => obey(effect, &mut app, desk, &mut screen)?,
+                Some(effect) => obey(effect, &mut app, host, &mut screen)?,
             }
         }
     }
 }
 
-fn obey(effect: Effect, app: &mut App, desk: &dyn Desk, screen: &mut Screen) -> Result<()> {
+fn obey(effect: Effect, app: &mut App, host: &dyn Host, screen: &mut Screen) -> Result<()> {
     match effect {
         Effect::Quit => {}
         Effect::Redraw => screen.terminal.clear().context("draw on the terminal")?,
@@ -288,14 +288,14 @@ fn obey(effect: Effect, app: &mut App, desk: &dyn Desk, screen: &mut Screen) -> 
             out.flush().context("copy")?;
         }
         Effect::Open(program, opened) => {
-            if let Err(error) = screen.lend(|| desk.open(program, &opened))? {
+            if let Err(error) = screen.lend(|| host.open(program, &opened))? {
                 app.message = Some(Row::of(Look::Bad, shown(&format!("{error:#}").replace('\n', "; "))));
             }
         }
         Effect::Stop(stop) => {
             let told = match app.own_session() {
                 None => Ok(Row::of(Look::Warn, "it has not begun yet: try again in a moment")),
-                Some(id) => desk.stop(&id, stop).map(|()| match stop {
+                Some(id) => host.stop(&id, stop).map(|()| match stop {
                     Stop::AfterIteration => Row::of(Look::Warn, "it stops after this iteration"),
                     Stop::Now => Row::of(Look::Warn, "it stops, and records what it is at"),
                 }),

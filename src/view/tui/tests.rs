@@ -516,7 +516,7 @@ fn the_view_that_is_shown_is_named_on_any_screen() {
 
 #[test]
 fn every_line_of_the_help_can_be_read_on_any_screen() {
-    let told = || super::keys::TOLD.into_iter().flatten().map(|(_, does)| *does);
+    let told = || super::keys::KEY_HELP.into_iter().flatten().map(|(_, does)| *does);
     for size in [(160, 50), (80, 24), (70, 24), (40, 12), (40, 6)] {
         let mut scene = Scene::new(many(), size);
         scene.keys("?");
@@ -668,8 +668,8 @@ fn the_modes_hold_keys_back() {
 
 #[test]
 fn every_key_that_is_told_of_does_something() {
-    use super::keys::{TOLD, act};
-    for (keys, does) in TOLD.into_iter().flatten().filter(|(keys, _)| !keys.is_empty()) {
+    use super::keys::{KEY_HELP, act};
+    for (keys, does) in KEY_HELP.into_iter().flatten().filter(|(keys, _)| !keys.is_empty()) {
         for key in keys.split(' ') {
             let (code, modifiers) = match key {
                 "↓" => named("Down"),

@@ -7,7 +7,7 @@ use crate::record::TaskName;
 use crate::view::style::{Count, grouped};
 use crate::view::tui::page::Section;
 use crate::view::tui::row::{Look, Row, shown};
-use crate::view::tui::source::Told;
+use crate::view::tui::source::PromptMemory;
 
 use super::output::markdown;
 use super::words::{brief, title};
@@ -16,9 +16,9 @@ use super::words::{brief, title};
 const CAUSES: usize = 20;
 const NAMES: usize = 5;
 
-pub fn sections(told: &Told) -> Vec<Section> {
+pub fn sections(memory: &PromptMemory) -> Vec<Section> {
     let mut sections = Vec::new();
-    let Told { task, mode, why, budget, context, clusters } = told;
+    let PromptMemory { task, mode, why, budget, context, clusters } = memory;
     let mut head = Vec::new();
     match task {
         None => head.push(Row::of(Look::Dim, "no open task can be picked: there is no next prompt")),

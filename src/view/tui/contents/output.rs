@@ -16,8 +16,8 @@ pub fn read_part(source: &dyn Source, file: &File, ask: Ask) -> Result<Part> {
     let part = source.part(file, ask)?;
     let text = || String::from_utf8_lossy(&part.bytes);
     let author = file.author.as_ref().filter(|_| file.stream == Stream::AgentStdout);
-    let rows = match author.and_then(|author| source.retell(author, &part.bytes)) {
-        Some(events) => retold(&events),
+    let rows = match author.and_then(|author| source.parse_transcript(author, &part.bytes)) {
+        Some(events) => transcript_rows(&events),
         None if file.stream == Stream::Prompt => markdown(&text()),
         None => Row::lines(&text(), Look::Plain),
     };
@@ -147,7 +147,7 @@ pub fn calls(calls: &[ToolCall]) -> Vec<Row> {
 }
 
 /// What an agent did, in lines.
-fn retold(events: &[AgentEvent]) -> Vec<Row> {
+fn transcript_rows(events: &[AgentEvent]) -> Vec<Row> {
     let mut rows = Vec::new();
     for event in events {
         match event {

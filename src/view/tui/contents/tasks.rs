@@ -24,27 +24,27 @@ pub fn bar(done: usize, all: usize, cells: usize) -> [String; 2] {
 
 /// What the iterations made of the tasks, up to the one that the list is of.
 #[derive(Default)]
-struct Told<'a> {
+struct TaskHistory<'a> {
     failures: BTreeMap<&'a str, usize>,
     skipped: BTreeSet<&'a str>,
     running: Option<&'a str>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> TaskHistory<'a> {
     fn of(session: &'a SessionRow, after: Option<u32>) -> Self {
-        let mut told = Self::default();
+        let mut history = Self::default();
         let is_past = |number: u32| after.is_none_or(|last| number <= last);
         for row in session.iterations.iter().filter(|row| is_past(row.number)) {
             let Some(task) = row.task.as_deref() else { continue };
             match row.outcome {
-                Outcome::Failure => *told.failures.entry(task).or_default() += 1,
-                Outcome::Skipped => drop(told.skipped.insert(task)),
+                Outcome::Failure => *history.failures.entry(task).or_default() += 1,
+                Outcome::Skipped => drop(history.skipped.insert(task)),
                 Outcome::Success | Outcome::Interrupted | Outcome::Later(_) => {}
             }
         }
         let running = session.in_flight().filter(|running| is_past(running.number));
-        told.running = running.map(|running| running.task.name.as_str());
-        told
+        history.running = running.map(|running| running.task.name.as_str());
+        history
     }
 
     fn row(&self, item: &Item) -> Row {
@@ -88,7 +88,7 @@ pub fn sections(session: &SessionRow, list: Option<&[u8]>, after: Option<u32>) -
         Ok(list) => list,
         Err(error) => return vec![Section::plain(vec![Row::of(Look::Bad, brief(&format!("{error:#}")))])],
     };
-    let told = Told::of(session, after);
+    let history = TaskHistory::of(session, after);
     let everything: Vec<&Item> = list.items.iter().collect();
     let digits = everything.iter().filter(|item| item.is_task()).count().to_string().len();
     let when = after.map_or(String::new(), |number| format!(", after iteration {number}"));
@@ -96,7 +96,7 @@ pub fn sections(session: &SessionRow, list: Option<&[u8]>, after: Option<u32>) -
     let mut sections = vec![Section::plain(vec![head])];
     for items in everything.chunk_by(|one, other| one.phase == other.phase) {
         let name = brief(items[0].phase.as_deref().unwrap_or("(no heading)"));
-        let rows = items.iter().map(|item| told.row(item)).collect();
+        let rows = items.iter().map(|item| history.row(item)).collect();
         sections.push(Section::titled(progress(items, digits).and(Look::Bold, name), rows));
     }
     if list.items.is_empty() {
@@ -142,8 +142,8 @@ mod tests {
             (None, "1/3 ███░░░░░░░ All tasks", "» T002 2 failures  Two", "● T003 1 failure  Three"),
         ] {
             let rows = rows(&session, after);
-            let told: Vec<&str> = rows.iter().map(|row| row.trim_start()).collect();
-            assert_eq!(told, [head, "✔ T001 One", two, three]);
+            let history: Vec<&str> = rows.iter().map(|row| row.trim_start()).collect();
+            assert_eq!(history, [head, "✔ T001 One", two, three]);
         }
     }
 }

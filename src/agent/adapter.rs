@@ -20,7 +20,7 @@ const ROOT: &str = "run as another user, or, in a container that you can lose, s
                     \"default\"";
 
 /// How long `--version` may take; some unpack themselves first.
-const ANSWER: Duration = Duration::from_secs(30);
+const VERSION_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub(super) struct Adapter {
@@ -76,7 +76,8 @@ impl Adapter {
     /// Asks it for its version, once: some take seconds for the answer.
     fn ask(&self) -> &Result<String, String> {
         self.asked.get_or_init(|| {
-            let mut tool = Tool::new(self.known.name, Utf8Path::new("/")).arg("--version").limit(ANSWER);
+            let mut tool =
+                Tool::new(self.known.name, Utf8Path::new("/")).arg("--version").limit(VERSION_TIMEOUT);
             for (name, value) in self.launch.defaults.iter().chain(&self.launch.environment) {
                 tool = tool.env(name, value);
             }

@@ -12,7 +12,7 @@ use crate::process::{Interrupt, Tool};
 use crate::record::{AgentEvent, AgentRun, PromptVia};
 
 /// How long a shell may take to say whether it knows a word.
-const ANSWER: Duration = Duration::from_secs(10);
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An agent that the user describes by its command.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ fn is_word_of_the_shell(word: &str, surroundings: &Surroundings<'_>) -> bool {
     if word.contains('/') || on_path(word, &path_variable).is_some() {
         return false;
     }
-    let tool = Tool::shell("command -v \"$0\"", surroundings.directory).arg(word).limit(ANSWER);
+    let tool = Tool::shell("command -v \"$0\"", surroundings.directory).arg(word).limit(LOOKUP_TIMEOUT);
     tool.run().is_ok_and(|captured| captured.is_success())
 }
 

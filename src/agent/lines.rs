@@ -9,7 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::project_files::{open_plain, refused};
 
 /// Longest line that is handed on. No event of an agent comes near it; what is longer is skipped.
-const LONGEST: usize = 16 << 20;
+const MAX_LINE_BYTES: usize = 16 << 20;
 
 /// Maximum number of bytes in one read, so that the caller gets to check the time.
 const HELPING: usize = 4 << 20;
@@ -33,7 +33,7 @@ impl Lines {
             buffer: vec![0; 64 << 10],
             line: Vec::new(),
             is_skipping: false,
-            longest: LONGEST,
+            longest: MAX_LINE_BYTES,
         }
     }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::record::Timestamp;
 
 /// Folders of days that are looked into, the newest first: a thread may have begun before midnight.
-const DAYS: usize = 2;
+const MAX_DAY_FOLDERS: usize = 2;
 
 /// Returns when the limits of a thread reset, by its last report, or `None` if there is no such file or limit.
 pub(super) fn resets_at(home: &Utf8Path, thread: &str) -> Option<Timestamp> {
@@ -38,7 +38,7 @@ fn find(home: &Utf8Path, thread: &str) -> Option<Utf8PathBuf> {
     let end = format!("-{thread}.jsonl");
     let years = newest_first(&home.join("sessions"));
     let months = years.iter().flat_map(|year| newest_first(year));
-    let days = months.flat_map(|month| newest_first(&month)).take(DAYS);
+    let days = months.flat_map(|month| newest_first(&month)).take(MAX_DAY_FOLDERS);
     let mut files = days.flat_map(|day| newest_first(&day));
     files.find(|path| {
         path.file_name().is_some_and(|name| name.starts_with("rollout-") && name.ends_with(&end))

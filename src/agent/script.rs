@@ -49,7 +49,7 @@ const WAITED_IN_VAIN: i32 = 8;
 const NO_TURN: i32 = 1;
 
 /// Between two looks for a file that is waited for.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -175,7 +175,7 @@ impl Action {
                         writeln!(stage.stderr, "{path} did not come")?;
                         return Ok(WAITED_IN_VAIN);
                     }
-                    std::thread::sleep(LOOK);
+                    std::thread::sleep(POLL_INTERVAL);
                 }
             }
             Self::Sleep(time) => std::thread::sleep(duration(time)?),

@@ -72,7 +72,7 @@ pub struct PurgeArgs {
 }
 
 /// Days of snapshots that `clean` without rules keeps.
-const DAYS: u32 = 30;
+const DEFAULT_KEEP_DAYS: u32 = 30;
 
 pub fn run(args: &CleanArgs, caller: &Caller) -> Result<ExitCode> {
     if args.pack {
@@ -84,7 +84,7 @@ pub fn run(args: &CleanArgs, caller: &Caller) -> Result<ExitCode> {
     let rules = Rules {
         // Records go on an explicit rule alone.
         extent: if args.snapshots_only || is_bare { Extent::Snapshots } else { Extent::All },
-        keep_days: if is_bare { Some(DAYS) } else { args.keep_days },
+        keep_days: if is_bare { Some(DEFAULT_KEEP_DAYS) } else { args.keep_days },
         keep_last: args.keep_last,
         is_named: args.session.is_some(),
         now,

@@ -48,11 +48,11 @@ pub struct DoctorArgs {
 const OLDEST_GIT: (u32, u32) = (2, 36);
 
 /// Bytes with which a loop cannot record, and with which it will not for long.
-const TOO_LITTLE: u64 = 64 << 20;
+const MIN_FREE_BYTES: u64 = 64 << 20;
 const LITTLE: u64 = 1 << 30;
 
 /// Longest wait for a program that is asked who it is.
-const ANSWER: Duration = Duration::from_secs(10);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
     let mut findings = vec![git(&caller.directory), programs(caller)];
@@ -171,7 +171,8 @@ fn programs(caller: &Caller) -> Finding {
         .collect();
     // Called as `git ralph`, we are another file than our `specify`.
     let is_ours = |program: &Path| {
-        let said = || Tool::new(program, &caller.directory).args(["ralph", "--version"]).limit(ANSWER).line();
+        let said =
+            || Tool::new(program, &caller.directory).args(["ralph", "--version"]).limit(PROBE_TIMEOUT).line();
         identity(program) == ourselves || said().is_ok_and(|version| version.starts_with("specify-ralph "))
     };
     match found.first() {
@@ -354,9 +355,9 @@ fn disk(store: &Store) -> Result<Finding> {
     let free = store.free_space()?;
     let message = format!("{} MiB free", grouped(free >> 20));
     Ok(match free {
-        ..TOO_LITTLE => Finding::new("disk", State::Wrong, message)
+        ..MIN_FREE_BYTES => Finding::new("disk", State::Wrong, message)
             .hinted(format!("an iteration that cannot be recorded ends the loop: make room first (`{RALPH} clean --dry-run` says what we could free)")),
-        TOO_LITTLE..LITTLE => Finding::new("disk", State::Note, message)
+        MIN_FREE_BYTES..LITTLE => Finding::new("disk", State::Note, message)
             .hinted(format!("`{RALPH} clean --dry-run` says what we could free; `snapshots = false` needs less")),
         LITTLE.. => Finding::new("disk", State::Fine, message),
     })

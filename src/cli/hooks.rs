@@ -78,10 +78,10 @@ const REWRITE: [&str; 2] = ["notes.rewriteRef", "refs/notes/ralph"];
 const NEWEST: &str = "--max-count=500";
 
 /// Longest wait for git to list them.
-const ANSWER: Duration = Duration::from_secs(2);
+const GIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Maximum number of sessions that are named.
-const NAMED: usize = 3;
+const MAX_NAMED_SESSIONS: usize = 3;
 
 pub fn run(args: &HooksArgs, caller: &Caller) -> Result<ExitCode> {
     match &args.action {
@@ -360,7 +360,7 @@ fn behind((old, new): (&str, &str), caller: &Caller) -> Result<ExitCode> {
     let range = format!("{old}..{new}");
     let listed = Tool::git_as_called(&caller.start()?)
         .args(["log", "--no-show-signature", NEWEST, trailers, "--end-of-options", &range, "--"])
-        .limit(ANSWER)
+        .limit(GIT_TIMEOUT)
         .run()?;
     // Where it came from may be nothing: a clone, a branch without a commit.
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
@@ -380,7 +380,7 @@ fn behind((old, new): (&str, &str), caller: &Caller) -> Result<ExitCode> {
     writeln!(
         stdout(),
         "ralph: these commits were made in sessions that are not here: {}\nhint: `{RALPH} sync --fetch-only` brings them",
-        some_of(&missing, NAMED)
+        some_of(&missing, MAX_NAMED_SESSIONS)
     )?;
     Ok(ExitCode::Done)
 }

@@ -14,7 +14,7 @@ use super::exit_code::ExitCode;
 use super::output::warn;
 
 /// Time limit of the hook.
-const LIMIT: Duration = Duration::from_secs(60);
+const HOOK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Runs it with the outcome in its environment. However it ends, the session's own end stands.
 pub fn run(command: &str, root: &Utf8Path, feature: &Feature, session: &Session, code: ExitCode) {
@@ -24,7 +24,7 @@ pub fn run(command: &str, root: &Utf8Path, feature: &Feature, session: &Session,
 }
 
 fn try_run(command: &str, root: &Utf8Path, variables: &[(&str, String)]) -> Result<()> {
-    let mut tool = Tool::shell(command, root).limit(LIMIT).after_the_session();
+    let mut tool = Tool::shell(command, root).limit(HOOK_TIMEOUT).after_the_session();
     for (name, value) in variables {
         tool = tool.env(name, value);
     }

@@ -26,7 +26,7 @@ pub struct PackArgs {
 }
 
 /// Iterations between two checks of a running loop for loose objects to pack.
-const EVERY: u32 = 50;
+const CHECK_INTERVAL_ITERATIONS: u32 = 50;
 
 pub fn run(args: &PackArgs, caller: &Caller) -> Result<ExitCode> {
     let store = place::open(caller)?;
@@ -88,7 +88,9 @@ impl<'a> Packer<'a> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "of all events two say that a record is there")]
     fn keep_totals(&self, event: &Event) -> Result<()> {
         let refs = match event {
-            Event::IterationRecorded { iteration, record, .. } if iteration.is_multiple_of(EVERY) => {
+            Event::IterationRecorded { iteration, record, .. }
+                if iteration.is_multiple_of(CHECK_INTERVAL_ITERATIONS) =>
+            {
                 SessionRefs::new(&record.feature, record.session.clone())
             }
             Event::SessionEnded { session, .. } => SessionRefs::new(&session.feature, session.id.clone()),
@@ -101,7 +103,7 @@ impl<'a> Packer<'a> {
     pub fn look_after(&mut self, event: &Event) -> Result<()> {
         self.keep_totals(event)?;
         let is_time = match event {
-            Event::IterationRecorded { iteration, .. } => iteration.is_multiple_of(EVERY),
+            Event::IterationRecorded { iteration, .. } => iteration.is_multiple_of(CHECK_INTERVAL_ITERATIONS),
             Event::SessionEnded { .. } => true,
             Event::SessionStarted { .. }
             | Event::IterationStarted { .. }

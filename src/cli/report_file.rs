@@ -17,10 +17,10 @@ use super::caller::Caller;
 const JSON: &str = "\"made_by\": \"specify ralph report\"";
 
 /// Bytes at the start of a file by which a report of ours is recognized.
-const BEGIN: u64 = 2048;
+const MARKER_SEARCH_BYTES: u64 = 2048;
 
 /// A browser that cannot start says so within that time.
-const START: Duration = Duration::from_secs(2);
+const BROWSER_START_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The parser for sizes.
 pub fn size(text: &str) -> Result<u64> {
@@ -45,7 +45,7 @@ pub fn check(file: &Utf8Path, is_forced: bool) -> Result<()> {
     }
     let mut begin = Vec::new();
     let opened = File::open(file).with_context(|| format!("read {file}"))?;
-    opened.take(BEGIN).read_to_end(&mut begin).with_context(|| format!("read {file}"))?;
+    opened.take(MARKER_SEARCH_BYTES).read_to_end(&mut begin).with_context(|| format!("read {file}"))?;
     let begin = String::from_utf8_lossy(&begin);
     if begin.trim().is_empty() || [GENERATOR, MARKDOWN, JSON].iter().any(|mark| begin.contains(mark)) {
         return Ok(());
@@ -100,7 +100,7 @@ fn command(browser: &str, file: &Utf8Path) -> Vec<String> {
 fn start(words: &[String], caller: &Caller) -> Result<()> {
     let nowhere = OpenOptions::new().write(true).open("/dev/null").context("open /dev/null")?;
     let mut browser = Detached::start(words, &caller.directory, nowhere)?;
-    match browser.ended_within(START) {
+    match browser.ended_within(BROWSER_START_TIMEOUT) {
         Some(code) if code != 0 => bail!("exit code {code}"),
         _ => Ok(()),
     }

@@ -40,7 +40,7 @@ pub struct StatusArgs {
 }
 
 /// Between two looks with `--watch`.
-const LOOK: Duration = Duration::from_millis(500);
+const WATCH_INTERVAL: Duration = Duration::from_millis(500);
 
 pub fn run(args: &StatusArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     if let Some(file) = &args.tasks {
@@ -57,7 +57,7 @@ pub fn run(args: &StatusArgs, caller: &Caller, paint: Paint) -> Result<ExitCode>
     let mut out = stdout();
     show(&mut out, &status, args, paint)?;
     while args.watch && is_running(&status) {
-        thread::sleep(LOOK);
+        thread::sleep(WATCH_INTERVAL);
         let now = look(&store, &wanted)?;
         if now != status {
             status = now;

@@ -54,7 +54,7 @@ const MOST_LINES: u64 = 20_000;
 const MOST_ITERATIONS: usize = 1000;
 
 /// How much of what a loop said is repeated when the screen is left, in bytes.
-const MOST_WORDS: u64 = 64 * 1024;
+const MAX_REPEATED_LOG_BYTES: u64 = 64 * 1024;
 
 pub fn run(args: &TuiArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     // The screen says what is left out.
@@ -115,7 +115,7 @@ fn left_by(left: Left) -> ExitCode {
 /// Says what the loop said, as if it had run here.
 fn repeat(mut talk: Talk, code: i32) -> Result<()> {
     let length = talk.metadata().context("read what the loop said")?.len();
-    let start = length.saturating_sub(MOST_WORDS);
+    let start = length.saturating_sub(MAX_REPEATED_LOG_BYTES);
     let mut bytes = Vec::new();
     talk.seek(SeekFrom::Start(start))
         .and_then(|_| talk.read_to_end(&mut bytes))

@@ -9,9 +9,9 @@ use super::key::{Key, Kind, STRATEGIES};
 use super::typed::{Commits, Completion, FailedChanges, FromValue, Unit};
 use super::values::Values;
 
-const MANY: u64 = 1_000_000;
+const MAX_COUNT: u64 = 1_000_000;
 const ANY: Kind = Kind::Count { least: 0, most: u64::MAX };
-const TIMES: Kind = Kind::Count { least: 0, most: MANY };
+const TIMES: Kind = Kind::Count { least: 0, most: MAX_COUNT };
 
 /// Makes [`Settings`], with a field for each row, and [`KEYS`].
 macro_rules! settings {
@@ -50,7 +50,7 @@ settings! {
         Key::new("permissions", Kind::Word(&["full", "default", "read-only"]), "full",
             "What the agent may do");
     max_iterations: u32 =
-        Key::new("max-iterations", Kind::Count { least: 1, most: MANY }, "10",
+        Key::new("max-iterations", Kind::Count { least: 1, most: MAX_COUNT }, "10",
             "Agent runs after which the loop stops");
     skip_after: Option<u32> =
         Key::new("skip-after", TIMES, "3", "Failures in a row after which a task is skipped")

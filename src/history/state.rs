@@ -9,7 +9,7 @@ use crate::record::Iteration;
 use super::clusters::{Cluster, clusters};
 
 /// Most of each kind that are kept, the most frequent first.
-const MOST: usize = 20;
+const MAX_LISTED: usize = 20;
 
 /// The state after the iterations that it was made of.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -70,14 +70,14 @@ impl CumulativeState {
         let known = known.into_iter().filter(|cluster| cluster.is_known);
         let mut known_failures: Vec<KnownFailure> = known.map(KnownFailure::from).collect();
         known_failures.sort_by_key(|known| (!known.is_open, std::cmp::Reverse(known.last_iteration)));
-        known_failures.truncate(MOST);
+        known_failures.truncate(MAX_LISTED);
         let mut files_touched: Vec<_> =
             files.into_iter().map(|(path, times)| TouchedFile { path: path.to_owned(), times }).collect();
         files_touched.sort_by_key(|file| std::cmp::Reverse(file.times));
-        files_touched.truncate(MOST);
+        files_touched.truncate(MAX_LISTED);
         let mut working: Vec<_> = commands.into_iter().filter(|(_, (_, works))| *works).collect();
         working.sort_by_key(|(_, (times, _))| std::cmp::Reverse(*times));
-        working.truncate(MOST);
+        working.truncate(MAX_LISTED);
         let commands_that_work = working.into_iter().map(|(command, _)| command.to_owned()).collect();
         Self { known_failures, files_touched, commands_that_work }
     }

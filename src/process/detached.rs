@@ -13,7 +13,7 @@ use super::Marker;
 use super::registry::DetachedPid;
 
 /// Between two looks at a program that may end at once.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A program that goes on when we end.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl Detached {
             if Instant::now() >= until {
                 return None;
             }
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 

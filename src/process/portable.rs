@@ -14,7 +14,7 @@ use super::{Carried, Process};
 pub(super) const BIRTH_TOLERANCE: u64 = 2;
 
 /// How long `ps` may take. Without an answer nothing is known to run.
-const ANSWER: Duration = Duration::from_secs(30);
+const PS_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How `ps` prints the time at which a process began.
 const LSTART: &[BorrowedFormatItem<'_>] =
@@ -41,7 +41,7 @@ fn list(which: &[&str]) -> Vec<Process> {
         .stderr_null()
         .unchecked();
     let Ok(started) = ps.start() else { return Vec::new() };
-    let Ok(Some(output)) = started.wait_timeout(ANSWER) else {
+    let Ok(Some(output)) = started.wait_timeout(PS_TIMEOUT) else {
         let _gone = started.kill().is_ok();
         return Vec::new();
     };

@@ -22,7 +22,7 @@ const LEFTOVER_GRACE: Duration = Duration::from_secs(1);
 const KILLING: Duration = Duration::from_secs(5);
 
 /// Between two looks at the list of processes.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The processes that a child or a session is answerable for. Never we ourselves, nor our ancestors, nor what outlives us.
 #[derive(Debug)]
@@ -163,7 +163,7 @@ impl<'a> ProcessTree<'a> {
             && !interrupt.is_urgent()
             && self.members().iter().any(|process| self.is_in_group(process))
         {
-            interrupt.pause(LOOK);
+            interrupt.pause(POLL_INTERVAL);
         }
     }
 
@@ -189,7 +189,7 @@ impl<'a> ProcessTree<'a> {
                     send(&process, Signal::CONT);
                 }
             }
-            interrupt.pause(LOOK);
+            interrupt.pause(POLL_INTERVAL);
         }
     }
 
@@ -222,7 +222,7 @@ impl<'a> ProcessTree<'a> {
         let ended = Instant::now();
         let mut left = self.members();
         while !left.is_empty() && ended.elapsed() < SETTLE && !interrupt.is_urgent() {
-            interrupt.pause(LOOK);
+            interrupt.pause(POLL_INTERVAL);
             left = self.members();
         }
         if left.is_empty() {

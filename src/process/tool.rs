@@ -11,7 +11,7 @@ use super::bounded::{self, Heeds};
 use super::launcher::launcher;
 
 /// How long a tool may take that has no other limit: git on a big work tree may need minutes, but not more.
-const LIMIT: Duration = Duration::from_secs(600);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The limit of what handles all files or objects of a repository while a user waits, or behind everybody's back.
 pub const LONG: Duration = Duration::from_secs(6 * 60 * 60);
@@ -92,7 +92,7 @@ impl Tool {
             ],
             directory: directory.as_os_str().to_owned(),
             stdin: Vec::new(),
-            limit: LIMIT,
+            limit: DEFAULT_TIMEOUT,
             heeds: Heeds::Stop,
             has_own_session: false,
         }

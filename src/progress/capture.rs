@@ -21,7 +21,7 @@ pub const FINAL_MESSAGE_CHARS: usize = 4000;
 /// Longest of all other texts.
 const TEXT_CHARS: usize = 300;
 /// Most bytes of all facts together, as JSON.
-const ROOM: usize = 16 * 1024;
+const MAX_FACTS_BYTES: usize = 16 * 1024;
 /// Most values that one rule of the user's yields.
 const MOST_OF_A_RULE: usize = 20;
 const MOST_WARNINGS: usize = 20;
@@ -79,7 +79,7 @@ pub struct Evidence<'a> {
 /// The facts of an iteration, within the limit; what has no room is counted.
 pub fn facts(evidence: Evidence<'_>, rules: &Rules) -> Facts {
     let mut facts = Facts { version: FACTS_VERSION, ..Facts::default() };
-    let mut room = Room { left: ROOM, left_out: 0 };
+    let mut room = Room { left: MAX_FACTS_BYTES, left_out: 0 };
     let mut texts = vec![evidence.final_text];
     if let Some(context) = evidence.context {
         texts.extend([context.stdout.as_str(), context.stderr.as_str()]);
@@ -379,7 +379,7 @@ mod tests {
             (0..3000).map(|n| call(ToolKind::Shell, &format!("{n} {}", "x".repeat(400)), false)).collect();
         let facts = of(&calls);
         let size = serde_json::to_string(&facts).unwrap().len();
-        assert!((ROOM / 2..ROOM + 512).contains(&size), "{size}");
+        assert!((MAX_FACTS_BYTES / 2..MAX_FACTS_BYTES + 512).contains(&size), "{size}");
         assert_eq!(facts.left_out + facts.commands.len(), 3000);
     }
 }

@@ -20,7 +20,7 @@ use super::taken::Taken;
 use super::units::{self, UnitTasks};
 
 /// Maximum number of paths that are named in a warning.
-const NAMED: usize = 5;
+const MAX_NAMED_PATHS: usize = 5;
 
 /// The trailer that names the iteration.
 const MADE_IN: &str = "Ralph-Made-In";
@@ -106,7 +106,7 @@ impl Running<'_> {
         work.pending.extend(taken.changed.iter().cloned());
         let rest = done.unit.filter(|unit| outcome == Outcome::Success && !unit.tasks.is_empty());
         if let Some(UnitTasks { name, tasks }) = rest {
-            let open = some_of(tasks, NAMED);
+            let open = some_of(tasks, MAX_NAMED_PATHS);
             work.waiting.extend_from_slice(done.closed);
             self.work = Some(work);
             let refused = Some(format!("it waits for the rest of {name}, which is open: {open}"));
@@ -193,7 +193,7 @@ impl Running<'_> {
         }
         let names: Vec<String> =
             left_out.iter().map(|left| format!("{} ({})", left.path, left.reason)).collect();
-        let names = some_of(&names, NAMED).replace(char::is_control, "\u{fffd}");
+        let names = some_of(&names, MAX_NAMED_PATHS).replace(char::is_control, "\u{fffd}");
         self.warn(format!(
             "the commit of {} leaves out {names}\nhint: `git add` and commit them yourself, or have git ignore them",
             done.task.name
@@ -332,5 +332,5 @@ pub(super) fn follow_cut_off(
 /// Paths for a message.
 fn named(paths: &[RawPath]) -> String {
     let names: Vec<_> = paths.iter().map(|path| String::from_utf8_lossy(path)).collect();
-    some_of(&names, NAMED).replace(char::is_control, "\u{fffd}")
+    some_of(&names, MAX_NAMED_PATHS).replace(char::is_control, "\u{fffd}")
 }

@@ -144,8 +144,10 @@ impl<'a> Prompting<'a> {
             if let Some(memory_text) = recalled.as_ref().filter(|recalled| !recalled.context.text.is_empty())
             {
                 let excess = tokens::count(&text) - budget;
-                recalled =
-                    recall(memory, memory_text.context.tokens().saturating_sub(excess + SLACK).min(most))?;
+                recalled = recall(
+                    memory,
+                    memory_text.context.tokens().saturating_sub(excess + SLACK_TOKENS).min(most),
+                )?;
                 text = self.render(turn, &earlier, recalled.as_ref())?;
             }
             for drop in [Earlier::without_progress, Earlier::without_learnings, Earlier::without_attempt] {
@@ -316,4 +318,4 @@ const FEATURE_DOCUMENTS: [&str; 5] =
     ["data-model.md", "research.md", "quickstart.md", "contracts", "checklists"];
 
 /// Texts that are put together may come to some tokens more than their parts.
-const SLACK: usize = 16;
+const SLACK_TOKENS: usize = 16;

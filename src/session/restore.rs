@@ -17,7 +17,7 @@ use super::recover;
 use super::rollback::is_journal;
 
 /// Most files that an error names.
-const NAMED: usize = 5;
+const MAX_NAMED_FILES: usize = 5;
 
 /// Whether what usually is a reason not to go on is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -392,7 +392,7 @@ fn refuse_endangered(
 }
 
 fn listed<S: AsRef<str>>(paths: &[S]) -> String {
-    some_of(paths, NAMED).replace(char::is_control, "\u{fffd}")
+    some_of(paths, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}")
 }
 
 /// The private index, and the objects that are not in the repository yet.

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
 /// Bytes that are read from the start of a longer stream: compilers report errors there.
-const HEAD: usize = 1 << 20;
+const HEAD_BYTES: usize = 1 << 20;
 /// Bytes that are read from its end, where tests are counted.
-const TAIL: usize = 3 << 20;
+const TAIL_BYTES: usize = 3 << 20;
 
 /// A stream, or what matters of it.
 #[derive(Debug, Default)]
@@ -20,31 +20,31 @@ impl Window {
     /// The head and the tail of a file, however long it is.
     pub fn of_file(mut file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
-        if !file.metadata()?.is_file() || length <= (HEAD + TAIL) as u64 {
+        if !file.metadata()?.is_file() || length <= (HEAD_BYTES + TAIL_BYTES) as u64 {
             return Self::read(&mut file);
         }
         let mut head = Vec::new();
-        Read::by_ref(&mut file).take(HEAD as u64).read_to_end(&mut head)?;
-        file.seek(SeekFrom::Start(length - TAIL as u64))?;
+        Read::by_ref(&mut file).take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+        file.seek(SeekFrom::Start(length - TAIL_BYTES as u64))?;
         let mut tail = Vec::new();
-        file.take(TAIL as u64).read_to_end(&mut tail)?;
+        file.take(TAIL_BYTES as u64).read_to_end(&mut tail)?;
         Ok(Self::joined(&head, &tail))
     }
 
     /// The head and the tail of what comes, in bounded memory.
     pub fn read(stream: &mut impl Read) -> io::Result<Self> {
         let mut head = Vec::new();
-        Read::by_ref(stream).take(HEAD as u64).read_to_end(&mut head)?;
+        Read::by_ref(stream).take(HEAD_BYTES as u64).read_to_end(&mut head)?;
         let mut tail = Vec::new();
         let mut is_cut = false;
         loop {
-            let read = Read::by_ref(stream).take(TAIL as u64).read_to_end(&mut tail)?;
+            let read = Read::by_ref(stream).take(TAIL_BYTES as u64).read_to_end(&mut tail)?;
             if read == 0 {
                 break;
             }
-            if tail.len() > TAIL {
+            if tail.len() > TAIL_BYTES {
                 is_cut = true;
-                tail.drain(..tail.len() - TAIL);
+                tail.drain(..tail.len() - TAIL_BYTES);
             }
         }
         if is_cut {
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_long_stream_keeps_its_ends() {
         let mut bytes = b"first\n".to_vec();
-        bytes.extend(b"x\n".repeat(HEAD / 2 + TAIL));
+        bytes.extend(b"x\n".repeat(HEAD_BYTES / 2 + TAIL_BYTES));
         bytes.extend(b"last");
         let read = Window::read(&mut bytes.as_slice()).unwrap();
         let mut file = tempfile::tempfile().unwrap();
@@ -103,7 +103,7 @@ mod tests {
         for window in [&read, &of_file] {
             assert!(window.is_cut && window.text.starts_with("first\n") && window.text.ends_with("\nlast"));
             assert!(
-                (HEAD + TAIL - 9..=HEAD + TAIL + 5).contains(&window.text.len()),
+                (HEAD_BYTES + TAIL_BYTES - 9..=HEAD_BYTES + TAIL_BYTES + 5).contains(&window.text.len()),
                 "{}",
                 window.text.len()
             );

@@ -20,7 +20,7 @@ use super::spool::{Draft, Slot, names};
 use super::{Store, disk};
 
 /// Time between two attempts to move refs that another process has locked.
-const PAUSE: Duration = Duration::from_millis(20);
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// So often objects that were pruned meanwhile are put back.
 const MAX_RACES: usize = 50;
@@ -179,7 +179,7 @@ impl Store {
                 races += 1;
             } else if Instant::now() < deadline {
                 // Another git holds a lock for a moment: pack-refs, a fetch.
-                std::thread::sleep(PAUSE);
+                std::thread::sleep(LOCK_RETRY_INTERVAL);
             } else if !is_reclaimed && refs.reclaim(&left)? {
                 is_reclaimed = true;
             } else {

@@ -30,7 +30,7 @@ pub(super) struct Chain<'a> {
 }
 
 /// Number of records that are read from their commits before the cache is used.
-const FEW: usize = 300;
+const UNCACHED_RECORDS: usize = 300;
 
 /// What a walk down a chain found.
 #[derive(Debug, Default)]
@@ -82,7 +82,7 @@ impl Chain<'_> {
         let mut next = Some(objects::to_gix(tip)?);
         let mut buffer = Vec::new();
         while let Some(id) = next {
-            if entries.len() == FEW
+            if entries.len() == UNCACHED_RECORDS
                 && below.is_none()
                 && let Some((tip, cached)) = self.lookup.zip(refs).and_then(|(lookup, refs)| lookup.of(refs))
             {

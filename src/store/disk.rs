@@ -10,7 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::repository::Sharing;
 
 /// Number of files from which one sync of the file system is cheaper than an fsync of each.
-const MANY: usize = 500;
+const SYNCFS_MIN_FILES: usize = 500;
 
 /// Bytes that are free for the user on the file system of `dir`.
 pub fn free(dir: &Utf8Path) -> Result<u64> {
@@ -73,7 +73,7 @@ pub fn sync_all_in(dir: &Utf8Path) -> Result<()> {
 
 /// Forces files and folders to the disk, all of them on the file system of `dir`; fine if some are gone.
 pub fn sync_each(paths: &[Utf8PathBuf], dir: &Utf8Path) -> Result<()> {
-    if paths.len() > MANY && sync_file_system(dir)? {
+    if paths.len() > SYNCFS_MIN_FILES && sync_file_system(dir)? {
         return Ok(());
     }
     paths.iter().try_for_each(|path| sync_file_if_there(path))

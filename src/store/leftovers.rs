@@ -17,7 +17,7 @@ use super::spool::Spool;
 use super::{LoopLock, Store, disk};
 
 /// Days after which an unfinished file is a leftover, whatever the rule for the rest.
-const MOMENT: u32 = 1;
+const MIN_AGE_DAYS: u32 = 1;
 
 /// A file or folder that is not needed any more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -158,7 +158,7 @@ impl Finder<'_> {
         for path in disk::children(&self.dir("control"))? {
             let session: Option<SessionId> = path.file_name().and_then(|name| name.parse().ok());
             let is_over = session.is_some_and(|session| !self.alive.contains(&session));
-            if is_over && self.is_older(&path, self.days.max(MOMENT)) {
+            if is_over && self.is_older(&path, self.days.max(MIN_AGE_DAYS)) {
                 self.add(path, "requests to a session that is over");
             }
         }
@@ -170,7 +170,7 @@ impl Finder<'_> {
         for folder in ["last", "sync", "kept"] {
             for path in disk::children(&self.dir(folder))? {
                 let is_listed = self.found.iter().any(|leftover| leftover.path == path);
-                if path.extension() == Some("new") && !is_listed && self.is_older(&path, MOMENT) {
+                if path.extension() == Some("new") && !is_listed && self.is_older(&path, MIN_AGE_DAYS) {
                     self.add(path, "half written");
                 }
             }

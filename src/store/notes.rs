@@ -19,14 +19,14 @@ use super::scratch::Scratch;
 use super::shared::{Change, Merged};
 
 /// How often a change is tried again when another process makes one at the same time.
-const ROUNDS: usize = 20;
+const MAX_ATTEMPTS: usize = 20;
 
 /// Bytes of a note, and of a line in it. What is longer was not written by us.
 const NOTE_LIMIT: u64 = 1024 * 1024;
 const LINE_LIMIT: usize = 1024;
 
 /// Notes, and bytes of a tree of them, at most.
-const MOST: usize = 2_000_000;
+const MAX_NOTES: usize = 2_000_000;
 const TREE_LIMIT: u64 = 128 * 1024 * 1024;
 
 /// The commits that have a note, in hexadecimal, and the blobs of the notes.
@@ -222,7 +222,7 @@ impl Store {
             let move_it = Change { name: NOTES.to_owned(), old: here, new: Some(new) };
             match self.change_refs(&[move_it], why, at) {
                 Ok(()) => return Ok(changed.len()),
-                Err(error) if round == ROUNDS => return Err(error),
+                Err(error) if round == MAX_ATTEMPTS => return Err(error),
                 Err(_) => {}
             }
         }
@@ -427,8 +427,8 @@ fn collect(git: &gix::Repository, tree: gix::ObjectId, prefix: &str, all: &mut B
         } else if entry.mode.is_blob() && name.parse::<ObjectId>().is_ok() {
             all.insert(name, entry.oid.to_owned());
         }
-        if all.len() > MOST {
-            bail!("there are more than {MOST} notes");
+        if all.len() > MAX_NOTES {
+            bail!("there are more than {MAX_NOTES} notes");
         }
     }
     Ok(())

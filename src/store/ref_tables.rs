@@ -17,7 +17,7 @@ use super::{Store, Syncing, disk};
 const BUSY: Duration = Duration::from_secs(5);
 
 /// Between two tries to get the lock.
-const PAUSE: Duration = Duration::from_millis(20);
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What git prints if another process has the lock.
 const LOCKED: &str = "cannot lock references";
@@ -118,7 +118,7 @@ impl RefDatabase for RefTables<'_> {
             let complaint = ended.complaint();
             let is_locked = complaint.contains(LOCKED);
             if is_locked && asked.elapsed() < BUSY {
-                std::thread::sleep(PAUSE);
+                std::thread::sleep(LOCK_RETRY_INTERVAL);
                 continue;
             }
             let lock = self.folder().join("tables.list.lock");

@@ -12,7 +12,7 @@ use super::spool::Slot;
 use super::{SessionLog, SessionRefs, Store, caused, message, objects};
 
 /// Most snapshots that a chain is followed down.
-const FAR: usize = 1_000_000;
+const MAX_CHAIN_SNAPSHOTS: usize = 1_000_000;
 
 impl Store {
     /// Whether an object is here. Of a commit this means its tree and files too, but for a broken repository.
@@ -49,7 +49,7 @@ impl Store {
             return Ok(None);
         };
         let git = self.open_git()?;
-        for _ in 0..FAR {
+        for _ in 0..MAX_CHAIN_SNAPSHOTS {
             match snapshot_before(&git, &first)? {
                 Some(before) => first = before,
                 None => break,

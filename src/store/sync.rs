@@ -22,10 +22,10 @@ use super::shared::{Change, Merged};
 use super::{Store, disk, message};
 
 /// How often a rejected push of a shared ref is repeated while the ref does not move.
-const ROUNDS: u32 = 12;
+const MAX_PUSH_ATTEMPTS: u32 = 12;
 
 /// How long it is tried to bring such a ref together while others get through.
-const LONGEST: Duration = Duration::from_secs(120);
+const PUSH_RETRY_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Number of batches that may fail before a sync gives up: each is halved to find the ref that fails.
 const FAILURES: usize = 60;
@@ -458,7 +458,7 @@ impl Sync<'_> {
         let mut there = there.cloned();
         let began = Instant::now();
         let mut in_vain = 0;
-        while in_vain < ROUNDS && began.elapsed() < LONGEST {
+        while in_vain < MAX_PUSH_ATTEMPTS && began.elapsed() < PUSH_RETRY_TIMEOUT {
             let old = store.tip(name)?;
             let mut outgoing = old.clone();
             if let Some(theirs) = there.clone().filter(|theirs| old.as_ref() != Some(theirs)) {

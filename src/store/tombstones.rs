@@ -20,7 +20,7 @@ use super::{Store, message};
 const FILE: &str = "tombstones";
 
 /// How often a change is tried again when another process makes one at the same time.
-const ROUNDS: usize = 10;
+const MAX_ATTEMPTS: usize = 10;
 
 /// Names of log refs, and when they were purged as the line says it.
 pub(super) type Tombstones = BTreeMap<String, String>;
@@ -69,7 +69,7 @@ impl Store {
             let new = Some(self.write_tombstones(&all, here.as_slice(), at)?);
             match self.change_refs(&[Change { name: TOMBSTONES.into(), old: here, new }], "purge", at) {
                 Ok(()) => break,
-                Err(error) if round == ROUNDS => return Err(error),
+                Err(error) if round == MAX_ATTEMPTS => return Err(error),
                 Err(_) => {}
             }
         }

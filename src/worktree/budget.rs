@@ -10,7 +10,7 @@ use crate::record::LeftOut;
 use super::raw_path::{RawPath, leave};
 
 /// Untracked files that are taken at most.
-const FILES: usize = 100_000;
+const MAX_UNTRACKED_FILES: usize = 100_000;
 
 /// Bytes of untracked files that are taken at most.
 const BYTES: u64 = 500 * 1024 * 1024;
@@ -31,7 +31,7 @@ pub(super) struct Candidate {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { files: FILES, bytes: BYTES }
+        Self { files: MAX_UNTRACKED_FILES, bytes: BYTES }
     }
 }
 

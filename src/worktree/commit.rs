@@ -17,7 +17,7 @@ use super::{ALL_SUBMODULES, WorkTree, users_index};
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Between two tries to get it.
-const PAUSE: Duration = Duration::from_millis(50);
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What an index says of a path: mode and object. A path that is gone has the mode 0.
 type Entry = (Vec<u8>, Vec<u8>);
@@ -238,7 +238,7 @@ impl WorkTree {
             if began.elapsed() >= PATIENCE || !self.git_dir.join("index.lock").exists() {
                 bail!("{}", update.complaint());
             }
-            thread::sleep(PAUSE);
+            thread::sleep(LOCK_RETRY_INTERVAL);
         }
     }
 

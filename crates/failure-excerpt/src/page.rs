@@ -3,9 +3,9 @@
 use super::{clean, reports};
 
 /// Longer lines lose their middle, in bytes.
-const LONGEST: usize = 4096;
+const MAX_LINE_BYTES: usize = 4096;
 /// More text than this of one stream loses its middle, in bytes.
-const MOST: usize = 4 << 20;
+const MAX_STREAM_BYTES: usize = 4 << 20;
 
 /// A block of more lines is not about one failure.
 const MAX_BLOCK_LINES: usize = 1500;
@@ -29,7 +29,7 @@ impl Page {
     }
 
     fn push(&mut self, stream: &str, cwd: Option<&str>) {
-        let short = without_middle(stream, MOST);
+        let short = without_middle(stream, MAX_STREAM_BYTES);
         let stream = short.as_deref().unwrap_or(stream);
         let report = reports::plain(stream);
         let text = relative(&clean(report.as_deref().unwrap_or(stream)), cwd);
@@ -40,7 +40,7 @@ impl Page {
         for line in lines {
             let line = line.trim_end();
             let start = self.text.len();
-            match without_middle(line, LONGEST) {
+            match without_middle(line, MAX_LINE_BYTES) {
                 Some(short) => self.text.push_str(&short),
                 None => self.text.push_str(line),
             }
@@ -89,8 +89,8 @@ fn without_middle(text: &str, most: usize) -> Option<String> {
     let tail = floor(text, text.len() - most / 3);
     let (head, tail) = (&text[..head], &text[tail..]);
     // Whole lines, where the cut leaves enough of them.
-    let head = if most > LONGEST { head.rfind('\n').map_or(head, |at| &head[..=at]) } else { head };
-    let tail = if most > LONGEST { tail.find('\n').map_or(tail, |at| &tail[at..]) } else { tail };
+    let head = if most > MAX_LINE_BYTES { head.rfind('\n').map_or(head, |at| &head[..=at]) } else { head };
+    let tail = if most > MAX_LINE_BYTES { tail.find('\n').map_or(tail, |at| &tail[at..]) } else { tail };
     Some(format!("{head}...{tail}"))
 }
 
@@ -159,7 +159,7 @@ mod tests {
     fn long_lines_and_texts_lose_their_middle() {
         let page = Page::new(&"ä".repeat(10_000), "last\n\n\n", None);
         assert_eq!(page.len(), 2);
-        assert!(page.line(0).len() < LONGEST && page.line(0).contains("..."));
+        assert!(page.line(0).len() < MAX_LINE_BYTES && page.line(0).contains("..."));
         assert_eq!((page.line(1), page.line(7)), ("last", ""));
         let long = format!("first\n{}last\n", "passed\n".repeat(2 << 20));
         let page = Page::new(&long, "", None);

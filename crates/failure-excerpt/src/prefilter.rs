@@ -88,7 +88,7 @@ const WORDS: [(&str, i32); 72] = [
 ];
 
 /// More bytes of a line are not looked at.
-const LONGEST: usize = 1200;
+const MAX_SCANNED_LINE_BYTES: usize = 1200;
 
 /// For each letter, where its words begin in [`WORDS`].
 const fn starts() -> [u8; 27] {
@@ -112,13 +112,13 @@ const STARTS: [u8; 27] = starts();
 
 /// Looks at a line once.
 pub(super) fn prefilter(line: &str) -> Prefilter {
-    let bytes = &line.as_bytes()[..line.len().min(LONGEST)];
+    let bytes = &line.as_bytes()[..line.len().min(MAX_SCANNED_LINE_BYTES)];
     let first = bytes.iter().copied().find(|byte| *byte != b' ' && *byte != b'\t').unwrap_or(b' ');
     let mut worth = 0;
     let mut is_plain = !matches!(first, b'_' | b'=' | b'[' | b'+' | b'>' | b'|')
         && !line.starts_with("L:")
         && !line.starts_with("  Line   ")
-        && line.len() <= LONGEST;
+        && line.len() <= MAX_SCANNED_LINE_BYTES;
     let mut has_place = false;
     for (at, byte) in bytes.iter().copied().enumerate() {
         let lower = byte | 0x20;

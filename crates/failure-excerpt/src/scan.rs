@@ -11,7 +11,7 @@ use super::scan_state::ScanState;
 use super::tools::{Matcher, matchers};
 
 /// More failures than these are only counted.
-const MOST: usize = 4000;
+const MAX_FAILURES: usize = 4000;
 
 /// More warnings than these are passed over: the one error may stand behind thousands of them.
 const MOST_WARNINGS: usize = 300;
@@ -26,7 +26,7 @@ pub(super) fn scan(page: &Page) -> Vec<Failure> {
     let mut warnings = 0;
     // Behind the last failure.
     let mut ended = usize::MAX;
-    while at < page.len() && failures.len() < MOST {
+    while at < page.len() && failures.len() < MAX_FAILURES {
         let line = page.line(at);
         if line.is_empty() {
             at += 1;

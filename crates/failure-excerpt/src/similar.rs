@@ -6,7 +6,7 @@ use super::scan::id_key;
 use super::{Examined, Fingerprint, normalize};
 
 /// Words beyond these many of one output are not compared.
-const MOST_WORDS: usize = 400;
+const MAX_COMPARED_WORDS: usize = 400;
 
 /// What an output has that can be compared.
 #[derive(Debug, Clone, Default)]
@@ -28,7 +28,7 @@ impl Features {
                 .split(|c: char| !(c.is_alphanumeric() || c == '_'))
                 .filter(|word| !word.is_empty())
             {
-                if words.len() < MOST_WORDS || words.contains_key(word) {
+                if words.len() < MAX_COMPARED_WORDS || words.contains_key(word) {
                     *words.entry(word.to_owned()).or_default() += weight;
                 }
             }

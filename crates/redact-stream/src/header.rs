@@ -25,7 +25,7 @@ const MARKS: [(&str, Header); 6] = [
 ];
 
 /// The longest line of cookies, or login in base64, that is looked at.
-const LONGEST: usize = 4 * 1024;
+const MAX_VALUE_BYTES: usize = 4 * 1024;
 
 const LEAST_COOKIE: usize = 16;
 
@@ -46,7 +46,7 @@ pub(super) fn find(view: &View<'_>, header: Header) -> Option<Secret> {
             is_secret.then(|| value.secret("authorization", view))
         }
         Header::Basic if is_after(b"Bb") => {
-            let end = view.run_most(at, LONGEST, base64);
+            let end = view.run_most(at, MAX_VALUE_BYTES, base64);
             let is_secret = is_login(view.text(at, end));
             is_secret.then_some(Secret { rule: "authorization", start: at, end, belongs: None })
         }
@@ -76,8 +76,8 @@ fn cookies(view: &View<'_>, at: usize) -> Option<Secret> {
     let start = assignment::quote_at(view, at).map_or(at, |(_, end)| end);
     // A space stands only behind a semicolon.
     let mut end = start;
-    while end - start < LONGEST {
-        end = view.run_most(end, LONGEST, |byte| is_in_line(byte) && byte != b' ');
+    while end - start < MAX_VALUE_BYTES {
+        end = view.run_most(end, MAX_VALUE_BYTES, |byte| is_in_line(byte) && byte != b' ');
         if view.byte(end) != Some(b' ') || !view.text(start, end).ends_with(b";") {
             break;
         }

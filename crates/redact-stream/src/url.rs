@@ -9,7 +9,7 @@ use super::{Secret, assignment, shape};
 const MARKS: [&[u8]; 2] = [b"://", b":\\/\\/"];
 
 /// Longer than any user or password that a person would put into an address.
-const LONGEST: usize = 1024;
+const MAX_USERINFO_BYTES: usize = 1024;
 
 /// What is said of a user that is a token, as some services take it: so long at least.
 const TOKEN: usize = 20;
@@ -25,8 +25,8 @@ pub(super) fn find(view: &View<'_>) -> Option<Secret> {
     // A password may hold an `@` that should have been escaped: the last one before the path counts.
     let mut end = None;
     let mut at = start;
-    while at - start < LONGEST {
-        let next = view.run_most(at, LONGEST, is_credential);
+    while at - start < MAX_USERINFO_BYTES {
+        let next = view.run_most(at, MAX_USERINFO_BYTES, is_credential);
         if view.byte(next) != Some(b'@') {
             break;
         }
@@ -75,7 +75,7 @@ pub(super) fn find_signature(view: &View<'_>) -> Option<Secret> {
             || before.ends_with(b"u0026")
             || before.ends_with(b"&amp;");
     let start = anchor + text.len();
-    let end = view.run_most(start, LONGEST, encoded);
+    let end = view.run_most(start, MAX_USERINFO_BYTES, encoded);
     let is_secret = is_query && end - start >= TOKEN && assignment::is_random(view.text(start, end));
     is_secret.then_some(Secret { rule: "url-signature", start, end, belongs: None })
 }

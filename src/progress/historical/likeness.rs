@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use crate::record::{Iteration, Outcome, Task};
 
 /// Words beyond these many of one text are not compared.
-const MOST_WORDS: usize = 120;
+const MAX_COMPARED_WORDS: usize = 120;
 
 /// What one piece of evidence is worth at most.
 const OF_THE_TASK: f64 = 1.0;
@@ -179,13 +179,13 @@ fn words_of(text: &str) -> impl Iterator<Item = u64> {
 fn failure_words(iteration: &Iteration) -> Vec<u64> {
     let facts = &iteration.facts;
     let mut words: Vec<u64> = if facts.errors.is_empty() {
-        words_of(&facts.excerpt).take(MOST_WORDS).collect()
+        words_of(&facts.excerpt).take(MAX_COMPARED_WORDS).collect()
     } else {
         let texts = facts
             .errors
             .iter()
             .flat_map(|error| [&error.id, &error.code, &error.message].into_iter().chain(&error.values));
-        texts.flat_map(|text| words_of(text)).take(MOST_WORDS).collect()
+        texts.flat_map(|text| words_of(text)).take(MAX_COMPARED_WORDS).collect()
     };
     words.sort_unstable();
     words.dedup();

@@ -7,7 +7,7 @@ use crate::progress::markdown::one_line;
 use crate::record::Iteration;
 
 /// Most proposals that the section may hold.
-const MOST: usize = 10;
+const MAX_PROPOSALS: usize = 10;
 /// Longest proposal, in characters.
 const LENGTH: usize = 200;
 /// Iterations in which a learning must occur to be proposed.
@@ -33,7 +33,7 @@ pub fn proposals(journal: &str, past: &[Iteration], fresh: &[Iteration]) -> Opti
     let lines = &journal[section.clone()];
     let mut known: Vec<BTreeSet<String>> =
         lines.lines().map(words).filter(|words| !words.is_empty()).collect();
-    let mut room = MOST.saturating_sub(lines.lines().filter(|line| line.contains(MARK)).count());
+    let mut room = MAX_PROPOSALS.saturating_sub(lines.lines().filter(|line| line.contains(MARK)).count());
     let mut text = String::new();
     for learning in fresh.iter().flat_map(|iteration| &iteration.learnings) {
         let own = words(learning);

@@ -7,7 +7,7 @@ use crate::class::is_word;
 use crate::gate::{Window, window};
 use crate::view::View;
 
-const LONGEST: usize = 80;
+const MAX_NAME_BYTES: usize = 80;
 
 /// What a name promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,13 +100,14 @@ fn is_after(byte: u8) -> bool {
 
 /// The end of the name at the place where the gate stopped.
 pub(super) fn end(view: &View<'_>) -> usize {
-    view.run_most(view.anchor, LONGEST, is_name)
+    view.run_most(view.anchor, MAX_NAME_BYTES, is_name)
 }
 
 /// Its start.
 pub(super) fn start(view: &View<'_>) -> usize {
     let before = view.before(view.anchor);
-    let start = view.anchor - before.iter().rev().take(LONGEST).take_while(|&&byte| is_name(byte)).count();
+    let start =
+        view.anchor - before.iter().rev().take(MAX_NAME_BYTES).take_while(|&&byte| is_name(byte)).count();
     // `\n` in JSON: the letter is no part of the name.
     let is_escaped = start > 0 && before[start - 1] == b'\\' && start < view.anchor;
     if is_escaped && b"nrt".contains(&before[start]) { start + 1 } else { start }
@@ -120,7 +121,7 @@ impl Name {
     pub(super) fn read(view: &View<'_>, found: &Range<usize>) -> Option<Self> {
         let name = view.text(found.start, found.end);
         let numberless = name.iter().rposition(|byte| !byte.is_ascii_digit() && !b"_-".contains(byte))?;
-        let mut buffer = [0; 2 * LONGEST];
+        let mut buffer = [0; 2 * MAX_NAME_BYTES];
         let mut length = 0;
         for byte in name[..=numberless].iter().filter(|byte| !b"_-".contains(byte)) {
             buffer[length] = byte.to_ascii_lowercase();

@@ -7,25 +7,35 @@ use anyhow::{Context, Result};
 
 use crate::record::Timestamp;
 
-/// Gives the time: the system's, or a fixed one that steps a second with every question.
+/// Returns the time: the system's, or that of a test.
 ///
-/// With the stepping clock two runs of the same story give the same commit ids.
+/// A stepping clock gains a second with every question, so two runs of the same story give the same commit ids. A fast
+/// clock runs at a multiple of real time, so a night of work passes in a minute.
 #[derive(Debug)]
 pub enum Clock {
     System,
     Stepping { next: AtomicI64 },
+    Fast { start: Timestamp, began: Instant, rate: u32 },
 }
 
 impl Clock {
-    /// Names the variable that starts a stepping clock at the time it holds (`2026-01-31T12:00:00Z`).
+    /// Names the variable that starts a stepping clock at the time it holds (`2026-01-31T12:00:00Z`), or a fast one if
+    /// a rate follows (`2026-01-31T22:00:00Z x600`).
     pub const VARIABLE: &str = "RALPH_TEST_CLOCK";
 
-    /// The stepping clock if `start` is given (the value of [`Clock::VARIABLE`]), else the system's.
+    /// The clock that `start` describes (the value of [`Clock::VARIABLE`]), else the system's.
     pub fn new(start: Option<&str>) -> Result<Self> {
         match start {
             None => Ok(Self::System),
             Some(text) => {
-                let start: Timestamp = text.parse().with_context(|| format!("read {}", Self::VARIABLE))?;
+                let (start, rate) =
+                    text.split_once(" x").map_or((text, None), |(start, rate)| (start, Some(rate)));
+                let start: Timestamp = start.parse().with_context(|| format!("read {}", Self::VARIABLE))?;
+                if let Some(rate) = rate {
+                    let rate =
+                        rate.parse().with_context(|| format!("read the rate in {}", Self::VARIABLE))?;
+                    return Ok(Self::Fast { start, began: Instant::now(), rate });
+                }
                 Ok(Self::Stepping { next: AtomicI64::new(start.seconds()) })
             }
         }
@@ -40,13 +50,14 @@ impl Clock {
             #[expect(clippy::disallowed_methods, reason = "this is the place that asks the system")]
             Self::System => Timestamp::from_seconds(time::OffsetDateTime::now_utc().unix_timestamp()),
             Self::Stepping { next } => Timestamp::from_seconds(next.fetch_add(1, Ordering::Relaxed)),
+            Self::Fast { start, began, rate } => start.plus(began.elapsed().saturating_mul(*rate)),
         }
     }
 
     /// Lets time pass in no time, where that is in our hands. Gives whether it is.
     pub fn skip(&self, time: Duration) -> bool {
         match self {
-            Self::System => false,
+            Self::System | Self::Fast { .. } => false,
             Self::Stepping { next } => {
                 next.fetch_add(i64::try_from(time.as_secs()).unwrap_or(i64::MAX), Ordering::Relaxed);
                 true
@@ -56,7 +67,12 @@ impl Clock {
 
     /// Starts to measure a duration.
     pub fn stopwatch(&self) -> Stopwatch {
-        Stopwatch { started: Instant::now(), is_stepping: self.is_stepping() }
+        let rate = match self {
+            Self::System => Some(1),
+            Self::Stepping { .. } => None,
+            Self::Fast { rate, .. } => Some(*rate),
+        };
+        Stopwatch { started: Instant::now(), rate }
     }
 }
 
@@ -64,19 +80,18 @@ impl Clock {
 #[derive(Debug, Clone, Copy)]
 pub struct Stopwatch {
     started: Instant,
-    is_stepping: bool,
+    /// How much faster than real time the clock runs; `None` beside a stepping one.
+    rate: Option<u32>,
 }
 
 impl Stopwatch {
     /// Milliseconds since the start; always 1000 beside a stepping clock, so that records come out equal.
     pub fn elapsed_ms(&self) -> u64 {
-        if self.is_stepping {
-            return 1000;
-        }
-        u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX)
+        let Some(rate) = self.rate else { return 1000 };
+        u64::try_from(self.elapsed().saturating_mul(rate).as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// How long it has been, whatever the clock of the story says.
+    /// The real time since the start.
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
@@ -91,6 +106,17 @@ mod tests {
         let clock = Clock::new(Some("2026-01-31T23:59:59Z")).unwrap();
         assert_eq!(clock.now().to_string(), "2026-01-31T23:59:59Z");
         assert_eq!(clock.now().to_string(), "2026-02-01T00:00:00Z");
+    }
+
+    #[test]
+    fn a_fast_clock_runs_ahead_of_real_time() {
+        let clock = Clock::new(Some("2026-01-31T12:00:00Z x1000000000")).unwrap();
+        let (first, stopwatch) = (clock.now(), clock.stopwatch());
+        while clock.now() < first.plus(Duration::from_secs(1000)) {
+            std::hint::spin_loop();
+        }
+        assert!(stopwatch.elapsed_ms() >= 999_000);
+        assert!(Clock::new(Some("2026-01-31T12:00:00Z xfast")).is_err());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::progress::historical::tokens;
 use crate::record::{Iteration, LogEntry, Outcome, RecordKind, Task};
 use crate::store::{SessionLog, Store};
 
-use super::iteration_context;
+use super::iteration_context::recorded_context;
 use super::memory::Memory;
 use super::prompting::{Assignment, Failures, Prompting, Turn};
 use super::settings::{progress_strategy, redactor};
@@ -89,12 +89,7 @@ impl Replay<'_> {
                     let made = prompting.prompt(&turn, self.store, &mut memory, None)?;
                     replayed.push(self.replayed(entry, &iteration, redactor.redact_text(&made.text).0));
                 }
-                let context = iteration_context::recorded_context(
-                    self.store,
-                    (entry, begin),
-                    &iteration,
-                    self.assignment.root,
-                );
+                let context = recorded_context(self.store, (entry, begin), &iteration, self.assignment.root);
                 if let Some(context) = self.store.or_leave_out(entry, context).flatten() {
                     strategy.record(&context);
                 }

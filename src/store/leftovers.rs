@@ -153,7 +153,7 @@ impl Finder<'_> {
         Ok(())
     }
 
-    /// ControlRequests to sessions that are over.
+    /// Requests to sessions that are over.
     fn requests(&mut self) -> Result<()> {
         for path in disk::children(&self.dir("control"))? {
             let session: Option<SessionId> = path.file_name().and_then(|name| name.parse().ok());

@@ -159,9 +159,10 @@ fn left_open(evidence: &Evidence<'_>) -> String {
     }
 }
 
-/// The sentence of a final message in which an agent says what is in its way.
+/// Returns the sentence of a final message in which an agent says what is in its way, or what it asks.
 fn reason_given(text: &str) -> Option<String> {
-    const OBSTACLES: [&str; 26] = [
+    const QUESTION: &str = "?";
+    const OBSTACLES: [&str; 27] = [
         "cannot",
         "can't",
         "could not",
@@ -176,6 +177,7 @@ fn reason_given(text: &str) -> Option<String> {
         "doesn't",
         "not possible",
         "impossible",
+        QUESTION,
         "needs ",
         "need ",
         "requires",
@@ -190,12 +192,16 @@ fn reason_given(text: &str) -> Option<String> {
         "not sure",
     ];
     let text = clean(text);
-    let sentences = text.lines().flat_map(|line| line.split_inclusive(". ")).map(one_line);
+    let parts = text.lines().flat_map(|line| line.split_inclusive(". "));
+    let sentences = parts.flat_map(|part| part.split_inclusive("? ")).map(one_line);
     let sentences: Vec<String> =
         sentences.map(|line| line.trim_start_matches(['#', '-', '*', '>', ' ']).to_owned()).collect();
     let rank = |sentence: &String| {
         let lower = sentence.to_lowercase();
-        OBSTACLES.iter().position(|word| lower.contains(word))
+        OBSTACLES.iter().position(|word| match *word {
+            QUESTION => lower.trim_end().ends_with(word),
+            _ => lower.contains(word),
+        })
     };
     let best = sentences
         .iter()

@@ -287,6 +287,9 @@ fn an_open_box_has_the_reason_that_the_agent_gave() {
         ("Done so far.\nI was unable to install numpy", "I was unable to install numpy"),
         ("\u{1b}[1mI could not\u{1b}[0m find\tthe file.", "I could not find the file"),
         ("The test fails on Windows. I can't fix it.", "I can't fix it"),
+        ("Question: semicolons or commas? I need an answer.", "Question: semicolons or commas?"),
+        ("All of `a?.b` is typed. Shall I go on with T005?", "Shall I go on with T005?"),
+        ("I cannot reach the database. Should I retry?", "I cannot reach the database"),
     ] {
         let iteration =
             Iteration { exit: Exits { agent: Some(0), validation: Some(0) }, ..iteration(Outcome::Failure) };

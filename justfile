@@ -67,6 +67,11 @@ memory *args:
     cargo build --locked
     python3 -B scripts/memory/run.py {{args}}
 
+# Record a night of 50 iterations with failures, a limit, a kill and a question, to look at the screens: `just night /tmp/night`
+night dir:
+    cargo build
+    python3 -B scripts/night/make.py {{dir}}
+
 # Play nights of unattended work with scripted agents, crashes, limits and people: `just nights --show breaking`
 nights *args:
     cargo build --locked

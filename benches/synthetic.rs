@@ -12,7 +12,7 @@ use specify_ralph::record::{
     SCHEMA, Session, SessionId, Status, StopReason, Timestamp, Tokens, ToolCall, ToolKind,
 };
 use specify_ralph::repository::{AuthorVariables, Repository};
-use specify_ralph::store::{Draft, Place, SessionRefs, Slot, Snapshot, Spool, Store, Syncing, names};
+use specify_ralph::store::{Draft, SessionRefs, Slot, Snapshot, Spool, SpoolMeta, Store, Syncing, names};
 use specify_ralph::worktree::{PrivateIndex, WorkTree};
 
 /// The feature of every made-up project, from the repository's root.
@@ -377,9 +377,9 @@ fn session(id: &SessionId, seconds: i64) -> Session {
     }
 }
 
-fn place(store: &Store, session: &Session) -> Place {
+fn place(store: &Store, session: &Session) -> SpoolMeta {
     let dir = store.repository().top.clone().unwrap_or_default().join(FEATURE);
-    Place {
+    SpoolMeta {
         session: session.id.clone(),
         feature: FEATURE.to_owned(),
         feature_name: "001-login".to_owned(),

@@ -17,14 +17,14 @@ use failure_key::FailureKey;
 /// The iterations of one session since it started, or since it was taken up again after an end.
 #[derive(Debug, Clone, Default)]
 pub struct History {
-    turns: Vec<Turn>,
+    turns: Vec<RunSummary>,
     /// Runs before this process took the session up, which its limit of runs does not count.
     earlier_runs: u32,
 }
 
 /// What counts of one iteration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Turn {
+struct RunSummary {
     task: Option<TaskName>,
     outcome: Outcome,
     /// Whether it counts; see [`Iteration::is_run`].
@@ -54,7 +54,7 @@ pub fn repeats<K: Eq + Hash>(causes: impl Iterator<Item = (u32, Option<K>)>) -> 
 
 impl History {
     pub fn push(&mut self, iteration: &Iteration) {
-        self.turns.push(Turn {
+        self.turns.push(RunSummary {
             task: iteration.task.clone(),
             outcome: iteration.outcome,
             is_run: iteration.is_run(),
@@ -68,7 +68,7 @@ impl History {
     /// The same from what a listing says.
     pub fn push_entry(&mut self, entry: &LogEntry) {
         let Some(outcome) = entry.outcome else { return };
-        self.turns.push(Turn {
+        self.turns.push(RunSummary {
             task: entry.task.clone(),
             outcome,
             is_run: entry.is_run(),
@@ -182,12 +182,12 @@ impl History {
         codes.len() >= 2 && codes.iter().all(|code| CANNOT_RUN.contains(code))
     }
 
-    fn of<'a>(&'a self, task: &'a str) -> impl DoubleEndedIterator<Item = &'a Turn> {
+    fn of<'a>(&'a self, task: &'a str) -> impl DoubleEndedIterator<Item = &'a RunSummary> {
         self.turns.iter().filter(move |turn| turn.task.as_deref() == Some(task))
     }
 }
 
-fn count<'a>(turns: impl Iterator<Item = &'a Turn>) -> u32 {
+fn count<'a>(turns: impl Iterator<Item = &'a RunSummary>) -> u32 {
     u32::try_from(turns.count()).unwrap_or(u32::MAX)
 }
 
@@ -200,7 +200,7 @@ mod tests {
     fn history(turns: &str) -> History {
         let turn = |word: &str| {
             let (task, end) = word.split_at(word.len() - 1);
-            Turn {
+            RunSummary {
                 task: Some(task.to_owned()),
                 outcome: match end {
                     "+" => Outcome::Success,
@@ -245,7 +245,7 @@ mod tests {
         for (fingerprints, expected) in
             [("", 0), ("a", 1), ("a a", 2), ("b a a a", 3), ("a a -", 0), ("a - a a", 2), ("a b", 1)]
         {
-            let turn = |fingerprint: &str| Turn {
+            let turn = |fingerprint: &str| RunSummary {
                 failure: (fingerprint != "-").then(|| FailureKey::Validation(fingerprint.to_owned())),
                 ..history("T1-").turns.remove(0)
             };
@@ -270,12 +270,12 @@ mod tests {
         ] {
             let turn = |word: &str| {
                 let (task, key) = word.split_at(2);
-                Turn {
+                RunSummary {
                     failure: (key != "-").then(|| FailureKey::Validation(key.to_owned())),
                     ..history(&format!("{task}-")).turns.remove(0)
                 }
             };
-            let mut turns: Vec<Turn> = runs.split_whitespace().map(turn).collect();
+            let mut turns: Vec<RunSummary> = runs.split_whitespace().map(turn).collect();
             let between = history("T1! T2?").turns;
             turns = turns.into_iter().flat_map(|turn| std::iter::once(turn).chain(between.clone())).collect();
             let history = History { turns, ..History::default() };
@@ -297,7 +297,7 @@ mod tests {
             ("127 ? 127", true),
             ("127 1", false),
         ] {
-            let turn = |code: &str| Turn {
+            let turn = |code: &str| RunSummary {
                 validation: code.parse().ok(),
                 ..history(if code == "?" { "T1?" } else { "T1-" }).turns.remove(0)
             };

@@ -35,7 +35,7 @@ const UNION: &str = "progress.txt merge=union\n";
 
 /// How a hook file stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum HookState {
     Absent,
     /// Our block is in it, as this program writes it.
     Installed,
@@ -98,24 +98,24 @@ impl Hook {
         format!("{BEGIN}{body}{END}")
     }
 
-    pub fn state(self, text: Option<&str>, runner: Runner, command: &str) -> State {
+    pub fn state(self, text: Option<&str>, runner: Runner, command: &str) -> HookState {
         match text {
-            None => State::Absent,
-            Some(text) if text.contains(&self.block(command)) => State::Installed,
-            Some(text) if block_in(text).is_some() => State::Outdated,
-            Some(text) if is_shell(text, runner) => State::Others,
-            Some(_) => State::Foreign,
+            None => HookState::Absent,
+            Some(text) if text.contains(&self.block(command)) => HookState::Installed,
+            Some(text) if block_in(text).is_some() => HookState::Outdated,
+            Some(text) if is_shell(text, runner) => HookState::Others,
+            Some(_) => HookState::Foreign,
         }
     }
 
     /// Returns the file with our block in it, or `None` if it cannot be added.
     pub fn install(self, text: Option<&str>, runner: Runner, command: &str) -> Option<String> {
         match self.state(text, runner, command) {
-            State::Absent => Some(format!("{SHELL}{}", self.block(command))),
-            State::Installed => text.map(str::to_owned),
-            State::Foreign => None,
-            State::Outdated => self.install(uninstall(text?).as_deref(), runner, command),
-            State::Others => {
+            HookState::Absent => Some(format!("{SHELL}{}", self.block(command))),
+            HookState::Installed => text.map(str::to_owned),
+            HookState::Foreign => None,
+            HookState::Outdated => self.install(uninstall(text?).as_deref(), runner, command),
+            HookState::Others => {
                 // In front: what is there may end with `exec` or `exit`.
                 let text = text?;
                 let head = if text.starts_with("#!") { text.find('\n')? + 1 } else { 0 };
@@ -192,7 +192,7 @@ mod tests {
         {
             let with = hook.install(Some(others), runner, GIT).unwrap();
             assert!(with.starts_with("#!/usr/bin/env bash\n# >>> specify ralph >>>\n"), "{with}");
-            assert_eq!(hook.state(Some(&with), runner, GIT), State::Installed);
+            assert_eq!(hook.state(Some(&with), runner, GIT), HookState::Installed);
             assert_eq!(hook.install(Some(&with), runner, GIT).unwrap(), with);
             assert_eq!(uninstall(&with).unwrap(), others);
             let alone = hook.install(None, runner, GIT).unwrap();
@@ -204,14 +204,14 @@ mod tests {
     fn an_old_block_is_replaced_and_what_no_shell_reads_is_left() {
         let hook = Hook::PrePush;
         let old = "#!/bin/sh\n# >>> specify ralph >>>\nold\n# <<< specify ralph <<<\nmine\n";
-        assert_eq!(hook.state(Some(old), Runner::Git, GIT), State::Outdated);
+        assert_eq!(hook.state(Some(old), Runner::Git, GIT), HookState::Outdated);
         assert_eq!(
             uninstall(&hook.install(Some(old), Runner::Git, GIT).unwrap()).unwrap(),
             "#!/bin/sh\nmine\n"
         );
         for foreign in ["#!/usr/bin/env python3\nprint()\n", "\u{7f}ELF", "", "#!/bin/sh\r\nx\r\n", "echo\n"]
         {
-            assert_eq!(hook.state(Some(foreign), Runner::Git, GIT), State::Foreign, "{foreign:?}");
+            assert_eq!(hook.state(Some(foreign), Runner::Git, GIT), HookState::Foreign, "{foreign:?}");
             assert_eq!(hook.install(Some(foreign), Runner::Git, GIT), None);
         }
     }
@@ -222,7 +222,7 @@ mod tests {
         for others in ["npx lint-staged\n", "npm test", "", "#!/usr/bin/env node\n"] {
             let with = hook.install(Some(others), Runner::Husky, GIT).unwrap();
             assert_eq!(uninstall(&with).unwrap(), others, "{with}");
-            assert_eq!(hook.state(Some(&with), Runner::Husky, GIT), State::Installed);
+            assert_eq!(hook.state(Some(&with), Runner::Husky, GIT), HookState::Installed);
         }
         for foreign in ["\0ELF\n", "npm test\r\n"] {
             assert_eq!(hook.install(Some(foreign), Runner::Husky, GIT), None, "{foreign:?}");

@@ -9,7 +9,7 @@ use crate::record::Validation;
 
 /// Where a validation runs, and what it may do.
 #[derive(Debug)]
-pub struct Bench<'a> {
+pub struct ValidationContext<'a> {
     /// The project's root.
     pub directory: Utf8PathBuf,
     /// The `RALPH_*` variables.
@@ -23,7 +23,7 @@ pub struct Bench<'a> {
 }
 
 /// Runs the command. However it ends, even if it cannot be started, is a result.
-pub fn run(command: &str, bench: &Bench<'_>, interrupt: &Interrupt) -> Result<Validation> {
+pub fn run(command: &str, bench: &ValidationContext<'_>, interrupt: &Interrupt) -> Result<Validation> {
     let child = Child {
         argv: ["sh", "-c", command].map(str::to_owned).into(),
         directory: bench.directory.clone(),
@@ -86,7 +86,7 @@ mod tests {
         let salt = u32::try_from(command.len()).unwrap();
         let session =
             SessionId::new(Timestamp::from_seconds(i64::from(std::process::id())), 1_000_000 + salt);
-        let bench = Bench {
+        let bench = ValidationContext {
             directory: folder.to_owned(),
             environment: vec![("RALPH_TASK".to_owned(), "T001".to_owned())],
             stdout: folder.join("stdout"),

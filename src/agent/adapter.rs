@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::hint;
-use super::interface::{Agent, Lookup, Surroundings, Turn};
+use super::interface::{Agent, AgentInput, Lookup, Surroundings};
 use super::known::{Known, LEAKING};
 use super::launch::Launch;
 use super::programs::on_path;
@@ -184,7 +184,7 @@ impl Agent for Adapter {
 
     fn run(
         &self,
-        turn: &Turn<'_>,
+        turn: &AgentInput<'_>,
         interrupt: &Interrupt,
         say: &mut dyn FnMut(AgentEvent),
     ) -> Result<AgentRun> {

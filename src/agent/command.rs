@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
-use super::interface::{Agent, Surroundings, Turn};
+use super::interface::{Agent, AgentInput, Surroundings};
 use super::launch::Launch;
 use super::programs::{check_program, on_path};
 use super::settings::AgentSettings;
@@ -111,7 +111,7 @@ impl Agent for Command {
 
     fn run(
         &self,
-        turn: &Turn<'_>,
+        turn: &AgentInput<'_>,
         interrupt: &Interrupt,
         say: &mut dyn FnMut(AgentEvent),
     ) -> Result<AgentRun> {

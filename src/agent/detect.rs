@@ -74,7 +74,7 @@ pub fn list(
 
 /// The agent to use where the user names none: that of spec-kit, else the only one that is installed.
 pub fn detect(files: &ProjectFiles, surroundings: &Surroundings<'_>) -> Result<String> {
-    if let Some(Wanted::Known(known)) = of_spec_kit(files, surroundings.directory) {
+    if let Some(ConfiguredAgent::Known(known)) = of_spec_kit(files, surroundings.directory) {
         return Ok(known.name.to_owned());
     }
     let listed = list(&AgentSettings::named, surroundings);
@@ -85,14 +85,14 @@ pub fn detect(files: &ProjectFiles, surroundings: &Surroundings<'_>) -> Result<S
 /// Why spec-kit's choice of an agent has no say, where it made one.
 pub fn passed_over(files: &ProjectFiles, root: &Utf8Path) -> Option<String> {
     match of_spec_kit(files, root)? {
-        Wanted::Known(_) => None,
-        Wanted::Nothing(why) => Some(why),
+        ConfiguredAgent::Known(_) => None,
+        ConfiguredAgent::Nothing(why) => Some(why),
     }
 }
 
 /// What spec-kit's files say of the agent.
 #[derive(Debug)]
-enum Wanted {
+enum ConfiguredAgent {
     Known(&'static Known),
     /// With the reason.
     Nothing(String),
@@ -100,7 +100,7 @@ enum Wanted {
 
 /// The agent that spec-kit set this project up for. The first file that names one we know counts, else the first that
 /// should have.
-fn of_spec_kit(files: &ProjectFiles, root: &Utf8Path) -> Option<Wanted> {
+fn of_spec_kit(files: &ProjectFiles, root: &Utf8Path) -> Option<ConfiguredAgent> {
     let mut passed_over = None;
     for (file, keys) in SPEC_KIT {
         let read = files.read(&root.join(file), MAX_SETTINGS_BYTES);
@@ -115,12 +115,12 @@ fn of_spec_kit(files: &ProjectFiles, root: &Utf8Path) -> Option<Wanted> {
             Ok(json) => match keys.into_iter().find_map(|key| json[key].as_str()) {
                 None | Some(ANY_AGENT) => continue,
                 Some(name) => match KNOWN.iter().find(|known| known.spec_kit == name) {
-                    Some(known) => return Some(Wanted::Known(known)),
+                    Some(known) => return Some(ConfiguredAgent::Known(known)),
                     None => format!("spec-kit is set up for {name} ({file}), which we do not drive"),
                 },
             },
         };
-        passed_over.get_or_insert(Wanted::Nothing(why));
+        passed_over.get_or_insert(ConfiguredAgent::Nothing(why));
     }
     passed_over
 }
@@ -188,9 +188,13 @@ mod tests {
             fs::create_dir(root.join(".specify")).unwrap();
             fs::write(root.join(".specify").join(file), text).unwrap();
             match (of_spec_kit(&ProjectFiles::new(root, &[], &[]), root), wanted) {
-                (Some(Wanted::Known(known)), Ok(Some(name))) => assert_eq!(known.name, name, "{text}"),
+                (Some(ConfiguredAgent::Known(known)), Ok(Some(name))) => {
+                    assert_eq!(known.name, name, "{text}")
+                }
                 (None, Ok(None)) => {}
-                (Some(Wanted::Nothing(why)), Err(words)) => assert!(why.starts_with(words), "{text}: {why}"),
+                (Some(ConfiguredAgent::Nothing(why)), Err(words)) => {
+                    assert!(why.starts_with(words), "{text}: {why}")
+                }
                 (found, _) => panic!("{text}: {found:?}"),
             }
         }

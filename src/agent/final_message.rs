@@ -64,7 +64,7 @@ fn fence(line: &str) -> Option<(&str, &str)> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum SectionKind {
     Learnings,
     Decisions,
     Approaches,
@@ -75,7 +75,7 @@ enum Kind {
 enum Reader {
     Outside,
     Inside {
-        kind: Kind,
+        kind: SectionKind,
         /// The indentation of the label's own bullet: an item that stands no deeper is not under it.
         label_indent: Option<usize>,
         last: Last,
@@ -137,17 +137,17 @@ impl Reader {
 }
 
 impl Findings {
-    fn of(&mut self, kind: Kind) -> &mut Vec<String> {
+    fn of(&mut self, kind: SectionKind) -> &mut Vec<String> {
         match kind {
-            Kind::Learnings => &mut self.learnings,
-            Kind::Decisions => &mut self.decisions,
-            Kind::Approaches => &mut self.approaches,
+            SectionKind::Learnings => &mut self.learnings,
+            SectionKind::Decisions => &mut self.decisions,
+            SectionKind::Approaches => &mut self.approaches,
         }
     }
 }
 
 /// The kind of a line like `Learnings: the frob needs a knob`, and what it says.
-fn labelled(line: &str) -> Option<(Kind, Option<usize>, &str)> {
+fn labelled(line: &str) -> Option<(SectionKind, Option<usize>, &str)> {
     let indent = line.len() - line.trim_start().len();
     let (words, label_indent) = match bullet(line) {
         Some(rest) => (rest, Some(indent)),
@@ -161,7 +161,7 @@ fn labelled(line: &str) -> Option<(Kind, Option<usize>, &str)> {
 }
 
 /// The kind of a name that is a label's and nothing more: `Learnings`, `Lessons learned`, `What I tried`.
-fn exact(name: &str) -> Option<Kind> {
+fn exact(name: &str) -> Option<SectionKind> {
     let is_name = |c: char| c.is_alphabetic() || matches!(c, ' ' | '\'' | '\u{2019}');
     if name.len() > 60 || !name.chars().all(is_name) {
         return None;
@@ -177,7 +177,7 @@ fn exact(name: &str) -> Option<Kind> {
 }
 
 /// The kind of a line like `Learnings:`, `**Learnings**:`, `## Learnings`, `- **Learnings for later:**`.
-fn label(line: &str) -> Option<(Kind, Option<usize>)> {
+fn label(line: &str) -> Option<(SectionKind, Option<usize>)> {
     let indent = line.len() - line.trim_start().len();
     let is_heading = line.trim_start().starts_with('#');
     let (words, label_indent) = match bullet(line) {
@@ -225,17 +225,19 @@ fn plain(label: &str) -> String {
 }
 
 /// Returns the kind that the words of a label name.
-fn kind(label: &str) -> Option<Kind> {
+fn kind(label: &str) -> Option<SectionKind> {
     let label = plain(label);
     if NO_SUCCESS.contains(&label.trim()) {
-        return Some(Kind::Approaches);
+        return Some(SectionKind::Approaches);
     }
     let words = label.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let mut words = words.skip_while(|word| FRONT.contains(word));
     match words.next()? {
-        "learnings" | "learning" | "learned" | "learnt" | "lessons" | "lesson" => Some(Kind::Learnings),
-        "decisions" | "decision" | "decided" => Some(Kind::Decisions),
-        "tried" | "approaches" | "attempts" => Some(Kind::Approaches),
+        "learnings" | "learning" | "learned" | "learnt" | "lessons" | "lesson" => {
+            Some(SectionKind::Learnings)
+        }
+        "decisions" | "decision" | "decided" => Some(SectionKind::Decisions),
+        "tried" | "approaches" | "attempts" => Some(SectionKind::Approaches),
         _ => None,
     }
 }

@@ -27,7 +27,7 @@ pub trait Agent {
     /// Gives it one prompt, and waits for its end. Its events are passed on meanwhile, as far as it reports any.
     fn run(
         &self,
-        turn: &Turn<'_>,
+        turn: &AgentInput<'_>,
         interrupt: &Interrupt,
         say: &mut dyn FnMut(AgentEvent),
     ) -> Result<AgentRun>;
@@ -35,7 +35,7 @@ pub trait Agent {
 
 /// What an agent gets for one iteration.
 #[derive(Debug)]
-pub struct Turn<'a> {
+pub struct AgentInput<'a> {
     /// The prompt, in the spool.
     pub prompt: &'a Utf8Path,
     /// Where its streams go, in the spool.

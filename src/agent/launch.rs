@@ -5,8 +5,8 @@ use std::io::ErrorKind;
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::interface::Turn;
-use super::lines::{Lines, tail};
+use super::interface::AgentInput;
+use super::lines::{LineReader, tail};
 use super::rollout;
 use super::stream::{
     AgentReport, End, Failure, StreamReader, class_of, class_of_words, usage_file, wait_time_in,
@@ -69,7 +69,7 @@ impl Launch {
     /// Gives it one prompt, and waits for its end. Hands on what it does meanwhile.
     pub(super) fn run(
         &self,
-        turn: &Turn<'_>,
+        turn: &AgentInput<'_>,
         interrupt: &Interrupt,
         say: &mut dyn FnMut(AgentEvent),
     ) -> Result<AgentRun> {
@@ -97,7 +97,7 @@ impl Launch {
     /// Runs the agent to its end and reads its stream meanwhile.
     fn follow(
         &self,
-        turn: &Turn<'_>,
+        turn: &AgentInput<'_>,
         interrupt: &Interrupt,
         say: &mut dyn FnMut(AgentEvent),
     ) -> Result<FollowedRun> {
@@ -105,7 +105,7 @@ impl Launch {
         // One that a run before left here would be taken for that of this run.
         remove_if_there(&usage_file(turn.stdout))?;
         let mut stream = StreamReader::new(self.parser);
-        let mut lines = Lines::new(turn.stdout);
+        let mut lines = LineReader::new(turn.stdout);
         let mut watchdog = Watchdog::default();
         let mut trouble = None;
         let stopwatch = turn.clock.stopwatch();
@@ -129,7 +129,7 @@ impl Launch {
     }
 
     /// Returns why a run did not succeed.
-    fn cause(&self, run: &FollowedRun, turn: &Turn<'_>) -> Result<Cause> {
+    fn cause(&self, run: &FollowedRun, turn: &AgentInput<'_>) -> Result<Cause> {
         let exit = &run.ended.exit;
         Ok(match exit.reason {
             Some(ExitReason::StartFailed) => {
@@ -154,7 +154,7 @@ impl Launch {
     }
 
     /// Returns why an agent that ended by itself did not succeed.
-    fn own_cause(&self, failure: Option<&Failure>, turn: &Turn<'_>) -> Result<Cause> {
+    fn own_cause(&self, failure: Option<&Failure>, turn: &AgentInput<'_>) -> Result<Cause> {
         if let Some(failure) = failure.filter(|failure| !failure.message.is_empty()) {
             return Ok(Cause::new(failure.class, Some(failure.message.clone())));
         }
@@ -172,7 +172,7 @@ impl Launch {
     }
 
     /// Returns when the limit ends that a run failed by, if something says so.
-    fn resets_at(&self, run: &FollowedRun, cause: &Cause, turn: &Turn<'_>) -> Option<Timestamp> {
+    fn resets_at(&self, run: &FollowedRun, cause: &Cause, turn: &AgentInput<'_>) -> Option<Timestamp> {
         if !cause.class.is_some_and(FailureClass::is_passing) {
             return None;
         }
@@ -193,7 +193,7 @@ impl Launch {
         }
     }
 
-    fn child(&self, turn: &Turn<'_>) -> Result<Child> {
+    fn child(&self, turn: &AgentInput<'_>) -> Result<Child> {
         let mut environment = self.environment.clone();
         environment.extend_from_slice(turn.environment);
         Ok(Child {
@@ -210,7 +210,7 @@ impl Launch {
         })
     }
 
-    fn argv(&self, turn: &Turn<'_>) -> Result<Vec<String>> {
+    fn argv(&self, turn: &AgentInput<'_>) -> Result<Vec<String>> {
         let prompt = match self.prompt {
             PromptVia::Arg => {
                 let bytes = std::fs::read(turn.prompt).with_context(|| format!("read {}", turn.prompt))?;
@@ -235,7 +235,7 @@ impl Launch {
 }
 
 /// What a shell says where it could not start the agent: something, while the agent itself has said nothing.
-fn not_started(turn: &Turn<'_>) -> Result<Option<String>> {
+fn not_started(turn: &AgentInput<'_>) -> Result<Option<String>> {
     let is_silent = turn.stdout.metadata().is_ok_and(|stdout| stdout.len() == 0);
     Ok(if is_silent { last_line(&tail(turn.stderr, MAX_LAST_WORDS_BYTES)?) } else { None })
 }

@@ -16,7 +16,7 @@ const HELPING: usize = 4 << 20;
 
 /// A growing file, and how far it was read.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct LineReader {
     path: Utf8PathBuf,
     file: Option<File>,
     buffer: Vec<u8>,
@@ -25,7 +25,7 @@ pub(super) struct Lines {
     longest: usize,
 }
 
-impl Lines {
+impl LineReader {
     pub(super) fn new(path: &Utf8Path) -> Self {
         Self {
             path: path.to_owned(),
@@ -150,7 +150,7 @@ mod tests {
     fn lines_come_when_they_are_complete_and_the_last_one_at_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let path = Utf8PathBuf::from_path_buf(folder.path().join("stream")).unwrap();
-        let mut lines = Lines::new(&path);
+        let mut lines = LineReader::new(&path);
         assert!(collect(|each| lines.read_some(each).unwrap()).is_empty());
         let mut file = File::create(&path).unwrap();
         file.write_all(b"one\ntw").unwrap();
@@ -166,9 +166,9 @@ mod tests {
         let path = Utf8PathBuf::from_path_buf(folder.path().join("stream")).unwrap();
         let long = "x".repeat(200_000);
         std::fs::write(&path, format!("a\n{long}\nb\n{long}")).unwrap();
-        let mut lines = Lines { longest: 1000, ..Lines::new(&path) };
+        let mut lines = LineReader { longest: 1000, ..LineReader::new(&path) };
         assert_eq!(collect(|each| lines.read_rest(each).unwrap()), ["a", "b"]);
-        let mut lines = Lines::new(&path);
+        let mut lines = LineReader::new(&path);
         assert_eq!(collect(|each| lines.read_rest(each).unwrap()), ["a", &long, "b", &long]);
     }
 

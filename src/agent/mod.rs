@@ -30,7 +30,7 @@ use scripted::Scripted;
 use stream::{End, StreamReader};
 
 pub use detect::{Listed, detect, list, passed_over};
-pub use interface::{Agent, Lookup, Surroundings, Turn};
+pub use interface::{Agent, AgentInput, Lookup, Surroundings};
 pub use settings::AgentSettings;
 
 /// Returns what an agent did, by what it printed, or `None` if that is text for people already. The output may begin and

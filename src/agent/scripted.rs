@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::interface::{Agent, Surroundings, Turn};
+use super::interface::{Agent, AgentInput, Surroundings};
 use super::known::SCRIPTED;
 use super::launch::Launch;
 use super::script;
@@ -58,7 +58,7 @@ impl Agent for Scripted {
 
     fn run(
         &self,
-        turn: &Turn<'_>,
+        turn: &AgentInput<'_>,
         interrupt: &Interrupt,
         say: &mut dyn FnMut(AgentEvent),
     ) -> Result<AgentRun> {

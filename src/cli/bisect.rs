@@ -19,7 +19,7 @@ use super::args::ReadArgs;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout, warn};
-use super::sessions::Choice;
+use super::sessions::SessionChoice;
 use super::{iterations, place};
 
 #[derive(Debug, Args)]
@@ -48,7 +48,7 @@ const UNTESTABLE: i32 = 125;
 
 pub fn run(args: &BisectArgs, caller: &Caller) -> Result<ExitCode> {
     let store = place::open(caller)?;
-    let choice = Choice { session: args.read.session.clone(), feature: args.read.feature.clone() };
+    let choice = SessionChoice { session: args.read.session.clone(), feature: args.read.feature.clone() };
     let moments = moments(&store, args, &choice)?;
     let interrupt = Interrupt::install()?;
     let found = Trial::new(args, caller, (&store, &moments), &interrupt).and_then(Trial::hunt);
@@ -67,7 +67,7 @@ struct Moments {
 }
 
 /// The moments of a session between those that are named, as far as their snapshots are here.
-fn moments(store: &Store, args: &BisectArgs, choice: &Choice) -> Result<Moments> {
+fn moments(store: &Store, args: &BisectArgs, choice: &SessionChoice) -> Result<Moments> {
     let start = IterationName { session: None, which: Which::Start };
     let start = iterations::find(store, args.from.as_ref().unwrap_or(&start), choice)?;
     let first = start.number();
@@ -120,7 +120,7 @@ enum Verdict {
 
 /// What came of the hunt, by places in the list of moments.
 #[derive(Debug, PartialEq, Eq)]
-enum Found {
+enum Bisected {
     /// It fails here, and passes at the moment before.
     First(usize),
     /// It is one of these; all but the last could not be tested.
@@ -144,18 +144,18 @@ trait Try {
 }
 
 /// Halves the distance between a moment that passes and a later one that fails, until they are neighbours.
-fn halve(count: usize, trial: &mut dyn Try) -> Result<Found> {
+fn halve(count: usize, trial: &mut dyn Try) -> Result<Bisected> {
     let last = count - 1;
     match trial.at(last)? {
-        Verdict::Passes => return Ok(Found::Never),
+        Verdict::Passes => return Ok(Bisected::Never),
         Verdict::Untestable => bail!("the command cannot test the last iteration (exit code 125)"),
         Verdict::Fails => {}
     }
     if last == 0 {
-        return Ok(Found::Always);
+        return Ok(Bisected::Always);
     }
     match trial.at(0)? {
-        Verdict::Fails => return Ok(Found::Always),
+        Verdict::Fails => return Ok(Bisected::Always),
         Verdict::Untestable => bail!("the command cannot test the start of the session (exit code 125)"),
         Verdict::Passes => {}
     }
@@ -172,7 +172,7 @@ fn halve(count: usize, trial: &mut dyn Try) -> Result<Found> {
         }
     }
     let candidates: Vec<usize> = (passes + 1..=fails).collect();
-    Ok(if candidates.len() == 1 { Found::First(fails) } else { Found::OneOf(candidates) })
+    Ok(if candidates.len() == 1 { Bisected::First(fails) } else { Bisected::OneOf(candidates) })
 }
 
 /// The command, and the folder that it runs in.
@@ -211,7 +211,7 @@ impl<'a> Trial<'a> {
     }
 
     /// Looks for the first failure; gives all runs as well.
-    fn hunt(mut self) -> Result<(Found, Vec<Run>)> {
+    fn hunt(mut self) -> Result<(Bisected, Vec<Run>)> {
         let found = halve(self.moments.list.len(), &mut self)?;
         Ok((found, std::mem::take(&mut self.runs)))
     }
@@ -275,21 +275,21 @@ impl Try for Trial<'_> {
     }
 }
 
-fn report(args: &BisectArgs, moments: &Moments, found: &Found, runs: &[Run]) -> Result<ExitCode> {
+fn report(args: &BisectArgs, moments: &Moments, found: &Bisected, runs: &[Run]) -> Result<ExitCode> {
     let session = moments.log.id();
     let iteration = |place: usize| moments.list[place].0;
     let mut out = stdout();
     // Where it fails at the first moment, that may be the first iteration, and no start is known.
     let place = match found {
-        Found::First(place) => Some(*place),
-        Found::Always if iteration(0) > 0 => Some(0),
-        Found::Always | Found::Never | Found::OneOf(_) => None,
+        Bisected::First(place) => Some(*place),
+        Bisected::Always if iteration(0) > 0 => Some(0),
+        Bisected::Always | Bisected::Never | Bisected::OneOf(_) => None,
     };
     let entry = place.and_then(|place| moments.log.iteration(iteration(place)));
     if args.read.json.json {
         let candidates: Vec<u32> = match found {
-            Found::OneOf(places) => places.iter().map(|place| iteration(*place)).collect(),
-            Found::First(_) | Found::Always | Found::Never => Vec::new(),
+            Bisected::OneOf(places) => places.iter().map(|place| iteration(*place)).collect(),
+            Bisected::First(_) | Bisected::Always | Bisected::Never => Vec::new(),
         };
         print_json(
             &mut out,
@@ -308,13 +308,13 @@ fn report(args: &BisectArgs, moments: &Moments, found: &Found, runs: &[Run]) -> 
         writeln!(out, "look: {RALPH} show {name} --patch")?;
     } else {
         match found {
-            Found::OneOf(places) => {
+            Bisected::OneOf(places) => {
                 let names: Vec<String> =
                     places.iter().map(|place| format!("{session}:{}", iteration(*place))).collect();
                 writeln!(out, "the first is one of {}: the others could not be tested", names.join(", "))?;
             }
-            Found::Never => writeln!(out, "it passes after the last iteration of session {session}")?,
-            Found::Always | Found::First(_) => {
+            Bisected::Never => writeln!(out, "it passes after the last iteration of session {session}")?,
+            Bisected::Always | Bisected::First(_) => {
                 writeln!(out, "it fails at the start of session {session} already")?;
             }
         }
@@ -342,30 +342,30 @@ mod tests {
     }
 
     #[track_caller]
-    fn case(story: &str, expected: &Found) {
+    fn case(story: &str, expected: &Bisected) {
         let found = halve(story.len(), &mut Story(story.as_bytes(), 0)).unwrap();
         assert_eq!(found, *expected, "{story}");
     }
 
     #[test]
     fn the_first_failure_is_found() {
-        case("+-", &Found::First(1));
-        case("++++----", &Found::First(4));
-        case("+-------", &Found::First(1));
-        case("+++++++-", &Found::First(7));
-        case("--", &Found::Always);
-        case("-", &Found::Always);
-        case("+-+", &Found::Never);
-        case("+++??--", &Found::OneOf(vec![3, 4, 5]));
-        case("+?-", &Found::OneOf(vec![1, 2]));
-        case("++?+---", &Found::First(4));
+        case("+-", &Bisected::First(1));
+        case("++++----", &Bisected::First(4));
+        case("+-------", &Bisected::First(1));
+        case("+++++++-", &Bisected::First(7));
+        case("--", &Bisected::Always);
+        case("-", &Bisected::Always);
+        case("+-+", &Bisected::Never);
+        case("+++??--", &Bisected::OneOf(vec![3, 4, 5]));
+        case("+?-", &Bisected::OneOf(vec![1, 2]));
+        case("++?+---", &Bisected::First(4));
     }
 
     #[test]
     fn a_thousand_moments_take_a_dozen_runs() {
         let story = format!("{}{}", "+".repeat(700), "-".repeat(300));
         let mut trial = Story(story.as_bytes(), 0);
-        assert_eq!(halve(1000, &mut trial).unwrap(), Found::First(700));
+        assert_eq!(halve(1000, &mut trial).unwrap(), Bisected::First(700));
         assert!(trial.1 <= 12, "{}", trial.1);
     }
 

@@ -16,7 +16,7 @@ use super::confirm;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout, warn};
 use super::remotes::Unclear;
-use super::sessions::{self, Choice};
+use super::sessions::{self, SessionChoice};
 use super::{pack, place, remotes};
 
 #[derive(Debug, Args)]
@@ -89,7 +89,7 @@ pub fn run(args: &CleanArgs, caller: &Caller) -> Result<ExitCode> {
         is_named: args.session.is_some(),
         now,
     };
-    let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+    let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     let logs = sessions::chosen(&store, &choice)?;
     let plan = store.plan_clean(&logs, rules)?;
     if rules.extent == Extent::All && !args.dry_run && !args.yes {

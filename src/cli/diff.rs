@@ -11,7 +11,7 @@ use crate::worktree::{PrivateIndex, WorkTree};
 use super::args::Color;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
-use super::sessions::Choice;
+use super::sessions::SessionChoice;
 use super::settings::{self, Flags};
 use super::{iterations, place};
 
@@ -56,7 +56,7 @@ const PIPE_CLOSED: i32 = 141;
 
 pub fn run(args: &DiffArgs, caller: &Caller, color: Color) -> Result<ExitCode> {
     let store = place::open(caller)?;
-    let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+    let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     let before = iterations::find(&store, &args.from, &choice)?;
     let from = before.snapshot(&store)?;
     let options = [(args.stat, "--stat"), (args.name_only, "--name-only")];

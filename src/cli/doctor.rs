@@ -14,7 +14,7 @@ use clap::Args;
 
 use crate::agent::passed_over;
 use crate::config::{Commits, Config};
-use crate::hooks::State as HookState;
+use crate::hooks::HookState;
 use crate::process::{self, Tool};
 use crate::record::{CANONICAL, Permissions, RALPH};
 use crate::repository::{HashKind, RefFormat};
@@ -32,7 +32,7 @@ use super::output::{print_json, stdout};
 use super::remotes::chosen;
 use super::settings::{Flags, load_here};
 use super::{place, ready, sessions, trust};
-use finding::{Finding, State, write};
+use finding::{Finding, Severity, write};
 use obstacles::{no_validation, obstacles};
 
 #[derive(Debug, Args)]
@@ -60,13 +60,13 @@ pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
     let mut found = None;
     match read {
         Ok((project, config)) => {
-            findings.push(Finding::new("settings", State::Fine, "can be read"));
+            findings.push(Finding::new("settings", Severity::Fine, "can be read"));
             findings.push(agents(&config, &project.root, caller));
             if let Some(why) =
                 passed_over(&project.files, &project.root).filter(|_| config.settings.agent.is_empty())
             {
                 findings.push(
-                    Finding::new("agents", State::Note, why)
+                    Finding::new("agents", Severity::Note, why)
                         .hinted("name one with `agent = \"NAME\"` in .specify/ralph.toml, or --agent NAME"),
                 );
             }
@@ -89,7 +89,7 @@ pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
             if found.is_some_and(|config| config.settings.commit == Commits::OfTasks)
                 && session::check_commits(&store).is_ok()
             {
-                findings.push(Finding::new("commits", State::Fine, "each success can be committed"));
+                findings.push(Finding::new("commits", Severity::Fine, "each success can be committed"));
             }
             findings.push(disk(&store)?);
             findings.push(hooks(caller));
@@ -100,7 +100,7 @@ pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
         }
         Err(error) => findings.push(Finding::wrong("repository", &error)),
     }
-    let is_fine = findings.iter().all(|finding| finding.state != State::Wrong);
+    let is_fine = findings.iter().all(|finding| finding.state != Severity::Wrong);
     let mut out = stdout();
     match args.json {
         Json { json: true } => print_json(&mut out, &findings)?,
@@ -119,9 +119,9 @@ fn template(project: &Project, config: &Config) -> Vec<Finding> {
     match read {
         Ok(template) if template.is_built_in => Vec::new(),
         Ok(template) => {
-            let fine = Finding::new("template", State::Fine, format!("{} can be used", template.origin));
+            let fine = Finding::new("template", Severity::Fine, format!("{} can be used", template.origin));
             let notes =
-                template.warnings().into_iter().map(|text| Finding::new("template", State::Note, text));
+                template.warnings().into_iter().map(|text| Finding::new("template", Severity::Note, text));
             let notes =
                 notes.map(|note| note.hinted("`{{ memory }}` places the memory of earlier iterations"));
             std::iter::once(fine).chain(notes).collect()
@@ -135,7 +135,7 @@ fn approval(store: &Store, config: &Config, caller: &Caller) -> Option<Finding> 
     let is_any = config.commands_from_file().next().is_some();
     match trust::refusal(store, config, caller) {
         Ok(None) => {
-            is_any.then(|| Finding::new("trust", State::Fine, "the commands of the settings are approved"))
+            is_any.then(|| Finding::new("trust", Severity::Fine, "the commands of the settings are approved"))
         }
         Ok(Some(refusal)) => Some(Finding::wrong("trust", &refusal.into())),
         Err(error) => Some(Finding::wrong("trust", &error)),
@@ -144,15 +144,15 @@ fn approval(store: &Store, config: &Config, caller: &Caller) -> Option<Finding> 
 
 fn git(directory: &Utf8Path) -> Finding {
     let Ok(version) = Tool::git(directory).arg("version").line() else {
-        return Finding::new("git", State::Wrong, "git cannot be run").hinted("install git 2.36 or newer");
+        return Finding::new("git", Severity::Wrong, "git cannot be run").hinted("install git 2.36 or newer");
     };
     let number = version.split(' ').nth(2).unwrap_or_default();
     match parse(number) {
         Some(found) if found < OLDEST_GIT => {
-            Finding::new("git", State::Wrong, format!("{version} cannot sync all that it writes"))
+            Finding::new("git", Severity::Wrong, format!("{version} cannot sync all that it writes"))
                 .hinted("install git 2.36 or newer")
         }
-        _ => Finding::new("git", State::Fine, version),
+        _ => Finding::new("git", Severity::Fine, version),
     }
 }
 
@@ -176,7 +176,7 @@ fn programs(caller: &Caller) -> Finding {
         identity(program) == ourselves || said().is_ok_and(|version| version.starts_with("specify-ralph "))
     };
     match found.first() {
-        None => Finding::new("programs", State::Note, "there is no `specify` on the PATH")
+        None => Finding::new("programs", Severity::Note, "there is no `specify` on the PATH")
             .hinted("put the folder of this program on it: `cargo install --path .` does"),
         Some(first) if is_ours(first) => {
             let other = found.iter().find(|program| !is_ours(program));
@@ -184,11 +184,11 @@ fn programs(caller: &Caller) -> Finding {
                 || "spec-kit's is not installed".to_owned(),
                 |program| format!("spec-kit's is behind it: {}", program.display()),
             );
-            Finding::new("programs", State::Fine, format!("`{CANONICAL}` is this program; {behind}"))
+            Finding::new("programs", Severity::Fine, format!("`{CANONICAL}` is this program; {behind}"))
         }
         Some(first) => Finding::new(
             "programs",
-            State::Note,
+            Severity::Note,
             format!(
                 "{} comes first on the PATH, so `{CANONICAL}` does not reach this program",
                 first.display()
@@ -213,11 +213,11 @@ fn agents(config: &Config, root: &Utf8Path, caller: &Caller) -> Finding {
         .collect();
     match (usable.is_empty(), own.is_empty()) {
         (true, true) => {
-            Finding::new("agents", State::Wrong, "no known agent can be used, and none is set up")
+            Finding::new("agents", Severity::Wrong, "no known agent can be used, and none is set up")
                 .hinted(format!("`{RALPH} agents` says what each of them needs"))
         }
-        (true, false) => Finding::new("agents", State::Fine, format!("set up here: {}", own.join(", "))),
-        (false, _) => Finding::new("agents", State::Fine, usable.join(", ")),
+        (true, false) => Finding::new("agents", Severity::Fine, format!("set up here: {}", own.join(", "))),
+        (false, _) => Finding::new("agents", Severity::Fine, usable.join(", ")),
     }
 }
 
@@ -226,15 +226,15 @@ fn permissions(config: &Config) -> Finding {
     let finding = match config.settings.permissions {
         Permissions::Full => Finding::new(
             "permissions",
-            State::Note,
+            Severity::Note,
             "full: the agent runs any command and changes any file that you may, without asking (claude: \
              --dangerously-skip-permissions, codex: --dangerously-bypass-approvals-and-sandbox, others alike)",
         )
         .hinted("run it where that does no harm: a container, a machine of its own; or set permissions = \"default\""),
         Permissions::Default => {
-            Finding::new("permissions", State::Fine, "default: what the agent's own settings allow; what it would ask for is refused")
+            Finding::new("permissions", Severity::Fine, "default: what the agent's own settings allow; what it would ask for is refused")
         }
-        Permissions::ReadOnly => Finding::new("permissions", State::Fine, "read-only: agents without a switch for that are refused"),
+        Permissions::ReadOnly => Finding::new("permissions", Severity::Fine, "read-only: agents without a switch for that are refused"),
     };
     if process::is_root() && config.settings.permissions == Permissions::Full {
         let message = format!(
@@ -249,27 +249,28 @@ fn permissions(config: &Config) -> Finding {
 fn repository(store: &Store) -> Result<Vec<Finding>> {
     let repository = store.repository();
     let place = format!("{}{}", repository.common_dir, format(store)?);
-    let mut findings = vec![Finding::new("repository", State::Fine, place)];
+    let mut findings = vec![Finding::new("repository", Severity::Fine, place)];
     let logs = store.session_names()?.len();
     if logs > 0 {
         let message = format!("{} recorded", Count(logs as u64, "session"));
-        findings.push(Finding::new("records", State::Fine, message).hinted(
+        findings.push(Finding::new("records", Severity::Fine, message).hinted(
             format!("`{RALPH} log` lists them, and without us `git log --glob='refs/ralph/*'` (`git log refs/ralph/*` prints nothing)"),
         ));
     }
     for error in store.replaced_records()?.iter().chain(&store.symbolic_sessions()?) {
-        findings.push(Finding { state: State::Note, ..Finding::wrong("records", error) });
+        findings.push(Finding { state: Severity::Note, ..Finding::wrong("records", error) });
     }
     for holder in &sessions::running(store)? {
         let message = format!("session {} runs, process {} on {}", holder.session, holder.pid, holder.host);
-        findings
-            .push(Finding::new("loops", State::Note, message).hinted(format!("`{RALPH} status` shows more")));
+        findings.push(
+            Finding::new("loops", Severity::Note, message).hinted(format!("`{RALPH} status` shows more")),
+        );
     }
     let loose = store.loose_objects()?;
     if loose >= MANY_LOOSE {
         let message = format!("about {}, ours and others", Count(loose as u64, "loose object"));
         findings.push(
-            Finding::new("objects", State::Note, message)
+            Finding::new("objects", Severity::Note, message)
                 .hinted(format!("`{RALPH} clean --pack` packs ours")),
         );
     }
@@ -292,13 +293,13 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
                     .map(|(pid, program)| (format!("{program} (process {pid})"), pid.to_string()))
                     .unzip();
                 let message = format!("session {name} died, and left running: {}", names.join(", "));
-                findings.push(Finding::new("leftovers", State::Note, message).hinted(format!(
+                findings.push(Finding::new("leftovers", Severity::Note, message).hinted(format!(
                     "the next `{RALPH}` in its work tree ends what it left; so does `kill {}`",
                     pids.join(" ")
                 )));
             }
             let message = format!("session {name} was cut off, and its last iteration is not recorded yet");
-            findings.push(Finding::new("leftovers", State::Note, message).hinted(format!(
+            findings.push(Finding::new("leftovers", Severity::Note, message).hinted(format!(
                 "the next `{RALPH}` in its work tree records it; `{RALPH} resume` takes it up again"
             )));
         }
@@ -307,15 +308,19 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
     if incoming > 0 {
         let message = format!("a sync was cut off, and left {}", Count(incoming as u64, "ref"));
         findings.push(
-            Finding::new("leftovers", State::Note, message)
+            Finding::new("leftovers", Severity::Note, message)
                 .hinted(format!("`{RALPH} fsck --repair` removes them; so does the next sync")),
         );
     }
     let lock = repository.git_dir.join("index.lock");
     if lock.exists() && running.is_empty() {
         findings.push(
-            Finding::new("leftovers", State::Note, format!("{lock} is there: a git command runs, or died"))
-                .hinted(format!("if none runs: rm {lock}")),
+            Finding::new(
+                "leftovers",
+                Severity::Note,
+                format!("{lock} is there: a git command runs, or died"),
+            )
+            .hinted(format!("if none runs: rm {lock}")),
         );
     }
     Ok(findings)
@@ -328,11 +333,11 @@ fn feature(store: &Store, caller: &Caller) -> Finding {
             let tasks = tasks::read_if_there(&feature.files, &feature.tasks_path).map(drop);
             let progress = || session::check_progress_file(&feature.files, &feature.progress_path);
             match tasks.and_then(|()| progress()) {
-                Ok(()) => Finding::new("feature", State::Fine, feature.path),
+                Ok(()) => Finding::new("feature", Severity::Fine, feature.path),
                 Err(error) => Finding::wrong("feature", &error),
             }
         }
-        Err(error) => Finding { state: State::Note, ..Finding::wrong("feature", &error) },
+        Err(error) => Finding { state: Severity::Note, ..Finding::wrong("feature", &error) },
     }
 }
 
@@ -355,18 +360,18 @@ fn disk(store: &Store) -> Result<Finding> {
     let free = store.free_space()?;
     let message = format!("{} MiB free", grouped(free >> 20));
     Ok(match free {
-        ..MIN_FREE_BYTES => Finding::new("disk", State::Wrong, message)
+        ..MIN_FREE_BYTES => Finding::new("disk", Severity::Wrong, message)
             .hinted(format!("an iteration that cannot be recorded ends the loop: make room first (`{RALPH} clean --dry-run` says what we could free)")),
-        MIN_FREE_BYTES..LITTLE => Finding::new("disk", State::Note, message)
+        MIN_FREE_BYTES..LITTLE => Finding::new("disk", Severity::Note, message)
             .hinted(format!("`{RALPH} clean --dry-run` says what we could free; `snapshots = false` needs less")),
-        LITTLE.. => Finding::new("disk", State::Fine, message),
+        LITTLE.. => Finding::new("disk", Severity::Fine, message),
     })
 }
 
 fn hooks(caller: &Caller) -> Finding {
     let states = match super::hooks::states(caller) {
         Ok(states) => states,
-        Err(error) => return Finding { state: State::Note, ..Finding::wrong("hooks", &error) },
+        Err(error) => return Finding { state: Severity::Note, ..Finding::wrong("hooks", &error) },
     };
     let of = |wanted: HookState| {
         let names = states.iter().filter(|(_, state)| *state == wanted).map(|(hook, _)| hook.name());
@@ -374,14 +379,14 @@ fn hooks(caller: &Caller) -> Finding {
     };
     let (installed, outdated) = (of(HookState::Installed), of(HookState::Outdated));
     if !outdated.is_empty() {
-        return Finding::new("hooks", State::Note, format!("put in by another version: {outdated}"))
+        return Finding::new("hooks", Severity::Note, format!("put in by another version: {outdated}"))
             .hinted(format!("`{RALPH} hooks install` renews them"));
     }
     if installed.is_empty() {
-        return Finding::new("hooks", State::Fine, "none of ours")
+        return Finding::new("hooks", Severity::Fine, "none of ours")
             .hinted(format!("`{RALPH} hooks install` has commits of an iteration say so"));
     }
-    Finding::new("hooks", State::Fine, installed)
+    Finding::new("hooks", Severity::Fine, installed)
 }
 
 /// Settings of git's with which fetching takes away what was not pushed.
@@ -405,7 +410,7 @@ fn sharing(store: &Store) -> Result<Vec<Finding>> {
                 "{fetch} brings refs/ralph/*, and pruning is on: a fetch deletes sessions that were not pushed yet"
             );
             findings.push(
-                Finding::new("sharing", State::Wrong, message)
+                Finding::new("sharing", Severity::Wrong, message)
                     .hinted(format!("git config --unset-all {fetch} ':refs/ralph', and use `{RALPH} sync`")),
             );
         }
@@ -420,12 +425,12 @@ fn remote(store: &Store, caller: &Caller, named: Option<&str>) -> Finding {
         Ok((Probe { sessions, refused }, remote)) if refused.is_empty() => {
             let message =
                 format!("{} lets us in, and has {}", remote.place(), Count(sessions as u64, "session"));
-            Finding::new("remote", State::Fine, message)
+            Finding::new("remote", Severity::Fine, message)
                 .hinted("what its own hooks say to a real push is not known by that")
         }
         Ok((Probe { refused, .. }, remote)) => Finding::new(
             "remote",
-            State::Wrong,
+            Severity::Wrong,
             format!("{} does not take {}", remote.place(), refused.join("; ")),
         )
         .hinted(format!("ask who runs it to allow refs/ralph/*, or share by `{RALPH} bundle FILE`")),

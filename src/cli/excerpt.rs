@@ -128,7 +128,7 @@ struct Input {
 }
 
 #[derive(Debug, Serialize)]
-struct Answer<'a> {
+struct ExcerptJson<'a> {
     id: &'a str,
     cause: Option<&'a str>,
     excerpt: &'a str,
@@ -167,7 +167,7 @@ fn batch(args: &ExcerptArgs, inputs: &Utf8Path, out: &mut impl Write) -> Result<
         let near = args.neighbours.then(|| {
             neighbours.of(index).into_iter().map(|(other, _)| found[other].0.as_str()).collect::<Vec<_>>()
         });
-        let answer = Answer {
+        let answer = ExcerptJson {
             id,
             cause: cause.as_deref(),
             excerpt,

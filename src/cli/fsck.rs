@@ -12,7 +12,7 @@ use super::args::{Json, ReadArgs};
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout};
-use super::sessions::{self, Choice};
+use super::sessions::{self, SessionChoice};
 use super::{place, rebuild};
 
 #[derive(Debug, Args)]
@@ -26,7 +26,7 @@ pub struct FsckArgs {
 
 pub fn run(args: &FsckArgs, caller: &Caller) -> Result<ExitCode> {
     let store = place::open(caller)?;
-    let choice = Choice { session: args.read.session.clone(), feature: args.read.feature.clone() };
+    let choice = SessionChoice { session: args.read.session.clone(), feature: args.read.feature.clone() };
     let mut unreadable = Vec::new();
     let logs = sessions::readable(&store, &choice, &mut unreadable)?;
     let mut verified = store.verify(&logs)?;

@@ -11,7 +11,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::hooks::{Hook, Runner, State, uninstall, with_union, without_union};
+use crate::hooks::{Hook, HookState, Runner, uninstall, with_union, without_union};
 use crate::process::Tool;
 use crate::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles, explain, read_named};
 use crate::record::{RALPH, Refusal, SessionId, some_of};
@@ -298,7 +298,7 @@ fn remove(caller: &Caller) -> Result<ExitCode> {
 }
 
 /// How each hook stands.
-pub(super) fn states(caller: &Caller) -> Result<Vec<(Hook, State)>> {
+pub(super) fn states(caller: &Caller) -> Result<Vec<(Hook, HookState)>> {
     let folder = Folder::find(caller)?;
     let state = |hook: Hook| {
         let text = folder.read(&folder.of(hook))?;
@@ -309,19 +309,19 @@ pub(super) fn states(caller: &Caller) -> Result<Vec<(Hook, State)>> {
 
 fn status(caller: &Caller, json: Json) -> Result<ExitCode> {
     let states = states(caller)?;
-    let word = |state: State| match state {
-        State::Absent => "no hook",
-        State::Installed => "installed",
-        State::Outdated => "installed by another version",
-        State::Others => "a hook of others",
-        State::Foreign => "a hook of others that is no shell script",
+    let word = |state: HookState| match state {
+        HookState::Absent => "no hook",
+        HookState::Installed => "installed",
+        HookState::Outdated => "installed by another version",
+        HookState::Others => "a hook of others",
+        HookState::Foreign => "a hook of others that is no shell script",
     };
     let mut out = stdout();
     match json {
         Json { json: true } => {
             let hooks: Vec<_> = states
                 .iter()
-                .map(|(hook, state)| json!({"hook": hook.name(), "is_installed": *state == State::Installed, "state": word(*state)}))
+                .map(|(hook, state)| json!({"hook": hook.name(), "is_installed": *state == HookState::Installed, "state": word(*state)}))
                 .collect();
             print_json(&mut out, &json!({"folder": Folder::find(caller)?.path, "hooks": hooks}))?;
         }

@@ -10,7 +10,7 @@ use crate::store::{SessionLog, Store};
 use crate::view::style::one_line;
 
 use super::commits::{self, Commit, Moment, Owner};
-use super::sessions::{self, Choice};
+use super::sessions::{self, SessionChoice};
 
 /// A moment of a session: after one of its iterations, or before the first of them.
 #[derive(Debug, Clone)]
@@ -131,7 +131,7 @@ pub fn files(store: &Store, log: &SessionLog) -> FeatureFiles {
 }
 
 /// The moment that a name means.
-pub fn find(store: &Store, name: &IterationName, choice: &Choice) -> Result<Point> {
+pub fn find(store: &Store, name: &IterationName, choice: &SessionChoice) -> Result<Point> {
     let choice = with_session(name, choice)?;
     let log = sessions::latest(store, &choice)?;
     match &name.which {
@@ -156,7 +156,7 @@ fn find_named(
     store: &Store,
     (name, text): (&IterationName, &str),
     log: &SessionLog,
-    choice: &Choice,
+    choice: &SessionChoice,
 ) -> Result<Point> {
     let of_task = of_task(store, text, log, choice)?;
     // Git is asked only where that can change the answer.
@@ -178,7 +178,7 @@ fn find_named(
 }
 
 /// The last iteration on a task: of the session that is meant, or else of an earlier one of the same feature.
-fn of_task(store: &Store, task: &str, log: &SessionLog, choice: &Choice) -> Result<Option<Point>> {
+fn of_task(store: &Store, task: &str, log: &SessionLog, choice: &SessionChoice) -> Result<Option<Point>> {
     if let Some(point) = last_of(log, task) {
         return Ok(Some(point));
     }
@@ -186,13 +186,13 @@ fn of_task(store: &Store, task: &str, log: &SessionLog, choice: &Choice) -> Resu
         return Ok(None);
     }
     let feature = log.feature().to_owned();
-    let logs = sessions::chosen(store, &Choice { session: None, feature: Some(feature.clone()) })?;
+    let logs = sessions::chosen(store, &SessionChoice { session: None, feature: Some(feature.clone()) })?;
     let mut same = logs.iter().rev().filter(|other| other.feature() == feature);
     Ok(same.find_map(|other| last_of(other, task)))
 }
 
 /// The moment that a commit belongs to, which must be of the session and the feature that the flags name.
-fn of_commit(store: &Store, commit: &Commit, choice: &Choice) -> Result<Point> {
+fn of_commit(store: &Store, commit: &Commit, choice: &SessionChoice) -> Result<Point> {
     let Owner { refs, moment } = commits::owner(store, commit)?;
     let Some(log) = sessions::one(store, &refs)? else {
         bail!("commit {commit} is of session {}, which is not here", refs.session);
@@ -217,14 +217,14 @@ fn of_commit(store: &Store, commit: &Commit, choice: &Choice) -> Result<Point> {
 }
 
 /// Adds the session in the name to those in the flags.
-fn with_session(name: &IterationName, choice: &Choice) -> Result<Choice> {
+fn with_session(name: &IterationName, choice: &SessionChoice) -> Result<SessionChoice> {
     match (&name.session, &choice.session) {
         (Some(session), Some(flag)) if session != flag => {
             bail!(
                 "`{name}` names a session of its own, and --session names {flag}\nhint: leave one of them out"
             )
         }
-        (Some(session), _) => Ok(Choice { session: Some(session.clone()), ..choice.clone() }),
+        (Some(session), _) => Ok(SessionChoice { session: Some(session.clone()), ..choice.clone() }),
         (None, _) => Ok(choice.clone()),
     }
 }
@@ -268,7 +268,7 @@ fn as_session(name: &IterationName) -> String {
     )
 }
 
-fn unknown(log: &SessionLog, name: &IterationName, task: &str, choice: &Choice) -> String {
+fn unknown(log: &SessionLog, name: &IterationName, task: &str, choice: &SessionChoice) -> String {
     if name.is_like_session() {
         return as_session(name);
     }

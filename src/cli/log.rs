@@ -23,7 +23,7 @@ use super::filter::{Filter, FilterArgs, failure_key};
 use super::output::{print_json, stdout, warn};
 use super::place;
 use super::record_filter::RecordFilter;
-use super::sessions::{self, Choice};
+use super::sessions::{self, SessionChoice};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("form").args(["sessions", "oneline", "format", "jsonl"]))]
@@ -64,7 +64,7 @@ pub struct LogArgs {
 
 pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
-    let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+    let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     if args.sessions && args.json.json {
         return print_sessions(args, &store, &choice);
     }
@@ -193,7 +193,7 @@ fn warn_about_missing(session: &SessionRows<'_>) {
 }
 
 /// The sessions with all that their own files say.
-fn print_sessions(args: &LogArgs, store: &Store, choice: &Choice) -> Result<ExitCode> {
+fn print_sessions(args: &LogArgs, store: &Store, choice: &SessionChoice) -> Result<ExitCode> {
     let running = sessions::running(store)?;
     let mut described = Vec::new();
     for log in sessions::chosen(store, choice)?.iter().rev().take(args.max_count.unwrap_or(usize::MAX)) {

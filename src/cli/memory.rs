@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::feature::Feature;
 use crate::progress::historical::Mode;
 use crate::record::SessionName;
-use crate::session::{Reason, Recalled, Sought};
+use crate::session::{Reason, RecallQuery, Recalled};
 use crate::store::Store;
 use crate::view::history::{Shown, write};
 use crate::view::style::{Paint, inert, one_line};
@@ -21,7 +21,7 @@ use super::exit_code::ExitCode;
 use super::output::{print_json, stdout, warn};
 use super::place::{self, refusal};
 use super::ready::{RunRequest, Settings, variable};
-use super::sessions::{self, Choice};
+use super::sessions::{self, SessionChoice};
 
 #[derive(Debug, Args)]
 pub struct MemoryArgs {
@@ -117,12 +117,13 @@ impl Older<'_> {
         let budget = policy.settings.budget;
         let session = match &args.session {
             Some(_) => {
-                let choice = Choice { session: args.session.clone(), feature: Some(feature.path.clone()) };
+                let choice =
+                    SessionChoice { session: args.session.clone(), feature: Some(feature.path.clone()) };
                 Some(sessions::latest(store, &choice)?.id().clone())
             }
             None => None,
         };
-        let wanted = Sought { task: &task, session: session.as_ref(), budget };
+        let wanted = RecallQuery { task: &task, session: session.as_ref(), budget };
         let recalled = settings.memory(store, feature)?.recall(store, wanted, policy)?;
         let off =
             Shown { task: &task, mode: Mode::Off.as_str(), why: "history is off", budget, context: None };

@@ -62,12 +62,16 @@ pub fn print_json(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
 #[derive(Debug)]
 pub enum Records<W: Write> {
     Bytes(W),
-    Shown(Shown<W>),
+    Sanitized(SanitizingWriter<W>),
 }
 
 /// stdout for what a record holds.
 pub fn records() -> Records<Output<io::BufWriter<io::Stdout>>> {
-    if io::stdout().is_terminal() { Records::Shown(Shown::new(stdout())) } else { Records::Bytes(stdout()) }
+    if io::stdout().is_terminal() {
+        Records::Sanitized(SanitizingWriter::new(stdout()))
+    } else {
+        Records::Bytes(stdout())
+    }
 }
 
 impl<W: Write> Records<W> {
@@ -75,7 +79,7 @@ impl<W: Write> Records<W> {
     pub fn finish(self) -> io::Result<()> {
         match self {
             Self::Bytes(mut out) => out.flush(),
-            Self::Shown(shown) => shown.finish(),
+            Self::Sanitized(writer) => writer.finish(),
         }
     }
 }
@@ -84,27 +88,27 @@ impl<W: Write> Write for Records<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Bytes(out) => out.write(bytes),
-            Self::Shown(shown) => shown.show(bytes).map(|()| bytes.len()),
+            Self::Sanitized(writer) => writer.show(bytes).map(|()| bytes.len()),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Bytes(out) => out.flush(),
-            Self::Shown(shown) => shown.out.flush(),
+            Self::Sanitized(writer) => writer.out.flush(),
         }
     }
 }
 
 /// Writes bytes as text that nothing obeys, in whatever pieces they come.
 #[derive(Debug)]
-pub struct Shown<W> {
+pub struct SanitizingWriter<W> {
     out: W,
     /// The beginning of a character, or of a line end, whose rest has not come yet.
     held: Vec<u8>,
 }
 
-impl<W: Write> Shown<W> {
+impl<W: Write> SanitizingWriter<W> {
     pub fn new(out: W) -> Self {
         Self { out, held: Vec::new() }
     }
@@ -191,7 +195,7 @@ mod tests {
         let expected = "␛]0;x␇ größe \u{fffd}🎉\nb␍c␍\u{fffd}31m \u{fffd}";
         for size in 1..=bytes.len() {
             let mut text = Vec::new();
-            let mut out = Records::Shown(Shown::new(&mut text));
+            let mut out = Records::Sanitized(SanitizingWriter::new(&mut text));
             bytes.chunks(size).for_each(|chunk| out.write_all(chunk).unwrap());
             out.finish().unwrap();
             assert_eq!(String::from_utf8(text).unwrap(), expected, "{size}");

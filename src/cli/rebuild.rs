@@ -20,7 +20,7 @@ use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout, warn};
 use super::place;
-use super::sessions::{self, Choice};
+use super::sessions::{self, SessionChoice};
 
 #[derive(Debug, Args)]
 pub struct RebuildArgs {
@@ -55,7 +55,8 @@ pub fn run(args: &RebuildArgs, caller: &Caller) -> Result<ExitCode> {
         Json { json: false } => report.write(&mut out)?,
     }
     out.flush()?;
-    let is_right = !args.check || matches!(report.state, State::Equal | State::Added | State::Patterns);
+    let is_right =
+        !args.check || matches!(report.state, FileState::Equal | FileState::Added | FileState::Patterns);
     Ok(if is_right { ExitCode::Done } else { ExitCode::NotDone })
 }
 
@@ -68,9 +69,9 @@ pub fn settle(read: &ReadArgs, caller: &Caller, is_repair: bool) -> Result<Optio
     let journal = load(&args, caller)?;
     let report = journal.report();
     let message = match report.state {
-        State::Equal | State::Added | State::Patterns => return Ok(None),
-        State::Missing => format!("{} is missing", one_line(journal.path.as_str())),
-        State::Differs => {
+        FileState::Equal | FileState::Added | FileState::Patterns => return Ok(None),
+        FileState::Missing => format!("{} is missing", one_line(journal.path.as_str())),
+        FileState::Differs => {
             let path = one_line(journal.path.as_str());
             format!("{path} differs from the record of session {}", journal.log.id())
         }
@@ -104,7 +105,7 @@ fn load(args: &RebuildArgs, caller: &Caller) -> Result<Journal> {
     let plain = found.as_ref().map(|found| redactor.redact_bytes(found).0);
     let rebuilt = if args.all {
         let feature = Some(log.feature().to_owned());
-        let logs = sessions::chosen(&store, &Choice { session: None, feature })?;
+        let logs = sessions::chosen(&store, &SessionChoice { session: None, feature })?;
         session::rebuilt_of_all(&store, &logs)?
     } else {
         session::expected_progress(&store, &log)?
@@ -116,11 +117,11 @@ fn load(args: &RebuildArgs, caller: &Caller) -> Result<Journal> {
 fn picked(args: &RebuildArgs, caller: &Caller, store: &Store) -> Result<SessionLog> {
     let flags = &args.read;
     if flags.session.is_some() || flags.feature.is_some() {
-        let choice = Choice { session: flags.session.clone(), feature: flags.feature.clone() };
+        let choice = SessionChoice { session: flags.session.clone(), feature: flags.feature.clone() };
         return sessions::latest(store, &choice);
     }
     let Ok(feature) = place::feature(caller, store, None, None) else {
-        return sessions::latest(store, &Choice::default());
+        return sessions::latest(store, &SessionChoice::default());
     };
     if let Some(refs) = store.last_written(&feature.path)?
         && let Some(log) = store.session(&refs)?
@@ -131,7 +132,7 @@ fn picked(args: &RebuildArgs, caller: &Caller, store: &Store) -> Result<SessionL
         return Ok(log);
     }
     // Where nothing at all is recorded, that is what there is to say.
-    sessions::latest(store, &Choice::default())?;
+    sessions::latest(store, &SessionChoice::default())?;
     bail!(
         "no session of {} is recorded here\nhint: `{RALPH} log --sessions` lists those that are",
         one_line(&feature.path)
@@ -178,13 +179,13 @@ impl Journal {
         let patterned = self.plain.as_ref().and_then(|found| journal::with_patterns_of(found, &self.rebuilt));
         let expected = patterned.as_ref().unwrap_or(&self.rebuilt);
         let state = match &self.plain {
-            None => State::Missing,
-            Some(found) if *found == self.rebuilt => State::Equal,
-            Some(found) if found.starts_with(&self.rebuilt) => State::Added,
-            Some(found) if found.starts_with(expected) => State::Patterns,
-            Some(_) => State::Differs,
+            None => FileState::Missing,
+            Some(found) if *found == self.rebuilt => FileState::Equal,
+            Some(found) if found.starts_with(&self.rebuilt) => FileState::Added,
+            Some(found) if found.starts_with(expected) => FileState::Patterns,
+            Some(_) => FileState::Differs,
         };
-        let found = self.plain.as_ref().filter(|_| state == State::Differs);
+        let found = self.plain.as_ref().filter(|_| state == FileState::Differs);
         Report {
             session: self.log.id(),
             path: &self.path,
@@ -209,7 +210,7 @@ impl Journal {
     /// Sessions of the same feature that the file does not name: they came from elsewhere, and change nothing.
     fn mention_others(&self, found: &[u8]) -> Result<()> {
         let text = String::from_utf8_lossy(found);
-        let choice = Choice { session: None, feature: Some(self.log.feature().to_owned()) };
+        let choice = SessionChoice { session: None, feature: Some(self.log.feature().to_owned()) };
         for other in sessions::chosen(&self.store, &choice)? {
             if !text.contains(other.id().as_str()) {
                 let message = format!(
@@ -226,7 +227,7 @@ impl Journal {
     fn write(&self) -> Result<Report<'_>> {
         let mut report = self.report();
         report.action = Action::Left;
-        if matches!(report.state, State::Equal | State::Added | State::Patterns) {
+        if matches!(report.state, FileState::Equal | FileState::Added | FileState::Patterns) {
             return Ok(report);
         }
         match &self.found {
@@ -252,7 +253,7 @@ struct Report<'a> {
     session: &'a SessionId,
     path: &'a Utf8Path,
     /// Of the file, before anything was done.
-    state: State,
+    state: FileState,
     /// Length of the journal by the record.
     bytes: usize,
     /// How much longer the file was.
@@ -265,7 +266,7 @@ struct Report<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum State {
+enum FileState {
     Missing,
     Equal,
     /// Equal, with text behind it that is of no record.
@@ -301,30 +302,30 @@ impl Report<'_> {
                 Some(kept) => writeln!(out, "wrote {path}; what it held before is kept in {kept}")?,
                 None => writeln!(out, "wrote {path}")?,
             },
-            (Action::Left, State::Added) => {
+            (Action::Left, FileState::Added) => {
                 writeln!(out, "{path} is what the record says; the text added since stays")?;
             }
-            (Action::Left, State::Patterns) => {
+            (Action::Left, FileState::Patterns) => {
                 writeln!(out, "{path} is what the record says; the patterns written since stay")?;
             }
             (Action::Left, _) => writeln!(out, "{path} is what the record says")?,
-            (Action::Checked, State::Missing) => {
+            (Action::Checked, FileState::Missing) => {
                 writeln!(out, "{path} is missing; session {session} has {bytes} bytes of it")?;
             }
-            (Action::Checked, State::Equal) => {
+            (Action::Checked, FileState::Equal) => {
                 writeln!(out, "{path} equals the record of session {session}, {bytes} bytes")?;
             }
-            (Action::Checked, State::Added) => {
+            (Action::Checked, FileState::Added) => {
                 writeln!(
                     out,
                     "{path} equals the record of session {session}; {added} bytes were added since"
                 )?;
             }
-            (Action::Checked, State::Patterns) => writeln!(
+            (Action::Checked, FileState::Patterns) => writeln!(
                 out,
                 "{path} equals the record of session {session}, but for its patterns, which were changed since"
             )?,
-            (Action::Checked, State::Differs) => {
+            (Action::Checked, FileState::Differs) => {
                 writeln!(out, "{path} differs from the record of session {session}")?;
                 if let Some(Differing { line, record, file }) = &self.difference {
                     let shown = |line: &Option<String>| {
@@ -352,7 +353,7 @@ mod tests {
         let report = Report {
             session: &session,
             path: Utf8Path::new("/p/progress.txt"),
-            state: State::Differs,
+            state: FileState::Differs,
             bytes: 7,
             added: 0,
             difference: Some(Differing { line: 2, record: Some("one".to_owned()), file: None }),

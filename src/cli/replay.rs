@@ -18,7 +18,7 @@ use super::exit_code::ExitCode;
 use super::output::{print_json, stdout};
 use super::place::{self, refusal};
 use super::ready::{RunRequest, Settings};
-use super::sessions::{self, Choice};
+use super::sessions::{self, SessionChoice};
 use super::settings::Flags;
 
 #[derive(Debug, Args)]
@@ -51,7 +51,7 @@ impl ReplayArgs {
 
 pub fn run(args: &ReplayArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
-    let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+    let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     let log = sessions::latest(&store, &choice)?;
     let feature = place::recorded_feature(caller, &store, log.feature())?;
     let begun = store.first_readable_session(&log);

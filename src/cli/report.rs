@@ -23,7 +23,7 @@ use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout, warn};
-use super::sessions::{self, Choice};
+use super::sessions::{self, SessionChoice};
 use super::settings::{Flags, load_in};
 use super::{iterations, patches, place, report_file};
 
@@ -70,7 +70,7 @@ const LEAST: usize = 2 << 10;
 
 pub fn run(args: &ReportArgs, caller: &Caller) -> Result<ExitCode> {
     let store = place::open(caller)?;
-    let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+    let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     let log = sessions::latest(&store, &choice)?;
     let destination = destination(args, caller, &store, &log)?;
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);

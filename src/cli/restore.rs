@@ -12,13 +12,13 @@ use crate::store::{RestorePoint, Store};
 use crate::tasks;
 use crate::view::restore::{self, Deed, RestorePlan};
 use crate::view::style::{Count, Paint, one_line};
-use crate::worktree::Change;
+use crate::worktree::PathChange;
 
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::iterations::{self, Point};
 use super::output::{stdout, warn};
-use super::sessions::Choice;
+use super::sessions::SessionChoice;
 use super::{diff, place, remotes};
 
 /// Most tasks that a warning names.
@@ -67,7 +67,7 @@ pub fn run(args: &RestoreArgs, caller: &Caller, paint: Paint) -> Result<ExitCode
     let intent = if args.dry_run { Intent::Look } else { Intent::Write };
     let (name, planned) = match (&args.iteration, args.undo) {
         (Some(iteration), _) => {
-            let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+            let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
             let goal = iterations::find(&store, iteration, &choice)?;
             let planned = to_point(restore, &store, &goal, (args, intent))?;
             if !args.tasks {
@@ -210,7 +210,7 @@ fn show(planned: Planned<'_>, name: String, (intent, paint): (Intent, Paint)) ->
     Ok(ExitCode::Done)
 }
 
-fn deed(change: &Change) -> Deed {
+fn deed(change: &PathChange) -> Deed {
     match (change.is_new(), change.is_removal()) {
         (true, _) => Deed::Create,
         (_, true) => Deed::Remove,

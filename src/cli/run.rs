@@ -132,7 +132,7 @@ fn warn_of_another_feature(feature: &Feature) {
 
 pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
-    let choice = sessions::Choice { session: args.session.clone(), feature: args.feature.clone() };
+    let choice = sessions::SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     let refs = unfinished(&store, &choice, args.take_over)?;
     let log = store.session(&refs)?;
     let newest_begin = log.as_ref().and_then(|log| log.entries.iter().rfind(|entry| entry.kind.begins()));
@@ -174,7 +174,7 @@ fn kept_settings(configuration: &Value) -> Vec<FlagInput> {
 /// # Errors
 ///
 /// If there is none, or if the chosen one is completed, or runs, here or elsewhere (unless it is to be taken over).
-pub fn unfinished(store: &Store, choice: &sessions::Choice, is_taken_over: bool) -> Result<SessionRefs> {
+pub fn unfinished(store: &Store, choice: &sessions::SessionChoice, is_taken_over: bool) -> Result<SessionRefs> {
     let running = sessions::running(store)?;
     let found = sessions::chosen(store, choice).map_err(refusal)?;
     let status = |log: &SessionLog| sessions::status(store, log, &running);

@@ -14,7 +14,7 @@ use super::output::warn;
 
 /// Which sessions a command speaks of.
 #[derive(Debug, Clone, Default)]
-pub struct Choice {
+pub struct SessionChoice {
     pub session: Option<SessionName>,
     /// A path, a name, or the number in front of a name.
     pub feature: Option<String>,
@@ -30,7 +30,7 @@ pub struct Settled {
 /// How many candidates an error names.
 const CANDIDATES: usize = 5;
 
-impl Choice {
+impl SessionChoice {
     /// Finds the session and the feature that are meant. What names nothing is an error.
     pub fn settle(&self, store: &Store) -> Result<Settled> {
         if self.session.is_none() && self.feature.is_none() {
@@ -163,7 +163,7 @@ fn only(store: &Store, name: &SessionName, found: &[SessionId]) -> Result<Sessio
 }
 
 /// The sessions that a choice leaves, oldest first.
-pub fn chosen(store: &Store, choice: &Choice) -> Result<Vec<SessionLog>> {
+pub fn chosen(store: &Store, choice: &SessionChoice) -> Result<Vec<SessionLog>> {
     let settled = choice.settle(store)?;
     let mut unreadable = Vec::new();
     let sessions = store.sessions_where(|tip| settled.takes_tip(tip), &mut unreadable)?;
@@ -173,7 +173,11 @@ pub fn chosen(store: &Store, choice: &Choice) -> Result<Vec<SessionLog>> {
 }
 
 /// As [`chosen`], but returns what cannot be read instead of warning about it.
-pub fn readable(store: &Store, choice: &Choice, unreadable: &mut Vec<Error>) -> Result<Vec<SessionLog>> {
+pub fn readable(
+    store: &Store,
+    choice: &SessionChoice,
+    unreadable: &mut Vec<Error>,
+) -> Result<Vec<SessionLog>> {
     let settled = choice.settle(store)?;
     store.sessions_where(|tip| settled.takes_tip(tip), unreadable)
 }
@@ -193,7 +197,7 @@ pub fn warn_about_missing(id: &SessionId) {
 }
 
 /// The rows of the sessions that a choice leaves, and those of other features beside them.
-pub fn listing(store: &Store, choice: &Choice) -> Result<(Listing, Settled)> {
+pub fn listing(store: &Store, choice: &SessionChoice) -> Result<(Listing, Settled)> {
     let mut settled = match choice.session {
         Some(_) => choice.settle(store)?,
         None => Settled::default(),
@@ -211,7 +215,7 @@ pub fn listing(store: &Store, choice: &Choice) -> Result<(Listing, Settled)> {
 }
 
 /// The latest session of a choice, if there is one.
-pub fn newest(store: &Store, choice: &Choice) -> Result<Option<SessionLog>> {
+pub fn newest(store: &Store, choice: &SessionChoice) -> Result<Option<SessionLog>> {
     newest_of(store, &choice.settle(store)?)
 }
 
@@ -254,7 +258,7 @@ pub fn one(store: &Store, refs: &SessionRefs) -> Result<Option<SessionLog>> {
 }
 
 /// The latest session of a choice.
-pub fn latest(store: &Store, choice: &Choice) -> Result<SessionLog> {
+pub fn latest(store: &Store, choice: &SessionChoice) -> Result<SessionLog> {
     match newest(store, choice)? {
         Some(log) => Ok(log),
         None => bail!("{}", nothing_recorded(store)),

@@ -18,7 +18,7 @@ use super::caller::Caller;
 use super::diff::{self, Request};
 use super::exit_code::ExitCode;
 use super::output::{records, stdout};
-use super::sessions::Choice;
+use super::sessions::SessionChoice;
 use super::{iterations, place};
 
 #[derive(Debug, Args)]
@@ -92,7 +92,7 @@ impl ShowArgs {
 
 pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> Result<ExitCode> {
     let store = place::open(caller)?;
-    let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+    let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     let shown = iterations::find(&store, args.iteration.as_ref().unwrap_or(&IterationName::LAST), &choice)?;
     let entry = shown.iteration()?;
     let path = match args.part() {

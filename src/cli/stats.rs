@@ -19,7 +19,7 @@ use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout};
 use super::place;
-use super::sessions::{self, Choice};
+use super::sessions::{self, SessionChoice};
 
 #[derive(Serialize)]
 struct Report {
@@ -34,7 +34,7 @@ struct Report {
 
 pub fn run(args: &ReadArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let store = place::open(caller)?;
-    let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+    let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     let logs = sessions::chosen(&store, &choice)?;
     if logs.is_empty() {
         let _closed = writeln!(stderr(), "{}", sessions::nothing_recorded(&store)).is_err();

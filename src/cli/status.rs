@@ -23,7 +23,7 @@ use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout};
 use super::place::{self, refusal};
-use super::sessions::{self, Choice};
+use super::sessions::{self, SessionChoice};
 use super::settings::{Flags, load_in, terminal_redactor};
 use super::tasks::TasksArgs;
 
@@ -52,7 +52,7 @@ pub fn run(args: &StatusArgs, caller: &Caller, paint: Paint) -> Result<ExitCode>
         return super::tasks::run(&list, caller);
     }
     let store = place::open(caller)?;
-    let wanted = Wanted::of(&args.read, caller, &store)?;
+    let wanted = WatchTarget::of(&args.read, caller, &store)?;
     let mut status = look(&store, &wanted)?;
     let mut out = stdout();
     show(&mut out, &status, args, paint)?;
@@ -88,7 +88,7 @@ fn show(out: &mut impl Write, status: &FeatureStatus, args: &StatusArgs, paint: 
 }
 
 /// What is looked at again and again.
-struct Wanted {
+struct WatchTarget {
     feature: Feature,
     /// None is the latest of the feature.
     session: Option<SessionRefs>,
@@ -96,7 +96,7 @@ struct Wanted {
     redactor: Option<Redactor>,
 }
 
-impl Wanted {
+impl WatchTarget {
     /// A session that is named brings its feature along.
     fn of(args: &ReadArgs, caller: &Caller, store: &Store) -> Result<Self> {
         // Settings that cannot be read are complained of where they are needed.
@@ -108,7 +108,7 @@ impl Wanted {
             let feature = place::feature_to_read(caller, store, args.feature.as_ref())?;
             return Ok(Self { feature, session: None, redactor });
         }
-        let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+        let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
         let log = sessions::latest(store, &choice)?;
         let feature = place::recorded_feature(caller, store, log.feature())?;
         Ok(Self { feature, session: Some(log.refs), redactor })
@@ -128,7 +128,7 @@ fn group(redactor: Option<&Redactor>, name: &str, (done, open): (usize, usize)) 
     GroupCounts { name, done, open }
 }
 
-fn look(store: &Store, wanted: &Wanted) -> Result<FeatureStatus> {
+fn look(store: &Store, wanted: &WatchTarget) -> Result<FeatureStatus> {
     let feature = &wanted.feature;
     let running = sessions::running(store)?;
     let overview = wanted.overview(store)?;

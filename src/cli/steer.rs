@@ -13,7 +13,7 @@ use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::{stdout, warn};
 use super::run::unfinished;
-use super::sessions::Choice;
+use super::sessions::SessionChoice;
 use super::settings::{Flags, load_here};
 use super::{place, ready};
 
@@ -70,7 +70,7 @@ pub fn hint(args: &HintArgs, caller: &Caller) -> Result<ExitCode> {
     }
     let shown = one_line(text.trim());
     let Some(holder) = running(&store, args.session.as_ref())? else {
-        let choice = Choice { session: args.session.clone(), feature: None };
+        let choice = SessionChoice { session: args.session.clone(), feature: None };
         let session = unfinished(&store, &choice, false)?.session;
         Control::of(store.repository(), &session).leave_hint(&text)?;
         return say(&format!(

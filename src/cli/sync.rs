@@ -22,7 +22,7 @@ use super::caller::Caller;
 use super::confirm;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout, warn};
-use super::sessions::{self, Choice};
+use super::sessions::{self, SessionChoice};
 use super::settings::{Flags, load_here};
 use super::{place, remotes};
 
@@ -134,7 +134,7 @@ fn confirm_push(store: &Store, remote: &Remote, args: &SyncArgs, caller: &Caller
 
 pub fn bundle(args: &BundleArgs, caller: &Caller) -> Result<ExitCode> {
     let store = place::open(caller)?;
-    let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+    let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     let logs = sessions::chosen(&store, &choice)?;
     if logs.is_empty() {
         bail!("{}", sessions::nothing_recorded(&store));

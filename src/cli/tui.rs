@@ -21,7 +21,7 @@ use crate::progress::historical::Mode;
 use crate::record::{
     AgentEvent, IterationName, LogEntry, RALPH, Refusal, SessionId, SessionName, Timestamp, Which,
 };
-use crate::session::{Reason, Recalled, Sought};
+use crate::session::{Reason, RecallQuery, Recalled};
 use crate::store::{Control, Scratch, Stop, Store};
 use crate::view::style::{Paint, inert};
 use crate::view::tui::{
@@ -33,7 +33,7 @@ use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::own_command::own_program;
 use super::ready::{RunRequest, Settings};
-use super::sessions::{Choice, Settled};
+use super::sessions::{SessionChoice, Settled};
 use super::settings::{Flags, load_in, terminal_redactor};
 use super::{iterations, output, place};
 
@@ -60,7 +60,7 @@ pub fn run(args: &TuiArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     // The screen says what is left out.
     let store = place::open(caller)?.warning_with(None);
     check_terminal(caller)?;
-    let choice = Choice { session: args.session.clone(), feature: args.feature.clone() };
+    let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     let wanted = choice.settle(&store)?;
     let mut host = TuiHost::new(&store, caller)?;
     let left = show(&mut host, wanted, paint)?;
@@ -246,7 +246,7 @@ impl Host for TuiHost {
         let file = BufWriter::new(Talk::create(&path).with_context(|| format!("create {path}"))?);
         let mut copy = match program {
             // A pager hands the terminal what it reads; an editor shows it by itself, and may want the bytes.
-            Program::Pager => output::Records::Shown(output::Shown::new(file)),
+            Program::Pager => output::Records::Sanitized(output::SanitizingWriter::new(file)),
             Program::Editor => output::Records::Bytes(file),
         };
         self.copy(opened, &mut copy)?;
@@ -300,7 +300,7 @@ impl ExternalData for Backend {
             return Ok(PromptMemory { budget, clusters, ..PromptMemory::default() });
         };
         let mut memory = settings.memory(store, &feature)?;
-        let recalled = memory.recall(store, Sought { task: &task, session: None, budget }, policy)?;
+        let recalled = memory.recall(store, RecallQuery { task: &task, session: None, budget }, policy)?;
         let (mode, why, context) = match recalled {
             None => (Mode::Off, "nothing turned it on for this task", None),
             Some(Recalled { context, mode, why: Reason::Asked }) => (mode, "as set", Some(context)),
@@ -325,7 +325,7 @@ impl ExternalData for Backend {
 
 /// The patch of an iteration, or of all of a session; how much changed where it has more than `most` lines.
 fn diff(store: &Store, caller: &Caller, change: &Change, most: u64) -> Result<Patch> {
-    let choice = Choice { session: Some(change.session.clone().into()), feature: None };
+    let choice = SessionChoice { session: Some(change.session.clone().into()), feature: None };
     let which = change.iteration.map_or(Which::Last { back: 0 }, Which::Number);
     let point = iterations::find(store, &IterationName { session: None, which }, &choice)?;
     let after = point.snapshot(store)?;

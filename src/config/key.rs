@@ -2,7 +2,7 @@
 
 /// What a setting holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// A whole number in a range.
     Count {
         least: u64,
@@ -43,7 +43,7 @@ pub enum Absence {
 pub struct Key {
     /// As in `.specify/ralph.toml`, dotted. `capture.<name>` stands for all captures.
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: ValueKind,
     pub absence: Absence,
     /// As a user would write it.
     pub default: &'static str,
@@ -58,7 +58,7 @@ pub struct Key {
 impl Key {
     pub(super) const fn new(
         name: &'static str,
-        kind: Kind,
+        kind: ValueKind,
         default: &'static str,
         doc: &'static str,
     ) -> Self {

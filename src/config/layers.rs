@@ -11,7 +11,7 @@ use super::agents::{AgentCommand, AgentSettings};
 use super::effective::Config;
 use super::file::{self, Contents};
 use super::file_commands::FileCommands;
-use super::key::{Key, Kind, STRATEGIES};
+use super::key::{Key, STRATEGIES, ValueKind};
 use super::loops::{IMPLEMENT, LoopType};
 use super::mistake;
 use super::origin::Origin;
@@ -158,7 +158,7 @@ impl Layers {
     fn extended(&self, key: &Key, name: &str, text: String, is_layer: impl Fn(&Origin) -> bool) -> String {
         let known = self.values.find(name).filter(|setting| is_layer(&setting.origin));
         match known.map(|setting| &setting.value) {
-            Some(Value::List(list)) if key.kind == Kind::Patterns && !text.is_empty() => {
+            Some(Value::List(list)) if key.kind == ValueKind::Patterns && !text.is_empty() => {
                 format!("{}\n{text}", list.join("\n"))
             }
             _ => text,

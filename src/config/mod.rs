@@ -26,7 +26,7 @@ pub use duration::{display_duration, display_size, parse_duration, parse_size};
 pub use effective::{Config, Entry};
 pub use file::HIDDEN;
 pub use file_commands::{Command, FileCommands};
-pub use key::{Key, Kind, STRATEGIES};
+pub use key::{Key, STRATEGIES, ValueKind};
 pub use layers::{FileInput, FlagInput, GitInput, Inputs, check};
 pub use loops::{IMPLEMENT, LoopSettings, LoopType, Until};
 pub use origin::Origin;

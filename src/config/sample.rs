@@ -1,6 +1,6 @@
 //! The file of settings as `init` writes it: every key with its default, commented out.
 
-use super::key::{Key, Kind};
+use super::key::{Key, ValueKind};
 use super::settings::KEYS;
 
 const HEAD: &str = "\
@@ -63,16 +63,18 @@ pub fn sample_with_validation(command: &str) -> String {
 /// The default as TOML.
 fn literal(key: &Key) -> String {
     match key.kind {
-        Kind::Patterns => "[]".to_owned(),
+        ValueKind::Patterns => "[]".to_owned(),
         _ if key.default == "none" => "\"none\"".to_owned(),
-        Kind::Count { .. } | Kind::Ratio | Kind::Money | Kind::Switch => key.default.to_owned(),
-        Kind::Duration
-        | Kind::Size
-        | Kind::Word(_)
-        | Kind::Strategy
-        | Kind::Text
-        | Kind::Names
-        | Kind::Pattern => format!("\"{}\"", key.default),
+        ValueKind::Count { .. } | ValueKind::Ratio | ValueKind::Money | ValueKind::Switch => {
+            key.default.to_owned()
+        }
+        ValueKind::Duration
+        | ValueKind::Size
+        | ValueKind::Word(_)
+        | ValueKind::Strategy
+        | ValueKind::Text
+        | ValueKind::Names
+        | ValueKind::Pattern => format!("\"{}\"", key.default),
     }
 }
 

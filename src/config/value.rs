@@ -7,7 +7,7 @@ use regex::Regex;
 use serde_json::Value as Json;
 
 use super::duration::{display_duration, display_size, parse_duration, parse_size};
-use super::key::{Absence, Key, Kind, STRATEGIES};
+use super::key::{Absence, Key, STRATEGIES, ValueKind};
 
 /// A checked value.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,19 +91,19 @@ impl Key {
     /// The form of a right value, in words.
     pub fn expected(&self) -> String {
         let form = match self.kind {
-            Kind::Count { least: 0, most: u64::MAX } => "a whole number".to_owned(),
-            Kind::Count { least, most } => format!("a whole number from {least} to {most}"),
-            Kind::Ratio => "a number from 0 to 1".to_owned(),
-            Kind::Money => "an amount in US dollars such as 2.50".to_owned(),
-            Kind::Duration => "a duration such as 10s, 60m or 1h30m".to_owned(),
-            Kind::Size => "a size such as 500KiB, 5MiB or a number of bytes".to_owned(),
-            Kind::Switch => "true or false".to_owned(),
-            Kind::Word(words) => words.join(", "),
-            Kind::Strategy => STRATEGIES.join(", "),
-            Kind::Text => "text".to_owned(),
-            Kind::Names => "a name or a list of names".to_owned(),
-            Kind::Pattern => "a regular expression".to_owned(),
-            Kind::Patterns => "a list of regular expressions".to_owned(),
+            ValueKind::Count { least: 0, most: u64::MAX } => "a whole number".to_owned(),
+            ValueKind::Count { least, most } => format!("a whole number from {least} to {most}"),
+            ValueKind::Ratio => "a number from 0 to 1".to_owned(),
+            ValueKind::Money => "an amount in US dollars such as 2.50".to_owned(),
+            ValueKind::Duration => "a duration such as 10s, 60m or 1h30m".to_owned(),
+            ValueKind::Size => "a size such as 500KiB, 5MiB or a number of bytes".to_owned(),
+            ValueKind::Switch => "true or false".to_owned(),
+            ValueKind::Word(words) => words.join(", "),
+            ValueKind::Strategy => STRATEGIES.join(", "),
+            ValueKind::Text => "text".to_owned(),
+            ValueKind::Names => "a name or a list of names".to_owned(),
+            ValueKind::Pattern => "a regular expression".to_owned(),
+            ValueKind::Patterns => "a list of regular expressions".to_owned(),
         };
         match self.absence {
             Absence::Never => form,
@@ -118,38 +118,40 @@ impl Key {
             return Ok(Value::Unset);
         }
         let value = match (self.kind, raw) {
-            (Kind::Count { least, most }, Raw::Bare(text) | Raw::Integer(text)) => {
+            (ValueKind::Count { least, most }, Raw::Bare(text) | Raw::Integer(text)) => {
                 let count = text.trim().parse().ok();
                 count.filter(|count| (least..=most).contains(count)).map(Value::Count)
             }
-            (Kind::Ratio, Raw::Bare(text) | Raw::Integer(text) | Raw::Float(text)) => {
+            (ValueKind::Ratio, Raw::Bare(text) | Raw::Integer(text) | Raw::Float(text)) => {
                 number(text).filter(|ratio| (0.0..=1.0).contains(ratio)).map(Value::Number)
             }
-            (Kind::Money, Raw::Bare(text) | Raw::Integer(text) | Raw::Float(text) | Raw::Text(text)) => {
+            (ValueKind::Money, Raw::Bare(text) | Raw::Integer(text) | Raw::Float(text) | Raw::Text(text)) => {
                 number(text.trim().trim_start_matches('$')).filter(|cost| *cost > 0.0).map(Value::Number)
             }
-            (Kind::Duration, Raw::Bare(text) | Raw::Text(text)) => {
+            (ValueKind::Duration, Raw::Bare(text) | Raw::Text(text)) => {
                 parse_duration(text).filter(|duration| !duration.is_zero()).map(Value::Duration)
             }
-            (Kind::Size, Raw::Bare(text) | Raw::Text(text) | Raw::Integer(text)) => {
+            (ValueKind::Size, Raw::Bare(text) | Raw::Text(text) | Raw::Integer(text)) => {
                 parse_size(text).filter(|bytes| *bytes > 0).map(Value::Size)
             }
-            (Kind::Switch, Raw::Switch(switch)) => Some(Value::Switch(*switch)),
-            (Kind::Switch, Raw::Bare(text)) => git_switch(text).map(Value::Switch),
-            (Kind::Word(words), Raw::Bare(text) | Raw::Text(text)) => {
+            (ValueKind::Switch, Raw::Switch(switch)) => Some(Value::Switch(*switch)),
+            (ValueKind::Switch, Raw::Bare(text)) => git_switch(text).map(Value::Switch),
+            (ValueKind::Word(words), Raw::Bare(text) | Raw::Text(text)) => {
                 words.contains(&text.trim()).then(|| Value::Text(text.trim().to_owned()))
             }
-            (Kind::Text | Kind::Strategy, raw) => raw.line().map(|text| Value::Text(text.to_owned())),
-            (Kind::Names, Raw::Bare(text)) => names(text.split(',')),
-            (Kind::Names, Raw::Text(text)) => names([text.as_str()]),
-            (Kind::Names, Raw::List(list)) => names(list.iter().map(String::as_str)),
-            (Kind::Pattern, Raw::Bare(text) | Raw::Text(text)) => {
+            (ValueKind::Text | ValueKind::Strategy, raw) => {
+                raw.line().map(|text| Value::Text(text.to_owned()))
+            }
+            (ValueKind::Names, Raw::Bare(text)) => names(text.split(',')),
+            (ValueKind::Names, Raw::Text(text)) => names([text.as_str()]),
+            (ValueKind::Names, Raw::List(list)) => names(list.iter().map(String::as_str)),
+            (ValueKind::Pattern, Raw::Bare(text) | Raw::Text(text)) => {
                 self.check_pattern(text)?;
                 Some(Value::Text(text.clone()))
             }
-            (Kind::Patterns, Raw::Bare(text)) => Some(self.patterns(text.lines())?),
-            (Kind::Patterns, Raw::Text(text)) => Some(self.patterns([text.as_str()])?),
-            (Kind::Patterns, Raw::List(list)) => Some(self.patterns(list.iter().map(String::as_str))?),
+            (ValueKind::Patterns, Raw::Bare(text)) => Some(self.patterns(text.lines())?),
+            (ValueKind::Patterns, Raw::Text(text)) => Some(self.patterns([text.as_str()])?),
+            (ValueKind::Patterns, Raw::List(list)) => Some(self.patterns(list.iter().map(String::as_str))?),
             _ => None,
         };
         value.ok_or_else(|| self.misfit(None))

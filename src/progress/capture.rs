@@ -12,7 +12,7 @@ use crate::record::{
 };
 
 use super::markdown::one_line;
-use super::{Choice, IterationContext};
+use super::{ExcerptMode, IterationContext};
 
 /// Longest excerpt that is kept, in characters.
 const EXCERPT_CHARS: usize = 1000;
@@ -79,13 +79,13 @@ pub struct Evidence<'a> {
 /// The facts of an iteration, within the limit; what has no room is counted.
 pub fn facts(evidence: Evidence<'_>, rules: &Rules) -> Facts {
     let mut facts = Facts { version: FACTS_VERSION, ..Facts::default() };
-    let mut room = Room { left: MAX_FACTS_BYTES, left_out: 0 };
+    let mut room = Budget { left: MAX_FACTS_BYTES, left_out: 0 };
     let mut texts = vec![evidence.final_text];
     if let Some(context) = evidence.context {
         texts.extend([context.stdout.as_str(), context.stderr.as_str()]);
         if evidence.outcome == Outcome::Failure && !context.passed() {
             facts.excerpt =
-                context.summarize_examined(evidence.examined, Choice::Excerpt, EXCERPT_CHARS).excerpt;
+                context.summarize_examined(evidence.examined, ExcerptMode::Excerpt, EXCERPT_CHARS).excerpt;
             room.take(&facts.excerpt);
             if let Some(examined) = evidence.examined.filter(|_| context.exit_code != 0) {
                 facts.levels = examined.fingerprint().map(levels);
@@ -123,12 +123,12 @@ fn end(text: &str, max_chars: usize) -> String {
 }
 
 /// Space that is used up by what is worth most first.
-struct Room {
+struct Budget {
     left: usize,
     left_out: usize,
 }
 
-impl Room {
+impl Budget {
     fn take(&mut self, item: &impl Serialize) -> bool {
         let size = serde_json::to_string(item).map_or(usize::MAX, |json| json.len() + 1);
         let fits = size <= self.left;

@@ -11,7 +11,7 @@ use super::attempts::{changed_files, failed_commands};
 use super::block::{Block, Entries, ordered};
 use super::markdown::one_line;
 use super::newest::Newest;
-use super::{Choice, IterationContext, ProgressStrategy, SystemCapturedProgress};
+use super::{ExcerptMode, IterationContext, ProgressStrategy, SystemCapturedProgress};
 use crate::record::{Facts, Summarized};
 
 /// Longest output that a summary is asked of, in characters.
@@ -19,7 +19,7 @@ const OUTPUT_CHARS: usize = 4000;
 
 /// What the user's command is asked about an iteration: all that a later attempt should know of it.
 pub fn question(context: &IterationContext, facts: &Facts) -> String {
-    let output = context.summarize_output(Choice::Excerpt, OUTPUT_CHARS).excerpt;
+    let output = context.summarize_output(ExcerptMode::Excerpt, OUTPUT_CHARS).excerpt;
     let mut question = format!(
         "Summarize this iteration result in 1-2 sentences:\nExit code: {}\nOutput:\n{output}\n",
         context.exit_code
@@ -49,7 +49,7 @@ pub struct LlmSummarizedProgress {
 }
 
 impl LlmSummarizedProgress {
-    pub fn with_limits(max_entries: usize, max_chars: usize, choice: Choice) -> Self {
+    pub fn with_limits(max_entries: usize, max_chars: usize, choice: ExcerptMode) -> Self {
         Self {
             entries: Newest::new(max_entries),
             max_chars,

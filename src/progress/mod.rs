@@ -32,7 +32,7 @@ pub use system_captured::SystemCapturedProgress;
 
 /// Which part of an output an entry shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Choice {
+pub enum ExcerptMode {
     /// The excerpt of both streams.
     #[default]
     Excerpt,
@@ -88,7 +88,7 @@ impl IterationContext {
     ///
     /// Where the validation passed or none ran, the agent's words stand in for it: they count from their end, with the end of its
     /// stderr if it failed, and have no fingerprint.
-    pub fn summarize_output(&self, choice: Choice, max_chars: usize) -> OutputSummary {
+    pub fn summarize_output(&self, choice: ExcerptMode, max_chars: usize) -> OutputSummary {
         self.summarize_examined(self.examined().as_ref(), choice, max_chars)
     }
 
@@ -108,7 +108,7 @@ impl IterationContext {
     pub fn summarize_examined(
         &self,
         examined: Option<&Examined>,
-        choice: Choice,
+        choice: ExcerptMode,
         max_chars: usize,
     ) -> OutputSummary {
         let Some(examined) = examined.filter(|_| !self.passed()) else {
@@ -117,8 +117,8 @@ impl IterationContext {
             return OutputSummary { excerpt: parts.join("\n"), fingerprint: None };
         };
         let excerpt = match choice {
-            Choice::Excerpt => examined.excerpt(max_chars),
-            Choice::BlindTail => self.tail(max_chars),
+            ExcerptMode::Excerpt => examined.excerpt(max_chars),
+            ExcerptMode::BlindTail => self.tail(max_chars),
         };
         let levels = if self.exit_code == 0 { None } else { examined.fingerprint() };
         OutputSummary { excerpt, fingerprint: levels.map(|levels| levels.strict) }

@@ -1,7 +1,7 @@
 //! The strategies by their names.
 
 use super::{
-    Choice, HybridProgress, LlmSummarizedProgress, ProgressStrategy, StructuredLogProgress,
+    ExcerptMode, HybridProgress, LlmSummarizedProgress, ProgressStrategy, StructuredLogProgress,
     SystemCapturedProgress,
 };
 
@@ -38,7 +38,12 @@ impl Strategy {
     }
 
     /// Returns the strategy with room for a number of entries, and of characters of output in each.
-    pub fn start(self, max_entries: usize, max_chars: usize, choice: Choice) -> Box<dyn ProgressStrategy> {
+    pub fn start(
+        self,
+        max_entries: usize,
+        max_chars: usize,
+        choice: ExcerptMode,
+    ) -> Box<dyn ProgressStrategy> {
         let captured = || SystemCapturedProgress::with_limits(max_entries, max_chars).with_choice(choice);
         let summarized = || LlmSummarizedProgress::with_limits(max_entries, max_chars, choice);
         match self {
@@ -92,7 +97,7 @@ mod tests {
     fn every_strategy_keeps_its_newest_entries_and_can_forget_them() {
         for strategy in Strategy::ALL {
             assert_eq!(Strategy::named(strategy.as_str()), Some(*strategy));
-            let mut progress = strategy.start(2, 500, Choice::Excerpt);
+            let mut progress = strategy.start(2, 500, ExcerptMode::Excerpt);
             assert_eq!((progress.progress(None).as_str(), progress.len()), ("", 0), "{strategy:?}");
             for iteration in 1..=3 {
                 progress.record(&context(iteration, Some(text(&format!("summary {iteration}")))));
@@ -111,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_structured_log_is_json_under_fixed_names() {
-        let mut progress = Strategy::StructuredLog.start(5, 500, Choice::Excerpt);
+        let mut progress = Strategy::StructuredLog.start(5, 500, ExcerptMode::Excerpt);
         let entry = progress.record(&context(3, None));
         let expected = json!({
             "iteration": 3, "exit_code": 1, "duration_ms": 7, "files_changed": ["a.c"],
@@ -123,13 +128,13 @@ mod tests {
 
     #[test]
     fn a_summary_is_a_quotation_and_where_there_is_none_the_output_stands_in() {
-        let mut progress = Strategy::LlmSummarized.start(5, 500, Choice::Excerpt);
+        let mut progress = Strategy::LlmSummarized.start(5, 500, ExcerptMode::Excerpt);
         let entry = progress.record(&context(1, Some(text("It failed.\n# Rules\n```\n\u{1b}[31mx\n"))));
         assert_eq!(entry, "## Iteration 1\n> It failed.\n> # Rules\n> ```\n> x\n\n");
         let entry = progress.record(&context(2, Some(Summarized::Failed("timed out".to_owned()))));
         assert!(entry.starts_with("## Iteration 2\n(no summary: timed out)\n**Command:** "), "{entry}");
         assert!(entry.contains("FAILED number 2"), "{entry}");
-        let captured = Strategy::SystemCaptured.start(5, 500, Choice::Excerpt).record(&context(3, None));
+        let captured = Strategy::SystemCaptured.start(5, 500, ExcerptMode::Excerpt).record(&context(3, None));
         assert_eq!(progress.record(&context(3, None)), captured);
     }
 
@@ -143,7 +148,7 @@ mod tests {
             ..context(iteration, Some(text("It failed.")))
         };
         for strategy in Strategy::ALL {
-            let mut progress = strategy.start(5, 500, Choice::Excerpt);
+            let mut progress = strategy.start(5, 500, ExcerptMode::Excerpt);
             progress.record(&of(1, "T002"));
             progress.record(&of(2, "T001"));
             let text = progress.progress(Some("T002"));
@@ -152,7 +157,7 @@ mod tests {
             let others = if *strategy == Strategy::Hybrid { 2 } else { 1 };
             assert_eq!(text.matches("other").count(), others, "{text}");
         }
-        let mut progress = Strategy::SystemCaptured.start(5, 500, Choice::Excerpt);
+        let mut progress = Strategy::SystemCaptured.start(5, 500, ExcerptMode::Excerpt);
         progress.record(&of(1, "T002"));
         let expected = "## Iteration 1\n**Task:** T002 (attempt 2), another task\n**Outcome:** failure\n\
                         **Cause:** no such table\n**Command:** `make test`\n";
@@ -161,7 +166,7 @@ mod tests {
 
     #[test]
     fn the_hybrid_has_summaries_and_raw_output_under_their_headings() {
-        let mut progress = Strategy::Hybrid.start(5, 500, Choice::Excerpt);
+        let mut progress = Strategy::Hybrid.start(5, 500, ExcerptMode::Excerpt);
         progress.record(&context(1, Some(text("It failed."))));
         let text = progress.progress(None);
         assert!(text.starts_with("## Summary\n## Iteration 1\n> It failed.\n"), "{text}");

@@ -4,18 +4,18 @@ use serde_json::{Map, Value, json};
 
 use super::block::{Entries, facts, ordered};
 use super::newest::Newest;
-use super::{Choice, IterationContext, ProgressStrategy};
+use super::{ExcerptMode, IterationContext, ProgressStrategy};
 
 /// Objects of the newest iterations, oldest first.
 #[derive(Debug, Clone)]
 pub struct StructuredLogProgress {
     entries: Entries<Map<String, Value>>,
     max_chars: usize,
-    choice: Choice,
+    choice: ExcerptMode,
 }
 
 impl StructuredLogProgress {
-    pub fn with_limits(max_entries: usize, max_chars: usize, choice: Choice) -> Self {
+    pub fn with_limits(max_entries: usize, max_chars: usize, choice: ExcerptMode) -> Self {
         Self { entries: Newest::new(max_entries), max_chars, choice }
     }
 

@@ -3,7 +3,7 @@
 use super::block::{Block, Entries, ordered};
 use super::markdown::{code, fenced, one_line};
 use super::newest::Newest;
-use super::{Choice, IterationContext, ProgressStrategy};
+use super::{ExcerptMode, IterationContext, ProgressStrategy};
 
 const MAX_ENTRIES: usize = 5;
 const MAX_OUTPUT_CHARS: usize = 500;
@@ -13,17 +13,17 @@ const MAX_OUTPUT_CHARS: usize = 500;
 pub struct SystemCapturedProgress {
     entries: Entries<Block>,
     max_output_chars: usize,
-    choice: Choice,
+    choice: ExcerptMode,
 }
 
 impl SystemCapturedProgress {
     /// No entries at all for `max_entries` 0; head lines without output for `max_output_chars` 0.
     pub fn with_limits(max_entries: usize, max_output_chars: usize) -> Self {
-        Self { entries: Newest::new(max_entries), max_output_chars, choice: Choice::default() }
+        Self { entries: Newest::new(max_entries), max_output_chars, choice: ExcerptMode::default() }
     }
 
     #[must_use]
-    pub fn with_choice(self, choice: Choice) -> Self {
+    pub fn with_choice(self, choice: ExcerptMode) -> Self {
         Self { choice, ..self }
     }
 
@@ -184,7 +184,7 @@ mod tests {
         context.stderr = "panicked".to_owned();
         let mut progress = SystemCapturedProgress::default();
         assert!(progress.record(&context).contains("```\nran 3 tests\npanicked\n```\n"));
-        let mut blind = SystemCapturedProgress::default().with_choice(Choice::BlindTail);
+        let mut blind = SystemCapturedProgress::default().with_choice(ExcerptMode::BlindTail);
         assert!(blind.record(&context).contains("```\nran 3 tests\n```\n"));
     }
 
@@ -226,7 +226,7 @@ mod tests {
         let both =
             "**Final message:**\n```\nI look for the frob.\n```\n**Stderr of the agent:**\n```\nfatal: ";
         assert!(talking.contains(both), "{talking}");
-        let excerpt = context.summarize_output(Choice::Excerpt, 500).excerpt;
+        let excerpt = context.summarize_output(ExcerptMode::Excerpt, 500).excerpt;
         assert_eq!(excerpt, "I look for the frob.\nfatal: the frob is missing");
     }
 

@@ -6,12 +6,12 @@ use rustix::fs::{Mode, OFlags};
 use super::*;
 
 /// A work tree with `.git/config`, beside a folder `outside` with a private file.
-struct Place {
+struct Project {
     folder: tempfile::TempDir,
     files: ProjectFiles,
 }
 
-impl Place {
+impl Project {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = Utf8PathBuf::from_path_buf(folder.path().canonicalize().unwrap()).unwrap();
@@ -54,7 +54,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Project {
     fn drop(&mut self) {
         let root = self.folder.path();
         assert_eq!(fs::read_to_string(root.join("outside/private")).unwrap(), "private");
@@ -67,7 +67,7 @@ impl Drop for Place {
 
 #[test]
 fn links_that_stay_inside_are_followed() {
-    let place = Place::new();
+    let place = Project::new();
     let top = place.files.top().to_owned();
     place.link("specs/001", "relative").link(top.join("specs/001/tasks.md"), "absolute");
     place.link("relative/../001/./tasks.md", "dots").link("../top/specs/001/tasks.md", "out-and-in");
@@ -86,7 +86,7 @@ fn links_that_stay_inside_are_followed() {
 
 #[test]
 fn a_work_tree_behind_a_link_is_reached_by_either_name() {
-    let place = Place::new();
+    let place = Project::new();
     let other = place.folder.path().join("other");
     symlink(place.files.top(), &other).unwrap();
     place.link(other.join("specs/001/tasks.md"), "through-the-other");
@@ -98,7 +98,7 @@ fn a_work_tree_behind_a_link_is_reached_by_either_name() {
 
 #[test]
 fn nothing_outside_is_read_or_written() {
-    let place = Place::new();
+    let place = Project::new();
     let outside = place.folder.path().join("outside");
     place.link(outside.join("private"), "absolute").link("../outside/private", "relative");
     place.link("../outside/new", "new").link("../outside", "folder").link("absolute", "chain");
@@ -117,7 +117,7 @@ fn nothing_outside_is_read_or_written() {
 
 #[test]
 fn no_git_directory_is_entered_by_any_of_its_names() {
-    let place = Place::new();
+    let place = Project::new();
     place.link(".git/config", "config").link(place.at(".git"), "folder").link(".git/new", "new");
     fs::create_dir_all(place.at("sub/.GIT")).unwrap();
     fs::write(place.at("sub/.GIT/config"), "other").unwrap();
@@ -146,7 +146,7 @@ fn names_that_some_file_system_takes_for_git_are_known() {
 
 #[test]
 fn folders_that_the_user_permits_are_entered() {
-    let place = Place::new();
+    let place = Project::new();
     place.link("../../outside", "specs/002").link("../outside/private", "private");
     let outside = Utf8PathBuf::from_path_buf(place.folder.path().join("outside")).unwrap();
     fs::create_dir_all(outside.join("deep")).unwrap();
@@ -161,7 +161,7 @@ fn folders_that_the_user_permits_are_entered() {
 #[cfg(not(target_vendor = "apple"))]
 #[test]
 fn what_is_no_regular_file_is_refused_without_waiting() {
-    let place = Place::new();
+    let place = Project::new();
     let fifo = place.at("fifo");
     rustix::fs::mknodat(rustix::fs::CWD, fifo.as_std_path(), rustix::fs::FileType::Fifo, Mode::RUSR, 0)
         .unwrap();
@@ -182,7 +182,7 @@ fn what_is_no_regular_file_is_refused_without_waiting() {
 
 #[test]
 fn links_in_a_circle_and_files_that_are_too_large_are_refused() {
-    let place = Place::new();
+    let place = Project::new();
     place.link("b", "a").link("a", "b");
     place.refuses("a", "it passes too many symbolic links");
     let large = File::create(place.at("large")).unwrap();
@@ -192,7 +192,7 @@ fn links_in_a_circle_and_files_that_are_too_large_are_refused() {
 
 #[test]
 fn missing_files_and_files_taken_for_folders_are_said_as_the_system_says_them() {
-    let place = Place::new();
+    let place = Project::new();
     let kind = |path: &str| place.files.read(&place.at(path), 100).unwrap_err().kind();
     assert_eq!(kind("missing"), io::ErrorKind::NotFound);
     assert_eq!(kind("missing/../specs/001/tasks.md"), io::ErrorKind::NotFound);
@@ -204,7 +204,7 @@ fn missing_files_and_files_taken_for_folders_are_said_as_the_system_says_them() 
 
 #[test]
 fn folders_are_made_below_links_that_stay_inside() {
-    let place = Place::new();
+    let place = Project::new();
     place.link("specs", "link");
     place.files.create_dir_all(&place.at("link/002/deep")).unwrap();
     assert!(place.at("specs/002/deep").is_dir());
@@ -219,7 +219,7 @@ fn folders_are_made_below_links_that_stay_inside() {
 
 #[test]
 fn a_link_that_appears_after_resolving_is_not_followed() {
-    let place = Place::new();
+    let place = Project::new();
     let resolved = place.files.0.resolve(&place.at("specs/001/tasks.md")).unwrap();
     fs::remove_dir_all(place.at("specs/001")).unwrap();
     place.link("../../outside", "specs/001");

@@ -137,7 +137,7 @@ impl PromptContext {
                 "current_task" => Value::from_object(CurrentTask(self.current_task.clone())),
                 "task_line" => self.task_line.map_or_else(|| "".into(), Value::from),
                 "unit_name" => (&self.unit_name).into(),
-                "unit_tasks" => Value::from_object(Lines(self.unit_tasks.clone())),
+                "unit_tasks" => Value::from_object(MarkdownList(self.unit_tasks.clone())),
                 "iteration_number" => self.iteration_number.into(),
                 "max_iterations" => self.max_iterations.into(),
                 "tasks_done" => self.tasks.done.into(),
@@ -145,7 +145,7 @@ impl PromptContext {
                 "progress" => (&self.progress).into(),
                 "historical_context" | "HISTORICAL_CONTEXT" => (&self.historical_context).into(),
                 "history_enabled" | "HISTORY_ENABLED" => self.history_enabled.into(),
-                "hints" => Value::from_object(Lines(self.hints.clone())),
+                "hints" => Value::from_object(MarkdownList(self.hints.clone())),
                 "baseline_failure" => (&self.baseline_failure).into(),
                 "validation_command" => self.validation_command.as_deref().unwrap_or_default().into(),
                 "repeat_count" => self.repeat_count.into(),
@@ -155,8 +155,8 @@ impl PromptContext {
                 "spec_content" => (&self.spec_content).into(),
                 "memory" => memory.into(),
                 "last_attempt" => (&self.last_attempt).into(),
-                "learnings" => Value::from_object(Lines(self.learnings.clone())),
-                "documents" => Value::from_object(Lines(self.documents.clone())),
+                "learnings" => Value::from_object(MarkdownList(self.learnings.clone())),
+                "documents" => Value::from_object(MarkdownList(self.documents.clone())),
                 "runs_left" => self.runs_left.into(),
                 "ralph_command" => (&self.ralph_command).into(),
                 _ => Value::UNDEFINED,
@@ -215,9 +215,9 @@ impl Object for CurrentTask {
 
 /// Prints as a Markdown list.
 #[derive(Debug)]
-struct Lines(Vec<String>);
+struct MarkdownList(Vec<String>);
 
-impl Object for Lines {
+impl Object for MarkdownList {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
         ObjectRepr::Seq
     }

@@ -36,12 +36,12 @@ pub struct Backoff {
     pub until: Timestamp,
     pub class: FailureClass,
     pub message: Option<String>,
-    end: End,
+    end: BackoffEnd,
 }
 
 /// Where the end of a backoff comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum BackoffEnd {
     /// The agent reported it.
     Reported,
     /// It is a pause of ours, counted as waited when it begins: a loop whose runs take longer than what is left of
@@ -97,9 +97,9 @@ impl AgentPool {
         }
         let Some((index, backoff)) = soonest else { return Next::Go(0) };
         let is_short = match backoff.end {
-            End::Reported => span(now, backoff.until) <= self.rest(),
-            End::Guessed => true,
-            End::Exhausted => false,
+            BackoffEnd::Reported => span(now, backoff.until) <= self.rest(),
+            BackoffEnd::Guessed => true,
+            BackoffEnd::Exhausted => false,
         };
         if is_short { Next::Wait(index, backoff) } else { Next::TooLong(index, backoff) }
     }
@@ -108,7 +108,7 @@ impl AgentPool {
     pub fn wait(&mut self, now: Timestamp, index: usize) -> Duration {
         let Some(backoff) = self.backoff(index) else { return Duration::ZERO };
         let wait = span(now, backoff.until);
-        if backoff.end == End::Reported {
+        if backoff.end == BackoffEnd::Reported {
             self.waited = self.waited.saturating_add(wait);
         }
         wait
@@ -133,13 +133,13 @@ impl AgentPool {
         index.interruptions = index.interruptions.saturating_add(1);
         // A time that is past by our clock says nothing.
         let (until, end) = match resets_at.filter(|resets_at| *resets_at > now) {
-            Some(resets_at) => (resets_at.plus(CLOCK_SKEW_MARGIN), End::Reported),
-            None if rest.is_zero() => (now.plus(pause), End::Exhausted),
+            Some(resets_at) => (resets_at.plus(CLOCK_SKEW_MARGIN), BackoffEnd::Reported),
+            None if rest.is_zero() => (now.plus(pause), BackoffEnd::Exhausted),
             None => {
                 // The last pause may be shorter; one more run follows it.
                 let pause = pause.min(rest);
                 self.waited = self.waited.saturating_add(pause);
-                (now.plus(pause), End::Guessed)
+                (now.plus(pause), BackoffEnd::Guessed)
             }
         };
         index.backoff = Some(Backoff { until, class, message, end });

@@ -20,7 +20,7 @@ pub struct Summarizer {
 }
 
 /// Where it runs.
-pub(super) struct Room<'a> {
+pub(super) struct CommandContext<'a> {
     pub directory: &'a Utf8Path,
     /// A folder for its streams.
     pub scratch: Utf8PathBuf,
@@ -30,7 +30,7 @@ pub(super) struct Room<'a> {
 
 impl Summarizer {
     /// The answer, or in words why there is none. Only what keeps us from asking is an error.
-    pub(super) fn ask(&self, question: &str, room: &Room<'_>) -> Result<Result<String, String>> {
+    pub(super) fn ask(&self, question: &str, room: &CommandContext<'_>) -> Result<Result<String, String>> {
         let path = |name: &str| room.scratch.join(format!("asked.{name}"));
         let (stdin, stdout, stderr) = (path("stdin"), path("stdout"), path("stderr"));
         fs::write(&stdin, question).with_context(|| format!("write {stdin}"))?;

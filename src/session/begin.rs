@@ -12,7 +12,7 @@ use crate::record::{
     Artifact, ArtifactStatus, Baseline, Durations, Event, Iteration, RecordKind, SCHEMA, Session, SessionId,
     Status, Timestamp, Tokens,
 };
-use crate::store::{Control, Holder, Identity, LoopLock, Place, SessionLog, Spool};
+use crate::store::{Control, Holder, Identity, LoopLock, SessionLog, Spool, SpoolMeta};
 use crate::tasks::{TaskCache, select};
 use crate::worktree::WorkTree;
 
@@ -291,9 +291,9 @@ fn take_up(plan: &Plan<'_>, log: &SessionLog, session: &mut Session, history: &m
     taken_up
 }
 
-fn place(plan: &Plan<'_>, session: &Session) -> Place {
+fn place(plan: &Plan<'_>, session: &Session) -> SpoolMeta {
     let settings = &plan.config.settings;
-    Place {
+    SpoolMeta {
         session: session.id.clone(),
         feature: session.feature.clone(),
         feature_name: plan.feature.name.clone(),

@@ -28,7 +28,7 @@ pub struct Bounds<'a> {
 
 /// What the session is about.
 #[derive(Debug)]
-pub enum Wanted<'a> {
+pub enum Goal<'a> {
     /// All tasks of the list.
     All,
     /// These tasks of the list.
@@ -54,19 +54,19 @@ pub fn all_done(tasks: &TaskList, part: Option<&Selection>) -> bool {
     open == 0 && done > 0
 }
 
-pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: Wanted<'_>) -> Decision {
+pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: Goal<'_>) -> Decision {
     // Completion is looked at before the limit: five tasks and `-n 5` end as completed.
     if bounds.is_promised {
         return stop(StopReason::Completed);
     }
     let is_done = match &wanted {
-        Wanted::All if tasks.tasks().next().is_none() => {
+        Goal::All if tasks.tasks().next().is_none() => {
             return stuck(vec!["the task list has no tasks any more".to_owned()]);
         }
-        Wanted::All => all_done(tasks, None),
-        Wanted::Part(part) => all_done(tasks, Some(part)),
-        Wanted::This(_) if history.last_succeeded() => return stop(StopReason::Completed),
-        Wanted::This(_) => false,
+        Goal::All => all_done(tasks, None),
+        Goal::Part(part) => all_done(tasks, Some(part)),
+        Goal::This(_) if history.last_succeeded() => return stop(StopReason::Completed),
+        Goal::This(_) => false,
     };
     if is_done && !bounds.lost.is_empty() {
         let lost = bounds.lost.join(", ");
@@ -95,9 +95,9 @@ pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: 
     }
     let is_skipped = |name: &str| history.is_skipped(name);
     let pick = match wanted {
-        Wanted::This(task) => return Decision::Go(task),
-        Wanted::Part(part) => tasks.next_open_in(part, is_skipped),
-        Wanted::All => tasks.next_open(is_skipped),
+        Goal::This(task) => return Decision::Go(task),
+        Goal::Part(part) => tasks.next_open_in(part, is_skipped),
+        Goal::All => tasks.next_open(is_skipped),
     };
     match pick {
         Pick::Task(item) => Decision::Go(item.into()),

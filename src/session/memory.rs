@@ -75,7 +75,7 @@ impl Reason {
 
 /// What is to be remembered.
 #[derive(Debug, Clone, Copy)]
-pub struct Sought<'a> {
+pub struct RecallQuery<'a> {
     pub task: &'a Task,
     /// Its iterations are called by their number alone.
     pub session: Option<&'a SessionId>,
@@ -195,10 +195,10 @@ impl Memory {
     pub fn recall(
         &mut self,
         store: &Store,
-        wanted: Sought<'_>,
+        wanted: RecallQuery<'_>,
         policy: HistoryPolicy,
     ) -> Result<Option<Recalled>> {
-        let Sought { task, session, budget } = wanted;
+        let RecallQuery { task, session, budget } = wanted;
         let failures = self.over_sessions.failures_over_sessions(&task.name);
         let (mode, why) = match (policy.settings.mode, policy.decided) {
             (Mode::Off, Decided::Open) if failures >= FAILURES => (Mode::Smart, Reason::Failures(failures)),

@@ -55,7 +55,7 @@ use crate::record::{
 use crate::store::{LoopLock, Store};
 use crate::tasks;
 
-use decide::{Bounds, Decision, Wanted, all_done};
+use decide::{Bounds, Decision, Goal, all_done};
 use running::{Ending, NextStep, Running};
 
 pub use ask::Summarizer;
@@ -63,9 +63,9 @@ pub use checks::{check_operation, check_progress_file, check_refs, check_validat
 pub use committing::check_commits;
 pub use iteration_context::last_words;
 pub use job::Job;
-pub use memory::{Decided, HistoryPolicy, Memory, Reason, Recalled, Sought};
+pub use memory::{Decided, HistoryPolicy, Memory, Reason, RecallQuery, Recalled};
 pub use plan::{Candidate, Plan};
-pub use prompting::{Assignment, Prompt, Prompting, Turn};
+pub use prompting::{Assignment, Prompt, PromptRequest, Prompting};
 pub use recorded_progress::{expected_progress, rebuilt_of_all};
 pub use recover::left_running;
 pub use redaction::redacted;
@@ -161,16 +161,16 @@ impl Running<'_> {
                 }
             };
             let wanted = match (self.plan.job.task(), &part) {
-                (Some(task), _) => Wanted::This(task),
-                (None, Some(part)) => Wanted::Part(part),
-                (None, None) => Wanted::All,
+                (Some(task), _) => Goal::This(task),
+                (None, Some(part)) => Goal::Part(part),
+                (None, None) => Goal::All,
             };
             let task = match decide::decide(&tasks, &self.history, &bounds, wanted) {
                 Decision::Go(task) => task,
                 Decision::Stop { reason, limit, why } => return Ok(self.decided_to_stop(reason, limit, why)),
             };
             match self.poll_control().unwrap_or_else(|| self.before_turn()) {
-                NextStep::Turn => {}
+                NextStep::Iterate => {}
                 NextStep::Again => continue,
                 NextStep::Stop(ending) => return Ok(ending),
             }

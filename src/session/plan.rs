@@ -15,7 +15,7 @@ use crate::progress::capture::Rules;
 use crate::prompt::Template;
 use crate::record::{Scope, SessionId};
 use crate::store::{SessionRefs, Slot, Spool, Store, names};
-use crate::validate::Bench;
+use crate::validate::ValidationContext;
 
 use super::job::Job;
 use super::prompting::{Assignment, Prompting};
@@ -81,8 +81,13 @@ impl Plan<'_> {
     }
 
     /// Where a validation runs whose output goes into `slot`.
-    pub(super) fn bench(&self, slot: &Slot, environment: &[(String, String)], marker: Marker) -> Bench<'_> {
-        Bench {
+    pub(super) fn bench(
+        &self,
+        slot: &Slot,
+        environment: &[(String, String)],
+        marker: Marker,
+    ) -> ValidationContext<'_> {
+        ValidationContext {
             directory: self.project_root.clone(),
             environment: environment.to_vec(),
             stdout: slot.path(names::VALIDATION_STDOUT),

@@ -16,7 +16,7 @@ use crate::store::Store;
 use crate::tasks;
 
 use super::job::Job;
-use super::memory::{HistoryPolicy, Memory, Recalled, Sought};
+use super::memory::{HistoryPolicy, Memory, RecallQuery, Recalled};
 use super::settings::history_policy;
 use super::units;
 
@@ -62,7 +62,7 @@ pub struct MemorySettings {
 
 /// Which prompt.
 #[derive(Debug, Clone, Copy)]
-pub struct Turn<'a> {
+pub struct PromptRequest<'a> {
     pub tasks: &'a TaskList,
     pub task: &'a Task,
     /// What it is asked for beside the task.
@@ -123,13 +123,13 @@ impl<'a> Prompting<'a> {
     /// `summed_up` is the summary of older iterations, if a command of the user's made one.
     pub fn prompt(
         &self,
-        turn: &Turn<'_>,
+        turn: &PromptRequest<'_>,
         store: &Store,
         memory: &mut Memory,
         summed_up: Option<Recalled>,
     ) -> Result<Prompt> {
         let recall = |memory: &mut Memory, budget| {
-            let wanted = Sought { task: turn.task, session: turn.session, budget };
+            let wanted = RecallQuery { task: turn.task, session: turn.session, budget };
             memory.recall(store, wanted, self.policy)
         };
         let most = self.policy.settings.budget;
@@ -164,7 +164,7 @@ impl<'a> Prompting<'a> {
     }
 
     /// What the prompt says of earlier iterations, but for the history.
-    fn earlier(&self, turn: &Turn<'_>, past: &[Iteration]) -> Earlier {
+    fn earlier(&self, turn: &PromptRequest<'_>, past: &[Iteration]) -> Earlier {
         let MemorySettings { last_attempt: is_wanted, final_message_chars, learnings } = self.memory;
         let name = &turn.task.name;
         Earlier {
@@ -195,7 +195,12 @@ impl<'a> Prompting<'a> {
         }
     }
 
-    fn render(&self, turn: &Turn<'_>, earlier: &Earlier, recalled: Option<&Recalled>) -> Result<String> {
+    fn render(
+        &self,
+        turn: &PromptRequest<'_>,
+        earlier: &Earlier,
+        recalled: Option<&Recalled>,
+    ) -> Result<String> {
         let feature = self.assignment.feature;
         let item = turn.tasks.find(&turn.task.name).filter(|item| item.text == turn.task.text);
         self.assignment.template.render(&PromptContext {
@@ -255,7 +260,7 @@ impl<'a> Prompting<'a> {
         let Some(task) = self.assignment.job.next_task(&tasks, part.as_ref()) else { return Ok(None) };
         let is_wanted = |name: &str| part.as_ref().is_none_or(|part| part.has(name));
         let unit = units::unit_tasks(&tasks, &task.name, self.unit, &is_wanted);
-        let turn = Turn {
+        let turn = PromptRequest {
             tasks: &tasks,
             task: &task,
             unit: unit.as_ref(),

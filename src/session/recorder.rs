@@ -16,7 +16,7 @@ use crate::progress::journal;
 use crate::project_files::{MAX_TASK_LIST_BYTES, ProjectFiles};
 use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp, some_of};
 use crate::store::{
-    Copies, Draft, Place, Repaired, SessionRefs, Slot, Snapshot, Spool, Standing, Store, Tips, names,
+    Copies, Draft, Repaired, SessionRefs, Slot, Snapshot, Spool, SpoolMeta, Standing, Store, Tips, names,
 };
 use crate::worktree::{Contents, PrivateIndex, WorkTree};
 
@@ -35,7 +35,7 @@ const FILTER_HINT: &str = "\nhint: if a clean filter hangs, `git config --get-re
 /// Writes the records of one session.
 pub struct Recorder<'a> {
     store: &'a Store,
-    place: Place,
+    place: SpoolMeta,
     redactor: Redactor,
     spool: Spool,
     work_tree: WorkTree,
@@ -61,7 +61,7 @@ pub struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    pub fn new(store: &'a Store, place: Place, redactor: Redactor, spool: Spool) -> Result<Self> {
+    pub fn new(store: &'a Store, place: SpoolMeta, redactor: Redactor, spool: Spool) -> Result<Self> {
         let refs = SessionRefs::new(&place.feature, place.session.clone());
         let tip = store.tip(&refs.log())?;
         let snapshot = store.tip(&refs.snapshot())?;
@@ -93,7 +93,7 @@ impl<'a> Recorder<'a> {
         &self.files
     }
 
-    pub fn place(&self) -> &Place {
+    pub fn place(&self) -> &SpoolMeta {
         &self.place
     }
 

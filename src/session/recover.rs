@@ -18,7 +18,7 @@ use crate::record::{
 };
 use crate::repository::Repository;
 use crate::store::{
-    Begin, Conflict, Control, Place, RestorePoint, Scratch, SessionLog, SessionRefs, Slot, Spool, Store,
+    Begin, Conflict, Control, RestorePoint, Scratch, SessionLog, SessionRefs, Slot, Spool, SpoolMeta, Store,
     names,
 };
 use crate::tasks::{self, set_marks};
@@ -42,7 +42,7 @@ pub fn nothing_is_left(repository: &Repository) -> Result<bool> {
     Ok(!Spool::is_any_passing(repository) && of_this_work_tree(repository)?.is_empty())
 }
 
-fn of_this_work_tree(repository: &Repository) -> Result<Vec<(Spool, Place)>> {
+fn of_this_work_tree(repository: &Repository) -> Result<Vec<(Spool, SpoolMeta)>> {
     let mut spools = Vec::new();
     for spool in Spool::all(repository)? {
         let place = spool.place(repository)?;
@@ -96,7 +96,7 @@ pub fn recover(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
 }
 
 /// Whether records of a session are gone, so that nothing can follow them.
-fn is_broken(store: &Store, place: &Place) -> bool {
+fn is_broken(store: &Store, place: &SpoolMeta) -> bool {
     store.session(&SessionRefs::new(&place.feature, place.session.clone())).is_err()
 }
 
@@ -122,7 +122,7 @@ fn refuse_what_lies_elsewhere(plan: &Plan<'_>) -> Result<()> {
     Ok(())
 }
 
-fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Event)) -> Result<()> {
+fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut(&Event)) -> Result<()> {
     stop_what_it_left(plan, spool, place, say)?;
     Scratch::sweep(plan.store.repository())?;
     let redactor = redactor_of(&place.redaction_rules, &place.redaction_allow)?;
@@ -190,7 +190,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &Place, say: &mut dyn FnMut(&Ev
 fn stop_what_it_left(
     plan: &Plan<'_>,
     spool: &Spool,
-    place: &Place,
+    place: &SpoolMeta,
     say: &mut dyn FnMut(&Event),
 ) -> Result<()> {
     let stopped = process::kill_marked(&plan.marker(&place.session, spool)?, plan.interrupt);
@@ -201,7 +201,12 @@ fn stop_what_it_left(
 }
 
 /// Finishes what took the changes of failed attempts back when the loop died.
-fn finish_rollback(plan: &Plan<'_>, place: &Place, slot: &Slot, say: &mut dyn FnMut(&Event)) -> Result<()> {
+fn finish_rollback(
+    plan: &Plan<'_>,
+    place: &SpoolMeta,
+    slot: &Slot,
+    say: &mut dyn FnMut(&Event),
+) -> Result<()> {
     let Some(point) = RestorePoint::noted_in(slot)? else { return Ok(()) };
     match (Rollback { store: plan.store, place }).finish(&point) {
         Ok(kept) => {
@@ -230,7 +235,7 @@ fn finish_rollback(plan: &Plan<'_>, place: &Place, slot: &Slot, say: &mut dyn Fn
 fn interrupted(
     plan: &Plan<'_>,
     recorder: &mut Recorder<'_>,
-    place: &Place,
+    place: &SpoolMeta,
     slot: &Slot,
     begin: &Begin,
 ) -> Result<ObjectId> {
@@ -288,7 +293,7 @@ fn interrupted(
 }
 
 /// Returns the session as its end record has to describe it, from its log.
-fn ended(plan: &Plan<'_>, place: &Place, log: &SessionLog) -> Result<Session> {
+fn ended(plan: &Plan<'_>, place: &SpoolMeta, log: &SessionLog) -> Result<Session> {
     let mut session = place.begun.clone();
     let mut totals = Session {
         iterations_run: 0,
@@ -345,7 +350,12 @@ fn catch_up_with(plan: &Plan<'_>, refs: &SessionRefs, say: &mut dyn FnMut(&Event
     append_missing(&file, &redactor, &progress_parts(plan.store, &log)?, say)
 }
 
-fn catch_up(recorder: &mut Recorder<'_>, place: &Place, parts: &ProgressParts, say: &mut dyn FnMut(&Event)) {
+fn catch_up(
+    recorder: &mut Recorder<'_>,
+    place: &SpoolMeta,
+    parts: &ProgressParts,
+    say: &mut dyn FnMut(&Event),
+) {
     let file = ProgressFile::new(recorder.files(), &place.progress_path);
     // It may lie in a folder that is not on this branch: then it is behind, and nothing else is.
     if let Err(error) = append_missing(&file, recorder.redactor(), parts, say) {

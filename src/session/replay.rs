@@ -12,7 +12,7 @@ use crate::store::{SessionLog, Store};
 
 use super::iteration_context::recorded_context;
 use super::memory::Memory;
-use super::prompting::{Assignment, Failures, Prompting, Turn};
+use super::prompting::{Assignment, Failures, PromptRequest, Prompting};
 use super::settings::{progress_strategy, redactor};
 use super::units;
 
@@ -67,7 +67,7 @@ impl Replay<'_> {
                     let task = task_of(&iteration, &tasks);
                     let unit = self.config.settings.unit;
                     let unit = units::unit_tasks(&tasks, &task.name, unit, &|name| !history.is_skipped(name));
-                    let turn = Turn {
+                    let turn = PromptRequest {
                         tasks: &tasks,
                         task: &task,
                         unit: unit.as_ref(),

@@ -11,7 +11,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::clock::Clock;
 use crate::record::{ObjectId, RALPH, Refusal, SessionId, some_of};
 use crate::store::{LoopLock, Restoration, RestorePoint, Scratch, Store};
-use crate::worktree::{Change, Paths, PrivateIndex, RawPath, WorkTree, collides};
+use crate::worktree::{PathChange, Paths, PrivateIndex, RawPath, WorkTree, collides};
 
 use super::recover;
 use super::rollback::is_journal;
@@ -67,7 +67,7 @@ pub struct Planned<'a> {
     scratch: Scratch,
     /// The work tree as it is.
     now: ObjectId,
-    pub changes: Vec<Change>,
+    pub changes: Vec<PathChange>,
     /// Paths that differ and stay as they are.
     pub left: Vec<Left>,
     session: SessionId,
@@ -134,7 +134,7 @@ impl<'a> Restore<'a> {
         let top = self.store.repository().work_tree()?;
         let hidden = work_tree.out_of_sight(private_index)?;
         // Whatever is asked for, these stay as they are.
-        let untouchable = |change: &Change| {
+        let untouchable = |change: &PathChange| {
             let path = change.name();
             if is_journal(top, target.progress, &path) {
                 Some(Why::Journal)
@@ -148,13 +148,13 @@ impl<'a> Restore<'a> {
                 None
             }
         };
-        let is_made = |change: &&Change| change.is_new() && untouchable(change).is_none();
+        let is_made = |change: &&PathChange| change.is_new() && untouchable(change).is_none();
         let made: BTreeSet<RawPath> =
             asked.iter().filter(is_made).map(|change| change.path.clone()).collect();
         let in_the_way = self.in_the_way((&work_tree, private_index), (&now, &target.snapshot), &made)?;
         let named: BTreeSet<&RawPath> = asked.iter().map(|change| &change.path).collect();
         let unasked = in_the_way.iter().filter(|change| !named.contains(&change.path));
-        let considered: Vec<Change> = asked.iter().chain(unasked).cloned().collect();
+        let considered: Vec<PathChange> = asked.iter().chain(unasked).cloned().collect();
         let in_the_way: BTreeSet<&RawPath> = in_the_way.iter().map(|change| &change.path).collect();
         let knowledge = self.knowledge((&work_tree, private_index), (&now, target), &considered)?;
         let (mut changes, mut left, mut blocking) = (Vec::new(), Vec::new(), Vec::new());
@@ -196,7 +196,7 @@ impl<'a> Restore<'a> {
         let mut changes = work_tree.differences(private_index, (&now, &point.found), everything)?;
         changes.retain(|change| made.contains(&change.path) && !change.is_of_repository());
         changes.retain(|change| !work_tree.has_mode_already(change));
-        let is_new = |change: &&Change| change.is_new();
+        let is_new = |change: &&PathChange| change.is_new();
         let new: BTreeSet<RawPath> =
             changes.iter().filter(is_new).map(|change| change.path.clone()).collect();
         // What came since stands where files should come back: the restoration knows nothing of it.
@@ -205,7 +205,7 @@ impl<'a> Restore<'a> {
         let (blocking, removed): (Vec<_>, Vec<_>) =
             in_the_way.into_iter().partition(|change| self.force == Force::No || change.is_of_repository());
         if !blocking.is_empty() {
-            let left = |change: &Change| {
+            let left = |change: &PathChange| {
                 let why = if change.is_of_repository() { Why::Repository } else { Why::Unknown };
                 Left { path: change.name(), why }
             };
@@ -234,7 +234,7 @@ impl<'a> Restore<'a> {
         (work_tree, private_index): (&WorkTree, PrivateIndex<'_>),
         (now, wanted): (&ObjectId, &ObjectId),
         made: &BTreeSet<RawPath>,
-    ) -> Result<Vec<Change>> {
+    ) -> Result<Vec<PathChange>> {
         if made.is_empty() {
             return Ok(Vec::new());
         }
@@ -249,7 +249,7 @@ impl<'a> Restore<'a> {
         self,
         (work_tree, private_index): (&WorkTree, PrivateIndex<'_>),
         (now, target): (&ObjectId, &Target<'_>),
-        changes: &[Change],
+        changes: &[PathChange],
     ) -> Result<Knowledge> {
         if self.force == Force::Yes {
             return Ok(Knowledge::Needless);
@@ -262,8 +262,8 @@ impl<'a> Restore<'a> {
         if let (Some(start), false) = (&target.start, unknown.is_empty()) {
             let everything = Paths { directory: self.store.repository().work_tree()?, specs: &[] };
             let since = work_tree.differences(private_index, (now, start), everything)?;
-            let (lacking, differing): (Vec<Change>, Vec<Change>) =
-                since.into_iter().partition(Change::is_removal);
+            let (lacking, differing): (Vec<PathChange>, Vec<PathChange>) =
+                since.into_iter().partition(PathChange::is_removal);
             edited = differing.into_iter().map(|change| change.path).collect();
             let lacking: BTreeSet<RawPath> = lacking.into_iter().map(|change| change.path).collect();
             unknown.retain(|path| lacking.contains(path) || edited.contains(path));
@@ -340,7 +340,7 @@ impl Planned<'_> {
         applied.map_err(|error| anyhow!("{error:#}{}", hint()))?;
         let hidden = self.work_tree.out_of_sight(private_index)?;
         let of_ours = self.changes.iter().filter(|change| hidden.contains(&change.path));
-        Ok(Done { out_of_sight: of_ours.map(Change::name).collect(), point })
+        Ok(Done { out_of_sight: of_ours.map(PathChange::name).collect(), point })
     }
 }
 
@@ -355,7 +355,7 @@ enum Knowledge {
 }
 
 impl Knowledge {
-    fn why_it_stays(&self, change: &Change) -> Option<Why> {
+    fn why_it_stays(&self, change: &PathChange) -> Option<Why> {
         match self {
             Self::Of { unknown, edited } if change.is_removal() && unknown.contains(&change.path) => {
                 Some(if edited.contains(&change.path) { Why::Edited } else { Why::Unknown })
@@ -378,7 +378,7 @@ fn describe_blocking(blocking: &[Left]) -> String {
 fn refuse_endangered(
     work_tree: &WorkTree,
     private_index: PrivateIndex<'_>,
-    changes: &[Change],
+    changes: &[PathChange],
 ) -> Result<()> {
     let endangered = work_tree.endangered(private_index, changes)?;
     if endangered.is_empty() {

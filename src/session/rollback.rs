@@ -10,8 +10,8 @@ use anyhow::{Context, Result, anyhow};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::record::{ObjectId, RALPH, Timestamp};
-use crate::store::{Place, Restoration, RestorePoint, Scratch, Store};
-use crate::worktree::{Change, PrivateIndex, RawPath, Sides, WorkTree};
+use crate::store::{Restoration, RestorePoint, Scratch, SpoolMeta, Store};
+use crate::worktree::{PathChange, PrivateIndex, RawPath, Sides, WorkTree};
 
 use super::good_ground::Span;
 
@@ -19,21 +19,21 @@ use super::good_ground::Span;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rollback<'a> {
     pub store: &'a Store,
-    pub place: &'a Place,
+    pub place: &'a SpoolMeta,
 }
 
 /// Changes that are to be taken back, worked out and not yet made.
 #[derive(Debug)]
 pub(super) struct PlannedRollback {
-    bench: Bench,
-    changes: Vec<Change>,
+    bench: MergeContext,
+    changes: Vec<PathChange>,
     /// Paths that the attempts changed and that stay as they are.
     pub kept: BTreeSet<String>,
 }
 
 /// The work tree as it is, in a private index and as a tree.
 #[derive(Debug)]
-struct Bench {
+struct MergeContext {
     work_tree: WorkTree,
     /// Removed with this value.
     _scratch: Scratch,
@@ -47,10 +47,10 @@ impl Rollback<'_> {
     /// Works out how to take back what was changed in `spans`, oldest first.
     pub fn plan(self, spans: &[Span]) -> Result<PlannedRollback> {
         let bench = self.bench()?;
-        let Bench { work_tree, now, .. } = &bench;
+        let MergeContext { work_tree, now, .. } = &bench;
         let private_index = bench.private_index();
         let hidden = work_tree.out_of_sight(private_index)?;
-        let mut made: BTreeMap<RawPath, Change> = BTreeMap::new();
+        let mut made: BTreeMap<RawPath, PathChange> = BTreeMap::new();
         let mut kept: BTreeSet<RawPath> = BTreeSet::new();
         let mut ours = now.clone();
         for Span { before, after } in spans.iter().rev() {
@@ -70,14 +70,14 @@ impl Rollback<'_> {
                     // A later change of the same path begins where this one ended.
                     let first =
                         made.get(&change.path).map_or(change.before, |earlier| earlier.before.clone());
-                    made.insert(change.path.clone(), Change { before: first, ..change });
+                    made.insert(change.path.clone(), PathChange { before: first, ..change });
                 }
             }
             made.retain(|path, change| !kept.contains(path) && change.before != change.after);
-            let so_far: Vec<Change> = made.values().cloned().collect();
+            let so_far: Vec<PathChange> = made.values().cloned().collect();
             ours = work_tree.with_changes(private_index, &so_far)?;
         }
-        let mut changes: Vec<Change> = made.into_values().collect();
+        let mut changes: Vec<PathChange> = made.into_values().collect();
         changes.retain(|change| !work_tree.has_mode_already(change));
         let top = self.store.repository().work_tree()?;
         let [tasks, progress] =
@@ -124,7 +124,7 @@ impl Rollback<'_> {
     /// Finishes a rollback that a crash cut off. Returns the paths that stay, because they were changed since.
     pub fn finish(self, point: &RestorePoint) -> Result<Vec<String>> {
         let bench = self.bench()?;
-        let Bench { work_tree, now, .. } = &bench;
+        let MergeContext { work_tree, now, .. } = &bench;
         let private_index = bench.private_index();
         let sides = Sides { base: &point.found, ours: now, theirs: &point.made };
         let merge = work_tree.merge_trees(private_index, sides)?;
@@ -147,7 +147,7 @@ impl Rollback<'_> {
         Ok(kept)
     }
 
-    fn bench(self) -> Result<Bench> {
+    fn bench(self) -> Result<MergeContext> {
         let repository = self.store.repository();
         let mut work_tree = WorkTree::new(repository)?.at_work_for(&self.place.session);
         let scratch = Scratch::create(repository)?;
@@ -155,7 +155,7 @@ impl Rollback<'_> {
         std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
         let max_file = self.place.snapshot_max_file;
         let now = work_tree.contents(PrivateIndex { index: &index, objects: &objects, max_file })?.tree;
-        Ok(Bench { work_tree, _scratch: scratch, index, objects, max_file, now })
+        Ok(MergeContext { work_tree, _scratch: scratch, index, objects, max_file, now })
     }
 }
 
@@ -166,7 +166,7 @@ impl PlannedRollback {
     }
 }
 
-impl Bench {
+impl MergeContext {
     fn private_index(&self) -> PrivateIndex<'_> {
         PrivateIndex { index: &self.index, objects: &self.objects, max_file: self.max_file }
     }

@@ -128,7 +128,7 @@ impl Running<'_> {
 /// What comes before the next turn.
 pub(super) enum NextStep {
     /// An agent can work.
-    Turn,
+    Iterate,
     /// Time went by: all has to be looked at again.
     Again,
     Stop(Ending),

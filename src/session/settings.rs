@@ -9,7 +9,7 @@ use crate::config::{Config, Settings};
 use crate::process::Limits as ChildLimits;
 use crate::progress::capture::Rules;
 use crate::progress::historical::{HistorySettings, Mode, Repeats};
-use crate::progress::{Choice, ProgressStrategy, Strategy};
+use crate::progress::{ExcerptMode, ProgressStrategy, Strategy};
 use crate::record::SessionId;
 use crate::store::Store;
 
@@ -51,8 +51,8 @@ fn strategy(settings: &Settings) -> Strategy {
     Strategy::named(&settings.progress_strategy).unwrap_or_default()
 }
 
-pub(super) fn excerpt_choice(settings: &Settings) -> Choice {
-    if settings.progress_tail { Choice::BlindTail } else { Choice::Excerpt }
+pub(super) fn excerpt_choice(settings: &Settings) -> ExcerptMode {
+    if settings.progress_tail { ExcerptMode::BlindTail } else { ExcerptMode::Excerpt }
 }
 
 /// The command that summarizes older iterations; `local` is our own way.

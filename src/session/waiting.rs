@@ -15,13 +15,13 @@ impl Running<'_> {
     pub(super) fn before_turn(&mut self) -> NextStep {
         if self.pool.is_first_available() {
             self.change_agent(0);
-            return NextStep::Turn;
+            return NextStep::Iterate;
         }
         let now = self.plan.clock.now();
         let (time, waiting) = match self.pool.next(now) {
             Next::Go(index) => {
                 self.change_agent(index);
-                return NextStep::Turn;
+                return NextStep::Iterate;
             }
             Next::TooLong(index, backoff) => return NextStep::Stop(self.too_long(index, backoff)),
             Next::Wait(index, backoff) => {

@@ -32,7 +32,7 @@ const DEPTH_LIMIT: usize = 3;
 
 /// What a look at a ref gave.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum Inspection {
     /// Ours, with the number of its commits that were not here.
     Ours(usize),
     /// Not ours: left alone.
@@ -53,7 +53,7 @@ pub(super) struct Arrival<'a> {
 const DIVERGED: &str = "it went on here and there in different ways";
 
 /// Looks at a log down to what is here already.
-pub(super) fn look_at_log(git: &gix::Repository, arrival: &Arrival<'_>) -> Result<Look> {
+pub(super) fn look_at_log(git: &gix::Repository, arrival: &Arrival<'_>) -> Result<Inspection> {
     let mut entries: Vec<LogEntry> = Vec::new();
     let mut trees = HashSet::new();
     let mut next = Some(objects::to_gix(arrival.tip)?);
@@ -78,7 +78,7 @@ pub(super) fn look_at_log(git: &gix::Repository, arrival: &Arrival<'_>) -> Resul
         });
         let Some(entry) = parsed? else {
             if entries.is_empty() {
-                return Ok(Look::Foreign);
+                return Ok(Inspection::Foreign);
             }
             bail!("a commit that is not ours stands below one that is: {}", id.to_hex());
         };
@@ -112,7 +112,7 @@ pub(super) fn look_at_log(git: &gix::Repository, arrival: &Arrival<'_>) -> Resul
     }
     entries.reverse();
     check_numbers(&entries)?;
-    Ok(Look::Ours(entries.len()))
+    Ok(Inspection::Ours(entries.len()))
 }
 
 fn check_numbers(entries: &[LogEntry]) -> Result<()> {
@@ -127,18 +127,18 @@ fn check_numbers(entries: &[LogEntry]) -> Result<()> {
 
 /// Looks at a chain of snapshots down to what is here already. What the snapshots hold is the project's, and is
 /// only ever written to a work tree by git itself.
-pub(super) fn look_at_snapshots(git: &gix::Repository, arrival: &Arrival<'_>) -> Result<Look> {
+pub(super) fn look_at_snapshots(git: &gix::Repository, arrival: &Arrival<'_>) -> Result<Inspection> {
     let mut next = Some(objects::to_gix(arrival.tip)?);
     let here = arrival.here.map(objects::to_gix).transpose()?;
     let mut count = 0;
     while let Some(id) = next {
         if Some(id) == here {
-            return Ok(Look::Ours(count));
+            return Ok(Inspection::Ours(count));
         }
         let Commit { message, parents, .. } = read_commit(git, id)?;
         if !message::is_of_snapshot(&message) {
             if count == 0 {
-                return Ok(Look::Foreign);
+                return Ok(Inspection::Foreign);
             }
             break;
         }
@@ -156,7 +156,7 @@ pub(super) fn look_at_snapshots(git: &gix::Repository, arrival: &Arrival<'_>) ->
     if here.is_some() {
         bail!("{DIVERGED}");
     }
-    Ok(Look::Ours(count))
+    Ok(Inspection::Ours(count))
 }
 
 /// Whether a path from the top of the work tree stays in it, and out of git's own folder. What a record says of where

@@ -9,7 +9,7 @@ use crate::record::ObjectId;
 
 use super::blobs::shallow_ends;
 use super::chain::{Chain, Walked};
-use super::listing_cache::{Cache, Kept, head, sum};
+use super::listing_cache::{Cache, CachedSession, head, sum};
 use super::row::{self, Row};
 use super::trailer_value::escape;
 use super::{Scratch, SessionRefs, Store, disk};
@@ -99,7 +99,7 @@ impl Store {
             let kept = cache.sessions.remove(&refs.log());
             let (known, rows) = match kept {
                 Some(kept) if kept.tip == tip => {
-                    let Kept { tip, feature, rows } = kept;
+                    let CachedSession { tip, feature, rows } = kept;
                     sessions.push(Listed { refs, tip, feature, cached: rows, fresh: String::new() });
                     continue;
                 }

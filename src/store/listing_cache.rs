@@ -23,11 +23,11 @@ const FORMAT: u32 = 2;
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     pub text: String,
-    pub sessions: HashMap<String, Kept>,
+    pub sessions: HashMap<String, CachedSession>,
 }
 
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct CachedSession {
     pub tip: ObjectId,
     pub feature: String,
     pub rows: Range<usize>,
@@ -90,7 +90,7 @@ impl Cache {
             let rows = start..start.checked_add(length)?;
             text.get(rows.clone())?;
             at = rows.end;
-            sessions.insert(name, Kept { tip, feature, rows });
+            sessions.insert(name, CachedSession { tip, feature, rows });
         }
         Some(Self { text, sessions })
     }

@@ -99,8 +99,8 @@ pub use retention::{Extent, Going, Plan, Rules, Staying};
 pub use row::Row;
 pub use scratch::Scratch;
 pub use search::Search;
-pub use spool::{Begin, Draft, Place, Slot, Spool, Tips, names};
-pub use sync::{Cleaned, Direction, Exchange, Kept, Snapshots, SyncOptions, Synced};
+pub use spool::{Begin, Draft, Slot, Spool, SpoolMeta, Tips, names};
+pub use sync::{Cleaned, Direction, Exchange, KeptRef, Snapshots, SyncOptions, Synced};
 pub use verify::{Finding, Repair, Verified};
 
 use anyhow::{Result, anyhow};

@@ -16,7 +16,7 @@ use super::objects::{self, Quarantine, Signature};
 use super::read::SessionLog;
 use super::refs::{NOTES, SessionRefs};
 use super::scratch::Scratch;
-use super::shared::{Change, Merged};
+use super::shared::{Merged, RefUpdate};
 
 /// How often a change is tried again when another process makes one at the same time.
 const MAX_ATTEMPTS: usize = 20;
@@ -219,7 +219,7 @@ impl Store {
             }
             let new =
                 self.write_notes(&quarantine, (&all, &changed), (here.as_ref(), here.as_slice(), at))?;
-            let move_it = Change { name: NOTES.to_owned(), old: here, new: Some(new) };
+            let move_it = RefUpdate { name: NOTES.to_owned(), old: here, new: Some(new) };
             match self.change_refs(&[move_it], why, at) {
                 Ok(()) => return Ok(changed.len()),
                 Err(error) if round == MAX_ATTEMPTS => return Err(error),

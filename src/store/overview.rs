@@ -95,7 +95,7 @@ impl Overview {
 
 /// The totals that were kept, by the names of the logs.
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+struct CachedTotals {
     format: u32,
     schema: u32,
     /// The commits where a shallow clone ends.
@@ -103,7 +103,7 @@ struct Kept {
     sessions: BTreeMap<String, Totals>,
 }
 
-impl Kept {
+impl CachedTotals {
     fn is_for(&self, ends: &BTreeSet<String>) -> bool {
         (self.format, self.schema, &self.ends) == (FORMAT, SCHEMA, ends)
     }
@@ -178,10 +178,10 @@ impl Store {
         Ok(Some(Overview { refs: refs.clone(), tip: newest, totals }))
     }
 
-    fn kept_totals(&self, ends: &BTreeSet<String>) -> Kept {
+    fn kept_totals(&self, ends: &BTreeSet<String>) -> CachedTotals {
         let bytes = disk::read_if_there(&self.totals_file()).ok().flatten();
-        let kept = bytes.and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
-        kept.filter(|kept| kept.is_for(ends)).unwrap_or_else(|| Kept {
+        let kept = bytes.and_then(|bytes| serde_json::from_slice::<CachedTotals>(&bytes).ok());
+        kept.filter(|kept| kept.is_for(ends)).unwrap_or_else(|| CachedTotals {
             format: FORMAT,
             schema: SCHEMA,
             ends: ends.clone(),
@@ -190,7 +190,7 @@ impl Store {
     }
 
     /// Renames the new file over the old one, so that readers see one or the other.
-    fn keep_totals(&self, kept: &Kept) -> Result<()> {
+    fn keep_totals(&self, kept: &CachedTotals) -> Result<()> {
         let scratch = Scratch::create(self.repository())?;
         let draft = scratch.path("totals");
         fs::write(&draft, serde_json::to_vec(kept)?).with_context(|| format!("write {draft}"))?;

@@ -11,7 +11,7 @@ use super::refs::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::remote::{Pushed, Remote, Strictness};
 use super::retention::{ASIDE, is_of};
 use super::spool::Spool;
-use super::sync::{Cleaned, Direction, Kept, Snapshots, SyncOptions};
+use super::sync::{Cleaned, Direction, KeptRef, Snapshots, SyncOptions};
 use super::{Store, disk, message};
 
 /// What was taken away.
@@ -26,7 +26,7 @@ pub struct Purged {
     /// Refs that are gone at the remote.
     pub there: Vec<String>,
     /// Refs that stay at the remote, and why.
-    pub left: Vec<Kept>,
+    pub left: Vec<KeptRef>,
 }
 
 impl Store {
@@ -132,7 +132,7 @@ impl Store {
         for (name, tip) in listed.iter().filter(|(name, _)| is_of(name, session)) {
             if !self.is_ours_there(remote, name, tip, at)? {
                 let reason = "it is not ours".to_owned();
-                purged.left.push(Kept { name: name.clone(), reason });
+                purged.left.push(KeptRef { name: name.clone(), reason });
                 continue;
             }
             with_tombstone.extend(SessionRefs::from_name(name));
@@ -140,10 +140,10 @@ impl Store {
                 Pushed::Done => purged.there.push(name.clone()),
                 Pushed::Behind => purged
                     .left
-                    .push(Kept { name: name.clone(), reason: "it was moved there meanwhile".to_owned() }),
+                    .push(KeptRef { name: name.clone(), reason: "it was moved there meanwhile".to_owned() }),
                 Pushed::Refused(words) => {
                     let reason = format!("{} refuses it: {words}", remote.place());
-                    purged.left.push(Kept { name: name.clone(), reason });
+                    purged.left.push(KeptRef { name: name.clone(), reason });
                 }
             }
         }

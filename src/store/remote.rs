@@ -80,7 +80,7 @@ pub(super) enum Strictness {
 
 /// What came of a push.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct PushReport {
     /// By the names of the refs there.
     pub answers: BTreeMap<String, Pushed>,
     /// What the other side has to say beside it.
@@ -186,7 +186,7 @@ impl Store {
         if specs.is_empty() {
             return Ok(Probe { sessions, refused: Vec::new() });
         }
-        let Answer { answers, .. } = self.push_specs(remote, &["--dry-run".to_owned()], &specs)?;
+        let PushReport { answers, .. } = self.push_specs(remote, &["--dry-run".to_owned()], &specs)?;
         let refused = answers.into_iter().filter_map(|(name, answer)| match answer {
             Pushed::Refused(words) => Some(format!("{name}: {words}")),
             Pushed::Done | Pushed::Behind => None,
@@ -233,7 +233,7 @@ impl Store {
     }
 
     /// Pushes commits to refs, where that goes forward; a connection that breaks is an error.
-    pub(super) fn push(&self, remote: &Remote, refs: &[(String, ObjectId)]) -> Result<Answer> {
+    pub(super) fn push(&self, remote: &Remote, refs: &[(String, ObjectId)]) -> Result<PushReport> {
         let specs: Vec<String> = refs.iter().map(|(name, id)| format!("{id}:{name}")).collect();
         self.push_specs(remote, &[], &specs)
     }
@@ -241,7 +241,7 @@ impl Store {
     /// Deletes a ref there, if it still points where we think.
     pub(super) fn delete_there(&self, remote: &Remote, name: &str, at: &ObjectId) -> Result<Pushed> {
         let lease = format!("--force-with-lease={name}:{at}");
-        let Answer { mut answers, said } = self.push_specs(remote, &[lease], &[format!(":{name}")])?;
+        let PushReport { mut answers, said } = self.push_specs(remote, &[lease], &[format!(":{name}")])?;
         let answer = answers.remove(name).context("read what git says of the deletion")?;
         Ok(match answer {
             Pushed::Refused(words) if !said.is_empty() => {
@@ -251,7 +251,7 @@ impl Store {
         })
     }
 
-    fn push_specs(&self, remote: &Remote, flags: &[String], specs: &[String]) -> Result<Answer> {
+    fn push_specs(&self, remote: &Remote, flags: &[String], specs: &[String]) -> Result<PushReport> {
         let git = self
             .git_to(remote)
             .args(["push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"])
@@ -263,7 +263,7 @@ impl Store {
         if answers.is_empty() || is_lost(&ended) {
             return Err(Unreachable(said(&ended)).into());
         }
-        Ok(Answer { answers, said: said_there(&String::from_utf8_lossy(&ended.stderr)) })
+        Ok(PushReport { answers, said: said_there(&String::from_utf8_lossy(&ended.stderr)) })
     }
 }
 

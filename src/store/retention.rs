@@ -15,7 +15,7 @@ use super::leftovers::{Leftover, is_older};
 use super::ref_database::{Reason, all_or_nothing};
 use super::refs::{INCOMING_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::scratch::Scratch;
-use super::shared::Change;
+use super::shared::RefUpdate;
 use super::spool::Spool;
 use super::{LoopLock, SessionLog, Store};
 
@@ -136,7 +136,7 @@ impl Store {
                 }
             }
         }
-        let aside = plan.aside.into_iter().map(|(name, tip)| Change { name, old: Some(tip), new: None });
+        let aside = plan.aside.into_iter().map(|(name, tip)| RefUpdate { name, old: Some(tip), new: None });
         let (gone, _) = self.change_each(aside.collect(), "clean", at);
         done.restorations = gone.into_iter().map(|change| change.name).collect();
         for leftover in plan.leftovers {

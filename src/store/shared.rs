@@ -10,7 +10,7 @@ use super::ref_database::{Reason, all_or_nothing};
 
 /// A ref that is to go from one value to another.
 #[derive(Debug, Clone)]
-pub(super) struct Change {
+pub(super) struct RefUpdate {
     pub name: String,
     /// `None` if it must not exist.
     pub old: Option<ObjectId>,
@@ -34,9 +34,9 @@ impl Merged {
 
 impl Store {
     /// Makes all changes or none.
-    pub(super) fn change_refs(&self, changes: &[Change], why: &'static str, at: Timestamp) -> Result<()> {
+    pub(super) fn change_refs(&self, changes: &[RefUpdate], why: &'static str, at: Timestamp) -> Result<()> {
         let mut commands = String::new();
-        for Change { name, old, new } in changes {
+        for RefUpdate { name, old, new } in changes {
             commands.push_str(&match (new, old) {
                 (Some(new), Some(old)) => format!("update {name} {new} {old}\n"),
                 (Some(new), None) => format!("create {name} {new}\n"),
@@ -53,10 +53,10 @@ impl Store {
     /// Makes each change that can be made, and gives why the others cannot.
     pub(super) fn change_each(
         &self,
-        changes: Vec<Change>,
+        changes: Vec<RefUpdate>,
         why: &'static str,
         at: Timestamp,
-    ) -> (Vec<Change>, Vec<(Change, anyhow::Error)>) {
+    ) -> (Vec<RefUpdate>, Vec<(RefUpdate, anyhow::Error)>) {
         if changes.is_empty() || self.change_refs(&changes, why, at).is_ok() {
             return (changes, Vec::new());
         }

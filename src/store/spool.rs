@@ -18,7 +18,7 @@ use super::files::pretty_json;
 
 /// What a session's spool must know to be finished by another process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Place {
+pub struct SpoolMeta {
     pub session: SessionId,
     /// The feature's path from the repository's root.
     pub feature: String,
@@ -116,7 +116,7 @@ pub mod names {
     /// The restoration that takes changes of failed attempts back, from before a file changes.
     pub const ROLLBACK: &str = "rollback.json";
     pub const OBJECTS: &str = "objects";
-    pub const PLACE: &str = "session.json";
+    pub const META: &str = "session.json";
 }
 
 /// The spool of one session.
@@ -139,7 +139,7 @@ impl Spool {
     /// Makes the spool of a new session, or takes over the one that a session to be resumed has left.
     ///
     /// It is created together with its owner file: without that it would belong to no session.
-    pub fn create(repository: &Repository, place: &Place) -> Result<Self> {
+    pub fn create(repository: &Repository, place: &SpoolMeta) -> Result<Self> {
         let root = Self::root(repository);
         let spool = Self { dir: root.join(place.session.as_str()) };
         // From the top: the repository may be moved or copied before a recovery.
@@ -147,18 +147,18 @@ impl Spool {
             Some(top) => path.strip_prefix(top).unwrap_or(path).to_owned(),
             None => path.to_owned(),
         };
-        let place = pretty_json(&Place {
+        let place = pretty_json(&SpoolMeta {
             tasks_path: from_top(&place.tasks_path),
             progress_path: from_top(&place.progress_path),
             ..place.clone()
         })?;
         if spool.dir.exists() {
-            disk::write_durably(&spool.dir.join(names::PLACE), &place)?;
+            disk::write_durably(&spool.dir.join(names::META), &place)?;
         } else {
             let [draft, _] = Self::passing(repository);
             disk::remove_dir_if_there(&draft)?;
             disk::create_private_dir(&draft)?;
-            disk::write_durably(&draft.join(names::PLACE), &place)?;
+            disk::write_durably(&draft.join(names::META), &place)?;
             fs::rename(&draft, &spool.dir).with_context(|| format!("create {}", spool.dir))?;
         }
         // The folders are for all who share the repository; what a session holds is for its user alone.
@@ -196,7 +196,7 @@ impl Spool {
 
     /// Returns true if it was not deleted.
     pub fn is_whole(&self) -> bool {
-        self.dir.join(names::PLACE).is_file()
+        self.dir.join(names::META).is_file()
     }
 
     pub fn session(&self) -> Option<SessionId> {
@@ -204,10 +204,10 @@ impl Spool {
     }
 
     /// Returns `None` if the folder was created or emptied by another program.
-    pub fn place(&self, repository: &Repository) -> Result<Option<Place>> {
-        let place: Option<Place> = read_json(&self.dir.join(names::PLACE))?;
+    pub fn place(&self, repository: &Repository) -> Result<Option<SpoolMeta>> {
+        let place: Option<SpoolMeta> = read_json(&self.dir.join(names::META))?;
         let top = repository.top.clone().unwrap_or_default();
-        Ok(place.map(|place| Place {
+        Ok(place.map(|place| SpoolMeta {
             tasks_path: top.join(&place.tasks_path),
             progress_path: top.join(&place.progress_path),
             ..place

@@ -13,12 +13,12 @@ use crate::process::Tool;
 use crate::record::{ObjectId, Refusal, Timestamp};
 
 use super::blobs::{message_of, shallow_ends};
-use super::incoming::{self, Arrival, Look};
+use super::incoming::{self, Arrival, Inspection};
 use super::ledger::Ledger;
 use super::lock::{is_free, try_to_hold};
 use super::refs::{INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
-use super::remote::{Answer, BATCH, MOST_SAID, Pushed, Remote, Strictness, Unreachable};
-use super::shared::{Change, Merged};
+use super::remote::{BATCH, MOST_SAID, PushReport, Pushed, Remote, Strictness, Unreachable};
+use super::shared::{Merged, RefUpdate};
 use super::{Store, disk, message};
 
 /// How often a rejected push of a shared ref is repeated while the ref does not move.
@@ -72,7 +72,7 @@ pub struct Synced {
 
 /// A ref that stays as it is on both sides, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Kept {
+pub struct KeptRef {
     #[serde(rename = "ref")]
     pub name: String,
     pub reason: String,
@@ -83,7 +83,7 @@ pub struct Kept {
 pub struct Exchange {
     pub fetched: Vec<Synced>,
     pub pushed: Vec<Synced>,
-    pub left_out: Vec<Kept>,
+    pub left_out: Vec<KeptRef>,
     /// Refs that the other side had at the last sync and has no more, or only an older version of.
     pub lost: Vec<String>,
     /// Sessions that were purged and are still here, or there.
@@ -99,7 +99,7 @@ pub struct Exchange {
 
 /// A ref that is to be fetched.
 #[derive(Debug, Clone)]
-struct Wanted {
+struct WantedRef {
     name: String,
     refs: SessionRefs,
     here: Option<ObjectId>,
@@ -147,7 +147,7 @@ impl Store {
     }
 
     /// Brings the tombstones and the notes alone together. Gives what could not be.
-    pub(super) fn sync_shared(&self, remote: &Remote, options: SyncOptions) -> Result<Vec<Kept>> {
+    pub(super) fn sync_shared(&self, remote: &Remote, options: SyncOptions) -> Result<Vec<KeptRef>> {
         let listed = self.list_remote(remote)?;
         let mut sync = Sync { store: self, remote, options, exchange: Exchange::default(), failures: 0 };
         let tombstones = sync.share(TOMBSTONES, listed.get(TOMBSTONES), Store::merge_tombstones);
@@ -159,8 +159,8 @@ impl Store {
     /// Removes the names of what came in; what was good has names of its own by now.
     pub(super) fn clear_incoming(&self, at: Timestamp) -> Result<usize> {
         let names = self.refs_below(INCOMING_PREFIX)?.into_iter();
-        let changes: Vec<Change> =
-            names.map(|(name, tip)| Change { name, old: Some(tip), new: None }).collect();
+        let changes: Vec<RefUpdate> =
+            names.map(|(name, tip)| RefUpdate { name, old: Some(tip), new: None }).collect();
         if !changes.is_empty() {
             self.change_refs(&changes, "forget", at)?;
         }
@@ -207,7 +207,7 @@ impl Sync<'_> {
         let is_alive = |name: &str| {
             SessionRefs::from_name(name).is_some_and(|refs| !tombstones.contains_key(&refs.log()))
         };
-        let mut behind: Vec<Wanted> = self.behind(&listed, &is_alive)?;
+        let mut behind: Vec<WantedRef> = self.behind(&listed, &is_alive)?;
         if self.options.direction != Direction::Push {
             self.leave_cleaned(&mut behind)?;
             done = done.and_then(|()| self.fetch_all(behind.clone()));
@@ -296,7 +296,7 @@ impl Sync<'_> {
         &self,
         listed: &BTreeMap<String, ObjectId>,
         is_alive: &impl Fn(&str) -> bool,
-    ) -> Result<Vec<Wanted>> {
+    ) -> Result<Vec<WantedRef>> {
         // With those of others, which stand in the way of ours.
         let mut all_here: BTreeMap<String, ObjectId> = BTreeMap::new();
         for prefix in [LOG_PREFIX, SNAPSHOT_PREFIX] {
@@ -315,24 +315,24 @@ impl Sync<'_> {
                 None => false,
             };
             if !is_ahead {
-                behind.push(Wanted { name: name.clone(), refs, here });
+                behind.push(WantedRef { name: name.clone(), refs, here });
             }
         }
         Ok(behind)
     }
 
     /// Leaves out what was cleaned away here, unless it is asked for; what is here all the same goes on.
-    fn leave_cleaned(&mut self, behind: &mut Vec<Wanted>) -> Result<()> {
+    fn leave_cleaned(&mut self, behind: &mut Vec<WantedRef>) -> Result<()> {
         if self.options.cleaned == Cleaned::Take {
             return Ok(());
         }
         let forgotten = self.store.forgotten()?;
-        let stays_away = |wanted: &mut Wanted| wanted.here.is_none() && forgotten.contains(&wanted.name);
+        let stays_away = |wanted: &mut WantedRef| wanted.here.is_none() && forgotten.contains(&wanted.name);
         self.exchange.cleaned = behind.extract_if(.., stays_away).map(|wanted| wanted.name).collect();
         Ok(())
     }
 
-    fn fetch_all(&mut self, wanted: Vec<Wanted>) -> Result<()> {
+    fn fetch_all(&mut self, wanted: Vec<WantedRef>) -> Result<()> {
         let (logs, snapshots): (Vec<_>, Vec<_>) =
             wanted.into_iter().partition(|wanted| wanted.name.starts_with(LOG_PREFIX));
         for (all, strictness) in [(logs, Strictness::Strict), (snapshots, Strictness::AsSet)] {
@@ -343,7 +343,7 @@ impl Sync<'_> {
         Ok(())
     }
 
-    fn fetch_batch(&mut self, batch: &[Wanted], strictness: Strictness) -> Result<()> {
+    fn fetch_batch(&mut self, batch: &[WantedRef], strictness: Strictness) -> Result<()> {
         // The names from elsewhere stay on their side: here they are numbers.
         let names: Vec<String> = (0..batch.len()).map(|i| format!("{INCOMING_PREFIX}{i}")).collect();
         let specs: Vec<_> =
@@ -367,7 +367,7 @@ impl Sync<'_> {
     }
 
     /// Looks at what came in and gives what is good its name.
-    fn take_in(&mut self, batch: &[Wanted], names: &[String]) -> Result<()> {
+    fn take_in(&mut self, batch: &[WantedRef], names: &[String]) -> Result<()> {
         let git = self.store.open_git()?;
         let ends = shallow_ends(&git)?;
         let mut good = Vec::new();
@@ -375,7 +375,7 @@ impl Sync<'_> {
             self.store.refs_below(INCOMING_PREFIX)?.into_iter().collect();
         for (wanted, incoming) in batch.iter().zip(names) {
             let Some(tip) = tips.remove(incoming) else { continue };
-            let Wanted { name, refs, here } = wanted;
+            let WantedRef { name, refs, here } = wanted;
             let arrival = Arrival { refs, tip: &tip, here: here.as_ref(), ends: &ends };
             let look = if name.starts_with(LOG_PREFIX) {
                 incoming::look_at_log(&git, &arrival)
@@ -383,16 +383,16 @@ impl Sync<'_> {
                 incoming::look_at_snapshots(&git, &arrival)
             };
             match look {
-                Ok(Look::Ours(_)) => {
-                    good.push(Change { name: name.clone(), old: here.clone(), new: Some(tip) });
+                Ok(Inspection::Ours(_)) => {
+                    good.push(RefUpdate { name: name.clone(), old: here.clone(), new: Some(tip) });
                 }
-                Ok(Look::Foreign) => {}
+                Ok(Inspection::Foreign) => {}
                 Err(error) => self.leave_out([name.clone()], &format!("{error:#}")),
             }
         }
         let (made, failed) = self.store.change_each(good, "sync", self.options.at);
         self.store.want_again(made.iter().map(|change| &change.name))?;
-        for Change { name, new, .. } in made {
+        for RefUpdate { name, new, .. } in made {
             self.exchange.fetched.extend(new.map(|commit| Synced { name, commit }));
         }
         for (change, error) in failed {
@@ -434,8 +434,8 @@ impl Sync<'_> {
     }
 
     /// Keeps the words of the other side, each once, where it refused something.
-    fn answered(&mut self, answer: Answer) -> BTreeMap<String, Pushed> {
-        let Answer { answers, said } = answer;
+    fn answered(&mut self, answer: PushReport) -> BTreeMap<String, Pushed> {
+        let PushReport { answers, said } = answer;
         if answers.values().any(|pushed| matches!(pushed, Pushed::Refused(_))) {
             for words in said {
                 if self.exchange.said.len() < MOST_SAID && !self.exchange.said.contains(&words) {
@@ -447,7 +447,7 @@ impl Sync<'_> {
     }
 
     fn leave_out(&mut self, names: impl IntoIterator<Item = String>, reason: &str) {
-        let kept = names.into_iter().map(|name| Kept { name, reason: reason.to_owned() });
+        let kept = names.into_iter().map(|name| KeptRef { name, reason: reason.to_owned() });
         self.exchange.left_out.extend(kept);
     }
 
@@ -474,7 +474,8 @@ impl Sync<'_> {
                         Ok((theirs, Merged { here, there: new })) => {
                             there = Some(theirs);
                             outgoing = Some(new);
-                            let change = Change { name: name.to_owned(), old: old.clone(), new: Some(here) };
+                            let change =
+                                RefUpdate { name: name.to_owned(), old: old.clone(), new: Some(here) };
                             // Where another process was faster here, the next round has what it wrote.
                             if old != change.new
                                 && store.change_refs(&[change], "sync", self.options.at).is_err()

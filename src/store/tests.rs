@@ -62,8 +62,8 @@ impl Scene {
     }
 }
 
-fn place(path: &Utf8Path) -> super::Place {
-    super::Place {
+fn place(path: &Utf8Path) -> super::SpoolMeta {
+    super::SpoolMeta {
         session: samples::session_id(),
         feature: "specs/001-login".into(),
         feature_name: "001-login".into(),
@@ -298,7 +298,7 @@ fn of_sixty_four_sessions_written_at_the_same_time_none_is_lost() {
         .map(|number| {
             let id = SessionId::new(Timestamp::from_seconds(1_795_294_000), number);
             let session_json = Session { id: id.clone(), ..samples::session() };
-            let place = super::Place { session: id.clone(), ..place(scene.path()) };
+            let place = super::SpoolMeta { session: id.clone(), ..place(scene.path()) };
             let slot = super::Spool::create(scene.store.repository(), &place).unwrap().slot("start");
             slot.create().unwrap();
             slot.write("data", number.to_string().as_bytes()).unwrap();

@@ -12,8 +12,8 @@ use crate::record::{ObjectId, SCHEMA, SessionId, Timestamp};
 use super::objects::{self, Quarantine, Signature};
 use super::refs::{SessionRefs, TOMBSTONES};
 use super::scratch::Scratch;
-use super::shared::Change;
 use super::shared::Merged;
+use super::shared::RefUpdate;
 use super::{Store, message};
 
 /// The file in the tree.
@@ -67,7 +67,7 @@ impl Store {
                 break;
             }
             let new = Some(self.write_tombstones(&all, here.as_slice(), at)?);
-            match self.change_refs(&[Change { name: TOMBSTONES.into(), old: here, new }], "purge", at) {
+            match self.change_refs(&[RefUpdate { name: TOMBSTONES.into(), old: here, new }], "purge", at) {
                 Ok(()) => break,
                 Err(error) if round == MAX_ATTEMPTS => return Err(error),
                 Err(_) => {}

@@ -12,11 +12,11 @@ use crate::record::{Iteration, LogEntry, ObjectId, RALPH, RecordKind, Session, S
 use super::blobs::shallow_ends;
 use super::digests::Digests;
 use super::files::Manifest;
-use super::incoming::{self, Arrival, Look};
+use super::incoming::{self, Arrival, Inspection};
 use super::message::{self, Subject};
 use super::notes::Lines;
 use super::refs::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
-use super::shared::Change;
+use super::shared::RefUpdate;
 use super::{SessionLog, Store, VERIFY_PACK_CACHE, ledger, snapshots};
 
 /// Where `git replace` keeps what it shows in place of an object.
@@ -189,7 +189,7 @@ impl Store {
     }
 
     /// Logs that a remote had at the last sync, that are not here by name, and whose commits are.
-    fn lost_here(&self) -> Result<Vec<Change>> {
+    fn lost_here(&self) -> Result<Vec<RefUpdate>> {
         let (tombstones, forgotten) = (self.tombstones()?, self.forgotten()?);
         let here: BTreeSet<String> = self.refs_below(LOG_PREFIX)?.into_iter().map(|(name, _)| name).collect();
         let git = self.open_git()?;
@@ -198,7 +198,7 @@ impl Store {
         let is_good = |name: &str, tip: &ObjectId| {
             let Some(refs) = SessionRefs::from_log(name) else { return false };
             let arrival = Arrival { refs: &refs, tip, here: None, ends: &ends };
-            matches!(incoming::look_at_log(&git, &arrival), Ok(Look::Ours(_)))
+            matches!(incoming::look_at_log(&git, &arrival), Ok(Inspection::Ours(_)))
         };
         let mut lost = BTreeMap::new();
         for (name, tip) in ledger::all_refs(self.repository())? {
@@ -208,7 +208,7 @@ impl Store {
                 lost.insert(name, tip);
             }
         }
-        let create = |(name, tip)| Change { name, old: None, new: Some(tip) };
+        let create = |(name, tip)| RefUpdate { name, old: None, new: Some(tip) };
         Ok(lost.into_iter().map(create).collect())
     }
 }

@@ -12,7 +12,7 @@ use camino::Utf8PathBuf;
 use crate::record::ObjectId;
 
 use super::raw_path::{RawPath, collides, split};
-use super::restore::{Change, Paths, TreeEntry};
+use super::restore::{PathChange, Paths, TreeEntry};
 use super::{PrivateIndex, WorkTree};
 
 /// The trees or commits of a merge: what lies between `base` and `theirs` is made to `ours`.
@@ -27,7 +27,7 @@ pub struct Sides<'a> {
 #[derive(Debug, Default)]
 pub struct Merge {
     /// Paths that only the other side changed.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PathChange>,
     /// Paths that both sides changed, each in its own way.
     pub conflicts: Vec<Conflict>,
 }
@@ -37,7 +37,7 @@ pub struct Merge {
 pub struct Conflict {
     pub base: Option<TreeEntry>,
     /// From our side to the other one.
-    pub change: Change,
+    pub change: PathChange,
 }
 
 impl WorkTree {
@@ -54,8 +54,8 @@ impl WorkTree {
         &self,
         private_index: PrivateIndex<'_>,
         conflict: &Conflict,
-    ) -> Result<Option<Change>> {
-        let Change { path, before: Some(ours), after: Some(theirs) } = &conflict.change else {
+    ) -> Result<Option<PathChange>> {
+        let PathChange { path, before: Some(ours), after: Some(theirs) } = &conflict.change else {
             return Ok(None);
         };
         let Some(base) = conflict.base.as_ref().filter(|base| is_file(base)) else { return Ok(None) };
@@ -70,7 +70,7 @@ impl WorkTree {
         } else {
             self.merge_blobs(private_index, [&ours.id, &base.id, &theirs.id])?
         };
-        Ok(id.map(|id| Change {
+        Ok(id.map(|id| PathChange {
             path: path.clone(),
             before: Some(ours.clone()),
             after: Some(TreeEntry { mode: mode.clone(), id }),
@@ -79,7 +79,7 @@ impl WorkTree {
 
     /// Returns true if our side of a path is missing, or is only the beginning of the file on the other side: what a git
     /// leaves that dies while it writes the file.
-    pub fn was_cut_short(&self, private_index: PrivateIndex<'_>, change: &Change) -> Result<bool> {
+    pub fn was_cut_short(&self, private_index: PrivateIndex<'_>, change: &PathChange) -> Result<bool> {
         let Some(after) = change.after.as_ref().filter(|after| is_file(after)) else { return Ok(false) };
         let Some(before) = &change.before else { return Ok(true) };
         if !is_file(before) {
@@ -93,10 +93,10 @@ impl WorkTree {
     pub fn withdraw_blocked(
         &self,
         private_index: PrivateIndex<'_>,
-        changes: &mut Vec<Change>,
+        changes: &mut Vec<PathChange>,
     ) -> Result<BTreeSet<RawPath>> {
         let mut blocked = BTreeSet::new();
-        if !changes.iter().any(Change::is_new) {
+        if !changes.iter().any(PathChange::is_new) {
             return Ok(blocked);
         }
         let mut standing = self.endangered(private_index, changes)?;
@@ -144,17 +144,17 @@ impl WorkTree {
 }
 
 /// What the other side changed, made to ours.
-fn merge(theirs: Vec<Change>, ours: Vec<Change>) -> Merge {
+fn merge(theirs: Vec<PathChange>, ours: Vec<PathChange>) -> Merge {
     let mut ours: BTreeMap<RawPath, Option<TreeEntry>> =
         ours.into_iter().map(|change| (change.path, change.after)).collect();
     let mut merge = Merge::default();
-    for Change { path, before: base, after: theirs } in theirs {
+    for PathChange { path, before: base, after: theirs } in theirs {
         let ours = ours.remove(&path).unwrap_or_else(|| base.clone());
         if ours == theirs {
             continue;
         }
         let is_ours_unchanged = ours == base;
-        let change = Change { path, before: ours, after: theirs };
+        let change = PathChange { path, before: ours, after: theirs };
         if is_ours_unchanged {
             merge.changes.push(change);
         } else {
@@ -177,8 +177,8 @@ mod tests {
         (word != "-").then(|| TreeEntry { mode: "100644".to_owned(), id: id(word) })
     }
 
-    fn change(path: &str, before: &str, after: &str) -> Change {
-        Change { path: path.as_bytes().to_vec(), before: entry(before), after: entry(after) }
+    fn change(path: &str, before: &str, after: &str) -> PathChange {
+        PathChange { path: path.as_bytes().to_vec(), before: entry(before), after: entry(after) }
     }
 
     #[test]

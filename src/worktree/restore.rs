@@ -15,7 +15,7 @@ use super::{ALL_SUBMODULES, PrivateIndex, WorkTree};
 
 /// A path that is one thing in one tree and another in the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct PathChange {
     /// As git has it, from the top of the work tree.
     pub path: RawPath,
     /// `None` if there is no such file.
@@ -41,7 +41,7 @@ impl TreeEntry {
     }
 }
 
-impl Change {
+impl PathChange {
     pub fn name(&self) -> String {
         lossy(&self.path)
     }
@@ -76,7 +76,7 @@ impl WorkTree {
         private_index: PrivateIndex<'_>,
         (from, to): (&ObjectId, &ObjectId),
         paths: Paths<'_>,
-    ) -> Result<Vec<Change>> {
+    ) -> Result<Vec<PathChange>> {
         let raw = self
             .git_at(private_index, paths.directory)
             .args(["diff-tree", "-r", "-z", "--raw", "--full-index", "--no-renames", ALL_SUBMODULES])
@@ -93,7 +93,7 @@ impl WorkTree {
 
     /// Returns true if a change is of the mode alone, and the file has that mode already: with `core.fileMode = false`
     /// git does not look at it.
-    pub fn has_mode_already(&self, change: &Change) -> bool {
+    pub fn has_mode_already(&self, change: &PathChange) -> bool {
         let (Some(before), Some(after)) = (&change.before, &change.after) else { return false };
         let is_file = |entry: &TreeEntry| entry.mode == "100644" || entry.mode == "100755";
         if before.id != after.id || !is_file(before) || !is_file(after) {
@@ -163,13 +163,13 @@ impl WorkTree {
     }
 
     /// The tree that `private_index` holds, with `changes` made to it.
-    pub fn with_changes(&self, private_index: PrivateIndex<'_>, changes: &[Change]) -> Result<ObjectId> {
+    pub fn with_changes(&self, private_index: PrivateIndex<'_>, changes: &[PathChange]) -> Result<ObjectId> {
         let index = Utf8PathBuf::from(format!("{}.wanted", private_index.index));
         std::fs::copy(private_index.index, &index).with_context(|| format!("create {index}"))?;
         let wanted = PrivateIndex { index: &index, ..private_index };
         let mut lines = Vec::new();
         // What is removed first, so that a folder can take the place of a file.
-        let (removed, written): (Vec<&Change>, Vec<&Change>) =
+        let (removed, written): (Vec<&PathChange>, Vec<&PathChange>) =
             changes.iter().partition(|change| change.is_removal());
         for change in removed.into_iter().chain(written) {
             let (mode, id) = match &change.after {
@@ -189,7 +189,7 @@ impl WorkTree {
     pub fn endangered(
         &self,
         private_index: PrivateIndex<'_>,
-        changes: &[Change],
+        changes: &[PathChange],
     ) -> Result<BTreeSet<RawPath>> {
         let mut standing = BTreeSet::new();
         for change in changes.iter().filter(|change| !change.is_removal() && change.is_new()) {
@@ -271,12 +271,12 @@ fn complaint(git: &Captured) -> String {
     complaint.strip_prefix("error: ").unwrap_or(&complaint).to_owned()
 }
 
-fn length_of_id(change: &Change) -> usize {
+fn length_of_id(change: &PathChange) -> usize {
     change.before.as_ref().map_or(40, |entry| entry.id.as_str().len())
 }
 
 /// Reads `:100644 100755 <id> <id> M`.
-fn change(line: &[u8], path: &[u8]) -> Result<Change> {
+fn change(line: &[u8], path: &[u8]) -> Result<PathChange> {
     let text = String::from_utf8_lossy(line);
     let fields: Vec<&str> = text.trim_start_matches(':').split(' ').collect();
     let [mode_before, mode_after, before, after, _] = fields.as_slice() else {
@@ -288,5 +288,9 @@ fn change(line: &[u8], path: &[u8]) -> Result<Change> {
         }
         Ok(Some(TreeEntry { mode: mode.to_owned(), id: id.parse()? }))
     };
-    Ok(Change { path: path.to_vec(), before: entry(mode_before, before)?, after: entry(mode_after, after)? })
+    Ok(PathChange {
+        path: path.to_vec(),
+        before: entry(mode_before, before)?,
+        after: entry(mode_after, after)?,
+    })
 }

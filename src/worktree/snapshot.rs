@@ -127,9 +127,9 @@ impl WorkTree {
             return Verdict::Leave("credentials");
         }
         match self.look(path, private_index) {
-            Look::Oversized => Verdict::Leave("too large"),
-            Look::Unreadable => Verdict::Leave("unreadable"),
-            Look::Fine(size) => Verdict::Take(size),
+            FileCheck::Oversized => Verdict::Leave("too large"),
+            FileCheck::Unreadable => Verdict::Leave("unreadable"),
+            FileCheck::Fine(size) => Verdict::Take(size),
         }
     }
 
@@ -141,26 +141,26 @@ impl WorkTree {
 
     fn tracked(&self, path: &[u8], private_index: PrivateIndex<'_>) -> Verdict {
         match self.look(path, private_index) {
-            Look::Oversized => Verdict::Oversized,
-            Look::Unreadable => Verdict::Leave("unreadable"),
-            Look::Fine(size) => Verdict::Take(size),
+            FileCheck::Oversized => Verdict::Oversized,
+            FileCheck::Unreadable => Verdict::Leave("unreadable"),
+            FileCheck::Fine(size) => Verdict::Take(size),
         }
     }
 
-    fn look(&self, path: &[u8], private_index: PrivateIndex<'_>) -> Look {
+    fn look(&self, path: &[u8], private_index: PrivateIndex<'_>) -> FileCheck {
         let path = self.path(path);
         match fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_file() => {
                 if metadata.len() > private_index.max_file {
-                    Look::Oversized
+                    FileCheck::Oversized
                 } else if open_plain(&path).is_err() && path.exists() {
-                    Look::Unreadable
+                    FileCheck::Unreadable
                 } else {
-                    Look::Fine(metadata.len())
+                    FileCheck::Fine(metadata.len())
                 }
             }
             // A link, a submodule, or gone: git knows what to do.
-            _ => Look::Fine(0),
+            _ => FileCheck::Fine(0),
         }
     }
 
@@ -199,7 +199,7 @@ enum Verdict {
     Leave(&'static str),
 }
 
-enum Look {
+enum FileCheck {
     /// Its size.
     Fine(u64),
     Oversized,

@@ -136,7 +136,7 @@ fn text(page: &Page, failure: &Failure) -> String {
     let holding = failure
         .parts
         .iter()
-        .filter(|part| matches!(part.1, LineKind::Head | LineKind::Message | LineKind::Place))
+        .filter(|part| matches!(part.1, LineKind::Head | LineKind::Message | LineKind::Location))
         .map(|part| one_line(page.line(part.0)))
         .find(|line| line.contains(&message));
     match holding {
@@ -163,7 +163,7 @@ fn line_below(page: &Page, failure: &Failure) -> Option<String> {
 /// The first place that is worth naming, as the output spells it: `src/a.rs:12:5`.
 fn spot(page: &Page, failure: &Failure) -> Option<String> {
     let of_kind = |kind: LineKind| failure.parts.iter().filter(move |part| part.1 == kind);
-    let parts = of_kind(LineKind::Place).chain(of_kind(LineKind::Head)).chain(of_kind(LineKind::Frame));
+    let parts = of_kind(LineKind::Location).chain(of_kind(LineKind::Head)).chain(of_kind(LineKind::Frame));
     for &(at, _) in parts {
         let line = page.line(at);
         if let Some(found) = place(line)

@@ -167,7 +167,7 @@ impl Failure {
                 if self.message.is_empty() {
                     said.clone_into(&mut self.message);
                     file.clone_into(&mut self.file);
-                    self.add(index, LineKind::Place);
+                    self.add(index, LineKind::Location);
                 } else {
                     if self.values.len() < MAX_VALUES {
                         self.values.push(said.to_owned());
@@ -200,7 +200,7 @@ impl Failure {
                     }
                     self.add(index, found);
                 }
-                LineKind::Head | LineKind::Message | LineKind::Place | LineKind::Code | LineKind::Note => {
+                LineKind::Head | LineKind::Message | LineKind::Location | LineKind::Code | LineKind::Note => {
                     self.add(index, found);
                 }
             }
@@ -230,8 +230,11 @@ impl Failure {
             if seen.len() < 12 {
                 seen.push(text);
             }
-            let kind =
-                if index == newest && !self.has(LineKind::Place) { LineKind::Place } else { LineKind::Frame };
+            let kind = if index == newest && !self.has(LineKind::Location) {
+                LineKind::Location
+            } else {
+                LineKind::Frame
+            };
             self.add(index, kind);
         }
     }
@@ -244,7 +247,7 @@ impl Failure {
 
     /// Returns true if it has more than a name: a message, values or a location.
     pub(super) fn is_explained(&self) -> bool {
-        !self.message.is_empty() || !self.values.is_empty() || self.has(LineKind::Place)
+        !self.message.is_empty() || !self.values.is_empty() || self.has(LineKind::Location)
     }
 }
 
@@ -319,7 +322,7 @@ mod tests {
                 (0, LineKind::Message),
                 (2, LineKind::Value),
                 (3, LineKind::Value),
-                (5, LineKind::Place),
+                (5, LineKind::Location),
                 (6, LineKind::Frame)
             ]
         );
@@ -333,7 +336,7 @@ mod tests {
         );
         assert_eq!((failure.message.as_str(), failure.file.as_str()), ("ValueError: x == y", "src/b.py"));
         assert!(
-            failure.parts.contains(&(3, LineKind::Place)) && failure.parts.contains(&(1, LineKind::Frame))
+            failure.parts.contains(&(3, LineKind::Location)) && failure.parts.contains(&(1, LineKind::Frame))
         );
     }
 }

@@ -10,7 +10,7 @@ pub(super) enum LineKind {
     /// Says why.
     Message,
     /// The first place in the project.
-    Place,
+    Location,
     /// What was expected, and what came.
     Value,
     /// A further place in the project.

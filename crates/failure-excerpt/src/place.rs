@@ -2,7 +2,7 @@
 
 /// A place in a source file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place<'a> {
+pub(super) struct Location<'a> {
     pub(super) file: &'a str,
     /// The byte of the line at which the file begins.
     pub(super) start: usize,
@@ -26,7 +26,7 @@ const BARE: [&str; 8] = [
 const DOMAINS: [&str; 8] = ["com", "org", "net", "io", "dev", "local", "internal", "localhost"];
 
 /// The first place in `line`: `f.c:3`, `f.ts(3,5)`, `f.py", line 3`, `F.java:[3,5]`, `f.t line 3`.
-pub(super) fn place(line: &str) -> Option<Place<'_>> {
+pub(super) fn place(line: &str) -> Option<Location<'_>> {
     let bytes = line.as_bytes();
     let mut at = 0;
     while let Some(found) = bytes[at..].iter().position(u8::is_ascii_digit) {
@@ -36,7 +36,7 @@ pub(super) fn place(line: &str) -> Option<Place<'_>> {
         if let Some(start_and_stop) = before(line, digits) {
             let (start, stop) = start_and_stop;
             let end = end + column(&line[end..]);
-            return Some(Place { file: &line[start..stop], start, end });
+            return Some(Location { file: &line[start..stop], start, end });
         }
     }
     None

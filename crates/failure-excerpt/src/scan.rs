@@ -154,7 +154,7 @@ fn unite(page: &Page, one: &mut Failure, other: Failure) {
     }
     // The one with more details is kept; the other adds its name.
     let wealth = |failure: &Failure| {
-        (failure.is_explained(), failure.has(LineKind::Place), !failure.values.is_empty())
+        (failure.is_explained(), failure.has(LineKind::Location), !failure.values.is_empty())
     };
     let other = if wealth(&other) > wealth(one) && one.is_explained() {
         std::mem::replace(one, other)
@@ -193,7 +193,7 @@ fn unite(page: &Page, one: &mut Failure, other: Failure) {
 }
 
 fn place_of<'a>(page: &'a Page, failure: &Failure) -> &'a str {
-    failure.parts.iter().find(|part| part.1 == LineKind::Place).map_or("", |part| page.line(part.0).trim())
+    failure.parts.iter().find(|part| part.1 == LineKind::Location).map_or("", |part| page.line(part.0).trim())
 }
 
 /// What all listings of a test agree on: the last part of its name.

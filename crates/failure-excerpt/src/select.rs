@@ -15,7 +15,7 @@ const GAP: &str = "…";
 /// What a line costs in worth by its kind: less is better.
 fn cost(kind: LineKind) -> u32 {
     match kind {
-        LineKind::Head | LineKind::Message | LineKind::Place => 0,
+        LineKind::Head | LineKind::Message | LineKind::Location => 0,
         LineKind::Value => 5,
         LineKind::Frame => 12,
         LineKind::Code => 22,

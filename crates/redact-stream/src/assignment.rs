@@ -13,7 +13,7 @@ pub(super) use judge::{is_mixed, is_placeholder, is_random};
 pub(super) use name::windows;
 pub(super) use value::{credential, quote_at};
 
-use name::{Kind, Name};
+use name::{Name, NameKind};
 use value::{Tie, tie, value};
 
 const MOST_SPACES: usize = 16;
@@ -29,7 +29,7 @@ pub(super) fn find(view: &View<'_>) -> Option<Secret> {
         return lines(view, at, end);
     }
     let name = Name::read(view, &(name::start(view)..end))?;
-    if name.kind == Kind::Authorization {
+    if name.kind == NameKind::Authorization {
         return authorization(view, at);
     }
     let value = value(view, at, tie)?;
@@ -42,9 +42,9 @@ pub(super) fn find(view: &View<'_>) -> Option<Secret> {
         return None;
     }
     let rule = match name.kind {
-        Kind::Password | Kind::Short => "password",
-        Kind::Key | Kind::Authorization | Kind::Vague => "secret",
-        Kind::Token => "token",
+        NameKind::Password | NameKind::Short => "password",
+        NameKind::Key | NameKind::Authorization | NameKind::Vague => "secret",
+        NameKind::Token => "token",
     };
     Some(value.secret(rule, view))
 }
@@ -55,7 +55,7 @@ fn lines(view: &View<'_>, start: usize, name_end: usize) -> Option<Secret> {
     let is_line = |byte: u8| !byte.is_ascii_control() && byte != b'\\' && byte != b'"';
     let end = view.run_most(start, JUDGED, is_line);
     let text = view.text(start, end);
-    let is_known = !matches!(name.kind, Kind::Vague) && text.len() >= 4;
+    let is_known = !matches!(name.kind, NameKind::Vague) && text.len() >= 4;
     let is_word = !text.contains(&b' ') || name.is_phrase;
     (is_known && is_word && !is_placeholder(text) && !text.starts_with(b"-----")).then_some(Secret {
         rule: "password",
@@ -77,7 +77,7 @@ pub(super) fn find_cells(view: &View<'_>) -> Vec<Secret> {
     let is_heading =
         matches!(view.before(start).iter().rev().find(|byte| **byte != b' '), None | Some(b'|' | b'\n'));
     let name = is_heading.then(|| Name::read(view, &(start..end))).flatten();
-    name.filter(|name| name.kind != Kind::Vague).map_or_else(Vec::new, |_| table::cells(view, start, end))
+    name.filter(|name| name.kind != NameKind::Vague).map_or_else(Vec::new, |_| table::cells(view, start, end))
 }
 
 /// The value of an `Authorization` header, behind its scheme.

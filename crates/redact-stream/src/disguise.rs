@@ -2,7 +2,7 @@
 //! terminals.
 
 use super::class::is_word;
-use super::gate::{Place, Window};
+use super::gate::{Window, WindowByte};
 use super::view::View;
 use super::{GATE, Secret, shape};
 
@@ -25,22 +25,28 @@ pub(super) enum Disguise {
 }
 
 pub(super) fn windows() -> impl Iterator<Item = (Window, super::Rule)> {
-    let word = Place::Of(is_word);
+    let word = WindowByte::Of(is_word);
     let colour = [
         word,
-        Place::Byte(0x1b),
-        Place::Byte(b'['),
-        Place::Of(|byte| byte.is_ascii_digit() || b"mK".contains(&byte)),
+        WindowByte::Byte(0x1b),
+        WindowByte::Byte(b'['),
+        WindowByte::Of(|byte| byte.is_ascii_digit() || b"mK".contains(&byte)),
     ];
-    let escape = [Place::Byte(b'\\'), Place::Byte(b'u'), Place::Byte(b'0'), Place::Byte(b'0')];
-    let hexadecimal = Place::Of(|byte| byte.is_ascii_hexdigit());
+    let escape =
+        [WindowByte::Byte(b'\\'), WindowByte::Byte(b'u'), WindowByte::Byte(b'0'), WindowByte::Byte(b'0')];
+    let hexadecimal = WindowByte::Of(|byte| byte.is_ascii_hexdigit());
     let letter = [
-        Place::Byte(b'%'),
-        Place::Of(|byte| b"567".contains(&byte)),
+        WindowByte::Byte(b'%'),
+        WindowByte::Of(|byte| b"567".contains(&byte)),
         hexadecimal,
-        Place::Of(|byte| is_word(byte) || byte == b'%'),
+        WindowByte::Of(|byte| is_word(byte) || byte == b'%'),
     ];
-    let sign = [Place::Byte(b'%'), Place::Byte(b'2'), Place::Of(|byte| b"dDeE".contains(&byte)), word];
+    let sign = [
+        WindowByte::Byte(b'%'),
+        WindowByte::Byte(b'2'),
+        WindowByte::Of(|byte| b"dDeE".contains(&byte)),
+        word,
+    ];
     [
         (colour, Disguise::Colour),
         (escape, Disguise::Escape),

@@ -18,13 +18,13 @@ const FOLD: u8 = 0x20;
 
 /// What may stand at one place of a window.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum WindowByte {
     Byte(u8),
     Of(Class),
     Among(Set),
 }
 
-impl Place {
+impl WindowByte {
     /// The bytes that may stand here, with letters in one case.
     fn bytes(self) -> Vec<u8> {
         let set = match self {
@@ -37,11 +37,11 @@ impl Place {
     }
 }
 
-pub(super) type Window = [Place; WIDTH];
+pub(super) type Window = [WindowByte; WIDTH];
 
 /// The window of a literal. Where it is too short, what follows it is of the `next` kind.
 pub(super) fn window(literal: &str, next: Class) -> Window {
-    let mut places = literal.bytes().map(Place::Byte).chain(std::iter::repeat(Place::Of(next)));
+    let mut places = literal.bytes().map(WindowByte::Byte).chain(std::iter::repeat(WindowByte::Of(next)));
     std::array::from_fn(|_| places.next().expect("it has no end"))
 }
 
@@ -118,7 +118,7 @@ impl Gate {
         for (window, rule) in windows {
             let place = u32::try_from(gate.rules.len()).expect("there are some hundred rules");
             gate.rules.push((rule, rule.around()));
-            gate.add(&window.map(Place::bytes), place);
+            gate.add(&window.map(WindowByte::bytes), place);
         }
         gate.place_keys();
         gate

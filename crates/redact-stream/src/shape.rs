@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use super::class::{Class, dotted, is_word};
 use super::disguise::end_of_rest;
-use super::gate::{Around, Gate, Place, WIDTH, Window, window};
+use super::gate::{Around, Gate, WIDTH, Window, WindowByte, window};
 use super::view::View;
 use super::{Rule, Secret};
 
@@ -36,13 +36,13 @@ pub(super) struct Shape {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Inner {
     rule: &'static str,
-    before: Part,
+    before: Run,
     mark: &'static str,
-    after: Part,
+    after: Run,
 }
 
 /// Of what, and how much of it: at least, and at most.
-type Part = (Class, usize, usize);
+type Run = (Class, usize, usize);
 
 const fn shape(rule: &'static str, prefix: &'static str, body: Class, least: usize) -> Shape {
     Shape { rule, prefix, body, least, most: usize::MAX, check: anything, keeps_prefix: false, shown_at: 0 }
@@ -52,7 +52,7 @@ const fn exact(rule: &'static str, prefix: &'static str, body: Class, length: us
     shape(rule, prefix, body, length).most(length)
 }
 
-const fn around(rule: &'static str, before: Part, mark: &'static str, after: Part) -> Inner {
+const fn around(rule: &'static str, before: Run, mark: &'static str, after: Run) -> Inner {
     Inner { rule, before, mark, after }
 }
 
@@ -92,7 +92,7 @@ pub(super) fn windows() -> impl Iterator<Item = (Window, Rule)> {
     });
     let inners = INNERS.iter().map(|inner| {
         let mark = window(inner.mark, inner.after.0);
-        ([Place::Of(inner.before.0), mark[0], mark[1], mark[2]], Rule::Inner(inner))
+        ([WindowByte::Of(inner.before.0), mark[0], mark[1], mark[2]], Rule::Inner(inner))
     });
     shapes.chain(inners).chain([(window(JWT, dotted), Rule::WebToken)]).chain(table::windows())
 }
@@ -188,7 +188,7 @@ pub(super) fn find_inner(view: &View<'_>, inner: &Inner) -> Option<Secret> {
     if !view.has(mark, inner.mark.as_bytes()) {
         return None;
     }
-    let within = |length: usize, part: Part| (part.1..=part.2).contains(&length);
+    let within = |length: usize, part: Run| (part.1..=part.2).contains(&length);
     let before = view.before(mark);
     let start =
         mark - before.iter().rev().take(JUDGED / 2).take_while(|&&byte| (inner.before.0)(byte)).count();

@@ -1,7 +1,7 @@
 //! Credentials in addresses: `scheme://user:password@host`, and signatures in their queries.
 
 use super::class::{encoded, is_word};
-use super::gate::{Place, Window, window};
+use super::gate::{Window, WindowByte, window};
 use super::view::View;
 use super::{Secret, assignment, shape};
 
@@ -15,8 +15,9 @@ const MAX_USERINFO_BYTES: usize = 1024;
 const TOKEN: usize = 20;
 
 pub(super) fn windows() -> [Window; 2] {
-    let scheme = Place::Of(|byte| byte.is_ascii_alphanumeric());
-    MARKS.map(|mark| [scheme, Place::Byte(mark[0]), Place::Byte(mark[1]), Place::Byte(mark[2])])
+    let scheme = WindowByte::Of(|byte| byte.is_ascii_alphanumeric());
+    MARKS
+        .map(|mark| [scheme, WindowByte::Byte(mark[0]), WindowByte::Byte(mark[1]), WindowByte::Byte(mark[2])])
 }
 
 pub(super) fn find(view: &View<'_>) -> Option<Secret> {

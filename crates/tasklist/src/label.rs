@@ -105,14 +105,14 @@ fn skip_decoration<'a>(text: &'a str, tags: &mut Tags) -> &'a str {
     }
 }
 
-struct Found<'a> {
+struct FoundId<'a> {
     id: Id,
     /// Emphasis that goes on behind the id.
     reopened: String,
     rest: &'a str,
 }
 
-fn id_at(text: &str) -> Option<Found<'_>> {
+fn id_at(text: &str) -> Option<FoundId<'_>> {
     let (openers, bare) = openers(text);
     let captures = FIRST_ID.captures(bare)?;
     let written = captures.get(0)?.as_str();
@@ -154,7 +154,7 @@ fn id_at(text: &str) -> Option<Found<'_>> {
     // A range or a suffix says more than the id, so the text keeps all of it.
     rest = if is_part { text } else { closed.rest };
     let reopened = if is_part { String::new() } else { closed.reopened };
-    Some(Found { id, reopened, rest })
+    Some(FoundId { id, reopened, rest })
 }
 
 /// Runs of emphasis, code and bracket marks at the front.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::near_miss::{self, Place, Unrecognised};
+use super::near_miss::{self, Prefix, Unrecognised};
 use super::phase::is_bold_phase;
 
 /// A file as far as tasks are concerned: its boxes and headings in the file's order.
@@ -262,24 +262,24 @@ impl<'a> Walk<'a> {
             return;
         }
         if let Block::Heading(_) = self.block {
-            self.look_for_near_misses(&run.lines[..1], Place::Bullet);
+            self.look_for_near_misses(&run.lines[..1], Prefix::Bullet);
             return;
         }
         let text = one_line(&self.text(&run));
         if let Some(index) = self.pending.take() {
             self.outline.boxes[index].text = text;
-            self.look_for_near_misses(&run.lines[1..], Place::Line);
+            self.look_for_near_misses(&run.lines[1..], Prefix::Line);
             return;
         }
         let place = match self.frames.last_mut() {
             Some(frame) if frame.is_fresh => {
                 frame.is_fresh = false;
-                Place::Bullet
+                Prefix::Bullet
             }
-            _ => Place::Line,
+            _ => Prefix::Line,
         };
         self.look_for_near_misses(&run.lines[..1], place);
-        self.look_for_near_misses(&run.lines[1..], Place::Line);
+        self.look_for_near_misses(&run.lines[1..], Prefix::Line);
         if let Some(owner) = self.frames.iter().rev().find_map(|frame| frame.own) {
             self.outline.boxes[owner].body.push(text);
         } else if self.frames.is_empty() && is_bold_phase(&text) {
@@ -287,7 +287,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn look_for_near_misses(&mut self, lines: &[RunLine], place: Place) {
+    fn look_for_near_misses(&mut self, lines: &[RunLine], place: Prefix) {
         for line in lines {
             let Some(at) = line.text_at else { continue };
             let Some(found) = near_miss::read(&self.source[at..line.range.end], place) else { continue };

@@ -28,7 +28,7 @@ impl fmt::Display for Unrecognised {
 
 /// What stands before the text that may begin with a box.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Prefix {
     /// A bullet or the marks of a heading: more kinds of marks are believed.
     Bullet,
     /// Nothing, as far as Markdown knows.
@@ -52,10 +52,10 @@ static TASK_ID: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^\s+[*`\[]{0,3}T-?\d").expect("a valid expression"));
 
 /// The box that `text` begins with. To be asked only for text that is no task-list item.
-pub(super) fn read(text: &str, place: Place) -> Option<NearMiss<'_>> {
+pub(super) fn read(text: &str, place: Prefix) -> Option<NearMiss<'_>> {
     let text = match place {
-        Place::Bullet => text,
-        Place::Line => BULLET.find(text).map_or(text, |bullet| &text[bullet.end()..]),
+        Prefix::Bullet => text,
+        Prefix::Line => BULLET.find(text).map_or(text, |bullet| &text[bullet.end()..]),
     };
     if let Some(sign) = text.chars().next().filter(|c| matches!(c, '☐' | '☑' | '☒')) {
         let (mark, rest) = text.split_at(sign.len_utf8());
@@ -70,16 +70,16 @@ pub(super) fn read(text: &str, place: Place) -> Option<NearMiss<'_>> {
     }
     let is_apart = rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || "*\\_".contains(c));
     let is_box = match place {
-        Place::Bullet => match kind(mark) {
-            Kind::Known => true,
-            Kind::Empty | Kind::Sign => is_apart,
-            Kind::Letter => TASK_ID.is_match(rest),
-            Kind::Text => false,
+        Prefix::Bullet => match kind(mark) {
+            MarkKind::Known => true,
+            MarkKind::Empty | MarkKind::Sign => is_apart,
+            MarkKind::Letter => TASK_ID.is_match(rest),
+            MarkKind::Text => false,
         },
-        Place::Line => {
-            let is_usual = matches!(kind(mark), Kind::Known | Kind::Empty)
+        Prefix::Line => {
+            let is_usual = matches!(kind(mark), MarkKind::Known | MarkKind::Empty)
                 || matches!(mark, "-" | "~" | "!" | "/" | ">")
-                || kind(mark) == Kind::Sign && !mark.is_ascii();
+                || kind(mark) == MarkKind::Sign && !mark.is_ascii();
             is_usual && is_apart && !rest.trim().is_empty()
         }
     };
@@ -87,7 +87,7 @@ pub(super) fn read(text: &str, place: Place) -> Option<NearMiss<'_>> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MarkKind {
     /// A space or an x, perhaps among more spaces.
     Known,
     Empty,
@@ -98,22 +98,22 @@ enum Kind {
     Text,
 }
 
-fn kind(mark: &str) -> Kind {
+fn kind(mark: &str) -> MarkKind {
     let trimmed = mark.trim();
     let mut chars = trimmed.chars();
     match (chars.next(), chars.next()) {
-        (None, _) if mark.is_empty() => Kind::Empty,
-        (None, _) | (Some('x' | 'X'), None) => Kind::Known,
-        (Some(c), None) if c.is_ascii_lowercase() => Kind::Letter,
-        (Some(c), None) if c.is_ascii_alphanumeric() => Kind::Text,
-        (Some(_), None) => Kind::Sign,
+        (None, _) if mark.is_empty() => MarkKind::Empty,
+        (None, _) | (Some('x' | 'X'), None) => MarkKind::Known,
+        (Some(c), None) if c.is_ascii_lowercase() => MarkKind::Letter,
+        (Some(c), None) if c.is_ascii_alphanumeric() => MarkKind::Text,
+        (Some(_), None) => MarkKind::Sign,
         // An emoji is often followed by a variation selector or joined with others.
         _ if trimmed.chars().count() <= 6
             && trimmed.chars().all(|c| !c.is_ascii() && !c.is_alphanumeric()) =>
         {
-            Kind::Sign
+            MarkKind::Sign
         }
-        _ => Kind::Text,
+        _ => MarkKind::Text,
     }
 }
 
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn case(text: &str, place: Place, mark: Option<&str>) {
+    fn case(text: &str, place: Prefix, mark: Option<&str>) {
         assert_eq!(read(text, place).map(|found| found.mark), mark, "{text}");
     }
 
@@ -148,7 +148,7 @@ mod tests {
             ("☐ buy milk", "☐"),
             ("[-]", "-"),
         ] {
-            case(text, Place::Bullet, Some(mark));
+            case(text, Prefix::Bullet, Some(mark));
         }
     }
 
@@ -174,20 +174,20 @@ mod tests {
             "plain",
             "",
         ] {
-            case(text, Place::Bullet, None);
+            case(text, Prefix::Bullet, None);
         }
     }
 
     #[test]
     fn a_line_without_a_bullet_needs_a_usual_mark() {
-        case("[ ] T001 no bullet", Place::Line, Some(" "));
-        case("-[ ] T001 no space", Place::Line, Some(" "));
-        case("*[x] no space", Place::Line, Some("x"));
-        case("2. [ ] may not interrupt a paragraph", Place::Line, Some(" "));
-        case("• [ ] a bullet of a word processor", Place::Line, Some(" "));
-        case("[-] T001 no bullet", Place::Line, Some("-"));
-        case("[?] prose", Place::Line, None);
-        case("[x]", Place::Line, None);
-        case("text - [ ] later", Place::Line, None);
+        case("[ ] T001 no bullet", Prefix::Line, Some(" "));
+        case("-[ ] T001 no space", Prefix::Line, Some(" "));
+        case("*[x] no space", Prefix::Line, Some("x"));
+        case("2. [ ] may not interrupt a paragraph", Prefix::Line, Some(" "));
+        case("• [ ] a bullet of a word processor", Prefix::Line, Some(" "));
+        case("[-] T001 no bullet", Prefix::Line, Some("-"));
+        case("[?] prose", Prefix::Line, None);
+        case("[x]", Prefix::Line, None);
+        case("text - [ ] later", Prefix::Line, None);
     }
 }

@@ -5,12 +5,12 @@ use crate::clock::Clock;
 use crate::process::{Limits, Marker};
 use crate::record::{Exit, ExitReason, FailureClass, Parser, SessionId, Timestamp};
 
-struct Room {
+struct TestDir {
     folder: tempfile::TempDir,
     marker: Marker,
 }
 
-impl Room {
+impl TestDir {
     fn new(salt: u32) -> Self {
         let session =
             SessionId::new(Timestamp::from_seconds(i64::from(std::process::id())), 2_000_000 + salt);
@@ -24,7 +24,7 @@ impl Room {
     fn run(&self, settings: &AgentSettings, prompt: &str) -> (AgentRun, Vec<AgentEvent>) {
         std::fs::write(self.path("prompt.md"), prompt).unwrap();
         let agent = Command::new(settings.command.as_deref().unwrap(), settings).unwrap();
-        let turn = Turn {
+        let turn = AgentInput {
             prompt: &self.path("prompt.md"),
             stdout: &self.path("stdout"),
             stderr: &self.path("stderr"),
@@ -47,7 +47,7 @@ fn words(words: &[&str]) -> AgentSettings {
 
 #[test]
 fn a_text_agent_gets_its_prompt_and_its_output_is_the_message() {
-    let room = Room::new(1);
+    let room = TestDir::new(1);
     let settings = AgentSettings {
         env: vec![("EXTRA".to_owned(), "more".to_owned())],
         ..AgentSettings::shell("cat; echo \"$RALPH_TASK $EXTRA\"; echo oops >&2")
@@ -65,7 +65,7 @@ fn a_text_agent_gets_its_prompt_and_its_output_is_the_message() {
 
 #[test]
 fn a_text_agent_that_fails_gives_its_last_words_but_no_class() {
-    let (run, _) = Room::new(2).run(&AgentSettings::shell("echo '401 overloaded' >&2; exit 3"), "");
+    let (run, _) = TestDir::new(2).run(&AgentSettings::shell("echo '401 overloaded' >&2; exit 3"), "");
     assert!(!run.is_good);
     assert_eq!(run.exit, Exit { code: 3, reason: None });
     assert_eq!((run.failure_class, run.error.as_deref()), (None, Some("401 overloaded")));
@@ -73,7 +73,7 @@ fn a_text_agent_that_fails_gives_its_last_words_but_no_class() {
 
 #[test]
 fn an_agent_that_cannot_be_started_is_not_installed() {
-    let (run, _) = Room::new(3).run(&words(&["no-such-agent"]), "");
+    let (run, _) = TestDir::new(3).run(&words(&["no-such-agent"]), "");
     assert_eq!(run.exit, Exit { code: -1, reason: Some(ExitReason::StartFailed) });
     assert_eq!(run.failure_class, Some(FailureClass::NotInstalled));
     assert!(run.error.unwrap().starts_with("cannot start `no-such-agent`"));
@@ -90,7 +90,7 @@ fn a_shell_that_cannot_start_the_agent_says_so() {
         (35, "exit 127", None),
         (36, "no-such-agent; exit 1", None),
     ] {
-        let (run, _) = Room::new(number).run(&AgentSettings::shell(line), "");
+        let (run, _) = TestDir::new(number).run(&AgentSettings::shell(line), "");
         assert_eq!(run.failure_class, class, "{line}: {run:?}");
     }
 }
@@ -129,7 +129,7 @@ fn a_line_whose_only_program_is_missing_is_refused() {
 
 #[test]
 fn placeholders_are_replaced_in_words_and_in_shell_commands() {
-    let room = Room::new(4);
+    let room = TestDir::new(4);
     let prompt_file = room.path("prompt.md");
     let model = |settings| AgentSettings { model: Some("big one".to_owned()), ..settings };
     for (settings, text) in [
@@ -150,7 +150,7 @@ fn placeholders_are_replaced_in_words_and_in_shell_commands() {
 
 #[test]
 fn a_prompt_that_is_too_long_for_an_argument_is_pointed_at() {
-    let room = Room::new(5);
+    let room = TestDir::new(5);
     let (run, _) = room.run(&words(&["echo", "{prompt}"]), &"x".repeat(130 << 10));
     assert_eq!(run.final_text, format!("Read {} and do exactly what it says.\n", room.path("prompt.md")));
     let fits = "y".repeat(100 << 10);
@@ -161,7 +161,7 @@ fn a_prompt_that_is_too_long_for_an_argument_is_pointed_at() {
 
 #[test]
 fn a_stream_decides_over_the_exit_code() {
-    let room = Room::new(6);
+    let room = TestDir::new(6);
     let good = r#"{"type":"result","is_error":false,"result":"done","usage":{"input_tokens":7}}"#;
     let bad = r#"{"type":"result","is_error":true,"api_error_status":401,"result":"Invalid API key"}"#;
     for (script, is_good, class) in [
@@ -187,7 +187,7 @@ fn a_stream_decides_over_the_exit_code() {
 
 #[test]
 fn what_is_left_in_the_background_is_named() {
-    let (run, _) = Room::new(7).run(&AgentSettings::shell("sleep 1000 & exit 0"), "");
+    let (run, _) = TestDir::new(7).run(&AgentSettings::shell("sleep 1000 & exit 0"), "");
     assert!(run.is_good);
     assert_eq!(run.leftovers.len(), 1);
 }
@@ -217,7 +217,7 @@ fn tokens_in_a_file_are_of_this_run_and_not_of_one_before() {
     let usage =
         r#"{"modelMetrics": {"m": {"usage": {"inputTokens": 5, "cacheReadTokens": 2, "outputTokens": 1}}}}"#;
     let settings = |line: &str| AgentSettings { parser: Parser::Copilot, ..AgentSettings::shell(line) };
-    let room = Room::new(90);
+    let room = TestDir::new(90);
     std::fs::write(room.path("stdout.usage.json"), usage).unwrap();
     let (run, _) = room.run(&settings("true"), "");
     assert!(run.tokens.is_unknown() && !run.is_good);

@@ -11,7 +11,7 @@ use crate::view::style::one_line;
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum State {
+pub(super) enum Severity {
     Fine,
     /// Not a problem, but worth knowing.
     Note,
@@ -21,14 +21,14 @@ pub(super) enum State {
 #[derive(Debug, Serialize)]
 pub(super) struct Finding {
     pub about: &'static str,
-    pub state: State,
+    pub state: Severity,
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
 }
 
 impl Finding {
-    pub fn new(about: &'static str, state: State, message: impl Into<String>) -> Self {
+    pub fn new(about: &'static str, state: Severity, message: impl Into<String>) -> Self {
         Self { about, state, message: message.into(), hint: None }
     }
 
@@ -40,12 +40,12 @@ impl Finding {
     pub fn wrong(about: &'static str, error: &Error) -> Self {
         match error.downcast_ref::<Refusal>() {
             Some(Refusal { message, hint: Some(hint) }) => {
-                Self::new(about, State::Wrong, message.clone()).hinted(hint.clone())
+                Self::new(about, Severity::Wrong, message.clone()).hinted(hint.clone())
             }
             // Where the refusal was made of an error its hint is in its words.
             _ => match format!("{error:#}").split_once("\nhint: ") {
-                Some((message, hint)) => Self::new(about, State::Wrong, message).hinted(hint),
-                None => Self::new(about, State::Wrong, format!("{error:#}")),
+                Some((message, hint)) => Self::new(about, Severity::Wrong, message).hinted(hint),
+                None => Self::new(about, Severity::Wrong, format!("{error:#}")),
             },
         }
     }
@@ -54,9 +54,9 @@ impl Finding {
 pub(super) fn write(findings: &[Finding], out: &mut impl Write) -> std::io::Result<()> {
     for Finding { about, state, message, hint } in findings {
         let sign = match state {
-            State::Fine => "ok",
-            State::Note => "note",
-            State::Wrong => "WRONG",
+            Severity::Fine => "ok",
+            Severity::Note => "note",
+            Severity::Wrong => "WRONG",
         };
         writeln!(out, "{sign:5}  {about:12}  {}", one_line(message))?;
         if let Some(hint) = hint {

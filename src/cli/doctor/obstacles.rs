@@ -8,27 +8,28 @@ use super::super::place;
 use super::super::proposal::Proposal;
 use super::super::ready::{Ready, RunRequest, Settings};
 use super::super::refusals::Obstacle;
-use super::finding::{Finding, State};
+use super::finding::{Finding, Severity};
 
 /// Nothing checks what agents say they did.
 pub(super) fn no_validation(project: &Project, config: &Config) -> Option<Finding> {
     if config.settings.validation_command.is_some() {
         return None;
     }
-    let finding = Finding::new("validation", State::Note, "none is set: nothing checks the agent's word");
+    let finding = Finding::new("validation", Severity::Note, "none is set: nothing checks the agent's word");
     Some(finding.hinted(Proposal::hint(Proposal::of(project))))
 }
 
 /// What `run` would refuse, as far as `findings` do not say it.
 pub(super) fn obstacles(store: &Store, caller: &Caller, findings: &[Finding]) -> Vec<Finding> {
     let Ok(feature) = place::feature(caller, store, None, None) else { return Vec::new() };
-    let is_known =
-        |about: &str| findings.iter().any(|finding| finding.state == State::Wrong && finding.about == about);
+    let is_known = |about: &str| {
+        findings.iter().any(|finding| finding.state == Severity::Wrong && finding.about == about)
+    };
     let settings = match Settings::read(store, &feature, caller, &RunRequest::default()) {
         Ok(settings) => settings,
         // A task list is what is made next, where all else is in order.
-        Err(_) if findings.iter().any(|finding| finding.state == State::Wrong) => return Vec::new(),
-        Err(error) => return vec![Finding { state: State::Note, ..Finding::wrong("feature", &error) }],
+        Err(_) if findings.iter().any(|finding| finding.state == Severity::Wrong) => return Vec::new(),
+        Err(error) => return vec![Finding { state: Severity::Note, ..Finding::wrong("feature", &error) }],
     };
     let found = match Ready::new(settings, caller) {
         Ok(ready) => ready.obstacles(store, &feature, caller),

@@ -13,12 +13,12 @@ const SHORT: Grace = Grace { interrupt: Duration::from_millis(300), terminate: D
 const LONG: Duration = Duration::from_secs(60);
 
 /// A folder, and a marker that no other test has.
-struct Room {
+struct TestDir {
     folder: tempfile::TempDir,
     marker: Marker,
 }
 
-impl Room {
+impl TestDir {
     fn new(salt: u32) -> Self {
         let folder = tempfile::tempdir().unwrap();
         if std::env::vars_os().any(|(name, _)| name == "RALPH_TEST_PORTABLE") {
@@ -79,7 +79,7 @@ fn exit(code: i32, reason: impl Into<Option<ExitReason>>) -> Exit {
 
 #[test]
 fn a_child_that_ends_by_itself_gives_its_code_and_its_streams() {
-    let room = Room::new(1);
+    let room = TestDir::new(1);
     let ended = room.run("echo out; echo err >&2; exit 7");
     assert_eq!(ended, Ended { exit: exit(7, None), leftovers: Vec::new() });
     assert_eq!((room.read("stdout").as_str(), room.read("stderr").as_str()), ("out\n", "err\n"));
@@ -87,13 +87,13 @@ fn a_child_that_ends_by_itself_gives_its_code_and_its_streams() {
 
 #[test]
 fn a_child_that_dies_of_a_signal_gives_128_and_its_number() {
-    assert_eq!(Room::new(2).run("kill -KILL $$").exit, exit(137, None));
+    assert_eq!(TestDir::new(2).run("kill -KILL $$").exit, exit(137, None));
 }
 
 #[test]
 fn the_streams_are_for_the_user_alone() {
     use std::os::unix::fs::PermissionsExt;
-    let room = Room::new(3);
+    let room = TestDir::new(3);
     room.run("true");
     for name in ["stdout", "stderr"] {
         assert_eq!(fs::metadata(room.path(name)).unwrap().permissions().mode() & 0o777, 0o600);
@@ -102,7 +102,7 @@ fn the_streams_are_for_the_user_alone() {
 
 #[test]
 fn a_program_that_does_not_exist_is_a_result_that_says_why() {
-    let room = Room::new(4);
+    let room = TestDir::new(4);
     let ended = room.run_with("", |child| child.argv = vec!["no-such-program".to_owned()]);
     assert_eq!(ended.exit, exit(-1, ExitReason::StartFailed));
     assert!(room.read("stderr").starts_with("cannot start `no-such-program`: "), "{}", room.read("stderr"));
@@ -110,7 +110,7 @@ fn a_program_that_does_not_exist_is_a_result_that_says_why() {
 
 #[test]
 fn a_path_to_a_program_is_meant_from_where_it_runs() {
-    let room = Room::new(24);
+    let room = TestDir::new(24);
     std::os::unix::fs::symlink("/bin/sh", room.path("mine")).unwrap();
     let ended = room.run_with("exit 4", |child| child.argv[0] = "./mine".to_owned());
     assert_eq!(ended.exit, exit(4, None));
@@ -118,7 +118,7 @@ fn a_path_to_a_program_is_meant_from_where_it_runs() {
 
 #[test]
 fn a_directory_that_does_not_exist_is_what_the_reason_names() {
-    let room = Room::new(5);
+    let room = TestDir::new(5);
     let ended = room.run_with("true", |child| child.directory = "/no/such/folder".into());
     assert_eq!(ended.exit, exit(-1, ExitReason::StartFailed));
     assert_eq!(room.read("stderr"), "cannot start `sh`: /no/such/folder is no directory\n");
@@ -126,7 +126,7 @@ fn a_directory_that_does_not_exist_is_what_the_reason_names() {
 
 #[test]
 fn three_hundred_kilobytes_arrive_on_stdin() {
-    let room = Room::new(6);
+    let room = TestDir::new(6);
     let prompt = "0123456789".repeat(30_000);
     fs::write(room.path("prompt"), &prompt).unwrap();
     room.run_with("cat", |child| child.stdin = Some(room.path("prompt")));
@@ -135,12 +135,12 @@ fn three_hundred_kilobytes_arrive_on_stdin() {
 
 #[test]
 fn without_a_prompt_stdin_is_at_its_end() {
-    assert_eq!(Room::new(7).run("cat; exit 3").exit, exit(3, None));
+    assert_eq!(TestDir::new(7).run("cat; exit 3").exit, exit(3, None));
 }
 
 #[test]
 fn the_environment_is_what_was_asked_for_and_nothing_of_gits() {
-    let room = Room::new(8);
+    let room = TestDir::new(8);
     room.run_with("env", |child| {
         child.environment = vec![("RALPH_TASK".to_owned(), "T001".to_owned())];
         child.defaults = vec![
@@ -168,7 +168,7 @@ fn names_that_are_gits_own() {
 
 #[test]
 fn a_stop_ends_grandchildren_in_sessions_of_their_own() {
-    let room = Room::new(9);
+    let room = TestDir::new(9);
     let child =
         room.shell("setsid sh -c 'echo $$ > far; sleep 1000' & sh -c 'echo $$ > near; sleep 1000' & wait");
     let mut on_tick = || {
@@ -182,7 +182,7 @@ fn a_stop_ends_grandchildren_in_sessions_of_their_own() {
 
 #[test]
 fn what_is_left_in_the_background_is_stopped_and_named() {
-    let room = Room::new(10);
+    let room = TestDir::new(10);
     let ended = room.run(
         "nohup sleep 1000 > /dev/null 2>&1 & echo $! > pid; until [ $(ps -o comm= -p $!) = sleep ]; do :; done",
     );
@@ -197,7 +197,7 @@ fn a_daemon_in_its_own_session_is_stopped() {
         // Only where markers can be read, or orphans come to us.
         return;
     }
-    let room = Room::new(11);
+    let room = TestDir::new(11);
     let ended =
         room.run("setsid sh -c 'echo $$ > pid; sleep 1000; :' & until [ -s pid ]; do sleep 0.01; done");
     assert_eq!(ended.exit, exit(0, None));
@@ -222,7 +222,7 @@ fn a_daemon_without_the_marker_is_found_by_descent() {
         assert!(alone.contains("1 passed"), "{alone}");
         return;
     }
-    let room = Room::new(12);
+    let room = TestDir::new(12);
     let daemon = "env -i PATH=$PATH setsid sh -c 'echo $$ > pid; sleep 1000; :'";
     let ended = room.run(&format!("{daemon} & until [ -s pid ]; do sleep 0.01; done"));
     assert_eq!(ended.exit, exit(0, None));
@@ -231,7 +231,7 @@ fn a_daemon_without_the_marker_is_found_by_descent() {
 
 #[test]
 fn a_child_that_ignores_term_is_killed() {
-    let room = Room::new(13);
+    let room = TestDir::new(13);
     let interrupt = Interrupt::none();
     let child = room.shell("trap '' TERM; echo ready; while :; do sleep 1000; done");
     let mut on_tick = || {
@@ -247,7 +247,7 @@ fn a_child_that_ignores_term_is_killed() {
 #[test]
 fn ctrl_c_reaches_the_child_as_ctrl_c() {
     give_children_default_signals();
-    let room = Room::new(14);
+    let room = TestDir::new(14);
     let interrupt = Interrupt::none();
     let child = room.shell("trap 'echo saved; exit 5' INT; echo ready; while :; do sleep 0.01; done");
     let mut on_tick = || {
@@ -263,7 +263,7 @@ fn ctrl_c_reaches_the_child_as_ctrl_c() {
 
 #[test]
 fn a_second_ctrl_c_leaves_no_time() {
-    let room = Room::new(15);
+    let room = TestDir::new(15);
     let interrupt = Interrupt::none();
     let child = room.shell("trap '' INT TERM; echo ready; while :; do sleep 1000; done");
     let mut on_tick = || {
@@ -281,7 +281,7 @@ fn a_second_ctrl_c_leaves_no_time() {
 
 #[test]
 fn nothing_is_started_after_a_request_to_stop() {
-    let room = Room::new(16);
+    let room = TestDir::new(16);
     let interrupt = Interrupt::none();
     interrupt.raise(SIGINT);
     let ended = room.shell("touch started").run(&interrupt, &mut || Pulse::Alive).unwrap();
@@ -291,7 +291,7 @@ fn nothing_is_started_after_a_request_to_stop() {
 
 #[test]
 fn a_child_that_the_terminal_stopped_does_not_hang_us() {
-    let room = Room::new(17);
+    let room = TestDir::new(17);
     let ended =
         room.run_with("kill -TTIN $$; exit 0", |child| child.limits.wall = Duration::from_millis(200));
     assert_eq!(ended.exit, exit(-1, ExitReason::Timeout));
@@ -299,7 +299,7 @@ fn a_child_that_the_terminal_stopped_does_not_hang_us() {
 
 #[test]
 fn too_much_output_stops_the_child_and_is_kept_up_to_the_limit() {
-    let room = Room::new(18);
+    let room = TestDir::new(18);
     let ended = room.run_with("yes >&2", |child| child.limits.output = 1 << 20);
     assert_eq!(ended.exit, exit(-1, ExitReason::OutputLimit));
     assert_eq!(room.read("stderr").len(), 1 << 20);
@@ -308,19 +308,19 @@ fn too_much_output_stops_the_child_and_is_kept_up_to_the_limit() {
 #[test]
 fn silence_stops_the_child_and_talk_does_not() {
     let idle = Some(Duration::from_millis(1500));
-    let silent = Room::new(19);
+    let silent = TestDir::new(19);
     let ended = silent.run_with("echo one; sleep 1000", |child| child.limits.idle = idle);
     assert_eq!(ended.exit, exit(-1, ExitReason::IdleTimeout));
     assert_eq!(silent.read("stdout"), "one\n");
 
-    let talking = Room::new(20);
+    let talking = TestDir::new(20);
     let script = "for i in 1 2 3 4 5 6 7 8 9 10; do echo $i >&2; sleep 0.2; done";
     assert_eq!(talking.run_with(script, |child| child.limits.idle = idle).exit, exit(0, None));
 }
 
 #[test]
 fn whoever_looks_sees_the_output_while_it_comes() {
-    let room = Room::new(21);
+    let room = TestDir::new(21);
     let answered = Cell::new(false);
     let mut on_tick = || {
         if room.read("stdout") == "question\n" && !answered.replace(true) {
@@ -336,7 +336,7 @@ fn whoever_looks_sees_the_output_while_it_comes() {
 #[cfg(target_os = "linux")]
 #[test]
 fn silence_counts_only_while_no_tool_runs() {
-    let room = Room::new(25);
+    let room = TestDir::new(25);
     let run = |script: &str, pulse: Pulse| {
         let mut child = room.shell(script);
         child.limits.idle = Some(Duration::from_millis(800));
@@ -348,7 +348,7 @@ fn silence_counts_only_while_no_tool_runs() {
 
 #[test]
 fn who_is_lost_is_stopped_for_that() {
-    let room = Room::new(26);
+    let room = TestDir::new(26);
     let child = room.shell("sleep 300");
     let mut lost = || Pulse::Lost(ExitReason::ErrorLoop);
     let ended = child.run_with(SHORT, &Interrupt::none(), &mut lost).unwrap();
@@ -361,8 +361,8 @@ fn a_sweep_stops_the_marked_and_leaves_other_sessions_alone() {
         // Only where markers can be read, or orphans come to us.
         return;
     }
-    let (dead, other) = (Room::new(22), Room::new(23));
-    let start = |room: &Room| {
+    let (dead, other) = (TestDir::new(22), TestDir::new(23));
+    let start = |room: &TestDir| {
         let file = room.path("stdout");
         let script =
             format!("setsid sh -c 'echo $$ > {0}/pid; echo > {0}/up; exec sleep 1000' &", room.path(""));

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 
-use crate::agent::Turn;
+use crate::agent::AgentInput;
 use crate::record::{AgentRun, Event, ExitReason, FailureClass, Phase, Validation};
 use crate::store::{Slot, names};
 use crate::validate;
@@ -36,7 +36,7 @@ impl Running<'_> {
     ) -> Result<AgentRun> {
         let agent = self.plan.agents[self.current].agent;
         self.begin_phase(iteration, Phase::Agent { agent: agent.name().to_owned() });
-        let turn = Turn {
+        let turn = AgentInput {
             prompt: &slot.path(names::PROMPT),
             stdout: &slot.path(names::AGENT_STDOUT),
             stderr: &slot.path(names::AGENT_STDERR),

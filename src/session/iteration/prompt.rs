@@ -7,9 +7,9 @@ use crate::progress::historical;
 use crate::record::{Event, Task};
 use crate::store::Begin;
 
-use super::super::ask::Room;
-use super::super::memory::{Reason, Recalled, Sought};
-use super::super::prompting::{Failures, Prompt, Prompting, Turn};
+use super::super::ask::CommandContext;
+use super::super::memory::{Reason, RecallQuery, Recalled};
+use super::super::prompting::{Failures, Prompt, PromptRequest, Prompting};
 use super::super::running::Running;
 use super::super::settings::{history_policy, history_summarizer};
 use super::super::units::UnitTasks;
@@ -33,8 +33,14 @@ impl Running<'_> {
             of_one_cause: self.history.same_failures_in_a_row(),
             runs: self.history.runs(),
         };
-        let turn =
-            Turn { tasks, task, unit, iteration: begin.iteration, failures, session: Some(&self.session.id) };
+        let turn = PromptRequest {
+            tasks,
+            task,
+            unit,
+            iteration: begin.iteration,
+            failures,
+            session: Some(&self.session.id),
+        };
         let prompting = Prompting {
             hints: begin.hints.clone(),
             baseline_failure: self.baseline_failure(),
@@ -50,7 +56,7 @@ impl Running<'_> {
         let budget = policy.settings.budget;
         // The command sees more than the prompt has room for.
         let material = budget.saturating_mul(MATERIAL_FACTOR);
-        let wanted = Sought { task, session: Some(&self.session.id), budget: material };
+        let wanted = RecallQuery { task, session: Some(&self.session.id), budget: material };
         let recalled = self.memory.recall(self.plan.store, wanted, policy)?;
         let Some(mut recalled) = recalled.filter(|recalled| !recalled.context.text.is_empty()) else {
             return Ok(None);
@@ -68,10 +74,10 @@ impl Running<'_> {
         }
     }
 
-    pub(super) fn room(&self) -> Result<Room<'_>> {
+    pub(super) fn room(&self) -> Result<CommandContext<'_>> {
         let scratch = self.spool.scratch();
         std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
-        Ok(Room {
+        Ok(CommandContext {
             directory: &self.plan.project_root,
             scratch,
             marker: self.marker()?,

@@ -97,7 +97,7 @@ pub(super) fn panic(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
         // The function stands in the line above.
         frames.push(at);
         if frames.len() <= 4 {
-            failure.add(at - 1, LineKind::Place);
+            failure.add(at - 1, LineKind::Location);
         }
         if failure.id.is_empty()
             && let Some(name) = test_name(page.line(at - 1))
@@ -107,7 +107,7 @@ pub(super) fn panic(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
     }
     failure.frames(page, &frames, Trace::NewestFirst);
     if let Some(&first) = frames.first() {
-        failure.add(first, LineKind::Place);
+        failure.add(first, LineKind::Location);
         failure.file = place(page.line(first)).map(|place| place.file.to_owned()).unwrap_or_default();
     }
     Some((failure, end))

@@ -48,7 +48,7 @@ pub(super) fn bullet(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
             .named(id)
             .with(at, LineKind::Head);
         if is_load && let Some(suite) = suite {
-            failure.add(suite, LineKind::Place);
+            failure.add(suite, LineKind::Location);
         }
         failure.body(page, at + 1, end, Trace::NewestFirst);
         return Some((failure, end));

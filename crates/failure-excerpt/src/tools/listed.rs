@@ -69,7 +69,7 @@ pub(super) fn shellcheck(page: &Page, at: usize, _: &mut ScanState) -> Option<(F
     if !rest.ends_with(':') || !line.contains(" line ") {
         return None;
     }
-    let mut failure = Failure::new(Stage::Build, "shellcheck").at(found.file).with(at, LineKind::Place);
+    let mut failure = Failure::new(Stage::Build, "shellcheck").at(found.file).with(at, LineKind::Location);
     let mut end = at + 1;
     while end < page.end_of_stream(at) && end < at + 12 {
         let line = page.line(end);

@@ -158,8 +158,11 @@ pub(super) fn catch(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
             || place(line).is_some_and(|place| place.start == 0)
     });
     let tool = if compact.is_some() || title.is_some() { "catch2" } else { "catch" };
-    let mut failure =
-        Failure::new(Stage::Test, tool).named(name).saying(message).at(found.file).with(at, LineKind::Place);
+    let mut failure = Failure::new(Stage::Test, tool)
+        .named(name)
+        .saying(message)
+        .at(found.file)
+        .with(at, LineKind::Location);
     if let Some(title) = title {
         failure.add(title, LineKind::Head);
     }

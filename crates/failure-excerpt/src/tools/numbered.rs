@@ -32,7 +32,7 @@ pub(super) fn item(page: &Page, at: usize, state: &mut ScanState) -> Option<(Fai
         let line = page.line(next);
         let name = line.split([' ', '[', '(']).find(|part| !part.is_empty()).unwrap_or_default();
         name.rsplit(['#', ':']).find(|part| !part.is_empty()).unwrap_or(name).clone_into(&mut failure.id);
-        failure.add(next, LineKind::Place);
+        failure.add(next, LineKind::Location);
         failure.file = place(line).map(|place| place.file.to_owned()).unwrap_or_default();
         body = next + 1;
     } else {

@@ -75,7 +75,7 @@ pub(super) fn columns(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fail
     let head = (page.start_of_stream(at)..at).rev().take(200).find(|&at| page.line(at).starts_with("== ["));
     if let Some(head) = head {
         page.line(head)[4..].split(']').next().unwrap_or_default().clone_into(&mut failure.file);
-        failure.parts.insert(0, (head, LineKind::Place));
+        failure.parts.insert(0, (head, LineKind::Location));
     }
     Some((failure, end))
 }
@@ -101,7 +101,7 @@ pub(super) fn table(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
     let mut failure = Failure::new(Stage::Build, "table")
         .saying(said)
         .at(file)
-        .with(at, LineKind::Place)
+        .with(at, LineKind::Location)
         .with(at + 2, LineKind::Message);
     for at in at + 3..end {
         let text = page.line(at).trim();

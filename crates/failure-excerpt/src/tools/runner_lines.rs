@@ -50,21 +50,21 @@ pub(super) fn comments(page: &Page, failure: &mut Failure, from: usize, to: usiz
         {
             said.clone_into(&mut failure.message);
             file.clone_into(&mut failure.file);
-            failure.add(at, LineKind::Place);
+            failure.add(at, LineKind::Location);
             continue;
         }
         if text.starts_with("Failed test") {
             if let Some(place) = place(text) {
                 place.file.clone_into(&mut failure.file);
             }
-            failure.add(at, LineKind::Place);
+            failure.add(at, LineKind::Location);
             continue;
         }
         if let Some(place) = place(text).filter(|place| place.start < 20)
             && failure.file.is_empty()
         {
             place.file.clone_into(&mut failure.file);
-            failure.add(at, LineKind::Place);
+            failure.add(at, LineKind::Location);
             if text.starts_with('(') || text.starts_with("at ") {
                 continue;
             }

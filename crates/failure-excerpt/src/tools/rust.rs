@@ -80,7 +80,7 @@ fn panicked(line: &str) -> Option<&str> {
 /// What a panic at line `at` says.
 fn said(page: &Page, failure: &mut Failure, at: usize, end: usize) {
     let line = page.line(at);
-    failure.add(at, LineKind::Place);
+    failure.add(at, LineKind::Location);
     if let Some(place) = place(line.split_once(" panicked at ").map_or(line, |(_, rest)| rest)) {
         place.file.clone_into(&mut failure.file);
     }
@@ -148,7 +148,7 @@ pub(super) fn framed(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     for at in at + 1..arrow {
         failure.add(at, LineKind::Message);
     }
-    failure.add(arrow, LineKind::Place);
+    failure.add(arrow, LineKind::Location);
     let end = page.until(arrow + 1, str::is_empty);
     let mut is_help = false;
     for at in arrow + 1..end {

@@ -233,7 +233,7 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Failure, usi
     if let Some(source) = source {
         for above in source..at {
             if !page.line(above).trim_matches(['#', ' ']).is_empty() {
-                failure.add(above, if above == source { LineKind::Place } else { LineKind::Code });
+                failure.add(above, if above == source { LineKind::Location } else { LineKind::Code });
             }
         }
         failure.file = place(page.line(source)).map(|place| place.file.to_owned()).unwrap_or_default();

@@ -3,7 +3,7 @@
 use crate::class::{encoded, entropy};
 use crate::header::is_login;
 
-use super::name::{Kind, Name};
+use super::name::{Name, NameKind};
 use super::value::{Tie, Value};
 
 /// Words that stand where a value would, in code, schemas and manuals.
@@ -92,7 +92,7 @@ pub(super) fn is_secret(name: &Name, tie: Tie, value: &Value<'_>, follows: Optio
     if text.len() < 4 || is_placeholder(text) || is_elsewhere(text) {
         return false;
     }
-    if name.kind == Kind::Vague {
+    if name.kind == NameKind::Vague {
         return is_login(text) || is_chance(text);
     }
     if text.iter().any(u8::is_ascii_whitespace) {
@@ -106,10 +106,10 @@ pub(super) fn is_secret(name: &Name, tie: Tie, value: &Value<'_>, follows: Optio
         return false;
     }
     if text.iter().all(|&byte| byte.is_ascii_digit() || b".,_-".contains(&byte)) {
-        let least = if name.kind == Kind::Password { 6 } else { 12 };
+        let least = if name.kind == NameKind::Password { 6 } else { 12 };
         return tie == Tie::Tight && text.len() >= least;
     }
-    if name.kind == Kind::Short && (name.is_bare || name.is_screaming && tie == Tie::Loose) {
+    if name.kind == NameKind::Short && (name.is_bare || name.is_screaming && tie == Tie::Loose) {
         return is_mixed(text) && tie == Tie::Tight || value.is_quoted && text.len() >= 6;
     }
     if name.is_screaming && tie == Tie::Tight {
@@ -117,21 +117,21 @@ pub(super) fn is_secret(name: &Name, tie: Tie, value: &Value<'_>, follows: Optio
     }
     let is_mixed = is_mixed(text);
     match (name.kind, value.is_quoted) {
-        (Kind::Password | Kind::Short, true) => true,
-        (Kind::Key | Kind::Authorization, true) => text.len() >= 6,
-        (Kind::Token, true) => text.len() >= 8 && is_mixed || text.len() >= 20 && is_one_word(text),
-        (Kind::Password | Kind::Short, false) => {
+        (NameKind::Password | NameKind::Short, true) => true,
+        (NameKind::Key | NameKind::Authorization, true) => text.len() >= 6,
+        (NameKind::Token, true) => text.len() >= 8 && is_mixed || text.len() >= 20 && is_one_word(text),
+        (NameKind::Password | NameKind::Short, false) => {
             let ends_line = matches!(follows, None | Some(b'\n' | b'\r' | b'\\'));
             is_mixed || text.len() >= 6 && (ends_line || tie == Tie::Tight) && is_plain_word(text)
         }
-        (Kind::Key | Kind::Authorization, false) => {
+        (NameKind::Key | NameKind::Authorization, false) => {
             text.len() >= 8 && is_mixed || text.len() >= 20 && is_one_word(text)
         }
-        (Kind::Token, false) => {
+        (NameKind::Token, false) => {
             let least = if tie == Tie::Tight { 8 } else { 12 };
             text.len() >= least && is_mixed || text.len() >= 20 && is_one_word(text)
         }
-        (Kind::Vague, _) => false,
+        (NameKind::Vague, _) => false,
     }
 }
 

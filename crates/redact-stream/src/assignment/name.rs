@@ -11,7 +11,7 @@ const MAX_NAME_BYTES: usize = 80;
 
 /// What a name promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NameKind {
     /// Chosen by people: may be short, may be a word.
     Password,
     /// `pass`, `pwd`: a password, unless it is a folder or what became of a test.
@@ -26,50 +26,50 @@ pub(super) enum Kind {
 }
 
 /// What the end of a name means, written without `_` and `-`. Longer ones stand before those that they end with.
-const ENDINGS: &[(&str, Option<Kind>)] = &[
-    ("password", Some(Kind::Password)),
-    ("passwd", Some(Kind::Password)),
-    ("passphrase", Some(Kind::Password)),
-    ("seedphrase", Some(Kind::Password)),
-    ("recoveryphrase", Some(Kind::Password)),
-    ("mnemonic", Some(Kind::Password)),
-    ("pass", Some(Kind::Short)),
-    ("pwd", Some(Kind::Short)),
-    ("secret", Some(Kind::Key)),
-    ("secretkey", Some(Kind::Key)),
-    ("apikey", Some(Kind::Key)),
-    ("accesskey", Some(Kind::Key)),
-    ("privatekey", Some(Kind::Key)),
-    ("accountkey", Some(Kind::Key)),
-    ("encryptionkey", Some(Kind::Token)),
-    ("signingkey", Some(Kind::Token)),
-    ("masterkey", Some(Kind::Token)),
-    ("authkey", Some(Kind::Token)),
-    ("sharedkey", Some(Kind::Token)),
-    ("servicekey", Some(Kind::Token)),
-    ("servicerolekey", Some(Kind::Token)),
-    ("appkey", Some(Kind::Token)),
-    ("applicationkey", Some(Kind::Token)),
-    ("adminkey", Some(Kind::Token)),
-    ("deploykey", Some(Kind::Token)),
-    ("hmackey", Some(Kind::Token)),
-    ("storagekey", Some(Kind::Token)),
-    ("subscriptionkey", Some(Kind::Token)),
-    ("functionskey", Some(Kind::Token)),
-    ("licensekey", Some(Kind::Token)),
-    ("secretkeybase", Some(Kind::Token)),
-    ("webhookkey", Some(Kind::Token)),
+const ENDINGS: &[(&str, Option<NameKind>)] = &[
+    ("password", Some(NameKind::Password)),
+    ("passwd", Some(NameKind::Password)),
+    ("passphrase", Some(NameKind::Password)),
+    ("seedphrase", Some(NameKind::Password)),
+    ("recoveryphrase", Some(NameKind::Password)),
+    ("mnemonic", Some(NameKind::Password)),
+    ("pass", Some(NameKind::Short)),
+    ("pwd", Some(NameKind::Short)),
+    ("secret", Some(NameKind::Key)),
+    ("secretkey", Some(NameKind::Key)),
+    ("apikey", Some(NameKind::Key)),
+    ("accesskey", Some(NameKind::Key)),
+    ("privatekey", Some(NameKind::Key)),
+    ("accountkey", Some(NameKind::Key)),
+    ("encryptionkey", Some(NameKind::Token)),
+    ("signingkey", Some(NameKind::Token)),
+    ("masterkey", Some(NameKind::Token)),
+    ("authkey", Some(NameKind::Token)),
+    ("sharedkey", Some(NameKind::Token)),
+    ("servicekey", Some(NameKind::Token)),
+    ("servicerolekey", Some(NameKind::Token)),
+    ("appkey", Some(NameKind::Token)),
+    ("applicationkey", Some(NameKind::Token)),
+    ("adminkey", Some(NameKind::Token)),
+    ("deploykey", Some(NameKind::Token)),
+    ("hmackey", Some(NameKind::Token)),
+    ("storagekey", Some(NameKind::Token)),
+    ("subscriptionkey", Some(NameKind::Token)),
+    ("functionskey", Some(NameKind::Token)),
+    ("licensekey", Some(NameKind::Token)),
+    ("secretkeybase", Some(NameKind::Token)),
+    ("webhookkey", Some(NameKind::Token)),
     ("publickey", None),
     ("publishablekey", None),
     ("cachekey", None),
     ("idempotencykey", None),
-    ("key", Some(Kind::Vague)),
-    ("token", Some(Kind::Token)),
-    ("authorization", Some(Kind::Authorization)),
-    ("auth", Some(Kind::Vague)),
-    ("credential", Some(Kind::Vague)),
-    ("credentials", Some(Kind::Vague)),
-    ("creds", Some(Kind::Vague)),
+    ("key", Some(NameKind::Vague)),
+    ("token", Some(NameKind::Token)),
+    ("authorization", Some(NameKind::Authorization)),
+    ("auth", Some(NameKind::Vague)),
+    ("credential", Some(NameKind::Vague)),
+    ("credentials", Some(NameKind::Vague)),
+    ("creds", Some(NameKind::Vague)),
 ];
 
 /// What stands before the word `key` in prose and in headings: `API key: ...`
@@ -77,7 +77,7 @@ const QUALITIES: &[&str] =
     &["api", "secret", "access", "private", "account", "encryption", "signing", "auth"];
 
 pub(super) struct Name {
-    pub(super) kind: Kind,
+    pub(super) kind: NameKind,
     pub(super) is_screaming: bool,
     /// Whether spaces may be part of the value.
     pub(super) is_phrase: bool,
@@ -133,8 +133,8 @@ impl Name {
         let (ending, kind) = ENDINGS.iter().find(|(ending, _)| is_it(ending))?;
         let is_bare = plain.len() == ending.len();
         let mut kind = (*kind)?;
-        if kind == Kind::Vague && is_bare && is_qualified(view.before(found.start)) {
-            kind = Kind::Token;
+        if kind == NameKind::Vague && is_bare && is_qualified(view.before(found.start)) {
+            kind = NameKind::Token;
         }
         Some(Self {
             kind,

@@ -1,7 +1,7 @@
 //! What a key looks like, as a small part of regular expressions says it: literals, and classes with counts.
 
 use crate::class::Class;
-use crate::gate::{Place, WIDTH, Window};
+use crate::gate::{WIDTH, Window, WindowByte};
 use crate::view::View;
 
 #[derive(Debug)]
@@ -175,11 +175,11 @@ impl Pattern {
             match part {
                 Part::Text(text) => {
                     let text = if step == 0 { &text[text.len() - kept..] } else { text };
-                    places.extend(text.iter().take(WIDTH).map(|&byte| Place::Byte(byte)));
+                    places.extend(text.iter().take(WIDTH).map(|&byte| WindowByte::Byte(byte)));
                 }
                 Part::Run { set, least, most } => {
                     let count = if step == 0 { kept } else { *least };
-                    places.extend(std::iter::repeat_n(Place::Among(*set), count.min(WIDTH)));
+                    places.extend(std::iter::repeat_n(WindowByte::Among(*set), count.min(WIDTH)));
                     if places.len() < WIDTH && step > 0 && least != most {
                         return None;
                     }

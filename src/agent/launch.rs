@@ -173,7 +173,7 @@ impl Launch {
 
     /// Returns when the limit ends that a run failed by, if something says so.
     fn resets_at(&self, run: &FollowedRun, cause: &Cause, turn: &AgentInput<'_>) -> Option<Timestamp> {
-        if !cause.class.is_some_and(FailureClass::is_passing) {
+        if !cause.class.is_some_and(FailureClass::is_transient) {
             return None;
         }
         let by_log = || rollout::resets_at(self.codex_home.as_deref()?, run.report.thread.as_deref()?);

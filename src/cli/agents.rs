@@ -16,8 +16,8 @@ use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::stdout;
-use super::ready::variable;
 use super::settings::{Flags, load_here};
+use super::setup::variable;
 
 #[derive(Debug, Args)]
 pub struct AgentsArgs {

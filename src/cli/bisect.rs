@@ -20,7 +20,7 @@ use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout, warn};
 use super::sessions::SessionChoice;
-use super::{iterations, place};
+use super::{context, iterations};
 
 #[derive(Debug, Args)]
 pub struct BisectArgs {
@@ -47,7 +47,7 @@ const UNLIMITED: Duration = Duration::from_secs(u64::MAX / 4);
 const UNTESTABLE: i32 = 125;
 
 pub fn run(args: &BisectArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = place::open(caller)?;
+    let store = context::open(caller)?;
     let choice = SessionChoice { session: args.read.session.clone(), feature: args.read.feature.clone() };
     let moments = moments(&store, args, &choice)?;
     let interrupt = Interrupt::install()?;
@@ -195,7 +195,7 @@ impl<'a> Trial<'a> {
         interrupt: &'a Interrupt,
     ) -> Result<Self> {
         let repository = store.repository();
-        let clock = place::clock(caller)?;
+        let clock = context::clock(caller)?;
         let id = SessionId::new(clock.now(), std::process::id());
         let temporary = caller.environment.value("TMPDIR").and_then(|dir| dir.to_str()).unwrap_or("/tmp");
         let temporary = caller.directory.join(temporary);

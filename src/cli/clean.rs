@@ -17,7 +17,7 @@ use super::exit_code::ExitCode;
 use super::output::{print_json, stdout, warn};
 use super::remotes::Unclear;
 use super::sessions::{self, SessionChoice};
-use super::{pack, place, remotes};
+use super::{context, pack, remotes};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -78,8 +78,8 @@ pub fn run(args: &CleanArgs, caller: &Caller) -> Result<ExitCode> {
     if args.pack {
         return pack::run(&pack::PackArgs { json: args.json }, caller);
     }
-    let store = place::open(caller)?;
-    let now = place::clock(caller)?.now();
+    let store = context::open(caller)?;
+    let now = context::clock(caller)?.now();
     let is_bare = args.keep_days.is_none() && args.keep_last.is_none() && args.session.is_none();
     let rules = Rules {
         // Records go on an explicit rule alone.
@@ -178,8 +178,8 @@ fn write(out: &mut impl Write, plan: &Plan, extent: Extent, is_dry_run: bool) ->
 }
 
 pub fn purge(args: &PurgeArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = place::open(caller)?;
-    let at = place::clock(caller)?.now();
+    let store = context::open(caller)?;
+    let at = context::clock(caller)?.now();
     let (remote, there) = if args.local {
         (None, There::Untouched)
     } else {

@@ -5,7 +5,7 @@ use std::fmt;
 use anyhow::{Result, bail};
 
 use crate::process::Tool;
-use crate::record::{LogEntry, ObjectId, RALPH, some_of};
+use crate::record::{LogEntry, ObjectId, RALPH, join_truncated};
 use crate::store::{Listing, Row, SessionRefs, Store};
 use crate::view::style::one_line;
 
@@ -76,7 +76,7 @@ pub fn parse(store: &Store, name: &str) -> Result<Option<Commit>> {
             bail!(
                 "`{name}` is the beginning of {} commits: {}\nhint: give more digits of the id",
                 commits.len(),
-                some_of(&commits, CANDIDATES)
+                join_truncated(&commits, CANDIDATES)
             );
         }
     }
@@ -119,7 +119,7 @@ pub fn owner(store: &Store, commit: &Commit) -> Result<Owner> {
             bail!(
                 "commit {commit} was made in {} iterations: {}\nhint: name one of these",
                 names.len(),
-                some_of(&names, CANDIDATES)
+                join_truncated(&names, CANDIDATES)
             )
         }
     }

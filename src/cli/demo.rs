@@ -16,12 +16,12 @@ use crate::view::style::{Hue, Paint};
 
 use super::approvals::{Approvals, Approved};
 use super::caller::Caller;
+use super::context;
 use super::exit_code::ExitCode;
 use super::output::stdout;
-use super::place;
-use super::ready::RunRequest;
 use super::run::{self, Voice};
 use super::settings::{Flags, load_in};
+use super::setup::RunRequest;
 
 #[derive(Debug, Args)]
 pub struct DemoArgs {
@@ -72,8 +72,8 @@ pub fn run(args: &DemoArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
 
     let inside =
         Caller { directory: project.dir.clone(), environment: caller.environment.for_another_project() };
-    let store = place::open(&inside)?;
-    let feature = place::feature(&inside, &store, Some(&"001-greeting".to_owned()), None)?;
+    let store = context::open(&inside)?;
+    let feature = context::feature(&inside, &store, Some(&"001-greeting".to_owned()), None)?;
     // The project is ours.
     let trust = FlagInput { flag: "--trust".to_owned(), key: "trust".to_owned(), value: "always".to_owned() };
     let request =

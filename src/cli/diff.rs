@@ -13,7 +13,7 @@ use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::sessions::SessionChoice;
 use super::settings::{self, Flags};
-use super::{iterations, place};
+use super::{context, iterations};
 
 #[derive(Debug, Args)]
 pub struct DiffArgs {
@@ -55,7 +55,7 @@ pub struct Request<'a> {
 const PIPE_CLOSED: i32 = 141;
 
 pub fn run(args: &DiffArgs, caller: &Caller, color: Color) -> Result<ExitCode> {
-    let store = place::open(caller)?;
+    let store = context::open(caller)?;
     let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     let before = iterations::find(&store, &args.from, &choice)?;
     let from = before.snapshot(&store)?;

@@ -83,10 +83,10 @@ fn run(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
             super::tui::with_loop(arguments, args.settings.flags(), &caller, paint)
         }
         Action::Resume(args) => super::run::resume(&args, &caller, paint),
-        Action::Stop(args) => super::steer::stop(&args, &caller),
-        Action::Hint(args) => super::steer::hint(&args, &caller),
-        Action::Pause(args) => super::steer::pause(&args, &caller),
-        Action::Continue(args) => super::steer::go_on(&args, &caller),
+        Action::Stop(args) => super::control::stop(&args, &caller),
+        Action::Hint(args) => super::control::hint(&args, &caller),
+        Action::Pause(args) => super::control::pause(&args, &caller),
+        Action::Continue(args) => super::control::go_on(&args, &caller),
         Action::Status(args) => super::status::run(&args, &caller, paint),
         Action::Tasks(args) => super::tasks::run(&args, &caller),
         Action::Log(args) => super::log::run(&args, &caller, paint),

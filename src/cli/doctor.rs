@@ -31,7 +31,7 @@ use super::forward::identity;
 use super::output::{print_json, stdout};
 use super::remotes::chosen;
 use super::settings::{Flags, load_here};
-use super::{place, ready, sessions, trust};
+use super::{context, sessions, setup, trust};
 use finding::{Finding, Severity, write};
 use obstacles::{no_validation, obstacles};
 
@@ -77,7 +77,7 @@ pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
         }
         Err(error) => findings.push(Finding::wrong("settings", &error)),
     }
-    match place::open(caller) {
+    match context::open(caller) {
         Ok(store) => {
             findings.extend(repository(&store)?);
             findings.extend(leftovers(&store)?);
@@ -112,7 +112,7 @@ pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
 
 /// The template of the loop, if it is one of the project's.
 fn template(project: &Project, config: &Config) -> Vec<Finding> {
-    let read = ready::template(project, &config.loop_type).and_then(|template| {
+    let read = setup::template(project, &config.loop_type).and_then(|template| {
         template.check()?;
         Ok(template)
     });
@@ -328,7 +328,7 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
 
 /// Which feature a bare `specify ralph` would work on.
 fn feature(store: &Store, caller: &Caller) -> Finding {
-    match place::feature(caller, store, None, None) {
+    match context::feature(caller, store, None, None) {
         Ok(feature) => {
             let tasks = tasks::read_if_there(&feature.files, &feature.tasks_path).map(drop);
             let progress = || session::check_progress_file(&feature.files, &feature.progress_path);

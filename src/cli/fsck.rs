@@ -13,7 +13,7 @@ use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout};
 use super::sessions::{self, SessionChoice};
-use super::{place, rebuild};
+use super::{context, rebuild};
 
 #[derive(Debug, Args)]
 pub struct FsckArgs {
@@ -25,7 +25,7 @@ pub struct FsckArgs {
 }
 
 pub fn run(args: &FsckArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = place::open(caller)?;
+    let store = context::open(caller)?;
     let choice = SessionChoice { session: args.read.session.clone(), feature: args.read.feature.clone() };
     let mut unreadable = Vec::new();
     let logs = sessions::readable(&store, &choice, &mut unreadable)?;
@@ -34,7 +34,7 @@ pub fn run(args: &FsckArgs, caller: &Caller) -> Result<ExitCode> {
         verified.found_beside(None, format!("{error:#}"), Repair::None);
     }
     if args.read.session.is_none() && args.read.feature.is_none() {
-        let repair = args.repair.then(|| place::clock(caller).map(|clock| clock.now())).transpose()?;
+        let repair = args.repair.then(|| context::clock(caller).map(|clock| clock.now())).transpose()?;
         store.verify_beside(&logs, repair, &mut verified)?;
     }
     if !logs.is_empty() && store.repository().top.is_some() {

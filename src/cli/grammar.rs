@@ -11,8 +11,8 @@ use crate::record::{CANONICAL, RALPH, with_command};
 use super::args::{Everywhere, ReadArgs};
 use super::run::RunArgs;
 use super::{
-    agents, bisect, clean, config, demo, diff, doctor, fsck, help, help_topic, hooks, init, log, memory,
-    notes, pack, play_script, rebuild, report, restore, run, show, status, steer, sync, tasks, trust, tui,
+    agents, bisect, clean, config, control, demo, diff, doctor, fsck, help, help_topic, hooks, init, log,
+    memory, notes, pack, play_script, rebuild, report, restore, run, show, status, sync, tasks, trust, tui,
     util,
 };
 
@@ -35,13 +35,13 @@ pub enum Action {
     /// Resume an unfinished session
     Resume(Box<run::ResumeArgs>),
     /// Stop the running loop after its iteration
-    Stop(steer::StopArgs),
+    Stop(control::StopArgs),
     /// Put a hint into the next prompt, also of a session to resume
-    Hint(steer::HintArgs),
+    Hint(control::HintArgs),
     /// Pause the running loop after its iteration
-    Pause(steer::PauseArgs),
+    Pause(control::PauseArgs),
     /// Continue a paused loop
-    Continue(steer::PauseArgs),
+    Continue(control::PauseArgs),
     /// Show the state of the feature and of its latest session
     Status(status::StatusArgs),
     /// List the iterations of all sessions

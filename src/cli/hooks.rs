@@ -14,14 +14,14 @@ use serde_json::json;
 use crate::hooks::{Hook, HookState, Runner, uninstall, with_union, without_union};
 use crate::process::Tool;
 use crate::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles, explain, read_named};
-use crate::record::{RALPH, Refusal, SessionId, some_of};
+use crate::record::{RALPH, Refusal, SessionId, join_truncated};
 
 use super::args::Json;
 use super::caller::Caller;
+use super::context;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout};
 use super::own_command::{GIT_PROGRAM, hook_command};
-use super::place;
 
 #[derive(Debug, Args)]
 pub struct HooksArgs {
@@ -108,7 +108,7 @@ struct Folder {
 
 impl Folder {
     fn find(caller: &Caller) -> Result<Self> {
-        let store = place::open(caller)?;
+        let store = context::open(caller)?;
         let git = Tool::git_as_called(&caller.start()?);
         let path = git.args(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]).line()?;
         let path = Utf8PathBuf::from(path);
@@ -345,10 +345,10 @@ fn note(caller: &Caller) -> Result<ExitCode> {
             Refusal::new("no iteration runs here: RALPH_SESSION and RALPH_ITERATION name none").into()
         );
     };
-    let store = place::open(caller)?;
+    let store = context::open(caller)?;
     if let Some(head) = store.head()? {
         let task = text("RALPH_TASK").unwrap_or("-");
-        store.note_running(&head, (&session, iteration, task), place::clock(caller)?.now())?;
+        store.note_running(&head, (&session, iteration, task), context::clock(caller)?.now())?;
     }
     Ok(ExitCode::Done)
 }
@@ -371,7 +371,7 @@ fn behind((old, new): (&str, &str), caller: &Caller) -> Result<ExitCode> {
     if named.is_empty() {
         return Ok(ExitCode::Done);
     }
-    let store = place::open(caller)?;
+    let store = context::open(caller)?;
     let known = store.known_sessions()?;
     let missing: Vec<&str> = named.difference(&known).map(SessionId::as_str).collect();
     if missing.is_empty() || store.remotes()?.is_empty() {
@@ -380,7 +380,7 @@ fn behind((old, new): (&str, &str), caller: &Caller) -> Result<ExitCode> {
     writeln!(
         stdout(),
         "ralph: these commits were made in sessions that are not here: {}\nhint: `{RALPH} sync --fetch-only` brings them",
-        some_of(&missing, MAX_NAMED_SESSIONS)
+        join_truncated(&missing, MAX_NAMED_SESSIONS)
     )?;
     Ok(ExitCode::Done)
 }

@@ -16,7 +16,7 @@ use super::exit_code::ExitCode;
 use super::output::stdout;
 use super::proposal::Proposal;
 use super::settings::{FILE, Flags, load_in, project};
-use super::{confirm, place};
+use super::{confirm, context};
 
 #[derive(Debug, Args)]
 pub struct InitArgs {
@@ -63,7 +63,7 @@ fn ask_for_validation(project: &Project) -> Result<Option<&'static str>> {
 
 /// What was just confirmed on the terminal need not be approved once more.
 fn approve(caller: &Caller) -> Result<()> {
-    let Ok(store) = place::open(caller) else { return Ok(()) };
+    let Ok(store) = context::open(caller) else { return Ok(()) };
     let (_, config) = load_in(&store, caller, Flags::default())?;
     Approvals::of(&store, caller)?.approve(Approved::Commands(&config.file_commands))
 }

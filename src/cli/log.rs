@@ -18,10 +18,10 @@ use crate::view::style::Paint;
 
 use super::args::Json;
 use super::caller::Caller;
+use super::context;
 use super::exit_code::ExitCode;
 use super::filter::{Filter, FilterArgs, failure_key};
 use super::output::{print_json, stdout, warn};
-use super::place;
 use super::record_filter::RecordFilter;
 use super::sessions::{self, SessionChoice};
 
@@ -63,7 +63,7 @@ pub struct LogArgs {
 }
 
 pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
-    let store = place::open(caller)?;
+    let store = context::open(caller)?;
     let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     if args.sessions && args.json.json {
         return print_sessions(args, &store, &choice);

@@ -17,11 +17,11 @@ use crate::view::style::{Paint, inert, one_line};
 
 use super::args::{Json, SettingArgs};
 use super::caller::Caller;
+use super::context::{self, refusal};
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout, warn};
-use super::place::{self, refusal};
-use super::ready::{RunRequest, Settings, variable};
 use super::sessions::{self, SessionChoice};
+use super::setup::{RunRequest, Settings, variable};
 
 #[derive(Debug, Args)]
 pub struct MemoryArgs {
@@ -57,8 +57,8 @@ pub enum MemoryPart {
 }
 
 pub fn run(args: &MemoryArgs, part: MemoryPart, caller: &Caller, paint: Paint) -> Result<ExitCode> {
-    let store = place::open(caller)?;
-    let feature = place::feature_to_read(caller, &store, args.feature.as_ref())?;
+    let store = context::open(caller)?;
+    let feature = context::feature_to_read(caller, &store, args.feature.as_ref())?;
     if args.action == Some(MemoryAction::Clear) {
         return clear(args, caller, &store, &feature);
     }

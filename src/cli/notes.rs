@@ -10,9 +10,9 @@ use crate::view::style::Count;
 
 use super::args::Json;
 use super::caller::Caller;
+use super::context;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout};
-use super::place;
 
 #[derive(Debug, Args)]
 pub struct NotesArgs {
@@ -30,9 +30,9 @@ pub enum NotesAction {
 }
 
 pub fn run(args: &NotesArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = place::open(caller)?;
+    let store = context::open(caller)?;
     let NotesAction::Rebuild { json } = args.action;
-    let changed = store.rebuild_notes(place::clock(caller)?.now())?;
+    let changed = store.rebuild_notes(context::clock(caller)?.now())?;
     let mut out = stdout();
     match json {
         Json { json: true } => print_json(&mut out, &json!({ "changed": changed }))?,

@@ -14,10 +14,10 @@ use crate::view::style::{Count, grouped};
 
 use super::args::Json;
 use super::caller::Caller;
+use super::context;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout};
 use super::own_command::own_program;
-use super::place;
 
 #[derive(Debug, Args)]
 pub struct PackArgs {
@@ -29,7 +29,7 @@ pub struct PackArgs {
 const CHECK_INTERVAL_ITERATIONS: u32 = 50;
 
 pub fn run(args: &PackArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = place::open(caller)?;
+    let store = context::open(caller)?;
     let packed = store.pack()?;
     let mut out = stdout();
     match args.json {

@@ -17,9 +17,9 @@ use crate::view::style::one_line;
 
 use super::args::{Json, ReadArgs};
 use super::caller::Caller;
+use super::context;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout, warn};
-use super::place;
 use super::sessions::{self, SessionChoice};
 
 #[derive(Debug, Args)]
@@ -87,13 +87,13 @@ fn is_without_session(read: &ReadArgs, caller: &Caller) -> Result<bool> {
     if read.session.is_some() || read.feature.is_some() {
         return Ok(false);
     }
-    let store = place::open(caller)?;
-    let Ok(feature) = place::feature(caller, &store, None, None) else { return Ok(false) };
+    let store = context::open(caller)?;
+    let Ok(feature) = context::feature(caller, &store, None, None) else { return Ok(false) };
     Ok(sessions::newest_of_feature(&store, &feature.path)?.is_none())
 }
 
 fn load(args: &RebuildArgs, caller: &Caller) -> Result<Journal> {
-    let store = place::open(caller)?;
+    let store = context::open(caller)?;
     let log = picked(args, caller, &store)?;
     if !log.is_whole() {
         bail!("the beginning of session {} is not here, so nothing can be rebuilt from it", log.id());
@@ -120,7 +120,7 @@ fn picked(args: &RebuildArgs, caller: &Caller, store: &Store) -> Result<SessionL
         let choice = SessionChoice { session: flags.session.clone(), feature: flags.feature.clone() };
         return sessions::latest(store, &choice);
     }
-    let Ok(feature) = place::feature(caller, store, None, None) else {
+    let Ok(feature) = context::feature(caller, store, None, None) else {
         return sessions::latest(store, &SessionChoice::default());
     };
     if let Some(refs) = store.last_written(&feature.path)?

@@ -12,10 +12,10 @@ use crate::session::{self, redactor};
 use crate::store::Store;
 
 use super::caller::Caller;
+use super::context::refusal;
 use super::output::warn;
-use super::place::refusal;
 use super::proposal::Proposal;
-use super::ready::{Ready, variable};
+use super::setup::{Ready, variable};
 
 /// Something that prevents a session.
 #[derive(Debug)]

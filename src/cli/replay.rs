@@ -14,12 +14,12 @@ use crate::view::style::Paint;
 
 use super::args::{Json, SettingArgs};
 use super::caller::Caller;
+use super::context::{self, refusal};
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout};
-use super::place::{self, refusal};
-use super::ready::{RunRequest, Settings};
 use super::sessions::{self, SessionChoice};
 use super::settings::Flags;
+use super::setup::{RunRequest, Settings};
 
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
@@ -50,10 +50,10 @@ impl ReplayArgs {
 }
 
 pub fn run(args: &ReplayArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
-    let store = place::open(caller)?;
+    let store = context::open(caller)?;
     let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     let log = sessions::latest(&store, &choice)?;
-    let feature = place::recorded_feature(caller, &store, log.feature())?;
+    let feature = context::recorded_feature(caller, &store, log.feature())?;
     let begun = store.first_readable_session(&log);
     let begun = begun.with_context(|| format!("session {} has no readable start record", log.id()))?;
     let mut flags = args.settings.flags();

@@ -25,7 +25,7 @@ use super::exit_code::ExitCode;
 use super::output::{print_json, stdout, warn};
 use super::sessions::{self, SessionChoice};
 use super::settings::{Flags, load_in};
-use super::{iterations, patches, place, report_file};
+use super::{context, iterations, patches, report_file};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("text").args(["markdown", "json"]))]
@@ -69,7 +69,7 @@ const GOOD_OUTPUT: usize = 1500;
 const LEAST: usize = 2 << 10;
 
 pub fn run(args: &ReportArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = place::open(caller)?;
+    let store = context::open(caller)?;
     let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     let log = sessions::latest(&store, &choice)?;
     let destination = destination(args, caller, &store, &log)?;
@@ -184,7 +184,7 @@ fn found(
         session,
         turns,
         unreadable,
-        made_at: place::clock(caller)?.now(),
+        made_at: context::clock(caller)?.now(),
     })
 }
 

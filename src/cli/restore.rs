@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use crate::process::Tool;
-use crate::record::{IterationName, ObjectId, RALPH, SessionName, some_of};
+use crate::record::{IterationName, ObjectId, RALPH, SessionName, join_truncated};
 use crate::session::{Force, Intent, Planned, Restore, Target, Why};
 use crate::store::{RestorePoint, Store};
 use crate::tasks;
@@ -19,7 +19,7 @@ use super::exit_code::ExitCode;
 use super::iterations::{self, Point};
 use super::output::{stdout, warn};
 use super::sessions::SessionChoice;
-use super::{diff, place, remotes};
+use super::{context, diff, remotes};
 
 /// Most tasks that a warning names.
 const MAX_NAMED: usize = 10;
@@ -54,9 +54,9 @@ pub struct RestoreArgs {
 }
 
 pub fn run(args: &RestoreArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
-    let store = place::open(caller)?;
+    let store = context::open(caller)?;
     store.repository().work_tree()?;
-    let clock = place::clock(caller)?;
+    let clock = context::clock(caller)?;
     let restore = Restore {
         store: &store,
         clock: &clock,
@@ -147,7 +147,7 @@ fn say_what_no_longer_fits(store: &Store, point: &Point) -> Result<()> {
 
 /// `T003 is`, `T003, T004 are`.
 fn are(names: &[String]) -> String {
-    format!("{} {}", some_of(names, MAX_NAMED), if names.len() == 1 { "is" } else { "are" })
+    format!("{} {}", join_truncated(names, MAX_NAMED), if names.len() == 1 { "is" } else { "are" })
 }
 
 /// The snapshots of a session's iterations, as far as they are here.

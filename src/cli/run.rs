@@ -18,13 +18,13 @@ use crate::view::style::{Count, Paint, one_line};
 
 use super::args::{PlaceArgs, ScopeArgs, SettingArgs};
 use super::caller::{Caller, Environment};
+use super::context::{self, refusal};
 use super::exit_code::ExitCode;
 use super::output::{records, warn};
 use super::pack::Packer;
-use super::place::{self, refusal};
-use super::ready::{Ready, RunRequest, Settings};
 use super::sessions;
 use super::settings::Flags;
+use super::setup::{Ready, RunRequest, Settings};
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -104,8 +104,8 @@ pub enum Voice {
 }
 
 pub fn run(args: &RunArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
-    let store = place::open(caller)?;
-    let feature = place::feature(caller, &store, args.place.feature.as_ref(), args.place.tasks.as_ref())?;
+    let store = context::open(caller)?;
+    let feature = context::feature(caller, &store, args.place.feature.as_ref(), args.place.tasks.as_ref())?;
     warn_of_another_feature(&feature);
     let flags = Flags { loop_type: args.loop_type.clone(), ..args.settings.flags() };
     let request =
@@ -131,7 +131,7 @@ fn warn_of_another_feature(feature: &Feature) {
 }
 
 pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
-    let store = place::open(caller)?;
+    let store = context::open(caller)?;
     let choice = sessions::SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     let refs = unfinished(&store, &choice, args.take_over)?;
     let log = store.session(&refs)?;
@@ -146,7 +146,7 @@ pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCo
         .into());
     }
     let path = log.as_ref().map(|log| log.feature().to_owned()).unwrap_or_default();
-    let feature = place::recorded_feature(caller, &store, &path)?;
+    let feature = context::recorded_feature(caller, &store, &path)?;
     let scope = begun.as_ref().and_then(|begun| begun.scope.clone()).unwrap_or_default();
     let loop_type = begun.as_ref().map(|begun| begun.loop_type.clone());
     let mut flags = Flags { loop_type, ..args.settings.flags() };
@@ -174,7 +174,11 @@ fn kept_settings(configuration: &Value) -> Vec<FlagInput> {
 /// # Errors
 ///
 /// If there is none, or if the chosen one is completed, or runs, here or elsewhere (unless it is to be taken over).
-pub fn unfinished(store: &Store, choice: &sessions::SessionChoice, is_taken_over: bool) -> Result<SessionRefs> {
+pub fn unfinished(
+    store: &Store,
+    choice: &sessions::SessionChoice,
+    is_taken_over: bool,
+) -> Result<SessionRefs> {
     let running = sessions::running(store)?;
     let found = sessions::chosen(store, choice).map_err(refusal)?;
     let status = |log: &SessionLog| sessions::status(store, log, &running);

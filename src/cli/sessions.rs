@@ -6,7 +6,7 @@ use std::io::stderr;
 
 use anyhow::{Context, Error, Result, bail};
 
-use crate::record::{LogEntry, RALPH, Session, SessionId, SessionName, Status, did_you_mean, some_of};
+use crate::record::{LogEntry, RALPH, Session, SessionId, SessionName, Status, did_you_mean, join_truncated};
 use crate::store::{Elsewhere, Holder, Listing, LoopLock, Overview, SessionLog, SessionRefs, Store};
 use crate::view::style::one_line;
 
@@ -138,7 +138,7 @@ fn fitting<'a>(wanted: &str, recorded: &BTreeSet<&'a str>) -> Vec<&'a str> {
 /// The first few on one line.
 fn candidates(names: &[&str]) -> String {
     let names: Vec<_> = names.iter().map(|name| one_line(name)).collect();
-    some_of(&names, CANDIDATES)
+    join_truncated(&names, CANDIDATES)
 }
 
 /// The one session that begins like that.

@@ -17,7 +17,7 @@ use crate::session::redactor;
 use crate::store::Store;
 
 use super::caller::{Caller, Project};
-use super::place::refusal;
+use super::context::refusal;
 
 /// The project's settings, from its root.
 pub const FILE: &str = ".specify/ralph.toml";

@@ -19,7 +19,7 @@ use super::diff::{self, Request};
 use super::exit_code::ExitCode;
 use super::output::{records, stdout};
 use super::sessions::SessionChoice;
-use super::{iterations, place};
+use super::{context, iterations};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("part").args(["patch", "stdout", "stderr", "prompt", "agent", "agent_stderr", "tasks", "json"]))]
@@ -91,7 +91,7 @@ impl ShowArgs {
 }
 
 pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> Result<ExitCode> {
-    let store = place::open(caller)?;
+    let store = context::open(caller)?;
     let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     let shown = iterations::find(&store, args.iteration.as_ref().unwrap_or(&IterationName::LAST), &choice)?;
     let entry = shown.iteration()?;

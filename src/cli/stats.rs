@@ -16,9 +16,9 @@ use crate::view::style::Paint;
 
 use super::args::ReadArgs;
 use super::caller::Caller;
+use super::context;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout};
-use super::place;
 use super::sessions::{self, SessionChoice};
 
 #[derive(Serialize)]
@@ -33,7 +33,7 @@ struct Report {
 }
 
 pub fn run(args: &ReadArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
-    let store = place::open(caller)?;
+    let store = context::open(caller)?;
     let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     let logs = sessions::chosen(&store, &choice)?;
     if logs.is_empty() {

@@ -20,9 +20,9 @@ use crate::view::style::Paint;
 
 use super::args::{Json, ReadArgs};
 use super::caller::Caller;
+use super::context::{self, refusal};
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout};
-use super::place::{self, refusal};
 use super::sessions::{self, SessionChoice};
 use super::settings::{Flags, load_in, terminal_redactor};
 use super::tasks::TasksArgs;
@@ -51,7 +51,7 @@ pub fn run(args: &StatusArgs, caller: &Caller, paint: Paint) -> Result<ExitCode>
         };
         return super::tasks::run(&list, caller);
     }
-    let store = place::open(caller)?;
+    let store = context::open(caller)?;
     let wanted = WatchTarget::of(&args.read, caller, &store)?;
     let mut status = look(&store, &wanted)?;
     let mut out = stdout();
@@ -105,12 +105,12 @@ impl WatchTarget {
             Err(_) => Some(Redactor::default()),
         };
         if args.session.is_none() {
-            let feature = place::feature_to_read(caller, store, args.feature.as_ref())?;
+            let feature = context::feature_to_read(caller, store, args.feature.as_ref())?;
             return Ok(Self { feature, session: None, redactor });
         }
         let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
         let log = sessions::latest(store, &choice)?;
-        let feature = place::recorded_feature(caller, store, log.feature())?;
+        let feature = context::recorded_feature(caller, store, log.feature())?;
         Ok(Self { feature, session: Some(log.refs), redactor })
     }
 

@@ -24,7 +24,7 @@ use super::exit_code::ExitCode;
 use super::output::{print_json, stdout, warn};
 use super::sessions::{self, SessionChoice};
 use super::settings::{Flags, load_here};
-use super::{place, remotes};
+use super::{context, remotes};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own, and two exclude each other")]
@@ -79,7 +79,7 @@ pub struct UnbundleArgs {
 }
 
 pub fn run(args: &SyncArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = place::open(caller)?;
+    let store = context::open(caller)?;
     let remote = remotes::chosen(caller, &store, args.remote.as_deref())?;
     let options = SyncOptions {
         direction: match (args.push_only, args.fetch_only) {
@@ -89,7 +89,7 @@ pub fn run(args: &SyncArgs, caller: &Caller) -> Result<ExitCode> {
         },
         snapshots: if args.snapshots { Snapshots::Take } else { Snapshots::Leave },
         cleaned: if args.cleaned { Cleaned::Take } else { Cleaned::Leave },
-        at: place::clock(caller)?.now(),
+        at: context::clock(caller)?.now(),
     };
     if options.direction != Direction::Fetch {
         confirm_push(&store, &remote, args, caller)?;
@@ -133,7 +133,7 @@ fn confirm_push(store: &Store, remote: &Remote, args: &SyncArgs, caller: &Caller
 }
 
 pub fn bundle(args: &BundleArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = place::open(caller)?;
+    let store = context::open(caller)?;
     let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     let logs = sessions::chosen(&store, &choice)?;
     if logs.is_empty() {
@@ -183,8 +183,8 @@ fn bundle_to_stdout(
 }
 
 pub fn unbundle(args: &UnbundleArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = place::open(caller)?;
-    let at = place::clock(caller)?.now();
+    let store = context::open(caller)?;
+    let at = context::clock(caller)?.now();
     if args.file == "-" {
         let scratch = Scratch::create(store.repository())?;
         let file = scratch.path("stdin");

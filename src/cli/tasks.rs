@@ -11,9 +11,9 @@ use crate::view;
 
 use super::args::Json;
 use super::caller::Caller;
+use super::context::{self, refusal};
 use super::exit_code::ExitCode;
 use super::output::stdout;
-use super::place::{self, refusal};
 
 #[derive(Debug, Args)]
 pub struct TasksArgs {
@@ -33,7 +33,7 @@ pub fn run(args: &TasksArgs, caller: &Caller) -> Result<ExitCode> {
         let tasks = tasks::read_named(&path);
         (path, tasks)
     } else {
-        let feature = place::feature_to_read(caller, &place::open(caller)?, args.feature.as_ref())?;
+        let feature = context::feature_to_read(caller, &context::open(caller)?, args.feature.as_ref())?;
         let tasks = tasks::read(&feature.files, &feature.tasks_path);
         (feature.tasks_path, tasks)
     };

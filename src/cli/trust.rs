@@ -19,9 +19,9 @@ use super::approvals::{Approvals, Approved};
 use super::args::Json;
 use super::caller::Caller;
 use super::confirm;
+use super::context;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout};
-use super::place;
 use super::settings::{FILE, Flags, load_in};
 
 #[derive(Debug, Args)]
@@ -37,7 +37,7 @@ pub struct TrustArgs {
 }
 
 pub fn run(args: &TrustArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = place::open(caller)?;
+    let store = context::open(caller)?;
     let approvals = Approvals::of(&store, caller)?;
     let mut out = stdout();
     if args.revoke {

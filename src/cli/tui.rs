@@ -32,10 +32,10 @@ use crate::view::tui::{
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::own_command::own_program;
-use super::ready::{RunRequest, Settings};
 use super::sessions::{SessionChoice, Settled};
 use super::settings::{Flags, load_in, terminal_redactor};
-use super::{iterations, output, place};
+use super::setup::{RunRequest, Settings};
+use super::{context, iterations, output};
 
 #[derive(Debug, Args)]
 pub struct TuiArgs {
@@ -58,7 +58,7 @@ const MAX_REPEATED_LOG_BYTES: u64 = 64 * 1024;
 
 pub fn run(args: &TuiArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     // The screen says what is left out.
-    let store = place::open(caller)?.warning_with(None);
+    let store = context::open(caller)?.warning_with(None);
     check_terminal(caller)?;
     let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     let wanted = choice.settle(&store)?;
@@ -70,7 +70,7 @@ pub fn run(args: &TuiArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
 /// Starts the loop that `arguments` ask for beside the screen, in a process that outlives it.
 pub fn with_loop(arguments: &[OsString], flags: Flags, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     // The screen says what is left out.
-    let store = place::open(caller)?.warning_with(None);
+    let store = context::open(caller)?.warning_with(None);
     check_terminal(caller)?;
     super::run::refuse_within_iteration(caller)?;
     super::trust::require_here(&store, caller, flags)?;
@@ -167,7 +167,7 @@ impl TuiHost {
         Ok(Self {
             store: store.clone(),
             caller: caller.clone(),
-            clock: place::clock(caller)?,
+            clock: context::clock(caller)?,
             shutdown_signal: ShutdownSignal::install()?,
             own: None,
             ended: None,
@@ -291,7 +291,7 @@ impl ExternalData for Backend {
         let (store, caller) = (&self.store, &self.caller);
         let entries: Vec<LogEntry> = store.iterations_of(feature, MOST_ITERATIONS)?;
         let clusters = folded(&clusters(&store.read_iterations(&entries)?));
-        let feature = place::recorded_feature(caller, store, feature)?;
+        let feature = context::recorded_feature(caller, store, feature)?;
         let request = RunRequest::default();
         let settings = Settings::read(store, &feature, caller, &request)?;
         let policy = settings.history_policy();

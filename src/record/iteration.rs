@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Claim, Cost, Exit, ExitReason, Facts, FailureClass, ObjectId, Outcome, SessionId, TaskName, Timestamp,
-    ToolKind, some_of, without_escapes,
+    ToolKind, join_truncated, without_escapes,
 };
 
 /// What the agent says of itself. Stored apart from what the engine measured.
@@ -144,8 +144,8 @@ pub struct AgentRun {
 
 impl AgentRun {
     /// Whether a limit or a failure of its provider cut it short, of which the task knows nothing.
-    pub fn is_cut(&self) -> bool {
-        !self.is_good && self.failure_class.is_some_and(FailureClass::is_passing)
+    pub fn was_cut_short(&self) -> bool {
+        !self.is_good && self.failure_class.is_some_and(FailureClass::is_transient)
     }
 }
 
@@ -337,7 +337,7 @@ impl Iteration {
                 kept => format!("{task} skipped, its changes taken back but in {}", files(kept)),
             },
             Outcome::Later(word) => format!("{task} {}", word.as_str()),
-            Outcome::Interrupted => match self.failure_class.filter(|class| class.is_passing()) {
+            Outcome::Interrupted => match self.failure_class.filter(|class| class.is_transient()) {
                 Some(class) => format!("{task} cut short ({class})"),
                 None => format!("{task} interrupted"),
             },
@@ -349,7 +349,7 @@ impl Iteration {
         let to = self.restored_to.as_ref()?.short();
         let kept = match self.kept_paths.as_slice() {
             [] => String::new(),
-            kept => format!("; kept as they are: {}", some_of(kept, MAX_KEPT_PATHS)),
+            kept => format!("; kept as they are: {}", join_truncated(kept, MAX_KEPT_PATHS)),
         };
         Some(format!("changes of failed attempts taken back, to snapshot {to}{kept}"))
     }
@@ -388,7 +388,7 @@ pub fn is_run(outcome: Outcome, class: Option<FailureClass>) -> bool {
     match outcome {
         Outcome::Success | Outcome::Failure | Outcome::Later(_) => true,
         Outcome::Skipped => false,
-        Outcome::Interrupted => !class.is_some_and(FailureClass::is_passing),
+        Outcome::Interrupted => !class.is_some_and(FailureClass::is_transient),
     }
 }
 

@@ -11,6 +11,7 @@ mod facts;
 mod ids;
 mod iteration;
 mod iteration_name;
+mod join_truncated;
 mod log_entry;
 mod outcome;
 mod own_command;
@@ -19,7 +20,6 @@ mod refusal;
 pub mod samples;
 mod scope;
 mod session;
-mod some_of;
 mod task;
 mod timestamp;
 mod waiting;
@@ -39,6 +39,7 @@ pub use iteration::{
     Tokens, ToolCall, Validation, is_run, summary,
 };
 pub use iteration_name::{IterationName, SessionName, Which};
+pub use join_truncated::join_truncated;
 pub use log_entry::{LogEntry, RecordKind, TrailerCounts};
 pub use outcome::{
     ArtifactStatus, CANNOT_RUN, Claim, Exit, ExitReason, FailureClass, Limit, Outcome, Status, StopReason,
@@ -48,7 +49,6 @@ pub use own_command::{CANONICAL, OwnCommand, RALPH, RALPH_BY_PATH, RALPH_ELSEWHE
 pub use refusal::Refusal;
 pub use scope::Scope;
 pub use session::{Artifact, Session};
-pub use some_of::some_of;
 pub use task::{Task, TaskCounts, TaskName};
 pub use timestamp::Timestamp;
 pub use waiting::Waiting;

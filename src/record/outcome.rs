@@ -293,7 +293,7 @@ impl FailureClass {
     }
 
     /// Whether it passes by itself, so that waiting helps. It is no failure of the task's.
-    pub fn is_passing(self) -> bool {
+    pub fn is_transient(self) -> bool {
         matches!(self, Self::Quota | Self::RateLimit | Self::Overloaded | Self::Network)
     }
 }

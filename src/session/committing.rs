@@ -8,7 +8,7 @@ use camino::Utf8Path;
 use tasklist::TaskList;
 
 use crate::process::{Child, Pulse};
-use crate::record::{LeftOut, ObjectId, Outcome, RALPH, Refusal, StopReason, Task, TaskName, some_of};
+use crate::record::{LeftOut, ObjectId, Outcome, RALPH, Refusal, StopReason, Task, TaskName, join_truncated};
 use crate::store::Store;
 use crate::worktree::{RawPath, Staged, WorkTree};
 
@@ -16,7 +16,7 @@ use super::left_out;
 use super::pending_commit::PendingCommit;
 use super::running::{Ending, Running};
 use super::settings::validation_limits;
-use super::taken::Taken;
+use super::snapshot_taken::SnapshotTaken;
 use super::units::{self, UnitTasks};
 
 /// Maximum number of paths that are named in a warning.
@@ -101,12 +101,17 @@ impl Running<'_> {
 
     /// Notes what an iteration changed, and commits it if it is a success. What cannot be committed now is in the
     /// next commit.
-    pub(super) fn commit_work(&mut self, outcome: Outcome, taken: &mut Taken, done: &Done<'_>) -> Committed {
+    pub(super) fn commit_work(
+        &mut self,
+        outcome: Outcome,
+        taken: &mut SnapshotTaken,
+        done: &Done<'_>,
+    ) -> Committed {
         let Some(mut work) = self.work.take() else { return Committed::default() };
         work.pending.extend(taken.changed.iter().cloned());
         let rest = done.unit.filter(|unit| outcome == Outcome::Success && !unit.tasks.is_empty());
         if let Some(UnitTasks { name, tasks }) = rest {
-            let open = some_of(tasks, MAX_NAMED_PATHS);
+            let open = join_truncated(tasks, MAX_NAMED_PATHS);
             work.waiting.extend_from_slice(done.closed);
             self.work = Some(work);
             let refused = Some(format!("it waits for the rest of {name}, which is open: {open}"));
@@ -134,7 +139,7 @@ impl Running<'_> {
     fn try_commit(
         &mut self,
         work: &mut PendingCommit,
-        taken: &mut Taken,
+        taken: &mut SnapshotTaken,
         done: &Done<'_>,
     ) -> Result<Option<ObjectId>> {
         let store = self.plan.store;
@@ -193,7 +198,7 @@ impl Running<'_> {
         }
         let names: Vec<String> =
             left_out.iter().map(|left| format!("{} ({})", left.path, left.reason)).collect();
-        let names = some_of(&names, MAX_NAMED_PATHS).replace(char::is_control, "\u{fffd}");
+        let names = join_truncated(&names, MAX_NAMED_PATHS).replace(char::is_control, "\u{fffd}");
         self.warn(format!(
             "the commit of {} leaves out {names}\nhint: `git add` and commit them yourself, or have git ignore them",
             done.task.name
@@ -332,5 +337,5 @@ pub(super) fn follow_cut_off(
 /// Paths for a message.
 fn named(paths: &[RawPath]) -> String {
     let names: Vec<_> = paths.iter().map(|path| String::from_utf8_lossy(path)).collect();
-    some_of(&names, MAX_NAMED_PATHS).replace(char::is_control, "\u{fffd}")
+    join_truncated(&names, MAX_NAMED_PATHS).replace(char::is_control, "\u{fffd}")
 }

@@ -63,7 +63,7 @@ impl Job {
     }
 
     /// Returns true if the artifact exists, or `None` if boxes show what was done.
-    pub(super) fn is_made(&self, feature: &Feature) -> Option<bool> {
+    pub(super) fn artifact_exists(&self, feature: &Feature) -> Option<bool> {
         (self.until == Until::Validation).then(|| feature.files.is_filled(&self.artifact))
     }
 }

@@ -16,7 +16,7 @@ pub struct Evidence<'a> {
     pub is_promised: bool,
     pub completion: Completion,
     /// True if the artifact exists; `None` if boxes show what was done.
-    pub is_made: Option<bool>,
+    pub artifact_exists: Option<bool>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +35,7 @@ pub struct Verdict {
 }
 
 pub fn judge(evidence: Evidence<'_>) -> Verdict {
-    let Evidence { before, after, agent, validation, is_promised, completion, is_made } = evidence;
+    let Evidence { before, after, agent, validation, is_promised, completion, artifact_exists } = evidence;
     // Between a crash and the next start people go on: what they put into the list is no claim of the agent's.
     let (pairing, ticked) = if agent.is_some() {
         let pairing = Pairing::likely(before, after);
@@ -52,11 +52,11 @@ pub fn judge(evidence: Evidence<'_>) -> Verdict {
     let is_good = agent.is_some_and(|run| run.is_good);
     let passes = validation.is_none_or(|validation| validation.exit.is_success());
     let is_interrupted = agent
-        .is_none_or(|run| run.exit.reason == Some(ExitReason::Interrupted) || run.is_cut())
+        .is_none_or(|run| run.exit.reason == Some(ExitReason::Interrupted) || run.was_cut_short())
         || validation.is_some_and(|validation| validation.exit.reason == Some(ExitReason::Interrupted));
     let outcome = if is_interrupted {
         Outcome::Interrupted
-    } else if is_good && passes && is_made.unwrap_or_else(|| tasks().next().is_some()) {
+    } else if is_good && passes && artifact_exists.unwrap_or_else(|| tasks().next().is_some()) {
         Outcome::Success
     } else {
         Outcome::Failure
@@ -64,7 +64,8 @@ pub fn judge(evidence: Evidence<'_>) -> Verdict {
     let is_success = outcome == Outcome::Success;
     let is_complete = is_promised && is_good && completion == Completion::Promise;
     let mut false_claim = Vec::new();
-    if is_promised && !is_complete && !(is_success && (is_made.is_some() || after.counts().open == 0)) {
+    if is_promised && !is_complete && !(is_success && (artifact_exists.is_some() || after.counts().open == 0))
+    {
         false_claim.push(Claim::Promise);
     }
     if !ticked.is_empty() && !is_success {

@@ -12,7 +12,7 @@ use crate::worktree::{Prepared, RawPath, Staged, WorkTree};
 use super::left_out::LeftOutFiles;
 use super::plan::Plan;
 use super::settings::redactor;
-use super::taken::Taken;
+use super::snapshot_taken::SnapshotTaken;
 
 /// What the next commit is made of.
 #[derive(Debug, Default)]
@@ -102,7 +102,7 @@ impl PendingCommit {
     }
 
     /// The paths of the next commit.
-    pub fn to_commit(&self, taken: &Taken, held: &Staged) -> BTreeSet<RawPath> {
+    pub fn to_commit(&self, taken: &SnapshotTaken, held: &Staged) -> BTreeSet<RawPath> {
         // A submodule whose own files are dirty is there with its commit.
         let is_out = |left: &&LeftOut| !left.is_refused() && left.reason != LeftOut::SUBMODULE_CHANGES;
         let left_out = taken.left_out.iter().filter(is_out).map(|left| left.path.as_str());
@@ -118,7 +118,12 @@ impl PendingCommit {
     }
 
     /// The files of the work that the next commit lacks by rule. Repositories that are no submodules are noted in `taken`.
-    pub fn left_out_of(&self, taken: &mut Taken, prepared: &Prepared, work_tree: &WorkTree) -> Vec<LeftOut> {
+    pub fn left_out_of(
+        &self,
+        taken: &mut SnapshotTaken,
+        prepared: &Prepared,
+        work_tree: &WorkTree,
+    ) -> Vec<LeftOut> {
         let by_rule: Vec<LeftOut> = with_files(work_tree, &taken.left_out);
         let changed = self.left_out.changed(&by_rule).into_iter().filter(|left| !left.is_refused());
         let mut left_out: Vec<LeftOut> = changed.cloned().collect();

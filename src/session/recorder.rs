@@ -14,7 +14,9 @@ use redact_stream::Redactor;
 use crate::process::was_cut_short;
 use crate::progress::journal;
 use crate::project_files::{MAX_TASK_LIST_BYTES, ProjectFiles};
-use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp, some_of};
+use crate::record::{
+    Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp, join_truncated,
+};
 use crate::store::{
     Copies, Draft, Repaired, SessionRefs, Slot, Snapshot, Spool, SpoolMeta, Standing, Store, Tips, names,
 };
@@ -22,7 +24,7 @@ use crate::worktree::{Contents, PrivateIndex, WorkTree};
 
 use super::progress_file::{Planned, ProgressFile};
 use super::redaction::redacted;
-use super::taken::{Taken, most_changed};
+use super::snapshot_taken::{SnapshotTaken, most_changed};
 
 pub use opening::Opening;
 
@@ -208,7 +210,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Takes a snapshot and compares it with the one before. A snapshot that fails costs itself, not the record.
-    pub fn take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> Taken {
+    pub fn take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> SnapshotTaken {
         if let Err(error) = self.put_refs_back(taken_at) {
             self.warnings.push(format!("{error:#}"));
         }
@@ -216,7 +218,11 @@ impl<'a> Recorder<'a> {
             let failure = format!("no snapshot after {moment}: {error:#}");
             let hint = if was_cut_short(&error) { FILTER_HINT } else { "" };
             self.warnings.push(format!("{failure}{hint}"));
-            Taken { snapshot: self.snapshot.clone(), failure: Some(failure), ..Taken::default() }
+            SnapshotTaken {
+                snapshot: self.snapshot.clone(),
+                failure: Some(failure),
+                ..SnapshotTaken::default()
+            }
         })
     }
 
@@ -237,7 +243,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Puts the refs of a session that died back to where they stood, unless they went on from there.
-    pub fn put_back(&mut self, tips: &Tips, at: Timestamp) -> Result<()> {
+    pub fn recover_ref(&mut self, tips: &Tips, at: Timestamp) -> Result<()> {
         self.tip.clone_from(&tips.log);
         self.snapshot.clone_from(&tips.snapshot);
         self.put_refs_back(at)?;
@@ -254,14 +260,14 @@ impl<'a> Recorder<'a> {
         self.warn_of_deleted(repaired);
         let refs = SessionRefs::new(&self.place.feature, self.place.session.clone());
         if let Some(tip) = &self.tip
-            && let Standing::PutBack(warning) = self.store.put_back(&refs.log(), tip, at)?
+            && let Standing::Restored(warning) = self.store.recover_ref(&refs.log(), tip, at)?
         {
             self.warnings.push(warning);
         }
         if let Some(snapshot) = &self.snapshot {
-            match self.store.put_back(&refs.snapshot(), snapshot, at)? {
+            match self.store.recover_ref(&refs.snapshot(), snapshot, at)? {
                 Standing::Fine => {}
-                Standing::PutBack(warning) => self.warnings.push(warning),
+                Standing::Restored(warning) => self.warnings.push(warning),
                 Standing::Lost => {
                     self.warnings.push(format!(
                         "{} was deleted by another program, and the snapshots are gone; the next one begins anew",
@@ -306,7 +312,10 @@ impl<'a> Recorder<'a> {
                 let files = if files.is_empty() {
                     String::new()
                 } else {
-                    format!(": {}", some_of(&files, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}"))
+                    format!(
+                        ": {}",
+                        join_truncated(&files, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}")
+                    )
                 };
                 self.warnings.push(format!(
                     "{}: the snapshots hold the commit of this submodule, not its uncommitted changes{files}",
@@ -322,20 +331,20 @@ impl<'a> Recorder<'a> {
         let new: Vec<&LeftOut> = refused.filter(|left| !self.refused.contains(&left.path)).collect();
         let Some(first) = new.first() else { return };
         let names: Vec<&str> = new.iter().map(|left| left.path.as_str()).collect();
-        let names = some_of(&names, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}");
+        let names = join_truncated(&names, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}");
         let reason = first.reason.trim_start_matches(LeftOut::REFUSED);
         self.warnings.push(format!("the snapshots lack {names}, which git could not read: {reason}"));
         self.refused.extend(new.iter().map(|left| left.path.clone()));
     }
 
-    fn try_take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> Result<Taken> {
+    fn try_take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> Result<SnapshotTaken> {
         let (tree, taken) = self.look(slot)?;
         let snapshot = self.commit_contents(slot, &tree, self.snapshot.as_ref(), (moment, taken_at))?;
-        Ok(Taken { snapshot, ..taken })
+        Ok(SnapshotTaken { snapshot, ..taken })
     }
 
     /// Reads the work tree as it is now, and compares it with what it was at the last look.
-    fn look(&mut self, slot: &Slot) -> Result<(ObjectId, Taken)> {
+    fn look(&mut self, slot: &Slot) -> Result<(ObjectId, SnapshotTaken)> {
         let scratch = self.spool.scratch();
         let index = scratch.join("index");
         // Trees that are not kept live beside the index, only to be compared with.
@@ -356,7 +365,7 @@ impl<'a> Recorder<'a> {
         let most_changed = most_changed(&changed);
         let changed = changed.into_iter().map(|file| file.path).collect();
         self.last_contents = Some(tree.clone());
-        Ok((tree, Taken { snapshot: None, changed, most_changed, left_out, refused, failure: None }))
+        Ok((tree, SnapshotTaken { snapshot: None, changed, most_changed, left_out, refused, failure: None }))
     }
 
     /// Writes the commit of a snapshot. `None` if snapshots are not kept.

@@ -14,7 +14,7 @@ use crate::progress::journal::{self, CatchUp};
 use crate::project_files::MAX_TASK_LIST_BYTES;
 use crate::record::{
     ArtifactStatus, Durations, Event, ExitReason, ObjectId, RALPH, RecordKind, Refusal, Session, SessionId,
-    Status, StopReason, Tokens, some_of,
+    Status, StopReason, Tokens, join_truncated,
 };
 use crate::repository::Repository;
 use crate::store::{
@@ -132,7 +132,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
         if let Some(draft) = slot.draft()? {
             recorder.replay(&slot, &draft)?;
         } else if let Some(begin) = slot.read_begin()? {
-            recorder.put_back(&begin.tips, begin.started_at)?;
+            recorder.recover_ref(&begin.tips, begin.started_at)?;
             let Some(log) = plan.store.session(&refs)? else {
                 return Err(Conflict { name: refs.log(), expected: None, found: None }.into());
             };
@@ -213,7 +213,7 @@ fn finish_rollback(
             let kept = if kept.is_empty() {
                 String::new()
             } else {
-                format!("; kept as they are: {}", some_of(&kept, MAX_NAMED_FILES))
+                format!("; kept as they are: {}", join_truncated(&kept, MAX_NAMED_FILES))
             };
             warn(
                 say,
@@ -256,7 +256,7 @@ fn interrupted(
         validation: None,
         is_promised: false,
         completion: Completion::Verified,
-        is_made: None,
+        artifact_exists: None,
     });
     if place.untick && !verdict.to_open.is_empty() {
         // The claim must outlive the box: we may die as well.

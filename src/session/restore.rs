@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::clock::Clock;
-use crate::record::{ObjectId, RALPH, Refusal, SessionId, some_of};
+use crate::record::{ObjectId, RALPH, Refusal, SessionId, join_truncated};
 use crate::store::{LoopLock, Restoration, RestorePoint, Scratch, Store};
 use crate::worktree::{PathChange, Paths, PrivateIndex, RawPath, WorkTree, collides};
 
@@ -392,7 +392,7 @@ fn refuse_endangered(
 }
 
 fn listed<S: AsRef<str>>(paths: &[S]) -> String {
-    some_of(paths, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}")
+    join_truncated(paths, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}")
 }
 
 /// The private index, and the objects that are not in the repository yet.

@@ -4,7 +4,7 @@ use tasklist::{Item, Selection, TaskList, Unselectable};
 
 use crate::config::{FailedChanges, Settings, Unit, Until};
 use crate::project_files::MAX_TASK_LIST_BYTES;
-use crate::record::{Task, some_of};
+use crate::record::{Task, join_truncated};
 use crate::tasks::select;
 
 use super::running::Running;
@@ -75,7 +75,7 @@ impl Running<'_> {
         let Ok(Some(part)) = self.part(tasks) else { return };
         let waits: Vec<String> = tasks.waits_outside(&part).iter().map(ToString::to_string).collect();
         if !waits.is_empty() {
-            self.warn(format!("outside of {}: {}", self.plan.scope, some_of(&waits, MAX_NAMED)));
+            self.warn(format!("outside of {}: {}", self.plan.scope, join_truncated(&waits, MAX_NAMED)));
         }
     }
 }

@@ -38,7 +38,7 @@ impl Running<'_> {
 
     /// Updates the pool with how an agent run ended.
     pub(super) fn ran(&mut self, run: &AgentRun) {
-        match run.failure_class.filter(|_| run.is_cut()) {
+        match run.failure_class.filter(|_| run.was_cut_short()) {
             Some(class) => {
                 let now = self.plan.clock.now();
                 let interruption =

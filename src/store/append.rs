@@ -158,16 +158,16 @@ impl Store {
     }
 
     /// The same to objects that a `git prune` beside us may take before the refs lead to them: git moves no ref to what
-    /// is not there. `put_back` puts them back, and gives how many these were.
+    /// is not there. `recover_ref` puts them back, and gives how many these were.
     fn move_refs_to(
         &self,
         moves: &[Move],
         reason: Reason,
-        put_back: impl Fn() -> Result<usize>,
+        recover_ref: impl Fn() -> Result<usize>,
     ) -> Result<()> {
         let refs = self.refs();
-        let deadline = Instant::now() + refs.patience();
-        let mut is_reclaimed = false;
+        let deadline = Instant::now() + refs.lock_timeout();
+        let mut is_lock_removed = false;
         let mut races = 0;
         loop {
             let left = self.unmoved(moves)?;
@@ -175,20 +175,20 @@ impl Store {
                 break;
             }
             let Err(error) = refs.move_all(&left, reason) else { break };
-            if races < MAX_RACES && put_back()? > 0 {
+            if races < MAX_RACES && recover_ref()? > 0 {
                 races += 1;
             } else if Instant::now() < deadline {
                 // Another git holds a lock for a moment: pack-refs, a fetch.
                 std::thread::sleep(LOCK_RETRY_INTERVAL);
-            } else if !is_reclaimed && refs.reclaim(&left)? {
-                is_reclaimed = true;
+            } else if !is_lock_removed && refs.remove_stale_lock(&left)? {
+                is_lock_removed = true;
             } else {
-                refs.insist(&left, reason, error)?;
+                refs.retry_with_git(&left, reason, error)?;
                 break;
             }
         }
         let made = || moves.iter().filter(|one| one.new.is_some());
-        refs.settle(&made().map(|one| one.name.as_str()).collect::<Vec<_>>())?;
+        refs.fsync(&made().map(|one| one.name.as_str()).collect::<Vec<_>>())?;
         for Move { name, new, .. } in made() {
             let found = self.tip(name)?;
             if found != *new {

@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::process;
 use crate::record::{LogEntry, RecordKind, Session, SessionId, Timestamp};
 
-use super::last::last_of_all;
-use super::{LoopLock, SessionLog, SessionRefs, Spool, Store, ledger};
+use super::last_written::last_of_all;
+use super::{LoopLock, SessionLog, SessionRefs, Spool, Store, sync_state};
 
 /// What is known here of a session that was begun on another machine and has no end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -45,7 +45,7 @@ impl Store {
         if self.is_from_here(&refs.session, &session).unwrap_or(false) {
             return None;
         }
-        let synced_at = ledger::synced_at(self.repository(), &refs.log()).ok().flatten();
+        let synced_at = sync_state::synced_at(self.repository(), &refs.log()).ok().flatten();
         let as_of = synced_at.map_or(tip.ended_at, |at| at.max(tip.ended_at));
         Some(Elsewhere { host: session.host, as_of, is_synced: synced_at.is_some() })
     }

@@ -14,9 +14,9 @@ use super::Store;
 use super::blobs::{bounded, message_of, seconds_of};
 use super::objects::{self, Quarantine, Signature};
 use super::read::SessionLog;
+use super::ref_update::{Merged, RefUpdate};
 use super::refs::{NOTES, SessionRefs};
 use super::scratch::Scratch;
-use super::shared::{Merged, RefUpdate};
 
 /// How often a change is tried again when another process makes one at the same time.
 const MAX_ATTEMPTS: usize = 20;

@@ -66,19 +66,19 @@ pub(super) trait RefDatabase {
     fn move_all(&self, moves: &[&Move], reason: Reason) -> Result<()>;
 
     /// How long moves that fail are tried again before anything else is done about it.
-    fn patience(&self) -> Duration;
+    fn lock_timeout(&self) -> Duration;
 
     /// Takes away locks that only a dead process of ours can have left. Gives whether there was one.
-    fn reclaim(&self, moves: &[&Move]) -> Result<bool>;
+    fn remove_stale_lock(&self, moves: &[&Move]) -> Result<bool>;
 
     /// The last try of moves that failed with `error` again and again.
-    fn insist(&self, moves: &[&Move], reason: Reason, error: Error) -> Result<()>;
+    fn retry_with_git(&self, moves: &[&Move], reason: Reason, error: Error) -> Result<()>;
 
     /// Carries out what `git update-ref --stdin` understands, all of it or nothing.
     fn update(&self, commands: &str, reason: Reason) -> Result<()>;
 
     /// Lets in whom the repository lets in, and makes what was moved safe from a power cut.
-    fn settle(&self, names: &[&str]) -> Result<()>;
+    fn fsync(&self, names: &[&str]) -> Result<()>;
 }
 
 /// The input of `git update-ref --stdin`, as one transaction.

@@ -191,11 +191,11 @@ impl RefDatabase for RefFiles<'_> {
         Ok(())
     }
 
-    fn patience(&self) -> Duration {
+    fn lock_timeout(&self) -> Duration {
         STALE_LOCK
     }
 
-    fn reclaim(&self, moves: &[&Move]) -> Result<bool> {
+    fn remove_stale_lock(&self, moves: &[&Move]) -> Result<bool> {
         let mut is_any = false;
         for Move { name, .. } in moves {
             let lock = self.lock_of(name);
@@ -204,7 +204,7 @@ impl RefDatabase for RefFiles<'_> {
         Ok(is_any)
     }
 
-    fn insist(&self, moves: &[&Move], reason: Reason, error: Error) -> Result<()> {
+    fn retry_with_git(&self, moves: &[&Move], reason: Reason, error: Error) -> Result<()> {
         // Where both are git's, they say the same.
         self.move_by_git(moves, reason).map_err(|last| {
             let (first, last_text) = (error.to_string(), last.to_string());
@@ -216,7 +216,7 @@ impl RefDatabase for RefFiles<'_> {
         update_ref(self.store, commands, reason).read().map(drop)
     }
 
-    fn settle(&self, names: &[&str]) -> Result<()> {
+    fn fsync(&self, names: &[&str]) -> Result<()> {
         let Repository { common_dir, sharing, .. } = self.store.repository();
         for name in names {
             for path in [common_dir.join(name), common_dir.join("logs").join(name)] {

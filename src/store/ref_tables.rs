@@ -94,17 +94,17 @@ impl RefDatabase for RefTables<'_> {
         self.update(&commands(moves), reason)
     }
 
-    fn patience(&self) -> Duration {
+    fn lock_timeout(&self) -> Duration {
         // The lock was already waited for.
         Duration::ZERO
     }
 
-    fn reclaim(&self, _moves: &[&Move]) -> Result<bool> {
+    fn remove_stale_lock(&self, _moves: &[&Move]) -> Result<bool> {
         // The owner of the lock is unknown: all writers of refs share it, the user's own git first of all.
         Ok(false)
     }
 
-    fn insist(&self, _moves: &[&Move], _reason: Reason, error: Error) -> Result<()> {
+    fn retry_with_git(&self, _moves: &[&Move], _reason: Reason, error: Error) -> Result<()> {
         Err(error)
     }
 
@@ -131,7 +131,7 @@ impl RefDatabase for RefTables<'_> {
         }
     }
 
-    fn settle(&self, _names: &[&str]) -> Result<()> {
+    fn fsync(&self, _names: &[&str]) -> Result<()> {
         // git shares and syncs the tables, but not the names of the files that they are.
         if self.store.syncing == Syncing::Always { disk::sync_dir_if_there(&self.folder()) } else { Ok(()) }
     }

@@ -10,12 +10,12 @@ use crate::process::Tool;
 use crate::record::{ObjectId, RecordKind, SessionId, Timestamp};
 
 use super::control::Control;
-use super::last::last_of_all;
+use super::last_written::last_of_all;
 use super::leftovers::{Leftover, is_older};
 use super::ref_database::{Reason, all_or_nothing};
+use super::ref_update::RefUpdate;
 use super::refs::{INCOMING_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::scratch::Scratch;
-use super::shared::RefUpdate;
 use super::spool::Spool;
 use super::{LoopLock, SessionLog, Store};
 

@@ -14,11 +14,11 @@ use crate::record::{ObjectId, Refusal, Timestamp};
 
 use super::blobs::{message_of, shallow_ends};
 use super::incoming::{self, Arrival, Inspection};
-use super::ledger::Ledger;
 use super::lock::{is_free, try_to_hold};
+use super::ref_update::{Merged, RefUpdate};
 use super::refs::{INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
 use super::remote::{BATCH, MOST_SAID, PushReport, Pushed, Remote, Strictness, Unreachable};
-use super::shared::{Merged, RefUpdate};
+use super::sync_state::SyncState;
 use super::{Store, disk, message};
 
 /// How often a rejected push of a shared ref is repeated while the ref does not move.
@@ -192,7 +192,7 @@ impl Sync<'_> {
     fn run(&mut self) -> Result<()> {
         let (store, remote) = (self.store, self.remote);
         let listed = store.list_remote(remote).with_context(|| format!("reach {}", remote.place()))?;
-        let before = store.ledger(remote)?;
+        let before = store.sync_state(remote)?;
         // First of all: they say what must not come back.
         let mut done = self.share(TOMBSTONES, listed.get(TOMBSTONES), Store::merge_tombstones);
         let tombstones = store.tombstones()?;
@@ -229,7 +229,7 @@ impl Sync<'_> {
                 now.entry(name.clone()).or_insert_with(|| id.clone());
             }
         }
-        store.write_ledger(remote, &Ledger { synced_at: Some(self.options.at), refs: now })?;
+        store.write_sync_state(remote, &SyncState { synced_at: Some(self.options.at), refs: now })?;
         match done {
             Err(error) if error.chain().any(<dyn std::error::Error>::is::<Unreachable>) => {
                 self.exchange.stopped = Some(format!("{error:#}"));
@@ -254,7 +254,7 @@ impl Sync<'_> {
     /// Says what the other side has lost since the last time.
     fn notice_losses(
         &mut self,
-        before: &Ledger,
+        before: &SyncState,
         listed: &BTreeMap<String, ObjectId>,
         tombstones: &BTreeMap<String, String>,
     ) -> Result<()> {

@@ -362,12 +362,12 @@ fn a_ref_goes_back_where_we_left_it_and_what_it_was_moved_to_is_kept() {
     let first = scene.append(&start(), "start").unwrap();
     let second = scene.append(&iteration(1, &first), "1").unwrap();
     let name = "refs/ralph/001-login/20261121-204512-3f9a0c1d";
-    let put_back = |expected: &ObjectId| {
-        scene.store.put_back(name, expected, Timestamp::from_seconds(1_795_294_002)).unwrap()
+    let recover_ref = |expected: &ObjectId| {
+        scene.store.recover_ref(name, expected, Timestamp::from_seconds(1_795_294_002)).unwrap()
     };
-    assert_eq!(put_back(&second), Standing::Fine);
+    assert_eq!(recover_ref(&second), Standing::Fine);
     // What follows there is a later record of the session: not a slip, and nothing to put back.
-    assert_eq!(put_back(&first), Standing::Fine);
+    assert_eq!(recover_ref(&first), Standing::Fine);
     assert_eq!(scene.git(&["rev-parse", name]), second.as_str());
 
     let foreign =
@@ -379,13 +379,13 @@ fn a_ref_goes_back_where_we_left_it_and_what_it_was_moved_to_is_kept() {
         (vec!["update-ref", name, &foreign], kept.as_str()),
     ] {
         scene.git(&arguments);
-        let standing = put_back(&second);
-        assert!(matches!(&standing, Standing::PutBack(warning) if warning.contains(said)), "{standing:?}");
+        let standing = recover_ref(&second);
+        assert!(matches!(&standing, Standing::Restored(warning) if warning.contains(said)), "{standing:?}");
         assert_eq!(scene.git(&["rev-parse", name]), second.as_str());
     }
     assert_eq!(scene.git(&["rev-parse", &kept]), foreign);
     let unknown = "1".repeat(40).parse().unwrap();
-    assert_eq!(put_back(&unknown), Standing::Lost);
+    assert_eq!(recover_ref(&unknown), Standing::Lost);
     assert_eq!(scene.git(&["rev-parse", name]), second.as_str());
 }
 

@@ -10,10 +10,10 @@ use anyhow::{Result, bail};
 use crate::record::{ObjectId, SCHEMA, SessionId, Timestamp};
 
 use super::objects::{self, Quarantine, Signature};
+use super::ref_update::Merged;
+use super::ref_update::RefUpdate;
 use super::refs::{SessionRefs, TOMBSTONES};
 use super::scratch::Scratch;
-use super::shared::Merged;
-use super::shared::RefUpdate;
 use super::{Store, message};
 
 /// The file in the tree.

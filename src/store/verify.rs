@@ -15,9 +15,9 @@ use super::files::Manifest;
 use super::incoming::{self, Arrival, Inspection};
 use super::message::{self, Subject};
 use super::notes::Lines;
+use super::ref_update::RefUpdate;
 use super::refs::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
-use super::shared::RefUpdate;
-use super::{SessionLog, Store, VERIFY_PACK_CACHE, ledger, snapshots};
+use super::{SessionLog, Store, VERIFY_PACK_CACHE, snapshots, sync_state};
 
 /// Where `git replace` keeps what it shows in place of an object.
 const REPLACE_PREFIX: &str = "refs/replace/";
@@ -201,7 +201,7 @@ impl Store {
             matches!(incoming::look_at_log(&git, &arrival), Ok(Inspection::Ours(_)))
         };
         let mut lost = BTreeMap::new();
-        for (name, tip) in ledger::all_refs(self.repository())? {
+        for (name, tip) in sync_state::all_refs(self.repository())? {
             let is_known =
                 here.contains(&name) || tombstones.contains_key(&name) || forgotten.contains(&name);
             if name.starts_with(LOG_PREFIX) && !is_known && self.has(&tip)? && is_good(&name, &tip) {

@@ -3,7 +3,7 @@
 use camino::Utf8Path;
 use tasklist::{Group, Item, Selection, Selector, TaskList, Unselectable};
 
-use crate::record::{RALPH, Refusal, Scope, did_you_mean, some_of};
+use crate::record::{RALPH, Refusal, Scope, did_you_mean, join_truncated};
 
 /// Maximum number of phases or stories that are named in a hint.
 const MAX_NAMED: usize = 12;
@@ -45,7 +45,7 @@ fn refuse(error: &Unselectable, tasks: &TaskList, path: &Utf8Path) -> Refusal {
         }
         Unselectable::UnknownStory(_) => match names(tasks.stories()).as_slice() {
             [] => "no task has the tag of a story (`[US1]`)".to_owned(),
-            stories => format!("its stories are {}", some_of(stories, MAX_NAMED)),
+            stories => format!("its stories are {}", join_truncated(stories, MAX_NAMED)),
         },
     };
     Refusal::new(format!("{error} in {path}")).hinted(hint)
@@ -85,7 +85,7 @@ fn unknown_phase(name: &str, phases: &[String]) -> String {
 }
 
 fn quoted(names: &[String]) -> String {
-    some_of(&names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>(), MAX_NAMED)
+    join_truncated(&names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>(), MAX_NAMED)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::record::{Iteration, LeftOut, Tokens, some_of};
+use crate::record::{Iteration, LeftOut, Tokens, join_truncated};
 
 use super::local_time::local_with_offset;
 use super::markdown::render;
@@ -104,7 +104,7 @@ fn further_facts(iteration: &Iteration) -> Facts {
     if !iteration.left_out.is_empty() {
         let left = |left: &LeftOut| format!("{} ({})", left.path, left.reason);
         let left: Vec<String> = iteration.left_out.iter().map(left).collect();
-        facts.push(("left out", one_line(&some_of(&left, LEFT_OUT))));
+        facts.push(("left out", one_line(&join_truncated(&left, LEFT_OUT))));
     }
     if !iteration.false_claim.is_empty() {
         let ticked = iteration.claims.ticked.join(", ");

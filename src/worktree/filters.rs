@@ -6,7 +6,7 @@ use anyhow::Result;
 use camino::Utf8Path;
 
 use crate::process::Captured;
-use crate::record::some_of;
+use crate::record::join_truncated;
 
 use super::WorkTree;
 use super::raw_path::{RawPath, joined, lossy, split};
@@ -75,7 +75,7 @@ impl WorkTree {
         let verb = if files.len() == 1 { "is" } else { "are" };
         Ok(Some(format!(
             "the clean filter `{driver}` failed{own}; {} {verb} in the work tree only\nhint: install what the filter runs (`git config filter.{driver}.clean`); the next task's commit takes the files along, or commit them yourself",
-            some_of(&files, MAX_NAMED_FILES)
+            join_truncated(&files, MAX_NAMED_FILES)
         )))
     }
 }

@@ -4,10 +4,10 @@ use crate::config::Config;
 use crate::store::Store;
 
 use super::super::caller::{Caller, Project};
-use super::super::place;
+use super::super::context;
 use super::super::proposal::Proposal;
-use super::super::ready::{Ready, RunRequest, Settings};
 use super::super::refusals::Obstacle;
+use super::super::setup::{Ready, RunRequest, Settings};
 use super::finding::{Finding, Severity};
 
 /// Nothing checks what agents say they did.
@@ -21,7 +21,7 @@ pub(super) fn no_validation(project: &Project, config: &Config) -> Option<Findin
 
 /// What `run` would refuse, as far as `findings` do not say it.
 pub(super) fn obstacles(store: &Store, caller: &Caller, findings: &[Finding]) -> Vec<Finding> {
-    let Ok(feature) = place::feature(caller, store, None, None) else { return Vec::new() };
+    let Ok(feature) = context::feature(caller, store, None, None) else { return Vec::new() };
     let is_known = |about: &str| {
         findings.iter().any(|finding| finding.state == Severity::Wrong && finding.about == about)
     };

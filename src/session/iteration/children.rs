@@ -19,7 +19,7 @@ impl Running<'_> {
         self.restore_spool(started)?;
         // What an agent left that could not work, or not to its end, is nothing to be judged.
         let is_worth_it = agent.exit.reason != Some(ExitReason::Interrupted)
-            && !agent.is_cut()
+            && !agent.was_cut_short()
             && !agent.failure_class.is_some_and(FailureClass::is_unusable);
         let validation = if is_worth_it { self.validate(slot, begin.iteration, environment)? } else { None };
         self.restore_spool(started)?;

@@ -18,7 +18,7 @@ use super::super::iteration_context::{agent_stderr, live_context};
 use super::super::judge::Verdict;
 use super::super::running::Running;
 use super::super::settings::{excerpt_choice, iteration_summarizer};
-use super::super::taken::Taken;
+use super::super::snapshot_taken::SnapshotTaken;
 use super::stages::{Drafted, Judged, Ran, Started};
 
 /// Longest summary that is kept, in characters.
@@ -28,7 +28,7 @@ const MAX_SUMMARY_CHARS: usize = 2000;
 struct Measured<'a> {
     ran: &'a Ran,
     verdict: Verdict,
-    taken: Taken,
+    taken: SnapshotTaken,
     /// Where the refs of the project stood before.
     refs_before: &'a [u8],
 }

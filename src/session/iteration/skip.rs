@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::config::FailedChanges;
 use crate::progress::cause;
-use crate::record::{Event, ExitReason, ObjectId, Outcome, Phase, Task, Validation, some_of};
+use crate::record::{Event, ExitReason, ObjectId, Outcome, Phase, Task, Validation, join_truncated};
 use crate::store::{Begin, Slot, names};
 
 use super::super::good_ground::FailedAttempts;
@@ -175,7 +175,7 @@ impl Running<'_> {
             let commits: Vec<&str> = attempts.commits.iter().map(ObjectId::short).collect();
             self.warn(format!(
                 "HEAD stays where it is, with the commits of {task}: {}\nhint: `git revert` takes them back, too",
-                some_of(&commits, MAX_NAMED_COMMITS)
+                join_truncated(&commits, MAX_NAMED_COMMITS)
             ));
         }
         Ok((Some(first.before.clone()), kept))

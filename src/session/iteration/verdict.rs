@@ -32,7 +32,7 @@ impl Running<'_> {
             validation: ran.validation.as_ref(),
             is_promised: ran.agent.is_good && final_message::promise(&ran.agent.final_text),
             completion: self.plan.config.settings.completion,
-            is_made: self.plan.job.is_made(self.plan.feature),
+            artifact_exists: self.plan.job.artifact_exists(self.plan.feature),
         });
         self.reopen_boxes(&started.slot, &verdict, &after)?;
         if self.plan.job.until == Until::Tasks {

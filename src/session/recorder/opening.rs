@@ -9,13 +9,13 @@ use crate::record::{ObjectId, RecordKind, Session, Timestamp};
 use crate::store::{SessionLog, Slot};
 
 use super::super::recorded_progress::expected_progress;
-use super::super::taken::Taken;
+use super::super::snapshot_taken::SnapshotTaken;
 use super::{Content, Recorder};
 
 /// The record of a start or a resumption, as long as it is not written.
 pub struct Opening<'l> {
     pub slot: Slot,
-    taken: Taken,
+    taken: SnapshotTaken,
     at: Timestamp,
     /// The session that is resumed.
     earlier: Option<&'l SessionLog>,
@@ -33,7 +33,7 @@ impl Recorder<'_> {
         let name = if earlier.is_some() { "resume" } else { "start" };
         let slot = self.spool.slot(name);
         slot.create()?;
-        let mut opening = Opening { slot, taken: Taken::default(), at, earlier };
+        let mut opening = Opening { slot, taken: SnapshotTaken::default(), at, earlier };
         opening.taken = self.take(&opening.slot, opening.moment(), at);
         Ok(opening)
     }
@@ -61,7 +61,7 @@ impl Recorder<'_> {
         &mut self,
         Opening { slot, taken: before, .. }: &Opening<'_>,
         moment: (&str, Timestamp),
-    ) -> Result<Option<Taken>> {
+    ) -> Result<Option<SnapshotTaken>> {
         let found = self.last_contents.clone();
         let (tree, taken) = self.look(slot)?;
         if Some(&tree) == found.as_ref() {
@@ -69,7 +69,7 @@ impl Recorder<'_> {
         }
         // No ref leads to the first snapshot yet: this one does.
         let snapshot = self.commit_contents(slot, &tree, before.snapshot.as_ref(), moment)?;
-        Ok(Some(Taken { snapshot, ..taken }))
+        Ok(Some(SnapshotTaken { snapshot, ..taken }))
     }
 
     /// Records that the session begins, or goes on.

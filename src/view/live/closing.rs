@@ -1,7 +1,7 @@
 //! The last lines of a run: how far it came, what is not done and why, what changed, and what to type next.
 
 use super::header::USUAL;
-use crate::record::{Changes, Closing, NotDone, RALPH, Session, Status, some_of};
+use crate::record::{Changes, Closing, NotDone, RALPH, Session, Status, join_truncated};
 use crate::view::ending::ending;
 use crate::view::style::{Count, Hue, Paint, cut, duration, grouped, one_line, tokens_told};
 
@@ -59,7 +59,7 @@ impl Look {
         let cost = task.cost_usd.map_or(String::new(), |usd| format!(", ${usd:.2}"));
         let blocks = match task.blocks.len() {
             0 => String::new(),
-            _ => format!(", blocks {}", one_line(&some_of(&task.blocks, MAX_NAMED))),
+            _ => format!(", blocks {}", one_line(&join_truncated(&task.blocks, MAX_NAMED))),
         };
         let title = cut(&one_line(&format!("{}  {}", task.task, task.title)), self.width);
         let mut lines = vec![
@@ -73,7 +73,7 @@ impl Look {
 
     /// What `commit = "task"` did not commit.
     fn commits(self, Closing { uncommitted, left_out, .. }: &Closing) -> Vec<String> {
-        let listed = |names: &[String]| one_line(&some_of(names, MAX_NAMED));
+        let listed = |names: &[String]| one_line(&join_truncated(names, MAX_NAMED));
         let mut lines = Vec::new();
         if !uncommitted.is_empty() {
             let are = if uncommitted.len() == 1 {
@@ -135,7 +135,7 @@ fn changes(Changes { files, added, removed, uncommitted_files }: Changes) -> Str
 fn false_claims(iterations: &[u32]) -> Option<String> {
     let numbers: Vec<String> = iterations.iter().map(|number| format!("#{number}")).collect();
     let claims = Count(iterations.len() as u64, "false claim");
-    (!iterations.is_empty()).then(|| format!("  {claims} found out: {}", some_of(&numbers, MAX_NAMED)))
+    (!iterations.is_empty()).then(|| format!("  {claims} found out: {}", join_truncated(&numbers, MAX_NAMED)))
 }
 
 /// The commands that follow from exactly this end, and what each does.

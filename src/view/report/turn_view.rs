@@ -126,7 +126,7 @@ fn why(turn: &Turn) -> String {
         Outcome::Success => format!("closed {}", record.closed.join(", ")),
         Outcome::Failure => message(record),
         Outcome::Skipped => "skipped".to_owned(),
-        Outcome::Interrupted => match record.failure_class.filter(|class| class.is_passing()) {
+        Outcome::Interrupted => match record.failure_class.filter(|class| class.is_transient()) {
             Some(class) => format!("cut short ({})", words_of(class)),
             None => "interrupted".to_owned(),
         },

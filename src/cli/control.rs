@@ -15,7 +15,7 @@ use super::output::{stdout, warn};
 use super::run::unfinished;
 use super::sessions::SessionChoice;
 use super::settings::{Flags, load_here};
-use super::{place, ready};
+use super::{context, setup};
 
 #[derive(Debug, Args)]
 pub struct StopArgs {
@@ -63,7 +63,7 @@ pub fn hint(args: &HintArgs, caller: &Caller) -> Result<ExitCode> {
             Refusal::new("the hint is empty").hinted(format!("{RALPH} hint 'use the parser that is there'"))
         );
     }
-    let store = place::open(caller)?;
+    let store = context::open(caller)?;
     if is_without_hints(caller) {
         let message = "the project's template has no place for {{ hints }}: the hint is appended at the end of the prompt";
         warn(message, &mut stderr());
@@ -91,7 +91,7 @@ pub fn hint(args: &HintArgs, caller: &Caller) -> Result<ExitCode> {
 /// Whether the template of this project places no hints. One that cannot be read is the loop's to complain of.
 fn is_without_hints(caller: &Caller) -> bool {
     let read = load_here(caller, Flags::default())
-        .and_then(|(project, config)| ready::template(&project, &config.loop_type));
+        .and_then(|(project, config)| setup::template(&project, &config.loop_type));
     read.is_ok_and(|template| template.missing().contains(&"hints"))
 }
 
@@ -117,7 +117,7 @@ fn steer(
     session: Option<&SessionName>,
     ask: impl FnOnce(&Control, &SessionId) -> Result<String>,
 ) -> Result<ExitCode> {
-    let store = place::open(caller)?;
+    let store = context::open(caller)?;
     let Some(holder) = running(&store, session)? else {
         return Err(no_loop(match session {
             Some(id) => format!("session {id} is not running"),

@@ -23,14 +23,14 @@ pub enum Standing {
     /// It is where we left it, or another record of the session follows there.
     Fine,
     /// It was not, and was restored. Holds the warning.
-    PutBack(String),
+    Restored(String),
     /// It is gone, and so is the commit that it pointed at.
     Lost,
 }
 
 impl Store {
     /// Puts the ref `name` back to `expected`, where we left it.
-    pub fn put_back(&self, name: &str, expected: &ObjectId, at: Timestamp) -> Result<Standing> {
+    pub fn recover_ref(&self, name: &str, expected: &ObjectId, at: Timestamp) -> Result<Standing> {
         let found = self.tip(name)?;
         if found.as_ref() == Some(expected) {
             return Ok(Standing::Fine);
@@ -65,7 +65,7 @@ impl Store {
             }
         }
         self.move_ref(name, found, expected, at)?;
-        Ok(Standing::PutBack(warning))
+        Ok(Standing::Restored(warning))
     }
 
     fn move_ref(&self, name: &str, old: Option<ObjectId>, new: &ObjectId, at: Timestamp) -> Result<()> {

@@ -11,7 +11,7 @@ const MAX_COUNTED_FILES: usize = 20;
 
 /// The work tree at one moment, compared with the moment before.
 #[derive(Debug, Default)]
-pub struct Taken {
+pub struct SnapshotTaken {
     pub snapshot: Option<ObjectId>,
     /// Without progress.txt.
     pub changed: Vec<RawPath>,
@@ -24,7 +24,7 @@ pub struct Taken {
     pub failure: Option<String>,
 }
 
-impl Taken {
+impl SnapshotTaken {
     /// As a record has them.
     pub fn files_changed(&self) -> Vec<String> {
         self.changed.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect()

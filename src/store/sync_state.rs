@@ -15,7 +15,7 @@ use super::{Store, disk};
 
 /// What one remote had after the last sync.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Ledger {
+pub(super) struct SyncState {
     pub synced_at: Option<Timestamp>,
     pub refs: BTreeMap<String, ObjectId>,
 }
@@ -28,25 +28,25 @@ fn folder(repository: &Repository) -> Utf8PathBuf {
 }
 
 impl Store {
-    fn ledger_path(&self, remote: &Remote) -> Option<Utf8PathBuf> {
+    fn sync_state_path(&self, remote: &Remote) -> Option<Utf8PathBuf> {
         // The address may hold a password, and is no valid file name.
         let hash = Sha256::digest(remote.url.as_ref()?.as_bytes());
         let hex: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         Some(folder(self.repository()).join(format!("{hex}.json")))
     }
 
-    pub(super) fn ledger(&self, remote: &Remote) -> Result<Ledger> {
-        let Some(path) = self.ledger_path(remote) else { return Ok(Ledger::default()) };
+    pub(super) fn sync_state(&self, remote: &Remote) -> Result<SyncState> {
+        let Some(path) = self.sync_state_path(remote) else { return Ok(SyncState::default()) };
         match disk::read_if_there(&path)? {
-            None => Ok(Ledger::default()),
+            None => Ok(SyncState::default()),
             Some(bytes) => serde_json::from_slice(&bytes).with_context(|| format!("read {path}")),
         }
     }
 
-    pub(super) fn write_ledger(&self, remote: &Remote, ledger: &Ledger) -> Result<()> {
-        let Some(path) = self.ledger_path(remote) else { return Ok(()) };
+    pub(super) fn write_sync_state(&self, remote: &Remote, sync_state: &SyncState) -> Result<()> {
+        let Some(path) = self.sync_state_path(remote) else { return Ok(()) };
         disk::create_private_dir(&folder(self.repository()))?;
-        disk::write_durably(&path, &serde_json::to_vec_pretty(ledger)?)
+        disk::write_durably(&path, &serde_json::to_vec_pretty(sync_state)?)
     }
 
     fn forgotten_path(&self) -> Utf8PathBuf {
@@ -84,9 +84,10 @@ pub(super) fn synced_at(repository: &Repository, name: &str) -> Result<Option<Ti
     for path in disk::children(&folder(repository))? {
         let is_ledger = path.extension() == Some("json") && path.file_stem() != Some(CLEANED);
         if let (true, Some(bytes)) = (is_ledger, disk::read_if_there(&path)?) {
-            let ledger: Ledger = serde_json::from_slice(&bytes).with_context(|| format!("read {path}"))?;
-            if ledger.refs.contains_key(name) {
-                newest = newest.max(ledger.synced_at);
+            let sync_state: SyncState =
+                serde_json::from_slice(&bytes).with_context(|| format!("read {path}"))?;
+            if sync_state.refs.contains_key(name) {
+                newest = newest.max(sync_state.synced_at);
             }
         }
     }
@@ -99,8 +100,9 @@ pub(super) fn all_refs(repository: &Repository) -> Result<BTreeMap<String, Objec
     for path in disk::children(&folder(repository))? {
         let is_ledger = path.extension() == Some("json") && path.file_stem() != Some(CLEANED);
         if let (true, Some(bytes)) = (is_ledger, disk::read_if_there(&path)?) {
-            let ledger: Ledger = serde_json::from_slice(&bytes).with_context(|| format!("read {path}"))?;
-            refs.extend(ledger.refs);
+            let sync_state: SyncState =
+                serde_json::from_slice(&bytes).with_context(|| format!("read {path}"))?;
+            refs.extend(sync_state.refs);
         }
     }
     Ok(refs)

@@ -47,7 +47,7 @@ impl Store {
         let refs = self.refs();
         refs.update(&all_or_nothing(&commands), Reason { why, at })?;
         let made = changes.iter().filter(|change| change.new.is_some());
-        refs.settle(&made.map(|change| change.name.as_str()).collect::<Vec<_>>())
+        refs.fsync(&made.map(|change| change.name.as_str()).collect::<Vec<_>>())
     }
 
     /// Makes each change that can be made, and gives why the others cannot.

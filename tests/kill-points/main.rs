@@ -10,8 +10,8 @@
 #[path = "../sandbox/mod.rs"]
 mod sandbox;
 
-#[path = "../together.rs"]
-mod together;
+#[path = "../concurrency.rs"]
+mod concurrency;
 
 mod aftermath;
 mod points;
@@ -140,7 +140,7 @@ fn a_write_that_fails_is_no_success_and_loses_nothing() {
 
 #[test]
 fn eight_loops_of_twenty_iterations_are_all_recorded_while_git_collects_and_packs() {
-    together::all_is_recorded(8, 20);
+    concurrency::all_is_recorded(8, 20);
 }
 
 /// Plays a scene once for each plan, on all processors, and complains about all that went wrong at the end.

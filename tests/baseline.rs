@@ -164,7 +164,7 @@ fn where_all_boxes_are_ticked_the_validation_decides() {
     scene.write("broken", "");
     scene.ralph("").code(5).stdout(
         "specs/001-login: all boxes are ticked (2 tasks), but the validation fails: FAILED login: expected 1, got 2\n\
-         hint: open the box of what is to be done again, and start the loop\n",
+         hint: untick the box of the task to redo, and start the loop\n",
     );
     scene.ralph("-q").code(5).stdout_has("but the validation fails");
     scene.ralph("--json").code(5).stdout_lacks("session_").stderr_has("but the validation fails");

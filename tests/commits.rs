@@ -73,7 +73,7 @@ fn what_was_staged_stays_staged_and_what_was_dirty_stays_out() {
     assert_eq!(scene.git("show main:work-T001"), "by me\n1");
     assert_eq!(files_of(&scene, "main"), ["specs/001-login/tasks.md"]);
     run.stdout_has("committed with changes that were there before the session began: work-T001")
-        .stdout_has("not committed, for they were staged before the session began: work-T002\n  hint: ");
+        .stdout_has("not committed, because they were staged before the session began: work-T002\n  hint: ");
     assert!(scene.git("status --porcelain").contains(" M dirty"), "{}", scene.git("status --porcelain"));
 }
 

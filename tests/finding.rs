@@ -168,7 +168,7 @@ fn a_condition_that_is_none_is_an_error_of_usage() {
         ("log --where =x", "is not the name of a field"),
         ("log --class rate_limits", "did you mean `rate_limit`?"),
         ("log --exit fine", "`fine` is not an exit code; expected N, agent=N or validation=N"),
-        ("log --format captured.", "is no field"),
+        ("log --format captured.", "unknown field"),
         ("log --jsonl --json", "cannot be used with"),
         ("log --sessions -- src", "cannot be used with"),
     ] {

@@ -594,7 +594,7 @@ fn hooks_live_beside_others_and_go_to_the_byte() {
     assert!(!scene.path(".git/hooks/pre-push").exists());
 
     std::fs::write(&hook, "#!/usr/bin/env python3\n").unwrap();
-    scene.ralph("hooks install").code(3).stderr_has("is no shell script");
+    scene.ralph("hooks install").code(3).stderr_has("is not a shell script");
     let elsewhere = scene.outside("hooks");
     scene.git(["config", "core.hooksPath", elsewhere.to_str().unwrap()]);
     scene.ralph("hooks install").code(3).stderr_has("for other repositories too\nhint: ");

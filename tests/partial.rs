@@ -124,8 +124,8 @@ fn what_is_restored_is_fetched_first_in_so_many_words() {
         .dir(&clone)
         .run()
         .code(1)
-        .stderr_has("this clone is partial, and has not all of the record");
-    let hint = "hint: `git fetch --no-filter --refetch origin 'refs/ralph/*:refs/ralph/*'` brings the rest";
+        .stderr_has("this clone is partial and lacks parts of the record");
+    let hint = "hint: `git fetch --no-filter --refetch origin 'refs/ralph/*:refs/ralph/*'` fetches the rest";
     said.stderr_has(hint);
     scene.call("fsck").dir(&clone).run().code(1).stdout_has("could not be found");
     // A loop there does without the history that it cannot read.

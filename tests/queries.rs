@@ -113,7 +113,7 @@ fn there_is_a_form_for_people_and_forms_for_scripts() {
         ("log --since", "a value is required"),
         ("log --sessions --failed", "cannot be used with"),
         ("log --failed --outcome success", "cannot be used with"),
-        ("log --format nothing", "is no field; there are name, subject, id"),
+        ("log --format nothing", "unknown field `nothing`; expected one of name, subject, id"),
     ] {
         scene.ralph(words).code(2).stderr_has(complaint);
     }

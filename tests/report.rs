@@ -94,7 +94,7 @@ fn only_a_report_is_written_over_unasked() {
         assert!(fs::metadata(&file).unwrap().len() > 500);
     }
     fs::write(&file, "mine").unwrap();
-    report(&format!("-o {name}")).code(1).stderr_has("exists and is no report").stderr_has("hint: ");
+    report(&format!("-o {name}")).code(1).stderr_has("exists and is not a report").stderr_has("hint: ");
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
     report(&format!("-o {name} --force")).code(0);
     assert!(fs::read_to_string(&file).unwrap().starts_with("<!doctype html>"));
@@ -123,8 +123,8 @@ fn wrong_calls_say_what_to_do() {
         ("report -o - --open", 1, "there is no file to open"),
         ("report --markdown --json", 2, "cannot be used with"),
         ("report --markdown --open", 2, "cannot be used with"),
-        ("report --max-size 0", 2, "is no size"),
-        ("report --max-size lots", 2, "is no size"),
+        ("report --max-size 0", 2, "is not a size"),
+        ("report --max-size lots", 2, "is not a size"),
         ("report --force", 2, "--output"),
     ] {
         scene.ralph(words).code(code).stderr_has(said);

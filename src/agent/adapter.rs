@@ -118,7 +118,7 @@ impl Adapter {
         }
         if self.permissions == Permissions::ReadOnly && self.known.read_only.is_none() {
             bail!(
-                "agent `{name}` has no switch for permissions = \"read-only\" that we know\nhint: use permissions = \
+                "agent `{name}` has no known option for permissions = \"read-only\"\nhint: use permissions = \
                  \"default\" and configure {name} itself, or choose another agent with --agent NAME"
             );
         }

@@ -198,7 +198,7 @@ fn bytes(hex: &str) -> Result<Vec<u8>> {
         _ => None,
     };
     let bytes: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
-    bytes.with_context(|| format!("`{hex}` is no pairs of hexadecimal digits"))
+    bytes.with_context(|| format!("`{hex}` is not hexadecimal"))
 }
 
 fn duration(text: &str) -> Result<Duration> {
@@ -207,7 +207,7 @@ fn duration(text: &str) -> Result<Duration> {
     match unit {
         "ms" => Ok(Duration::from_millis(number)),
         "s" if number < u64::MAX => Ok(Duration::from_secs(number)),
-        _ => bail!("`{text}` is no time like 200ms or 10s"),
+        _ => bail!("`{text}` is not a duration; expected something like 200ms or 10s"),
     }
 }
 

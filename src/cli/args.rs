@@ -11,7 +11,7 @@ use super::settings::Flags;
 
 #[derive(Debug, Args)]
 pub struct Everywhere {
-    /// Start in this folder
+    /// Run as if started in this folder
     #[arg(short = 'C', value_name = "DIR", global = true)]
     pub directory: Option<Utf8PathBuf>,
     /// Use colours
@@ -68,7 +68,7 @@ pub struct SettingArgs {
     /// Model that the agent is asked to use
     #[arg(short, long, value_name = "MODEL", value_parser = setting("model"))]
     pub model: Option<String>,
-    /// Agent to run; a second one works where the quota of the first is used up (can be repeated) [default:
+    /// Agent to run; a second one takes over if the quota of the first is used up (can be repeated) [default:
     /// spec-kit's, or the only one installed]
     #[arg(long, visible_alias = "agent-cli", value_name = "NAME", value_parser = setting("agent"))]
     pub agent: Vec<String>,
@@ -84,7 +84,7 @@ pub struct SettingArgs {
     /// Longest run of the agent [default: 60m]
     #[arg(long, value_name = "TIME", value_parser = setting("timeout"))]
     pub timeout: Option<String>,
-    /// Longest silence of the agent [default: 15m]
+    /// Longest time without output of the agent [default: 15m]
     #[arg(long, value_name = "TIME", value_parser = setting("idle-timeout"))]
     pub idle_timeout: Option<String>,
     /// Failures in a row after which a task is skipped [default: 3]
@@ -121,7 +121,7 @@ pub struct SettingArgs {
     /// Tokens that older iterations may take [default: 10000]
     #[arg(long, value_name = "N", value_parser = setting("history.budget"))]
     pub history_budget: Option<String>,
-    /// Least relevance of an older iteration, from 0 to 1 [default: 0.7]
+    /// Minimum relevance of an older iteration, from 0 to 1 [default: 0.7]
     #[arg(long, value_name = "SCORE", value_parser = setting("history.threshold"))]
     pub history_threshold: Option<String>,
     /// Longest wait for an agent at its limit [default: 6h]

@@ -27,13 +27,13 @@ pub struct BisectArgs {
     /// Iteration after which the command passes [default: 0, before the first]
     #[arg(value_name = "A")]
     pub from: Option<IterationName>,
-    /// A later one, after which it fails [default: @, the last]
+    /// Later iteration after which it fails [default: @, the last]
     #[arg(value_name = "B")]
     pub to: Option<IterationName>,
-    /// Command to run; a single word goes through the shell
+    /// Command to run; a single argument is run by the shell
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<String>,
-    /// Print what the command says
+    /// Print the output of the command
     #[arg(short, long)]
     pub verbose: bool,
     #[command(flatten)]
@@ -77,7 +77,7 @@ fn moments(store: &Store, args: &BisectArgs, choice: &SessionChoice) -> Result<M
             let later = iterations::find(store, name, choice)?;
             if later.log.id() != start.log.id() || later.number() <= first {
                 bail!(
-                    "{later} is not behind {start}\nhint: first the iteration after which the command passes, then a later one of the same session"
+                    "{later} is not after {start}\nhint: first the iteration after which the command passes, then a later one of the same session"
                 );
             }
             later.number()

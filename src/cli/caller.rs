@@ -66,7 +66,7 @@ impl Caller {
             Some(directory) => {
                 let directory = here.join(directory);
                 if !directory.is_dir() {
-                    let refusal = Refusal::new(format!("`{directory}` is no folder"));
+                    let refusal = Refusal::new(format!("`{directory}` is not a directory"));
                     return Err(refusal.hinted("-C takes the folder to start in").into());
                 }
                 directory
@@ -84,7 +84,7 @@ impl Caller {
             return Ok(named);
         }
         // As spec-kit's own scripts do: to work in another project than the one that was meant would be worse.
-        let refusal = Refusal::new(format!("{INIT_DIR} names {named}, which is no project of spec-kit's"));
+        let refusal = Refusal::new(format!("{INIT_DIR} names {named}, which is not a spec-kit project"));
         Err(refusal.hinted("it must name the folder that holds `.specify/`; correct or unset it").into())
     }
 

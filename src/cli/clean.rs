@@ -28,7 +28,7 @@ pub struct CleanArgs {
     /// Keep the newest N sessions of each feature
     #[arg(long, value_name = "N")]
     pub keep_last: Option<usize>,
-    /// Remove snapshots alone; the records stay
+    /// Remove only snapshots; keep the records
     #[arg(long)]
     pub snapshots_only: bool,
     /// Remove this session
@@ -37,13 +37,13 @@ pub struct CleanArgs {
     /// Only sessions of this feature, by path or by name
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
-    /// Pack ralph's loose objects, and remove nothing
+    /// Only pack ralph's loose objects
     #[arg(long, conflicts_with_all = ["keep_days", "keep_last", "snapshots_only", "session", "feature", "dry_run", "yes"])]
     pub pack: bool,
-    /// Print what would go, and do nothing
+    /// Print what would be removed, and exit
     #[arg(long)]
     pub dry_run: bool,
-    /// Remove records without asking
+    /// Remove records without confirmation
     #[arg(long)]
     pub yes: bool,
     #[command(flatten)]
@@ -52,19 +52,19 @@ pub struct CleanArgs {
 
 #[derive(Debug, Args)]
 pub struct PurgeArgs {
-    /// Session to take away
+    /// Session to purge
     #[arg(value_name = "SESSION")]
     pub session: SessionName,
     /// Remote, by name, address or path [default: the setting `remote`, else the only one]
     #[arg(long, value_name = "REMOTE")]
     pub remote: Option<String>,
-    /// Here alone
+    /// Only locally
     #[arg(long, conflicts_with = "remote")]
     pub local: bool,
-    /// Purge without asking, also where the id is not written whole
+    /// Purge without confirmation, also by an abbreviated id
     #[arg(long)]
     pub yes: bool,
-    /// Print what would go, and do nothing
+    /// Print what would be removed, and exit
     #[arg(long)]
     pub dry_run: bool,
     #[command(flatten)]
@@ -230,7 +230,7 @@ pub fn purge(args: &PurgeArgs, caller: &Caller) -> Result<ExitCode> {
     advise(&session, there);
     tried.map_err(|error| {
         Error::msg(format!(
-            "{error:#}\nhint: here it is gone; `{RALPH} purge {session}` tries the rest again"
+            "{error:#}\nhint: it is purged here; `{RALPH} purge {session}` retries the remote"
         ))
     })?;
     Ok(if purged.left.is_empty() { ExitCode::Done } else { ExitCode::NotDone })
@@ -319,14 +319,11 @@ fn session(store: &Store, name: &SessionName) -> Result<SessionId> {
         ([], Ok(whole)) => Ok(whole),
         ([], Err(_)) => {
             bail!(
-                "there is no session {name} here\nhint: of one that is at the remote alone, write the whole id"
+                "there is no session {name} here\nhint: give the whole id of a session that is only at the remote"
             )
         }
         (several, _) => {
-            bail!(
-                "{} sessions begin with {name}\nhint: write as much of the id as no other has",
-                several.len()
-            )
+            bail!("{} sessions begin with {name}\nhint: give more digits of the id", several.len())
         }
     }
 }

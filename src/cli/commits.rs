@@ -74,7 +74,7 @@ pub fn parse(store: &Store, name: &str) -> Result<Option<Commit>> {
         let commits = only_commits(store, &ids)?;
         if commits.len() > 1 {
             bail!(
-                "`{name}` is the beginning of {} commits: {}\nhint: give more digits of the id",
+                "`{name}` is ambiguous, {} commits begin with it: {}\nhint: give more digits of the id",
                 commits.len(),
                 join_truncated(&commits, CANDIDATES)
             );

@@ -25,7 +25,7 @@ use super::setup::RunRequest;
 
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Make the project in this folder, and keep it
+    /// Create the project in this folder, and keep it
     #[arg(long, value_name = "DIR")]
     pub dir: Option<Utf8PathBuf>,
 }
@@ -184,7 +184,7 @@ fn check_story(store: &Store) -> Result<()> {
     let outcomes: Vec<_> = iterations.iter().map(|entry| (entry.task.as_deref(), entry.outcome)).collect();
     let expected: Vec<_> = STORY.iter().map(|(task, outcome)| (Some(*task), Some(*outcome))).collect();
     if outcomes != expected {
-        bail!("the story went otherwise: {outcomes:?}");
+        bail!("the demo had unexpected outcomes: {outcomes:?}");
     }
     let lie = log.iteration(LIE).context("find the lie")?;
     if store.iteration(lie)?.false_claim != [Claim::Promise, Claim::Ticked] {

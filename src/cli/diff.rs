@@ -17,16 +17,16 @@ use super::{context, iterations};
 
 #[derive(Debug, Args)]
 pub struct DiffArgs {
-    /// Iteration: 5, @~2, T004, SESSION:5, a commit; 0 is what was there before the first
+    /// Iteration: 5, @~2, T004, SESSION:5, a commit; 0 is the state before the first
     #[arg(value_name = "A")]
     pub from: IterationName,
     /// Another iteration [default: the work tree]
     #[arg(value_name = "B")]
     pub to: Option<IterationName>,
-    /// Print how much changed in each file
+    /// Print a diffstat
     #[arg(long)]
     pub stat: bool,
-    /// Print the names of the files that changed
+    /// Print only the names of changed files
     #[arg(long, conflicts_with = "stat")]
     pub name_only: bool,
     /// Session of the iterations [default: the latest]

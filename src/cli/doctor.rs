@@ -37,7 +37,7 @@ use obstacles::{no_validation, obstacles};
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Ask the remote that `sync` goes to, or this one, whether it lets us in
+    /// Also check access to the remote of `sync`, or to REMOTE
     #[arg(long, value_name = "REMOTE", num_args = 0..=1, default_missing_value = "")]
     pub remote: Option<String>,
     #[command(flatten)]
@@ -214,7 +214,7 @@ fn agents(config: &Config, root: &Utf8Path, caller: &Caller) -> Finding {
     match (usable.is_empty(), own.is_empty()) {
         (true, true) => {
             Finding::new("agents", Severity::Wrong, "no known agent can be used, and none is set up")
-                .hinted(format!("`{RALPH} agents` says what each of them needs"))
+                .hinted(format!("`{RALPH} agents` shows what each of them needs"))
         }
         (true, false) => Finding::new("agents", Severity::Fine, format!("set up here: {}", own.join(", "))),
         (false, _) => Finding::new("agents", Severity::Fine, usable.join(", ")),
@@ -361,9 +361,9 @@ fn disk(store: &Store) -> Result<Finding> {
     let message = format!("{} MiB free", grouped(free >> 20));
     Ok(match free {
         ..MIN_FREE_BYTES => Finding::new("disk", Severity::Wrong, message)
-            .hinted(format!("an iteration that cannot be recorded ends the loop: make room first (`{RALPH} clean --dry-run` says what we could free)")),
+            .hinted(format!("an iteration that cannot be recorded ends the loop: make room first (`{RALPH} clean --dry-run` shows what could be freed)")),
         MIN_FREE_BYTES..LITTLE => Finding::new("disk", Severity::Note, message)
-            .hinted(format!("`{RALPH} clean --dry-run` says what we could free; `snapshots = false` needs less")),
+            .hinted(format!("`{RALPH} clean --dry-run` shows what could be freed; `snapshots = false` needs less")),
         LITTLE.. => Finding::new("disk", Severity::Fine, message),
     })
 }
@@ -380,11 +380,11 @@ fn hooks(caller: &Caller) -> Finding {
     let (installed, outdated) = (of(HookState::Installed), of(HookState::Outdated));
     if !outdated.is_empty() {
         return Finding::new("hooks", Severity::Note, format!("put in by another version: {outdated}"))
-            .hinted(format!("`{RALPH} hooks install` renews them"));
+            .hinted(format!("`{RALPH} hooks install` updates them"));
     }
     if installed.is_empty() {
         return Finding::new("hooks", Severity::Fine, "none of ours")
-            .hinted(format!("`{RALPH} hooks install` has commits of an iteration say so"));
+            .hinted(format!("`{RALPH} hooks install` marks commits of an iteration"));
     }
     Finding::new("hooks", Severity::Fine, installed)
 }
@@ -425,15 +425,14 @@ fn remote(store: &Store, caller: &Caller, named: Option<&str>) -> Finding {
         Ok((Probe { sessions, refused }, remote)) if refused.is_empty() => {
             let message =
                 format!("{} lets us in, and has {}", remote.place(), Count(sessions as u64, "session"));
-            Finding::new("remote", Severity::Fine, message)
-                .hinted("what its own hooks say to a real push is not known by that")
+            Finding::new("remote", Severity::Fine, message).hinted("its hooks may still refuse a real push")
         }
         Ok((Probe { refused, .. }, remote)) => Finding::new(
             "remote",
             Severity::Wrong,
             format!("{} does not take {}", remote.place(), refused.join("; ")),
         )
-        .hinted(format!("ask who runs it to allow refs/ralph/*, or share by `{RALPH} bundle FILE`")),
+        .hinted(format!("ask its administrator to allow refs/ralph/*, or share with `{RALPH} bundle FILE`")),
         Err(error) => {
             let finding = Finding::wrong("remote", &error);
             let hint = finding.hint.clone();

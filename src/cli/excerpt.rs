@@ -31,22 +31,22 @@ pub struct ExcerptArgs {
     /// File with what it wrote to stderr
     #[arg(long, value_name = "FILE")]
     pub stderr: Option<Utf8PathBuf>,
-    /// Its exit code; 124 and -1 stand for a timeout
+    /// Its exit code; 124 and -1 mean a timeout
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub exit_code: Option<i32>,
-    /// The command, to be repeated in the JSON
+    /// The command, copied to the JSON
     #[arg(long, value_name = "CMD")]
     pub command: Option<String>,
-    /// Folder that it ran in; paths are shown as seen from there [default: this folder]
+    /// Folder that it ran in; paths are shown relative to it [default: this folder]
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<Utf8PathBuf>,
-    /// Longest excerpt, in characters
+    /// Maximum length of the excerpt, in characters
     #[arg(long, value_name = "N", default_value_t = 500)]
     pub max_chars: usize,
-    /// Many outputs: a file with a JSON object a line, of `id`, `stdout`, `stderr`, `exit_code` and `cwd`
+    /// Read many outputs: a file with one JSON object per line, of `id`, `stdout`, `stderr`, `exit_code` and `cwd`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["stdout", "stderr", "exit_code", "command", "cwd", "json"])]
     pub batch: Option<Utf8PathBuf>,
-    /// For each of a batch, name the others, those most like it first
+    /// With --batch, list the others for each output, most similar first
     #[arg(long, requires = "batch")]
     pub neighbours: bool,
     #[command(flatten)]

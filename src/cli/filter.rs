@@ -21,7 +21,7 @@ use super::conditions::{self, Condition, ExitCondition};
 #[command(next_help_heading = "Filters")]
 #[group(id = "filters", multiple = true, conflicts_with = "sessions")]
 pub struct FilterArgs {
-    /// Only iterations that failed
+    /// Only failed iterations
     #[arg(long, conflicts_with = "outcome")]
     pub failed: bool,
     /// Only these outcomes: success, failure, skipped, interrupted
@@ -36,25 +36,25 @@ pub struct FilterArgs {
     /// Only iterations of this agent
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// Only what ended after this time, in any form that git takes: 2.days.ago
+    /// Only iterations that ended after this time, in any form that git accepts: 2.days.ago
     #[arg(long, value_name = "DATE", visible_alias = "after")]
     pub since: Option<String>,
-    /// Only what ended before this time
+    /// Only iterations that ended before this time
     #[arg(long, value_name = "DATE", visible_alias = "before")]
     pub until: Option<String>,
-    /// Only iterations in whose prompt or outputs this regular expression matches a line
+    /// Only iterations with a line that matches this regular expression, in the prompt or an output
     #[arg(long, value_name = "REGEX", value_parser = regex)]
     pub grep: Option<Regex>,
-    /// Let --grep take capitals and small letters for the same
+    /// Ignore case in --grep
     #[arg(short = 'i', long, requires = "grep")]
     pub ignore_case: bool,
     /// Only failures whose cause occurs more than once in the feature
     #[arg(long)]
     pub repeats: bool,
-    /// Only iterations whose agent or validation ended with this exit code; agent=N or validation=N for one of them
+    /// Only iterations whose agent or validation exited with N; agent=N or validation=N for one of them
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub exit: Option<ExitCondition>,
-    /// Only iterations whose agent failed in this way: quota, network, auth and others
+    /// Only iterations with this class of agent failure: quota, network, auth and others
     #[arg(long, value_name = "CLASS", value_parser = conditions::class)]
     pub class: Option<FailureClass>,
     /// Only iterations with this value in a field of their JSON: captured.port=8080 (can be repeated)

@@ -36,7 +36,7 @@ pub enum Action {
     Resume(Box<run::ResumeArgs>),
     /// Stop the running loop after its iteration
     Stop(control::StopArgs),
-    /// Put a hint into the next prompt, also of a session to resume
+    /// Add a hint to the next prompt, also of a session to resume
     Hint(control::HintArgs),
     /// Pause the running loop after its iteration
     Pause(control::PauseArgs),
@@ -50,7 +50,7 @@ pub enum Action {
     /// Show one iteration
     #[command(after_help = help::SHOW)]
     Show(show::ShowArgs),
-    /// Browse sessions on a screen, and follow the running one
+    /// Browse sessions in a terminal UI, and follow the running one
     #[command(after_help = help::TUI)]
     Tui(tui::TuiArgs),
     /// Show the changes between two iterations, or to the work tree
@@ -62,7 +62,7 @@ pub enum Action {
     /// Restore the work tree to its state after an iteration
     #[command(after_help = help::RESTORE)]
     Restore(restore::RestoreArgs),
-    /// Count iterations, repeated failures, tokens and time
+    /// Show statistics: iterations, repeated failures, tokens and time
     Stats(ReadArgs),
     /// Write a report of a session: a page, Markdown or JSON
     #[command(after_help = help::REPORT)]
@@ -73,9 +73,9 @@ pub enum Action {
     /// Fetch and push records
     #[command(after_help = help::SYNC)]
     Sync(sync::SyncArgs),
-    /// Write sessions into a file, without a remote
+    /// Write sessions to a file, without a remote
     Bundle(sync::BundleArgs),
-    /// Read the sessions of such a file
+    /// Read sessions from a bundle file
     Unbundle(sync::UnbundleArgs),
     /// Verify the integrity of all records and of progress.txt
     #[command(after_help = help::FSCK)]
@@ -83,7 +83,7 @@ pub enum Action {
     /// Remove old snapshots or sessions
     #[command(after_help = help::CLEAN)]
     Clean(clean::CleanArgs),
-    /// Remove a session for good, here and at the remote
+    /// Remove a session permanently, here and at the remote
     #[command(after_help = help::PURGE)]
     Purge(clean::PurgeArgs),
     /// Install or remove ralph's blocks in git hooks
@@ -97,7 +97,7 @@ pub enum Action {
     Trust(trust::TrustArgs),
     /// List the known agents, and what they need to run here
     Agents(agents::AgentsArgs),
-    /// Run the real loop on a throw-away project
+    /// Run the loop on a throw-away project
     Demo(demo::DemoArgs),
     /// Check the setup and suggest fixes
     Doctor(doctor::DoctorArgs),
@@ -270,18 +270,18 @@ mod tests {
             ("-n 5 status", "`--max-iterations <N>` must come after `status`"),
             ("stauts", "'status'"),
             ("show 1 --stdout --json", "cannot be used with"),
-            ("show @2", "`@2` is no iteration"),
+            ("show @2", "`@2` is not an iteration"),
             ("show 1 --patch --json", "cannot be used with"),
             ("diff", "<A>"),
             ("restore", "<N>"),
             ("bisect", "<COMMAND>"),
-            ("log --outcome good", "`good` is none of success"),
+            ("log --outcome good", "invalid value `good`; expected one of success"),
             ("log --format taks", "did you mean `task`?"),
             ("log --grep (", "unclosed group"),
             ("log --oneline --json", "cannot be used with"),
             ("restore 3 --undo", "cannot be used with"),
             ("diff 1 2 --stat --name-only", "cannot be used with"),
-            ("show --session x", "`x` is no session id like"),
+            ("show --session x", "`x` is not a session id"),
             ("rebuild --check --all", "cannot be used with"),
             ("log --sessions --failed", "cannot be used with"),
             ("sync --push-only --fetch-only", "cannot be used with"),

@@ -6,17 +6,17 @@ Examples:
   specify ralph -n 20 --validate 'npm test'
   specify ralph --agent-command 'sh agent.sh' --tasks PLAN.md
   specify ralph --dry-run                 Print the prompt that the next task would get
-  specify ralph hint 'use the parser'     Put a hint into the next prompt of the running loop
+  specify ralph hint 'use the parser'     Add a hint to the next prompt of the running loop
   specify ralph stop                      Stop it after its iteration
   specify ralph log --failed              List the iterations that failed
-  specify ralph show 3 --stdout           Print what the validation said in iteration 3
+  specify ralph show 3 --stdout           Print the validation's output in iteration 3
   git log --glob='refs/ralph/*' --oneline
 
 Environment variables:
   SPECKIT_RALPH_<KEY>           Any setting: SPECKIT_RALPH_MAX_ITERATIONS for max-iterations
-  SPECIFY_FEATURE_DIRECTORY     Feature directory, where --feature is not given
-  SPECIFY_INIT_DIR              Folder of the project, wherever the command is called
-  NO_COLOR                      No colours, where --color is not given
+  SPECIFY_FEATURE_DIRECTORY     Feature directory, without --feature
+  SPECIFY_INIT_DIR              Folder of the project, whatever the current folder
+  NO_COLOR                      No colours, without --color
   Children get RALPH_SESSION, RALPH_ITERATION, RALPH_TASK, RALPH_ATTEMPT, RALPH_FEATURE, RALPH_TASKS,
   RALPH_PROGRESS
 
@@ -40,17 +40,17 @@ Examples:
   specify ralph log --failed --task T004
   specify ralph log --since yesterday --grep 'connection refused'
   specify ralph log -n 5 --reverse --oneline
-  specify ralph log -- src docs/api.md    Iterations that changed something there
+  specify ralph log -- src docs/api.md    Iterations that changed these paths
   specify ralph log --where captured.port=8080 --exit validation=101
   specify ralph log --format name,task,exit.validation,cause
-  specify ralph log --jsonl               Whole records, one a line
+  specify ralph log --jsonl               Whole records, one per line
   specify ralph log --sessions --json
 
-Fields are those of the JSON (tokens.input is one in another), what the rules of `capture.NAME` found (captured.NAME), \
-and name (for show, diff and restore) and subject. --where takes any field of the record as well, as `show --json` \
-prints it; a list holds a value if one of its items is equal, and a field that is missing or null has none. Of cost_usd, \
-false_claim and cause --format knows what the trailers say, which records of earlier versions lack. Paths are read from \
-the current folder; folders, `*`, `?`, `:/` for the top and `:!` to leave something out work as in git.";
+Fields of --format are those of the JSON (with a dot for nested ones: tokens.input), captured.NAME for a rule \
+`capture.NAME`, name (as show, diff and restore take it) and subject. --where takes every field that `show --json` \
+prints; a list matches if one of its items does, and a missing or null field never matches. --format knows cost_usd, \
+false_claim and cause only from trailers, which older records lack. Paths are relative to the current folder; folders, \
+`*`, `?`, `:/` (top) and `:!` (exclude) work as in git.";
 
 pub(super) const BISECT: &str = "\
 Examples:
@@ -59,20 +59,19 @@ Examples:
   specify ralph bisect --session 20261121-2 -- 'test -f src/login.rs && ! grep -q panic src/login.rs'
 
 The command runs in a temporary checkout of each snapshot that is tried. Exit code 0 passes, 125 means untestable, up \
-to 124 fails, as for `git bisect run`; and as there it is taken for granted that what fails once goes on failing.";
+to 124 fails, as for `git bisect run`. Like git, it assumes that once the command fails, it fails in all later iterations.";
 
 pub(super) const SHOW: &str = "\
 Examples:
   specify ralph show                      The latest iteration of the latest session
-  specify ralph show 3 --stdout           The validation's bytes as they came, and nothing else
+  specify ralph show 3 --stdout           The exact bytes of the validation's stdout
   specify ralph show 3 --agent | less
   specify ralph show T004 --patch         What the last iteration on T004 changed
-  specify ralph show 20261121-2:@         The last iteration of the session whose id begins like that
-  specify ralph show HEAD                 The iteration in which the checked out commit was made
+  specify ralph show 20261121-2:@         The last iteration of that session
+  specify ralph show HEAD                 The iteration that made the checked-out commit
 
-An iteration is a number, @ (the last), @~2 (two before it) or a task (the last one that worked on it), in \
-front of it a session and a colon where it is not the latest; or a commit: of a record, of a snapshot, or one that was \
-made in the iteration";
+An iteration is named by its number, @ (the last), @~2 (two before it) or a task (the last one that worked on it), \
+after SESSION: if it is not of the latest session; or by a commit: of a record, of a snapshot, or made in the iteration";
 
 pub(super) const RESTORE: &str = "\
 Examples:
@@ -80,18 +79,18 @@ Examples:
   specify ralph restore 4 --dry-run       What that would change
   specify ralph restore @~1 src/login.rs  One file as it was before the last iteration
   specify ralph restore 0 --tasks         As it was before the session, with its task list
-  specify ralph restore --undo            Take the last restoration back
+  specify ralph restore --undo            Undo the last restoration
 
-What is there is kept first, under refs/ralph-restore/. Index, branch and HEAD stay as they are. progress.txt \
-stays, too, and tasks.md unless --tasks is given. So do files that no snapshot of the session has; where one stands in \
-the way of a file that should come, nothing is restored.";
+The present state is saved first, under refs/ralph-restore/. The index, the branch and HEAD do not change. Neither do \
+progress.txt, tasks.md (without --tasks) and files that no snapshot of the session has; if such a file is in the way of \
+one to restore, nothing is restored.";
 
 pub(super) const TUI: &str = "\
 Examples:
-  specify ralph tui                       All sessions; follows what runs, also from another terminal
-  specify ralph --tui -n 20               Run the loop and show it; q asks what shall become of it
+  specify ralph tui                       All sessions; follows the running one, also of another terminal
+  specify ralph --tui -n 20               Run the loop and show it; q asks whether to stop it
 
-Keys (the mouse works too; more of them behind ?):
+Keys (? lists all of them; the mouse works, too):
   j k g G, arrows    Move              o  Output      ] [  Next failure, the one before
   Tab, Enter, Esc    List and view     L  Logs        F    Follow what runs
   / f                Filter, failed    d  Describe    y Y  Copy the name, the commit
@@ -103,76 +102,76 @@ Keys (the mouse works too; more of them behind ?):
 pub(super) const DIFF: &str = "\
 Examples:
   specify ralph diff 3 5                  From the end of iteration 3 to the end of iteration 5
-  specify ralph diff 0 @ --stat           All that the session changed
-  specify ralph diff 5 -- src             From iteration 5 to the work tree as it is, in src alone
+  specify ralph diff 0 @ --stat           All changes of the session
+  specify ralph diff 5 -- src             From iteration 5 to the work tree, only in src
   specify ralph diff 20261121-2:@ @
 
-Runs git's diff with your settings and your pager. Both sides are snapshots: untracked files are in them, \
-ignored ones are not.";
+Runs git's diff with your settings and your pager. Snapshots contain untracked files, but not \
+ignored ones.";
 
 pub(super) const SYNC: &str = "\
 Examples:
-  specify ralph sync                      Fetch what is new there, push what is new here
+  specify ralph sync                      Fetch new records, then push new ones
   specify ralph sync upstream --fetch-only
-  specify ralph sync --snapshots          With the work trees as they were
-  git config ralph.remote origin          Where there is more than one
+  specify ralph sync --snapshots          Include snapshots of the work tree
+  git config ralph.remote origin          If there is more than one
 
-Refs only go forward, nothing is deleted, no password is asked for. What comes in is checked before it \
-gets its name. Look at what you share: prompts and outputs, and in snapshots all files but ignored ones.";
+Refs only move forward, nothing is deleted, and no password is asked for. Fetched records are verified before their \
+refs are created. Check what you share: records hold prompts and outputs, snapshots hold all files that are not ignored.";
 
 pub(super) const FSCK: &str = "\
 Examples:
-  specify ralph fsck                      Everything that is here; exits 1 where something differs
-  specify ralph fsck --repair             progress.txt, deleted refs that are still known, notes, leftovers
+  specify ralph fsck                      Verify everything; exits 1 if something is wrong
+  specify ralph fsck --repair             Repair progress.txt, deleted refs, notes, leftovers
 
-Looks at lengths and hashes of all files, messages against JSON, the order of records, progress.txt and notes. \
-`git fsck` looks at the objects themselves.";
+Verifies lengths and hashes of all files, messages against the JSON, the order of records, progress.txt and notes. \
+`git fsck` verifies the objects.";
 
 pub(super) const CLEAN: &str = "\
 Examples:
-  specify ralph clean --dry-run           Snapshots that are older than 30 days, and leftovers
-  specify ralph clean --keep-days 90      Records too, of sessions that were last written before that
+  specify ralph clean --dry-run           Snapshots older than 30 days, and leftovers
+  specify ralph clean --keep-days 90      Also records of sessions that are older than that
   specify ralph clean --keep-last 5       All but the newest 5 of each feature
   specify ralph clean --session 20261121-2
-  specify ralph clean --pack              Remove nothing, and put ralph's loose objects into a pack
+  specify ralph clean --pack              Only pack ralph's loose objects
 
-What is kept by any rule stays; so does a session that runs, and the one that progress.txt follows. What goes is \
-not fetched again. Remotes are not touched.";
+A session that any rule keeps stays; so do running sessions and the one in progress.txt. Removed sessions are not \
+fetched again. Remotes do not change.";
 
 pub(super) const HOOKS: &str = "\
 Examples:
-  specify ralph hooks install             Commits made in an iteration say so: Ralph-Made-In: SESSION:N TASK
-  specify ralph hooks install --pre-push  `git push` brings the records along, as `sync --push-only` does
+  specify ralph hooks install             Mark commits of an iteration: Ralph-Made-In: SESSION:N TASK
+  specify ralph hooks install --pre-push  `git push` also pushes records, as `sync --push-only` does
   specify ralph hooks uninstall
 
-A block costs nothing where no loop runs, and never fails a commit or a push.";
+The blocks do nothing unless a loop runs, and never make a commit or a push fail.";
 
 pub(super) const PURGE: &str = "\
 Examples:
   specify ralph purge 20261121-204512-3f9a0c1d
   specify ralph purge 20261121-2 --local
 
-For a secret that got into a record. A tombstone on refs/ralph-meta/tombstones keeps the session from being \
-pushed or fetched again by anybody who syncs.";
+For a secret that got into a record. A tombstone in refs/ralph-meta/tombstones keeps every `sync` from pushing or \
+fetching the session again.";
 
 pub(super) const REPLAY: &str = "\
 Examples:
-  specify ralph util replay               The latest session, with the settings of today
+  specify ralph util replay               The latest session, with the current settings
   specify ralph util replay 20261121 --strategy structured-log
   specify ralph util replay --history-mode full --json
 
-No agent and no command runs: of summaries those are taken that the record has. The template is that of today.";
+No agent and no command runs: summaries are taken from the record. The template is the current one.";
 
 pub(super) const REPORT: &str = "\
 Examples:
   specify ralph report --open             The latest session in the browser
-  specify ralph report -o night.html      A file to send: it needs no network and nothing installed
+  specify ralph report -o night.html      A self-contained file to send
   specify ralph report --session 20261121-2 --max-size 20MiB --max-part 1MiB
   specify ralph report --markdown | gh pr comment --body-file -
   specify ralph report --json | jq '.clusters[] | select(.is_open)'
 
-The page holds prompts, answers, outputs and code as recorded: look at it before you send it. It loads nothing, and \
-shows what agents and programs wrote as text. What it leaves out to stay small it names, with the command that \
+The page contains recorded prompts, answers, outputs and code: review it before you send it. It loads nothing, and \
+shows everything that agents and programs wrote as text. Where it leaves something out, it names the command that \
 shows it.";
 
 pub(super) const MEMORY: &str = "\
@@ -180,7 +179,7 @@ Examples:
   specify ralph memory                    The newest iterations, and older ones with scores and reasons
   specify ralph memory --task T004 --history-mode full
   specify ralph memory --set progress.strategy=structured-log
-  specify ralph memory clear              Begin with nothing; the record keeps everything
+  specify ralph memory clear              Start afresh; the record keeps everything
   specify ralph memory --json";
 
 pub(super) const CONFIG: &str = "\
@@ -213,12 +212,11 @@ pub(super) const TRUST: &str = "\
 Examples:
   specify ralph trust                     Print the commands, and approve them
   specify ralph trust --show              Print them and whether they are approved
-  specify ralph trust --revoke            Take every approval back
+  specify ralph trust --revoke            Revoke all approvals
   specify ralph run --trust               Approve for one call
   git config --global ralph.trust always  Never ask
 
-A clone brings .specify/ralph.toml with it, and that file can name commands: agents and their variables, the \
-validation, summarizers, hooks, rules of redaction. `run` and `resume` use them only after you approved them in this \
-repository; when one of them changes, they ask again. Approvals are kept in your own folder for state \
-(~/.local/state), for all work trees of the repository. What flags, git's configuration and the environment name \
-needs no approval.";
+A cloned repository may contain .specify/ralph.toml, which can name commands: agents and their variables, the \
+validation, summarizers, hooks, redaction rules. `run` and `resume` use them only after you approved them in this \
+repository, and ask again when one of them changes. Approvals are stored in your state directory (~/.local/state), for \
+all work trees of the repository. Commands in flags, git's configuration and the environment need no approval.";

@@ -31,25 +31,25 @@ pub struct HooksArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum HooksAction {
-    /// Put a block into each hook, beside what is there
+    /// Add a block to each hook, beside existing commands
     Install(HooksInstallArgs),
-    /// Take the blocks out again, to the byte
+    /// Remove the blocks
     Uninstall,
-    /// Say which hooks have a block
+    /// Show which hooks have a block
     Status {
         #[command(flatten)]
         json: Json,
     },
-    /// Note on HEAD in which running iteration it was made
+    /// Add a note to HEAD that names the running iteration
     #[command(hide = true)]
     Note,
-    /// Say whose sessions are not here, of those that commits name
+    /// Warn about sessions that commits name and that are not here
     #[command(hide = true)]
     Behind {
-        /// Where it was
+        /// Old HEAD
         #[arg(value_name = "OLD")]
         old: String,
-        /// Where it is
+        /// New HEAD
         #[arg(value_name = "NEW")]
         new: String,
     },
@@ -57,16 +57,16 @@ pub enum HooksAction {
 
 #[derive(Debug, Default, Args)]
 pub struct HooksInstallArgs {
-    /// This hook alone; can be repeated
+    /// Only this hook (can be repeated)
     #[arg(long, value_name = "HOOK", value_parser = Hook::ALL.map(Hook::name))]
     pub only: Vec<String>,
-    /// One into `pre-push` too: it pushes the records along
+    /// Also install a `pre-push` hook that pushes the records
     #[arg(long)]
     pub pre_push: bool,
-    /// Have git carry notes over an amend or a rebase: notes.rewriteRef in this repository's configuration
+    /// Keep notes across amend and rebase: set notes.rewriteRef in this repository's configuration
     #[arg(long)]
     pub rewrite_notes: bool,
-    /// Have git merge journals by taking the lines of both: a line for progress.txt in .gitattributes
+    /// Merge progress.txt by keeping the lines of both sides: add it to .gitattributes
     #[arg(long)]
     pub merge_union: bool,
 }
@@ -215,7 +215,7 @@ fn install(args: &HooksInstallArgs, caller: &Caller) -> Result<ExitCode> {
                 .into());
         }
         let Some(new) = hook.install(text.as_deref(), folder.runner, &folder.command) else {
-            return Err(Refusal::new(format!("{path} is no shell script, so our lines cannot stand in it"))
+            return Err(Refusal::new(format!("{path} is not a shell script, so no block can be added"))
                 .hinted(format!(
                     "call it from a shell script of that name, or choose others with --only (not {})",
                     hook.name()
@@ -314,7 +314,7 @@ fn status(caller: &Caller, json: Json) -> Result<ExitCode> {
         HookState::Installed => "installed",
         HookState::Outdated => "installed by another version",
         HookState::Others => "a hook of others",
-        HookState::Foreign => "a hook of others that is no shell script",
+        HookState::Foreign => "a hook of others that is not a shell script",
     };
     let mut out = stdout();
     match json {
@@ -379,7 +379,7 @@ fn behind((old, new): (&str, &str), caller: &Caller) -> Result<ExitCode> {
     }
     writeln!(
         stdout(),
-        "ralph: these commits were made in sessions that are not here: {}\nhint: `{RALPH} sync --fetch-only` brings them",
+        "ralph: these commits were made in sessions that are not here: {}\nhint: `{RALPH} sync --fetch-only` fetches them",
         join_truncated(&missing, MAX_NAMED_SESSIONS)
     )?;
     Ok(ExitCode::Done)

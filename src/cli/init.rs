@@ -20,10 +20,10 @@ use super::{confirm, context};
 
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// Write the prompt's template too, to be changed
+    /// Also write the prompt template, for editing
     #[arg(long)]
     pub template: bool,
-    /// Put our block into the git hooks too, as `hooks install` does
+    /// Also install the git hooks, as `hooks install` does
     #[arg(long)]
     pub hooks: bool,
 }

@@ -33,7 +33,7 @@ impl Point {
         match &self.entry {
             Some(entry) => Ok(entry),
             None => bail!(
-                "0 is the moment before the first iteration, there is nothing to show of it\nhint: iterations count from 1"
+                "iteration 0 is the state before the first one and has no record\nhint: iterations count from 1"
             ),
         }
     }
@@ -199,7 +199,7 @@ fn of_commit(store: &Store, commit: &Commit, choice: &SessionChoice) -> Result<P
     };
     if !choice.settle(store)?.takes(log.id(), log.feature()) {
         bail!(
-            "commit {commit} is of session {} of {}\nhint: leave --session and --feature out",
+            "commit {commit} is of session {} of {}\nhint: omit --session and --feature",
             log.id(),
             one_line(log.feature())
         );
@@ -220,9 +220,7 @@ fn of_commit(store: &Store, commit: &Commit, choice: &SessionChoice) -> Result<P
 fn with_session(name: &IterationName, choice: &SessionChoice) -> Result<SessionChoice> {
     match (&name.session, &choice.session) {
         (Some(session), Some(flag)) if session != flag => {
-            bail!(
-                "`{name}` names a session of its own, and --session names {flag}\nhint: leave one of them out"
-            )
+            bail!("`{name}` names a session, and --session names {flag}\nhint: leave one of them out")
         }
         (Some(session), _) => Ok(SessionChoice { session: Some(session.clone()), ..choice.clone() }),
         (None, _) => Ok(choice.clone()),
@@ -264,7 +262,7 @@ fn last_of(log: &SessionLog, task: &str) -> Option<Point> {
 
 fn as_session(name: &IterationName) -> String {
     format!(
-        "`{name}` is no iteration\nhint: the last iteration of a session is `{name}:@`, its fifth is `{name}:5`"
+        "`{name}` is not an iteration\nhint: the last iteration of a session is `{name}:@`, its fifth is `{name}:5`"
     )
 }
 

@@ -34,13 +34,13 @@ pub struct LogArgs {
     /// Show only the newest N
     #[arg(short = 'n', long = "max-count", value_name = "N")]
     pub max_count: Option<usize>,
-    /// Newest first; with -n, the newest N are chosen before they are turned around
+    /// Reverse the order: newest first (-n still selects the newest N)
     #[arg(long)]
     pub reverse: bool,
-    /// Print one line for each iteration, with a name for it
+    /// Print one line per iteration, with its name
     #[arg(long, conflicts_with = "json")]
     pub oneline: bool,
-    /// Print these fields of the JSON, with tabs between them: name,task,exit.validation,captured.port
+    /// Print these fields of the JSON, separated by tabs: name,task,exit.validation,captured.port
     #[arg(long, value_name = "FIELDS", value_delimiter = ',', value_parser = field, conflicts_with = "json")]
     pub format: Vec<String>,
     /// List sessions instead of iterations
@@ -48,7 +48,7 @@ pub struct LogArgs {
     pub sessions: bool,
     #[command(flatten)]
     pub json: Json,
-    /// Print whole records, one JSON object a line
+    /// Print whole records, one JSON object per line
     #[arg(long, conflicts_with = "json")]
     pub jsonl: bool,
     /// Only this session [default: all]
@@ -221,7 +221,7 @@ pub fn field(text: &str) -> Result<String> {
         return Ok(text.to_owned());
     }
     match did_you_mean(text, FIELDS.iter().copied()) {
-        Some(near) => bail!("`{text}` is no field, did you mean `{near}`?"),
-        None => bail!("`{text}` is no field; there are {} and {CAPTURED}NAME", FIELDS.join(", ")),
+        Some(near) => bail!("unknown field `{text}`, did you mean `{near}`?"),
+        None => bail!("unknown field `{text}`; expected one of {} and {CAPTURED}NAME", FIELDS.join(", ")),
     }
 }

@@ -22,7 +22,7 @@ pub struct NotesArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum NotesAction {
-    /// Write what the records say into `refs/notes/ralph`; lines of people stay
+    /// Rewrite `refs/notes/ralph` from the records, keeping other lines
     Rebuild {
         #[command(flatten)]
         json: Json,

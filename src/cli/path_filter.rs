@@ -45,7 +45,7 @@ fn from_top(path: &str, standpoint: Standpoint<'_>) -> Result<String> {
     let (base, rest) = match path.strip_prefix(":/").or_else(|| path.strip_prefix(":(top)")) {
         Some(rest) => ("", rest),
         None if path.starts_with(":(") => bail!(
-            "`{path}` is not understood\nhint: paths take wildcards, `:/` for the top of the work tree and `:!` to leave something out"
+            "invalid path `{path}`\nhint: paths take wildcards, `:/` for the top of the work tree and `:!` to leave something out"
         ),
         None if path.is_empty() => bail!("an empty path names nothing\nhint: `.` is this folder"),
         None => (standpoint.prefix, path),

@@ -24,7 +24,7 @@ use super::sessions::{self, SessionChoice};
 
 #[derive(Debug, Args)]
 pub struct RebuildArgs {
-    /// Write nothing, and exit 1 where progress.txt differs from the record
+    /// Write nothing; exit 1 if progress.txt differs from the record
     #[arg(long)]
     pub check: bool,
     /// All known sessions instead of the last one

@@ -79,7 +79,7 @@ fn configured(config: &Config, remotes: &[String]) -> Result<Option<String>> {
 
 fn reachable(caller: &Caller, store: &Store, name: String, remotes: &[String]) -> Result<Remote> {
     if name.starts_with('-') || name.trim().is_empty() {
-        return Err(Refusal::new(format!("`{name}` is no remote")).into());
+        return Err(Refusal::new(format!("`{name}` is not a remote")).into());
     }
     let ssh_command = ssh_command(caller);
     if remotes.contains(&name) {
@@ -92,7 +92,7 @@ fn reachable(caller: &Caller, store: &Store, name: String, remotes: &[String]) -
         name
     } else {
         return Err(Refusal::new(format!("there is no remote `{name}`"))
-            .hinted("`git remote -v` lists those that are here; an address or a path will do, too")
+            .hinted("`git remote -v` lists remotes; an address or a path works, too")
             .into());
     };
     Ok(Remote { url: Some(name.clone()), name, ssh_command })

@@ -26,7 +26,7 @@ pub struct ReplayArgs {
     /// Session [default: the latest]
     #[arg(value_name = "SESSION")]
     pub session: Option<SessionName>,
-    /// How earlier iterations are given
+    /// Form of the newest iterations in the prompt
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(STRATEGIES))]
     pub strategy: Option<String>,
     /// Feature, by path or by name

@@ -34,21 +34,21 @@ pub struct ReportArgs {
     /// --json stdout]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<Utf8PathBuf>,
-    /// Show the page in the browser: $BROWSER, else the system's
+    /// Open the page in $BROWSER or the system's browser
     #[arg(long, conflicts_with = "text")]
     pub open: bool,
-    /// Write a summary for a pull request instead
+    /// Write a Markdown summary for a pull request
     #[arg(long)]
     pub markdown: bool,
     #[command(flatten)]
     pub json: Json,
-    /// Most bytes of the page
+    /// Maximum size of the page
     #[arg(long, value_name = "SIZE", default_value = "5MB", value_parser = report_file::size, conflicts_with = "text")]
     pub max_size: u64,
-    /// Most bytes of one text in it: a prompt, an answer, an output, a patch
+    /// Maximum size of one text in it: a prompt, an answer, an output, a patch
     #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = report_file::size, conflicts_with = "markdown")]
     pub max_part: u64,
-    /// Write over a file that is no report
+    /// Overwrite a file that is not a report
     #[arg(long, requires = "output")]
     pub force: bool,
     /// Session [default: the latest]

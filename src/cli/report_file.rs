@@ -26,7 +26,7 @@ const BROWSER_START_TIMEOUT: Duration = Duration::from_secs(2);
 pub fn size(text: &str) -> Result<u64> {
     match parse_size(text).filter(|bytes| *bytes > 0) {
         Some(bytes) => Ok(bytes),
-        None => bail!("`{text}` is no size such as 500KiB, 5MiB or a number of bytes"),
+        None => bail!("`{text}` is not a size; expected something like 500KiB, 5MiB or a number of bytes"),
     }
 }
 
@@ -50,7 +50,7 @@ pub fn check(file: &Utf8Path, is_forced: bool) -> Result<()> {
     if begin.trim().is_empty() || [GENERATOR, MARKDOWN, JSON].iter().any(|mark| begin.contains(mark)) {
         return Ok(());
     }
-    bail!("{file} exists and is no report\nhint: choose another name, or write over it with --force")
+    bail!("{file} exists and is not a report\nhint: choose another name, or overwrite it with --force")
 }
 
 /// Renames it into place, so that no reader sees a partial file.

@@ -26,22 +26,22 @@ const MAX_NAMED: usize = 10;
 
 #[derive(Debug, Args)]
 pub struct RestoreArgs {
-    /// Iteration: 5, @~2, T004, SESSION:5, a commit; 0 is what was there before the first
+    /// Iteration: 5, @~2, T004, SESSION:5, a commit; 0 is the state before the first
     #[arg(value_name = "N", required_unless_present = "undo")]
     pub iteration: Option<IterationName>,
     /// Only these files and folders
     #[arg(value_name = "PATHS")]
     pub paths: Vec<String>,
-    /// Restore tasks.md too
+    /// Also restore tasks.md
     #[arg(long)]
     pub tasks: bool,
-    /// Go on in the middle of a merge or rebase, and remove what no snapshot of the session has
+    /// Proceed during a merge or rebase, and remove files that are in no snapshot of the session
     #[arg(long)]
     pub force: bool,
-    /// Print what would be done, and do nothing
+    /// Print what would be done, and exit
     #[arg(long)]
     pub dry_run: bool,
-    /// Take a restoration back [default: the last one]
+    /// Undo a restoration [default: the last one]
     #[arg(long, value_name = "NUMBER", num_args = 0..=1, conflicts_with_all = ["iteration", "paths", "tasks", "session", "feature"])]
     #[expect(clippy::option_option, reason = "clap's way to distinguish `--undo` from `--undo NUMBER`")]
     pub undo: Option<Option<u32>>,

@@ -35,14 +35,14 @@ pub struct RunArgs {
     /// Type of loop: implement, plan, spec, or one of [loop.<type>] [default: implement]
     #[arg(long = "loop", value_name = "TYPE")]
     pub loop_type: Option<String>,
-    /// Print the prompt that would be sent, and do nothing
+    /// Print the prompt that would be sent, and exit
     #[arg(long)]
     pub dry_run: bool,
     #[command(flatten)]
     pub force: ForceArgs,
     #[command(flatten)]
     pub talk: TalkArgs,
-    /// Show it on the screen of `tui`, which may be left without stopping the loop
+    /// Show the loop in the terminal UI; leaving it does not stop the loop
     #[arg(long, conflicts_with_all = ["dry_run", "verbose", "quiet", "json"])]
     pub tui: bool,
     #[command(flatten)]
@@ -52,7 +52,7 @@ pub struct RunArgs {
 /// Whether to start though something stands in the way that may.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct ForceArgs {
-    /// Start in the middle of a merge or rebase too, and with a validation that is not installed
+    /// Start during a merge or rebase, or with a validation command that is not installed
     #[arg(long)]
     pub force: bool,
 }
@@ -60,36 +60,36 @@ pub struct ForceArgs {
 /// How a running loop speaks.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct TalkArgs {
-    /// Say more of what the agent does
+    /// Print more about what the agent does
     #[arg(short, long)]
     pub verbose: bool,
     /// Print only warnings and failures
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Print events as JSON, one object a line
+    /// Print events as JSON, one object per line
     #[arg(long, conflicts_with_all = ["verbose", "quiet"])]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
-    /// Session to take up [default: the latest that did not complete]
+    /// Session to resume [default: the latest unfinished one]
     #[arg(value_name = "SESSION")]
     pub session: Option<SessionName>,
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
-    /// Go on though commands, agents or what decides that a task is done are not those that the session began with
+    /// Resume although commands, agents or completion rules changed since the session began
     #[arg(long)]
     pub accept_changed_commands: bool,
     #[command(flatten)]
     pub force: ForceArgs,
-    /// Go on with SESSION though it seems to run on another machine
+    /// Resume SESSION although it seems to run on another machine
     #[arg(long, requires = "session")]
     pub take_over: bool,
     #[command(flatten)]
     pub talk: TalkArgs,
-    /// Show it on the screen of `tui`, which may be left without stopping the loop
+    /// Show the loop in the terminal UI; leaving it does not stop the loop
     #[arg(long, conflicts_with_all = ["verbose", "quiet", "json"])]
     pub tui: bool,
     #[command(flatten)]
@@ -142,7 +142,7 @@ pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCo
             "with which commands session {} began cannot be read",
             refs.session
         ))
-        .hinted("if those that are set now are the right ones, add `--accept-changed-commands`")
+        .hinted("if the present ones are right, add `--accept-changed-commands`")
         .into());
     }
     let path = log.as_ref().map(|log| log.feature().to_owned()).unwrap_or_default();
@@ -353,7 +353,7 @@ fn all_done(
     let done = Count(counts.done as u64, "task");
     let line = if let Some(cause) = failure {
         format!(
-            "{}: all boxes are ticked ({done}), but the validation fails: {}\nhint: open the box of what is to be done again, and start the loop",
+            "{}: all boxes are ticked ({done}), but the validation fails: {}\nhint: untick the box of the task to redo, and start the loop",
             feature.path,
             one_line(cause)
         )

@@ -58,7 +58,7 @@ impl SessionChoice {
             found.retain(|id| tips.iter().any(|(session, path)| session == id && path == feature));
             if found.is_empty() {
                 let feature = one_line(feature);
-                bail!("session {first} is not of {feature}\nhint: leave --session or --feature out");
+                bail!("session {first} is not of {feature}\nhint: omit --session or --feature");
             }
         }
         Ok(Settled { session: Some(only(store, name, &found)?), feature })
@@ -111,7 +111,7 @@ fn recorded_feature<'a>(
             )
         }
         several => bail!(
-            "`{}` may be any of {}\nhint: give the whole path to --feature",
+            "`{}` is ambiguous: {}\nhint: pass the whole path to --feature",
             one_line(wanted),
             candidates(several)
         ),
@@ -154,7 +154,7 @@ fn only(store: &Store, name: &SessionName, found: &[SessionId]) -> Result<Sessio
         several => {
             let newest: Vec<_> = several.iter().rev().map(SessionId::as_str).collect();
             bail!(
-                "{} sessions begin with {name}: {}\nhint: write as much of the id as no other has",
+                "{} sessions begin with {name}: {}\nhint: give more digits of the id",
                 several.len(),
                 candidates(&newest)
             )
@@ -275,7 +275,7 @@ pub fn nothing_recorded(store: &Store) -> String {
         (Ok(_), count) => {
             let (are, their) = if count == 1 { ("session is", "its") } else { ("sessions are", "their") };
             format!(
-                "{count} {are} recorded here, and {their} newest record cannot be read\nhint: `{RALPH} fsck` says what is gone; `{RALPH} sync` brings back what the remote has"
+                "{count} {are} recorded here, and {their} newest record cannot be read\nhint: `{RALPH} fsck` shows what is missing; `{RALPH} sync` fetches what the remote has"
             )
         }
         (Err(error), _) => format!("what is recorded here cannot be read: {error:#}"),
@@ -286,16 +286,16 @@ pub fn nothing_recorded(store: &Store) -> String {
 fn nothing_here(store: &Store) -> String {
     if store.forgotten().is_ok_and(|forgotten| !forgotten.is_empty()) {
         format!(
-            "hint: there were sessions that `clean` took away: `{RALPH} sync --cleaned` brings back those that the \
+            "hint: `clean` removed sessions: `{RALPH} sync --cleaned` fetches those that the \
          remote has, `{RALPH} unbundle FILE` those in a file"
         )
     } else if store.remotes().is_ok_and(|remotes| !remotes.is_empty()) {
         format!(
-            "hint: a clone does not bring the records of others: `{RALPH} sync` fetches them; `{RALPH}` \
+            "hint: a clone does not include records: `{RALPH} sync` fetches them; `{RALPH}` \
          starts a session"
         )
     } else {
-        format!("hint: start one with `{RALPH}`, or take in those of others with `{RALPH} unbundle FILE`")
+        format!("hint: start one with `{RALPH}`, or read those of others with `{RALPH} unbundle FILE`")
     }
 }
 

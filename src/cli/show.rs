@@ -28,7 +28,7 @@ pub struct ShowArgs {
     /// Iteration: 5, @~2, T004, SESSION:5, a commit [default: @, the last one]
     #[arg(value_name = "N")]
     pub iteration: Option<IterationName>,
-    /// Print what it changed, as git's own diff shows it
+    /// Print its changes as a git diff
     #[arg(short, long)]
     patch: bool,
     /// Print the validation's stdout, byte for byte
@@ -46,7 +46,7 @@ pub struct ShowArgs {
     /// Print the agent's stderr, byte for byte
     #[arg(long)]
     agent_stderr: bool,
-    /// Print the task list as it stood afterwards
+    /// Print the task list as it was afterwards
     #[arg(long)]
     tasks: bool,
     /// Print JSON

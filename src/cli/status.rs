@@ -29,7 +29,7 @@ use super::tasks::TasksArgs;
 
 #[derive(Debug, Args)]
 pub struct StatusArgs {
-    /// Show it again whenever something changes, until the session ends
+    /// Update on every change, until the session ends
     #[arg(short, long)]
     pub watch: bool,
     /// Show the task list as the loop reads it; of any Markdown file, if one is named

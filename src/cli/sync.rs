@@ -32,19 +32,19 @@ pub struct SyncArgs {
     /// Remote, by name, address or path [default: the setting `remote`, else the only one]
     #[arg(value_name = "REMOTE")]
     pub remote: Option<String>,
-    /// The snapshots of work trees, too: code as it was, with untracked files
+    /// Include snapshots of the work tree: all code, with untracked files
     #[arg(long)]
     pub snapshots: bool,
-    /// Bring back what `clean` took away here
+    /// Fetch again what `clean` removed here
     #[arg(long, conflicts_with = "push_only")]
     pub cleaned: bool,
-    /// Fetch nothing
+    /// Only push
     #[arg(long, conflicts_with = "fetch_only")]
     pub push_only: bool,
-    /// Push nothing
+    /// Only fetch
     #[arg(long)]
     pub fetch_only: bool,
-    /// Push to an address that was not pushed to before without asking
+    /// Push to a new address without confirmation
     #[arg(long)]
     pub yes: bool,
     #[command(flatten)]
@@ -56,7 +56,7 @@ pub struct BundleArgs {
     /// File to write; `-` is stdout
     #[arg(value_name = "FILE")]
     pub file: Utf8PathBuf,
-    /// The snapshots of work trees, too, with the history that they stand on
+    /// Include snapshots of the work tree, with the history that they are based on
     #[arg(long)]
     pub snapshots: bool,
     /// Only this session [default: all]
@@ -168,7 +168,7 @@ fn bundle_to_stdout(
     }
     if io::stdout().is_terminal() {
         bail!(
-            "a bundle is nothing for a terminal\nhint: name a file, or send it on: `{RALPH} bundle - > FILE`"
+            "cannot write a bundle to a terminal\nhint: name a file, or pipe it: `{RALPH} bundle - > FILE`"
         );
     }
     // git writes it whole or not at all, so no reader sees half of one.

@@ -26,10 +26,10 @@ use super::settings::{FILE, Flags, load_in};
 
 #[derive(Debug, Args)]
 pub struct TrustArgs {
-    /// Print the commands and whether they are approved, and approve nothing
+    /// Print the commands and whether they are approved, and exit
     #[arg(long)]
     pub show: bool,
-    /// Take back every approval that was given in this repository
+    /// Revoke all approvals in this repository
     #[arg(long, conflicts_with = "show")]
     pub revoke: bool,
     #[command(flatten)]

@@ -97,7 +97,7 @@ pub fn with_loop(arguments: &[OsString], flags: Flags, caller: &Caller, paint: P
     // If stdout is closed, nothing is left to report.
     let _closed = writeln!(
         stderr(),
-        "the loop goes on; it talks to {path}\nhint: `{RALPH} tui` shows it, `{RALPH} stop` ends it"
+        "the loop continues in the background; its output is in {path}\nhint: `{RALPH} tui` shows it, `{RALPH} stop` ends it"
     )
     .is_err();
     Ok(left_by(left))
@@ -136,7 +136,7 @@ fn check_terminal(caller: &Caller) -> Result<()> {
     if stdin().is_terminal() && stdout().is_terminal() && !is_dumb {
         return Ok(());
     }
-    Err(Refusal::new("the screen needs a terminal that it can draw on")
+    Err(Refusal::new("the terminal UI needs a terminal")
         .hinted(format!("`{RALPH} log` and `{RALPH} status` print what there is"))
         .into())
 }

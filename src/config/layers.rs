@@ -70,7 +70,7 @@ pub fn check(key: &str, text: &str) -> Result<()> {
         return Err(match did_you_mean(key, KEYS.iter().map(|key| key.name)) {
             Some(known) => anyhow!("unknown key `{key}`, did you mean `{known}`?"),
             None if key.starts_with("agents.") || key.starts_with("loop.") => {
-                anyhow!("`{key}` can stand in .specify/ralph.toml alone")
+                anyhow!("`{key}` can only be set in .specify/ralph.toml")
             }
             None => anyhow!("unknown key `{key}`"),
         });

@@ -43,8 +43,8 @@ pub(super) fn wrong(origin: &Origin, name: &str, misfit: &Misfit) -> Error {
 
 /// For keys that only the file may hold.
 pub(super) fn file_only(origin: &Origin, name: &str) -> Error {
-    Refusal::new(format!("{}: `{name}` can stand in the file alone", origin.place()))
-        .hinted("put it into .specify/ralph.toml")
+    Refusal::new(format!("{}: `{name}` is not allowed here", origin.place()))
+        .hinted("set it in .specify/ralph.toml")
         .into()
 }
 

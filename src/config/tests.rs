@@ -133,7 +133,7 @@ fn mistakes_name_place_key_and_form() {
     );
     refused(
         &Inputs { git: git(&[("ralph.agents.Fake.command", "3")]), ..Inputs::default() },
-        "git config ralph.agents.Fake.command (local): `ralph.agents.Fake.command` can stand in the file alone\nhint: put it into .specify/ralph.toml",
+        "git config ralph.agents.Fake.command (local): `ralph.agents.Fake.command` is not allowed here\nhint: set it in .specify/ralph.toml",
     );
     refused(
         &Inputs { environment: environment(&[("SPECKIT_RALPH_MODLE", "x")]), ..Inputs::default() },
@@ -253,7 +253,7 @@ fn one_value_can_be_checked_alone() {
     for (key, text, expected) in [
         ("timeout", "10", "expected a duration such as 10s, 60m or 1h30m, or none (also 0)"),
         ("timeuot", "10m", "unknown key `timeuot`, did you mean `timeout`?"),
-        ("agents.fake.command", "x", "`agents.fake.command` can stand in .specify/ralph.toml alone"),
+        ("agents.fake.command", "x", "`agents.fake.command` can only be set in .specify/ralph.toml"),
     ] {
         assert_eq!(check(key, text).unwrap_err().to_string(), expected);
     }

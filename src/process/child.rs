@@ -184,7 +184,7 @@ impl Child {
         if self.directory.is_dir() {
             format!("cannot start `{program}`: {why}")
         } else {
-            format!("cannot start `{program}`: {} is no directory", self.directory)
+            format!("cannot start `{program}`: {} is not a directory", self.directory)
         }
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn put_back(mut stream: &File, path: &Utf8Path) -> Result<()> {
         return Ok(());
     }
     if there.is_some_and(|there| !there.is_file() && !there.is_dir()) {
-        fs::remove_file(path).with_context(|| format!("remove {path}, which is no file of ours"))?;
+        fs::remove_file(path).with_context(|| format!("remove {path}, which is not ours"))?;
     }
     let mut copy = || -> io::Result<()> {
         if let Some(folder) = path.parent() {

@@ -59,7 +59,7 @@ impl FromStr for SessionId {
                 _ => byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte),
             });
         if !is_id {
-            bail!("`{text}` is no session id like 20261121-204512-3f9a0c1d");
+            bail!("`{text}` is not a session id; expected something like 20261121-204512-3f9a0c1d");
         }
         Ok(Self(text.to_owned()))
     }
@@ -103,7 +103,7 @@ impl FromStr for ObjectId {
     fn from_str(text: &str) -> Result<Self> {
         let is_hex = text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
         if !is_hex || !matches!(text.len(), 40 | 64) {
-            bail!("`{text}` is no object id");
+            bail!("`{text}` is not an object id");
         }
         Ok(Self(text.to_owned()))
     }

@@ -51,7 +51,9 @@ impl FromStr for SessionName {
         let is_part = |byte: u8| byte.is_ascii_digit() || byte == b'-' || (b'a'..=b'f').contains(&byte);
         let begins = text.bytes().next().is_some_and(|byte| byte.is_ascii_digit());
         if !begins || text.len() > 24 || !text.bytes().all(is_part) {
-            bail!("`{text}` is no session id like 20261121-204512-3f9a0c1d, nor the beginning of one");
+            bail!(
+                "`{text}` is not a session id, nor the beginning of one; expected something like 20261121-204512-3f9a0c1d"
+            );
         }
         Ok(Self(text.to_owned()))
     }
@@ -106,12 +108,14 @@ impl FromStr for IterationName {
                 ("", _) => Which::Last { back: 0 },
                 ("~", _) => Which::Last { back: 1 },
                 (_, Some(Ok(back))) => Which::Last { back },
-                _ => bail!("`{text}` is no iteration: after `@` comes nothing, or `~` and a number"),
+                _ => bail!("`{text}` is not an iteration: expected `@` or `@~N`"),
             }
         } else if let Some(which) = numbered(rest) {
             which
         } else if rest.trim().is_empty() {
-            bail!("`{text}` is no iteration: expected a number, `@`, `@~2`, a task like T004 or a commit");
+            bail!(
+                "`{text}` is not an iteration: expected a number, `@`, `@~2`, a task like T004 or a commit"
+            );
         } else {
             Which::Named(rest.to_owned())
         };

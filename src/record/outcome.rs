@@ -36,7 +36,7 @@ macro_rules! words {
                 match text {
                     $($word => Ok(Self::$variant),)+
                     other => anyhow::bail!(
-                        "`{other}` is none of {}", [$($word),+].join(", ")
+                        "invalid value `{other}`; expected one of {}", [$($word),+].join(", ")
                     ),
                 }
             }
@@ -333,7 +333,7 @@ mod tests {
         }
         assert_eq!(
             "done".parse::<Outcome>().unwrap_err().to_string(),
-            "`done` is none of success, failure, skipped, interrupted"
+            "invalid value `done`; expected one of success, failure, skipped, interrupted"
         );
     }
 }

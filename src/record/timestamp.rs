@@ -84,8 +84,9 @@ impl FromStr for Timestamp {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let moment = OffsetDateTime::parse(text, &Rfc3339)
-            .with_context(|| format!("`{text}` is no time like 2026-01-31T12:00:00Z"))?;
+        let moment = OffsetDateTime::parse(text, &Rfc3339).with_context(|| {
+            format!("`{text}` is not a time; expected something like 2026-01-31T12:00:00Z")
+        })?;
         Ok(Self::from_seconds(moment.unix_timestamp()))
     }
 }

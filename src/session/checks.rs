@@ -25,10 +25,10 @@ pub fn check_operation(store: &Store) -> Result<()> {
     let Some(operation) = store.repository().operation() else { return Ok(()) };
     let message = format!("{} is in progress in this work tree", operation.name);
     let hint = if operation.finish == operation.abort {
-        format!("end it with `{}`; --force goes on all the same", operation.abort)
+        format!("end it with `{}`; --force proceeds anyway", operation.abort)
     } else {
         format!(
-            "finish it (`{}`) or end it (`{}`); --force goes on all the same",
+            "finish it (`{}`) or end it (`{}`); --force proceeds anyway",
             operation.finish, operation.abort
         )
     };

@@ -178,7 +178,7 @@ impl Running<'_> {
             }
             if let Err(error) = work_tree.follow(base.as_ref(), &commit, &held) {
                 self.warn(format!(
-                    "it is committed, but the index could not be brought along: {error:#}\nhint: `git reset` does that"
+                    "committed, but the index could not be updated: {error:#}\nhint: run `git reset`"
                 ));
             }
             Staged::forget(&scratch.join(STAGED))?;
@@ -297,7 +297,7 @@ impl Running<'_> {
             return;
         }
         self.warn(format!(
-            "not committed, for they were staged before the session began: {}\nhint: commit or unstage them yourself",
+            "not committed, because they were staged before the session began: {}\nhint: commit or unstage them yourself",
             named(&new)
         ));
         work.reported.extend(new);

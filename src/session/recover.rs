@@ -82,7 +82,7 @@ pub fn recover(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
                 warn(
                     say,
                     format!(
-                        "the record of session {} is broken ({error:#}); what it had not recorded yet is in {kept}\nhint: `{RALPH} fsck` says what is gone",
+                        "the record of session {} is broken ({error:#}); what was not recorded yet is in {kept}\nhint: `{RALPH} fsck` shows what is missing",
                         place.session
                     ),
                 );
@@ -148,7 +148,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
                 follow_cut_off(recorder.work_tree(), plan.store.head()?.as_ref(), &spool.scratch(), &name);
             if let Err(error) = followed {
                 let message = format!(
-                    "the index could not be brought along to the last commit: {error:#}\nhint: `git reset` does that"
+                    "the index could not be updated to the last commit: {error:#}\nhint: run `git reset`"
                 );
                 warn(say, message);
             }
@@ -218,14 +218,17 @@ fn finish_rollback(
             warn(
                 say,
                 format!(
-                    "took back changes of failed attempts, as the loop that died had begun{kept}\nhint: {}",
+                    "reverted changes of failed attempts, as the interrupted loop had begun to{kept}\nhint: {}",
                     undo(&point)
                 ),
             );
         }
         Err(error) => warn(
             say,
-            format!("changes of failed attempts are taken back in part: {error:#}\nhint: {}", undo(&point)),
+            format!(
+                "changes of failed attempts were reverted only in part: {error:#}\nhint: {}",
+                undo(&point)
+            ),
         ),
     }
     Ok(())

@@ -336,7 +336,7 @@ impl Planned<'_> {
         })?;
         on_kept(&point);
         let applied = self.work_tree.apply(private_index, &self.now, &wanted);
-        let hint = || format!("\nhint: `{RALPH} restore --undo {}` takes back what was done", point.number);
+        let hint = || format!("\nhint: `{RALPH} restore --undo {}` undoes what was done", point.number);
         applied.map_err(|error| anyhow!("{error:#}{}", hint()))?;
         let hidden = self.work_tree.out_of_sight(private_index)?;
         let of_ours = self.changes.iter().filter(|change| hidden.contains(&change.path));
@@ -369,7 +369,7 @@ fn describe_blocking(blocking: &[Left]) -> String {
     let named: Vec<_> =
         blocking.iter().map(|left| format!("{} ({})", left.path, left.why.reason())).collect();
     format!(
-        "what stands where other files should come stays as it is: {}\nhint: move it away, or name the files to restore",
+        "not restored, because files are in the way: {}\nhint: move them away, or name the files to restore",
         listed(&named)
     )
 }
@@ -386,7 +386,7 @@ fn refuse_endangered(
     }
     let named: Vec<_> = endangered.iter().map(|path| String::from_utf8_lossy(path)).collect();
     bail!(
-        "what stands where other files should could not be brought back, for snapshots leave it out: {}\nhint: move it away, or name the files to restore",
+        "files in the way are in no snapshot and could not be restored: {}\nhint: move them away, or name the files to restore",
         listed(&named)
     )
 }
@@ -404,12 +404,12 @@ fn places(scratch: &Scratch) -> (Utf8PathBuf, Utf8PathBuf) {
 fn refuse_unfinished(store: &Store) -> Result<()> {
     if let Some(what) = store.under_way()? {
         return Err(Refusal::new(format!("{what} is under way in this work tree"))
-            .hinted("finish or abort it first; --force goes on all the same")
+            .hinted("finish or abort it first; --force proceeds anyway")
             .into());
     }
     if !recover::nothing_is_left(store.repository())? {
         return Err(Refusal::new("a session died in this work tree, and its record is not finished")
-            .hinted(format!("`{RALPH} resume` finishes it first; --force goes on all the same"))
+            .hinted(format!("`{RALPH} resume` finishes it first; --force proceeds anyway"))
             .into());
     }
     Ok(())

@@ -40,7 +40,7 @@ impl Store {
         }
         if snapshots == Snapshots::Take && self.repository().is_partial() {
             bail!(
-                "this clone is partial, and has not all that the snapshots lead to\nhint: bundle the records without --snapshots, or bundle in a full clone"
+                "this clone is partial and lacks objects of the snapshots\nhint: bundle the records without --snapshots, or bundle in a full clone"
             );
         }
         let git = Tool::git(&self.repository().common_dir);
@@ -64,7 +64,7 @@ impl Store {
             let words = verified.complaint();
             let words = words.trim_start_matches("error: ");
             bail!(
-                "{file} cannot be taken in: {words}\nhint: it must be a whole file that `{RALPH} bundle` or `git bundle` wrote"
+                "cannot read the bundle {file}: {words}\nhint: it must be a complete file that `{RALPH} bundle` or `git bundle` wrote"
             );
         }
         let bundle = Remote { name: file.to_string(), url: None, ssh_command: None };

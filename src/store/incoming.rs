@@ -96,7 +96,7 @@ pub(super) fn look_at_log(git: &gix::Repository, arrival: &Arrival<'_>) -> Resul
         let is_start =
             entry.kind == RecordKind::Start || entry.kind == RecordKind::Unknown && parents.is_empty();
         if !is_end && parents.is_empty() != is_start {
-            bail!("{} is no beginning of a session", id.to_hex());
+            bail!("{} is not the start of a session", id.to_hex());
         }
         next = parents.first().copied().filter(|_| !is_end);
         entries.push(entry);

@@ -355,7 +355,7 @@ fn kind_of(word: &str) -> Result<RecordKind> {
         "iteration" => RecordKind::Iteration,
         "resume" => RecordKind::Resume,
         "end" => RecordKind::End,
-        other => bail!("`{other}` is no kind of record"),
+        other => bail!("`{other}` is not a kind of record"),
     })
 }
 

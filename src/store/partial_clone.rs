@@ -41,7 +41,7 @@ impl Store {
         }
         let remote = &self.repository().promisors[0];
         anyhow!(
-            "{words}\nthis clone is partial, and has not all of the record\nhint: `git fetch --no-filter --refetch {remote} 'refs/ralph/*:refs/ralph/*'` brings the rest"
+            "{words}\nthis clone is partial and lacks parts of the record\nhint: `git fetch --no-filter --refetch {remote} 'refs/ralph/*:refs/ralph/*'` fetches the rest"
         )
     }
 }

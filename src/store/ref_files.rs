@@ -240,7 +240,7 @@ fn edit(one: &Move, reason: Reason) -> Result<RefEdit> {
         .name
         .as_str()
         .try_into()
-        .map_err(|error| anyhow!("`{}` is no name for a ref: {error}", one.name))?;
+        .map_err(|error| anyhow!("`{}` is not a valid ref name: {error}", one.name))?;
     let new = objects::to_gix(one.new.as_ref().context("a move has somewhere to go")?)?;
     let log = LogChange { message: reason.line().into(), ..LogChange::default() };
     Ok(RefEdit::update_with_log(name, new, expected, log))

@@ -124,7 +124,7 @@ impl RefDatabase for RefTables<'_> {
             let lock = self.folder().join("tables.list.lock");
             if is_locked && lock.exists() {
                 bail!(
-                    "the refs are locked by {lock}: another git writes them for long, or was killed while it did\nhint: when no git is at work in this repository, remove that file, and run the command again"
+                    "the refs are locked by {lock}: another git process holds the lock, or was killed\nhint: if no git runs in this repository, remove that file and retry"
                 );
             }
             bail!("`git update-ref`: {complaint}");

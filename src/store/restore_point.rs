@@ -108,7 +108,7 @@ impl Store {
         let commit = git.objects.find_commit(&id, &mut buffer);
         let commit = commit.map_err(|error| anyhow!("read {}: {error}", point.refname))?;
         let named = message::named_in(&String::from_utf8_lossy(commit.message));
-        named.with_context(|| format!("{} is no restoration of ours", point.refname))
+        named.with_context(|| format!("{} is not a restoration of ours", point.refname))
     }
 
     fn restore_folder(&self) -> String {

@@ -65,7 +65,7 @@ impl<'a> Fields<'a> {
             None | Some("-") => Ok(None),
             Some(text) => match text.parse() {
                 Ok(number) => Ok(Some(number)),
-                Err(_) => bail!("`{name}={text}` is no number"),
+                Err(_) => bail!("`{name}={text}` is not a number"),
             },
         }
     }

@@ -30,7 +30,7 @@ impl Unreadable {
         let reason = reason.replace('\n', ": ");
         let commit = commit.short();
         let message = format!(
-            "left out what cannot be read of session {session}, such as {commit}: {reason}\nhint: {hint}"
+            "left out unreadable records of session {session}, such as {commit}: {reason}\nhint: {hint}"
         );
         if let Some(warn) = self.warn {
             warn(&message);

@@ -74,7 +74,7 @@ impl WorkTree {
         let own = if first == complaint { String::new() } else { format!(" ({first})") };
         let verb = if files.len() == 1 { "is" } else { "are" };
         Ok(Some(format!(
-            "the clean filter `{driver}` failed{own}; {} {verb} in the work tree only\nhint: install what the filter runs (`git config filter.{driver}.clean`); the next task's commit takes the files along, or commit them yourself",
+            "the clean filter `{driver}` failed{own}; {} {verb} in the work tree only\nhint: install what the filter runs (`git config filter.{driver}.clean`); the next task's commit includes the files, or commit them yourself",
             join_truncated(&files, MAX_NAMED_FILES)
         )))
     }

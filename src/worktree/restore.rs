@@ -237,7 +237,7 @@ impl WorkTree {
         refreshed.context("look over the work tree")?;
         let looked = self.merge(private_index, &["-n"], (now, wanted))?;
         if !looked.is_success() {
-            bail!("git will not go on: {}", complaint(&looked));
+            bail!("git refuses: {}", complaint(&looked));
         }
         Ok(())
     }
@@ -246,7 +246,7 @@ impl WorkTree {
     pub fn apply(&self, private_index: PrivateIndex<'_>, now: &ObjectId, wanted: &ObjectId) -> Result<()> {
         let merged = self.merge(private_index, &[], (now, wanted))?;
         if !merged.is_success() {
-            bail!("git stopped half way: {}", complaint(&merged));
+            bail!("git stopped midway: {}", complaint(&merged));
         }
         Ok(())
     }

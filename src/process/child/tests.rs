@@ -121,7 +121,7 @@ fn a_directory_that_does_not_exist_is_what_the_reason_names() {
     let room = TestDir::new(5);
     let ended = room.run_with("true", |child| child.directory = "/no/such/folder".into());
     assert_eq!(ended.exit, exit(-1, ExitReason::StartFailed));
-    assert_eq!(room.read("stderr"), "cannot start `sh`: /no/such/folder is no directory\n");
+    assert_eq!(room.read("stderr"), "cannot start `sh`: /no/such/folder is not a directory\n");
 }
 
 #[test]

@@ -174,7 +174,7 @@ impl Running<'_> {
         if !attempts.commits.is_empty() {
             let commits: Vec<&str> = attempts.commits.iter().map(ObjectId::short).collect();
             self.warn(format!(
-                "HEAD stays where it is, with the commits of {task}: {}\nhint: `git revert` takes them back, too",
+                "HEAD still has the commits of {task}: {}\nhint: `git revert` reverts them",
                 join_truncated(&commits, MAX_NAMED_COMMITS)
             ));
         }

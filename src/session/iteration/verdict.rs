@@ -67,7 +67,7 @@ impl Running<'_> {
             }
         };
         for name in &changes.not_found {
-            self.warn(format!("the box of {name} could not be opened again: it is no longer there"));
+            self.warn(format!("the box of {name} could not be unticked: it is no longer there"));
         }
         Ok(())
     }

@@ -93,7 +93,7 @@ pub(super) fn notes(report: &Report, left: Omissions) -> Vec<Value> {
     if !report.is_whole {
         notes.push(
             "This clone is shallow and has only the end of the session. `git fetch --unshallow origin \
-             'refs/ralph/*:refs/ralph/*'` brings the rest."
+             'refs/ralph/*:refs/ralph/*'` fetches the rest."
                 .to_owned(),
         );
     }

@@ -92,7 +92,7 @@ fn rank(line: &str) -> Rank {
     }
 }
 
-/// Whether a line only says that a command, which has said why itself, failed.
+/// Returns true if a line only says that a command, which has said why itself, failed.
 fn is_wrapper(text: &str) -> bool {
     const STARTS: [&str; 12] = [
         "npm ERR! code",
@@ -123,7 +123,7 @@ fn is_wrapper(text: &str) -> bool {
         || text.contains(": *** ") && text.contains("] ") && text.ends_with(|c: char| c.is_ascii_digit())
 }
 
-/// The words of a failure: the line of the output that holds its message, or the message.
+/// Returns the words of a failure: the line of the output that holds its message, or the message.
 fn text(page: &Page, failure: &Failure) -> String {
     let message = one_line(failure.message.trim_start_matches("→ "));
     if message.is_empty() {
@@ -153,14 +153,14 @@ fn text(page: &Page, failure: &Failure) -> String {
     }
 }
 
-/// The line below the message, where it goes on: `error: these files would be overwritten:`.
+/// Returns the line below the message, where it goes on: `error: these files would be overwritten:`.
 fn line_below(page: &Page, failure: &Failure) -> Option<String> {
     let &(head, _) = failure.parts.iter().find(|part| page.line(part.0).trim_end().ends_with(':'))?;
     let is_next = |part: &&(usize, LineKind)| part.0 == head + 1 && part.1 != LineKind::Code;
     failure.parts.iter().find(is_next).map(|part| one_line(page.line(part.0)))
 }
 
-/// The first place that is worth naming, as the output spells it: `src/a.rs:12:5`.
+/// Returns the first place that is worth naming, as the output spells it: `src/a.rs:12:5`.
 fn spot(page: &Page, failure: &Failure) -> Option<String> {
     let of_kind = |kind: LineKind| failure.parts.iter().filter(move |part| part.1 == kind);
     let parts = of_kind(LineKind::Location).chain(of_kind(LineKind::Head)).chain(of_kind(LineKind::Frame));
@@ -176,7 +176,7 @@ fn spot(page: &Page, failure: &Failure) -> Option<String> {
     Some(failure.file.clone()).filter(|file| !file.is_empty())
 }
 
-/// What was expected and what came.
+/// Returns what was expected and what came.
 fn values(failure: &Failure) -> Vec<String> {
     let is_said = |value: &String| {
         value.chars().any(char::is_alphanumeric)
@@ -188,7 +188,7 @@ fn values(failure: &Failure) -> Vec<String> {
     failure.values.iter().map(|value| one_line(value)).filter(is_said).take(MAX_VALUES).collect()
 }
 
-/// The best line of the output that is not of the failure itself.
+/// Returns the best line of the output that is not of the failure itself.
 fn telling_line(page: &Page, failure: &Failure) -> Option<String> {
     let is_own = |at: usize| failure.parts.iter().any(|part| part.0 == at);
     let lines = (0..page.len()).filter(|&at| !is_own(at) && rank(page.line(at)) == Rank::Trouble);
@@ -243,7 +243,7 @@ fn compose(
     shorten(&cause, max_chars)
 }
 
-/// The words of `text`, each behind one blank, without control characters.
+/// Returns the words of `text`, each behind one blank, without control characters.
 fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {

@@ -33,7 +33,7 @@ fn is_special(byte: u8) -> bool {
     matches!(byte, 0..=8 | 11..=31 | 127 | 0xc2)
 }
 
-/// The next character, where it is one of these.
+/// Returns the next character, where it is one of these.
 fn next_if(chars: &mut Chars<'_>, is_wanted: impl Fn(char) -> bool) -> Option<char> {
     let mut ahead = chars.clone();
     let next = ahead.next().filter(|c| is_wanted(*c))?;

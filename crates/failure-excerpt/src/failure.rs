@@ -258,7 +258,7 @@ pub(super) fn placed_words(text: &str) -> Option<(&str, &str)> {
     (!said.is_empty()).then_some((place.file, said))
 }
 
-/// What tools say in every failure.
+/// Returns what tools say in every failure.
 fn is_chatter(text: &str) -> bool {
     const STARTS: [&str; 27] = [
         "Error Trace:",
@@ -292,7 +292,7 @@ fn is_chatter(text: &str) -> bool {
     STARTS.iter().any(|start| text.starts_with(start))
 }
 
-/// The number of blanks in front.
+/// Returns the number of blanks in front.
 pub(super) fn indent_of(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }

@@ -78,7 +78,7 @@ fn name(id: &str) -> String {
     out
 }
 
-/// A message as every reporter prints it: masked, unquoted, without the name of the error in front.
+/// Returns a message as every reporter prints it: masked, unquoted, without the name of the error in front.
 fn plain(message: &str) -> String {
     let message = normalize(message).replace('\'', "");
     let message = message.trim_start_matches("→ ").trim_start_matches("Uncaught ");
@@ -96,8 +96,8 @@ fn plain(message: &str) -> String {
     named.map_or(message, |(_, rest)| rest).trim_end_matches(['.', ':']).to_owned()
 }
 
-/// What was expected and what came, in an order of its own. Nothing where the message says it all: not every reporter
-/// prints it twice.
+/// Returns what was expected and what came, in an order of its own. Nothing where the message says it all: not every
+/// reporter prints it twice.
 fn values(failure: &Failure, message: &str) -> Vec<String> {
     let is_said = |value: &String| {
         let has_words = value.chars().any(char::is_alphanumeric);
@@ -133,7 +133,7 @@ fn values(failure: &Failure, message: &str) -> Vec<String> {
     values
 }
 
-/// A value without its label, or the sign of its side.
+/// Returns a value without its label, or the sign of its side.
 fn bare(value: &str) -> &str {
     let value = value.strip_prefix(['+', '-']).unwrap_or(value).trim_start();
     let label =
@@ -141,7 +141,7 @@ fn bare(value: &str) -> &str {
     label.map_or(value, |(_, value)| value.trim_start())
 }
 
-/// Whether `words` stand in `text`, and not as a part of a longer word.
+/// Returns true if `words` stand in `text`, and not as a part of a longer word.
 fn has_word(text: &str, words: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     !words.is_empty()
@@ -150,7 +150,7 @@ fn has_word(text: &str, words: &str) -> bool {
             .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + words.len()..].starts_with(is_part))
 }
 
-/// The words of a value, sorted, without what introduces it.
+/// Returns the words of a value, sorted, without what introduces it.
 fn members(value: &str) -> Vec<String> {
     let value = value.split_once(": ").map_or(value, |(_, value)| value);
     let parts = value
@@ -160,7 +160,7 @@ fn members(value: &str) -> Vec<String> {
     words
 }
 
-/// A message without its values: no digits, nothing quoted.
+/// Returns a message without its values: no digits, nothing quoted.
 fn template(message: &str) -> String {
     let mut out = String::new();
     let mut is_quoted = false;

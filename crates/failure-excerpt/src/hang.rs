@@ -77,7 +77,7 @@ fn begun(text: &str, is_last: bool) -> Option<String> {
     (is_file(file) && is_progress && matches!(extension(file), "py" | "t")).then(|| file.to_owned())
 }
 
-/// Whether a line is the result of a test, or the end of a run.
+/// Returns true if a line is the result of a test, or the end of a run.
 fn is_result(text: &str) -> bool {
     boxed(text).is_some()
         || text.starts_with("--- ")

@@ -235,7 +235,7 @@ impl Examined {
         }
     }
 
-    /// The lines that say most where no tool is known.
+    /// Returns the lines that say most where no tool is known.
     fn telling_lines(&self) -> Vec<&str> {
         let scored = (0..self.page.len()).map(|index| (score::score(self.page.line(index)), index));
         let mut best: Vec<(i32, usize)> = scored.filter(|(score, _)| *score >= 5).collect();

@@ -97,7 +97,7 @@ const VALUE_WORDS: [&str; 47] = [
     "location",
 ];
 
-/// Whether `text` gives an expected or an actual value.
+/// Returns true if `text` gives an expected or an actual value.
 pub(super) fn is_value(text: &str) -> bool {
     if let Some(rest) = text.strip_prefix(['+', '-']) {
         // A line of a diff; but no list of options, and no rule across the page.
@@ -138,7 +138,7 @@ pub(super) fn is_value(text: &str) -> bool {
     false
 }
 
-/// Whether `text` shows source: `12 | x`, `> 14 | x`, `|   ^^^`, `^~~~`.
+/// Returns true if `text` shows source: `12 | x`, `> 14 | x`, `|   ^^^`, `^~~~`.
 pub(super) fn is_code(text: &str) -> bool {
     let bare = text.trim_start_matches(['>', '→', ' ', '✖', '×', '*']);
     let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
@@ -152,7 +152,7 @@ pub(super) fn is_code(text: &str) -> bool {
         && !text.is_empty()
 }
 
-/// Whether `text` is a step of a stack trace.
+/// Returns true if `text` is a step of a stack trace.
 pub(super) fn is_frame(text: &str) -> bool {
     let bytes = text.as_bytes();
     if text.starts_with("at ") || text.starts_with("File \"") || text.starts_with("in ") && text.contains(':')
@@ -177,7 +177,7 @@ pub(super) fn is_frame(text: &str) -> bool {
     place(text).is_some_and(|place| place.start <= 2)
 }
 
-/// Whether a step of a stack trace is in a library or in the runtime.
+/// Returns true if a step of a stack trace is in a library or in the runtime.
 pub(super) fn is_foreign_frame(text: &str) -> bool {
     const PACKAGES: [&str; 29] = [
         "java.",

@@ -133,7 +133,7 @@ fn word_of(word: &str, out: &mut String) {
     }
 }
 
-/// Whether the number behind what was written so far is that of a process: `pid 77`, `pid=77`, `[PID: 77]`.
+/// Returns true if the number behind what was written so far is that of a process: `pid 77`, `pid=77`, `[PID: 77]`.
 fn is_process(out: &str) -> bool {
     let front = out.trim_end_matches([' ', '=', ':', '#']);
     let start = front.len().saturating_sub(3);
@@ -211,7 +211,7 @@ fn is_uuid(word: &str) -> bool {
         && parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// An absolute path of at least two parts.
+/// Returns an absolute path of at least two parts.
 fn is_path(text: &str) -> bool {
     let mut parts = text[1..].splitn(2, '/');
     let first = parts.next().unwrap_or_default();
@@ -246,7 +246,7 @@ fn is_temporary(path: &str) -> bool {
     path.starts_with("/tmp/") || path.starts_with("/var/") || path.starts_with("/private/")
 }
 
-/// Whether what was written so far ends in a file name.
+/// Returns true if what was written so far ends in a file name.
 fn ends_in_file(out: &str) -> bool {
     let word = out.rsplit([' ', '(', '\'', '[']).next().unwrap_or_default();
     word.rsplit_once('.').is_some_and(|(stem, extension)| {
@@ -257,7 +257,7 @@ fn ends_in_file(out: &str) -> bool {
     })
 }
 
-/// The members of sets and maps in one order: hash seeds shuffle them.
+/// Returns the members of sets and maps in one order: hash seeds shuffle them.
 fn sorted_sets(text: &str) -> String {
     let (Some(open), Some(close)) = (text.find('{'), text.rfind('}')) else { return text.to_owned() };
     if open >= close {

@@ -57,7 +57,7 @@ impl Page {
         self.spans.get(index).map_or("", |&(start, end)| &self.text[start..end])
     }
 
-    /// The end of the stream that line `index` is in.
+    /// Returns the end of the stream that line `index` is in.
     pub(super) fn end_of_stream(&self, index: usize) -> usize {
         if index < self.split { self.split } else { self.len() }
     }
@@ -68,12 +68,12 @@ impl Page {
         (from..end).find(|&at| is_end(self.line(at))).unwrap_or(end)
     }
 
-    /// Where the stream begins that line `index` is in.
+    /// Returns where the stream begins that line `index` is in.
     pub(super) fn start_of_stream(&self, index: usize) -> usize {
         if index < self.split { 0 } else { self.split }
     }
 
-    /// The last line of stdout that holds text, and the last of stderr.
+    /// Returns the last line of stdout that holds text, and the last of stderr.
     pub(super) fn last_lines(&self) -> [Option<usize>; 2] {
         let last = |range: std::ops::Range<usize>| range.rev().find(|&at| !self.line(at).trim().is_empty());
         [last(0..self.split), last(self.split..self.len())]

@@ -25,7 +25,7 @@ const BARE: [&str; 8] = [
 /// What ends a host name rather than a file name.
 const DOMAINS: [&str; 8] = ["com", "org", "net", "io", "dev", "local", "internal", "localhost"];
 
-/// The first place in `line`: `f.c:3`, `f.ts(3,5)`, `f.py", line 3`, `F.java:[3,5]`, `f.t line 3`.
+/// Returns the first place in `line`: `f.c:3`, `f.ts(3,5)`, `f.py", line 3`, `F.java:[3,5]`, `f.t line 3`.
 pub(super) fn place(line: &str) -> Option<Location<'_>> {
     let bytes = line.as_bytes();
     let mut at = 0;
@@ -42,7 +42,7 @@ pub(super) fn place(line: &str) -> Option<Location<'_>> {
     None
 }
 
-/// The file that ends in front of a line number at `digits`.
+/// Returns the file that ends in front of a line number at `digits`.
 fn before(line: &str, digits: usize) -> Option<(usize, usize)> {
     let front = &line[..digits];
     let stop = if let Some(front) = front.strip_suffix(':').or_else(|| front.strip_suffix(":[")) {
@@ -98,7 +98,7 @@ fn behind_blank(line: &str, stop: usize) -> Option<(usize, usize)> {
     is_file(&line[start..stop]).then_some((start, stop))
 }
 
-/// Whether `path` looks like the name of a source file.
+/// Returns true if `path` looks like the name of a source file.
 pub(super) fn is_file(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
     if BARE.contains(&name) {
@@ -116,12 +116,12 @@ pub(super) fn is_file(path: &str) -> bool {
     is_extension && has_name && !is_host
 }
 
-/// What stands behind the last dot of a name.
+/// Returns what stands behind the last dot of a name.
 pub(super) fn extension(file: &str) -> &str {
     file.rsplit_once('.').map_or("", |(_, extension)| extension)
 }
 
-/// The length of a column, or of the end of a span, behind a line number.
+/// Returns the length of a column, or of the end of a span, behind a line number.
 fn column(rest: &str) -> usize {
     let bytes = rest.as_bytes();
     let mut length = 0;
@@ -136,7 +136,7 @@ fn column(rest: &str) -> usize {
     length
 }
 
-/// Whether a file belongs to a library, a runtime or a tool rather than to the project.
+/// Returns true if a file belongs to a library, a runtime or a tool rather than to the project.
 pub(super) fn is_foreign(file: &str) -> bool {
     const PARTS: [&str; 24] = [
         "node_modules/",

@@ -33,7 +33,7 @@ const KINDS: [&str; 6] = ["passed", "passing", "successful", "random", "more", "
 /// What has a number of its own, which is reached: `at step 12`.
 const REACHED: [&str; 4] = ["step", "iteration", "trial", "attempt"];
 
-/// Whether a text may hold such a number.
+/// Returns true if a text may hold such a number.
 pub(super) fn may_hold(text: &str) -> bool {
     const SIGNS: [&str; 9] =
         ["after", "After", "seed", "Seed", "SEED", "hrunk", "step", "iteration", "attempt"];
@@ -66,7 +66,7 @@ pub(super) fn mask(words: &[&str], index: usize) -> Option<String> {
     is_progress.then(|| format!("{front}<count>{behind}"))
 }
 
-/// A word in lower case without what stands around it.
+/// Returns a word in lower case without what stands around it.
 fn bare(word: &str) -> String {
     word.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase()
 }
@@ -75,7 +75,7 @@ fn is_seed(name: &str) -> bool {
     name == "seed" || name.ends_with("_seed") || name.ends_with("-seed")
 }
 
-/// Whether `words` begin with something that is counted.
+/// Returns true if `words` begin with something that is counted.
 fn is_counted(words: &[&str]) -> bool {
     let mut words =
         words.iter().map(|word| word.trim_end_matches([',', '.', ':', ';', '!']).to_ascii_lowercase());

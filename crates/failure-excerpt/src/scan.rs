@@ -16,7 +16,7 @@ const MAX_FAILURES: usize = 4000;
 /// More warnings than these are passed over: the one error may stand behind thousands of them.
 const MOST_WARNINGS: usize = 300;
 
-/// Everything that went wrong, as far as a tool knows it, in the order of the page.
+/// Returns everything that went wrong, as far as a tool knows it, in the order of the page.
 pub(super) fn scan(page: &Page) -> Vec<Failure> {
     let mut failures: Vec<Failure> = Vec::new();
     let mut state =
@@ -83,7 +83,7 @@ fn is_run(line: &str) -> bool {
     line.starts_with("running ") && (line.ends_with(" tests") || line.ends_with(" test"))
 }
 
-/// Whether a line may be an arrow to a place.
+/// Returns true if a line may be an arrow to a place.
 fn is_pointer(line: &str) -> bool {
     let text = line.trim_start();
     text.starts_with("--> ") || text.starts_with(['╭', '┌', '│'])

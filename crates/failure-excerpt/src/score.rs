@@ -43,7 +43,7 @@ const NOISE: [&str; 34] = [
     "++ ",
 ];
 
-/// The worth of a line by its own words; 0 and below means nothing.
+/// Returns the worth of a line by its own words; 0 and below means nothing.
 pub(super) fn score(line: &str) -> i32 {
     let text = line.trim();
     if text.is_empty() {

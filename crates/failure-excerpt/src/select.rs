@@ -12,7 +12,7 @@ use super::score::score;
 /// Stands for lines that were left out.
 const GAP: &str = "…";
 
-/// What a line costs in worth by its kind: less is better.
+/// Returns what a line costs in worth by its kind: less is better.
 fn cost(kind: LineKind) -> u32 {
     match kind {
         LineKind::Head | LineKind::Message | LineKind::Location => 0,
@@ -24,7 +24,7 @@ fn cost(kind: LineKind) -> u32 {
     }
 }
 
-/// The excerpt of a page in `budget` characters.
+/// Returns the excerpt of a page in `budget` characters.
 pub(super) fn select(page: &Page, failures: &[Failure], budget: usize) -> String {
     if let Some(whole) = whole(page, budget) {
         return whole;
@@ -63,7 +63,7 @@ pub(super) fn select(page: &Page, failures: &[Failure], budget: usize) -> String
     out
 }
 
-/// The lines that `budget` has room for beside `reserved` characters, as they are shown.
+/// Returns the lines that `budget` has room for beside `reserved` characters, as they are shown.
 fn chosen(page: &Page, wanted: &[(u32, usize)], budget: usize, reserved: usize) -> BTreeMap<usize, String> {
     let mut texts: HashSet<&str> = HashSet::new();
     let mut room = budget.saturating_sub(reserved);
@@ -92,7 +92,7 @@ fn chosen(page: &Page, wanted: &[(u32, usize)], budget: usize, reserved: usize) 
     shortened
 }
 
-/// How many failures none of the chosen lines is of.
+/// Returns how many failures none of the chosen lines is of.
 fn more(failures: &[Failure], groups: &[u32], chosen: &BTreeMap<usize, String>) -> String {
     let is_shown = |failure: &Failure| failure.parts.iter().any(|(index, _)| chosen.contains_key(index));
     let (shown, hidden): (Vec<_>, Vec<_>) = failures
@@ -110,7 +110,7 @@ fn more(failures: &[Failure], groups: &[u32], chosen: &BTreeMap<usize, String>) 
     }
 }
 
-/// All of the page, where it fits.
+/// Returns all of the page, where it fits.
 fn whole(page: &Page, budget: usize) -> Option<String> {
     let mut out = String::new();
     let mut length = 0;
@@ -132,7 +132,7 @@ fn whole(page: &Page, budget: usize) -> Option<String> {
     Some(out)
 }
 
-/// A line cut to `longest` characters, with less blank in front.
+/// Returns a line cut to `longest` characters, with less blank in front.
 fn shorten(line: &str, longest: usize) -> String {
     let text = line.trim_start();
     let indent = (line.len() - text.len()).min(4);

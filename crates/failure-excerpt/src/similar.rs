@@ -89,8 +89,8 @@ impl<'a> Neighbours<'a> {
         neighbours
     }
 
-    /// The others, those most like number `index` first, each with its likeness from 0 to 1. Of equals the newer one, which
-    /// is further back in the list, comes first.
+    /// Returns the others, those most like number `index` first, each with its likeness from 0 to 1. Of equals the
+    /// newer one, which is further back in the list, comes first.
     pub fn of(&self, index: usize) -> Vec<(usize, f64)> {
         let mut others: Vec<(usize, f64)> = (0..self.all.len())
             .filter(|&other| other != index)
@@ -100,7 +100,7 @@ impl<'a> Neighbours<'a> {
         others
     }
 
-    /// How much two failures are alike, from 0 to 1.
+    /// Returns how much two failures are alike, from 0 to 1.
     pub fn likeness(&self, one: usize, two: usize) -> f64 {
         let (Some(a), Some(b)) = (self.all.get(one), self.all.get(two)) else { return 0.0 };
         let is_same = |level: fn(&Fingerprint) -> &str| match (&a.fingerprint, &b.fingerprint) {
@@ -131,7 +131,7 @@ impl<'a> Neighbours<'a> {
     }
 }
 
-/// The share of members that two sets have in common.
+/// Returns the share of members that two sets have in common.
 fn shared(one: &HashSet<String>, two: &HashSet<String>) -> f64 {
     let common = one.intersection(two).count();
     let all = one.len() + two.len() - common;

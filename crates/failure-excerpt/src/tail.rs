@@ -45,7 +45,7 @@ enum Front {
     Lost,
 }
 
-/// The end of stdout, or of stderr where stdout is empty.
+/// Returns the end of stdout, or of stderr where stdout is empty.
 pub fn blind_tail(stdout: &str, stderr: &str, cut: Cut, max_chars: usize) -> String {
     let (text, front) = if stdout.is_empty() { (stderr, cut.stderr()) } else { (stdout, cut.stdout()) };
     tail(clean(text).trim(), max_chars, front)
@@ -60,7 +60,7 @@ pub fn tails(stdout: &str, stderr: &str, cut: Cut, max_chars: usize) -> (String,
     (tail(stdout, max_chars - for_stderr, cut.stdout()), tail(stderr, for_stderr, cut.stderr()))
 }
 
-/// The last `max_chars` characters, marked where they are not all.
+/// Returns the last `max_chars` characters, marked where they are not all.
 fn tail(text: &str, max_chars: usize, front: Front) -> String {
     if text.is_empty() || max_chars == 0 {
         return String::new();

@@ -49,7 +49,7 @@ pub(super) fn find(view: &View<'_>) -> Option<Secret> {
     Some(value.secret(rule, view))
 }
 
-/// The lines below a name that are indented as the first of them.
+/// Returns the lines below a name that are indented as the first of them.
 fn lines(view: &View<'_>, start: usize, name_end: usize) -> Option<Secret> {
     let name = Name::read(view, &(name::start(view)..name_end))?;
     let is_line = |byte: u8| !byte.is_ascii_control() && byte != b'\\' && byte != b'"';
@@ -65,7 +65,7 @@ fn lines(view: &View<'_>, start: usize, name_end: usize) -> Option<Secret> {
     })
 }
 
-/// The secrets of a table below a name that is a heading.
+/// Returns the secrets of a table below a name that is a heading.
 pub(super) fn find_cells(view: &View<'_>) -> Vec<Secret> {
     let end = name::end(view);
     // Only one in thousands of names stands in a table.
@@ -80,7 +80,7 @@ pub(super) fn find_cells(view: &View<'_>) -> Vec<Secret> {
     name.filter(|name| name.kind != NameKind::Vague).map_or_else(Vec::new, |_| table::cells(view, start, end))
 }
 
-/// The value of an `Authorization` header, behind its scheme.
+/// Returns the value of an `Authorization` header, behind its scheme.
 fn authorization(view: &View<'_>, at: usize) -> Option<Secret> {
     let at = quote_at(view, at).map_or(at, |(_, end)| end);
     let scheme = view.run_most(at, 16, |byte| byte.is_ascii_alphabetic());

@@ -101,7 +101,7 @@ pub(super) fn find(view: &View<'_>, command: Command) -> Option<Secret> {
     }
 }
 
-/// What stands in front of `at` in its line, whose end may be escaped.
+/// Returns what stands in front of `at` in its line, whose end may be escaped.
 fn line_before<'a>(view: &View<'a>, at: usize) -> &'a [u8] {
     let before = view.before(at);
     let before = &before[before.len().saturating_sub(MAX_LINE)..];
@@ -111,7 +111,7 @@ fn line_before<'a>(view: &View<'a>, at: usize) -> &'a [u8] {
     &line[escaped..]
 }
 
-/// Whether a program is called in `line`, as a word or the beginning of one: `mysqldump`.
+/// Returns true if a program is called in `line`, as a word or the beginning of one: `mysqldump`.
 fn calls(line: &[u8], program: &str) -> bool {
     let is_start =
         |at: usize| at == 0 || !line[at - 1].is_ascii_alphanumeric() && !b"-_.".contains(&line[at - 1]);
@@ -142,7 +142,7 @@ fn option(view: &View<'_>) -> Option<Secret> {
     (!text.starts_with(b"-") && !is_port).then_some(secret)
 }
 
-/// A password that is a word, or stands in quotes.
+/// Returns a password that is a word, or stands in quotes.
 fn word(view: &View<'_>, at: usize) -> Option<Secret> {
     let (start, end) = match quote_at(view, at) {
         Some((mark, start)) => {

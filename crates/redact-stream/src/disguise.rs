@@ -57,7 +57,7 @@ pub(super) fn windows() -> impl Iterator<Item = (Window, super::Rule)> {
     .into_iter()
 }
 
-/// A key around the escape at the anchor.
+/// Returns a key around the escape at the anchor.
 pub(super) fn find(view: &View<'_>, disguise: Disguise) -> Option<Secret> {
     let gap = view.anchor + usize::from(matches!(disguise, Disguise::Colour));
     let width = gap_at(view, gap)?.0;
@@ -76,7 +76,7 @@ pub(super) fn find(view: &View<'_>, disguise: Disguise) -> Option<Secret> {
     (to - from > end - start).then_some(Secret { rule, start: from, end: to, belongs: None })
 }
 
-/// The end of what goes on with a key behind `end`, past colours, escapes and a line break.
+/// Returns the end of what goes on with a key behind `end`, past colours, escapes and a line break.
 pub(super) fn end_of_rest(view: &View<'_>, end: usize, class: impl Fn(u8) -> bool) -> usize {
     let mut end = end;
     while let Some((width, letter)) = gap_at(view, end).or_else(|| wrap_at(view, end)) {
@@ -159,13 +159,13 @@ impl Plain {
         Some(at + 1)
     }
 
-    /// Where a part of the text stands.
+    /// Returns where a part of the text stands.
     pub(super) fn place(&self, start: usize, end: usize) -> (usize, usize) {
         (self.places[start].0, self.places[end - 1].1)
     }
 }
 
-/// How long the colour or the escape at `at` is, and the letter of a key for which it stands.
+/// Returns how long the colour or the escape at `at` is, and the letter of a key for which it stands.
 fn gap_at(view: &View<'_>, at: usize) -> Option<(usize, Option<u8>)> {
     let (width, letter) = match view.byte(at)? {
         0x1b => (1, 0x1b),
@@ -194,7 +194,7 @@ fn hexadecimal(view: &View<'_>, at: usize) -> Option<u8> {
     u8::try_from(digit(at)? * 16 + digit(at + 1)?).ok()
 }
 
-/// How long the line break at `at` is, where a terminal may have put it.
+/// Returns how long the line break at `at` is, where a terminal may have put it.
 fn wrap_at(view: &View<'_>, at: usize) -> Option<(usize, Option<u8>)> {
     let width = [&b"\n"[..], b"\r\n", b"\\n", b"\\r\\n"].into_iter().find(|text| view.has(at, text))?.len();
     let before = view.before(at);
@@ -205,7 +205,7 @@ fn wrap_at(view: &View<'_>, at: usize) -> Option<(usize, Option<u8>)> {
     (is_long && goes_on()).then_some((width, None))
 }
 
-/// What keys consist of.
+/// Returns what keys consist of.
 fn is_token(byte: u8) -> bool {
     is_word(byte) || b"-.+/=~:$!".contains(&byte)
 }

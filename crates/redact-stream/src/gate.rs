@@ -25,7 +25,7 @@ pub(super) enum WindowByte {
 }
 
 impl WindowByte {
-    /// The bytes that may stand here, with letters in one case.
+    /// Returns the bytes that may stand here, with letters in one case.
     fn bytes(self) -> Vec<u8> {
         let set = match self {
             Self::Byte(byte) => return vec![byte | FOLD],
@@ -39,7 +39,7 @@ impl WindowByte {
 
 pub(super) type Window = [WindowByte; WIDTH];
 
-/// The window of a literal. Where it is too short, what follows it is of the `next` kind.
+/// Returns the window of a literal. Where it is too short, what follows it is of the `next` kind.
 pub(super) fn window(literal: &str, next: Class) -> Window {
     let mut places = literal.bytes().map(WindowByte::Byte).chain(std::iter::repeat(WindowByte::Of(next)));
     std::array::from_fn(|_| places.next().expect("it has no end"))
@@ -69,7 +69,7 @@ impl Around {
         around
     }
 
-    /// Whether it is there around `at`. Nothing in front of `floor` is seen.
+    /// Returns true if it is there around `at`. Nothing in front of `floor` is seen.
     fn is_at(&self, bytes: &[u8], at: usize, floor: usize) -> bool {
         if at > floor && bytes[at - 1].is_ascii() && !self.before.has(bytes[at - 1]) {
             return false;
@@ -140,7 +140,7 @@ impl Gate {
         }
     }
 
-    /// Gives each key its slot, and links what is to be asked of it in the order in which it came.
+    /// Assigns a slot to each key, and links its rules in the order in which they were added.
     fn place_keys(&mut self) {
         let size = (2 * self.asked.len()).next_power_of_two();
         self.slots = vec![Slot::default(); size];
@@ -160,7 +160,7 @@ impl Gate {
         }
     }
 
-    /// The slot of a key, or the free one where it would stand.
+    /// Returns the slot of a key, or the free one where it would stand.
     fn slot(&self, key: u32) -> usize {
         let size = self.slots.len();
         // The upper bits of the product depend on all bytes of the key.
@@ -171,13 +171,13 @@ impl Gate {
         slot
     }
 
-    /// Whether a window begins in `bytes`, or, rarely, something that looks like one.
+    /// Returns true if a window begins in `bytes`, or, rarely, something that looks like one.
     pub(super) fn has_window(&self, bytes: &[u8]) -> bool {
         self.find(bytes, 0, bytes.len(), |_, _| Some(())).is_some()
     }
 
-    /// The first of the places in `bytes[from..until]` where a window begins (or, rarely, something that looks like
-    /// one) of which `ask` says something: it gets the place and its key.
+    /// Returns the first of the places in `bytes[from..until]` where a window begins (or, rarely, something that looks
+    /// like one) of which `ask` says something: it gets the place and its key.
     pub(super) fn find<T>(
         &self,
         bytes: &[u8],
@@ -223,7 +223,7 @@ impl Gate {
         None
     }
 
-    /// What is to be asked of the place `at`, where `key` stands. Nothing in front of `floor` is seen.
+    /// Returns what is to be asked of the place `at`, where `key` stands. Nothing in front of `floor` is seen.
     pub(super) fn rules(
         &self,
         bytes: &[u8],
@@ -247,7 +247,7 @@ fn key_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*four) | FOLDED)
 }
 
-/// The keys at a place of a block and at the next.
+/// Returns the keys at a place of a block and at the next.
 #[inline]
 fn two_keys_at(block: &Block, at: u8) -> [u32; 2] {
     let at = usize::from(at);
@@ -285,7 +285,7 @@ impl Threes {
         self.0[pair_of(three)] |= 1 << (three >> 16);
     }
 
-    /// Which of the positions 1, 3, 5, ... of a block have three bytes of the set: a bit for each.
+    /// Returns which of the positions 1, 3, 5, ... of a block have three bytes of the set: a bit for each.
     fn hits(&self, block: &Block) -> u64 {
         let mut hits = 0;
         for (group, bytes) in block[1..].windows(8).step_by(8).take(BLOCK / 8).enumerate() {
@@ -302,7 +302,7 @@ impl Threes {
     }
 }
 
-/// The place of the first of four pairs.
+/// Returns the place of the first of four pairs.
 fn pair_of(pairs: u64) -> usize {
     (pairs & 0xfff) as usize
 }

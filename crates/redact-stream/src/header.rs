@@ -61,7 +61,7 @@ fn is_cookie(view: &View<'_>) -> bool {
     [b"Coo", b"coo"].iter().any(|word| before.ends_with(*word))
 }
 
-/// What may follow the name of a header.
+/// Returns what may follow the name of a header.
 fn is_after_name(byte: u8) -> bool {
     b":\"'`\\".contains(&byte)
 }
@@ -128,7 +128,7 @@ fn is_in_line(byte: u8) -> bool {
     !byte.is_ascii_control() && !b"\"'`\\<>".contains(&byte)
 }
 
-/// Whether `text` is a user and a password in base64.
+/// Returns true if `text` is a user and a password in base64.
 pub(super) fn is_login(text: &[u8]) -> bool {
     let plain = text.strip_suffix(b"==").or(text.strip_suffix(b"=")).unwrap_or(text);
     if text.len() < 8 || plain.contains(&b'=') || plain.len() % 4 == 1 {

@@ -234,7 +234,7 @@ impl Redactor {
         self.allow.iter().any(|allow| allow.is_match(text))
     }
 
-    /// What stands at the place `at`, where a window with this key begins, if it is anything.
+    /// Returns what stands at the place `at`, where a window with this key begins, if it is anything.
     fn stop(&self, seen: &Seen<'_>, at: usize, key: u32) -> Option<Stop> {
         let mut rules = GATE.rules(seen.bytes, at, key, seen.floor);
         let rules = std::iter::once(rules.next()?).chain(rules);
@@ -249,7 +249,7 @@ impl Redactor {
         (!secrets.is_empty()).then_some(Stop::Secrets(secrets))
     }
 
-    /// What the rules of the window at `start` say, the nearest secret last.
+    /// Returns what the rules of the window at `start` say, the nearest secret last.
     fn examine(seen: &Seen<'_>, start: usize, mut rules: impl Iterator<Item = Rule>) -> Vec<Secret> {
         let Seen { bytes, floor, barrier } = *seen;
         let from = floor.max(start.saturating_sub(BEHIND));
@@ -284,7 +284,7 @@ impl Redactor {
     }
 }
 
-/// The end of the replacement that begins at `at`, if one does.
+/// Returns the end of the replacement that begins at `at`, if one does.
 fn marker_end(bytes: &[u8], at: usize) -> Option<usize> {
     let name = bytes[at..].strip_prefix(MARKER.as_bytes())?;
     let is_name = |byte: &&u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || **byte == b'-';

@@ -50,7 +50,7 @@ pub(super) fn find_lines(view: &View<'_>) -> Option<Secret> {
     Some(Secret { rule: RULE, start: number_end, end, belongs: None })
 }
 
-/// The end of the line that ends a block.
+/// Returns the end of the line that ends a block.
 fn end_line(view: &View<'_>, at: usize) -> Option<usize> {
     const END: &[u8] = b"-----END";
     if !view.has(at, END) {
@@ -64,12 +64,12 @@ fn is_label(byte: u8) -> bool {
     byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' '
 }
 
-/// Whether there is a key in it at all; source code speaks of blocks without having one.
+/// Returns true if there is a key in it at all; source code speaks of blocks without having one.
 fn has_key(body: &[u8]) -> bool {
     body.split(|&byte| !base64(byte)).any(|line| line.len() >= ENDED_LINE)
 }
 
-/// The end of a key that has no line to end it: lines of base64 and what stands between them.
+/// Returns the end of a key that has no line to end it: lines of base64 and what stands between them.
 fn bare_key(view: &View<'_>, from: usize) -> Option<usize> {
     let mut end = None;
     let mut at = from;
@@ -85,7 +85,7 @@ fn bare_key(view: &View<'_>, from: usize) -> Option<usize> {
     }
 }
 
-/// The end of white space, with line ends escaped or not.
+/// Returns the end of white space, with line ends escaped or not.
 fn between_lines(view: &View<'_>, from: usize) -> usize {
     let mut at = from;
     loop {

@@ -84,7 +84,7 @@ const JUDGED: usize = 256;
 /// How a JSON object begins in base64, and with it a JSON web token.
 const JWT: &str = "eyJ";
 
-/// Where the gate is to stop for keys.
+/// Returns where the gate is to stop for keys.
 pub(super) fn windows() -> impl Iterator<Item = (Window, Rule)> {
     let shapes = SHAPES.iter().map(|shape| {
         let shown = &shape.prefix[shape.shown_at..];
@@ -98,7 +98,7 @@ pub(super) fn windows() -> impl Iterator<Item = (Window, Rule)> {
 }
 
 impl Rule {
-    /// What it needs to see around its window.
+    /// Returns what it needs to see around its window.
     pub(super) fn around(self) -> Around {
         match self {
             Self::Shape(shape) => {
@@ -122,7 +122,7 @@ impl Rule {
         }
     }
 
-    /// How far in front of its window a key of a known shape may begin: at least, and at most.
+    /// Returns how far in front of its window a key of a known shape may begin: at least, and at most.
     fn lead(self) -> Option<(usize, usize)> {
         match self {
             Self::Shape(shape) => Some((shape.shown_at, shape.shown_at)),
@@ -147,7 +147,7 @@ impl Rule {
 static BOUNDARY: LazyLock<Set> =
     LazyLock::new(|| Set::of(|byte| !is_word(byte) || byte.is_ascii_hexdigit() || b"nrtm".contains(&byte)));
 
-/// What there is to see around the window of a key of such bytes that begins `shown_at` bytes behind its start.
+/// Returns what there is to see around the window of a key of such bytes that begins `shown_at` bytes behind its start.
 fn around_window(shown_at: usize, mut key: impl Iterator<Item = Set>) -> Around {
     let before = match shown_at.checked_sub(1) {
         Some(last) => key.nth(last).unwrap_or(Set::ALL),
@@ -217,7 +217,7 @@ pub(super) fn find_web_token(view: &View<'_>) -> Option<Secret> {
     is_token.then_some(Secret { rule: "jwt", start, end, belongs: Some(dotted) })
 }
 
-/// What a rule of ours says of the key that begins at `start`.
+/// Returns what a rule of ours says of the key that begins at `start`.
 fn find_from(view: &View<'_>, start: usize) -> Option<Secret> {
     SHAPES
         .iter()
@@ -225,7 +225,7 @@ fn find_from(view: &View<'_>, start: usize) -> Option<Secret> {
         .find_map(|shape| find_at(view, shape, start))
 }
 
-/// The first key or token of a known shape in `text`: its rule, start and end.
+/// Returns the first key or token of a known shape in `text`: its rule, start and end.
 pub(super) fn find_first(gate: &Gate, text: &[u8]) -> Option<(&'static str, usize, usize)> {
     let mut starts = Vec::new();
     let is_start = |start: usize| start == 0 || !is_word(text[start - 1]);
@@ -248,7 +248,7 @@ pub(super) fn find_first(gate: &Gate, text: &[u8]) -> Option<(&'static str, usiz
     })
 }
 
-/// Whether `text` begins with a key or token of a known shape.
+/// Returns true if `text` begins with a key or token of a known shape.
 pub(super) fn is_known(text: &[u8]) -> bool {
     SHAPES
         .iter()

@@ -62,7 +62,7 @@ pub(super) fn signature_windows() -> [Window; 2] {
     SIGNATURES.map(|(_, text)| window(text, is_word))
 }
 
-/// What makes an address a key: `?sig=`, `&X-Amz-Signature=`.
+/// Returns what makes an address a key: `?sig=`, `&X-Amz-Signature=`.
 pub(super) fn find_signature(view: &View<'_>) -> Option<Secret> {
     let anchor = view.anchor;
     let is_it = |&&(front, text): &&(&str, &str)| {

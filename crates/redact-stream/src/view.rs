@@ -22,7 +22,7 @@ impl<'a> View<'a> {
         Self { bytes, anchor, reach: Cell::new(anchor + WIDTH) }
     }
 
-    /// The end of what was looked at.
+    /// Returns the end of what was looked at.
     pub(super) fn reach(&self) -> usize {
         self.reach.get()
     }
@@ -31,7 +31,7 @@ impl<'a> View<'a> {
         self.reach.set(self.reach.get().max(end));
     }
 
-    /// The bytes in front of `at`.
+    /// Returns the bytes in front of `at`.
     pub(super) fn before(&self, at: usize) -> &'a [u8] {
         &self.bytes[..at]
     }
@@ -62,7 +62,7 @@ impl<'a> View<'a> {
         same == text.len()
     }
 
-    /// The end of what is of `class` from `at` on.
+    /// Returns the end of what is of `class` from `at` on.
     pub(super) fn run(&self, at: usize, class: Class) -> usize {
         self.run_most(at, usize::MAX, class)
     }
@@ -76,7 +76,7 @@ impl<'a> View<'a> {
         end
     }
 
-    /// Where `text` begins, at or behind `at`. The end where it is nowhere.
+    /// Returns where `text` begins, at or behind `at`. The end where it is nowhere.
     pub(super) fn find(&self, at: usize, text: &[u8]) -> usize {
         let rest = self.bytes.get(at..).unwrap_or_default();
         let found = rest.windows(text.len()).position(|window| window == text);
@@ -89,7 +89,7 @@ impl<'a> View<'a> {
         self.byte(at).is_none()
     }
 
-    /// Whether no word goes on across `at`. Escapes as in JSON and URLs are no part of a word.
+    /// Returns true if no word goes on across `at`. Escapes as in JSON and URLs are no part of a word.
     pub(super) fn is_word_start(&self, at: usize) -> bool {
         let is_hex = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
         match self.before(at) {
@@ -103,7 +103,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Whether `bytes` end in a terminal's colour, but for its last byte.
+/// Returns true if `bytes` end in a terminal's colour, but for its last byte.
 fn is_colour(bytes: &[u8]) -> bool {
     let numbers =
         bytes.iter().rev().take(12).take_while(|&&byte| byte.is_ascii_digit() || byte == b';').count();

@@ -45,7 +45,7 @@ static OTHER_SUBJECT: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a valid expression")
 });
 
-/// The dependencies that `text` names, for the task called `own`.
+/// Returns the dependencies that `text` names, for the task called `own`.
 pub(super) fn read(text: &str, own: Option<&str>) -> Vec<Dependency> {
     let mut dependencies = Vec::new();
     for keyword in KEYWORD.find_iter(text) {

@@ -2,7 +2,7 @@
 
 const BOM: char = '\u{feff}';
 
-/// The byte at which the Markdown of `source` begins.
+/// Returns the byte at which the Markdown of `source` begins.
 ///
 /// Plain Markdown reads front matter as a heading and lists in it as tasks. The parser's own option for it
 /// takes such blocks anywhere in a file, so that tasks between two rules would vanish.
@@ -39,7 +39,7 @@ pub(super) fn end(source: &str) -> usize {
     start
 }
 
-/// What follows `key:`, trimmed.
+/// Returns what follows `key:`, trimmed.
 fn value_of_key(line: &str) -> Option<&str> {
     let (key, value) = line.split_once(':')?;
     let is_key = !key.trim().is_empty() && !key.starts_with(['*', '>', '|', '[', '<']);

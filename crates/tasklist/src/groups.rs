@@ -16,7 +16,7 @@ pub struct Group {
 }
 
 impl TaskList {
-    /// The phases that have tasks, in the order in which the file names them.
+    /// Returns the phases that have tasks, in the order in which the file names them.
     ///
     /// ```
     /// let list = tasklist::TaskList::parse(b"## Phase 1: Setup\n- [x] T001 a\n## Phase 2: More\n- [ ] T002 b\n").expect("it is UTF-8");
@@ -27,7 +27,7 @@ impl TaskList {
         self.groups(|item| item.phase.as_slice())
     }
 
-    /// The stories that have tasks, in the order in which the file names them. A task may count for several.
+    /// Returns the stories that have tasks, in the order in which the file names them. A task may count for several.
     pub fn stories(&self) -> Vec<Group> {
         self.groups(|item| &item.stories)
     }

@@ -25,7 +25,7 @@ impl Key {
         }
     }
 
-    /// Whether both are of one kind, so that a range can lead from one to the other.
+    /// Returns true if both are of one kind, so that a range can lead from one to the other.
     pub fn is_alike(&self, other: &Self) -> bool {
         self.letters == other.letters
     }
@@ -51,7 +51,7 @@ impl KnownIds {
         Self { ids, ordered, letters }
     }
 
-    /// The ids that `waits` mean. What does not exist stays, if the file has ids of its kind: it is a mistake
+    /// Returns the ids that `waits` mean. What does not exist stays, if the file has ids of its kind: it is a mistake
     /// that the user should hear of. `FR-003` in a file without such ids names a requirement, not a task.
     pub fn resolve(&self, waits: &[Dependency], own: Option<&str>) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
@@ -77,7 +77,7 @@ impl KnownIds {
         found
     }
 
-    /// The id as the file writes it: `Task 1.2` may stand for `1.2`.
+    /// Returns the id as the file writes it: `Task 1.2` may stand for `1.2`.
     fn canonical(&self, id: &str) -> Option<String> {
         let number = id.trim_start_matches(|c: char| c.is_ascii_alphabetic() || "-_# ".contains(c));
         let is_task_word = id.len() > 4 && id[..4].eq_ignore_ascii_case("task");

@@ -38,7 +38,7 @@ pub(super) enum Family {
 }
 
 impl Family {
-    /// Whether such ids name requirements and their proofs, not work: `AC-01`, `FR-003`.
+    /// Returns true if such ids name requirements and their proofs, not work: `AC-01`, `FR-003`.
     pub fn is_reference(&self) -> bool {
         const REFERENCES: &[&str] = &["AC", "ADR", "BR", "DOD", "FR", "NFR", "REQ", "RFC", "SC"];
         matches!(self, Self::Word(letters) if REFERENCES.contains(&letters.as_str()))
@@ -172,7 +172,7 @@ fn openers(text: &str) -> (Vec<&str>, &str) {
     (openers, rest)
 }
 
-/// Whether an id may end before `rest`.
+/// Returns true if an id may end before `rest`.
 fn ends_id(rest: &str) -> bool {
     let mut chars = rest.chars();
     let Some(next) = chars.next() else { return true };
@@ -253,7 +253,7 @@ struct Tags {
 }
 
 impl Tags {
-    /// Whether `tag` has a meaning for us.
+    /// Returns true if `tag` has a meaning for us.
     fn take(&mut self, tag: &str) -> bool {
         let tag = tag.trim();
         if tag == "P" {
@@ -302,7 +302,7 @@ impl Tags {
     }
 }
 
-/// The tag that `text` begins with, without its brackets, and what follows.
+/// Returns the tag that `text` begins with, without its brackets, and what follows.
 fn tag_at(text: &str) -> Option<(&str, &str)> {
     // The parentheses are cc-sdd's way to write `[P]`.
     if let Some(behind) = text.strip_prefix("(P)") {

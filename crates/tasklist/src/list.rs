@@ -110,7 +110,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// Whether it is something to do.
+    /// Returns true if it is something to do.
     pub fn is_task(&self) -> bool {
         self.kind == Kind::Task
     }
@@ -208,7 +208,7 @@ impl TaskList {
         }
     }
 
-    /// The items that are work to do, in the file's order.
+    /// Returns the items that are work to do, in the file's order.
     pub fn tasks(&self) -> impl Iterator<Item = &Item> {
         self.items.iter().filter(|item| item.is_task())
     }
@@ -219,14 +219,14 @@ impl TaskList {
         Counts { done, open: self.tasks().count() - done }
     }
 
-    /// The item of that name. Upper and lower case are one if nothing else fits.
+    /// Returns the item of that name. Upper and lower case are one if nothing else fits.
     pub fn find(&self, name: &str) -> Option<&Item> {
         let name = name.strip_suffix("#1").filter(|id| !id.is_empty()).unwrap_or(name);
         let exact = self.by_name.get(name).map(|index| &self.items[*index]);
         exact.or_else(|| self.items.iter().find(|item| item.name.eq_ignore_ascii_case(name)))
     }
 
-    /// How many items have the id of `item`; where it has none, its text.
+    /// Returns how many items have the id of `item`; where it has none, its text.
     pub fn copies(&self, item: &Item) -> usize {
         let is_copy = |other: &&Item| match &item.id {
             Some(id) => other.id.as_ref() == Some(id),
@@ -235,12 +235,12 @@ impl TaskList {
         self.items.iter().filter(is_copy).count()
     }
 
-    /// Whether the file has nothing but white space.
+    /// Returns true if the file has nothing but white space.
     pub fn is_blank(&self) -> bool {
         self.is_blank
     }
 
-    /// Whether this is spec-kit's template as it comes, with its sample tasks.
+    /// Returns true if this is spec-kit's template as it comes, with its sample tasks.
     pub fn is_unfilled_template(&self) -> bool {
         self.is_template
     }

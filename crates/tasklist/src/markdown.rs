@@ -301,7 +301,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The source of a run, without comments and without what quotes put before continued lines.
+    /// Returns the source of a run, without comments and without what quotes put before continued lines.
     fn text(&self, run: &Run) -> String {
         let mut text = String::new();
         let mut cuts = run.cuts.iter().peekable();
@@ -336,7 +336,7 @@ enum Inline {
     Other,
 }
 
-/// Where lines begin. Markdown ends a line at LF, CRLF and also at a lone CR.
+/// Returns where lines begin. Markdown ends a line at LF, CRLF and also at a lone CR.
 fn line_starts(source: &str) -> Vec<usize> {
     let bytes = source.as_bytes();
     let after_breaks = bytes.iter().enumerate().filter_map(|(at, byte)| match byte {

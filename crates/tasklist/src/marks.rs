@@ -71,7 +71,7 @@ fn set_byte<F: Read + Write + Seek>(file: &mut F, item: &Item, byte: u8) -> io::
 }
 
 impl TaskList {
-    /// The tick that this file uses; spec-kit's own is upper case.
+    /// Returns the tick that this file uses; spec-kit's own is upper case.
     fn tick(&self) -> u8 {
         let small = self.items.iter().filter(|item| item.mark == 'x').count();
         let large = self.items.iter().filter(|item| item.mark == 'X').count();
@@ -91,7 +91,7 @@ mod tests {
         TaskList::parse(source.as_bytes()).unwrap()
     }
 
-    /// What became of items of `list` in a file with this text, and of the text.
+    /// Returns what became of items of `list` in a file with this text, and of the text.
     fn set(text: &str, list: &TaskList, items: &[&Item], mark: Mark) -> (Changes, String) {
         let mut file = Cursor::new(text.to_owned().into_bytes());
         let changes = set_marks(&mut file, (list, &parse(text)), items, mark).unwrap();

@@ -51,7 +51,7 @@ static BOX: LazyLock<Regex> =
 static TASK_ID: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^\s+[*`\[]{0,3}T-?\d").expect("a valid expression"));
 
-/// The box that `text` begins with. To be asked only for text that is no task-list item.
+/// Returns the box that `text` begins with. To be asked only for text that is no task-list item.
 pub(super) fn read(text: &str, place: Prefix) -> Option<NearMiss<'_>> {
     let text = match place {
         Prefix::Bullet => text,

@@ -95,7 +95,7 @@ impl<'a> Pairing<'a> {
         pairing
     }
 
-    /// The boxes that are done and were open, and those that came done.
+    /// Returns the boxes that are done and were open, and those that came done.
     pub fn ticked(&self) -> Vec<Ticked<'a>> {
         let earlier = |place: &Option<usize>| place.map(|place| &self.before.items[place]);
         let both = self.earlier.iter().map(earlier).zip(&self.after.items);
@@ -103,7 +103,7 @@ impl<'a> Pairing<'a> {
         ticked.map(|(before, after)| Ticked { before, after }).collect()
     }
 
-    /// The tasks that were open and are neither done now nor tasks any more.
+    /// Returns the tasks that were open and are neither done now nor tasks any more.
     pub fn lost(&self) -> Vec<&'a Item> {
         let is_lost = |place: &Option<usize>| {
             place.map(|place| &self.after.items[place]).is_none_or(|after| !after.done && !after.is_task())
@@ -114,7 +114,7 @@ impl<'a> Pairing<'a> {
             .collect()
     }
 
-    /// The counterpart in the newer list of an item of the older one.
+    /// Returns the counterpart in the newer list of an item of the older one.
     pub(super) fn later(&self, item: &Item) -> Option<&'a Item> {
         let place = self.before.items.binary_search_by_key(&item.offset, |item| item.offset).ok()?;
         self.later[place].map(|place| &self.after.items[place])
@@ -125,7 +125,7 @@ impl<'a> Pairing<'a> {
         self.later[before] = Some(after);
     }
 
-    /// What has no counterpart yet, in the order of the older and the newer file.
+    /// Returns what has no counterpart yet, in the order of the older and the newer file.
     fn left(&self) -> (Vec<usize>, Vec<usize>) {
         let left =
             |places: &[Option<usize>]| (0..places.len()).filter(|place| places[*place].is_none()).collect();
@@ -264,7 +264,7 @@ enum Side {
     After(usize),
 }
 
-/// The places in both lists that have the same key.
+/// Returns the places in both lists that have the same key.
 fn groups<K: Ord>(keyed: Vec<(K, Side)>) -> BTreeMap<K, (Vec<usize>, Vec<usize>)> {
     let mut groups: BTreeMap<K, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
     for (key, side) in keyed {
@@ -277,7 +277,7 @@ fn groups<K: Ord>(keyed: Vec<(K, Side)>) -> BTreeMap<K, (Vec<usize>, Vec<usize>)
     groups
 }
 
-/// The headings and the items around an item, by which equal items are distinguished.
+/// Returns the headings and the items around an item, by which equal items are distinguished.
 fn around(list: &TaskList, index: usize) -> (&[String], Vec<(Option<&str>, &str)>) {
     let mut parents = Vec::new();
     let mut at = list.items[index].parent;
@@ -319,8 +319,8 @@ fn neighbours(
     neighbours
 }
 
-/// Whether the later version has the same items in the same places, and at most more of them done: then each is its
-/// own counterpart, as the groups below would find at the cost of sorting all of them.
+/// Returns true if the later version has the same items in the same places, and at most more of them done: then each is
+/// its own counterpart, as the groups below would find at the cost of sorting all of them.
 fn is_same_but_ticked(before: &TaskList, after: &TaskList) -> bool {
     let is_same = |(one, other): (&Item, &Item)| {
         one.id == other.id
@@ -377,7 +377,7 @@ impl Likeness {
         self.permille > 500
     }
 
-    /// One word alone is in many texts by chance.
+    /// A single word is in many texts by chance.
     fn is_contained(&self) -> bool {
         self.holds && (self.shorter > 1 || self.is_close())
     }

@@ -28,7 +28,7 @@ static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\d+(?:\.\d+)*[a-z]?\b|\d+|\b(?:[ivx]+|[a-z])\b").expect("a valid expression")
 });
 
-/// The nearest heading that looks like a phase, else the nearest of level 2, else the nearest.
+/// Returns the nearest heading that looks like a phase, else the nearest of level 2, else the nearest.
 pub(super) fn of(headings: &[(u8, String)], bold: Option<&str>) -> Option<String> {
     if let Some(bold) = bold {
         return Some(bold.to_owned());
@@ -42,14 +42,14 @@ pub(super) fn of(headings: &[(u8, String)], bold: Option<&str>) -> Option<String
         .map(|(_, text)| text.clone())
 }
 
-/// The number in a phase heading, in one spelling: `2` of `Phase 02: Core`, `n` of `Phase N: Polish`.
+/// Returns the number in a phase heading, in one spelling: `2` of `Phase 02: Core`, `n` of `Phase N: Polish`.
 pub(super) fn number(heading: &str) -> Option<String> {
     let heading = plain(heading);
     let front = NAMED.find(heading).or_else(|| NUMBERED.find(heading))?.as_str();
     NUMBER.find_iter(front).last().map(|number| canonical(number.as_str()))
 }
 
-/// The same of a number that stands alone, as a person types it.
+/// Returns the same of a number that stands alone, as a person types it.
 pub(super) fn bare_number(text: &str) -> Option<String> {
     let is_number = NUMBER.find(text).is_some_and(|number| number.len() == text.len());
     is_number.then(|| canonical(text))
@@ -63,7 +63,7 @@ fn canonical(number: &str) -> String {
     }
 }
 
-/// Whether a paragraph is one bold line that names a phase.
+/// Returns true if a paragraph is one bold line that names a phase.
 pub(super) fn is_bold_phase(text: &str) -> bool {
     let inner = text
         .strip_prefix("**")

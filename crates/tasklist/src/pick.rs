@@ -81,18 +81,19 @@ impl Picking<'_> {
 }
 
 impl TaskList {
-    /// The first open task in the file's order that nothing keeps back: it is not skipped, what it depends on is
-    /// done, and so are its sub-tasks.
+    /// Returns the first open task in the file's order that nothing keeps back: it is not skipped, what it depends on
+    /// is done, and so are its sub-tasks.
     pub fn next_open(&self, is_skipped: impl Fn(&str) -> bool) -> Pick<'_> {
         self.pick(&Picking { selection: None, is_skipped: &is_skipped })
     }
 
-    /// The same among the tasks of `selection`. What is outside of it keeps nothing back: who names tasks wants these.
+    /// Returns the same among the tasks of `selection`. What is outside of it keeps nothing back: who names tasks wants
+    /// these.
     pub fn next_open_in(&self, selection: &Selection, is_skipped: impl Fn(&str) -> bool) -> Pick<'_> {
         self.pick(&Picking { selection: Some(selection), is_skipped: &is_skipped })
     }
 
-    /// What open tasks of `selection` wait for that is open and outside of it, one each.
+    /// Returns what open tasks of `selection` wait for that is open and outside of it, one each.
     pub fn waits_outside(&self, selection: &Selection) -> Vec<Blocked> {
         let picking = Picking { selection: Some(selection), is_skipped: &|_| false };
         let outside = |item: &Item| {
@@ -121,7 +122,7 @@ impl TaskList {
         if blocked.is_empty() { Pick::NoneOpen } else { Pick::Blocked(blocked) }
     }
 
-    /// The open tasks that may be picked, with their places.
+    /// Returns the open tasks that may be picked, with their places.
     fn open<'a, 'b>(
         &'a self,
         picking: &'b Picking<'b>,
@@ -143,7 +144,7 @@ impl TaskList {
         open_below
     }
 
-    /// What `item` waits for. A skipped or unknown one is named before others: it will not become done.
+    /// Returns what `item` waits for. A skipped or unknown one is named before others: it will not become done.
     fn open_dependency(&self, item: &Item, picking: &Picking<'_>) -> Option<Wait> {
         let mut first = None;
         for id in &item.depends_on {
@@ -163,7 +164,7 @@ impl TaskList {
         first
     }
 
-    /// All items with that id, or else the item that stands for a range around it.
+    /// Returns all items with that id, or else the item that stands for a range around it.
     fn items_of(&self, id: &str) -> Vec<usize> {
         if let Some(indices) = self.by_id.get(id) {
             return indices.clone();
@@ -206,7 +207,7 @@ impl TaskList {
     }
 }
 
-/// The items that come back to themselves when one follows what each waits for.
+/// Returns the items that come back to themselves when one follows what each waits for.
 fn circles(waits: &HashMap<usize, Wait>) -> HashSet<usize> {
     let mut in_circle = HashSet::new();
     let mut seen_in: HashMap<usize, usize> = HashMap::new();

@@ -25,7 +25,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Whether the task of that name is part of it.
+    /// Returns true if the task of that name is part of it.
     pub fn has(&self, name: &str) -> bool {
         self.names.contains(name)
     }
@@ -61,7 +61,7 @@ impl fmt::Display for Unselectable {
 impl Error for Unselectable {}
 
 impl TaskList {
-    /// The tasks that any of `selectors` names.
+    /// Returns the tasks that any of `selectors` names.
     ///
     /// ```
     /// use tasklist::{Selector, TaskList};
@@ -144,14 +144,14 @@ impl TaskList {
         Err(error)
     }
 
-    /// The task that `number` means behind the id of `first`: `T001-003`, `T001-3`.
+    /// Returns the task that `number` means behind the id of `first`: `T001-003`, `T001-3`.
     fn numbered_like(&self, first: &Item, number: &str) -> Option<&Item> {
         let wanted = Key::new(number).with_letters_of(&key(first));
         number.starts_with(|c: char| c.is_ascii_digit()).then_some(())?;
         self.tasks().find(|item| key(item) == wanted)
     }
 
-    /// The heading of the phase that `text` means.
+    /// Returns the heading of the phase that `text` means.
     fn phase_called(&self, text: &str) -> Result<String, Unselectable> {
         let phases: Vec<String> = self.phases().into_iter().map(|phase| phase.name).collect();
         let wanted = plain(text);
@@ -210,7 +210,7 @@ fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-/// Whether `words` is in `text` and does not begin or end within a word there.
+/// Returns true if `words` is in `text` and does not begin or end within a word there.
 fn has_words(text: &str, words: &str) -> bool {
     text.match_indices(words).any(|(at, _)| {
         let is_inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);

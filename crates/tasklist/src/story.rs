@@ -18,7 +18,7 @@ static TYPED: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a valid expression")
 });
 
-/// The stories of a task: those of its tag, else the one that the nearest heading names.
+/// Returns the stories of a task: those of its tag, else the one that the nearest heading names.
 pub(super) fn of(tag: Option<&str>, headings: &[(u8, String)]) -> Vec<String> {
     let Some(tag) = tag else {
         let nearest = headings.iter().rev().find_map(|(_, heading)| IN_HEADING.captures(heading));

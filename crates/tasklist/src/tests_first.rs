@@ -32,7 +32,8 @@ static TEST_TASK: LazyLock<Regex> =
 const RUNS: &[&str] = &["ensure", "execute", "fix", "make", "rerun", "run", "verify"];
 
 impl TaskList {
-    /// Whether `source`, the text of this list, asks for tests that must fail first, and tasks for such tests are open.
+    /// Returns true if `source`, the text of this list, asks for tests that must fail first, and tasks for such tests
+    /// are open.
     ///
     /// spec-kit's lists do (`Write these tests FIRST, ensure they FAIL before implementation`). Between such a test
     /// and its code no check of the whole project passes.

@@ -137,7 +137,7 @@ fn write(case: &Case, out: &mut String) {
     }
 }
 
-/// A text without its white space, which attributes lose.
+/// Returns a text without its white space, which attributes lose.
 fn bare(text: &str) -> String {
     text.split_whitespace().collect()
 }

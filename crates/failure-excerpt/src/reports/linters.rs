@@ -88,7 +88,7 @@ const NESTED: [&str; 10] = [
     "Pos",
 ];
 
-/// The place that an object names, itself or in its members.
+/// Returns the place that an object names, itself or in its members.
 fn spot<'a>(members: &'a Map<String, Value>, above: Spot<'a>, depth: usize) -> Spot<'a> {
     let mut spot = above;
     if let Some(file) = first_text(members, &FILES).filter(|file| file.contains(['.', '/'])) {
@@ -116,7 +116,7 @@ fn spot<'a>(members: &'a Map<String, Value>, above: Spot<'a>, depth: usize) -> S
     spot
 }
 
-/// What is said of a problem: SARIF has it one level deeper.
+/// Returns what is said of a problem: SARIF has it one level deeper.
 fn message(members: &Map<String, Value>) -> Option<&str> {
     let inner = members.get("message").and_then(Value::as_object);
     first_text(members, &MESSAGES).or_else(|| first_text(inner?, &["text"]))

@@ -41,7 +41,7 @@ pub(super) fn plain(text: &str) -> Option<String> {
     reader.found.then_some(reader.out)
 }
 
-/// Whether a report may begin in a line.
+/// Returns true if a report may begin in a line.
 fn is_start(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with(['{', '[']) || line.starts_with("<?xml") || line.starts_with("<testsuite")

@@ -1,6 +1,6 @@
 use super::plain;
 
-/// A report, and the text that it is read as; `None` where it stays as it is.
+/// A report, and the text that it is read as; `None` if it stays as it is.
 const REPORTS: [(&str, Option<&str>); 16] = [
     (
         "{\"timestamp\":\"2026-01-02\",\"level\":\"INFO\",\"fields\":{\"message\":\"up\"},\"filename\":\"src/a.rs\",\"line_number\":3}\n",

@@ -140,14 +140,15 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     Some((failure, end))
 }
 
-/// The rule that pyright puts behind the last of its words: ` (reportReturnType)`.
+/// Returns the rule that pyright puts behind the last of its words: ` (reportReturnType)`.
 fn rule_below(page: &Page, from: usize, to: usize) -> Option<&str> {
     let mut lines = (from..to).rev().map(|at| page.line(at).trim_end());
     let (_, rule) = lines.find_map(|line| line.strip_suffix(')')?.rsplit_once(" ("))?;
     (rule.starts_with("report") && rule.bytes().all(|byte| byte.is_ascii_alphanumeric())).then_some(rule)
 }
 
-/// The line below if it goes on with the words: clang wraps them to the width of the terminal, and indents by six.
+/// Returns the line below if it goes on with the words: clang wraps them to the width of the terminal, and indents by
+/// six.
 fn wrapped(page: &Page, at: usize) -> Option<usize> {
     let below = page.line(at + 1);
     let is_pointer = |at: usize| page.line(at).contains(['^', '~']) && is_code(page.line(at).trim());
@@ -168,7 +169,7 @@ fn is_note(line: &str) -> bool {
     }) || line.starts_with("In file included from") && line.contains(':')
 }
 
-/// A column behind the line: `a.go:3:5`, `a.ts(3,5`.
+/// Returns a column behind the line: `a.go:3:5`, `a.ts(3,5`.
 fn has_column(text: &str) -> bool {
     text.rsplit([':', ',', '('])
         .take_while(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))

@@ -45,7 +45,7 @@ pub(super) fn surefire(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fai
     ))
 }
 
-/// A Maven goal that failed: by itself, or because of a failure reported before.
+/// Returns a Maven goal that failed: by itself, or because of a failure reported before.
 fn goal(rest: &str, at: usize) -> (Failure, usize) {
     if !(rest.contains("Could not resolve") || rest.contains("Could not find artifact")) {
         let is_reported_elsewhere = ["There are test failures", "Compilation failure", "There was a timeout"]

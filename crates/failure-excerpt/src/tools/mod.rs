@@ -25,7 +25,7 @@ pub(super) use shell::is_echo;
 /// Looks at a line: the failure that begins there, and the line behind its last.
 pub(super) type Matcher = fn(&Page, usize, &mut ScanState) -> Option<(Failure, usize)>;
 
-/// Those that know more about their tool come first.
+/// Parsers that know more about their tool come first.
 pub(super) fn matchers() -> &'static [Matcher] {
     &[
         listed::stylish,

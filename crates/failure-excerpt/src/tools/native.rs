@@ -81,7 +81,7 @@ pub(super) fn sanitizer(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
     Some((failure, end))
 }
 
-/// What valgrind says behind `==123== `.
+/// Returns what valgrind says behind `==123== `.
 fn valgrind(line: &str) -> Option<&str> {
     let (pid, text) = line.strip_prefix("==")?.split_once("==")?;
     pid.bytes().all(|byte| byte.is_ascii_digit()).then_some(text.trim_start())
@@ -113,7 +113,7 @@ pub(super) fn gtest(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
     Some((failure, at + 1))
 }
 
-/// What a line in brackets says, and of what: `[ RUN      ] A.B`.
+/// Returns what a line in brackets says, and of what: `[ RUN      ] A.B`.
 pub(in super::super) fn boxed(line: &str) -> Option<(&str, &str)> {
     let (word, name) = line.trim_start().strip_prefix('[')?.split_once(']')?;
     let word = word.trim();

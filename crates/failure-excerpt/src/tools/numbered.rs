@@ -109,7 +109,7 @@ fn settle_message(page: &Page, failure: &mut Failure) {
     }
 }
 
-/// The number and the title of an item.
+/// Returns the number and the title of an item.
 fn numbered(line: &str) -> Option<(u32, &str)> {
     let text = line.trim_start();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();

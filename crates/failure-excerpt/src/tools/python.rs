@@ -184,7 +184,7 @@ fn add_body(page: &Page, failure: &mut Failure, from: usize, to: usize) {
     failure.frames(page, &frames, Trace::NewestLast);
 }
 
-/// Whether an `E` line shows the source at which a syntax error is.
+/// Returns true if an `E` line shows the source at which a syntax error is.
 fn is_source_of_error(page: &Page, at: usize) -> bool {
     let is_e = |at: usize, start: &str| {
         page.line(at).strip_prefix("E ").is_some_and(|line| line.trim().starts_with(start))
@@ -241,7 +241,7 @@ pub(super) fn unittest(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fai
     Some((failure, end))
 }
 
-/// A traceback wherever it stands, and the dump of a Python that died.
+/// Returns a traceback wherever it stands, and the dump of a Python that died.
 pub(super) fn traceback(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     if let Some(at_error) = line.find("Fatal Python error: ") {

@@ -6,7 +6,7 @@ use super::super::page::Page;
 use super::super::place::{is_file, place};
 use super::super::scan_state::ScanState;
 
-/// A name without ` (0.25ms)`, ` 12ms`, ` [3.00ms]` at its end.
+/// Returns a name without ` (0.25ms)`, ` 12ms`, ` [3.00ms]` at its end.
 pub(super) fn without_duration(name: &str) -> &str {
     let is_time = |text: &str| {
         let text = text.trim_matches(['(', ')', '[', ']']);
@@ -93,7 +93,7 @@ pub(super) fn thrown(page: &Page, failure: &mut Failure) {
     }
 }
 
-/// Whether a line counts results: `3 failed, 10 passed in 0.12s`, `Tests: 1 failed`, `✖ 2 problems (2 errors)`.
+/// Returns true if a line counts results: `3 failed, 10 passed in 0.12s`, `Tests: 1 failed`, `✖ 2 problems (2 errors)`.
 pub(in super::super) fn is_count(text: &str) -> bool {
     const COUNTED: [&str; 24] = [
         "failed",

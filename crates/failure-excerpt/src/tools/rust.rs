@@ -63,7 +63,7 @@ pub(super) fn panic(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
     Some((failure, end))
 }
 
-/// The thread that overflowed its stack.
+/// Returns the thread that overflowed its stack.
 fn overflowed(line: &str) -> Option<&str> {
     line.strip_prefix("thread '")?
         .split_once('\'')
@@ -71,7 +71,7 @@ fn overflowed(line: &str) -> Option<&str> {
         .map(|(name, _)| name)
 }
 
-/// The thread that panicked.
+/// Returns the thread that panicked.
 fn panicked(line: &str) -> Option<&str> {
     let (name, rest) = line.trim_start().strip_prefix("thread '")?.split_once('\'')?;
     rest.contains(" panicked at ").then_some(name)
@@ -118,7 +118,7 @@ fn said(page: &Page, failure: &mut Failure, at: usize, end: usize) {
     failure.frames(page, &frames, Trace::NewestFirst);
 }
 
-/// A head line, an arrow that points to a place, and a frame of source below.
+/// Returns a head line, an arrow that points to a place, and a frame of source below.
 pub(super) fn framed(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let head = page.line(at);
     if head.starts_with(' ') && !head.trim_start().starts_with(['×', '⚠', '✖', 'x', '✘']) {
@@ -189,14 +189,14 @@ fn is_arrow(line: &str) -> bool {
         && place(text).is_some()
 }
 
-/// What is said beside the carets that point into a line of source.
+/// Returns what is said beside the carets that point into a line of source.
 fn label(text: &str) -> Option<&str> {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ').strip_prefix(['|', '│'])?;
     let at = rest.rfind("^ ").map(|at| at + 2)?;
     Some(rest[at..].trim()).filter(|label| !label.is_empty())
 }
 
-/// The name of the rule in clippy's notes.
+/// Returns the name of the rule in clippy's notes.
 fn lint_name(text: &str) -> Option<&str> {
     if let Some((_, name)) = text.split_once("rust-clippy/").and_then(|(_, rest)| rest.split_once('#')) {
         return Some(name);

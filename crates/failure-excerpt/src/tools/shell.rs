@@ -150,13 +150,13 @@ fn shell_error(text: &str) -> Option<&str> {
     is_program.then_some(said)
 }
 
-/// What glibc says of an assertion: `prog: a.c:12: f: Assertion x failed.`
+/// Returns what glibc says of an assertion: `prog: a.c:12: f: Assertion x failed.`
 fn assertion(text: &str) -> Option<&str> {
     let start = text.find("Assertion ").filter(|_| text.contains("failed"))?;
     place(&text[..start]).map(|_| &text[start..])
 }
 
-/// A line that begins with an error's name or word.
+/// Returns a line that begins with an error's name or word.
 fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Failure, usize)> {
     if line.len() > 2000 {
         return None;

@@ -42,7 +42,8 @@ const FUNCTIONS: &[&str] = &[
     "add",
 ];
 
-/// The value of the name between `start` and `end`; `at` is behind its quote, and `gap` behind the spaces that follow.
+/// Returns the value of the name between `start` and `end`; `at` is behind its quote, and `gap` behind the spaces that
+/// follow.
 pub(super) fn tie(
     view: &View<'_>,
     (start, end): (usize, usize),
@@ -106,7 +107,7 @@ pub(super) fn is_pass_argument(before: &[u8]) -> bool {
         .any(|word| before.ends_with(word.as_bytes()))
 }
 
-/// The place of the first line below a name that a block of lines follows: `password: |`.
+/// Returns the place of the first line below a name that a block of lines follows: `password: |`.
 pub(super) fn block(view: &View<'_>, at: usize) -> Option<usize> {
     if !matches!(view.byte(at), Some(b'|' | b'>')) {
         return None;
@@ -117,7 +118,7 @@ pub(super) fn block(view: &View<'_>, at: usize) -> Option<usize> {
     (start > line).then_some(start)
 }
 
-/// The first line of a here-document.
+/// Returns the first line of a here-document.
 fn heredoc(view: &View<'_>, at: usize) -> Option<usize> {
     let at = view.run_most(at + 2, 1, |byte| byte == b'-' || byte == b'~');
     let at = quote_at(view, at).map_or(at, |(_, end)| end);
@@ -130,7 +131,7 @@ fn heredoc(view: &View<'_>, at: usize) -> Option<usize> {
     Some(view.run_most(line, 40, |byte| byte == b' ' || byte == b'\t'))
 }
 
-/// The start of the next line, where nothing else stands in this one.
+/// Returns the start of the next line, where nothing else stands in this one.
 fn line_end(view: &View<'_>, at: usize) -> Option<usize> {
     let at = view.run_most(at, 4, |byte| byte == b' ' || byte == b'\r');
     let escape = view.run_most(at, 8, |byte| byte == b'\\');

@@ -135,7 +135,7 @@ pub(super) fn is_secret(name: &Name, tie: Tie, value: &Value<'_>, follows: Optio
     }
 }
 
-/// Whether a value is nothing that a person would write, and no id, hash or path either.
+/// Returns true if a value is nothing that a person would write, and no id, hash or path either.
 fn is_chance(text: &[u8]) -> bool {
     let is_kind = text.iter().all(|&byte| encoded(byte) || byte == b'~');
     let is_number = text.iter().all(|&byte| byte.is_ascii_hexdigit() || b"-_:.".contains(&byte));
@@ -153,7 +153,7 @@ fn is_chance(text: &[u8]) -> bool {
         && entropy(text) >= 3.5
 }
 
-/// Whether a value is more than words, and long enough to be of chance.
+/// Returns true if a value is more than words, and long enough to be of chance.
 pub(crate) fn is_random(text: &[u8]) -> bool {
     text.len() >= 16
         && text.iter().any(u8::is_ascii_digit)
@@ -161,7 +161,7 @@ pub(crate) fn is_random(text: &[u8]) -> bool {
         && entropy(text) >= 3.0
 }
 
-/// Whether a value says that the secret belongs here, or hides it already.
+/// Returns true if a value says that the secret belongs here, or hides it already.
 pub(crate) fn is_placeholder(text: &[u8]) -> bool {
     let Some(&first) = text.first() else { return true };
     if b"$<{%[(".contains(&first) {
@@ -173,14 +173,14 @@ pub(crate) fn is_placeholder(text: &[u8]) -> bool {
     is_masked || is_cut || is_word || is_made_up(text) || text.iter().all(|&byte| byte == first)
 }
 
-/// Whether a value is words, the first of which says that it is not meant.
+/// Returns true if a value is words, the first of which says that it is not meant.
 fn is_made_up(text: &[u8]) -> bool {
     let first = text.split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default();
     MADE_UP.iter().any(|word| first.eq_ignore_ascii_case(word.as_bytes()))
         && text.iter().all(|&byte| byte.is_ascii_alphabetic() || b"-_. ".contains(&byte))
 }
 
-/// Whether a value says where the secret is.
+/// Returns true if a value says where the secret is.
 fn is_elsewhere(text: &[u8]) -> bool {
     LOOKUPS.iter().any(|lookup| text.starts_with(lookup.as_bytes()))
         || contains(&text[..text.len().min(16)], b"://")
@@ -192,7 +192,7 @@ fn is_path(text: &[u8]) -> bool {
     is_rooted && text[1..].contains(&b'/') && !text.iter().any(u8::is_ascii_digit)
 }
 
-/// Whether a value without quotes is an expression: a call, a path of names, a reference, a type.
+/// Returns true if a value without quotes is an expression: a call, a path of names, a reference, a type.
 fn is_code(text: &[u8]) -> bool {
     let first = text[0];
     if b"&*!@/".contains(&first) && text.len() < 32 {
@@ -210,14 +210,14 @@ fn is_code(text: &[u8]) -> bool {
     }
 }
 
-/// Whether a value is the name of a secret.
+/// Returns true if a value is the name of a secret.
 fn is_label(text: &[u8]) -> bool {
     let plain = text.to_ascii_lowercase();
     let is_wordy = plain.iter().all(|&byte| byte.is_ascii_alphabetic() || b"_-.: ".contains(&byte));
     is_wordy && NAMES.iter().any(|name| contains(&plain, name.as_bytes()))
 }
 
-/// Whether a value has digits, signs, or small and capital letters in disorder, as words have not.
+/// Returns true if a value has digits, signs, or small and capital letters in disorder, as words have not.
 pub(crate) fn is_mixed(text: &[u8]) -> bool {
     let has_letter = text.iter().any(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii());
     let has_other = text.iter().any(|byte| byte.is_ascii_digit() || b"!@#$%^&*+=~/".contains(byte));
@@ -226,7 +226,7 @@ pub(crate) fn is_mixed(text: &[u8]) -> bool {
     has_letter && (has_other || has_capital && has_small && !is_camel(text))
 }
 
-/// Whether capitals stand only at the beginnings of words of three letters and more.
+/// Returns true if capitals stand only at the beginnings of words of three letters and more.
 fn is_camel(text: &[u8]) -> bool {
     text.split(u8::is_ascii_uppercase).skip(1).all(|word| word.len() >= 2)
         && text.iter().all(u8::is_ascii_alphabetic)

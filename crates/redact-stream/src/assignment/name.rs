@@ -93,17 +93,17 @@ pub(crate) fn windows() -> impl Iterator<Item = (Window, Rule)> {
     parts.chain(ENDS.iter().map(|text| window(text, is_after))).map(|window| (window, Rule::Name))
 }
 
-/// What may follow a name.
+/// Returns what may follow a name.
 fn is_after(byte: u8) -> bool {
     b"\"'`=:] \t\\%>,\n\r".contains(&byte)
 }
 
-/// The end of the name at the place where the gate stopped.
+/// Returns the end of the name at the place where the gate stopped.
 pub(super) fn end(view: &View<'_>) -> usize {
     view.run_most(view.anchor, MAX_NAME_BYTES, is_name)
 }
 
-/// Its start.
+/// Returns its start.
 pub(super) fn start(view: &View<'_>) -> usize {
     let before = view.before(view.anchor);
     let start =
@@ -145,7 +145,7 @@ impl Name {
     }
 }
 
-/// Whether the words in front of a name say more.
+/// Returns true if the words in front of a name say more.
 fn is_qualified(before: &[u8]) -> bool {
     let Some(words) = before.strip_suffix(b" ") else { return false };
     QUALITIES.iter().any(|quality| {

@@ -8,7 +8,7 @@ use super::judge::{is_mixed, is_placeholder};
 const MAX_ROWS: usize = 200;
 const MAX_LINE: usize = 2000;
 
-/// The cells below the heading between `start` and `end`, the last one first.
+/// Returns the cells below the heading between `start` and `end`, the last one first.
 pub(super) fn cells(view: &View<'_>, start: usize, end: usize) -> Vec<Secret> {
     let before = view.before(start);
     let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);

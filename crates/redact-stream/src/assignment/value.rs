@@ -77,7 +77,7 @@ pub(super) fn tie(view: &View<'_>, name_end: usize) -> Option<(Tie, usize)> {
     Some((tie, after))
 }
 
-/// Whether a line of `.netrc` goes on here: `machine host login user password ...`.
+/// Returns true if a line of `.netrc` goes on here: `machine host login user password ...`.
 fn is_login(before: &[u8]) -> bool {
     let entry = &before[before.len().saturating_sub(200)..];
     // Without a way out of the loop, so that the compiler compares many bytes at once.
@@ -91,7 +91,7 @@ pub(super) fn holds<const LENGTH: usize>(text: &[u8], word: &[u8; LENGTH]) -> bo
     text.windows(LENGTH).any(|part| part == word)
 }
 
-/// The place behind `"value": ` where the name is a value itself: `{"name": "API_TOKEN", "value": "..."}`.
+/// Returns the place behind `"value": ` where the name is a value itself: `{"name": "API_TOKEN", "value": "..."}`.
 fn value_beside(view: &View<'_>, at: usize) -> Option<(Tie, usize)> {
     const WORD: &[u8] = b"value";
     let mut at = view.run_most(at, 1, |byte| byte == b',');
@@ -112,7 +112,7 @@ fn value_beside(view: &View<'_>, at: usize) -> Option<(Tie, usize)> {
     is_tied.then(|| (Tie::Loose, spaces(view, at + 1)))
 }
 
-/// The place behind `Type = ` where a quoted value follows.
+/// Returns the place behind `Type = ` where a quoted value follows.
 fn typed(view: &View<'_>, from: usize) -> Option<usize> {
     let name = view.run_most(from, 48, |byte| is_word(byte) || b"&:'<>[]?.".contains(&byte));
     let at = spaces(view, name);
@@ -123,7 +123,7 @@ fn typed(view: &View<'_>, from: usize) -> Option<usize> {
     quote_at(view, at).map(|_| at)
 }
 
-/// The end of spaces, and of a terminal's colour between them.
+/// Returns the end of spaces, and of a terminal's colour between them.
 pub(super) fn spaces(view: &View<'_>, at: usize) -> usize {
     let is_space = |byte| byte == b' ' || byte == b'\t';
     let at = view.run_most(at, MOST_SPACES, is_space);
@@ -139,7 +139,7 @@ pub(super) fn spaces(view: &View<'_>, at: usize) -> usize {
     if view.byte(end) == Some(b'm') { view.run_most(end + 1, MOST_SPACES, is_space) } else { at }
 }
 
-/// A quote, however often it is escaped: the mark, and where it ends.
+/// Returns a quote, however often it is escaped: the mark, and where it ends.
 pub(crate) fn quote_at(view: &View<'_>, at: usize) -> Option<(u8, usize)> {
     let marks = view.run_most(at, MOST_SPACES, |byte| byte == b'\\');
     let mark = view.byte(marks)?;
@@ -177,7 +177,7 @@ fn bare<'a>(view: &View<'a>, start: usize) -> Value<'a> {
     Value { start, text: view.text(start, end), is_quoted: false, belongs: is_bare }
 }
 
-/// The end of what stands before the closing quote, which is escaped as often as the opening one, or less.
+/// Returns the end of what stands before the closing quote, which is escaped as often as the opening one, or less.
 fn quoted(view: &View<'_>, start: usize, mark: u8, depth: usize, belongs: Class) -> Option<usize> {
     let mut at = start;
     loop {
@@ -202,7 +202,7 @@ fn is_bare(byte: u8) -> bool {
     !byte.is_ascii_whitespace() && !byte.is_ascii_control() && !b"\"'`,;&)}]<>|\\".contains(&byte)
 }
 
-/// What stands behind the scheme of an `Authorization` header.
+/// Returns what stands behind the scheme of an `Authorization` header.
 pub(crate) fn credential<'a>(view: &View<'a>, start: usize) -> Value<'a> {
     let end = view.run_most(start, JUDGED, is_credential);
     Value { start, text: view.text(start, end), is_quoted: false, belongs: is_credential }

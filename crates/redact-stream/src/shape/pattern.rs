@@ -97,7 +97,7 @@ impl Pattern {
         Some(Self { parts, ignores_case })
     }
 
-    /// The end of what matches from `at` on: the longest.
+    /// Returns the end of what matches from `at` on: the longest.
     pub(super) fn end(&self, view: &View<'_>, at: usize) -> Option<usize> {
         self.end_of(&self.parts, view, at)
     }
@@ -118,7 +118,7 @@ impl Pattern {
         }
     }
 
-    /// What a key is made of behind its first literal.
+    /// Returns what a key is made of behind its first literal.
     pub(super) fn body_start(&self) -> usize {
         match self.parts.first() {
             Some(Part::Text(text)) if self.parts.len() > 1 => text.len(),
@@ -126,13 +126,13 @@ impl Pattern {
         }
     }
 
-    /// The bytes with which a key may go on behind its end.
+    /// Returns the bytes with which a key may go on behind its end.
     pub(super) fn goes_on(&self, byte: u8) -> bool {
         matches!(self.parts.last(), Some(Part::Run { set, .. }) if set.has(byte))
     }
 
-    /// The window at a place, as `scripts/windows.py` writes it: `1+2` is two bytes behind the start of part 1, `1-2`
-    /// two bytes in front of its end.
+    /// Returns the window at a place, as `scripts/windows.py` writes it: `1+2` is two bytes behind the start of part 1,
+    /// `1-2` two bytes in front of its end.
     pub(super) fn shown(&self, place: &str) -> Option<Shown> {
         let (index, from_start, count) = match (place.split_once('+'), place.split_once('-')) {
             (Some((index, count)), _) => (index, true, count),
@@ -152,7 +152,7 @@ impl Pattern {
         })
     }
 
-    /// What every key has from its start on, as far as that stands at known places.
+    /// Returns what every key has from its start on, as far as that stands at known places.
     pub(super) fn sets(&self) -> impl Iterator<Item = Set> {
         let mut is_known = true;
         let parts = self.parts.iter().take_while(move |part| {
@@ -168,7 +168,7 @@ impl Pattern {
         })
     }
 
-    /// The window that begins a number of bytes before the end of a part.
+    /// Returns the window that begins a number of bytes before the end of a part.
     fn window(&self, index: usize, kept: usize) -> Option<Window> {
         let mut places = Vec::with_capacity(2 * WIDTH);
         for (step, part) in self.parts[index..].iter().enumerate() {

@@ -49,7 +49,7 @@ impl Issuer {
         Some(Self { rule, words, pattern, shown: None })
     }
 
-    /// How far in front of its window the secret may begin, where it is known by its shape.
+    /// Returns how far in front of its window the secret may begin, where it is known by its shape.
     pub(super) fn lead(&self) -> Option<(usize, usize)> {
         self.shown.as_ref().map(|shown| (shown.least, shown.most))
     }
@@ -95,7 +95,7 @@ static NAMED: LazyLock<Vec<Named>> = LazyLock::new(|| {
     named
 });
 
-/// What may follow the name of an issuer in the name of a variable, or behind it.
+/// Returns what may follow the name of an issuer in the name of a variable, or behind it.
 fn is_tie_start(byte: u8) -> bool {
     is_word(byte) || b" \t.-='\":>|?,\\".contains(&byte)
 }
@@ -116,7 +116,7 @@ pub(crate) fn find(view: &View<'_>, issuer: &Issuer) -> Option<Secret> {
     (shown.least..=most).rev().find_map(|lead| find_at(view, issuer, view.anchor - lead))
 }
 
-/// What a rule of the table says of the key that begins at `start`.
+/// Returns what a rule of the table says of the key that begins at `start`.
 pub(super) fn find_from(view: &View<'_>, start: usize) -> Option<Secret> {
     TABLE.iter().filter(|issuer| issuer.words.is_empty()).find_map(|issuer| direct(view, issuer, start))
 }
@@ -149,7 +149,7 @@ fn direct(view: &View<'_>, issuer: &Issuer, start: usize) -> Option<Secret> {
     super::find_from(view, start).or(Some(Secret { rule: issuer.rule, start, end, belongs: None }))
 }
 
-/// A secret behind the name of its issuer: `AIRTABLE_KEY=...`, `"fastly-token": "..."`.
+/// Returns a secret behind the name of its issuer: `AIRTABLE_KEY=...`, `"fastly-token": "..."`.
 pub(crate) fn find_named(view: &View<'_>, named: &Named) -> Option<Secret> {
     let (word, skipped) = (named.word, named.shown_at);
     let start = view.anchor.checked_sub(skipped)?;
@@ -175,7 +175,7 @@ pub(crate) fn find_named(view: &View<'_>, named: &Named) -> Option<Secret> {
     })
 }
 
-/// Whether `text` is words and numbers with signs between them, as the names of functions and files are.
+/// Returns true if `text` is words and numbers with signs between them, as the names of functions and files are.
 pub(super) fn is_wordy(text: &[u8]) -> bool {
     let is_plain = |part: &[u8]| {
         let rest = part.get(1..).unwrap_or_default();

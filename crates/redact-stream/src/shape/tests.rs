@@ -123,7 +123,7 @@ fn surrounded(secret: &str) -> Vec<String> {
     around.into_iter().chain(offsets).collect()
 }
 
-/// One of each rule.
+/// Returns one of each rule.
 fn some(missed: &BTreeSet<(&'static str, String)>) -> BTreeMap<&'static str, String> {
     missed.iter().cloned().collect()
 }

@@ -10,7 +10,7 @@ fn parse(source: &str) -> TaskList {
     TaskList::parse(source.as_bytes()).unwrap()
 }
 
-/// Which lines of `after` were ticked, and what they were before.
+/// Returns which lines of `after` were ticked, and what they were before.
 fn ticked(before: &str, after: &str) -> String {
     let (before, after) = (parse(before), parse(after));
     let describe = |ticked: &Ticked<'_>| {
@@ -155,7 +155,7 @@ fn mark(is_done: bool) -> char {
     if is_done { 'x' } else { ' ' }
 }
 
-/// The list before and after, and by line of the latter which item of the former it is.
+/// Returns the list before and after, and by line of the latter which item of the former it is.
 fn story(fates: &[Fate], with_ids: bool) -> (String, String, Vec<Option<usize>>) {
     let id = |number: usize| if with_ids { format!("T{number:03} ") } else { String::new() };
     let mut before = String::new();

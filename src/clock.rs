@@ -54,7 +54,7 @@ impl Clock {
         }
     }
 
-    /// Lets time pass in no time, where that is in our hands. Gives whether it is.
+    /// Lets time pass in no time, where that is in our hands. Returns true if it is.
     pub fn skip(&self, time: Duration) -> bool {
         match self {
             Self::System | Self::Fast { .. } => false,

@@ -27,7 +27,7 @@ pub struct FeatureQuery {
     pub specify_feature: Option<String>,
 }
 
-/// The folder that holds `.specify/`, looked for from `cwd` up to the top of the work tree; else that top.
+/// Returns the folder that holds `.specify/`, looked for from `cwd` up to the top of the work tree; else that top.
 pub fn project_root(cwd: &Utf8Path, worktree_top: &Utf8Path) -> Utf8PathBuf {
     let real = |path: &Utf8Path| path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
     let (cwd, top) = (real(cwd), real(worktree_top));

@@ -93,12 +93,12 @@ impl History {
         count(self.turns.iter().filter(|turn| turn.is_run)) - self.earlier_runs
     }
 
-    /// How often an agent had its turn at this task.
+    /// Returns how often an agent had its turn at this task.
     pub fn attempts(&self, task: &str) -> u32 {
         count(self.of(task).filter(|turn| turn.is_run))
     }
 
-    /// How often in a row the box of this task stayed open. An interruption does not count as a failure.
+    /// Returns how often in a row the box of this task stayed open. An interruption does not count as a failure.
     pub fn failures_in_a_row(&self, task: &str) -> u32 {
         count(
             self.of(task)
@@ -108,7 +108,7 @@ impl History {
         )
     }
 
-    /// The same over all sessions, where giving up is not the end of a row.
+    /// Returns the same over all sessions, where giving up is not the end of a row.
     pub fn failures_over_sessions(&self, task: &str) -> u32 {
         let runs = self.of(task).rev();
         let runs = runs.filter(|turn| !matches!(turn.outcome, Outcome::Interrupted | Outcome::Skipped));
@@ -119,13 +119,14 @@ impl History {
         self.of(task).any(|turn| turn.outcome == Outcome::Skipped)
     }
 
-    /// How many runs in a row changed no box and no file.
+    /// Returns how many runs in a row changed no box and no file.
     pub fn idle_streak(&self) -> u32 {
         let runs = self.turns.iter().rev().filter(|turn| turn.is_run);
         count(runs.take_while(|turn| !turn.is_change))
     }
 
-    /// How many runs in a row failed in the same way, whatever their task was. Skips and interruptions do not count.
+    /// Returns how many runs in a row failed in the same way, whatever their task was. Skips and interruptions do not
+    /// count.
     pub fn same_failures_in_a_row(&self) -> u32 {
         let mut runs = self
             .turns
@@ -136,8 +137,8 @@ impl History {
         1 + count(runs.take_while(|turn| turn.failure.as_ref() == Some(last)))
     }
 
-    /// The tasks of the newest runs in a row that failed in the same way, oldest first; none if the last run did not fail.
-    /// Skips and interruptions do not count.
+    /// Returns the tasks of the newest runs in a row that failed in the same way, oldest first; none if the last run
+    /// did not fail. Skips and interruptions do not count.
     pub fn tasks_of_common_failure(&self) -> Vec<&TaskName> {
         let runs = self.turns.iter().rev();
         let mut runs =
@@ -154,23 +155,23 @@ impl History {
         tasks
     }
 
-    /// Whether the last run failed by its validation.
+    /// Returns true if the last run failed by its validation.
     pub fn last_failed_validation(&self) -> bool {
         let failure = self.turns.last().and_then(|turn| turn.failure.as_ref());
         failure.is_some_and(|failure| failure.fingerprint().is_some())
     }
 
-    /// Whether the last iteration was a success.
+    /// Returns true if the last iteration was a success.
     pub fn last_succeeded(&self) -> bool {
         self.turns.last().is_some_and(|turn| turn.outcome == Outcome::Success)
     }
 
-    /// The tasks that had a run, each as often, oldest first.
+    /// Returns the tasks that had a run, each as often, oldest first.
     pub fn worked_on(&self) -> impl DoubleEndedIterator<Item = &TaskName> {
         self.turns.iter().filter(|turn| turn.is_run).filter_map(|turn| turn.task.as_ref())
     }
 
-    /// The exit of the last validation that ran; none if none did.
+    /// Returns the exit of the last validation that ran; none if none did.
     pub fn last_validation(&self) -> Option<i32> {
         self.turns.iter().rev().find_map(|turn| turn.validation)
     }

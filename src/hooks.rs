@@ -66,9 +66,9 @@ impl Hook {
         }
     }
 
-    /// The block, for `command` as the shell reads it, up to our subcommands. It never fails, reads nothing of the
-    /// hook's input, and is silent where our program is not there. Those that are about a running loop begin no process
-    /// where none runs.
+    /// Returns the block, for `command` as the shell reads it, up to our subcommands. It never fails, reads nothing of
+    /// the hook's input, and is silent where our program is not there. Those that are about a running loop begin no
+    /// process where none runs.
     fn block(self, command: &str) -> String {
         let program = command.strip_suffix(" ralph").unwrap_or(command);
         let is_there = format!("command -v {program} >/dev/null 2>&1");
@@ -157,7 +157,7 @@ fn block_in(text: &str) -> Option<std::ops::Range<usize>> {
     Some(start..end)
 }
 
-/// Whether a shell reads it.
+/// Returns true if a shell reads it.
 fn is_shell(text: &str, runner: Runner) -> bool {
     let first = text.lines().next().unwrap_or_default();
     let is_foreign = text.contains('\0') || text.split('\n').next().is_some_and(|line| line.ends_with('\r'));

@@ -67,7 +67,7 @@ impl Sharing {
         }
     }
 
-    /// The mode that a file or folder gets which was made with `mode`.
+    /// Returns the mode that a file or folder gets which was made with `mode`.
     pub fn mode(self, mode: u32, is_dir: bool) -> u32 {
         let (Self::AtLeast(mut shared) | Self::Exactly(mut shared)) = self;
         if mode & 0o200 == 0 {
@@ -157,7 +157,7 @@ pub struct Person {
     pub email: String,
 }
 
-/// A folder of objects as `GIT_ALTERNATE_OBJECT_DIRECTORIES` takes it.
+/// Returns a folder of objects as `GIT_ALTERNATE_OBJECT_DIRECTORIES` takes it.
 pub fn as_alternate(objects: &Utf8Path) -> String {
     if objects.as_str().contains([':', '"', '\\']) {
         format!("\"{}\"", objects.as_str().replace('\\', "\\\\").replace('"', "\\\""))
@@ -217,7 +217,7 @@ impl Repository {
         Ok(repository)
     }
 
-    /// The top of the work tree, or the refusal that a loop needs one.
+    /// Returns the top of the work tree, or the refusal that a loop needs one.
     pub fn work_tree(&self) -> Result<&Utf8Path> {
         self.top.as_deref().ok_or_else(|| {
             Refusal::new(format!("{} is a bare repository, a loop needs a work tree", self.git_dir))
@@ -232,29 +232,29 @@ impl Repository {
         Self { home, ..self }
     }
 
-    /// The files of the work tree.
+    /// Returns the files of the work tree.
     pub fn project_files(&self) -> Result<ProjectFiles> {
         let values = self.allowed_links.iter().map(String::as_str);
         let allowed = allowed_folders(values, self.home.as_deref())?;
         Ok(ProjectFiles::new(self.work_tree()?, &[&self.git_dir, &self.common_dir], &allowed))
     }
 
-    /// What git is in the middle of in this work tree, if anything.
+    /// Returns what git is in the middle of in this work tree, if anything.
     pub fn operation(&self) -> Option<Operation> {
         OPERATIONS.iter().find(|operation| self.git_dir.join(operation.file).exists()).copied()
     }
 
-    /// Whether files that were committed may be at a remote alone.
+    /// Returns true if files that were committed may be at a remote alone.
     pub fn is_partial(&self) -> bool {
         !self.promisors.is_empty()
     }
 
-    /// The folder of everything of ours that is no git object or ref.
+    /// Returns the folder of everything of ours that is no git object or ref.
     pub fn ralph_dir(&self) -> Utf8PathBuf {
         self.common_dir.join("ralph")
     }
 
-    /// A name for this work tree that no other of the same repository has.
+    /// Returns a name for this work tree that no other of the same repository has.
     pub fn work_tree_name(&self) -> String {
         if self.git_dir == self.common_dir {
             return "main".to_owned();
@@ -287,12 +287,12 @@ fn read_settings(directory: &Utf8Path) -> Result<Vec<Setting>> {
     Ok(text.split('\0').filter(|entry| !entry.is_empty()).map(setting).collect())
 }
 
-/// The last value wins, as in git.
+/// Returns the last value wins, as in git.
 fn last<'a>(settings: &'a [Setting], key: &str) -> Option<&'a str> {
     settings.iter().rev().find(|setting| setting.key == key).map(|setting| setting.value.as_str())
 }
 
-/// All values, in git's order.
+/// Returns all values, in git's order.
 fn all(settings: &[Setting], key: &str) -> Vec<String> {
     let values = settings.iter().filter(|setting| setting.key == key);
     values.map(|setting| setting.value.clone()).collect()

@@ -68,7 +68,7 @@ impl Adapter {
         set.map(|(_, value)| value.clone()).or_else(|| (surroundings.lookup)(name))
     }
 
-    /// Where its program is.
+    /// Returns where its program is.
     pub(super) fn program(&self, surroundings: &Surroundings<'_>) -> Option<Utf8PathBuf> {
         on_path(self.known.name, &self.variable("PATH", surroundings).unwrap_or_default())
     }
@@ -192,7 +192,7 @@ impl Agent for Adapter {
     }
 }
 
-/// The first `1.2.3` in what a program says of its version.
+/// Returns the first `1.2.3` in what a program says of its version.
 fn first_version(text: &str) -> Option<String> {
     let words = text.split(|c: char| !c.is_ascii_digit() && c != '.').map(|word| word.trim_matches('.'));
     let is_version = |word: &&str| word.split('.').filter(|number| !number.is_empty()).count() >= 3;
@@ -293,7 +293,7 @@ mod tests {
         }
     }
 
-    /// A folder with programs of these names that do nothing.
+    /// Returns a folder with programs of these names that do nothing.
     fn programs(names: &[&str]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         for name in names {

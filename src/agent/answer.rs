@@ -8,7 +8,7 @@ use super::lines::from_line;
 use super::stream::{End, FINAL_TEXT_BYTES, StreamReader};
 use crate::record::Parser;
 
-/// How to read what an agent of this name printed in a session with this recorded configuration.
+/// Returns how to read what an agent of this name printed in a session with this recorded configuration.
 pub fn recorded_parser(configuration: &Value, agent: &str) -> Parser {
     let set = configuration.get(format!("agents.{agent}.parser")).and_then(Value::as_str);
     let named = Parser::ALL.iter().find(|(name, _)| Some(*name) == set).map(|(_, parser)| *parser);
@@ -19,7 +19,8 @@ pub fn recorded_parser(configuration: &Value, agent: &str) -> Parser {
     named.or(known).unwrap_or_default()
 }
 
-/// The last words in a transcript, or in the end of one. Empty if it has none that can be separated from the rest.
+/// Returns the last words in a transcript, or in the end of one. Empty if it has none that can be separated from the
+/// rest.
 pub fn answer(parser: Parser, transcript: &[u8]) -> String {
     if parser == Parser::Text {
         return String::from_utf8_lossy(from_line(transcript, FINAL_TEXT_BYTES)).into_owned();

@@ -66,7 +66,7 @@ impl Command {
     }
 }
 
-/// Whether the shell knows it by itself, like `exec` and `:`.
+/// Returns true if the shell knows it by itself, like `exec` and `:`.
 fn is_word_of_the_shell(word: &str, surroundings: &Surroundings<'_>) -> bool {
     let path_variable = (surroundings.lookup)("PATH").unwrap_or_default();
     if word.contains('/') || on_path(word, &path_variable).is_some() {
@@ -76,7 +76,7 @@ fn is_word_of_the_shell(word: &str, surroundings: &Surroundings<'_>) -> bool {
     tool.run().is_ok_and(|captured| captured.is_success())
 }
 
-/// The program of a line for the shell, where the line starts that one and nothing else can make it exist.
+/// Returns the program of a line for the shell, where the line starts that one and nothing else can make it exist.
 fn only_program(line: &str) -> Option<&str> {
     let is_simple = !line.contains(['|', '&', ';', '\n', '(', ')', '`', '<', '>', '#']);
     let word = line.split_whitespace().next()?;
@@ -89,7 +89,7 @@ impl Agent for Command {
         &self.name
     }
 
-    /// An unknown program may do anything when it is asked for its version.
+    /// Returns `None`: an unknown program may do anything when it is asked for its version.
     fn version(&self) -> Option<String> {
         None
     }

@@ -39,7 +39,7 @@ const SPEC_KIT: [(&str, [&str; 2]); 2] = [
 /// With this spec-kit leaves it open.
 const ANY_AGENT: &str = "generic";
 
-/// Every known agent, with these settings for it. All are asked for their version at the same time.
+/// Returns every known agent, with these settings for it. All are asked for their version at the same time.
 pub fn list(
     settings: &(dyn Fn(&str) -> AgentSettings + Sync),
     surroundings: &Surroundings<'_>,
@@ -72,7 +72,7 @@ pub fn list(
     adapters.into_iter().zip(answers).map(listed).collect()
 }
 
-/// The agent to use where the user names none: that of spec-kit, else the only one that is installed.
+/// Returns the agent to use where the user names none: that of spec-kit, else the only one that is installed.
 pub fn detect(files: &ProjectFiles, surroundings: &Surroundings<'_>) -> Result<String> {
     if let Some(ConfiguredAgent::Known(known)) = of_spec_kit(files, surroundings.directory) {
         return Ok(known.name.to_owned());
@@ -82,7 +82,7 @@ pub fn detect(files: &ProjectFiles, surroundings: &Surroundings<'_>) -> Result<S
     choose(&installed.collect::<Vec<_>>(), passed_over(files, surroundings.directory)).map(str::to_owned)
 }
 
-/// Why spec-kit's choice of an agent has no say, where it made one.
+/// Returns why spec-kit's choice of an agent has no say, where it made one.
 pub fn passed_over(files: &ProjectFiles, root: &Utf8Path) -> Option<String> {
     match of_spec_kit(files, root)? {
         ConfiguredAgent::Known(_) => None,
@@ -98,8 +98,8 @@ enum ConfiguredAgent {
     Nothing(String),
 }
 
-/// The agent that spec-kit set this project up for. The first file that names one we know counts, else the first that
-/// should have.
+/// Returns the agent that spec-kit set this project up for. The first file that names one we know counts, else the
+/// first that should have.
 fn of_spec_kit(files: &ProjectFiles, root: &Utf8Path) -> Option<ConfiguredAgent> {
     let mut passed_over = None;
     for (file, keys) in SPEC_KIT {

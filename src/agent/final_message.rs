@@ -12,13 +12,13 @@ pub struct Findings {
     pub approaches: Vec<String>,
 }
 
-/// Whether the promise stands alone on a line, outside code fences.
+/// Returns true if the promise stands alone on a line, outside code fences.
 pub fn promise(text: &str) -> bool {
     unfenced(text).any(|line| line.trim() == PROMISE)
 }
 
-/// The list items under lines like `Learnings:`, `Decisions:` and `Tried:`, or the paragraph there; and what stands behind
-/// them in their line.
+/// Returns the list items under lines like `Learnings:`, `Decisions:` and `Tried:`, or the paragraph there; and what
+/// stands behind them in their line.
 pub fn findings(text: &str) -> Findings {
     let mut findings = Findings::default();
     let mut reader = Reader::Outside;
@@ -36,7 +36,7 @@ pub fn findings(text: &str) -> Findings {
     findings
 }
 
-/// The lines of `text` that are in no code fence.
+/// Returns the lines of `text` that are in no code fence.
 fn unfenced(text: &str) -> impl Iterator<Item = &str> {
     let mut open: Option<&str> = None;
     text.lines().filter(move |line| {
@@ -52,7 +52,7 @@ fn unfenced(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The marks of a line that opens or closes a code fence, and what stands behind them.
+/// Returns the marks of a line that opens or closes a code fence, and what stands behind them.
 fn fence(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
@@ -146,7 +146,7 @@ impl Findings {
     }
 }
 
-/// The kind of a line like `Learnings: the frob needs a knob`, and what it says.
+/// Returns the kind of a line like `Learnings: the frob needs a knob`, and what it says.
 fn labelled(line: &str) -> Option<(SectionKind, Option<usize>, &str)> {
     let indent = line.len() - line.trim_start().len();
     let (words, label_indent) = match bullet(line) {
@@ -160,7 +160,7 @@ fn labelled(line: &str) -> Option<(SectionKind, Option<usize>, &str)> {
     says_something.then(|| (kind, label_indent, item.trim()))
 }
 
-/// The kind of a name that is a label's and nothing more: `Learnings`, `Lessons learned`, `What I tried`.
+/// Returns the kind of a name that is a label's and nothing more: `Learnings`, `Lessons learned`, `What I tried`.
 fn exact(name: &str) -> Option<SectionKind> {
     let is_name = |c: char| c.is_alphabetic() || matches!(c, ' ' | '\'' | '\u{2019}');
     if name.len() > 60 || !name.chars().all(is_name) {
@@ -176,7 +176,7 @@ fn exact(name: &str) -> Option<SectionKind> {
     (!is_more).then_some(kind)
 }
 
-/// The kind of a line like `Learnings:`, `**Learnings**:`, `## Learnings`, `- **Learnings for later:**`.
+/// Returns the kind of a line like `Learnings:`, `**Learnings**:`, `## Learnings`, `- **Learnings for later:**`.
 fn label(line: &str) -> Option<(SectionKind, Option<usize>)> {
     let indent = line.len() - line.trim_start().len();
     let is_heading = line.trim_start().starts_with('#');
@@ -242,7 +242,7 @@ fn kind(label: &str) -> Option<SectionKind> {
     }
 }
 
-/// What stands behind the bullet of a list item.
+/// Returns what stands behind the bullet of a list item.
 fn bullet(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let rest = if let Some(rest) = line.strip_prefix(['-', '*', '+', '•', '·', '–', '—']) {
@@ -255,7 +255,7 @@ fn bullet(line: &str) -> Option<&str> {
     rest.starts_with([' ', '\t']).then(|| rest.trim_start())
 }
 
-/// A heading, a rule, a label of something else, or the promise.
+/// Returns a heading, a rule, a label of something else, or the promise.
 fn ends_list(line: &str) -> bool {
     let trimmed = line.trim();
     let is_rule = trimmed.len() >= 3

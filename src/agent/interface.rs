@@ -13,7 +13,7 @@ pub trait Agent {
     /// As the user calls it.
     fn name(&self) -> &str;
 
-    /// What it says of its version, where it can be asked without harm.
+    /// Returns what it says of its version, where it can be asked without harm.
     fn version(&self) -> Option<String>;
 
     /// Whether it can be run here at all; an error says what to do.
@@ -24,7 +24,7 @@ pub trait Agent {
         hint::for_failure(class)
     }
 
-    /// Gives it one prompt, and waits for its end. Its events are passed on meanwhile, as far as it reports any.
+    /// Runs it with one prompt, and waits for its end. Its events are passed on meanwhile, as far as it reports any.
     fn run(
         &self,
         turn: &AgentInput<'_>,

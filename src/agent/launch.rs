@@ -66,7 +66,7 @@ impl Cause {
 }
 
 impl Launch {
-    /// Gives it one prompt, and waits for its end. Hands on what it does meanwhile.
+    /// Runs it with one prompt, and waits for its end. Passes on what it does meanwhile.
     pub(super) fn run(
         &self,
         turn: &AgentInput<'_>,
@@ -185,7 +185,7 @@ impl Launch {
         run.report.resets_at.or_else(by_log).or_else(by_words)
     }
 
-    /// The line that is given to the shell, where that is what is started.
+    /// Returns the line that is given to the shell, where that is what is started.
     pub(super) fn script(&self) -> Option<&str> {
         match self.argv.as_slice() {
             [shell, flag, line] if shell == "sh" && flag == "-c" => Some(line),
@@ -234,7 +234,7 @@ impl Launch {
     }
 }
 
-/// What a shell says where it could not start the agent: something, while the agent itself has said nothing.
+/// Returns what a shell says where it could not start the agent: something, while the agent itself has said nothing.
 fn not_started(turn: &AgentInput<'_>) -> Result<Option<String>> {
     let is_silent = turn.stdout.metadata().is_ok_and(|stdout| stdout.len() == 0);
     Ok(if is_silent { last_line(&tail(turn.stderr, MAX_LAST_WORDS_BYTES)?) } else { None })

@@ -106,7 +106,7 @@ impl LineReader {
     }
 }
 
-/// The end of a file, from the begin of a line.
+/// Returns the end of a file, from the begin of a line.
 pub(super) fn tail(path: &Utf8Path, most: u64) -> Result<String> {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = File::open(path)?;
@@ -124,7 +124,7 @@ pub(super) fn tail(path: &Utf8Path, most: u64) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The last `most` bytes, or fewer, from the begin of a line.
+/// Returns the last `most` bytes, or fewer, from the begin of a line.
 pub(super) fn from_line(bytes: &[u8], most: u64) -> &[u8] {
     let skipped = bytes.len().saturating_sub(usize::try_from(most).unwrap_or(usize::MAX));
     if skipped == 0 { bytes } else { without_first_line(&bytes[skipped..]) }

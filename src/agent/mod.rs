@@ -73,7 +73,7 @@ pub fn build(settings: &AgentSettings, own_program: &[String], lookup: Lookup<'_
     })
 }
 
-/// Whether `name` needs no command in the configuration.
+/// Returns true if `name` needs no command in the configuration.
 pub fn is_known(name: &str) -> bool {
     known::find(name).is_some()
 }

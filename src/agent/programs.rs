@@ -6,7 +6,7 @@ use rustix::fs::{Access, access};
 
 use super::interface::Surroundings;
 
-/// Where a program is that can be run by its name.
+/// Returns where a program is that can be run by its name.
 pub(super) fn on_path(program: &str, path_variable: &str) -> Option<Utf8PathBuf> {
     let folders = path_variable.split(':').filter(|folder| !folder.is_empty());
     folders.map(|folder| Utf8Path::new(folder).join(program)).find(|path| is_executable(path))

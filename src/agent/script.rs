@@ -102,7 +102,7 @@ pub(super) fn load(path: &Utf8Path) -> Result<Script> {
     toml::from_str(&text).with_context(|| format!("read the script {path}"))
 }
 
-/// Plays the turn that matches; gives the exit code.
+/// Plays the turn that matches; returns the exit code.
 pub fn play(script: &Utf8Path, stage: &mut Stage<'_>) -> Result<i32> {
     let script = load(&stage.directory.join(script))?;
     let mut prompt = Vec::new();
@@ -222,7 +222,7 @@ fn tick(path: &Utf8Path, name: &str) -> Result<()> {
     file.write_all(b"x").with_context(|| format!("tick `{name}` in {path}"))
 }
 
-/// The place of the mark of that task, if it is open.
+/// Returns the place of the mark of that task, if it is open.
 fn box_of(text: &str, name: &str) -> Option<usize> {
     let (id, which) = match name.split_once('#') {
         Some((id, which)) => (id, which.parse().ok()?),

@@ -47,7 +47,7 @@ impl Watchdog {
         }
     }
 
-    /// The last error or retry.
+    /// Returns the last error or retry.
     pub(super) fn last_error(self) -> Option<String> {
         self.last
     }

@@ -65,7 +65,8 @@ impl Config {
         commands
     }
 
-    /// The commands of the project's file that a run would use: neither overridden, nor of another agent or type of loop.
+    /// Returns the commands of the project's file that a run would use: neither overridden, nor of another agent or
+    /// type of loop.
     pub fn commands_from_file(&self) -> impl Iterator<Item = &Command> {
         let agents = &self.settings.agent;
         let is_of =
@@ -84,7 +85,7 @@ impl Config {
         })
     }
 
-    /// The value of a variable that an agent gets.
+    /// Returns the value of a variable that an agent gets.
     fn variable(&self, key: &str) -> Option<String> {
         let rest = key.strip_prefix("agents.")?;
         let found = self.agents.iter().find_map(|(name, agent)| {

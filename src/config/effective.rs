@@ -38,17 +38,18 @@ pub struct Entry {
 }
 
 impl Config {
-    /// Whether the user set `key` in any layer.
+    /// Returns true if the user set `key` in any layer.
     pub fn is_set(&self, key: &str) -> bool {
         self.values.iter().any(|setting| setting.key == key && setting.origin != Origin::Default)
     }
 
-    /// The idle timeout for agents that are plain commands: a silent script is normal, so only one that was set.
+    /// Returns the idle timeout for agents that are plain commands: a silent script is normal, so only one that was
+    /// set.
     pub fn silence_of_commands(&self) -> Option<Duration> {
         self.settings.idle_timeout.filter(|_| self.is_set("idle-timeout"))
     }
 
-    /// Where `key` was set, if that is the project's file, which may have come with a clone.
+    /// Returns where `key` was set, if that is the project's file, which may have come with a clone.
     pub fn set_by_file(&self, key: &str) -> Option<&Origin> {
         let found = self.values.iter().find(|setting| setting.key == key)?;
         matches!(found.origin, Origin::File { .. }).then_some(&found.origin)

@@ -24,7 +24,7 @@ const TAIL: &str = r#"
 # until = "validation"
 "#;
 
-/// The text of the file.
+/// Returns the text of the file.
 pub fn sample() -> String {
     let mut text = HEAD.to_owned();
     let mut section = "";
@@ -49,7 +49,7 @@ pub fn sample() -> String {
     text
 }
 
-/// The same text with this command as the validation.
+/// Returns the same text with this command as the validation.
 pub fn sample_with_validation(command: &str) -> String {
     let text = sample();
     let head = "\n# [validation]\n";
@@ -60,7 +60,7 @@ pub fn sample_with_validation(command: &str) -> String {
     format!("{before}\n[validation]\n{}", section.replacen(line, &set, 1))
 }
 
-/// The default as TOML.
+/// Returns the default as TOML.
 fn literal(key: &Key) -> String {
     match key.kind {
         ValueKind::Patterns => "[]".to_owned(),
@@ -90,7 +90,7 @@ mod tests {
         Config::read(&Inputs { file: Some(file), ..Inputs::default() }).unwrap()
     }
 
-    /// The lines that are settings, with nothing before them.
+    /// Returns the lines that are settings, with nothing before them.
     fn uncommented(text: &str) -> String {
         let is_setting = |line: &&str| {
             line.starts_with('[') || line.split_once(" = ").is_some_and(|(name, _)| !name.contains(' '))

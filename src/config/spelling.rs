@@ -36,7 +36,7 @@ pub fn variable_name(name: &str) -> String {
     VARIABLE_PREFIX.chars().chain(plain).collect()
 }
 
-/// The setting that a key of git's means, and its name in the file's spelling.
+/// Returns the setting that a key of git's means, and its name in the file's spelling.
 ///
 /// Git folds the case of section and variable, but not of what is between them.
 pub(super) fn from_git(key: &str) -> Option<(String, &'static Key)> {
@@ -49,7 +49,7 @@ pub(super) fn from_git(key: &str) -> Option<(String, &'static Key)> {
     Some((key.name.to_owned(), key))
 }
 
-/// The setting that a variable means, and its name in the file's spelling.
+/// Returns the setting that a variable means, and its name in the file's spelling.
 pub(super) fn from_variable(variable: &str) -> Option<(String, &'static Key)> {
     let name = variable.strip_prefix(VARIABLE_PREFIX)?;
     if let Some(rest) = name.strip_prefix("CAPTURE_") {

@@ -88,7 +88,7 @@ pub(super) struct Misfit {
 }
 
 impl Key {
-    /// The form of a right value, in words.
+    /// Returns the form of a right value, in words.
     pub fn expected(&self) -> String {
         let form = match self.kind {
             ValueKind::Count { least: 0, most: u64::MAX } => "a whole number".to_owned(),
@@ -112,7 +112,7 @@ impl Key {
         }
     }
 
-    /// The checked value of what a layer gives.
+    /// Returns the checked value of what a layer gives.
     pub(super) fn read(&self, raw: &Raw) -> Result<Value, Misfit> {
         if self.is_absent(raw) {
             return Ok(Value::Unset);
@@ -196,7 +196,7 @@ fn number(text: &str) -> Option<f64> {
     text.trim().parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// The spellings that `git config --type=bool` knows.
+/// Returns the spellings that `git config --type=bool` knows.
 fn git_switch(text: &str) -> Option<bool> {
     match text.trim().to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "1" => Some(true),

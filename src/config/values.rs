@@ -38,7 +38,7 @@ impl Values {
         self.find(key).map_or(&Value::Unset, |setting| &setting.value)
     }
 
-    /// The patterns of all captures by their names, which follow `prefix`.
+    /// Returns the patterns of all captures by their names, which follow `prefix`.
     pub fn captures(&self, prefix: &str) -> BTreeMap<String, String> {
         let named = self.0.iter().filter_map(|setting| Some((setting.key.strip_prefix(prefix)?, setting)));
         named

@@ -30,7 +30,7 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// The feature of a directory that exists.
+    /// Returns the feature of a directory that exists.
     fn of_directory(&self, directory: &Utf8Path) -> Result<Feature> {
         let dir = self.files.locate(directory).map_err(|error| self.not_located(directory, error))?;
         let path = self.path_from_top(&dir);
@@ -43,7 +43,7 @@ impl Search {
         Ok(Feature::in_directory(dir, name, path, &self.files))
     }
 
-    /// The feature of a file with a task list.
+    /// Returns the feature of a file with a task list.
     pub(super) fn of_file(&self, file: &Utf8Path) -> Result<Feature> {
         let written = self.cwd.join(file);
         let tasks_path = match self.files.locate(&written) {
@@ -119,7 +119,7 @@ impl Search {
         }
     }
 
-    /// A directory that a setting called `origin` names, from the project's root.
+    /// Returns a directory that a setting called `origin` names, from the project's root.
     pub(super) fn set(&self, origin: &str, directory: &str, hint: &str) -> Result<Feature> {
         let path = self.root.join(directory.trim());
         if path.is_file() {
@@ -131,7 +131,7 @@ impl Search {
         self.of_directory(&path).with_context(|| format!("use {origin}"))
     }
 
-    /// What `.specify/feature.json` names, if it is there.
+    /// Returns what `.specify/feature.json` names, if it is there.
     pub(super) fn noted(&self) -> Result<Option<String>> {
         let path = self.root.join(FEATURE_FILE);
         let bytes = match self.files.read(&path, MAX_SETTINGS_BYTES) {
@@ -176,7 +176,7 @@ impl Search {
         }
     }
 
-    /// The only feature with open tasks, or the only feature.
+    /// Returns the only feature with open tasks, or the only feature.
     pub(super) fn only(&self, has_open_tasks: impl Fn(&Utf8Path) -> bool) -> Result<Feature> {
         let names = self.names()?;
         let tasks = |name: &String| self.root.join("specs").join(name).join("tasks.md");
@@ -227,7 +227,8 @@ impl Search {
         names.iter().any(|name| name.to_str().is_none() && specs.as_std_path().join(name).is_dir())
     }
 
-    /// The directories in `specs/`, sorted. Names that are not UTF-8 cannot be recorded, so they are no candidates.
+    /// Returns the directories in `specs/`, sorted. Names that are not UTF-8 cannot be recorded, so they are no
+    /// candidates.
     fn names(&self) -> Result<Vec<String>> {
         let specs = self.root.join("specs");
         let entries = match self.files.names_in(&specs) {
@@ -245,7 +246,7 @@ impl Search {
     }
 }
 
-/// The path as it is written, whatever links are in it.
+/// Returns the path as it is written, whatever links are in it.
 fn without_dots(path: &Utf8Path) -> Utf8PathBuf {
     let mut plain = Utf8PathBuf::new();
     for part in path.components() {

@@ -19,7 +19,7 @@ pub struct Captured {
     pub max: Option<f64>,
 }
 
-/// The values of all rules in `iterations`, oldest first, by the names of the rules.
+/// Returns the values of all rules in `iterations`, oldest first, by the names of the rules.
 pub fn captured<'a>(iterations: impl IntoIterator<Item = &'a Iteration>) -> Vec<Captured> {
     let mut found: BTreeMap<&str, (usize, Vec<&str>)> = BTreeMap::new();
     for iteration in iterations {

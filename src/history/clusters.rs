@@ -36,8 +36,8 @@ enum Key {
     Words(String, Option<TaskName>),
 }
 
-/// The causes of failures in `iterations`, which are in the order in which they ran: those that are open first, then
-/// the most frequent.
+/// Returns the causes of failures in `iterations`, which are in the order in which they ran: those that are open first,
+/// then the most frequent.
 pub fn clusters<'a>(iterations: impl IntoIterator<Item = &'a Iteration>) -> Vec<Cluster> {
     let mut clusters: Vec<Cluster> = Vec::new();
     let mut places: HashMap<Key, usize> = HashMap::new();
@@ -86,8 +86,8 @@ pub fn clusters<'a>(iterations: impl IntoIterator<Item = &'a Iteration>) -> Vec<
     clusters
 }
 
-/// The same in fewer lines for people: what is solved, and has the same words without a fingerprint to distinguish it,
-/// is one cause, whatever its task was.
+/// Returns the same in fewer lines for people: what is solved, and has the same words without a fingerprint to
+/// distinguish it, is one cause, whatever its task was.
 pub fn folded(clusters: &[Cluster]) -> Vec<Cluster> {
     let mut folded: Vec<Cluster> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
@@ -121,7 +121,8 @@ fn sort(clusters: &mut [Cluster]) {
     });
 }
 
-/// The cause of a failure on one line; for a record of before causes were recorded, what failed and what was said.
+/// Returns the cause of a failure on one line; for a record of before causes were recorded, what failed and what was
+/// said.
 pub fn message(record: &Iteration) -> String {
     if let Some(cause) = &record.cause {
         return cause.clone();

@@ -12,13 +12,13 @@ pub enum FailureKey {
 }
 
 impl FailureKey {
-    /// The key of an iteration; `None` if it did not fail, or if neither its agent nor its validation said how.
+    /// Returns the key of an iteration; `None` if it did not fail, or if neither its agent nor its validation said how.
     pub fn of(iteration: &Iteration) -> Option<Self> {
         let Iteration { outcome, fingerprint, exit, failure_class, cause, .. } = iteration;
         Self::new(*outcome, fingerprint.as_deref(), *exit, (*failure_class, cause.as_deref()))
     }
 
-    /// The same from what a listing says.
+    /// Returns the same from what a listing says.
     pub fn of_entry(entry: &LogEntry) -> Option<Self> {
         let LogEntry { outcome, fingerprint, exit, failure_class, cause, .. } = entry;
         Self::new((*outcome)?, fingerprint.as_deref(), *exit, (*failure_class, cause.as_deref()))
@@ -42,7 +42,7 @@ impl FailureKey {
         Some(Self::Agent(class, without_details(words)))
     }
 
-    /// The fingerprint, for a failure of a validation.
+    /// Returns the fingerprint, for a failure of a validation.
     pub fn fingerprint(&self) -> Option<&str> {
         match self {
             Self::Validation(fingerprint) => Some(fingerprint),

@@ -150,7 +150,7 @@ impl Stats {
     }
 }
 
-/// Counts the cause of a failure; returns whether its feature had met it before, `None` where there is no cause.
+/// Counts the cause of a failure; returns whether its feature had met it before, `None` if there is no cause.
 fn note_cause<'a>(causes: &mut Causes<'a>, entry: &'a LogEntry) -> Option<bool> {
     let key = FailureKey::of_entry(entry)?;
     let fingerprint = key.fingerprint().map(str::to_owned);
@@ -173,7 +173,7 @@ fn note_cause<'a>(causes: &mut Causes<'a>, entry: &'a LogEntry) -> Option<bool> 
 /// Causes of failures, by feature and key.
 type Causes<'a> = HashMap<(&'a str, FailureKey), Cause>;
 
-/// The share of `part` in `all`.
+/// Returns the share of `part` in `all`.
 pub fn rate(part: usize, all: usize) -> Option<f64> {
     let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
     (all > 0).then(|| number(part) / number(all))
@@ -189,7 +189,7 @@ fn steps(runs: &[&LogEntry]) -> Vec<Step> {
     runs.chunks(size).filter_map(step).collect()
 }
 
-/// The causes that came more than once, the most frequent first.
+/// Returns the causes that came more than once, the most frequent first.
 fn most_frequent(causes: impl Iterator<Item = Cause>) -> Vec<Cause> {
     let mut causes: Vec<Cause> = causes.filter(|cause| cause.times > 1).collect();
     causes.sort_by(|one, other| {

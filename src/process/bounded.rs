@@ -51,7 +51,7 @@ impl fmt::Display for CutShort {
 
 impl std::error::Error for CutShort {}
 
-/// Whether a tool failed because it was ended by us. To try it again would take as long again.
+/// Returns true if a tool failed because it was ended by us. To try it again would take as long again.
 pub fn was_cut_short(error: &anyhow::Error) -> bool {
     error.chain().any(<dyn std::error::Error>::is::<CutShort>)
 }
@@ -151,7 +151,7 @@ impl<'a> StopWatch<'a> {
     }
 }
 
-/// Whether the terminal stopped it because it read from it or wrote to it: its whole group stands still then.
+/// Returns true if the terminal stopped it because it read from it or wrote to it: its whole group stands still then.
 fn is_stopped_by_terminal(pid: i32) -> bool {
     let Some(pid) = Pid::from_raw(pid) else { return false };
     let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;

@@ -30,7 +30,7 @@ impl Detached {
         Self::spawn(argv, directory, said, Some("detached"))
     }
 
-    /// The same for a loop, which does not run within an iteration.
+    /// Returns the same for a loop, which does not run within an iteration.
     pub fn start_loop(argv: &[String], directory: &Utf8Path, said: File) -> io::Result<Self> {
         Self::spawn(argv, directory, said, None)
     }
@@ -48,7 +48,7 @@ impl Detached {
         Ok(Self { child, _pid: pid })
     }
 
-    /// Its exit code, or 128+n for signal n, where it ends within that time.
+    /// Returns its exit code, or 128+n for signal n, where it ends within that time.
     pub fn ended_within(&mut self, limit: Duration) -> Option<i32> {
         let until = Instant::now() + limit;
         loop {
@@ -66,12 +66,12 @@ impl Detached {
         self.child.id()
     }
 
-    /// Its exit code, or 128+n for signal n, once it has ended.
+    /// Returns its exit code, or 128+n for signal n, once it has ended.
     pub fn code(&mut self) -> Option<i32> {
         self.child.try_wait().ok().flatten().map(super::code_of)
     }
 
-    /// Whether it has ended.
+    /// Returns true if it has ended.
     pub fn is_over(&mut self) -> bool {
         self.child.try_wait().is_ok_and(|status| status.is_some())
     }

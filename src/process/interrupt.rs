@@ -86,7 +86,7 @@ impl Interrupt {
         Ok(INSTALLED.get_or_init(|| interrupt).clone())
     }
 
-    /// The one that was installed, if this process listens to signals.
+    /// Returns the one that was installed, if this process listens to signals.
     pub(super) fn installed() -> Option<&'static Self> {
         INSTALLED.get()
     }
@@ -116,7 +116,7 @@ impl Interrupt {
         }
     }
 
-    /// Whether it was a command that asked first, and no signal.
+    /// Returns true if it was a command that asked first, and no signal.
     pub fn is_asked(&self) -> bool {
         self.state.is_asked.load(Ordering::SeqCst)
     }
@@ -127,7 +127,7 @@ impl Interrupt {
         self.raise(SIGINT);
     }
 
-    /// The signal by which the session shall stop.
+    /// Returns the signal by which the session shall stop.
     pub fn signal(&self) -> Option<i32> {
         match self.state.signal.load(Ordering::SeqCst) {
             0 => None,
@@ -135,12 +135,12 @@ impl Interrupt {
         }
     }
 
-    /// How many signals and requests came so far.
+    /// Returns how many signals and requests came so far.
     pub(super) fn count(&self) -> usize {
         self.state.count.load(Ordering::SeqCst)
     }
 
-    /// Whether there is no time left for anybody to end in peace.
+    /// Returns true if there is no time left for anybody to end in peace.
     pub fn is_urgent(&self) -> bool {
         self.state.is_urgent.load(Ordering::SeqCst)
     }
@@ -159,7 +159,7 @@ impl Interrupt {
         drop(self.state.raised.wait_while(pauses, |()| self.signal().is_none()));
     }
 
-    /// What to send to a child first: what came to us, if it was a request to stop.
+    /// Returns what to send to a child first: what came to us, if it was a request to stop.
     pub(super) fn first_signal(&self) -> Signal {
         match self.signal() {
             Some(SIGINT) => Signal::INT,

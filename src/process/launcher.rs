@@ -45,7 +45,7 @@ pub fn launch_through_ourselves(words: &[&str]) {
     }
 }
 
-/// The launcher, if this program has one.
+/// Returns the launcher, if this program has one.
 pub(super) fn launcher() -> Option<&'static Launcher> {
     LAUNCHER.get().filter(|launcher| launcher.program.exists())
 }
@@ -61,7 +61,7 @@ impl Launcher {
         duct::cmd(&self.program, own.chain(arguments.iter().cloned()))
     }
 
-    /// The arguments with which it starts `program`. If it cannot, it writes the reason to `failure`.
+    /// Returns the arguments with which it starts `program`. If it cannot, it writes the reason to `failure`.
     pub(super) fn arguments(&self, failure: &Utf8Path, program: &str, arguments: &[String]) -> Vec<OsString> {
         let own = self.words.iter().cloned();
         own.chain([failure.as_str().into(), program.into()])
@@ -70,12 +70,12 @@ impl Launcher {
     }
 }
 
-/// The file for the reason why a child with this stderr could not be started.
+/// Returns the file for the reason why a child with this stderr could not be started.
 pub(super) fn failure_file(stderr: &Utf8Path) -> Utf8PathBuf {
     Utf8PathBuf::from(format!("{stderr}.not-started"))
 }
 
-/// Why the launcher could not start the program, if it could not. Removes the file that says so.
+/// Returns why the launcher could not start the program, if it could not. Removes the file that says so.
 pub(super) fn take_failure(code: Option<i32>, stderr: &Utf8Path) -> Option<String> {
     let file = failure_file(stderr);
     let reason = fs::read_to_string(&file).ok().filter(|_| code == Some(NOT_STARTED))?;
@@ -83,7 +83,7 @@ pub(super) fn take_failure(code: Option<i32>, stderr: &Utf8Path) -> Option<Strin
     Some(reason)
 }
 
-/// What the launcher does: `arguments` are those of [`Launcher::arguments`] behind [`LAUNCH`]. Returns its exit
+/// Returns what the launcher does: `arguments` are those of [`Launcher::arguments`] behind [`LAUNCH`]. Returns its exit
 /// code, and only if it could not become the program.
 pub fn launch(arguments: &[OsString]) -> i32 {
     let [failure, program, arguments @ ..] = arguments else { return NOT_STARTED };

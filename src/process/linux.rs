@@ -12,19 +12,19 @@ pub(super) fn adopt_orphans() -> bool {
     set_child_subreaper(Some(getpid())).is_ok()
 }
 
-/// Whether we have children at all, zombies included. With adopted orphans: whether anything was left behind.
+/// Returns true if we have children at all, zombies included. With adopted orphans: whether anything was left behind.
 pub(super) fn has_children() -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     !matches!(waitid(WaitId::All, options), Err(rustix::io::Errno::CHILD))
 }
 
-/// Whether one of our children has ended and waits to be reaped.
+/// Returns true if one of our children has ended and waits to be reaped.
 pub(super) fn has_zombies() -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     matches!(waitid(WaitId::All, options), Ok(Some(_)))
 }
 
-/// Every process that can be seen.
+/// Returns every process that can be seen.
 pub(super) fn processes() -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries.flatten().filter_map(|entry| process(entry.file_name().to_str()?.parse().ok()?)).collect()
@@ -53,7 +53,7 @@ fn parse_stat(pid: i32, stat: &str) -> Option<Process> {
     })
 }
 
-/// Whose marker the process was started with: this one if it has all of `marks`, else another's if it has
+/// Returns whose marker the process was started with: this one if it has all of `marks`, else another's if it has
 /// `variable` at all.
 pub(super) fn carried(pid: i32, variable: &str, marks: &[(&str, &str)]) -> Carried {
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
@@ -70,7 +70,7 @@ pub(super) fn carried(pid: i32, variable: &str, marks: &[(&str, &str)]) -> Carri
     }
 }
 
-/// The signals that we were started with ignored, as `nohup` does with the hang-up.
+/// Returns the signals that we were started with ignored, as `nohup` does with the hang-up.
 pub(super) fn ignored_signals() -> Vec<i32> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -35,7 +35,7 @@ impl Marker {
         Self { note: Some(file), ..self }
     }
 
-    /// Where children are to be noted.
+    /// Returns where children are to be noted.
     pub(super) fn note(&self) -> Option<&Utf8Path> {
         self.note.as_deref().filter(|_| system::is_portable())
     }
@@ -44,7 +44,7 @@ impl Marker {
         &self.session
     }
 
-    /// What carries it.
+    /// Returns what carries it.
     pub fn variables(&self) -> Vec<(&'static str, &str)> {
         let work_tree = self.work_tree.as_deref().map(|top| (Self::WORK_TREE, top));
         [(Self::VARIABLE, self.session.as_str())].into_iter().chain(work_tree).collect()

@@ -63,7 +63,7 @@ enum Carried {
     Nothing,
 }
 
-/// Whether we run as root.
+/// Returns true if we run as root.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
@@ -74,13 +74,13 @@ pub fn run_in_shell(command: &str, directory: &camino::Utf8Path) -> std::io::Res
     Ok(code_of(output.status))
 }
 
-/// The number by which records name the end of a child: its exit code, or 128+n for signal n.
+/// Returns the number by which records name the end of a child: its exit code, or 128+n for signal n.
 fn code_of(status: std::process::ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt;
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(-1)
 }
 
-/// The name of this machine, for messages to people on others.
+/// Returns the name of this machine, for messages to people on others.
 pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

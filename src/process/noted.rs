@@ -39,7 +39,7 @@ impl Noted {
         Some(Self { pid: pid.parse().ok()?, born: born.parse().ok()?, seen_at })
     }
 
-    /// Those of a list that are the child, or of its group or session. Empty if its number has been reused
+    /// Returns those of a list that are the child, or of its group or session. Empty if its number has been reused
     /// since.
     pub(super) fn members<'a>(&self, all: &'a [Process]) -> Vec<&'a Process> {
         let belongs = |process: &&Process| [process.pid, process.group, process.session].contains(&self.pid);

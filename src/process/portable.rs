@@ -72,7 +72,7 @@ fn parse_line(line: &str) -> Option<Process> {
     })
 }
 
-/// The birth of a process that was started just now, roughly as `ps` reports it.
+/// Returns the birth of a process that was started just now, roughly as `ps` reports it.
 pub(super) fn birth_now() -> Option<u64> {
     #[expect(
         clippy::disallowed_methods,
@@ -106,7 +106,7 @@ pub(super) fn more_ending_signals() -> Vec<i32> {
     Vec::new()
 }
 
-/// Our own process id.
+/// Returns our own process id.
 pub(super) fn own_pid() -> i32 {
     Pid::as_raw(Some(getpid()))
 }

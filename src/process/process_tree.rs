@@ -139,7 +139,7 @@ impl<'a> ProcessTree<'a> {
         self.holds_group = false;
     }
 
-    /// Whether this process is of the child's own group, and that group surely still its.
+    /// Returns true if this process is of the child's own group, and that group surely still its.
     fn is_in_group(&self, process: &Process) -> bool {
         self.holds_group && self.root.is_some_and(|root| root.pid == process.group)
     }
@@ -241,7 +241,8 @@ pub fn kill_marked(marker: &Marker, interrupt: &Interrupt) -> Vec<String> {
     tree.stop_leftovers(interrupt)
 }
 
-/// The processes that still carry the marker of a dead session or were noted by it, with the names of their programs.
+/// Returns the processes that still carry the marker of a dead session or were noted by it, with the names of their
+/// programs.
 pub fn left_running(marker: &Marker) -> Vec<(i32, String)> {
     let mut tree = ProcessTree::marked(marker);
     tree.take_noted();

@@ -64,13 +64,13 @@ impl Started {
         &self.handle
     }
 
-    /// What it printed, and how it ended; waits for its end.
+    /// Returns what it printed, and how it ended; waits for its end.
     pub(super) fn into_output(self) -> std::io::Result<std::process::Output> {
         let Self { handle, pid: _pid, .. } = self;
         handle.into_output()
     }
 
-    /// Its process id, which is also its group's.
+    /// Returns its process id, which is also its group's.
     pub(super) fn pid(&self) -> i32 {
         self.pid.get()
     }

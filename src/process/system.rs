@@ -19,8 +19,8 @@ pub fn use_portable_processes() {
     IS_PORTABLE.store(true, Ordering::Relaxed);
 }
 
-/// Whether the environments of processes are hidden and orphans go to init, so that what a dead loop left must be found
-/// by notes.
+/// Returns true if the environments of processes are hidden and orphans go to init, so that what a dead loop left must
+/// be found by notes.
 pub(super) fn is_portable() -> bool {
     IS_PORTABLE.load(Ordering::Relaxed)
 }
@@ -34,7 +34,7 @@ pub(super) fn adopt_orphans() -> bool {
     false
 }
 
-/// Whether we may have children, zombies included. With adopted orphans: whether anything was left behind.
+/// Returns true if we may have children, zombies included. With adopted orphans: whether anything was left behind.
 pub(super) fn has_children() -> bool {
     #[cfg(target_os = "linux")]
     if !is_portable() {
@@ -43,7 +43,7 @@ pub(super) fn has_children() -> bool {
     true
 }
 
-/// Whether an orphan that we adopted has ended and waits to be reaped.
+/// Returns true if an orphan that we adopted has ended and waits to be reaped.
 pub(super) fn has_zombies() -> bool {
     #[cfg(target_os = "linux")]
     if !is_portable() {
@@ -52,7 +52,7 @@ pub(super) fn has_zombies() -> bool {
     false
 }
 
-/// Every process that can be seen.
+/// Returns every process that can be seen.
 pub(super) fn processes() -> Vec<Process> {
     #[cfg(target_os = "linux")]
     if !is_portable() {
@@ -61,7 +61,7 @@ pub(super) fn processes() -> Vec<Process> {
     portable::processes()
 }
 
-/// One process; `None` if it is gone.
+/// Returns one process; `None` if it is gone.
 pub(super) fn process(pid: i32) -> Option<Process> {
     #[cfg(target_os = "linux")]
     if !is_portable() {
@@ -70,19 +70,19 @@ pub(super) fn process(pid: i32) -> Option<Process> {
     portable::process(pid)
 }
 
-/// Whether two times of birth of one pid are those of one process.
+/// Returns true if two times of birth of one pid are those of one process.
 pub(super) fn is_same_birth(one: u64, other: u64) -> bool {
     // `ps` works in seconds, and from the time of boot, which the system corrects now and then.
     one.abs_diff(other) <= if is_portable() { portable::BIRTH_TOLERANCE } else { 0 }
 }
 
-/// The birth of a process that was started just now, where to ask the system for it takes long.
+/// Returns the birth of a process that was started just now, where to ask the system for it takes long.
 pub(super) fn birth_now() -> Option<u64> {
     is_portable().then(portable::birth_now).flatten()
 }
 
-/// Whose marker the process was started with: this one if it has all of `marks`, else another's if it has `variable`
-/// at all.
+/// Returns whose marker the process was started with: this one if it has all of `marks`, else another's if it has
+/// `variable` at all.
 pub(super) fn carried(pid: i32, variable: &str, marks: &[(&str, &str)]) -> Carried {
     #[cfg(target_os = "linux")]
     if !is_portable() {
@@ -91,7 +91,7 @@ pub(super) fn carried(pid: i32, variable: &str, marks: &[(&str, &str)]) -> Carri
     portable::carried(pid, variable, marks)
 }
 
-/// The signals that we were started with ignored, as `nohup` does with the hang-up.
+/// Returns the signals that we were started with ignored, as `nohup` does with the hang-up.
 pub(super) fn ignored_signals() -> Vec<i32> {
     #[cfg(target_os = "linux")]
     if !is_portable() {

@@ -71,7 +71,7 @@ impl Captured {
         self.code == 0
     }
 
-    /// The line of stderr that says why it failed, for messages: git's last word, or the first one there is.
+    /// Returns the line of stderr that says why it failed, for messages: git's last word, or the first one there is.
     pub fn complaint(&self) -> String {
         let stderr = String::from_utf8_lossy(&self.stderr);
         let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -184,14 +184,14 @@ impl Tool {
         self
     }
 
-    /// Gives it a session of its own, without a terminal: for a git that runs filters of the user's.
+    /// Returns it a session of its own, without a terminal: for a git that runs filters of the user's.
     #[must_use]
     pub fn in_own_session(mut self) -> Self {
         self.has_own_session = true;
         self
     }
 
-    /// The call, without its streams.
+    /// Returns the call, without its streams.
     fn expression(&self) -> duct::Expression {
         let call = match launcher().filter(|_| self.has_own_session) {
             Some(launcher) => launcher.start(&self.program, &self.arguments),

@@ -122,7 +122,7 @@ pub(super) fn name_of(iteration: &Iteration, session: Option<&SessionId>) -> Str
     }
 }
 
-/// One line for each hint, the newest first and each once.
+/// Returns one line for each hint, the newest first and each once.
 fn hints(attempts: &[&Iteration]) -> String {
     let mut seen = HashSet::new();
     let hints = attempts.iter().rev().flat_map(|iteration| iteration.hints.iter().rev());
@@ -142,7 +142,7 @@ fn reopened(iteration: &Iteration) -> String {
     iteration.claims.ticked.iter().map(|name| format!("- {}\n", one_line(name))).collect()
 }
 
-/// One line for each command that failed: the command, its exit code and the last line that it printed.
+/// Returns one line for each command that failed: the command, its exit code and the last line that it printed.
 pub(super) fn failed_commands(facts: &Facts) -> String {
     let line = |run: &CommandRun| {
         let exit = run.exit_code.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}"));
@@ -153,7 +153,7 @@ pub(super) fn failed_commands(facts: &Facts) -> String {
     capture::failed_commands(&facts.commands, MAX_COMMANDS).into_iter().map(line).collect()
 }
 
-/// One line for each file that changed, with the lines added and removed.
+/// Returns one line for each file that changed, with the lines added and removed.
 pub(super) fn changed_files(facts: &Facts) -> String {
     let line = |change: &FileChange| {
         let lines = match (change.added, change.removed) {
@@ -165,7 +165,7 @@ pub(super) fn changed_files(facts: &Facts) -> String {
     facts.changes.iter().take(MAX_FILES).map(line).collect()
 }
 
-/// The same, and how many more there are; of an older record the names alone.
+/// Returns the same, and how many more there are; of an older record the names alone.
 fn files(iteration: &Iteration) -> String {
     let mut lines = changed_files(&iteration.facts);
     let is_old = iteration.facts.changes.is_empty();

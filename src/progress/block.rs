@@ -28,7 +28,7 @@ impl Block {
         }
     }
 
-    /// The whole block; it says so if it is not about `task`.
+    /// Returns the whole block; it says so if it is not about `task`.
     pub(super) fn shown(&self, is_other: bool) -> String {
         let mark = if is_other { ", another task" } else { "" };
         let task = self.task.as_ref().map(|task| format!("**Task:** {task}{mark}\n")).unwrap_or_default();
@@ -41,7 +41,7 @@ fn task_of(task: &str, attempt: Option<u32>) -> String {
     format!("{}{attempt}", one_line(task))
 }
 
-/// The same facts for machines.
+/// Returns the same facts for machines.
 pub(super) fn facts(context: &IterationContext) -> Map<String, Value> {
     let mut facts = Map::new();
     if let Some(session) = &context.session {

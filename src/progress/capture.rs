@@ -42,7 +42,7 @@ impl Rules {
         compiled.collect::<Result<_, _>>().map(Self)
     }
 
-    /// What each rule finds: its first group, or all that matches where it has none. Each value once.
+    /// Returns what each rule finds: its first group, or all that matches where it has none. Each value once.
     fn captured(&self, texts: &[&str]) -> BTreeMap<String, Vec<String>> {
         let mut captured = BTreeMap::new();
         for (name, regex) in &self.0 {
@@ -76,7 +76,7 @@ pub struct Evidence<'a> {
     pub examined: Option<&'a Examined>,
 }
 
-/// The facts of an iteration, within the limit; what has no room is counted.
+/// Returns the facts of an iteration, within the limit; what has no room is counted.
 pub fn facts(evidence: Evidence<'_>, rules: &Rules) -> Facts {
     let mut facts = Facts { version: FACTS_VERSION, ..Facts::default() };
     let mut room = Budget { left: MAX_FACTS_BYTES, left_out: 0 };
@@ -159,7 +159,7 @@ fn levels(fingerprint: Fingerprint) -> Levels {
     Levels { strict, loose, tool }
 }
 
-/// The causes that a tool names, but for what only follows from others.
+/// Returns the causes that a tool names, but for what only follows from others.
 fn errors(examined: &Examined) -> Vec<Failing> {
     let troubles = examined.summaries().into_iter().filter(|trouble| trouble.stage != "echo");
     troubles
@@ -196,7 +196,8 @@ fn commands(calls: &[ToolCall]) -> Vec<CommandRun> {
     runs
 }
 
-/// The form by which runs of one command are known: without the shell around it, and without a change of folder before it.
+/// Returns the form by which runs of one command are known: without the shell around it, and without a change of folder
+/// before it.
 fn form(command: &str) -> String {
     let words: Vec<&str> = command.split_whitespace().collect();
     let line = words.join(" ");
@@ -211,8 +212,8 @@ fn unquoted(word: &str) -> &str {
     inner('"').or_else(|| inner('\'')).unwrap_or(word)
 }
 
-/// The commands that failed in an iteration, in the order in which they ran: at most `max_commands`, those that said why before
-/// those that printed nothing, and of these the last.
+/// Returns the commands that failed in an iteration, in the order in which they ran: at most `max_commands`, those that
+/// said why before those that printed nothing, and of these the last.
 pub fn failed_commands(commands: &[CommandRun], max_commands: usize) -> Vec<&CommandRun> {
     let failed = commands.iter().enumerate().filter(|(_, run)| run.is_error);
     let mut chosen: Vec<(usize, &CommandRun)> = failed.collect();

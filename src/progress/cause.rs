@@ -33,14 +33,14 @@ pub fn cause(evidence: &Evidence<'_>) -> Option<String> {
     Some(bounded(&words))
 }
 
-/// Why a task is skipped after `failures` of its attempts in a row, the last of which failed for `last`.
+/// Returns why a task is skipped after `failures` of its attempts in a row, the last of which failed for `last`.
 pub fn of_skip(failures: u32, last: Option<&str>) -> String {
     let times = if failures == 1 { "once".to_owned() } else { format!("{failures} times in a row") };
     let last = last.map(|last| format!("; last: {last}")).unwrap_or_default();
     bounded(&format!("failed {times}{last}"))
 }
 
-/// Why a validation that ran outside of iterations failed. `None` if it passed.
+/// Returns why a validation that ran outside of iterations failed. `None` if it passed.
 pub fn of_validation(validation: &Validation, examined: &Examined) -> Option<String> {
     let Validation { command, exit, duration_ms, .. } = validation;
     let cause =
@@ -65,7 +65,7 @@ fn failure(evidence: &Evidence<'_>) -> String {
     agent_failure(evidence).or_else(|| validation_failure(evidence)).unwrap_or_else(|| left_open(evidence))
 }
 
-/// How the agent itself failed, in its own words where it has some.
+/// Returns how the agent itself failed, in its own words where it has some.
 fn agent_failure(evidence: &Evidence<'_>) -> Option<String> {
     let iteration = evidence.iteration;
     let code = iteration.exit.agent.unwrap_or_default();
@@ -90,7 +90,7 @@ fn agent_failure(evidence: &Evidence<'_>) -> Option<String> {
     Some(format!("agent {how}{}{words}", until.unwrap_or_default()))
 }
 
-/// The line by which a failing agent says why, on its stderr, else in its last words.
+/// Returns the line by which a failing agent says why, on its stderr, else in its last words.
 fn agent_words(evidence: &Evidence<'_>) -> Option<String> {
     let said = |text: &str| {
         let output = Output { stderr: text, exit_code: evidence.iteration.exit.agent, ..Output::default() };
@@ -223,7 +223,7 @@ fn ended_by(reason: ExitReason, duration_ms: Option<u64>) -> String {
     }
 }
 
-/// A limit that a duration stands for, as people write one: `45s`, `60m`, `2h`.
+/// Returns a limit that a duration stands for, as people write one: `45s`, `60m`, `2h`.
 fn rounded(ms: u64) -> String {
     let seconds = ms.saturating_add(500) / 1000;
     match seconds {
@@ -241,7 +241,7 @@ fn exited(code: i32) -> String {
     }
 }
 
-/// The first 40 characters of a command, on one line.
+/// Returns the first 40 characters of a command, on one line.
 fn short(command: &str) -> String {
     let line = one_line(command).replace('`', "'");
     match line.char_indices().nth(40) {

@@ -17,7 +17,7 @@ use crate::record::{Facts, Summarized};
 /// Longest output that a summary is asked of, in characters.
 const OUTPUT_CHARS: usize = 4000;
 
-/// What the user's command is asked about an iteration: all that a later attempt should know of it.
+/// Returns what the user's command is asked about an iteration: all that a later attempt should know of it.
 pub fn question(context: &IterationContext, facts: &Facts) -> String {
     let output = context.summarize_output(ExcerptMode::Excerpt, OUTPUT_CHARS).excerpt;
     let mut question = format!(

@@ -124,12 +124,12 @@ impl IterationContext {
         OutputSummary { excerpt, fingerprint: levels.map(|levels| levels.strict) }
     }
 
-    /// Whether a validation ran and found nothing: its output says nothing of a failure.
+    /// Returns true if a validation ran and found nothing: its output says nothing of a failure.
     fn passed(&self) -> bool {
         self.validation_command.is_some() && self.exit_code == 0 && self.exit_reason.is_none()
     }
 
-    /// What an agent said last, and what a failing one wrote to stderr.
+    /// Returns what an agent said last, and what a failing one wrote to stderr.
     fn words(&self, max_chars: usize) -> (String, String) {
         if self.validation_command.is_some() {
             return tails(&self.final_message, "", Cut::Nothing, max_chars);
@@ -147,7 +147,8 @@ pub trait ProgressStrategy: Send + Sync {
     /// Takes an iteration in, whether it passed or failed, and returns its entry.
     fn record(&mut self, context: &IterationContext) -> String;
 
-    /// The text for a prompt about `task`: what is of other tasks comes last and says so. Empty if nothing was recorded.
+    /// Returns the text for a prompt about `task`: what is of other tasks comes last and says so. Empty if nothing was
+    /// recorded.
     fn progress(&self, task: Option<&str>) -> String;
 
     /// Forgets everything.

@@ -2,7 +2,7 @@
 
 use crate::record::{Iteration, Outcome, samples};
 
-/// An iteration that changed two files and learned something.
+/// Returns an iteration that changed two files and learned something.
 pub(super) fn iteration(outcome: Outcome) -> Iteration {
     Iteration {
         files_changed: vec!["src/a.rs".to_owned(), "src/b.rs".to_owned()],

@@ -32,7 +32,7 @@ impl Strategy {
         Self::ALL.iter().copied().find(|strategy| strategy.as_str() == name)
     }
 
-    /// Whether it wants the words of the user's command.
+    /// Returns true if it wants the words of the user's command.
     pub fn is_summarized(self) -> bool {
         matches!(self, Self::LlmSummarized | Self::Hybrid)
     }

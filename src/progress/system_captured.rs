@@ -27,7 +27,7 @@ impl SystemCapturedProgress {
         Self { choice, ..self }
     }
 
-    /// The lines below the facts.
+    /// Returns the lines below the facts.
     pub(super) fn text(&self, context: &IterationContext) -> String {
         let (command, exit) = match &context.validation_command {
             Some(command) => (format!("**Command:** {}\n", code(command)), "Exit code"),

@@ -53,7 +53,7 @@ impl ProjectFiles {
         self
     }
 
-    /// The top of the work tree, without links in it.
+    /// Returns the top of the work tree, without links in it.
     pub fn top(&self) -> &Utf8Path {
         &self.0.top
     }
@@ -151,7 +151,7 @@ impl ProjectFiles {
         self.attempt(path, |resolved| open::open(resolved, access))
     }
 
-    /// The resolved folder of `path`, and the name in it, which may be of a link.
+    /// Returns the resolved folder of `path`, and the name in it, which may be of a link.
     fn folder_and_name<'a>(&self, path: &'a Utf8Path) -> io::Result<(Resolved, &'a Path)> {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());

@@ -138,7 +138,7 @@ fn open_beneath(base: &OwnedFd, inner: &Path, flags: OFlags) -> Result<OwnedFd, 
     open_by_steps(base, inner, flags)
 }
 
-/// The same, component by component.
+/// Returns the same, component by component.
 pub(super) fn open_by_steps(base: &OwnedFd, inner: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let mut names: Vec<&OsStr> = inner.iter().collect();
     let last = names.pop().ok_or(Errno::ISDIR)?;

@@ -26,7 +26,7 @@ pub enum Refused {
 }
 
 impl Refused {
-    /// What the user can do about it.
+    /// Returns what the user can do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Outside(target) => {
@@ -82,7 +82,7 @@ pub fn refused(error: &io::Error) -> Option<&Refused> {
     error.get_ref()?.downcast_ref()
 }
 
-/// An error for people: what was tried, why it failed, and what helps.
+/// Returns an error for people: what was tried, why it failed, and what helps.
 pub fn explain(action: &str, path: &Utf8Path, error: io::Error) -> anyhow::Error {
     match refused(&error).and_then(Refused::hint) {
         Some(hint) => anyhow::anyhow!("{action} {path}: {error}\nhint: {hint}"),

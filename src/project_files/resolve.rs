@@ -76,7 +76,7 @@ impl Bounds {
         Ok(Resolved { base: base.to_owned(), inner, found })
     }
 
-    /// The folder that may be entered and holds `path`.
+    /// Returns the folder that may be entered and holds `path`.
     fn base_of(&self, path: &Path) -> Option<&Path> {
         let bases = std::iter::once(&self.top).chain(&self.allowed);
         bases.map(|base| base.as_std_path()).find(|base| path.starts_with(base))

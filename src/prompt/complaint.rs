@@ -11,7 +11,7 @@ use super::context::{NAMES, TASK_PARTS};
 use super::source::tags;
 use super::template::{MAX_PROMPT_BYTES, MAX_STEPS, Template};
 
-/// A template that the engine refuses, or that fails while it is rendered.
+/// Returns a template that the engine refuses, or that fails while it is rendered.
 pub(super) fn broken(template: &Template, error: &Error) -> Refusal {
     let what = match error.detail() {
         _ if error.kind() == ErrorKind::OutOfFuel => format!("it takes more than {MAX_STEPS} steps"),
@@ -90,7 +90,7 @@ fn is_known(name: &str, environment: &Environment<'_>) -> bool {
     }
 }
 
-/// Whether the template itself asks if the name is there.
+/// Returns true if the template itself asks if the name is there.
 fn is_guarded(tag: &str, name: &str) -> bool {
     let name = regex::escape(name);
     let guard = Regex::new(&format!(
@@ -99,7 +99,7 @@ fn is_guarded(tag: &str, name: &str) -> bool {
     guard.is_ok_and(|guard| guard.is_match(tag))
 }
 
-/// The line, and how many bytes of tags stand before it.
+/// Returns the line, and how many bytes of tags stand before it.
 fn place_of(name: &str, tags: &[(usize, &str)]) -> (usize, usize) {
     let Ok(word) = Regex::new(&format!(r"(?:^|[^\w.]){}(?:\W|$)", regex::escape(name))) else {
         return (1, 0);

@@ -103,7 +103,7 @@ pub struct PromptContext {
 }
 
 impl PromptContext {
-    /// The text of a part that is appended to a prompt whose template does not place it.
+    /// Returns the text of a part that is appended to a prompt whose template does not place it.
     pub(super) fn part(&self, name: &str) -> String {
         let list = |lines: &[String]| lines.iter().map(|line| list_item(line) + "\n").collect();
         match name {
@@ -118,7 +118,7 @@ impl PromptContext {
         }
     }
 
-    /// The values of all names; `memory` is what the template does not place itself.
+    /// Returns the values of all names; `memory` is what the template does not place itself.
     pub(super) fn values(&self, memory: &str) -> Value {
         let phase = self.current_task.as_ref().and_then(|task| task.phase.as_deref()).unwrap_or_default();
         let (phase_number, phase_name) = split_phase(phase);
@@ -166,7 +166,7 @@ impl PromptContext {
     }
 }
 
-/// A line of a Markdown list.
+/// Returns a line of a Markdown list.
 fn list_item(text: &str) -> String {
     format!("- {}", text.trim().replace('\n', "\n  "))
 }

@@ -69,7 +69,7 @@ pub(super) fn unplaced(context: &PromptContext, used: &HashSet<String>) -> Strin
     text
 }
 
-/// The names of hints, progress and history, if no name of `used` places them.
+/// Returns the names of hints, progress and history, if no name of `used` places them.
 pub(super) fn missing(used: &HashSet<String>) -> Vec<&'static str> {
     if used.contains(MEMORY) {
         return Vec::new();

@@ -18,7 +18,7 @@ impl Template {
         self.render(&PromptContext::default()).map(drop)
     }
 
-    /// The prompt. Inserted values are never read as a template.
+    /// Returns the prompt. Inserted values are never read as a template.
     pub fn render(&self, context: &PromptContext) -> Result<String> {
         let source = source::with_plain_names(&self.source);
         let environment = environment()?;
@@ -42,7 +42,8 @@ impl Template {
         Ok(prompt)
     }
 
-    /// What the user should know of a template of theirs: parts that it has no place for, and names that are none.
+    /// Returns what the user should know of a template of theirs: parts that it has no place for, and names that are
+    /// none.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let missing = self.missing();
@@ -66,7 +67,7 @@ impl Template {
         warnings
     }
 
-    /// The names of hints, progress and history that a template of the user's does not use.
+    /// Returns the names of hints, progress and history that a template of the user's does not use.
     pub fn missing(&self) -> Vec<&'static str> {
         if self.is_built_in {
             return Vec::new();

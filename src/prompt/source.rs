@@ -20,7 +20,7 @@ const PLAIN_NAMES: [(&str, &str); 6] = [
     ("{ITERATION_NUMBER}", "{{ iteration_number }}"),
 ];
 
-/// The template with `{FEATURE_NAME}` and its like in the form of all other names. Lines stay where they are.
+/// Returns the template with `{FEATURE_NAME}` and its like in the form of all other names. Lines stay where they are.
 pub(super) fn with_plain_names(source: &str) -> String {
     let replaced = |text: &str| {
         PLAIN_NAMES.iter().fold(text.to_owned(), |text, (plain, name)| {
@@ -36,12 +36,12 @@ pub(super) fn with_plain_names(source: &str) -> String {
         .collect()
 }
 
-/// The names that a template can write in single braces.
+/// Returns the names that a template can write in single braces.
 pub(super) fn plain_names() -> [&'static str; 6] {
     PLAIN_NAMES.map(|(plain, _)| plain)
 }
 
-/// What looks like such a name and is none, each once.
+/// Returns what looks like such a name and is none, each once.
 pub(super) fn unknown_plain_names(source: &str) -> Vec<String> {
     let mut unknown: Vec<String> = Vec::new();
     for piece in pieces(source) {
@@ -60,7 +60,7 @@ pub(super) fn unknown_plain_names(source: &str) -> Vec<String> {
     unknown
 }
 
-/// Every tag with the number of the line that it begins on, from 1.
+/// Returns every tag with the number of the line that it begins on, from 1.
 pub(super) fn tags(source: &str) -> Vec<(usize, &str)> {
     let mut line = 1;
     let mut tags = Vec::new();
@@ -102,7 +102,7 @@ fn pieces(source: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Where the `{% endraw %}` begins that closes a raw block.
+/// Returns where the `{% endraw %}` begins that closes a raw block.
 fn end_of_raw(text: &str) -> usize {
     text.match_indices("{%")
         .map(|(at, _)| at)

@@ -40,8 +40,8 @@ impl Template {
         Ok(Self::read(files, root, PROJECT_TEMPLATE)?.unwrap_or_else(Self::built_in))
     }
 
-    /// The template of a type of loop: the file that is named for it, from the root, else the project's own for that
-    /// type, else the built-in one; `None` if there is no such type.
+    /// Returns the template of a type of loop: the file that is named for it, from the root, else the project's own for
+    /// that type, else the built-in one; `None` if there is no such type.
     pub fn of_loop(
         files: &ProjectFiles,
         root: &Utf8Path,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Gives an enum the words by which settings name its values.
+/// Returns an enum the words by which settings name its values.
 macro_rules! setting_words {
     ($name:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
         impl $name {

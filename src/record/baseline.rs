@@ -21,7 +21,7 @@ impl Baseline {
         Exit { code: self.exit, reason: self.exit_reason }.is_success()
     }
 
-    /// Why it failed, if it did.
+    /// Returns why it failed, if it did.
     pub fn failure(&self) -> Option<&str> {
         if self.passed() { None } else { Some(self.cause.as_deref().unwrap_or("it failed")) }
     }

@@ -30,7 +30,7 @@ impl Cost {
         Self { usd, is_partial: self.is_partial || other.is_partial }
     }
 
-    /// `$1.20`, `≥ $1.20` where only a part is known; `None` where nothing is.
+    /// `$1.20`, `≥ $1.20` where only a part is known; `None` if nothing is.
     pub fn shown(self) -> Option<String> {
         self.usd.map(|_| self.to_string())
     }

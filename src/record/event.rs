@@ -141,7 +141,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The word for it in files and in JSON.
+    /// Returns the word for it in files and in JSON.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Prompt => "prompt",

@@ -85,7 +85,7 @@ impl ObjectId {
         &self.0
     }
 
-    /// The first ten digits, for people.
+    /// Returns the first ten digits, for people.
     pub fn short(&self) -> &str {
         &self.0[..10]
     }

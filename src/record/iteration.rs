@@ -100,8 +100,8 @@ pub struct ToolCall {
 /// Length of a summary of a tool call, in characters.
 const SUMMARY_CHARS: usize = 200;
 
-/// The first 200 characters of `text` on one line and without colours, for a [`ToolCall`]. Where there are more, it ends with
-/// an ellipsis behind a whole word: the first half of a token would not be known for a secret.
+/// Returns the first 200 characters of `text` on one line and without colours, for a [`ToolCall`]. Where there are
+/// more, it ends with an ellipsis behind a whole word: the first half of a token would not be known for a secret.
 pub fn summary(text: &str) -> String {
     let plain = without_escapes(text);
     let mut shown = plain.trim().chars().map(|c| if c.is_control() { ' ' } else { c });
@@ -143,7 +143,7 @@ pub struct AgentRun {
 }
 
 impl AgentRun {
-    /// Whether a limit or a failure of its provider cut it short, of which the task knows nothing.
+    /// Returns true if a limit or a failure of its provider cut it short, of which the task knows nothing.
     pub fn was_cut_short(&self) -> bool {
         !self.is_good && self.failure_class.is_some_and(FailureClass::is_transient)
     }
@@ -305,17 +305,17 @@ const MAX_KEPT_PATHS: usize = 10;
 pub const MAX_CAUSE_CHARS: usize = 200;
 
 impl Iteration {
-    /// Whether it counts: an agent had its turn. A skip had none, and one that was cut short gets it again.
+    /// Returns true if it counts: an agent had its turn. A skip had none, and one that was cut short gets it again.
     pub fn is_run(&self) -> bool {
         is_run(self.outcome, self.failure_class)
     }
 
-    /// Why its validation did not end by itself: [`Iteration::exit_reason`], unless it is the agent's.
+    /// Returns why its validation did not end by itself: [`Iteration::exit_reason`], unless it is the agent's.
     pub fn validation_exit_reason(&self) -> Option<ExitReason> {
         self.exit_reason.filter(|_| self.exit.agent != Some(-1))
     }
 
-    /// What its agent cost.
+    /// Returns what its agent cost.
     pub fn cost(&self) -> Cost {
         Cost::of_run(self.exit.agent, self.cost_usd)
     }
@@ -344,7 +344,7 @@ impl Iteration {
         }
     }
 
-    /// Which changes were taken back and which stay, on one line; `None` if there were none to take back.
+    /// Returns which changes were taken back and which stay, on one line; `None` if there were none to take back.
     pub fn restoration(&self) -> Option<String> {
         let to = self.restored_to.as_ref()?.short();
         let kept = match self.kept_paths.as_slice() {
@@ -354,12 +354,13 @@ impl Iteration {
         Some(format!("changes of failed attempts taken back, to snapshot {to}{kept}"))
     }
 
-    /// Why it did not succeed: as recorded, or for a record of before causes were recorded, which child ended how.
+    /// Returns why it did not succeed: as recorded, or for a record of before causes were recorded, which child ended
+    /// how.
     pub fn cause(&self) -> Cow<'_, str> {
         self.cause.as_deref().map_or_else(|| self.ending().into(), Cow::Borrowed)
     }
 
-    /// The first of agent, validation and box that says no.
+    /// Returns the first of agent, validation and box that says no.
     fn ending(&self) -> String {
         let ended = |who: &str, code: i32| match (self.exit_reason, code) {
             (Some(ExitReason::Timeout), -1) => format!("{who} timed out"),
@@ -383,7 +384,7 @@ impl Iteration {
     }
 }
 
-/// Whether a record of an iteration counts as a run of the agent.
+/// Returns true if a record of an iteration counts as a run of the agent.
 pub fn is_run(outcome: Outcome, class: Option<FailureClass>) -> bool {
     match outcome {
         Outcome::Success | Outcome::Failure | Outcome::Later(_) => true,
@@ -396,7 +397,7 @@ fn files(count: usize) -> String {
     if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }
 
-/// The first 40 characters of a command, on one line.
+/// Returns the first 40 characters of a command, on one line.
 fn short_command(command: &str) -> String {
     let line: String = command.chars().map(|c| if c.is_control() { ' ' } else { c }).take(41).collect();
     match line.char_indices().nth(40) {

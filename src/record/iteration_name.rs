@@ -69,7 +69,7 @@ impl IterationName {
     /// The last iteration of the latest session.
     pub const LAST: Self = Self { session: None, which: Which::Last { back: 0 } };
 
-    /// Whether it may just as well have been meant as the name of a session.
+    /// Returns true if it may just as well have been meant as the name of a session.
     pub fn is_like_session(&self) -> bool {
         let is_like = |text: &str| text.len() >= 8 && text.parse::<SessionName>().is_ok();
         match &self.which {

@@ -1,6 +1,6 @@
 //! A few of many names, for a message.
 
-/// The first `most` of `names`, and how many more there are.
+/// Returns the first `most` of `names`, and how many more there are.
 pub fn join_truncated<S: AsRef<str>>(names: &[S], most: usize) -> String {
     let shown: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
     let more = names.len() - shown.len();

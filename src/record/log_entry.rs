@@ -32,7 +32,7 @@ impl RecordKind {
         }
     }
 
-    /// Whether it says how the records behind it are made: with which settings.
+    /// Returns true if it says how the records behind it are made: with which settings.
     pub fn begins(self) -> bool {
         matches!(self, Self::Start | Self::Resume)
     }
@@ -98,12 +98,12 @@ impl From<TaskCounts> for TrailerCounts {
 }
 
 impl LogEntry {
-    /// What its agent cost.
+    /// Returns what its agent cost.
     pub fn cost(&self) -> Cost {
         Cost::of_run(self.exit.agent, self.cost_usd)
     }
 
-    /// Whether it is an iteration that counts: neither a skip nor one that was cut short.
+    /// Returns true if it is an iteration that counts: neither a skip nor one that was cut short.
     pub fn is_run(&self) -> bool {
         self.outcome.is_some_and(|outcome| super::iteration::is_run(outcome, self.failure_class))
     }

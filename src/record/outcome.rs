@@ -17,7 +17,7 @@ macro_rules! words {
                 match self { $(Self::$variant => $word,)+ Self::Later(word) => word.as_str() }
             }
 
-            /// The value that a record has; one that this version does not know is kept as it is.
+            /// Returns the value that a record has; one that this version does not know is kept as it is.
             pub fn of_record(text: &str) -> anyhow::Result<Self> {
                 text.parse().or_else(|error| Word::new(text).map(Self::Later).ok_or(error))
             }
@@ -284,7 +284,7 @@ words!(FailureClass {
 });
 
 impl FailureClass {
-    /// Whether trying again cannot help, so that the session should stop at once.
+    /// Returns true if trying again cannot help, so that the session should stop at once.
     pub fn is_unusable(self) -> bool {
         matches!(
             self,
@@ -292,7 +292,7 @@ impl FailureClass {
         )
     }
 
-    /// Whether it passes by itself, so that waiting helps. It is no failure of the task's.
+    /// Returns true if it passes by itself, so that waiting helps. It is no failure of the task's.
     pub fn is_transient(self) -> bool {
         matches!(self, Self::Quota | Self::RateLimit | Self::Overloaded | Self::Network)
     }

@@ -56,7 +56,8 @@ impl fmt::Display for OwnCommand {
     }
 }
 
-/// A text of ours with `command` for every [`CANONICAL`] but that of our committer's name, `specify ralph <...>`.
+/// Returns a text of ours with `command` for every [`CANONICAL`] but that of our committer's name, `specify ralph
+/// <...>`.
 pub fn with_command(text: &str, command: &str) -> String {
     let mut parts = text.split(CANONICAL);
     let first = parts.next().unwrap_or_default().to_owned();

@@ -65,7 +65,7 @@ pub fn iteration(outcome: Outcome) -> Iteration {
     }
 }
 
-/// A session that ended as these words say.
+/// Returns a session that ended as these words say.
 pub fn session(status: &str, stop_reason: Option<&str>, (done, open): (usize, usize)) -> Session {
     serde_json::from_value(json!({
         "schema": 1,

@@ -75,7 +75,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// What the agents of its iterations cost.
+    /// Returns what the agents of its iterations cost.
     pub fn cost(&self) -> Cost {
         Cost { usd: self.cost_usd, is_partial: self.cost_is_partial }
     }

@@ -24,12 +24,13 @@ pub fn read_named(path: &Utf8Path) -> Result<TaskList> {
     parse(&bytes).with_context(|| format!("read {path}"))
 }
 
-/// The list at `path`, or an empty one where there is no file.
+/// Returns the list at `path`, or an empty one where there is no file.
 pub fn read_if_there(files: &ProjectFiles, path: &Utf8Path) -> Result<TaskList> {
     if is_missing(path) { parse(b"") } else { read(files, path) }
 }
 
-/// Whether the file at `path` has an open task. One that cannot be read counts too, so that its fault is heard of.
+/// Returns true if the file at `path` has an open task. One that cannot be read counts too, so that its fault is heard
+/// of.
 pub fn may_have_open_tasks(files: &ProjectFiles, path: &Utf8Path) -> bool {
     read(files, path).map_or(true, |list| list.counts().open > 0)
 }
@@ -61,7 +62,7 @@ pub fn require_tasks(list: &TaskList, path: &Utf8Path) -> Result<()> {
     Ok(())
 }
 
-/// The bytes of a task list, or what is wrong with the file.
+/// Returns the bytes of a task list, or what is wrong with the file.
 pub(super) fn bytes(files: &ProjectFiles, path: &Utf8Path) -> Result<Vec<u8>> {
     explained(path, files.read(path, MAX_TASK_LIST_BYTES))
 }
@@ -92,7 +93,7 @@ fn explained(path: &Utf8Path, read: io::Result<Vec<u8>>) -> Result<Vec<u8>> {
     }
 }
 
-/// Whether nothing at all stands at `path`.
+/// Returns true if nothing at all stands at `path`.
 pub(super) fn is_missing(path: &Utf8Path) -> bool {
     path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }

@@ -8,7 +8,7 @@ use crate::record::{RALPH, Refusal, Scope, did_you_mean, join_truncated};
 /// Maximum number of phases or stories that are named in a hint.
 const MAX_NAMED: usize = 12;
 
-/// The tasks of a scope; `None` where it is the whole list.
+/// Returns the tasks of a scope; `None` if it is the whole list.
 pub fn select(tasks: &TaskList, scope: &Scope) -> Result<Option<Selection>, Unselectable> {
     if scope.is_all() {
         return Ok(None);
@@ -20,12 +20,12 @@ pub fn select(tasks: &TaskList, scope: &Scope) -> Result<Option<Selection>, Unse
     tasks.select(&selectors).map(Some)
 }
 
-/// The same, or a refusal that names what the list at `path` has.
+/// Returns the same, or a refusal that names what the list at `path` has.
 pub fn part_of(tasks: &TaskList, scope: &Scope, path: &Utf8Path) -> Result<Option<Selection>, Refusal> {
     select(tasks, scope).map_err(|error| refuse(&error, tasks, path))
 }
 
-/// The task of that name, or a refusal that names what the list at `path` has.
+/// Returns the task of that name, or a refusal that names what the list at `path` has.
 pub fn named<'a>(tasks: &'a TaskList, name: &str, path: &Utf8Path) -> Result<&'a Item, Refusal> {
     let found = tasks.find(name).filter(|item| item.is_task());
     found.ok_or_else(|| refuse(&Unselectable::UnknownTask(name.to_owned()), tasks, path))

@@ -64,7 +64,7 @@ fn run_result(event: &Value, transcript: &mut Transcript) {
     transcript.set_tokens(inclusive_tokens(usage, TOKENS));
 }
 
-/// What a tool gave back, for one thing or for a list of things, and whether any of them failed.
+/// Returns what a tool gave back, for one thing or for a list of things, and whether any of them failed.
 fn outcome(output: &Value) -> (String, bool) {
     match output {
         Value::Array(parts) => {
@@ -81,7 +81,8 @@ fn outcome(output: &Value) -> (String, bool) {
     }
 }
 
-/// The exit code of the last command that failed, which stands in the words of its error: `Command exited with code 3`.
+/// Returns the exit code of the last command that failed, which stands in the words of its error: `Command exited with
+/// code 3`.
 fn exit_code(output: &Value) -> Option<i64> {
     if let Some(parts) = output.as_array() {
         return parts.iter().rev().find_map(exit_code);

@@ -95,7 +95,7 @@ fn has_words(line: &str) -> bool {
     line.chars().any(char::is_alphanumeric)
 }
 
-/// The last line, or the one before what only closes the output.
+/// Returns the last line, or the one before what only closes the output.
 fn last_telling<'a>(lines: &[&'a str]) -> &'a str {
     let telling = lines.iter().rev().find(|line| !CLOSING.is_match(line));
     let line = telling.or(lines.last()).copied().unwrap_or_default();

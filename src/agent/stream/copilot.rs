@@ -16,7 +16,7 @@ use crate::record::{FailureClass, Tokens};
 
 const TOKENS: [&str; 4] = ["inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens"];
 
-/// The file in which it counts tokens, for a run with this stdout.
+/// Returns the file in which it counts tokens, for a run with this stdout.
 pub(in crate::agent) fn usage_file(stdout: &Utf8Path) -> Utf8PathBuf {
     Utf8PathBuf::from(format!("{stdout}.usage.json"))
 }
@@ -86,7 +86,7 @@ impl CopilotParser {
     }
 }
 
-/// All tokens, and the model that got most requests; nothing where the file is missing or is no JSON.
+/// Returns all tokens, and the model that got most requests; nothing where the file is missing or is no JSON.
 fn usage(path: &Utf8Path) -> Result<(Tokens, Option<String>)> {
     let read = open_plain(path).and_then(|mut file| read_at_most(&mut file, MAX_SETTINGS_BYTES));
     let bytes = match read {

@@ -41,7 +41,7 @@ static WORDS: LazyLock<Vec<(FailureClass, Regex)>> = LazyLock::new(|| {
     .collect()
 });
 
-/// The class that an error's words point to, if it is one of these.
+/// Returns the class that an error's words point to, if it is one of these.
 pub(in crate::agent) fn class_of_words(words: &str, wanted: &[FailureClass]) -> Option<FailureClass> {
     WORDS
         .iter()
@@ -50,7 +50,7 @@ pub(in crate::agent) fn class_of_words(words: &str, wanted: &[FailureClass]) -> 
         .map(|(class, _)| *class)
 }
 
-/// The class of an HTTP status, where it says one by itself.
+/// Returns the class of an HTTP status, where it says one by itself.
 pub(super) fn class_of_status(status: u64, words: &str) -> Option<FailureClass> {
     let class_in = |wanted: &[FailureClass]| class_of_words(words, wanted);
     match status {
@@ -65,7 +65,7 @@ pub(super) fn class_of_status(status: u64, words: &str) -> Option<FailureClass> 
     }
 }
 
-/// The class of a failure with a status, if it has one, and words.
+/// Returns the class of a failure with a status, if it has one, and words.
 pub(in crate::agent) fn class_of(status: Option<u64>, words: &str) -> FailureClass {
     status
         .and_then(|status| class_of_status(status, words))
@@ -82,7 +82,7 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
 static PART: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(\d+(?:\.\d+)?) ?([A-Za-z]+)").expect("a fixed pattern is valid"));
 
-/// How long the words of a final error say that it takes.
+/// Returns how long the words of a final error say that it takes.
 pub(in crate::agent) fn wait_time_in(words: &str) -> Option<Duration> {
     let time = TIME.captures(words)?.get(1)?.as_str();
     let mut seconds = 0.0;

@@ -8,7 +8,7 @@ pub(super) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
 
-/// All texts of a list of parts, as messages and results of tools have them.
+/// Returns all texts of a list of parts, as messages and results of tools have them.
 pub(super) fn texts(parts: &Value) -> String {
     match parts {
         Value::String(words) => words.clone(),

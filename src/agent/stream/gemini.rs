@@ -103,7 +103,7 @@ fn tokens(stats: &Value) -> Tokens {
     Tokens { input: number("input"), cache_read: number("cached"), cache_write: None, output }
 }
 
-/// Why it ended with this code, where the code alone says so.
+/// Returns why it ended with this code, where the code alone says so.
 fn class_of_code(code: i32) -> Option<FailureClass> {
     match code {
         41 => Some(FailureClass::Auth),
@@ -112,7 +112,7 @@ fn class_of_code(code: i32) -> Option<FailureClass> {
     }
 }
 
-/// The HTTP status that a code stands for: it ends with what a byte holds of it.
+/// Returns the HTTP status that a code stands for: it ends with what a byte holds of it.
 fn status_of_code(code: i32) -> Option<u64> {
     let code = u64::try_from(code).ok().filter(|code| (144..=255).contains(code))?;
     Some(code + 256)

@@ -115,7 +115,7 @@ fn failure(error: &Value) -> Failure {
     Failure::new(class, words)
 }
 
-/// The event says when it was, and the answer how long to wait from then.
+/// The event has its time, and the answer how long to wait from then.
 fn resets_at(event: &Value) -> Option<Timestamp> {
     let headers = &event["error"]["data"]["responseHeaders"];
     let seconds = text(headers, "retry-after").parse::<u32>().ok()?;

@@ -10,13 +10,13 @@ use crate::record::{FailureClass, Timestamp, Tokens, ToolKind};
 const DONE: &str = "The parser is there.\n\n<promise>COMPLETE</promise>";
 const HALF: &str = "Half of it is there.";
 
-/// The parsers of programs that print events. Each has a folder of its name with the same fixtures.
+/// Returns the parsers of programs that print events. Each has a folder of its name with the same fixtures.
 fn streams() -> impl Iterator<Item = (&'static str, Parser)> {
     let is_text = |parser: Parser| matches!(parser, Parser::Text | Parser::Aider);
     Parser::ALL.iter().copied().filter(move |(_, parser)| !is_text(*parser))
 }
 
-/// All parsers that belong to an agent.
+/// Returns all parsers that belong to an agent.
 fn all() -> Vec<(&'static str, Parser)> {
     streams().chain([("aider", Parser::Aider)]).collect()
 }

@@ -76,7 +76,7 @@ impl ToolCalls {
     }
 }
 
-/// What a tool does, by the names that the agents have for theirs.
+/// Returns what a tool does, by the names that the agents have for theirs.
 fn kind(tool_name: &str) -> ToolKind {
     match tool_name.to_ascii_lowercase().as_str() {
         "read"
@@ -105,7 +105,7 @@ fn kind(tool_name: &str) -> ToolKind {
     }
 }
 
-/// The argument that says most, else all of them.
+/// Returns the argument that says most, else all of them.
 fn arguments(input: &Value) -> String {
     let telling = [
         "command",

@@ -65,7 +65,7 @@ impl TestDir {
         ended
     }
 
-    /// Whether the process that wrote its pid to this file lives.
+    /// Returns true if the process that wrote its pid to this file lives.
     #[track_caller]
     fn lives(&self, pid_file: &str) -> bool {
         let pid = self.read(pid_file).trim().parse().unwrap();

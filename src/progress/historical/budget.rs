@@ -12,7 +12,7 @@ pub(super) const IMPORTANT: &str = "**Important**: Use this context to avoid rep
 /// Texts that are put together may come to a few tokens more than their parts.
 const SEAMS: usize = 4;
 
-/// The pieces that the budget has room for, between head and warning; nothing where there is room for none.
+/// Returns the pieces that the budget has room for, between head and warning; nothing where there is room for none.
 ///
 /// The failures of the task come first, in as few words as it takes; nothing else is included before all of them.
 pub(super) fn within(head: &str, pieces: &mut [Piece], writer: &Writer<'_>, budget: usize) -> String {
@@ -84,7 +84,7 @@ fn assembled(head: &str, pieces: &[Piece], (writer, headings): (&Writer<'_>, Hea
     text
 }
 
-/// Whether the pieces of a section are lines of one list.
+/// Returns true if the pieces of a section are lines of one list.
 fn is_list(section: Section) -> bool {
     matches!(section, Section::Clusters | Section::KeyDecisions | Section::Warnings)
 }

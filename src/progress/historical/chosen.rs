@@ -54,7 +54,7 @@ impl Chosen {
         }
     }
 
-    /// All of them, oldest first.
+    /// Returns all of them, oldest first.
     pub fn all(&self) -> BTreeSet<usize> {
         let scored = self.similar.iter().chain(&self.successes).map(|(place, _)| *place);
         self.recent.iter().chain(&self.own).copied().chain(scored).collect()

@@ -61,7 +61,7 @@ impl<'a> Problem<'a> {
         Self { task, last, words, task_words: words_of(&task.text).collect(), files, rarity }
     }
 
-    /// How a failure has to do with it.
+    /// Returns how a failure has to do with it.
     pub(super) fn failure(&self, other: &Iteration) -> Likeness {
         if other.task.as_ref() == Some(&self.task.name) {
             return Likeness::of(vec![(OF_THE_TASK, "the same task".to_owned())]);
@@ -92,7 +92,7 @@ impl<'a> Problem<'a> {
         Likeness::of(evidence)
     }
 
-    /// How a success has to do with it.
+    /// Returns how a success has to do with it.
     pub(super) fn success(&self, other: &Iteration, is_recent: bool) -> Likeness {
         let mut evidence: Vec<_> = self.shared(other).collect();
         if is_recent {
@@ -104,7 +104,7 @@ impl<'a> Problem<'a> {
         Likeness::of(evidence)
     }
 
-    /// What tasks of any kind can share: files, and the words of what they ask for.
+    /// Returns what tasks of any kind can share: files, and the words of what they ask for.
     fn shared(&self, other: &Iteration) -> impl Iterator<Item = (f64, String)> {
         let is_named = |file: &&str| {
             let name = file.rsplit('/').next().unwrap_or(file);
@@ -160,7 +160,7 @@ fn failing_files(iteration: &Iteration) -> impl Iterator<Item = &str> {
     iteration.facts.errors.iter().map(|error| error.file.as_str()).filter(|file| !file.is_empty())
 }
 
-/// The files that an iteration changed, but for the loop's own.
+/// Returns the files that an iteration changed, but for the loop's own.
 fn own_files(iteration: &Iteration) -> impl Iterator<Item = &str> {
     let is_own = |file: &&str| !file.ends_with("tasks.md") && !file.ends_with("progress.txt");
     iteration.files_changed.iter().map(String::as_str).filter(is_own)

@@ -41,7 +41,7 @@ impl HistoricalContext {
     }
 }
 
-/// What `past`, the iterations of a feature from the oldest to the newest, has to say about `task`.
+/// Returns what `past`, the iterations of a feature from the oldest to the newest, has to say about `task`.
 ///
 /// Iterations of `session` are called by their number alone.
 pub fn context(
@@ -66,7 +66,7 @@ pub fn context(
     HistoricalContext { text, scanned: chosen.all().len(), pieces }
 }
 
-/// What a command of the user's is asked that shall sum a context up.
+/// Returns what a command of the user's is asked that shall sum a context up.
 pub fn question(context: &HistoricalContext, task: &Task, budget: usize) -> String {
     format!(
         "Analyze these iteration logs and extract actionable insights for a new iteration.\n\n\
@@ -78,7 +78,8 @@ pub fn question(context: &HistoricalContext, task: &Task, budget: usize) -> Stri
     )
 }
 
-/// The context with the words of the user's command in place of ours; as much of them as the budget has room for.
+/// Returns the context with the words of the user's command in place of ours; as much of them as the budget has room
+/// for.
 pub fn summed_up(context: HistoricalContext, answer: &str, budget: usize) -> HistoricalContext {
     let head = pieces::head(context.scanned);
     let answer = clean(answer);

@@ -100,7 +100,7 @@ impl Shorter {
     }
 }
 
-/// A line for each iteration in which something was tried.
+/// Returns a line for each iteration in which something was tried.
 pub(super) fn tried(tries: &[(String, String)]) -> String {
     let mut lines = String::new();
     for of_one in tries.chunk_by(|(one, _), (other, _)| one == other) {

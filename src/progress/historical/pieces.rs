@@ -64,7 +64,7 @@ impl Writer<'_> {
         }
     }
 
-    /// All candidates, most important first.
+    /// Returns all candidates, most important first.
     pub(super) fn pieces(&self, chosen: &Chosen) -> Vec<Piece> {
         let mut pieces = Vec::new();
         if self.settings.failures {
@@ -89,7 +89,7 @@ impl Writer<'_> {
         format!("({} - {title}, failed)", one_line(iteration.task.as_deref().unwrap_or("no task")))
     }
 
-    /// The failures of the task, newest first; those of one cause as one piece.
+    /// Returns the failures of the task, newest first; those of one cause as one piece.
     fn failures_of_the_task(&self, chosen: &Chosen) -> Vec<Piece> {
         let mut groups: Vec<(Option<u64>, Vec<usize>)> = Vec::new();
         for &place in &chosen.own {
@@ -163,7 +163,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What was tried in these iterations, each thing once.
+    /// Returns what was tried in these iterations, each thing once.
     fn tries(&self, places: &[usize]) -> Vec<(String, String)> {
         let mut seen = HashSet::new();
         let mut tries = Vec::new();
@@ -175,7 +175,7 @@ impl Writer<'_> {
         tries
     }
 
-    /// What an iteration tried in vain before it succeeded.
+    /// Returns what an iteration tried in vain before it succeeded.
     fn tried_before_success(&self, place: usize, likeness: &Likeness) -> Option<Piece> {
         let iteration = &self.past[place];
         let tries = if self.settings.approaches { self.tries(&[place]) } else { Vec::new() };
@@ -310,7 +310,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The newest failures of the task that are of one cause, oldest first.
+    /// Returns the newest failures of the task that are of one cause, oldest first.
     fn streak(&self) -> Vec<usize> {
         let own = |iteration: &Iteration| is_failure_of(iteration, &self.task.name);
         let mut places = (0..self.past.len()).rev().filter(|&place| own(&self.past[place]));
@@ -362,13 +362,13 @@ impl Writer<'_> {
     }
 }
 
-/// What a context begins with.
+/// Returns what a context begins with.
 pub(super) fn head(scanned: usize) -> String {
     let plural = if scanned == 1 { "" } else { "s" };
     format!("### Previous Iteration Insights ({scanned} iteration{plural} scanned)\n\n")
 }
 
-/// The line that says most of a failure.
+/// Returns the line that says most of a failure.
 fn decisive(iteration: &Iteration, most: usize) -> String {
     let facts = &iteration.facts;
     let error = facts.errors.first().map(|error| {

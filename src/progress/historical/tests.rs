@@ -29,7 +29,7 @@ fn iteration(number: u32, task: &str, outcome: Outcome) -> Iteration {
     }
 }
 
-/// A failure that differs from others by `cause`.
+/// Returns a failure that differs from others by `cause`.
 fn failure(number: u32, task: &str, cause: &str) -> Iteration {
     let message = format!("expected {cause}");
     Iteration {

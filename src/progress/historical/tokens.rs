@@ -6,12 +6,13 @@
 /// The vocabulary that is in the program.
 const VOCABULARY: &str = "cl100k_base";
 
-/// The number of tokens of `text`.
+/// Returns the number of tokens of `text`.
 pub fn count(text: &str) -> usize {
     tiktoken::get_encoding(VOCABULARY).expect("the vocabulary is a feature of the crate").count(text)
 }
 
-/// Whether `text` takes at most `budget` tokens. A token is at least a byte, so that short texts need no counting.
+/// Returns true if `text` takes at most `budget` tokens. A token is at least a byte, so that short texts need no
+/// counting.
 pub fn fits(text: &str, budget: usize) -> bool {
     text.len() <= budget || count(text) <= budget
 }

@@ -16,7 +16,7 @@ pub use rebuild::{CatchUp, Difference, catch_up, difference, rebuild, rebuild_al
 
 const PATTERNS: &str = "codebase patterns";
 
-/// What a new file begins with.
+/// Returns what a new file begins with.
 pub fn header(feature: &str, started: Timestamp) -> String {
     header_with(feature, started, "")
 }
@@ -35,12 +35,12 @@ pub fn session_line(session: &SessionId) -> String {
     format!("<!-- session {session} -->\n\n")
 }
 
-/// What an appended text needs in front of it: a line end where the file has none.
+/// Returns what an appended text needs in front of it: a line end where the file has none.
 pub fn separator(file: &[u8]) -> &'static str {
     if file.last().is_none_or(|&last| last == b'\n') { "" } else { "\n" }
 }
 
-/// The entry of an iteration. Ends so that the next one can follow at once.
+/// Returns the entry of an iteration. Ends so that the next one can follow at once.
 ///
 /// `excerpt` is of the validation's output, or of the agent's final text where no validation ran. Only the entry
 /// of a failure shows it.
@@ -127,7 +127,7 @@ fn without_headings(excerpt: &str) -> String {
         .join("\n")
 }
 
-/// The text under the first heading that speaks of codebase patterns, to the next heading of the same or a
+/// Returns the text under the first heading that speaks of codebase patterns, to the next heading of the same or a
 /// higher level, or to a line of dashes.
 pub fn patterns(text: &str) -> Option<Range<usize>> {
     let mut section: Option<(usize, usize)> = None;

@@ -26,8 +26,8 @@ pub struct Proposals {
     pub text: String,
 }
 
-/// What the section of patterns of a journal lacks of the learnings that came again in `fresh`, the newest of the
-/// iterations in `past`. `None` if there are none, or if there is no such section.
+/// Returns what the section of patterns of a journal lacks of the learnings that came again in `fresh`, the newest of
+/// the iterations in `past`. `None` if there are none, or if there is no such section.
 pub fn proposals(journal: &str, past: &[Iteration], fresh: &[Iteration]) -> Option<Proposals> {
     let section = patterns(journal)?;
     let lines = &journal[section.clone()];
@@ -81,7 +81,7 @@ mod tests {
         Iteration { learnings, ..iteration(Outcome::Success) }
     }
 
-    /// The journal after the proposals, where the last iteration is the fresh one.
+    /// Returns the journal after the proposals, where the last iteration is the fresh one.
     fn proposed(journal: &str, past: &[Iteration]) -> String {
         match proposals(journal, past, &past[past.len() - 1..]) {
             None => journal.to_owned(),

@@ -26,7 +26,7 @@ fn append_lines<'a>(file: &[u8], texts: impl IntoIterator<Item = &'a [u8]>) -> V
     })
 }
 
-/// A file with the entries of all sessions, in the order of their ids.
+/// Returns a file with the entries of all sessions, in the order of their ids.
 pub fn rebuild_all(
     feature: &str,
     started: Timestamp,
@@ -82,7 +82,7 @@ pub fn difference(expected: &[u8], found: &[u8]) -> Option<Difference> {
     }
 }
 
-/// A line for people. What it ends in is shown only where it is not the usual.
+/// Returns a line for people. What it ends in is shown only where it is not the usual.
 fn text(line: &[u8]) -> String {
     match line.strip_suffix(b"\n") {
         Some(line) => String::from_utf8_lossy(line).into_owned(),
@@ -134,7 +134,7 @@ pub fn catch_up(entries: &[&[u8]], base: &[u8], found: &[u8]) -> CatchUp {
     CatchUp::Edited { missing: after.split_off(found.len()), changed_entries }
 }
 
-/// Which entries `found` holds. Entries mostly stand in order, so each is looked for behind the one before.
+/// Returns which entries `found` holds. Entries mostly stand in order, so each is looked for behind the one before.
 fn present(entries: &[&[u8]], found: &[u8]) -> Vec<bool> {
     let mut from = 0;
     entries
@@ -149,7 +149,7 @@ fn present(entries: &[&[u8]], found: &[u8]) -> Vec<bool> {
         .collect()
 }
 
-/// Whether `found` has the heading of an entry, though not the entry as it was written.
+/// Returns true if `found` has the heading of an entry, though not the entry as it was written.
 fn was_edited(entry: &[u8], found: &[u8]) -> bool {
     let is_heading = |line: &&[u8]| line.starts_with(b"## Iteration ") || line.starts_with(b"<!-- session ");
     let heading = entry.split_inclusive(|&byte| byte == b'\n').find(is_heading);
@@ -163,7 +163,7 @@ fn position(bytes: &[u8], part: &[u8]) -> Option<usize> {
     bytes.windows(part.len()).position(|window| window == part)
 }
 
-/// How much of `entry` stands at the end of `found` already: a crash may tear an append.
+/// Returns how much of `entry` stands at the end of `found` already: a crash may tear an append.
 fn torn(entry: &[u8], found: &[u8]) -> usize {
     let longest = entry.len().saturating_sub(1).min(found.len());
     (SURE..=longest).rev().find(|&length| found.ends_with(&entry[..length])).unwrap_or(0)

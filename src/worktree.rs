@@ -100,12 +100,13 @@ impl WorkTree {
         Self { marker: Some(Marker::new(session).in_work_tree(&self.top)), ..self }
     }
 
-    /// A path inside the work tree, from its top.
+    /// Returns a path inside the work tree, from its top.
     pub fn relative(&self, path: &Utf8Path) -> String {
         path.strip_prefix(&self.top).unwrap_or(path).to_string()
     }
 
-    /// The files in which two trees differ, from the top of the work tree, each with the lines that were added and removed.
+    /// Returns the files in which two trees differ, from the top of the work tree, each with the lines that were added
+    /// and removed.
     pub fn changed(
         &self,
         private_index: PrivateIndex<'_>,

@@ -3,7 +3,7 @@
 use crate::agent::AgentSettings;
 use crate::config::{AgentCommand, Config};
 
-/// How the agent of that name is set up.
+/// Returns how the agent of that name is set up.
 pub fn agent_settings(config: &Config, name: &str) -> AgentSettings {
     let mut settings = AgentSettings::named(name);
     if let Some(configured) = config.agents.get(name) {

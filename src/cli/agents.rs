@@ -37,7 +37,7 @@ pub fn run(args: &AgentsArgs, caller: &Caller) -> Result<ExitCode> {
     Ok(ExitCode::Done)
 }
 
-/// The known agents, as `config` sets them up.
+/// Returns the known agents, as `config` sets them up.
 pub(super) fn listed(config: &Config, root: &Utf8Path, caller: &Caller) -> Vec<Listed> {
     let lookup = |name: &str| variable(caller, name);
     let surroundings = Surroundings { directory: root, lookup: &lookup };

@@ -71,7 +71,7 @@ impl Approvals {
         append().with_context(|| format!("write {}", self.path))
     }
 
-    /// Takes back all approvals. Gives whether there were any.
+    /// Takes back all approvals. Returns true if there were any.
     pub fn revoke(&self) -> Result<bool> {
         match fs::remove_file(&self.path) {
             Ok(()) => Ok(true),
@@ -81,7 +81,7 @@ impl Approvals {
     }
 }
 
-/// Where programs keep what is neither configuration nor a cache.
+/// Returns where programs keep what is neither configuration nor a cache.
 fn state_folder(caller: &Caller) -> Option<Utf8PathBuf> {
     let set = caller.environment.value("XDG_STATE_HOME").and_then(|set| set.to_str()).map(Utf8PathBuf::from);
     // A relative one is invalid by the standard.

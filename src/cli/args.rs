@@ -136,7 +136,7 @@ pub struct SettingArgs {
 }
 
 impl SettingArgs {
-    /// The layer of the configuration that the flags are. A flag of its own wins over `--set`.
+    /// Returns the layer of the configuration that the flags are. A flag of its own wins over `--set`.
     pub fn flags(&self) -> Flags {
         // Two flags are a list, as one flag with a comma is.
         let agents = (!self.agent.is_empty()).then(|| self.agent.join(","));
@@ -200,12 +200,12 @@ pub struct Json {
     pub json: bool,
 }
 
-/// A parser for the value of a flag that is the setting `key`.
+/// Returns a parser for the value of a flag that is the setting `key`.
 fn setting(key: &'static str) -> impl Fn(&str) -> Result<String> + Clone + Send + Sync + 'static {
     move |text| config::check(key, text).map(|()| text.to_owned())
 }
 
-/// The parser for `--agent-command`.
+/// Returns the parser for `--agent-command`.
 fn command_line(text: &str) -> Result<String> {
     if text.trim().is_empty() || text.contains('\0') {
         bail!("expected a command line");
@@ -213,7 +213,7 @@ fn command_line(text: &str) -> Result<String> {
     Ok(text.to_owned())
 }
 
-/// The parser for `--set`.
+/// Returns the parser for `--set`.
 fn pair(text: &str) -> Result<(String, String)> {
     let (key, value) = text.split_once('=').ok_or_else(|| anyhow!("expected KEY=VALUE"))?;
     config::check(key.trim(), value)?;

@@ -66,7 +66,7 @@ struct Moments {
     list: Vec<(u32, ObjectId)>,
 }
 
-/// The moments of a session between those that are named, as far as their snapshots are here.
+/// Returns the moments of a session between those that are named, as far as their snapshots are here.
 fn moments(store: &Store, args: &BisectArgs, choice: &SessionChoice) -> Result<Moments> {
     let start = IterationName { session: None, which: Which::Start };
     let start = iterations::find(store, args.from.as_ref().unwrap_or(&start), choice)?;
@@ -210,7 +210,7 @@ impl<'a> Trial<'a> {
         Ok(Self { args, interrupt, checkout, marker, project, moments, runs: Vec::new() })
     }
 
-    /// Looks for the first failure; gives all runs as well.
+    /// Looks for the first failure; returns all runs as well.
     fn hunt(mut self) -> Result<(Bisected, Vec<Run>)> {
         let found = halve(self.moments.list.len(), &mut self)?;
         Ok((found, std::mem::take(&mut self.runs)))

@@ -75,7 +75,8 @@ impl Caller {
         Ok(Self { directory, environment: Environment::read() })
     }
 
-    /// Where project and repository are looked for: the project that spec-kit's variable names, else the folder.
+    /// Returns where project and repository are looked for: the project that spec-kit's variable names, else the
+    /// folder.
     pub fn start(&self) -> Result<Utf8PathBuf> {
         let set = self.environment.value(INIT_DIR).filter(|set| !set.is_empty());
         let Some(set) = set else { return Ok(self.directory.clone()) };
@@ -88,12 +89,12 @@ impl Caller {
         Err(refusal.hinted("it must name the folder that holds `.specify/`; correct or unset it").into())
     }
 
-    /// The user's home folder.
+    /// Returns the user's home folder.
     pub fn home(&self) -> Option<String> {
         self.environment.value("HOME").and_then(OsStr::to_str).map(str::to_owned)
     }
 
-    /// The project: the folder that holds `.specify/`, else the top of the work tree, else the folder itself.
+    /// Returns the project: the folder that holds `.specify/`, else the top of the work tree, else the folder itself.
     pub fn project(&self) -> Result<Project> {
         let start = self.start()?;
         let places = ["--git-dir", "--git-common-dir", "--show-toplevel"];

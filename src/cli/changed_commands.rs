@@ -94,7 +94,7 @@ impl<'a> Comparison<'a> {
         set.filter(|key| is_command(key, &agents, &self.begun.loop_type)).collect()
     }
 
-    /// Those that worked; of detected ones an older record names the first.
+    /// Returns those that worked; of detected ones an older record names the first.
     fn recorded_agents(&self) -> Vec<String> {
         let listed = self.begun.configuration.get("agent").and_then(Value::as_array);
         let listed = listed.map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned).collect());

@@ -307,7 +307,7 @@ fn advise(session: &SessionId, there: There) {
     let _closed = writeln!(stderr(), "{advice}").is_err();
 }
 
-/// A session that is here, or a whole id: it may be at the remote alone.
+/// Returns a session that is here, or a whole id: it may be at the remote alone.
 fn session(store: &Store, name: &SessionName) -> Result<SessionId> {
     let mut found: Vec<SessionId> = store.session_names()?.into_iter().map(|refs| refs.session).collect();
     found.extend(store.purged_sessions()?);

@@ -55,7 +55,7 @@ pub fn is_like_id(name: &str) -> bool {
     (MIN_ABBREVIATION..=64).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The commit that git understands by a name; `None` if it understands none.
+/// Returns the commit that git understands by a name; `None` if it understands none.
 pub fn parse(store: &Store, name: &str) -> Result<Option<Commit>> {
     if name.starts_with('-') || name.contains(['\0', '\n']) {
         return Ok(None);
@@ -83,7 +83,7 @@ pub fn parse(store: &Store, name: &str) -> Result<Option<Commit>> {
     Ok(None)
 }
 
-/// Those of `ids`, one a line, that are commits.
+/// Returns those of `ids`, one a line, that are commits.
 fn only_commits(store: &Store, ids: &str) -> Result<Vec<String>> {
     let kinds = Tool::git(&store.repository().git_dir)
         .args(["cat-file", "--batch-check=%(objecttype) %(objectname)"])
@@ -93,7 +93,7 @@ fn only_commits(store: &Store, ids: &str) -> Result<Vec<String>> {
     Ok(kinds.lines().filter_map(|line| line.strip_prefix("commit ")).map(str::to_owned).collect())
 }
 
-/// What a commit belongs to.
+/// Returns what a commit belongs to.
 ///
 /// # Errors
 ///
@@ -125,7 +125,7 @@ pub fn owner(store: &Store, commit: &Commit) -> Result<Owner> {
     }
 }
 
-/// The owner of a record or snapshot with the commit's id.
+/// Returns the owner of a record or snapshot with the commit's id.
 fn by_ids(listing: &Listing, commit: &Commit) -> Option<Owner> {
     for session in listing.sessions() {
         for row in session.rows() {
@@ -143,7 +143,7 @@ fn by_ids(listing: &Listing, commit: &Commit) -> Option<Owner> {
     None
 }
 
-/// The iterations that made a commit of the project, by its note. What is not here is left out.
+/// Returns the iterations that made a commit of the project, by its note. What is not here is left out.
 fn by_note(store: &Store, listing: &Listing, commit: &Commit) -> Result<Vec<(SessionRefs, u32)>> {
     let mut makers = Vec::new();
     for (id, number) in store.noted_iterations(&commit.id)? {
@@ -153,7 +153,7 @@ fn by_note(store: &Store, listing: &Listing, commit: &Commit) -> Result<Vec<(Ses
     Ok(makers)
 }
 
-/// The iterations that made a commit of the project, by their records: notes may not have been fetched.
+/// Returns the iterations that made a commit of the project, by their records: notes may not have been fetched.
 fn by_records(store: &Store, listing: &Listing, commit: &Commit) -> Result<Vec<(SessionRefs, u32)>> {
     let reader = store.reader()?;
     let mut makers = Vec::new();
@@ -170,7 +170,7 @@ fn by_records(store: &Store, listing: &Listing, commit: &Commit) -> Result<Vec<(
     Ok(makers)
 }
 
-/// A hint for a commit that no iteration made: which iteration ran on it, if any did.
+/// Returns a hint for a commit that no iteration made: which iteration ran on it, if any did.
 fn how_it_stands(listing: &Listing, commit: &Commit) -> Result<String> {
     for session in listing.sessions().rev() {
         let rows: Vec<_> = session.rows().filter(Row::is_iteration).collect();

@@ -18,7 +18,7 @@ pub struct CompletionsArgs {
     pub shell: Shell,
 }
 
-/// What completes `specify ralph` goes where the shell looks for `specify`.
+/// Returns what completes `specify ralph` goes where the shell looks for `specify`.
 pub(super) fn examples() -> &'static str {
     if is_specify() { help::COMPLETIONS } else { help::COMPLETIONS_FOR_GIT }
 }

@@ -39,7 +39,7 @@ impl FromStr for Condition {
 }
 
 impl Condition {
-    /// Whether the condition holds of JSON that may lack the field; `None` where it does.
+    /// Whether the condition holds of JSON that may lack the field; `None` if it does.
     pub fn holds(&self, json: &Value) -> Option<bool> {
         let value = lookup(json, &self.field).filter(|value| !value.is_null())?;
         Some(is_value(value, &self.value))
@@ -70,7 +70,7 @@ impl ExitCondition {
     }
 }
 
-/// The parser for `--class`.
+/// Returns the parser for `--class`.
 pub fn class(text: &str) -> Result<FailureClass> {
     if let Some(class) = FailureClass::ALL.iter().find(|class| class.as_str() == text.replace('-', "_")) {
         return Ok(*class);

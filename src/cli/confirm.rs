@@ -4,7 +4,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 
 use anyhow::{Context, Result};
 
-/// Asks a question that takes yes or no; anything but a yes is a no. `None` where no person is there to answer.
+/// Asks a question that takes yes or no; anything but a yes is a no. `None` if no person is there to answer.
 pub fn ask(question: &str) -> Result<Option<bool>> {
     let (mut stderr, stdin) = (io::stderr(), io::stdin());
     if !stdin.is_terminal() || !stderr.is_terminal() {

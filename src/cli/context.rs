@@ -15,7 +15,7 @@ use crate::tasks;
 use super::caller::Caller;
 use super::output::warn;
 
-/// The repository that the caller stands in, and its records.
+/// Returns the repository that the caller stands in, and its records.
 pub fn open(caller: &Caller) -> Result<Store> {
     let text =
         |name: &str| caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned);
@@ -25,13 +25,13 @@ pub fn open(caller: &Caller) -> Result<Store> {
     Ok(store.warning_with(Some(|message| warn(message, &mut stderr()))))
 }
 
-/// The clock that the caller goes by.
+/// Returns the clock that the caller goes by.
 pub fn clock(caller: &Caller) -> Result<Clock> {
     let start = caller.environment.value(Clock::VARIABLE).map(|start| start.to_string_lossy().into_owned());
     Clock::new(start.as_deref())
 }
 
-/// The feature that the flags, the environment or the project name.
+/// Returns the feature that the flags, the environment or the project name.
 pub fn feature(
     caller: &Caller,
     store: &Store,
@@ -41,7 +41,7 @@ pub fn feature(
     find(caller, store, flag, tasks_file).map_err(refusal)
 }
 
-/// The same for a command that only reads: a flag that names nothing is a wrong name like any other.
+/// Returns the same for a command that only reads: a flag that names nothing is a wrong name like any other.
 pub fn feature_to_read(caller: &Caller, store: &Store, flag: Option<&String>) -> Result<Feature> {
     find(caller, store, flag, None).map_err(|error| if flag.is_some() { error } else { refusal(error) })
 }
@@ -68,7 +68,7 @@ fn find(
     feature::find(&query, &root, &files, &caller.directory, has_open_tasks)
 }
 
-/// The feature that a record names by its path, as it is here now.
+/// Returns the feature that a record names by its path, as it is here now.
 pub fn recorded_feature(caller: &Caller, store: &Store, path: &str) -> Result<Feature> {
     let place = store.repository().work_tree()?.join(path);
     if place.is_file() {

@@ -88,7 +88,7 @@ pub fn hint(args: &HintArgs, caller: &Caller) -> Result<ExitCode> {
     say(&format!("session {} gets it with its next prompt: {shown}", holder.session))
 }
 
-/// Whether the template of this project places no hints. One that cannot be read is the loop's to complain of.
+/// Returns true if the template of this project places no hints. One that cannot be read is the loop's to complain of.
 fn is_without_hints(caller: &Caller) -> bool {
     let read = load_here(caller, Flags::default())
         .and_then(|(project, config)| setup::template(&project, &config.loop_type));

@@ -89,7 +89,7 @@ fn with_work_tree(request: Request<'_>, store: &Store, journal: &str, from: &Obj
     })
 }
 
-/// The size limit of snapshots in this project.
+/// Returns the size limit of snapshots in this project.
 pub fn largest_file(caller: &Caller, store: &Store) -> Result<u64> {
     let (_, config) = settings::load_in(store, caller, Flags::default())?;
     Ok(config.settings.snapshot_max_file.unwrap_or(u64::MAX))

@@ -110,7 +110,7 @@ pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
     Ok(if is_fine { ExitCode::Done } else { ExitCode::NotDone })
 }
 
-/// The template of the loop, if it is one of the project's.
+/// Returns the template of the loop, if it is one of the project's.
 fn template(project: &Project, config: &Config) -> Vec<Finding> {
     let read = setup::template(project, &config.loop_type).and_then(|template| {
         template.check()?;
@@ -161,7 +161,7 @@ fn parse(version: &str) -> Option<(u32, u32)> {
     Some((numbers.next()??, numbers.next()??))
 }
 
-/// Which `specify` comes first: where it is spec-kit's, `specify ralph` does not reach us.
+/// Returns which `specify` comes first: where it is spec-kit's, `specify ralph` does not reach us.
 fn programs(caller: &Caller) -> Finding {
     let ourselves = std::env::current_exe().ok().and_then(|path| identity(&path));
     let path = caller.environment.value("PATH").unwrap_or(OsStr::new(""));
@@ -277,7 +277,7 @@ fn repository(store: &Store) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// What processes left that did not come to their end.
+/// Returns what processes left that did not come to their end.
 fn leftovers(store: &Store) -> Result<Vec<Finding>> {
     let repository = store.repository();
     let running = sessions::running(store)?;
@@ -326,7 +326,7 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Which feature a bare `specify ralph` would work on.
+/// Returns which feature a bare `specify ralph` would work on.
 fn feature(store: &Store, caller: &Caller) -> Finding {
     match context::feature(caller, store, None, None) {
         Ok(feature) => {
@@ -341,7 +341,7 @@ fn feature(store: &Store, caller: &Caller) -> Finding {
     }
 }
 
-/// How a repository differs from most, in what matters to a record.
+/// Returns how a repository differs from most, in what matters to a record.
 fn format(store: &Store) -> Result<String> {
     let repository = store.repository();
     let mut traits = Vec::new();

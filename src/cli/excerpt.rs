@@ -108,7 +108,7 @@ fn examined(stdout: &Window, stderr: &Window, cwd: &Utf8Path, exit_code: Option<
     })
 }
 
-/// A stream that the user named.
+/// Returns a stream that the user named.
 fn stream(path: &Utf8Path) -> Result<Window> {
     let file =
         std::fs::File::open(path).map_err(|error| Refusal::new(format!("cannot read {path}: {error}")))?;

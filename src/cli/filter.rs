@@ -62,14 +62,14 @@ pub struct FilterArgs {
     pub conditions: Vec<Condition>,
 }
 
-/// The key of a failure's cause; `None` for all other iterations.
+/// Returns the key of a failure's cause; `None` for all other iterations.
 pub fn failure_key(row: &Row<'_>) -> Option<FailureKey> {
     // Of thousands of rows only failures are read whole.
     let entry = (row.outcome == Some(Outcome::Failure)).then(|| row.entry().ok())??;
     FailureKey::of_entry(&entry)
 }
 
-/// The parser for `--grep`.
+/// Returns the parser for `--grep`.
 fn regex(text: &str) -> Result<Regex> {
     Ok(Regex::new(text)?)
 }
@@ -155,7 +155,7 @@ impl<'a> Filter<'a> {
             && self.args.agent.as_ref().is_none_or(|agent| entry.agent.as_ref() == Some(agent)))
     }
 
-    /// What `--grep` looks for.
+    /// Returns what `--grep` looks for.
     pub fn pattern(&self) -> Result<Option<Regex>> {
         let Some(pattern) = &self.args.grep else { return Ok(None) };
         let mut builder = RegexBuilder::new(pattern.as_str());
@@ -163,7 +163,7 @@ impl<'a> Filter<'a> {
         regex.map(Some).context("read --grep")
     }
 
-    /// Whether nothing is left out.
+    /// Returns true if nothing is left out.
     pub fn is_open(&self) -> bool {
         let FilterArgs {
             failed,
@@ -216,7 +216,7 @@ impl Phase {
     }
 }
 
-/// The recorded tasks of that name: as it is written, else in any letter case.
+/// Returns the recorded tasks of that name: as it is written, else in any letter case.
 fn named<'a>(wanted: &str, known: &'a BTreeSet<String>) -> Result<Vec<&'a String>> {
     if let Some(task) = known.get(wanted) {
         return Ok(vec![task]);
@@ -241,7 +241,7 @@ fn named<'a>(wanted: &str, known: &'a BTreeSet<String>) -> Result<Vec<&'a String
     bail!("no iteration worked on a task `{}`\nhint: {hint}", one_line(wanted))
 }
 
-/// A time as git reads it.
+/// Returns a time as git reads it.
 fn moment(caller: &Caller, (flag, text): (&str, &Option<String>)) -> Result<Option<Timestamp>> {
     let Some(text) = text else { return Ok(None) };
     let answer =

@@ -125,7 +125,7 @@ impl Trail {
         format!("{}:{}:{}", self.process, self.length, seen.join(","))
     }
 
-    /// The first candidate that is neither ourselves, by whatever name, nor a program that led here.
+    /// Returns the first candidate that is neither ourselves, by whatever name, nor a program that led here.
     fn next(mut self, candidates: impl Iterator<Item = PathBuf>, ourselves: Option<Identity>) -> Next {
         if self.length >= LONGEST_TRAIL {
             return Next::Circle;

@@ -136,7 +136,7 @@ pub enum Action {
     PlayScript(play_script::PlayScriptArgs),
 }
 
-/// The grammar as `program` speaks it.
+/// Returns the grammar as `program` speaks it.
 pub fn grammar(program: &'static str) -> Command {
     let mut command = with_examples(Ralph::command().bin_name(program), program);
     for hidden in util::UtilAction::augment_subcommands(Command::new("util")).get_subcommands() {
@@ -147,7 +147,7 @@ pub fn grammar(program: &'static str) -> Command {
     command.mut_subcommand("help", |help| help.mut_arg("topic", |argument| argument.value_parser(topic)))
 }
 
-/// The command, and those below it, with examples that can be typed.
+/// Returns the command, and those below it, with examples that can be typed.
 fn with_examples(command: Command, program: &str) -> Command {
     if program == CANONICAL {
         return command;
@@ -166,7 +166,7 @@ pub fn parse(arguments: &[OsString]) -> Result<Ralph, Error> {
     Ralph::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// The flags of `run` may stand without it, but not before another command: there they would do nothing.
+/// Rejects flags of `run` before another command, where they would do nothing.
 fn check_order(command: &mut Command, matches: &ArgMatches) -> Result<(), Error> {
     let Some(action) = matches.subcommand_name() else { return Ok(()) };
     let run = RunArgs::augment_args(Command::new("run"));

@@ -27,7 +27,7 @@ const TOPICS: [(&str, &str); 3] = [
     ("stopping", include_str!("../../docs/stopping.md")),
 ];
 
-/// The parser for the name of one of `commands` or of a topic.
+/// Returns the parser for the name of one of `commands` or of a topic.
 pub fn parser(commands: Vec<String>) -> impl Fn(&str) -> Result<String> + Clone + Send + Sync + 'static {
     move |name| {
         let topics = TOPICS.map(|(topic, _)| topic);

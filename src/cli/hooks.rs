@@ -297,7 +297,7 @@ fn remove(caller: &Caller) -> Result<ExitCode> {
     Ok(ExitCode::Done)
 }
 
-/// How each hook stands.
+/// Returns how each hook stands.
 pub(super) fn states(caller: &Caller) -> Result<Vec<(Hook, HookState)>> {
     let folder = Folder::find(caller)?;
     let state = |hook: Hook| {

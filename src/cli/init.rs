@@ -52,7 +52,7 @@ pub fn run(args: &InitArgs, caller: &Caller) -> Result<ExitCode> {
     if args.hooks { super::hooks::install_usual(caller) } else { Ok(ExitCode::Done) }
 }
 
-/// The validation that the project's files suggest, if the person at the terminal wants it.
+/// Returns the validation that the project's files suggest, if the person at the terminal wants it.
 fn ask_for_validation(project: &Project) -> Result<Option<&'static str>> {
     let Some(Proposal { command, file }) = Proposal::of(project) else { return Ok(None) };
     let question = format!(

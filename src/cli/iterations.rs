@@ -28,7 +28,7 @@ pub struct FeatureFiles {
 }
 
 impl Point {
-    /// The iteration itself, for commands that have no use for the moment before the first.
+    /// Returns the iteration itself, for commands that have no use for the moment before the first.
     pub fn iteration(&self) -> Result<&LogEntry> {
         match &self.entry {
             Some(entry) => Ok(entry),
@@ -38,12 +38,12 @@ impl Point {
         }
     }
 
-    /// The number of the iteration; 0 before the first.
+    /// Returns the number of the iteration; 0 before the first.
     pub fn number(&self) -> u32 {
         self.entry.as_ref().and_then(|entry| entry.iteration).unwrap_or_default()
     }
 
-    /// The snapshot of this moment, which is here.
+    /// Returns the snapshot of this moment, which is here.
     pub fn snapshot(&self, store: &Store) -> Result<ObjectId> {
         let snapshot = match &self.entry {
             Some(entry) => entry.snapshot.clone(),
@@ -52,7 +52,7 @@ impl Point {
         self.present(store, snapshot)
     }
 
-    /// The snapshot of the moment before this iteration.
+    /// Returns the snapshot of the moment before this iteration.
     pub fn snapshot_before(&self, store: &Store) -> Result<ObjectId> {
         let snapshot = self.snapshot(store)?;
         match store.snapshot_before(&snapshot)? {
@@ -67,7 +67,7 @@ impl Point {
         Ok(Self { log: self.log.clone(), entry })
     }
 
-    /// The two files of the feature that the loop itself writes.
+    /// Returns the two files of the feature that the loop itself writes.
     pub fn files(&self, store: &Store) -> FeatureFiles {
         files(store, &self.log)
     }
@@ -116,7 +116,7 @@ impl fmt::Display for Point {
     }
 }
 
-/// The two files of a session's feature that the loop itself writes.
+/// Returns the two files of a session's feature that the loop itself writes.
 pub fn files(store: &Store, log: &SessionLog) -> FeatureFiles {
     let feature = log.feature();
     let artifact = log.entries.first().and_then(|start| store.session_json(start).ok());
@@ -130,7 +130,7 @@ pub fn files(store: &Store, log: &SessionLog) -> FeatureFiles {
     }
 }
 
-/// The moment that a name means.
+/// Returns the moment that a name means.
 pub fn find(store: &Store, name: &IterationName, choice: &SessionChoice) -> Result<Point> {
     let choice = with_session(name, choice)?;
     let log = sessions::latest(store, &choice)?;
@@ -151,7 +151,7 @@ pub fn find(store: &Store, name: &IterationName, choice: &SessionChoice) -> Resu
     }
 }
 
-/// The last iteration on a task, or the one that a commit belongs to.
+/// Returns the last iteration on a task, or the one that a commit belongs to.
 fn find_named(
     store: &Store,
     (name, text): (&IterationName, &str),
@@ -177,7 +177,7 @@ fn find_named(
     }
 }
 
-/// The last iteration on a task: of the session that is meant, or else of an earlier one of the same feature.
+/// Returns the last iteration on a task: of the session that is meant, or else of an earlier one of the same feature.
 fn of_task(store: &Store, task: &str, log: &SessionLog, choice: &SessionChoice) -> Result<Option<Point>> {
     if let Some(point) = last_of(log, task) {
         return Ok(Some(point));
@@ -191,7 +191,7 @@ fn of_task(store: &Store, task: &str, log: &SessionLog, choice: &SessionChoice) 
     Ok(same.find_map(|other| last_of(other, task)))
 }
 
-/// The moment that a commit belongs to, which must be of the session and the feature that the flags name.
+/// Returns the moment that a commit belongs to, which must be of the session and the feature that the flags name.
 fn of_commit(store: &Store, commit: &Commit, choice: &SessionChoice) -> Result<Point> {
     let Owner { refs, moment } = commits::owner(store, commit)?;
     let Some(log) = sessions::one(store, &refs)? else {
@@ -227,7 +227,7 @@ fn with_session(name: &IterationName, choice: &SessionChoice) -> Result<SessionC
     }
 }
 
-/// The iteration with this number or place; none for the moment before the first.
+/// Returns the iteration with this number or place; none for the moment before the first.
 fn find_in<'a>(log: &'a SessionLog, name: &IterationName) -> Result<Option<&'a LogEntry>> {
     if name.which == Which::Start {
         return Ok(None);

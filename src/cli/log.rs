@@ -109,12 +109,12 @@ pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     Ok(ExitCode::Done)
 }
 
-/// Whether repeats are shown: in no form for scripts, and in none of one line.
+/// Returns true if repeats are shown: in no form for scripts, and in none of one line.
 fn is_for_people(args: &LogArgs) -> bool {
     !(args.sessions || args.json.json || args.jsonl || args.oneline || !args.format.is_empty())
 }
 
-/// The newest sessions and their newest rows first, as many as are asked for.
+/// Returns the newest sessions and their newest rows first, as many as are asked for.
 fn listed<'a>(
     args: &LogArgs,
     (store, records): (&Store, &RecordFilter<'_>),
@@ -214,7 +214,7 @@ fn print_sessions(args: &LogArgs, store: &Store, choice: &SessionChoice) -> Resu
     Ok(ExitCode::Done)
 }
 
-/// The parser for the names in `--format`.
+/// Returns the parser for the names in `--format`.
 pub fn field(text: &str) -> Result<String> {
     let text = text.trim();
     if is_field(text) {

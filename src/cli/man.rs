@@ -59,7 +59,7 @@ fn page(mut command: Command) -> Result<Vec<u8>> {
     Ok(with_synopsis(&page, &program, &usage).into_bytes())
 }
 
-/// The page with the usage of the help for its synopsis: the library's own lists flags without their values.
+/// Returns the page with the usage of the help for its synopsis: the library's own lists flags without their values.
 fn with_synopsis(page: &str, program: &str, usage: &str) -> String {
     const HEADING: &str = ".SH SYNOPSIS\n";
     let Some((before, rest)) = page.split_once(HEADING) else { return page.to_owned() };

@@ -69,12 +69,12 @@ use std::ffi::OsString;
 
 pub use exit_code::ExitCode;
 
-/// The `specify` program: `ralph` is ours, everything else is spec-kit's.
+/// Returns the `specify` program: `ralph` is ours, everything else is spec-kit's.
 pub fn specify(args: impl Iterator<Item = OsString>) -> std::process::ExitCode {
     dispatch::specify(&args.collect::<Vec<_>>()).into()
 }
 
-/// The `git-ralph` program.
+/// Returns the `git-ralph` program.
 pub fn git_ralph(args: impl Iterator<Item = OsString>) -> std::process::ExitCode {
     dispatch::git_ralph(&args.collect::<Vec<_>>()).into()
 }

@@ -128,7 +128,7 @@ impl<W: Write> SanitizingWriter<W> {
     }
 }
 
-/// How much of `bytes` means the same whatever follows.
+/// Returns how much of `bytes` means the same whatever follows.
 fn whole(bytes: &[u8]) -> usize {
     if let Some(before) = bytes.strip_suffix(b"\r") {
         return before.len();
@@ -163,7 +163,7 @@ pub fn warn(message: &str, stderr: &mut impl Write) {
     let _closed = writeln!(stderr, "warning: {}", shown(message)).is_err();
 }
 
-/// What a message quotes may come from anywhere: settings, remotes, other programs.
+/// Returns what a message quotes may come from anywhere: settings, remotes, other programs.
 fn shown(message: &str) -> String {
     inert(&Redactor::default().redact_text(message).0)
 }

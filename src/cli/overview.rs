@@ -38,7 +38,7 @@ fn is_asked_for(arguments: &[OsString], grammar: &Command) -> bool {
         && !before.any(|argument| argument == "--help" || grammar.find_subcommand(argument).is_some())
 }
 
-/// The short help, for a terminal of 80 columns.
+/// Returns the short help, for a terminal of 80 columns.
 fn overview(grammar: &Command, program: &str) -> String {
     let about = grammar.get_about().map(ToString::to_string).unwrap_or_default();
     let mut text = format!("{about}\n\nUsage: {program} [OPTIONS] [COMMAND]\n\n");

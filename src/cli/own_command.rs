@@ -27,7 +27,7 @@ impl Program {
         }
     }
 
-    /// What comes between the program and our subcommands.
+    /// Returns what comes between the program and our subcommands.
     fn words(self) -> &'static [&'static str] {
         match self {
             Self::Specify => &["ralph"],
@@ -41,7 +41,7 @@ impl Program {
     }
 }
 
-/// The words that start this very executable again, up to our subcommands.
+/// Returns the words that start this very executable again, up to our subcommands.
 pub fn own_program() -> Result<Vec<String>> {
     let path = std::env::current_exe().context("find our own program")?;
     let words = Program::of(&path).words().iter().map(|word| (*word).to_owned());
@@ -58,8 +58,8 @@ pub fn set_own_command(program: Program, called: Option<&OsStr>, environment: &E
     OwnCommand::set(here, if is_git { GIT } else { CANONICAL }, by_path);
 }
 
-/// What a git hook of this machine calls: our program for git where it is on the PATH, else this one by its path, as
-/// another `specify` may be in front when the hook runs.
+/// Returns what a git hook of this machine calls: our program for git where it is on the PATH, else this one by its
+/// path, as another `specify` may be in front when the hook runs.
 pub fn hook_command(environment: &Environment) -> String {
     let Ok(executable) = std::env::current_exe() else { return GIT_PROGRAM.to_owned() };
     let called = std::env::args_os().next();
@@ -116,7 +116,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The path as it was typed, where it leads here from every folder: it may be a link that outlives an update.
+    /// Returns the path as it was typed, where it leads here from every folder: it may be a link that outlives an
+    /// update.
     fn by_path(&self) -> String {
         let typed = self.called.filter(|path| path.is_absolute() && self.is_ours(path));
         command_line(&typed.unwrap_or(self.executable).to_string_lossy(), self.program)
@@ -139,7 +140,7 @@ fn command_line(program: &str, kind: Program) -> String {
     std::iter::once(quoted_for_shell(program)).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// A word that every POSIX shell reads as it is.
+/// Returns a word that every POSIX shell reads as it is.
 fn quoted_for_shell(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -185,7 +186,7 @@ mod tests {
             symlink(self.at(to), self.at(at)).unwrap();
         }
 
-        /// The command where `called` is typed; a path of it, and of the answer, begins with `/`.
+        /// Returns the command where `called` is typed; a path of it, and of the answer, begins with `/`.
         fn command(&self, program: Program, called: &str, folders: &[&str]) -> [String; 2] {
             let executable = self.at("ours").join(program.name());
             let path = std::env::join_paths(folders.iter().map(|folder| self.at(folder))).unwrap();

@@ -40,7 +40,7 @@ impl PathFilter {
     }
 }
 
-/// A path as it is from the top of the work tree.
+/// Returns a path as it is from the top of the work tree.
 fn from_top(path: &str, standpoint: Standpoint<'_>) -> Result<String> {
     let (base, rest) = match path.strip_prefix(":/").or_else(|| path.strip_prefix(":(top)")) {
         Some(rest) => ("", rest),
@@ -74,7 +74,7 @@ fn outside(path: &str, standpoint: Standpoint<'_>) -> String {
     format!("`{path}` is outside of {top}\nhint: paths are read from the current folder; `:/` is the top")
 }
 
-/// The path itself and all below it; `*` and `?` stand for slashes as well, as in git.
+/// Returns the path itself and all below it; `*` and `?` stand for slashes as well, as in git.
 fn pattern(path: &str) -> Result<Regex> {
     let mut pattern = String::from("(?s)^");
     let mut rest = path.chars();

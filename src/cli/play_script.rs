@@ -17,7 +17,7 @@ pub struct PlayScriptArgs {
     pub file: Utf8PathBuf,
 }
 
-/// Gives the exit code of the turn that was played.
+/// Returns the exit code of the turn that was played.
 pub fn run(args: &PlayScriptArgs, caller: &Caller) -> Result<i32> {
     let lookup =
         |name: &str| caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned);

@@ -29,7 +29,7 @@ const FILES: &[(&str, Suggest)] = &[
 ];
 
 impl Proposal {
-    /// What the files at the root of `project` suggest.
+    /// Returns what the files at the root of `project` suggest.
     pub fn of(project: &Project) -> Option<Self> {
         Self::among(|file| {
             let bytes = project.files.read(&project.root.join(Utf8Path::new(file)), MAX_SETTINGS_BYTES);
@@ -44,7 +44,7 @@ impl Proposal {
         })
     }
 
-    /// How to use it, for a line that says that there is no validation.
+    /// Returns how to use it, for a line that says that there is no validation.
     pub fn hint(proposal: Option<Self>) -> String {
         match proposal {
             Some(Self { command, file }) => format!("{file} suggests --validate '{command}'"),
@@ -53,14 +53,15 @@ impl Proposal {
     }
 }
 
-/// Whether `npm test` does more than what `npm init` writes.
+/// Returns true if `npm test` does more than what `npm init` writes.
 fn has_test_script(text: &str) -> bool {
     let package: Value = serde_json::from_str(text).unwrap_or_default();
     let script = package["scripts"]["test"].as_str().unwrap_or_default();
     !script.trim().is_empty() && !script.contains("no test specified")
 }
 
-/// Whether a makefile or a justfile has a rule `test`: its name at the start of a line, and a colon that assigns nothing.
+/// Returns true if a makefile or a justfile has a rule `test`: its name at the start of a line, and a colon that
+/// assigns nothing.
 fn has_rule(text: &str) -> bool {
     text.lines().any(|line| {
         let head = line.trim_start_matches('@').strip_prefix("test");

@@ -113,7 +113,7 @@ fn load(args: &RebuildArgs, caller: &Caller) -> Result<Journal> {
     Ok(Journal { store, log, files, path, rebuilt, found, plain })
 }
 
-/// The session last written from this work tree, else the newest; of the feature that is asked for.
+/// Returns the session last written from this work tree, else the newest; of the feature that is asked for.
 fn picked(args: &RebuildArgs, caller: &Caller, store: &Store) -> Result<SessionLog> {
     let flags = &args.read;
     if flags.session.is_some() || flags.feature.is_some() {

@@ -65,7 +65,7 @@ impl<'a> RecordFilter<'a> {
         Ok(self.reader.get_or_init(|| opened))
     }
 
-    /// The whole record; `None` with a warning if this version cannot read it.
+    /// Returns the whole record; `None` with a warning if this version cannot read it.
     pub fn record(&self, row: &Row<'_>) -> Result<Option<Value>> {
         let entry = row.entry()?;
         let read = self.reader()?.file(&entry.commit, "iteration.json");

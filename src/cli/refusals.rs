@@ -88,7 +88,7 @@ impl Ready {
         }
     }
 
-    /// Everything that prevents a session, in the order in which a start refuses it. Runs nothing that the
+    /// Returns everything that prevents a session, in the order in which a start refuses it. Runs nothing that the
     /// project names.
     pub fn obstacles(&self, store: &Store, feature: &Feature, caller: &Caller) -> Vec<Obstacle> {
         let mut obstacles = Vec::new();

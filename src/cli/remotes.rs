@@ -25,7 +25,7 @@ pub enum Unclear {
     Purge,
 }
 
-/// The remote that is named, or set, or the only one.
+/// Returns the remote that is named, or set, or the only one.
 pub fn chosen(caller: &Caller, store: &Store, named: Option<&str>) -> Result<Remote> {
     any(caller, store, named, Unclear::Sync)?.ok_or_else(|| {
         Refusal::new("this repository has no remote")
@@ -36,7 +36,7 @@ pub fn chosen(caller: &Caller, store: &Store, named: Option<&str>) -> Result<Rem
     })
 }
 
-/// The same, but `None` if none is named, set or there.
+/// Returns the same, but `None` if none is named, set or there.
 pub fn any(caller: &Caller, store: &Store, named: Option<&str>, unclear: Unclear) -> Result<Option<Remote>> {
     let remotes = store.remotes()?;
     let set = match named {
@@ -62,8 +62,8 @@ pub fn any(caller: &Caller, store: &Store, named: Option<&str>, unclear: Unclear
     }
 }
 
-/// The remote that is set. The project's file comes with a clone: it may choose among the remotes that are configured
-/// here, and name no address.
+/// Returns the remote that is set. The project's file comes with a clone: it may choose among the remotes that are
+/// configured here, and name no address.
 fn configured(config: &Config, remotes: &[String]) -> Result<Option<String>> {
     let (Some(name), Some(origin)) = (&config.settings.remote, config.set_by_file("remote")) else {
         return Ok(config.settings.remote.clone());
@@ -98,7 +98,7 @@ fn reachable(caller: &Caller, store: &Store, name: String, remotes: &[String]) -
     Ok(Remote { url: Some(name.clone()), name, ssh_command })
 }
 
-/// The remote that has what a partial clone has not got.
+/// Returns the remote that has what a partial clone has not got.
 pub fn promisor(caller: &Caller, store: &Store) -> Result<Remote> {
     let name = store.repository().promisors.first().context("find the remote of this partial clone")?;
     Ok(Remote { name: name.clone(), url: None, ssh_command: ssh_command(caller) })

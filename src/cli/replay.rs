@@ -39,7 +39,7 @@ pub struct ReplayArgs {
 }
 
 impl ReplayArgs {
-    /// The strategy, as a setting.
+    /// Returns the strategy, as a setting.
     pub fn strategy(&self) -> Option<FlagInput> {
         self.strategy.as_ref().map(|name| FlagInput {
             flag: "--strategy".to_owned(),

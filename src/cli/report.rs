@@ -103,7 +103,7 @@ pub fn run(args: &ReportArgs, caller: &Caller) -> Result<ExitCode> {
     Ok(ExitCode::Done)
 }
 
-/// The file to write, or `None` for stdout.
+/// Returns the file to write, or `None` for stdout.
 fn destination(
     args: &ReportArgs,
     caller: &Caller,
@@ -188,7 +188,7 @@ fn found(
     })
 }
 
-/// The rules of the project, or those that we bring along where its settings cannot be read.
+/// Returns the rules of the project, or those that we bring along where its settings cannot be read.
 fn redactor(store: &Store, caller: &Caller) -> Redactor {
     let configured = load_in(store, caller, Flags::default());
     configured.and_then(|(_, config)| session::redactor(&config.settings)).unwrap_or_default()
@@ -214,7 +214,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// What was measured, without texts. One that cannot be read must not hide the others.
+    /// Returns what was measured, without texts. One that cannot be read must not hide the others.
     fn records(&self, log: &SessionLog, unreadable: &mut Vec<String>) -> Vec<Turn> {
         let mut turns = Vec::new();
         for entry in log.iterations() {
@@ -299,7 +299,7 @@ impl Reading<'_> {
         Ok((!words.trim().is_empty()).then(|| Text::whole(self.redactor.redact_text(&words).0)))
     }
 
-    /// The decisive lines of a validation that failed, the last of one that passed.
+    /// Returns the decisive lines of a validation that failed, the last of one that passed.
     fn validation(&self, turn: &Turn) -> Result<Option<Text>> {
         let record = &turn.record;
         let Some(code) = record.exit.validation else { return Ok(None) };
@@ -321,7 +321,7 @@ impl Reading<'_> {
         }))
     }
 
-    /// The snapshots before and after each iteration, as far as both are here.
+    /// Returns the snapshots before and after each iteration, as far as both are here.
     fn pairs(&self, turns: &mut [Turn]) -> Result<Vec<(ObjectId, ObjectId)>> {
         let mut pairs = Vec::new();
         for turn in turns {
@@ -349,7 +349,7 @@ impl Reading<'_> {
     }
 }
 
-/// A prompt names this program by its path, which has no place in a page that is sent to others.
+/// Replaces the path of this program, which a prompt contains and a page for others should not.
 fn without_own_path(prompt: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(prompt);
     text.replace(RALPH_BY_PATH.as_str(), RALPH_ELSEWHERE.as_str()).into_bytes()

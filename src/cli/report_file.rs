@@ -22,7 +22,7 @@ const MARKER_SEARCH_BYTES: u64 = 2048;
 /// A browser that cannot start says so within that time.
 const BROWSER_START_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The parser for sizes.
+/// Returns the parser for sizes.
 pub fn size(text: &str) -> Result<u64> {
     match parse_size(text).filter(|bytes| *bytes > 0) {
         Some(bytes) => Ok(bytes),
@@ -87,7 +87,7 @@ pub fn open(file: &Utf8Path, caller: &Caller) -> Result<()> {
     bail!("no browser could be started: {}\nhint: open {file} yourself, or set BROWSER", why.join("; "))
 }
 
-/// The words of a browser in `$BROWSER`, with the file where it wants it.
+/// Returns the words of a browser in `$BROWSER`, with the file where it wants it.
 fn command(browser: &str, file: &Utf8Path) -> Vec<String> {
     let mut words: Vec<String> =
         browser.split_whitespace().map(|word| word.replace("%s", file.as_str())).collect();

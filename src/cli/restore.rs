@@ -150,7 +150,7 @@ fn are(names: &[String]) -> String {
     format!("{} {}", join_truncated(names, MAX_NAMED), if names.len() == 1 { "is" } else { "are" })
 }
 
-/// The snapshots of a session's iterations, as far as they are here.
+/// Returns the snapshots of a session's iterations, as far as they are here.
 fn snapshots(store: &Store, point: &Point) -> Result<Vec<ObjectId>> {
     let mut here = Vec::new();
     for snapshot in point.log.iterations().filter_map(|entry| entry.snapshot.clone()) {
@@ -161,7 +161,7 @@ fn snapshots(store: &Store, point: &Point) -> Result<Vec<ObjectId>> {
     Ok(here)
 }
 
-/// The snapshot that a session began with, if it is here.
+/// Returns the snapshot that a session began with, if it is here.
 fn start(store: &Store, point: &Point) -> Result<Option<ObjectId>> {
     let start = store.first_snapshot(&point.log)?;
     Ok(match start {
@@ -170,7 +170,7 @@ fn start(store: &Store, point: &Point) -> Result<Option<ObjectId>> {
     })
 }
 
-/// The restoration with this number, or the last one.
+/// Returns the restoration with this number, or the last one.
 fn to_undo(store: &Store, number: Option<u32>) -> Result<RestorePoint> {
     let mut points = store.restore_points()?;
     let Some(last) = points.last().map(|point| point.number) else {

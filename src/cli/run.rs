@@ -157,7 +157,8 @@ pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCo
     start(&store, &feature, request, caller, voice(args.talk, paint))
 }
 
-/// Where a session stops, and what it asks for at once, belong to its scope: both are as when the session began.
+/// Returns where a session stops, and what it asks for at once, belong to its scope: both are as when the session
+/// began.
 fn kept_settings(configuration: &Value) -> Vec<FlagInput> {
     let kept = |key: &str| {
         let value = configuration.get(key)?;
@@ -298,7 +299,7 @@ fn acknowledge(interrupt: Interrupt, moving: Moving) -> Result<()> {
     Ok(())
 }
 
-/// What a session needs, with everything checked that can be checked before it begins.
+/// Returns what a session needs, with everything checked that can be checked before it begins.
 fn checked(
     settings: Settings,
     (store, feature, request): (&Store, &Feature, &RunRequest),
@@ -377,7 +378,7 @@ fn all_done(
     Ok(if failure.is_some() { ExitCode::Stuck } else { ExitCode::Done })
 }
 
-/// A line that moves is for people who look on, at a terminal that can take it back.
+/// Returns true if a moving status line is shown: to people, on a terminal that supports it.
 fn moving(voice: Voice, environment: &Environment) -> Moving {
     let is_dumb = environment.value("TERM").is_none_or(|term| term == "dumb");
     match voice {
@@ -390,7 +391,7 @@ fn moving(voice: Voice, environment: &Environment) -> Moving {
 /// Prints events. A closed output does not stop the loop.
 struct EventPrinter {
     voice: Voice,
-    /// `None` where the user wants to see everything.
+    /// `None` if the user wants to see everything.
     redactor: Option<EventRedactor>,
     live: Live<std::io::Stdout>,
 }

@@ -76,7 +76,7 @@ impl Settled {
     }
 }
 
-/// All sessions that can be read, with the paths of their features.
+/// Returns all sessions that can be read, with the paths of their features.
 fn tips(store: &Store) -> Result<Vec<(SessionId, String)>> {
     let tips = RefCell::new(Vec::new());
     let note = |tip: &LogEntry| {
@@ -87,8 +87,8 @@ fn tips(store: &Store) -> Result<Vec<(SessionId, String)>> {
     Ok(tips.into_inner())
 }
 
-/// The path of the one recorded feature that is meant: by its path or the end of it, or by the number in front of its
-/// name, as `run` takes it.
+/// Returns the path of the one recorded feature that is meant: by its path or the end of it, or by the number in front
+/// of its name, as `run` takes it.
 fn recorded_feature<'a>(
     wanted: &str,
     recorded: impl Iterator<Item = &'a str>,
@@ -118,7 +118,7 @@ fn recorded_feature<'a>(
     }
 }
 
-/// The closest kind of likeness wins.
+/// Returns the closest kind of likeness wins.
 fn fitting<'a>(wanted: &str, recorded: &BTreeSet<&'a str>) -> Vec<&'a str> {
     let wanted = wanted.trim_start_matches("./").trim_end_matches('/');
     let end = format!("/{wanted}");
@@ -135,13 +135,13 @@ fn fitting<'a>(wanted: &str, recorded: &BTreeSet<&'a str>) -> Vec<&'a str> {
     found.into_iter().find(|found: &Vec<&str>| !found.is_empty()).unwrap_or_default()
 }
 
-/// The first few on one line.
+/// Returns the first few on one line.
 fn candidates(names: &[&str]) -> String {
     let names: Vec<_> = names.iter().map(|name| one_line(name)).collect();
     join_truncated(&names, CANDIDATES)
 }
 
-/// The one session that begins like that.
+/// Returns the one session that begins like that.
 fn only(store: &Store, name: &SessionName, found: &[SessionId]) -> Result<SessionId> {
     match found {
         [one] => Ok(one.clone()),
@@ -162,7 +162,7 @@ fn only(store: &Store, name: &SessionName, found: &[SessionId]) -> Result<Sessio
     }
 }
 
-/// The sessions that a choice leaves, oldest first.
+/// Returns the sessions that a choice leaves, oldest first.
 pub fn chosen(store: &Store, choice: &SessionChoice) -> Result<Vec<SessionLog>> {
     let settled = choice.settle(store)?;
     let mut unreadable = Vec::new();
@@ -196,7 +196,7 @@ pub fn warn_about_missing(id: &SessionId) {
     warn(&message, &mut stderr());
 }
 
-/// The rows of the sessions that a choice leaves, and those of other features beside them.
+/// Returns the rows of the sessions that a choice leaves, and those of other features beside them.
 pub fn listing(store: &Store, choice: &SessionChoice) -> Result<(Listing, Settled)> {
     let mut settled = match choice.session {
         Some(_) => choice.settle(store)?,
@@ -233,7 +233,7 @@ pub fn newest_overview(store: &Store, path: &str) -> Result<Option<Overview>> {
     }
 }
 
-/// Where one session stands.
+/// Returns where one session stands.
 pub fn overview(store: &Store, refs: &SessionRefs) -> Result<Option<Overview>> {
     match store.overview(refs)? {
         Some(overview) => Ok(Some(overview)),
@@ -249,7 +249,7 @@ fn newest_of(store: &Store, settled: &Settled) -> Result<Option<SessionLog>> {
     Ok(newest)
 }
 
-/// One session, as far as it can be read.
+/// Returns one session, as far as it can be read.
 pub fn one(store: &Store, refs: &SessionRefs) -> Result<Option<SessionLog>> {
     let mut unreadable = Vec::new();
     let log = store.session_as_readable(refs, &mut unreadable)?;
@@ -282,7 +282,7 @@ pub fn nothing_recorded(store: &Store) -> String {
     }
 }
 
-/// What to say where history is empty: a plain clone does not bring it.
+/// Returns what to say where history is empty: a plain clone does not bring it.
 fn nothing_here(store: &Store) -> String {
     if store.forgotten().is_ok_and(|forgotten| !forgotten.is_empty()) {
         format!(
@@ -304,7 +304,7 @@ pub fn running(store: &Store) -> Result<Vec<Holder>> {
     LoopLock::holders(store.repository())
 }
 
-/// Where a session stands, and what is known of it if it runs on another machine.
+/// Returns where a session stands, and what is known of it if it runs on another machine.
 pub fn status(store: &Store, log: &SessionLog, running: &[Holder]) -> (Status, Option<Elsewhere>) {
     let is_running = running.iter().any(|holder| holder.session == *log.id());
     let elsewhere = if is_running { None } else { store.elsewhere(log) };
@@ -312,7 +312,7 @@ pub fn status(store: &Store, log: &SessionLog, running: &[Holder]) -> (Status, O
     (status, elsewhere)
 }
 
-/// A session with what its log says of it by now: `session.json` is of its start where it has no end.
+/// Returns a session with what its log says of it by now: `session.json` is of its start where it has no end.
 pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<Session> {
     let tip = log.tip();
     if tip.status.is_some()

@@ -31,7 +31,7 @@ pub struct Flags {
     pub loop_type: Option<String>,
 }
 
-/// The project of the caller, in a repository or not, and its configuration.
+/// Returns the project of the caller, in a repository or not, and its configuration.
 pub fn load_here(caller: &Caller, flags: Flags) -> Result<(Project, Config)> {
     let git = git(caller)?;
     let project = allowing(caller.project()?, &git, caller)?;
@@ -39,7 +39,7 @@ pub fn load_here(caller: &Caller, flags: Flags) -> Result<(Project, Config)> {
     Ok((project, config))
 }
 
-/// The project of the caller, with the links that git's configuration permits.
+/// Returns the project of the caller, with the links that git's configuration permits.
 pub fn project(caller: &Caller) -> Result<Project> {
     allowing(caller.project()?, &git(caller)?, caller)
 }
@@ -69,12 +69,12 @@ fn read(project: &Project, git: Vec<GitInput>, caller: &Caller, flags: Flags) ->
     })
 }
 
-/// What takes secrets out of what is printed; `None` where the user wants to see everything.
+/// Returns what takes secrets out of what is printed; `None` if the user wants to see everything.
 pub fn terminal_redactor(config: &Config) -> Result<Option<Redactor>> {
     config.settings.redaction_terminal.then(|| redactor(&config.settings)).transpose()
 }
 
-/// The effective configuration of the project that a repository holds.
+/// Returns the effective configuration of the project that a repository holds.
 pub fn load_in(store: &Store, caller: &Caller, flags: Flags) -> Result<(Project, Config)> {
     let repository = store.repository();
     let root = feature::project_root(&caller.start()?, repository.work_tree()?);

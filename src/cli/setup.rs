@@ -67,22 +67,22 @@ impl Settings {
         trust::require(store, &self.config, caller)
     }
 
-    /// What takes secrets out of what is printed, where that is wanted.
+    /// Returns what takes secrets out of what is printed, where that is wanted.
     pub fn terminal_redactor(&self) -> Result<Option<Redactor>> {
         terminal_redactor(&self.config)
     }
 
-    /// Whether a command checks what was done.
+    /// Returns true if a command checks what was done.
     pub fn is_validated(&self) -> bool {
         self.config.settings.validation_command.is_some()
     }
 
-    /// Whether it is done when the tasks are.
+    /// Returns true if it is done when the tasks are.
     pub fn is_about_tasks(&self) -> bool {
         self.job.until == Until::Tasks
     }
 
-    /// The prompt that a new session would begin with.
+    /// Returns the prompt that a new session would begin with.
     pub fn next_prompt(
         &self,
         store: &Store,
@@ -96,7 +96,7 @@ impl Settings {
         prompting.next(&request.scope, store, &mut memory)
     }
 
-    /// The prompts of a recorded session, as these settings would have made them.
+    /// Returns the prompts of a recorded session, as these settings would have made them.
     pub fn replay(
         &self,
         store: &Store,
@@ -120,7 +120,7 @@ impl Settings {
         Ok(progress_strategy(&self.config.settings, &memory, store, None)?.progress(None))
     }
 
-    /// What a new session would begin with, or the task of that name.
+    /// Returns what a new session would begin with, or the task of that name.
     pub fn next_task(&self, feature: &Feature, name: Option<&String>) -> Result<Option<Task>> {
         let tasks = self.job.read_tasks(feature)?;
         let Some(name) = name.filter(|_| self.is_about_tasks()) else {
@@ -129,17 +129,17 @@ impl Settings {
         Ok(Some(tasks::named(&tasks, name, &feature.tasks_path)?.into()))
     }
 
-    /// The command that summarizes older iterations in a loop.
+    /// Returns the command that summarizes older iterations in a loop.
     pub fn history_summarizer(&self) -> Option<Summarizer> {
         session::history_summarizer(&self.config.settings)
     }
 
-    /// What is remembered of the feature.
+    /// Returns what is remembered of the feature.
     pub fn memory(&self, store: &Store, feature: &Feature) -> Result<Memory> {
         Memory::load(store, feature, &self.project.root)
     }
 
-    /// How much of older iterations a prompt has.
+    /// Returns how much of older iterations a prompt has.
     pub fn history_policy(&self) -> HistoryPolicy {
         session::history_policy(&self.config)
     }
@@ -199,7 +199,7 @@ fn job(feature: &Feature, root: &Utf8Path, loop_type: &LoopType) -> Result<Job> 
     Ok(Job { loop_type: loop_type.name.clone(), until, artifact })
 }
 
-/// The path without `.` and `..`, by its words alone.
+/// Returns the path without `.` and `..`, by its words alone.
 fn resolved(path: &Utf8Path) -> Utf8PathBuf {
     let mut resolved = Utf8PathBuf::new();
     for component in path.components() {
@@ -312,7 +312,7 @@ impl Ready {
             .collect()
     }
 
-    /// What takes secrets out of what is printed, where that is wanted.
+    /// Returns what takes secrets out of what is printed, where that is wanted.
     pub fn terminal_redactor(&self) -> Result<Option<Redactor>> {
         terminal_redactor(&self.config)
     }

@@ -148,7 +148,7 @@ pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> 
 /// The end of an output in which an agent's last words are looked for, in bytes.
 const MAX_OUTPUT_BYTES: usize = 256 * 1024;
 
-/// What the agent said last.
+/// Returns what the agent said last.
 fn final_message(store: &Store, entry: &LogEntry, iteration: &Iteration) -> Result<String> {
     if iteration.exit.agent.is_none() {
         return Ok(String::new());

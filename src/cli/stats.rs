@@ -58,7 +58,7 @@ pub fn run(args: &ReadArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     Ok(ExitCode::Done)
 }
 
-/// How later attempts ended. Of other iterations nothing is read.
+/// Returns how later attempts ended. Of other iterations nothing is read.
 fn later_attempts(store: &Store, logs: &[SessionLog]) -> Result<LaterAttempts> {
     let is_later = |entry: &&LogEntry| entry.is_run() && entry.attempt.is_some_and(|attempt| attempt > 1);
     let entries: Vec<_> = logs.iter().flat_map(SessionLog::iterations).filter(is_later).cloned().collect();

@@ -216,7 +216,7 @@ fn report(exchange: &Exchange, (other, place): (Other, &str), json: Json) -> Res
     Ok(if is_whole { ExitCode::Done } else { ExitCode::NotDone })
 }
 
-/// What to do where the other side gives no answer at all.
+/// Returns what to do where the other side gives no answer at all.
 fn explained(error: Error) -> Error {
     if error.chain().any(<dyn std::error::Error>::is::<Unreachable>) {
         let hint = "nothing was changed; `git ls-remote` must work there without asking for a password";

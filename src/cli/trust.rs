@@ -84,12 +84,12 @@ pub fn require(store: &Store, config: &Config, caller: &Caller) -> Result<()> {
     }
 }
 
-/// What prevents a run, if anything does. Asks nothing.
+/// Returns what prevents a run, if anything does. Asks nothing.
 pub fn refusal(store: &Store, config: &Config, caller: &Caller) -> Result<Option<Refusal>> {
     Ok(unapproved(store, config, caller)?.map(|used| refuse(&used)))
 }
 
-/// The commands that a run would use without an approval, a line each; `None` if there is none.
+/// Returns the commands that a run would use without an approval, a line each; `None` if there is none.
 fn unapproved(store: &Store, config: &Config, caller: &Caller) -> Result<Option<String>> {
     let is_needed = config.settings.trust != "always" && config.commands_from_file().next().is_some();
     if !is_needed || Approvals::of(store, caller)?.hold(Approved::Commands(&config.file_commands))? {
@@ -104,7 +104,7 @@ fn refuse(used: &str) -> Refusal {
     Refusal::new(message).hinted(hint)
 }
 
-/// A line for each, whole: what is cut off could be what matters.
+/// Returns a line for each, whole: what is cut off could be what matters.
 fn listing<'a>(commands: impl Iterator<Item = &'a Command>, config: &Config) -> Result<String> {
     let redactor = redactor(&config.settings)?;
     let line = |command: &Command| {
@@ -118,7 +118,7 @@ fn listing<'a>(commands: impl Iterator<Item = &'a Command>, config: &Config) -> 
     Ok(commands.map(line).collect::<Vec<_>>().join("\n"))
 }
 
-/// The value as it can be printed. Variables are shown too, as they can redirect a program, but for secrets.
+/// Returns the value as it can be printed. Variables are shown too, as they can redirect a program, but for secrets.
 fn shown(command: &Command, redactor: &Redactor) -> String {
     one_line(&inert(&redactor.redact_text(&command.value).0))
 }

@@ -174,7 +174,7 @@ impl TuiHost {
         })
     }
 
-    /// The program that git would take for this.
+    /// Returns the program that git would take for this.
     fn program(&self, program: Program) -> Result<String> {
         let variable = match program {
             Program::Pager => "GIT_PAGER",
@@ -260,7 +260,7 @@ struct Backend {
     store: Store,
     caller: Caller,
     wanted: Settled,
-    /// `None` where the user wants to see everything.
+    /// `None` if the user wants to see everything.
     redactor: Option<Redactor>,
 }
 
@@ -323,7 +323,7 @@ impl ExternalData for Backend {
     }
 }
 
-/// The patch of an iteration, or of all of a session; how much changed where it has more than `most` lines.
+/// Returns the patch of an iteration, or of all of a session; how much changed where it has more than `most` lines.
 fn diff(store: &Store, caller: &Caller, change: &Change, most: u64) -> Result<Patch> {
     let choice = SessionChoice { session: Some(change.session.clone().into()), feature: None };
     let which = change.iteration.map_or(Which::Last { back: 0 }, Which::Number);

@@ -29,7 +29,7 @@ pub(super) struct CommandContext<'a> {
 }
 
 impl Summarizer {
-    /// The answer, or in words why there is none. Only what keeps us from asking is an error.
+    /// Returns the answer, or in words why there is none. Only what keeps us from asking is an error.
     pub(super) fn ask(&self, question: &str, room: &CommandContext<'_>) -> Result<Result<String, String>> {
         let path = |name: &str| room.scratch.join(format!("asked.{name}"));
         let (stdin, stdout, stderr) = (path("stdin"), path("stdout"), path("stderr"));

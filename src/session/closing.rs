@@ -10,7 +10,7 @@ use crate::worktree::{ChangedFile, PrivateIndex};
 use super::running::Running;
 
 impl Running<'_> {
-    /// What cannot be found out is left out with a warning: the session has ended, whatever else fails.
+    /// Returns what cannot be found out is left out with a warning: the session has ended, whatever else fails.
     pub(super) fn closing(&mut self, tasks: Option<&TaskList>) -> Closing {
         let unrecognised = tasks.iter().flat_map(|tasks| &tasks.unrecognised);
         let unrecognised =
@@ -62,7 +62,7 @@ impl Running<'_> {
     }
 }
 
-/// The open tasks that were tried, in the order of their first attempts.
+/// Returns the open tasks that were tried, in the order of their first attempts.
 fn not_done(entries: &[LogEntry], tasks: &TaskList, is_skipped: impl Fn(&str) -> bool) -> Vec<NotDone> {
     let mut found: Vec<NotDone> = Vec::new();
     for entry in entries {

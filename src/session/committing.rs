@@ -76,7 +76,8 @@ pub fn check_commits(store: &Store) -> Result<()> {
 }
 
 impl Running<'_> {
-    /// Why the session cannot go on where `commit = "task"` is set: the branch was switched, or a merge is in progress.
+    /// Returns why the session cannot go on where `commit = "task"` is set: the branch was switched, or a merge is in
+    /// progress.
     pub(super) fn cannot_commit_here(&self) -> Result<Option<Ending>> {
         let Some(work) = &self.work else { return Ok(None) };
         let Some((obstacle, remedy)) = work.obstacle(&self.plan)? else { return Ok(None) };
@@ -92,7 +93,7 @@ impl Running<'_> {
         }))
     }
 
-    /// The tasks that are done and in no commit, and the files that commits leave out, for the closing lines.
+    /// Returns the tasks that are done and in no commit, and the files that commits leave out, for the closing lines.
     pub(super) fn not_in_commits(&self) -> (Vec<TaskName>, Vec<String>) {
         let Some(work) = &self.work else { return Default::default() };
         let uncommitted = work.uncommitted.iter().chain(&work.waiting).cloned().collect();
@@ -239,8 +240,8 @@ impl Running<'_> {
         bail!("`git commit` exited {}{reason}: {}", ended.exit.code, last.trim());
     }
 
-    /// The task in one line, or the unit with all its tasks, and where to find all of it. `waiting` are tasks that were
-    /// done before, and come with this commit.
+    /// Returns the task in one line, or the unit with all its tasks, and where to find all of it. `waiting` are tasks
+    /// that were done before, and come with this commit.
     fn message(&self, done: &Done<'_>, waiting: &[TaskName]) -> String {
         let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let titled = |name: &TaskName, text: &str| match name.as_str() {

@@ -48,7 +48,7 @@ pub enum Decision {
     },
 }
 
-/// Whether nothing is left to do: no task is open, in the list or in the part of it that is worked on.
+/// Returns true if nothing is left to do: no task is open, in the list or in the part of it that is worked on.
 pub fn all_done(tasks: &TaskList, part: Option<&Selection>) -> bool {
     let Counts { done, open } = part.map_or_else(|| tasks.counts(), |part| tasks.counts_of(part));
     open == 0 && done > 0
@@ -106,7 +106,7 @@ pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: 
     }
 }
 
-/// Whether the last validation passed, where there is one.
+/// Returns true if the last validation passed, where there is one.
 fn passes(history: &History, bounds: &Bounds<'_>) -> bool {
     !bounds.is_validated || history.last_validation().is_none_or(|code| code == 0)
 }

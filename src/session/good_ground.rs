@@ -73,7 +73,7 @@ impl GoodGround {
         });
     }
 
-    /// The attempts at `task` whose changes can be taken back on `branch`; `None` if there are none.
+    /// Returns the attempts at `task` whose changes can be taken back on `branch`; `None` if there are none.
     pub fn failed_attempts(&self, task: &str, branch: Option<&str>) -> Option<FailedAttempts> {
         if self.passed.as_ref()?.branch.as_deref() != branch {
             return None;

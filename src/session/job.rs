@@ -22,7 +22,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// The task list; where the job is not about tasks, there need be none.
+    /// Returns the task list; where the job is not about tasks, there need be none.
     pub fn read_tasks(&self, feature: &Feature) -> Result<TaskList> {
         match self.until {
             Until::Tasks => tasks::read(&feature.files, &feature.tasks_path),
@@ -30,7 +30,7 @@ impl Job {
         }
     }
 
-    /// The same, parsed again only where the file has changed.
+    /// Returns the same, parsed again only where the file has changed.
     pub(super) fn cached_tasks(&self, feature: &Feature, cache: &mut TaskCache) -> Result<Rc<TaskList>> {
         match self.until {
             Until::Tasks => cache.read(&feature.files, &feature.tasks_path),
@@ -38,7 +38,7 @@ impl Job {
         }
     }
 
-    /// What every iteration works on, where that is not a task of the list.
+    /// Returns what every iteration works on, where that is not a task of the list.
     pub(super) fn task(&self) -> Option<Task> {
         (self.until == Until::Validation).then(|| Task {
             name: self.loop_type.clone(),

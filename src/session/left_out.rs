@@ -49,7 +49,7 @@ impl LeftOutFiles {
         files
     }
 
-    /// Those of `left_out` that are new or changed since the user last knew of them.
+    /// Returns those of `left_out` that are new or changed since the user last knew of them.
     pub fn changed<'a>(&self, left_out: &'a [LeftOut]) -> Vec<&'a LeftOut> {
         left_out.iter().filter(|left| self.known.get(&left.path) != Some(&self.stamp(left))).collect()
     }
@@ -65,7 +65,7 @@ impl LeftOutFiles {
         }
     }
 
-    /// What was named in commits and is still there.
+    /// Returns what was named in commits and is still there.
     pub fn named(&self) -> Vec<String> {
         let is_there = |path: &&String| self.top.join(path.as_str()).symlink_metadata().is_ok();
         self.named.iter().filter(is_there).cloned().collect()
@@ -84,7 +84,7 @@ impl LeftOutFiles {
     }
 }
 
-/// The trailers of a commit of the project that lacks these files.
+/// Returns the trailers of a commit of the project that lacks these files.
 pub fn trailers(left_out: &[&LeftOut]) -> String {
     let value = |left: &&LeftOut| {
         let value = escape_trailer(&left.path);

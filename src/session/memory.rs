@@ -125,7 +125,7 @@ impl Memory {
         self.fresh.push(iteration);
     }
 
-    /// What the strategy should know of the newest iterations that ran, oldest first.
+    /// Returns what the strategy should know of the newest iterations that ran, oldest first.
     ///
     /// Those of `session` come last: it is the one that goes on.
     pub fn newest(
@@ -165,7 +165,7 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Why the last run at a task failed.
+    /// Returns why the last run at a task failed.
     pub fn last_cause(&self, task: &str) -> Option<&str> {
         let of_task = |other: &Option<String>| other.as_deref() == Some(task);
         let past = self.past.as_ref().map(|past| &past[..]).unwrap_or_default();

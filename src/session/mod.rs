@@ -218,7 +218,7 @@ impl Running<'_> {
         Ok(None)
     }
 
-    /// The task list as it is now.
+    /// Returns the task list as it is now.
     fn read_tasks(&mut self) -> Result<Rc<TaskList>> {
         self.plan.job.cached_tasks(self.plan.feature, &mut self.tasks)
     }

@@ -86,7 +86,7 @@ impl PendingCommit {
         Ok(())
     }
 
-    /// Why nothing can be committed in this work tree now, and what helps; `None` if it can.
+    /// Returns why nothing can be committed in this work tree now, and what helps; `None` if it can.
     pub fn obstacle(&self, plan: &Plan<'_>) -> Result<Option<(String, String)>> {
         if let Some(what) = plan.store.under_way()? {
             let obstacle = format!("{what} is under way in this work tree");
@@ -101,7 +101,7 @@ impl PendingCommit {
         Ok(Some((obstacle, format!("check it out again (`git switch {began_on}`)"))))
     }
 
-    /// The paths of the next commit.
+    /// Returns the paths of the next commit.
     pub fn to_commit(&self, taken: &SnapshotTaken, held: &Staged) -> BTreeSet<RawPath> {
         // A submodule whose own files are dirty is there with its commit.
         let is_out = |left: &&LeftOut| !left.is_refused() && left.reason != LeftOut::SUBMODULE_CHANGES;
@@ -117,7 +117,8 @@ impl PendingCommit {
         self.pending.iter().chain(refused).filter(is_kept).cloned().collect()
     }
 
-    /// The files of the work that the next commit lacks by rule. Repositories that are no submodules are noted in `taken`.
+    /// Returns the files of the work that the next commit lacks by rule. Repositories that are no submodules are noted
+    /// in `taken`.
     pub fn left_out_of(
         &self,
         taken: &mut SnapshotTaken,
@@ -137,7 +138,7 @@ impl PendingCommit {
     }
 }
 
-/// The same, with the files that are uncommitted in a submodule in place of the submodule.
+/// Returns the same, with the files that are uncommitted in a submodule in place of the submodule.
 fn with_files(work_tree: &WorkTree, left_out: &[LeftOut]) -> Vec<LeftOut> {
     let mut expanded = Vec::new();
     for left in left_out {

@@ -52,14 +52,14 @@ pub struct Candidate<'a> {
 }
 
 impl Plan<'_> {
-    /// The mark of a session in this work tree, by which every descendant of it is found and stopped.
+    /// Returns the mark of a session in this work tree, by which every descendant of it is found and stopped.
     pub(super) fn marker(&self, session: &SessionId, spool: &Spool) -> Result<Marker> {
         let marker = Marker::new(session).in_work_tree(self.store.repository().work_tree()?);
         Ok(marker.noted_in(spool.child_note()))
     }
 
-    /// The variables that agents and validations of a session get. Before the first iteration there is no task: its name
-    /// is empty, and the numbers are 0.
+    /// Returns the variables that agents and validations of a session get. Before the first iteration there is no task:
+    /// its name is empty, and the numbers are 0.
     pub(super) fn environment(
         &self,
         session: &SessionId,
@@ -80,7 +80,7 @@ impl Plan<'_> {
         .into()
     }
 
-    /// Where a validation runs whose output goes into `slot`.
+    /// Returns where a validation runs whose output goes into `slot`.
     pub(super) fn bench(
         &self,
         slot: &Slot,

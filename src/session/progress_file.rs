@@ -64,7 +64,7 @@ impl ProgressFile {
         Ok(self.plan_upon(found.as_deref(), header, text))
     }
 
-    /// The same for a file that cannot be read: as if it were what we left there.
+    /// Returns the same for a file that cannot be read: as if it were what we left there.
     pub fn plan_unseen(&self, header: &str, text: &str) -> Planned {
         self.plan_upon(self.left.as_deref(), header, text)
     }
@@ -116,7 +116,7 @@ impl ProgressFile {
             .with_context(|| format!("write into {}", self.path))
     }
 
-    /// Whether the file lacks something of what it should hold.
+    /// Returns true if the file lacks something of what it should hold.
     pub fn is_behind(&self) -> bool {
         let found = self.read().ok().flatten().unwrap_or_default();
         self.left.as_ref().is_some_and(|left| found.len() < left.len() && left.starts_with(&found))

@@ -118,7 +118,8 @@ impl<'a> Prompting<'a> {
         }
     }
 
-    /// The prompt of a turn, within the budget: of what is too much, historical context goes first, then progress.
+    /// Returns the prompt of a turn, within the budget: of what is too much, historical context goes first, then
+    /// progress.
     ///
     /// `summed_up` is the summary of older iterations, if a command of the user's made one.
     pub fn prompt(
@@ -163,7 +164,7 @@ impl<'a> Prompting<'a> {
         Ok(Prompt { text, recalled, memory, warning })
     }
 
-    /// What the prompt says of earlier iterations, but for the history.
+    /// Returns what the prompt says of earlier iterations, but for the history.
     fn earlier(&self, turn: &PromptRequest<'_>, past: &[Iteration]) -> Earlier {
         let MemorySettings { last_attempt: is_wanted, final_message_chars, learnings } = self.memory;
         let name = &turn.task.name;
@@ -238,7 +239,7 @@ impl<'a> Prompting<'a> {
         })
     }
 
-    /// The files of spec-kit beside specification and plan that exist.
+    /// Returns the files of spec-kit beside specification and plan that exist.
     fn documents(&self) -> Vec<String> {
         let project = ["memory/constitution.md"].map(|name| self.assignment.root.join(".specify").join(name));
         let feature = FEATURE_DOCUMENTS.map(|name| self.assignment.feature.dir.join(name));
@@ -272,7 +273,7 @@ impl<'a> Prompting<'a> {
     }
 }
 
-/// The tasks of a unit, a line each.
+/// Returns the tasks of a unit, a line each.
 fn listed(tasks: &TaskList, unit: &units::UnitTasks) -> Vec<String> {
     let line = |item: &Item| {
         let id = item.id.as_ref().map_or(String::new(), |id| format!("{id} "));

@@ -6,7 +6,7 @@ use crate::progress::journal;
 use crate::record::LogEntry;
 use crate::store::{Reader, SessionLog, Store};
 
-/// What progress.txt was after the last record of a session, from its record alone.
+/// Returns what progress.txt was after the last record of a session, from its record alone.
 pub fn expected_progress(store: &Store, log: &SessionLog) -> Result<Vec<u8>> {
     let parts = progress_parts(store, log)?;
     Ok(journal::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice)))
@@ -31,7 +31,7 @@ pub(super) fn progress_parts(store: &Store, log: &SessionLog) -> Result<Progress
     Ok(parts)
 }
 
-/// A file of a record: one that cannot be read must not cost the others.
+/// Returns a file of a record: one that cannot be read must not cost the others.
 fn readable(store: &Store, reader: &Reader, entry: &LogEntry, path: &str) -> Option<Vec<u8>> {
     store.or_leave_out(entry, reader.file(&entry.commit, path)).flatten()
 }

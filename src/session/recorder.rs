@@ -103,13 +103,13 @@ impl<'a> Recorder<'a> {
         &self.work_tree
     }
 
-    /// The work tree as it was last looked at, and where its objects are if they are not in the repository.
+    /// Returns the work tree as it was last looked at, and where its objects are if they are not in the repository.
     pub fn last_contents(&self) -> (Option<&ObjectId>, Option<Utf8PathBuf>) {
         let beside = (!self.place.snapshots).then(|| self.spool.scratch().join("objects"));
         (self.last_contents.as_ref(), beside)
     }
 
-    /// What the last snapshot left out.
+    /// Returns what the last snapshot left out.
     pub fn last_left_out(&self) -> &[LeftOut] {
         &self.last_left_out
     }
@@ -176,7 +176,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Tries once more to bring progress.txt up to the record. Gives whether it is.
+    /// Tries once more to bring progress.txt up to the record. Returns true if it is.
     pub fn settle_progress(&mut self) -> bool {
         if self.progress.is_behind() {
             let settled = self.progress.plan("", "").and_then(|planned| self.progress.carry_out(planned));
@@ -456,7 +456,7 @@ impl<'a> Recorder<'a> {
         Ok(commit)
     }
 
-    /// The task list for the record. One that cannot be read is left out of it.
+    /// Returns the task list for the record. One that cannot be read is left out of it.
     fn tasks(&mut self) -> Vec<u8> {
         let path = &self.place.tasks_path;
         self.files.read(path, MAX_TASK_LIST_BYTES).unwrap_or_else(|error| {

@@ -53,7 +53,7 @@ fn of_this_work_tree(repository: &Repository) -> Result<Vec<(Spool, SpoolMeta)>>
     Ok(spools)
 }
 
-/// The processes, with their programs, that a dead session of this work tree left running. Nothing is stopped.
+/// Returns the processes, with their programs, that a dead session of this work tree left running. Nothing is stopped.
 pub fn left_running(repository: &Repository, session: &SessionId) -> Result<Vec<(i32, String)>> {
     let left = of_this_work_tree(repository)?;
     let Some((spool, _)) = left.iter().find(|(_, place)| place.session == *session) else {
@@ -95,7 +95,7 @@ pub fn recover(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
     catch_up_last(plan, say)
 }
 
-/// Whether records of a session are gone, so that nothing can follow them.
+/// Returns true if records of a session are gone, so that nothing can follow them.
 fn is_broken(store: &Store, place: &SpoolMeta) -> bool {
     store.session(&SessionRefs::new(&place.feature, place.session.clone())).is_err()
 }
@@ -234,7 +234,7 @@ fn finish_rollback(
     Ok(())
 }
 
-/// An iteration whose loop died: everything that was captured, and no verdict but that.
+/// Returns an iteration whose loop died: everything that was captured, and no verdict but that.
 fn interrupted(
     plan: &Plan<'_>,
     recorder: &mut Recorder<'_>,

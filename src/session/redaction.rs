@@ -23,7 +23,7 @@ pub fn redactor_of(rules: &[String], allow: &[String]) -> Result<Redactor> {
     })
 }
 
-/// The same value with secrets taken out of every text in it.
+/// Returns the same value with secrets taken out of every text in it.
 pub fn redacted<T: Serialize + DeserializeOwned>(redactor: &Redactor, value: &T) -> Result<T> {
     let mut json = serde_json::to_value(value).context("redact the record")?;
     redact_texts(redactor, &mut json);

@@ -105,7 +105,7 @@ impl Replay<'_> {
         Ok(replayed)
     }
 
-    /// What was sent in an iteration, and the text that would have been.
+    /// Returns what was sent in an iteration, and the text that would have been.
     fn replayed(&self, entry: &LogEntry, iteration: &Iteration, text: String) -> Replayed {
         let sent = self.store.file(&entry.commit, "prompt.md");
         let sent = self.store.or_leave_out(entry, sent).flatten().unwrap_or_default();

@@ -228,7 +228,7 @@ impl<'a> Restore<'a> {
         })
     }
 
-    /// The files of now that cannot stay where the paths in `made` come: below one of them, or above.
+    /// Returns the files of now that cannot stay where the paths in `made` come: below one of them, or above.
     fn in_the_way(
         self,
         (work_tree, private_index): (&WorkTree, PrivateIndex<'_>),
@@ -244,7 +244,7 @@ impl<'a> Restore<'a> {
         Ok(all)
     }
 
-    /// What the session knows of the files that would be removed.
+    /// Returns what the session knows of the files that would be removed.
     fn knowledge(
         self,
         (work_tree, private_index): (&WorkTree, PrivateIndex<'_>),
@@ -310,7 +310,7 @@ struct Begun {
 }
 
 impl Planned<'_> {
-    /// The files that it needs and that a partial clone has not got.
+    /// Returns the files that it needs and that a partial clone has not got.
     pub fn missing(&self) -> Result<Vec<ObjectId>> {
         let wanted = self.changes.iter().filter_map(|change| Some(change.after.as_ref()?.id().clone()));
         let store = self.restore.store;
@@ -395,7 +395,7 @@ fn listed<S: AsRef<str>>(paths: &[S]) -> String {
     join_truncated(paths, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}")
 }
 
-/// The private index, and the objects that are not in the repository yet.
+/// Returns the private index, and the objects that are not in the repository yet.
 fn places(scratch: &Scratch) -> (Utf8PathBuf, Utf8PathBuf) {
     (scratch.path("index"), scratch.path("objects"))
 }
@@ -415,7 +415,7 @@ fn refuse_unfinished(store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// Whether a path is the task list of another feature: other sessions go by it.
+/// Returns true if a path is the task list of another feature: other sessions go by it.
 fn is_others_list(top: &Utf8Path, target: &Target<'_>, path: &str) -> bool {
     let path = Utf8Path::new(path);
     let is_beside_spec = || top.join(path).with_file_name("spec.md").is_file();

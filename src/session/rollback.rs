@@ -160,7 +160,7 @@ impl Rollback<'_> {
 }
 
 impl PlannedRollback {
-    /// How many files are to be changed.
+    /// Returns how many files are to be changed.
     pub fn count(&self) -> usize {
         self.changes.len()
     }
@@ -176,7 +176,7 @@ impl MergeContext {
     }
 }
 
-/// What brings the changes of a rollback back.
+/// Returns what brings the changes of a rollback back.
 pub(super) fn undo(point: &RestorePoint) -> String {
     format!("`{RALPH} restore --undo {}` brings them back", point.number)
 }

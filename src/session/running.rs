@@ -104,7 +104,7 @@ impl Ending {
 }
 
 impl Running<'_> {
-    /// Whose turn it is.
+    /// Returns whose turn it is.
     pub fn candidate(&self) -> &Candidate<'_> {
         &self.plan.agents[self.current]
     }
@@ -113,13 +113,14 @@ impl Running<'_> {
         (self.say)(&Event::Warning { message });
     }
 
-    /// Why the validation fails since before the first iteration of this start; `None` if it passed at any time since.
+    /// Returns why the validation fails since before the first iteration of this start; `None` if it passed at any time
+    /// since.
     pub fn baseline_failure(&self) -> Option<String> {
         let baseline = self.session.baseline.as_ref().filter(|_| self.last_passing.is_none());
         baseline.and_then(Baseline::failure).map(str::to_owned)
     }
 
-    /// The mark by which every descendant of this session is found and stopped.
+    /// Returns the mark by which every descendant of this session is found and stopped.
     pub fn marker(&self) -> Result<Marker> {
         self.plan.marker(&self.session.id, &self.spool)
     }

@@ -14,12 +14,12 @@ use super::units::{self, UnitTasks};
 const MAX_NAMED: usize = 5;
 
 impl Running<'_> {
-    /// The tasks of the scope as the list is now; `None` for all of them.
+    /// Returns the tasks of the scope as the list is now; `None` for all of them.
     pub(super) fn part(&self, tasks: &TaskList) -> Result<Option<Selection>, Unselectable> {
         select(tasks, &self.plan.scope)
     }
 
-    /// Whether a task of this list is one that the session is about. What cannot be found any more may be.
+    /// Returns true if a task of this list is one that the session is about. What cannot be found any more may be.
     pub(super) fn is_in_scope(&self, tasks: &TaskList, task: &Item) -> bool {
         self.part(tasks).ok().flatten().is_none_or(|part| part.has(&task.name))
     }
@@ -50,12 +50,12 @@ impl Running<'_> {
         self.plan.config.settings.on_skip
     }
 
-    /// What an iteration on `task` is asked to do, where that is more than this task.
+    /// Returns what an iteration on `task` is asked to do, where that is more than this task.
     pub(super) fn unit_tasks(&self, tasks: &TaskList, task: &str) -> Option<UnitTasks> {
         self.open_of_unit(tasks, task).filter(|open| open.tasks.len() > 1)
     }
 
-    /// What is left of the unit of `task` as the list is now; `None` where each task is for itself.
+    /// Returns what is left of the unit of `task` as the list is now; `None` if each task is for itself.
     pub(super) fn rest_of_unit(&mut self, task: &Task) -> Option<UnitTasks> {
         let tasks = self.read_tasks().ok()?;
         self.open_of_unit(&tasks, &task.name)

@@ -20,7 +20,7 @@ use super::redaction::redactor_of;
 /// Stands for no limit where one must be given.
 const UNLIMITED: Duration = Duration::from_secs(u64::MAX / 4);
 
-/// The limits of a child; `wall` is how long it may run, `idle` how long it may be silent.
+/// Returns the limits of a child; `wall` is how long it may run, `idle` how long it may be silent.
 pub fn child_limits(settings: &Settings, wall: Option<Duration>, idle: Option<Duration>) -> ChildLimits {
     ChildLimits { wall: wall.unwrap_or(UNLIMITED), idle, output: settings.max_output.unwrap_or(u64::MAX) }
 }
@@ -29,7 +29,7 @@ pub(super) fn validation_limits(settings: &Settings) -> ChildLimits {
     child_limits(settings, settings.validation_timeout, None)
 }
 
-/// The strategy that makes earlier iterations a part of the prompt, with the newest that `memory` has; those of
+/// Returns the strategy that makes earlier iterations a part of the prompt, with the newest that `memory` has; those of
 /// `session` come first.
 pub fn progress_strategy(
     settings: &Settings,
@@ -55,12 +55,12 @@ pub(super) fn excerpt_choice(settings: &Settings) -> ExcerptMode {
     if settings.progress_tail { ExcerptMode::BlindTail } else { ExcerptMode::Excerpt }
 }
 
-/// The command that summarizes older iterations; `local` is our own way.
+/// Returns the command that summarizes older iterations; `local` is our own way.
 pub fn history_summarizer(settings: &Settings) -> Option<Summarizer> {
     summarizer(command_of_history(settings), settings)
 }
 
-/// The command that summarizes an iteration, if the strategy wants one.
+/// Returns the command that summarizes an iteration, if the strategy wants one.
 pub(super) fn iteration_summarizer(settings: &Settings) -> Option<Summarizer> {
     let command = settings.progress_command.as_ref().or(command_of_history(settings));
     summarizer(command.filter(|_| strategy(settings).is_summarized()), settings)
@@ -80,18 +80,18 @@ fn summarizer(command: Option<&String>, settings: &Settings) -> Option<Summarize
     command.map(|command| Summarizer { command: command.clone(), timeout })
 }
 
-/// What to note down of outputs.
+/// Returns what to note down of outputs.
 pub fn capture_rules(settings: &Settings) -> Result<Rules> {
     let rules = settings.captures.iter().map(|(name, pattern)| (name.as_str(), pattern.as_str()));
     Rules::new(rules).context("compile the rules of `capture`")
 }
 
-/// What takes secrets out of what a project's records hold.
+/// Returns what takes secrets out of what a project's records hold.
 pub fn redactor(settings: &Settings) -> Result<Redactor> {
     redactor_of(&settings.redaction_rules, &settings.redaction_allow)
 }
 
-/// How much of older iterations a prompt has.
+/// Returns how much of older iterations a prompt has.
 pub fn history_policy(config: &Config) -> HistoryPolicy {
     let settings = &config.settings;
     let mode = match settings.history_mode.as_str() {

@@ -31,7 +31,7 @@ impl SnapshotTaken {
     }
 }
 
-/// The files with the most lines added and removed, most first; files without lines come last.
+/// Returns the files with the most lines added and removed, most first; files without lines come last.
 pub(super) fn most_changed(changed: &[ChangedFile]) -> Vec<FileChange> {
     let lines =
         |file: &&ChangedFile| file.added.unwrap_or_default().saturating_add(file.removed.unwrap_or_default());

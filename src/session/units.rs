@@ -17,7 +17,7 @@ pub enum Boundary {
     Blocked(Vec<String>),
 }
 
-/// The phases or stories of a task.
+/// Returns the phases or stories of a task.
 fn names(item: &Item, unit: Unit) -> &[String] {
     match unit {
         Unit::Task => &[],
@@ -26,7 +26,7 @@ fn names(item: &Item, unit: Unit) -> &[String] {
     }
 }
 
-/// The tasks of a phase or a story.
+/// Returns the tasks of a phase or a story.
 fn members(tasks: &TaskList, name: &str, unit: Unit) -> Option<Selection> {
     let selector = if unit == Unit::Story { Selector::Stories(name) } else { Selector::Phase(name) };
     tasks.select(&[selector]).ok()
@@ -41,8 +41,8 @@ pub struct UnitTasks {
     pub tasks: Vec<TaskName>,
 }
 
-/// What an iteration on `task` is asked to do: the open tasks of its unit that `is_wanted` takes. `None` where that is
-/// the task alone.
+/// Returns what an iteration on `task` is asked to do: the open tasks of its unit that `is_wanted` takes. `None` if
+/// that is the task alone.
 pub fn unit_tasks(
     tasks: &TaskList,
     task: &str,
@@ -52,8 +52,8 @@ pub fn unit_tasks(
     open_tasks(tasks, task, unit, is_wanted).filter(|open| open.tasks.len() > 1)
 }
 
-/// The open tasks of the unit of `task` that `is_wanted` takes; `None` for a task without one. What waits for a wanted
-/// task of another unit is left for later.
+/// Returns the open tasks of the unit of `task` that `is_wanted` takes; `None` for a task without one. What waits for a
+/// wanted task of another unit is left for later.
 pub fn open_tasks(
     tasks: &TaskList,
     task: &str,
@@ -76,7 +76,7 @@ pub fn open_tasks(
     Some(UnitTasks { name: name.clone(), tasks: open })
 }
 
-/// What a commit of all of a unit is called: `US1: User Story 1 - Login`, `Phase 1: Setup`.
+/// Returns what a commit of all of a unit is called: `US1: User Story 1 - Login`, `Phase 1: Setup`.
 pub fn title(tasks: &TaskList, task: &str, unit: &str) -> String {
     let phase = tasks.find(task).and_then(|item| item.phase.as_deref()).unwrap_or_default();
     if phase.is_empty() || phase == unit {

@@ -17,7 +17,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// The head and the tail of a file, however long it is.
+    /// Returns the head and the tail of a file, however long it is.
     pub fn of_file(mut file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         if !file.metadata()?.is_file() || length <= (HEAD_BYTES + TAIL_BYTES) as u64 {
@@ -31,7 +31,7 @@ impl Window {
         Ok(Self::joined(&head, &tail))
     }
 
-    /// The head and the tail of what comes, in bounded memory.
+    /// Returns the head and the tail of what comes, in bounded memory.
     pub fn read(stream: &mut impl Read) -> io::Result<Self> {
         let mut head = Vec::new();
         Read::by_ref(stream).take(HEAD_BYTES as u64).read_to_end(&mut head)?;

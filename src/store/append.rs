@@ -59,7 +59,7 @@ impl std::fmt::Display for Conflict {
 impl std::error::Error for Conflict {}
 
 impl Store {
-    /// Records the sealed draft in `slot`: objects, sync, refs, sync. Gives the id of its commit.
+    /// Records the sealed draft in `slot`: objects, sync, refs, sync. Returns the id of its commit.
     pub fn append(&self, slot: &Slot, draft: &Draft, redactor: &Redactor) -> Result<ObjectId> {
         let refs = SessionRefs::new(&draft.feature, draft.session.clone());
         let tip = self.tip(&refs.log())?;
@@ -106,7 +106,7 @@ impl Store {
         quarantine.write_commit(snapshot.tree, &parents, &signature, &message::of_snapshot(snapshot))
     }
 
-    /// The commit of this very record, if an earlier try got as far as the ref.
+    /// Returns the commit of this very record, if an earlier try got as far as the ref.
     fn find_done(&self, tip: Option<&ObjectId>, draft: &Draft) -> Result<Option<ObjectId>> {
         let number = draft.iteration.as_ref().map(|iteration| iteration.iteration);
         let is_it = |entry: &LogEntry| {
@@ -157,8 +157,8 @@ impl Store {
         self.move_refs_to(moves, reason, || Ok(0))
     }
 
-    /// The same to objects that a `git prune` beside us may take before the refs lead to them: git moves no ref to what
-    /// is not there. `recover_ref` puts them back, and gives how many these were.
+    /// Returns the same to objects that a `git prune` beside us may take before the refs lead to them: git moves no ref
+    /// to what is not there. `recover_ref` puts them back, and gives how many these were.
     fn move_refs_to(
         &self,
         moves: &[Move],
@@ -198,7 +198,7 @@ impl Store {
         Ok(())
     }
 
-    /// The moves that are still to be made.
+    /// Returns the moves that are still to be made.
     fn unmoved<'a>(&self, moves: &'a [Move]) -> Result<Vec<&'a Move>> {
         let mut left = Vec::new();
         for one in moves.iter().filter(|one| one.new.is_some()) {

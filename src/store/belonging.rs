@@ -9,7 +9,7 @@ use super::message::{is_of_snapshot, named_in};
 use super::{SessionRefs, Store};
 
 impl Store {
-    /// The iterations that the note on a commit of the project names.
+    /// Returns the iterations that the note on a commit of the project names.
     pub fn noted_iterations(&self, commit: &ObjectId) -> Result<Vec<(SessionId, u32)>> {
         let lines = self.notes_of(std::iter::once(commit))?.into_values().flatten();
         let named = |line: String| {
@@ -19,7 +19,7 @@ impl Store {
         Ok(lines.filter_map(named).collect())
     }
 
-    /// The refs of the session that a snapshot was taken in; `None` if the commit is no snapshot of ours.
+    /// Returns the refs of the session that a snapshot was taken in; `None` if the commit is no snapshot of ours.
     pub fn session_of_snapshot(&self, commit: &ObjectId) -> Result<Option<SessionRefs>> {
         let message = message_of(&self.open_git()?, commit)?;
         let named = named_in(&message).filter(|_| is_of_snapshot(&message));

@@ -36,13 +36,13 @@ pub(super) fn chunks(
     Ok(None)
 }
 
-/// The commits whose parents are not here, though they have some.
+/// Returns the commits whose parents are not here, though they have some.
 pub(super) fn shallow_ends(git: &gix::Repository) -> Result<BTreeSet<gix::ObjectId>> {
     let found = git.shallow_commits().map_err(|error| anyhow!("read where the clone is shallow: {error}"))?;
     Ok(found.map(|commits| commits.iter().copied().collect()).unwrap_or_default())
 }
 
-/// The message of a commit.
+/// Returns the message of a commit.
 pub(super) fn message_of(git: &gix::Repository, commit: &ObjectId) -> Result<String> {
     let mut buffer = Vec::new();
     let found = git.objects.find_commit(&objects::to_gix(commit)?, &mut buffer);
@@ -50,7 +50,7 @@ pub(super) fn message_of(git: &gix::Repository, commit: &ObjectId) -> Result<Str
     Ok(String::from_utf8_lossy(found.message).into_owned())
 }
 
-/// The time in a line `name <email> seconds offset` of a commit.
+/// Returns the time in a line `name <email> seconds offset` of a commit.
 pub(super) fn seconds_of(line: &[u8]) -> Timestamp {
     let text = String::from_utf8_lossy(line);
     let seconds = text.rsplit(' ').nth(1).and_then(|text| text.parse().ok());
@@ -83,7 +83,7 @@ pub(super) fn write_blob(git: &gix::Repository, id: &gix::ObjectId, to: &mut dyn
     to.write_all(blob_of(git, id, &mut buffer)?).context("write a file of the record")
 }
 
-/// The bytes of a blob, which git refuses to unpack where it is longer than [`MAX_BLOB_BYTES`].
+/// Returns the bytes of a blob, which git refuses to unpack where it is longer than [`MAX_BLOB_BYTES`].
 pub(super) fn blob_of<'a>(
     git: &gix::Repository,
     id: &gix::ObjectId,

@@ -84,7 +84,7 @@ impl Store {
     }
 }
 
-/// The sessions among refs.
+/// Returns the sessions among refs.
 pub fn sessions_among<'a>(names: impl Iterator<Item = &'a String>) -> Vec<SessionId> {
     let mut sessions: Vec<SessionId> = names
         .filter(|name| name.starts_with(LOG_PREFIX))

@@ -44,7 +44,7 @@ pub(super) struct Walked {
 }
 
 impl Chain<'_> {
-    /// The entries up to `tip`, as far as they can be read.
+    /// Returns the entries up to `tip`, as far as they can be read.
     pub fn read(&self, git: &gix::Repository, refs: &SessionRefs, tip: &ObjectId) -> Result<Walked> {
         let walked = self.walk(git, (Some(refs), Some(&refs.session)), tip, |_| true);
         let walked = walked.with_context(|| format!("read {}", refs.log()))?;
@@ -52,7 +52,7 @@ impl Chain<'_> {
         Ok(Walked { gap, ..walked })
     }
 
-    /// The record of one commit alone; `None` if it is not ours.
+    /// Returns the record of one commit alone; `None` if it is not ours.
     pub fn record(
         &self,
         git: &gix::Repository,
@@ -141,7 +141,7 @@ impl Chain<'_> {
     }
 }
 
-/// The message of a commit, and what its record has from the commit itself.
+/// Returns the message of a commit, and what its record has from the commit itself.
 fn envelope_of<'a>(id: gix::ObjectId, commit: &gix::objs::CommitRef<'a>) -> Result<(Cow<'a, str>, Envelope)> {
     let envelope = Envelope {
         commit: objects::from_gix(&id)?,
@@ -152,7 +152,7 @@ fn envelope_of<'a>(id: gix::ObjectId, commit: &gix::objs::CommitRef<'a>) -> Resu
     Ok((String::from_utf8_lossy(commit.message), envelope))
 }
 
-/// All of `below`, and behind it those `above`, which are still the newest first.
+/// Returns all of `below`, and behind it those `above`, which are still the newest first.
 fn joined(mut below: Vec<LogEntry>, above: Vec<LogEntry>) -> Vec<LogEntry> {
     below.extend(above.into_iter().rev());
     below

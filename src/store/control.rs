@@ -83,7 +83,7 @@ impl Control {
         self.put(PAUSE, b"")
     }
 
-    /// Takes the options to pause back. Gives whether there was one.
+    /// Takes the options to pause back. Returns true if there was one.
     pub fn ask_to_continue(&self) -> Result<bool> {
         disk::remove_file_if_there(&self.dir.join(PAUSE))
     }

@@ -58,7 +58,7 @@ impl Copies {
         Ok(())
     }
 
-    /// The newest records, and some of the older ones: so that the cost does not grow with the session.
+    /// Returns the newest records, and some of the older ones: so that the cost does not grow with the session.
     pub fn look_at_some(&mut self, store: &Store) -> Result<Repaired> {
         let older = self.records.len().saturating_sub(NEWEST);
         let mut chosen: Vec<usize> = (older..self.records.len()).collect();
@@ -102,7 +102,7 @@ impl Store {
         Ok(absent.len())
     }
 
-    /// Those of `names` that the repository does not hold, neither loose nor packed.
+    /// Returns those of `names` that the repository does not hold, neither loose nor packed.
     /// Packs are opened once, with the first object that is not loose.
     fn absent(&self, names: &[String], reader: &mut Option<Reader>) -> Result<Vec<String>> {
         let objects = self.repository().common_dir.join("objects");

@@ -16,7 +16,7 @@ pub(super) fn count(counter: &'static LocalKey<Cell<usize>>) {
     counter.set(counter.get() + 1);
 }
 
-/// How far `counter` goes up while `work` runs.
+/// Returns how far `counter` goes up while `work` runs.
 pub(super) fn during<T>(counter: &'static LocalKey<Cell<usize>>, work: impl FnOnce() -> T) -> (usize, T) {
     let before = counter.get();
     let made = work();

@@ -8,7 +8,7 @@ use camino::Utf8PathBuf;
 use super::{Store, disk};
 
 impl Store {
-    /// The file for what a loop in this work tree says, emptied; what an earlier loop said is gone.
+    /// Returns the file for what a loop in this work tree says, emptied; what an earlier loop said is gone.
     pub fn talk(&self) -> Result<(Utf8PathBuf, File)> {
         let repository = self.repository();
         let folder = repository.ralph_dir().join("talk");

@@ -34,7 +34,7 @@ impl FileDigest {
         Self { length: bytes.len() as u64, sha256: Sha256::digest(bytes).into() }
     }
 
-    /// Whether `hex`, in lower case, says the same as this hash.
+    /// Returns true if `hex`, in lower case, says the same as this hash.
     pub fn has_hash(&self, hex: &str) -> bool {
         let digit = |byte: u8| char::from_digit(u32::from(byte), 16);
         let found = self.sha256.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
@@ -84,7 +84,7 @@ impl<'a> Digests<'a> {
         Self { git, loose, known: HashMap::new(), beginnings: HashMap::new(), buffer: Vec::new() }
     }
 
-    /// The commit of a record, with all paths below it.
+    /// Returns the commit of a record, with all paths below it.
     pub fn tree(&mut self, commit: &ObjectId) -> Result<RecordTree> {
         let id = objects::to_gix(commit)?;
         let (message, root) = {
@@ -118,7 +118,7 @@ impl<'a> Digests<'a> {
         Ok(RecordTree { message, blobs })
     }
 
-    /// The digest of a file that is made of `chunks`.
+    /// Returns the digest of a file that is made of `chunks`.
     pub fn digest(&mut self, chunks: &[gix::ObjectId]) -> Result<FileDigest> {
         let [only] = chunks else { return self.digest_of_chunks(chunks) };
         if let Some(known) = self.known.get(only) {
@@ -162,7 +162,7 @@ impl<'a> Digests<'a> {
         Ok(Hashed { chunk, hash, length })
     }
 
-    /// The bytes of a file, with their digest.
+    /// Returns the bytes of a file, with their digest.
     pub fn bytes(&mut self, chunks: &[gix::ObjectId]) -> Result<(Vec<u8>, FileDigest)> {
         let mut bytes = Vec::new();
         for chunk in chunks {

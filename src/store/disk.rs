@@ -113,7 +113,7 @@ pub fn write_durably(path: &Utf8Path, bytes: &[u8]) -> Result<()> {
     sync_dir_if_there(path.parent().unwrap_or(Utf8Path::new("/")))
 }
 
-/// What is in a folder, in order; nothing if it is not there. Names that are not UTF-8 are none of ours.
+/// Returns what is in a folder, in order; nothing if it is not there. Names that are not UTF-8 are none of ours.
 pub fn children(dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
@@ -142,7 +142,7 @@ pub fn read_if_there(path: &Utf8Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// Removes a file. Gives whether it was there.
+/// Removes a file. Returns true if it was there.
 pub fn remove_file_if_there(path: &Utf8Path) -> Result<bool> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),

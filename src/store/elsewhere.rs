@@ -28,13 +28,13 @@ impl fmt::Display for Elsewhere {
 }
 
 impl Store {
-    /// What is known of a session of another machine that has no end; `None` of all others.
+    /// Returns what is known of a session of another machine that has no end; `None` of all others.
     pub fn elsewhere(&self, log: &SessionLog) -> Option<Elsewhere> {
         let begin = log.entries.iter().rfind(|entry| entry.kind.begins())?;
         self.elsewhere_since(&log.refs, begin, log.tip())
     }
 
-    /// The same by the record by which the session was begun, or last resumed, and its newest one.
+    /// Returns the same by the record by which the session was begun, or last resumed, and its newest one.
     pub fn elsewhere_since(&self, refs: &SessionRefs, begin: &LogEntry, tip: &LogEntry) -> Option<Elsewhere> {
         if tip.kind == RecordKind::End {
             return None;

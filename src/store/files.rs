@@ -23,7 +23,7 @@ pub const CHUNK: usize = 4 * 1024 * 1024;
 /// they share all pieces but the last: what many sessions hold grows with the file, not with its square.
 pub const PROGRESS_CHUNK: usize = 64 * 1024;
 
-/// The size of the pieces that the file at `path` of a record is cut into.
+/// Returns the size of the pieces that the file at `path` of a record is cut into.
 fn chunk_bytes(path: &str) -> usize {
     if path == "progress.base.md" { PROGRESS_CHUNK } else { CHUNK }
 }

@@ -30,12 +30,12 @@ impl std::fmt::Debug for Identity {
 }
 
 impl Identity {
-    /// The public name of this clone, which sessions are recorded with.
+    /// Returns the public name of this clone, which sessions are recorded with.
     pub fn machine(&self) -> String {
         self.hash(&["machine"])
     }
 
-    /// A hash of a setting by which a later call notices that it was changed.
+    /// Returns a hash of a setting by which a later call notices that it was changed.
     pub fn fingerprint(&self, name: &str, value: &str) -> String {
         self.hash(&["setting", name, value])
     }
@@ -52,7 +52,7 @@ impl Identity {
 }
 
 impl Store {
-    /// The key of this clone; `None` if no session was ever begun here. Writes nothing.
+    /// Returns the key of this clone; `None` if no session was ever begun here. Writes nothing.
     pub fn identity(&self) -> Result<Option<Identity>> {
         let found = disk::read_if_there(&path(self.repository()))?;
         Ok(found.and_then(|bytes| bytes.try_into().ok()).map(|key| Identity { key }))
@@ -71,7 +71,7 @@ impl Store {
         Ok(true)
     }
 
-    /// The key of this clone, which is made where there is none.
+    /// Returns the key of this clone, which is made where there is none.
     pub fn create_identity(&self) -> Result<Identity> {
         if let Some(found) = self.identity()? {
             return Ok(found);

@@ -159,8 +159,8 @@ pub(super) fn look_at_snapshots(git: &gix::Repository, arrival: &Arrival<'_>) ->
     Ok(Inspection::Ours(count))
 }
 
-/// Whether a path from the top of the work tree stays in it, and out of git's own folder. What a record says of where
-/// files are may come from anybody.
+/// Returns true if a path from the top of the work tree stays in it, and out of git's own folder. What a record says of
+/// where files are may come from anybody.
 pub fn stays_inside(path: &str) -> bool {
     let is_fine = |part| matches!(part, Utf8Component::Normal(name) if !name.eq_ignore_ascii_case(".git"));
     Utf8Path::new(path).components().all(is_fine)

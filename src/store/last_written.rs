@@ -14,7 +14,7 @@ use super::{Begin, SessionRefs, Spool, Store, disk};
 type Sessions = BTreeMap<String, SessionId>;
 
 impl Store {
-    /// The session on `feature` that was last written from this work tree; none in a fresh clone.
+    /// Returns the session on `feature` that was last written from this work tree; none in a fresh clone.
     pub fn last_written(&self, feature: &str) -> Result<Option<SessionRefs>> {
         Ok(self.last_sessions()?.remove(feature).map(|session| SessionRefs::new(feature, session)))
     }
@@ -30,7 +30,7 @@ impl Store {
         path.ancestors().take(2).try_for_each(|made| disk::share(made, sharing))
     }
 
-    /// What a running session works on, as its spool says.
+    /// Returns what a running session works on, as its spool says.
     pub fn in_flight(&self, session: &SessionId) -> Option<Begin> {
         let spool = Spool::all(self.repository())
             .ok()?
@@ -70,7 +70,7 @@ impl Store {
     }
 }
 
-/// The sessions that the journals of all work trees follow.
+/// Returns the sessions that the journals of all work trees follow.
 pub(super) fn last_of_all(repository: &Repository) -> Result<BTreeSet<SessionId>> {
     let mut last = BTreeSet::new();
     for path in disk::children(&repository.ralph_dir().join("last"))? {

@@ -97,7 +97,7 @@ impl Finder<'_> {
         changed.is_ok_and(|changed| is_older(moment(changed), days, self.now))
     }
 
-    /// Whether a work tree of that name was removed.
+    /// Returns true if a work tree of that name was removed.
     fn is_gone(&self, name: &str) -> bool {
         let trees = self.repository.common_dir.join("worktrees");
         name.strip_prefix("linked-").is_some_and(|name| !trees.join(name).exists())

@@ -47,7 +47,7 @@ pub struct SessionRows<'a> {
 }
 
 impl Listing {
-    /// The sessions that are ours, in the order of their ids.
+    /// Returns the sessions that are ours, in the order of their ids.
     pub fn sessions(&self) -> impl DoubleEndedIterator<Item = SessionRows<'_>> {
         let rows = |listed: &Listed| !listed.cached.is_empty() || !listed.fresh.is_empty();
         self.sessions.iter().filter(move |listed| rows(listed)).map(|listed| SessionRows {
@@ -60,25 +60,25 @@ impl Listing {
 }
 
 impl<'a> SessionRows<'a> {
-    /// Its records, oldest first.
+    /// Returns its records, oldest first.
     pub fn rows(&self) -> impl Iterator<Item = Row<'a>> + use<'a> {
         self.cached.split_terminator('\n').chain(self.fresh.split_terminator('\n')).filter_map(Row::read)
     }
 
-    /// Its newest record.
+    /// Returns its newest record.
     pub fn tip(&self) -> Option<Row<'a>> {
         let text = if self.fresh.is_empty() { self.cached } else { self.fresh };
         Row::read(text.trim_end_matches('\n').rsplit('\n').next()?)
     }
 
-    /// Its oldest record that is here.
+    /// Returns its oldest record that is here.
     pub fn first(&self) -> Option<Row<'a>> {
         self.rows().next()
     }
 }
 
 impl Store {
-    /// The records of all sessions that `is_wanted`, by the names of their refs. What cannot be read goes to
+    /// Returns the records of all sessions that `is_wanted`, by the names of their refs. What cannot be read goes to
     /// `unreadable`, with the reason.
     pub fn listing(
         &self,

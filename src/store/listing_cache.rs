@@ -62,7 +62,7 @@ impl Store {
     }
 }
 
-/// The first lines of a cache: what made it, and of what.
+/// Returns the first lines of a cache: what made it, and of what.
 pub(super) fn head(ends: &BTreeSet<gix::ObjectId>) -> String {
     let ends: Vec<String> = ends.iter().map(|id| id.to_hex().to_string()).collect();
     format!("specify-ralph log {FORMAT} schema {SCHEMA}\nshallow {}\n", ends.join(" "))
@@ -96,7 +96,7 @@ impl Cache {
     }
 }
 
-/// A sum that no slip of a disk or an editor leaves the same.
+/// Returns a sum that no slip of a disk or an editor leaves the same.
 pub(super) fn sum(bytes: &[u8]) -> u64 {
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
     let (words, rest) = bytes.as_chunks::<8>();

@@ -53,7 +53,7 @@ pub fn compose(subject: Subject<'_>, entry: &str) -> String {
     message
 }
 
-/// The trailers of a record, each as its line.
+/// Returns the trailers of a record, each as its line.
 pub fn trailer_lines(subject: Subject<'_>) -> Vec<String> {
     trailers(subject).into_iter().map(|(name, value)| format!("Ralph-{name}: {}", escape(&value))).collect()
 }
@@ -61,13 +61,13 @@ pub fn trailer_lines(subject: Subject<'_>) -> Vec<String> {
 /// Trailers that records of earlier versions lack, though their JSON has the value.
 pub const ADDED_LATER: &[&str] = &["Ralph-Cost-Usd", "Ralph-False-Claim"];
 
-/// The lines of ours in the last paragraph of a message.
+/// Returns the lines of ours in the last paragraph of a message.
 pub fn trailers_in(message: &str) -> Vec<String> {
     let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
     paragraph.lines().filter(|line| line.starts_with("Ralph-")).map(str::to_owned).collect()
 }
 
-/// What stands between the subject and the trailers.
+/// Returns what stands between the subject and the trailers.
 pub fn body_of(message: &str) -> &str {
     let message = message.trim_end();
     let end = message.rfind("\n\n").unwrap_or_default();
@@ -103,7 +103,7 @@ pub fn of_clearing(feature: &str) -> String {
     )
 }
 
-/// The session and the feature that a message names in its trailers.
+/// Returns the session and the feature that a message names in its trailers.
 pub fn named_in(message: &str) -> Option<(SessionId, String)> {
     let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
     let find = |name: &str| paragraph.lines().find_map(|line| line.strip_prefix(name));
@@ -111,31 +111,31 @@ pub fn named_in(message: &str) -> Option<(SessionId, String)> {
     Some((find("Ralph-Session: ")?.parse().ok()?, feature))
 }
 
-/// Whether a message has our schema in its trailers, whichever it is.
+/// Returns true if a message has our schema in its trailers, whichever it is.
 pub fn is_signed(message: &str) -> bool {
     let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
     paragraph.lines().any(|line| line.starts_with("Ralph-Schema: "))
 }
 
-/// Whether a message has the schema in its trailers that this version writes.
+/// Returns true if a message has the schema in its trailers that this version writes.
 pub fn is_of_this_schema(message: &str) -> bool {
     let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
     paragraph.lines().any(|line| line == format!("Ralph-Schema: {SCHEMA}"))
 }
 
-/// Whether a message is that of a snapshot.
+/// Returns true if a message is that of a snapshot.
 pub fn is_of_snapshot(message: &str) -> bool {
     is_of(message, "snapshot")
 }
 
-/// Whether a message is that of a record of this kind.
+/// Returns true if a message is that of a record of this kind.
 pub fn is_of(message: &str, kind: &str) -> bool {
     let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
     paragraph.starts_with("Ralph-Schema: ")
         && paragraph.lines().any(|line| line.strip_prefix("Ralph-Record: ") == Some(kind))
 }
 
-/// The first line of a message.
+/// Returns the first line of a message.
 pub fn headline(subject: Subject<'_>) -> String {
     let line = match subject {
         Subject::Iteration(iteration) => {
@@ -169,13 +169,13 @@ pub fn headline(subject: Subject<'_>) -> String {
     printable(&line)
 }
 
-/// The last part of a feature's path: what people call it.
+/// Returns the last part of a feature's path: what people call it.
 fn name_of(feature: &str) -> &str {
     feature.rsplit('/').next().unwrap_or(feature)
 }
 
-/// A copy of `entry` that cannot be taken for anything else: no control bytes, no scissors line, no end in blank
-/// lines, bounded.
+/// Returns a copy of `entry` that cannot be taken for anything else: no control bytes, no scissors line, no end in
+/// blank lines, bounded.
 pub fn readable(entry: &str) -> String {
     let mut body = String::with_capacity(entry.len().min(BODY_LIMIT));
     for line in entry.trim_matches('\n').lines() {
@@ -383,7 +383,8 @@ fn names(list: Option<&str>) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// What is known of a record that cannot be read: that it stands in the log of `session`. `None` if that is not sure.
+/// Returns what is known of a record that cannot be read: that it stands in the log of `session`. `None` if that is not
+/// sure.
 pub fn unreadable(
     message: &str,
     envelope: &Envelope,

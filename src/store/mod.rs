@@ -170,7 +170,7 @@ impl Store {
     }
 }
 
-/// An error of the library's with all that it says of its causes, which its own words often leave out.
+/// Returns an error of the library's with all that it says of its causes, which its own words often leave out.
 fn caused(doing: &str, error: &(dyn std::error::Error + 'static)) -> anyhow::Error {
     let mut words = error.to_string();
     let mut source = error.source();

@@ -35,7 +35,7 @@ type Blobs = BTreeMap<String, gix::ObjectId>;
 /// Lines to be in the notes of commits.
 pub type Lines = BTreeMap<ObjectId, BTreeSet<String>>;
 
-/// The line for the commits of an iteration: as it is named on the command line, its task, its outcome.
+/// Returns the line for the commits of an iteration: as it is named on the command line, its task, its outcome.
 fn line(iteration: &Iteration) -> String {
     let task: String = iteration.task.as_deref().unwrap_or("-").chars().filter(|c| !c.is_control()).collect();
     format!("{}:{} {task} {}", iteration.session, iteration.iteration, iteration.outcome)
@@ -52,13 +52,13 @@ fn settled(lines: BTreeSet<String>) -> BTreeSet<String> {
     lines.into_iter().filter(|line| !line.ends_with(RUNNING) || !ended.contains(&of(line))).collect()
 }
 
-/// The lines that an iteration leaves.
+/// Returns the lines that an iteration leaves.
 fn lines_of(iteration: &Iteration) -> Lines {
     let line = line(iteration);
     iteration.commits.iter().map(|commit| (commit.clone(), [line.clone()].into())).collect()
 }
 
-/// Whether a line is of that session.
+/// Returns true if a line is of that session.
 fn is_of(line: &str, session: &SessionId) -> bool {
     line.strip_prefix(session.as_str()).is_some_and(|rest| rest.starts_with(':'))
 }
@@ -76,7 +76,7 @@ fn is_of_any(line: &str, sessions: &BTreeSet<String>) -> bool {
 }
 
 impl Store {
-    /// Adds lines to notes; those that are there stay. Gives how many notes were changed.
+    /// Adds lines to notes; those that are there stay. Returns how many notes were changed.
     pub fn annotate(&self, lines: &Lines, at: Timestamp) -> Result<usize> {
         self.change_notes(
             "note",
@@ -109,7 +109,7 @@ impl Store {
         self.annotate(&Lines::from([(commit.clone(), [line].into())]), at).map(drop)
     }
 
-    /// Where all refs point that are none of ours, one id a line.
+    /// Returns where all refs point that are none of ours, one id a line.
     pub fn tips_of_others(&self) -> Result<Vec<u8>> {
         let others = self.refs_below("refs/")?.into_iter();
         let others = others.filter(|(name, _)| !name.starts_with("refs/ralph") && name != NOTES);
@@ -126,14 +126,14 @@ impl Store {
         self.change_notes("forget", at, keep, &all.iter())
     }
 
-    /// The commits that have a note.
+    /// Returns the commits that have a note.
     fn annotated(&self) -> Result<Vec<ObjectId>> {
         let Some(tip) = self.tip(NOTES)? else { return Ok(Vec::new()) };
         let git = self.open_git()?;
         Ok(blobs(&git, &tip)?.keys().filter_map(|id| id.parse().ok()).collect())
     }
 
-    /// The lines that commits have in their notes.
+    /// Returns the lines that commits have in their notes.
     pub(super) fn notes_of<'a>(&self, commits: impl Iterator<Item = &'a ObjectId>) -> Result<Lines> {
         let Some(tip) = self.tip(NOTES)? else { return Ok(Lines::new()) };
         let git = self.open_git()?;
@@ -147,12 +147,12 @@ impl Store {
         Ok(found)
     }
 
-    /// What the notes of ours should say by the records that are here.
+    /// Returns what the notes of ours should say by the records that are here.
     pub fn notes_by_the_record(&self) -> Result<Lines> {
         self.notes_by_records(&self.sessions()?)
     }
 
-    /// What the notes should say by the records of `logs`.
+    /// Returns what the notes should say by the records of `logs`.
     pub(super) fn notes_by_records(&self, logs: &[SessionLog]) -> Result<Lines> {
         let mut lines = Lines::new();
         let reader = self.reader()?;
@@ -168,7 +168,7 @@ impl Store {
         Ok(lines)
     }
 
-    /// Makes the lines of ours anew from the records; lines of people stay. Gives how many notes were changed.
+    /// Makes the lines of ours anew from the records; lines of people stay. Returns how many notes were changed.
     pub fn rebuild_notes(&self, at: Timestamp) -> Result<usize> {
         let wanted = self.notes_by_the_record()?;
         // A session that is not here may be noted all the same: its notes came by a sync.
@@ -300,7 +300,7 @@ impl Store {
         Ok(Merged { here, there })
     }
 
-    /// The sessions whose lines are not wanted.
+    /// Returns the sessions whose lines are not wanted.
     fn unwanted(&self) -> Result<Unwanted> {
         let ids = |names: &mut dyn Iterator<Item = String>| -> BTreeSet<String> {
             let refs = names.filter_map(|name| SessionRefs::from_log(&name));
@@ -367,14 +367,14 @@ impl Store {
         Ok(commit)
     }
 
-    /// The message of a commit.
+    /// Returns the message of a commit.
     pub(super) fn message(&self, commit: &ObjectId) -> Result<String> {
         message_of(&self.open_git()?, commit)
     }
 }
 
 impl Store {
-    /// When a commit was made, as it says itself.
+    /// Returns when a commit was made, as it says itself.
     pub(super) fn committed_at(&self, commit: &ObjectId) -> Result<Timestamp> {
         let git = self.open_git()?;
         let mut buffer = Vec::new();
@@ -384,7 +384,7 @@ impl Store {
     }
 }
 
-/// The notes of a commit of notes, however deep its folders are.
+/// Returns the notes of a commit of notes, however deep its folders are.
 fn blobs(git: &gix::Repository, commit: &ObjectId) -> Result<Blobs> {
     let mut buffer = Vec::new();
     let id = objects::to_gix(commit)?;
@@ -434,7 +434,7 @@ fn collect(git: &gix::Repository, tree: gix::ObjectId, prefix: &str, all: &mut B
     Ok(())
 }
 
-/// The lines of a note that are fit to be shown.
+/// Returns the lines of a note that are fit to be shown.
 fn lines(git: &gix::Repository, blob: gix::ObjectId) -> Result<BTreeSet<String>> {
     bounded(git, blob, NOTE_LIMIT)?;
     let mut buffer = Vec::new();

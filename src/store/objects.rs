@@ -154,7 +154,7 @@ impl Quarantine {
         Ok(absent.len())
     }
 
-    /// The ids of the objects here.
+    /// Returns the ids of the objects here.
     pub fn names(&self) -> Result<Vec<String>> {
         Ok(self.list()?.into_iter().map(|(name, _)| name).collect())
     }
@@ -169,7 +169,7 @@ impl Quarantine {
         Ok(())
     }
 
-    /// Every object here: its name in hexadecimal, and its file.
+    /// Returns every object here: its name in hexadecimal, and its file.
     fn list(&self) -> Result<Vec<(String, Utf8PathBuf)>> {
         let mut found = Vec::new();
         for folder in disk::children(&self.dir)? {
@@ -189,7 +189,7 @@ impl Quarantine {
         Ok(found)
     }
 
-    /// Whether the loose object that the repository holds under `name` is what its name says.
+    /// Returns true if the loose object that the repository holds under `name` is what its name says.
     fn is_sound(&self, objects: &Utf8Path, name: &str) -> bool {
         let there = gix::odb::loose::Store::at(objects.as_std_path(), self.objects.object_hash());
         let Ok(id) = gix::ObjectId::from_hex(name.as_bytes()) else { return false };
@@ -212,7 +212,7 @@ fn person(name: &str, email: &str, at: Timestamp) -> gix::actor::Signature {
     gix::actor::Signature { name: BString::from(name), email: BString::from(email), time }
 }
 
-/// Gives the file at `path` a second name, or where that cannot be, moves it there.
+/// Links the file at `path` to a second name, or moves it if it cannot be linked.
 fn link_into(path: &Utf8Path, folder: &Utf8Path, target: &Utf8Path) -> Result<()> {
     let mut result = Ok(());
     for _ in 0..RACES {

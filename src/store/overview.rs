@@ -110,7 +110,7 @@ impl CachedTotals {
 }
 
 impl Store {
-    /// The newest session of a feature by its path; `None` if there is none, or if anything about it is odd.
+    /// Returns the newest session of a feature by its path; `None` if there is none, or if anything about it is odd.
     pub fn newest_overview(&self, feature: &str) -> Result<Option<Overview>> {
         let names = self.refs().names(LOG_PREFIX)?;
         let names = names.iter().filter_map(|name| SessionRefs::from_log(name));
@@ -120,7 +120,7 @@ impl Store {
         }
     }
 
-    /// Where one session stands; `None` if it is not here, or if anything about it is odd.
+    /// Returns where one session stands; `None` if it is not here, or if anything about it is odd.
     pub fn overview(&self, refs: &SessionRefs) -> Result<Option<Overview>> {
         match self.tip(&refs.log())? {
             // Reading all of the session reports what is wrong with it.
@@ -129,7 +129,7 @@ impl Store {
         }
     }
 
-    /// What is known of the session if it runs on another machine.
+    /// Returns what is known of the session if it runs on another machine.
     pub fn elsewhere_in(&self, overview: &Overview) -> Option<Elsewhere> {
         let Overview { refs, tip, totals } = overview;
         if tip.kind == RecordKind::End {

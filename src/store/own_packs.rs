@@ -52,7 +52,7 @@ impl<'a> OwnPacks<'a> {
         Ok(Self { repository, list })
     }
 
-    /// Where git keeps the packs.
+    /// Returns where git keeps the packs.
     pub fn folder(&self) -> Utf8PathBuf {
         self.repository.common_dir.join("objects/pack")
     }
@@ -69,7 +69,7 @@ impl<'a> OwnPacks<'a> {
         self.write(drafts)
     }
 
-    /// The packs that replace others, and which ones.
+    /// Returns the packs that replace others, and which ones.
     fn replacements(&self) -> Vec<(String, Vec<String>)> {
         let replacing = self.list.iter().filter(|pack| !pack.replaces.is_empty());
         replacing.map(|pack| (pack.name.clone(), pack.replaces.clone())).collect()
@@ -120,7 +120,7 @@ impl<'a> OwnPacks<'a> {
         self.write(drafts)
     }
 
-    /// The packs that may be merged, with their sizes in bytes, the smallest first.
+    /// Returns the packs that may be merged, with their sizes in bytes, the smallest first.
     pub fn mergeable(&self) -> Result<Vec<(u64, String)>> {
         let covered = self.covered()?;
         let mut found = Vec::new();
@@ -138,7 +138,7 @@ impl<'a> OwnPacks<'a> {
         Ok(found)
     }
 
-    /// The packs that a multi-pack-index names: git would look for their objects in vain.
+    /// Returns the packs that a multi-pack-index names: git would look for their objects in vain.
     fn covered(&self) -> Result<BTreeSet<String>> {
         let mut files = vec![self.folder().join("multi-pack-index")];
         files.extend(disk::children(&self.folder().join("multi-pack-index.d"))?);
@@ -158,7 +158,7 @@ impl<'a> OwnPacks<'a> {
             || PROTECTING.iter().any(|end| self.folder().join(format!("{name}.{end}")).exists())
     }
 
-    /// The index of a pack; `None` if the pack is not there.
+    /// Returns the index of a pack; `None` if the pack is not there.
     pub fn index(&self, name: &str) -> Result<Option<PackIndex>> {
         let path = self.folder().join(format!("{name}.idx"));
         if !path.with_extension("pack").is_file() || !path.is_file() {
@@ -192,7 +192,7 @@ impl<'a> OwnPacks<'a> {
     }
 }
 
-/// Whether `new` has every object of `old`.
+/// Returns true if `new` has every object of `old`.
 fn is_contained(old: &PackIndex, new: &PackIndex) -> bool {
     old.iter().all(|entry| new.lookup(entry.oid).is_some())
 }
@@ -206,7 +206,7 @@ fn line(pack: &OwnPack) -> String {
     names.map(String::as_str).collect::<Vec<_>>().join(" ") + "\n"
 }
 
-/// The packs of a list. A line that is damaged is left out, and so its pack is not touched.
+/// Returns the packs of a list. A line that is damaged is left out, and so its pack is not touched.
 fn parse(text: &str, hash: HashKind) -> Vec<OwnPack> {
     let length = objects::kind(hash).len_in_hex();
     let is_name = |name: &&str| {

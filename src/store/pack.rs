@@ -92,7 +92,7 @@ impl Store {
         self.repository().ralph_dir().join("packing/held")
     }
 
-    /// Where packs are written before they are moved.
+    /// Returns where packs are written before they are moved.
     pub(super) fn packing_drafts(&self) -> Utf8PathBuf {
         self.repository().ralph_dir().join("packing/objects")
     }
@@ -101,7 +101,7 @@ impl Store {
         is_free(&self.packing_lock())
     }
 
-    /// The name of the pack whose loose files may still be there, in a file.
+    /// Returns the name of the pack whose loose files may still be there, in a file.
     fn unfinished(&self) -> Utf8PathBuf {
         self.repository().ralph_dir().join("packing").join("unfinished")
     }
@@ -150,7 +150,7 @@ impl Store {
             .args(["-c", "pack.writeReverseIndex=true"])
     }
 
-    /// Where all refs point, and whether they are ours.
+    /// Returns where all refs point, and whether they are ours.
     fn tips_of_all(&self) -> Result<Vec<(ObjectId, bool)>> {
         let git = self.open_git()?;
         let is_signed =

@@ -69,7 +69,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Whether `git gc` runs, which makes one pack of all.
+    /// Returns true if `git gc` runs, which makes one pack of all.
     fn is_collecting(&self) -> bool {
         let began =
             fs::metadata(self.repository().common_dir.join("gc.pid")).and_then(|file| file.modified());
@@ -77,8 +77,8 @@ impl Store {
     }
 }
 
-/// How many of the smallest packs are to be merged, so that each that is left is at least [`FACTOR`] times as big as the
-/// one before it. `sizes` are sorted.
+/// Returns how many of the smallest packs are to be merged, so that each that is left is at least [`FACTOR`] times as
+/// big as the one before it. `sizes` are sorted.
 fn count_to_merge(sizes: &[u64]) -> usize {
     let is_steep = |pair: &[u64]| pair[1] >= pair[0].saturating_mul(FACTOR);
     let Some(place) = sizes.windows(2).rposition(|pair| !is_steep(pair)) else { return 0 };

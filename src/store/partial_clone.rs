@@ -14,7 +14,7 @@ use super::remote::Remote;
 const ABSENT: &str = "could not be found";
 
 impl Store {
-    /// Those of `ids` that are not here.
+    /// Returns those of `ids` that are not here.
     pub fn missing(&self, ids: impl IntoIterator<Item = ObjectId>) -> Result<Vec<ObjectId>> {
         let mut missing = Vec::new();
         for id in ids {
@@ -33,7 +33,7 @@ impl Store {
         self.fetch_with(remote, &flags, &["--filter=blob:none"], specs)
     }
 
-    /// An error of a reader, with what to do about it where the record is not all here.
+    /// Returns an error of a reader, with what to do about it where the record is not all here.
     pub(super) fn explained(&self, error: Error) -> Error {
         let words = format!("{error:#}");
         if !self.repository().is_partial() || !words.contains(ABSENT) {

@@ -17,7 +17,7 @@ use super::{Scratch, Store, message, objects};
 const PREFIX: &str = "refs/ralph-progress/";
 
 impl Store {
-    /// Records that everything up to `at` is to be forgotten. Gives the name of the ref that says so.
+    /// Records that everything up to `at` is to be forgotten. Returns the name of the ref that says so.
     pub fn clear_progress(&self, feature: &str, at: Timestamp) -> Result<String> {
         let name = format!("{PREFIX}{}", slug(feature));
         let old = self.tip(&name)?;
@@ -34,7 +34,7 @@ impl Store {
         Ok(name)
     }
 
-    /// When the progress of a feature was last cleared, if it ever was.
+    /// Returns when the progress of a feature was last cleared, if it ever was.
     pub fn progress_cleared_at(&self, feature: &str) -> Result<Option<Timestamp>> {
         let name = format!("{PREFIX}{}", slug(feature));
         let Some(tip) = self.tip(&name)? else { return Ok(None) };

@@ -30,7 +30,7 @@ pub struct Purged {
 }
 
 impl Store {
-    /// What a purge takes away here: refs, and texts that were kept.
+    /// Returns what a purge takes away here: refs, and texts that were kept.
     pub fn plan_purge(&self, session: &SessionId) -> Result<Purged> {
         let here = self.tips_of_session(session)?.into_iter().map(|(name, _)| name).collect();
         Ok(Purged { here, kept: self.kept_of(session)?, ..Purged::default() })
@@ -53,7 +53,7 @@ impl Store {
         Ok(tips)
     }
 
-    /// The ids of the sessions that were purged.
+    /// Returns the ids of the sessions that were purged.
     pub fn purged_sessions(&self) -> Result<Vec<SessionId>> {
         let tombstones = self.tombstones()?;
         Ok(tombstones
@@ -89,7 +89,7 @@ impl Store {
         Ok(Purged { here, notes, kept, ..Purged::default() })
     }
 
-    /// What was put aside of a session, or holds a journal with it, or what its loop said beside a screen.
+    /// Returns what was put aside of a session, or holds a journal with it, or what its loop said beside a screen.
     fn kept_of(&self, session: &SessionId) -> Result<Vec<Utf8PathBuf>> {
         let mut found = Vec::new();
         for folder in ["kept", "talk"] {

@@ -38,7 +38,7 @@ enum Growth {
 }
 
 impl Ask {
-    /// The bytes to read, of a file of `total` bytes.
+    /// Returns the bytes to read, of a file of `total` bytes.
     fn range(self, total: u64, most: u64) -> Range<u64> {
         match self {
             Self::From(start) => {
@@ -86,7 +86,7 @@ impl Ask {
     }
 }
 
-/// How many bytes there are up to the last whole character.
+/// Returns how many bytes there are up to the last whole character.
 fn whole_characters(bytes: &[u8]) -> usize {
     let is_start = |byte: &u8| byte & 0b1100_0000 != 0b1000_0000;
     match bytes.iter().rposition(is_start) {
@@ -96,7 +96,7 @@ fn whole_characters(bytes: &[u8]) -> usize {
 }
 
 impl Store {
-    /// At most `most` bytes of a file of a record. Only the chunks that they are in are read.
+    /// Returns at most `most` bytes of a file of a record. Only the chunks that they are in are read.
     pub fn part(&self, commit: &ObjectId, path: &str, (ask, most): (Ask, u64)) -> Result<FilePart> {
         let git = self.open_git()?;
         let chunks = chunks(&git, commit, path)?.unwrap_or_default();

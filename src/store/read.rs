@@ -42,24 +42,24 @@ impl SessionLog {
         self.iterations().find(|entry| entry.iteration == Some(number))
     }
 
-    /// Whether its beginning is here: a shallow clone may have its end alone.
+    /// Returns true if its beginning is here: a shallow clone may have its end alone.
     pub fn is_whole(&self) -> bool {
         let first = &self.entries[0];
         first.kind == RecordKind::Start || first.kind == RecordKind::Unknown && first.parent.is_none()
     }
 
-    /// Whether its beginning is missing because the clone is shallow.
+    /// Returns true if its beginning is missing because the clone is shallow.
     pub fn is_shallow(&self) -> bool {
         !self.is_whole() && !self.is_broken
     }
 
-    /// Where the session stands by its record alone: without an end it counts as interrupted, unless it runs.
+    /// Returns where the session stands by its record alone: without an end it counts as interrupted, unless it runs.
     pub fn status(&self, is_running: bool) -> Status {
         status_of(self.tip(), is_running)
     }
 }
 
-/// Where a session stands whose newest record is `tip`.
+/// Returns where a session stands whose newest record is `tip`.
 pub fn status_of(tip: &LogEntry, is_running: bool) -> Status {
     match (tip.kind, tip.status) {
         (RecordKind::End, Some(status)) => status,
@@ -74,12 +74,12 @@ impl Store {
         Ok(!shallow_ends(&self.open_git()?)?.is_empty())
     }
 
-    /// All sessions of ours in the order of their ids. Refs of other tools are left out.
+    /// Returns all sessions of ours in the order of their ids. Refs of other tools are left out.
     pub fn sessions(&self) -> Result<Vec<SessionLog>> {
         self.sessions_where(|_| true, &mut Vec::new())
     }
 
-    /// The sessions whose newest record `is_wanted`; of the others nothing more is read.
+    /// Returns the sessions whose newest record `is_wanted`; of the others nothing more is read.
     ///
     /// A ref may come from anybody, or from a newer version: one that cannot be read must not hide the others. It
     /// goes to `unreadable`, with the reason.
@@ -103,7 +103,7 @@ impl Store {
         Ok(sessions)
     }
 
-    /// The newest of the sessions whose newest record `is_wanted`; what cannot be read on the way to it goes to
+    /// Returns the newest of the sessions whose newest record `is_wanted`; what cannot be read on the way to it goes to
     /// `unreadable`.
     pub fn latest_where(
         &self,
@@ -137,8 +137,8 @@ impl Store {
         Ok(found.into_iter().map(parsed).collect())
     }
 
-    /// The iterations of a feature, over all sessions that can be read: at least `most` of the newest where there are so
-    /// many, oldest first.
+    /// Returns the iterations of a feature, over all sessions that can be read: at least `most` of the newest where
+    /// there are so many, oldest first.
     pub fn iterations_of(&self, feature: &str, most: usize) -> Result<Vec<LogEntry>> {
         let git = self.open_git()?;
         let ends = shallow_ends(&git)?;
@@ -162,7 +162,7 @@ impl Store {
         Ok(entries.filter(|entry| entry.kind == RecordKind::Iteration).collect())
     }
 
-    /// What the records of `entries` say, but for those that cannot be read, which are left out with a warning.
+    /// Returns what the records of `entries` say, but for those that cannot be read, which are left out with a warning.
     pub fn read_iterations(&self, entries: &[LogEntry]) -> Result<Vec<Iteration>> {
         let git = self.open_git()?;
         let mut iterations = Vec::new();
@@ -178,17 +178,17 @@ impl Store {
         Ok(iterations)
     }
 
-    /// The id of the session that sorts last, whether or not it can be read.
+    /// Returns the id of the session that sorts last, whether or not it can be read.
     pub fn newest_session(&self) -> Result<Option<SessionId>> {
         Ok(self.log_tips()?.pop().map(|(refs, _)| refs.session))
     }
 
-    /// The names of all refs that are like ours, in the order of their sessions' ids. Nothing of them is read.
+    /// Returns the names of all refs that are like ours, in the order of their sessions' ids. Nothing of them is read.
     pub fn session_names(&self) -> Result<Vec<SessionRefs>> {
         Ok(self.log_tips()?.into_iter().map(|(refs, _)| refs).collect())
     }
 
-    /// Our refs and what they point at, in the order of the sessions' ids: shows whether anything was
+    /// Returns our refs and what they point at, in the order of the sessions' ids: shows whether anything was
     /// recorded since.
     pub fn log_tips(&self) -> Result<Vec<(SessionRefs, ObjectId)>> {
         let refs = self.refs_below(LOG_PREFIX)?.into_iter();
@@ -219,7 +219,7 @@ impl Store {
         Ok(found.map(|found| found.noting(unreadable)))
     }
 
-    /// A ref that is not ours and stands where the refs of this feature would need a folder.
+    /// Returns a ref that is not ours and stands where the refs of this feature would need a folder.
     pub fn blocking_ref(&self, feature: &str) -> Result<Option<String>> {
         let above = [LOG_PREFIX, SNAPSHOT_PREFIX].map(|prefix| prefix.trim_end_matches('/').to_owned());
         let notes = format!("{}/", refs::NOTES);
@@ -231,8 +231,8 @@ impl Store {
         Ok(self.refs_below(&notes)?.into_iter().next().map(|(name, _)| name))
     }
 
-    /// The entries from the first commit to `tip`; none if the tip is not ours. An error where a shallow clone has
-    /// not all of them, for what is written after them must fit.
+    /// Returns the entries from the first commit to `tip`; none if the tip is not ours. An error where a shallow clone
+    /// has not all of them, for what is written after them must fit.
     pub(super) fn chain(&self, tip: &ObjectId, session: Option<&SessionId>) -> Result<Vec<LogEntry>> {
         let git = self.open_git()?;
         // What is written after them must fit: here no cache is believed.
@@ -289,8 +289,8 @@ impl Store {
         written.map(|()| true).map_err(|error| self.explained(error))
     }
 
-    /// The last `most` bytes of a file of a record, and whether there is more in front of them. Nothing where the
-    /// record has no such file.
+    /// Returns the last `most` bytes of a file of a record, and whether there is more in front of them. Nothing where
+    /// the record has no such file.
     pub fn tail(&self, commit: &ObjectId, path: &str, most: usize) -> Result<(Vec<u8>, bool)> {
         let git = self.open_git()?;
         let chunks = chunks(&git, commit, path).map_err(|error| self.explained(error))?.unwrap_or_default();
@@ -317,7 +317,7 @@ impl Store {
         self
     }
 
-    /// What was left out so far, in a sentence for each session.
+    /// Returns what was left out so far, in a sentence for each session.
     pub fn left_out(&self) -> Vec<String> {
         self.unreadable.messages()
     }
@@ -332,12 +332,12 @@ impl Store {
         read.inspect_err(|error| self.leave_out(entry, error)).ok()
     }
 
-    /// What the record of an iteration says; `None` with a warning if this version cannot read it.
+    /// Returns what the record of an iteration says; `None` with a warning if this version cannot read it.
     pub fn readable_iteration(&self, entry: &LogEntry) -> Option<Iteration> {
         self.or_leave_out(entry, self.iteration(entry))
     }
 
-    /// What the record of a start, resume or end says; `None` with a warning if this version cannot read it.
+    /// Returns what the record of a start, resume or end says; `None` with a warning if this version cannot read it.
     pub fn readable_session(&self, entry: &LogEntry) -> Option<Session> {
         self.or_leave_out(entry, self.session_json(entry))
     }
@@ -361,7 +361,7 @@ struct Read {
 }
 
 impl Read {
-    /// The session, with what cannot be read of it among `unreadable`.
+    /// Returns the session, with what cannot be read of it among `unreadable`.
     fn noting(self, unreadable: &mut Vec<Error>) -> SessionLog {
         unreadable.extend(self.gap);
         self.log

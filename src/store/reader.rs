@@ -34,7 +34,7 @@ impl Store {
 }
 
 impl Reader {
-    /// What the record of an iteration says.
+    /// Returns what the record of an iteration says.
     pub fn iteration(&self, entry: &LogEntry) -> Result<Iteration> {
         let bytes = self.file(&entry.commit, "iteration.json")?.context("find iteration.json")?;
         serde_json::from_slice(&bytes).with_context(|| format!("read iteration.json of {}", entry.commit))

@@ -31,7 +31,7 @@ impl Reason {
         Self { why: draft.kind.as_str(), at: draft.committed_at }
     }
 
-    /// The line of a reflog.
+    /// Returns the line of a reflog.
     pub fn line(self) -> String {
         format!("ralph: {}", self.why)
     }
@@ -39,24 +39,24 @@ impl Reason {
 
 /// The refs of one repository. What is symbolic, or cannot be read, is none.
 pub(super) trait RefDatabase {
-    /// What a ref points at, if it is there.
+    /// Returns what a ref points at, if it is there.
     fn tip(&self, name: &str) -> Result<Option<ObjectId>>;
 
-    /// All refs below a prefix, which ends in `/`.
+    /// Returns all refs below a prefix, which ends in `/`.
     fn below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>>;
 
-    /// The refs below a prefix, which ends in `/`, or of just this name, that name another ref, and which one.
+    /// Returns the refs below a prefix, which ends in `/`, or of just this name, that name another ref, and which one.
     fn symbolic(&self, pattern: &str) -> Result<Vec<(String, String)>>;
 
-    /// The names of all refs below a prefix, which ends in `/`: one may be gone by the time it is asked for.
+    /// Returns the names of all refs below a prefix, which ends in `/`: one may be gone by the time it is asked for.
     fn names(&self, prefix: &str) -> Result<Vec<String>> {
         Ok(self.below(prefix)?.into_iter().map(|(name, _)| name).collect())
     }
 
-    /// The commit that is checked out; none on an unborn branch.
+    /// Returns the commit that is checked out; none on an unborn branch.
     fn head(&self) -> Result<Option<ObjectId>>;
 
-    /// The branch that is checked out, as people call it; none for a detached HEAD.
+    /// Returns the branch that is checked out, as people call it; none for a detached HEAD.
     fn branch(&self) -> Result<Option<String>>;
 
     /// Whether git left a mark beside HEAD while it is at something, as `CHERRY_PICK_HEAD`.
@@ -65,10 +65,10 @@ pub(super) trait RefDatabase {
     /// Makes all moves or none, each from its expected value.
     fn move_all(&self, moves: &[&Move], reason: Reason) -> Result<()>;
 
-    /// How long moves that fail are tried again before anything else is done about it.
+    /// Returns how long moves that fail are tried again before anything else is done about it.
     fn lock_timeout(&self) -> Duration;
 
-    /// Takes away locks that only a dead process of ours can have left. Gives whether there was one.
+    /// Takes away locks that only a dead process of ours can have left. Returns true if there was one.
     fn remove_stale_lock(&self, moves: &[&Move]) -> Result<bool>;
 
     /// The last try of moves that failed with `error` again and again.
@@ -81,7 +81,7 @@ pub(super) trait RefDatabase {
     fn fsync(&self, names: &[&str]) -> Result<()>;
 }
 
-/// The input of `git update-ref --stdin`, as one transaction.
+/// Returns the input of `git update-ref --stdin`, as one transaction.
 pub(super) fn all_or_nothing(commands: &str) -> String {
     format!("start\n{commands}prepare\ncommit\n")
 }

@@ -19,22 +19,22 @@ impl Store {
         }
     }
 
-    /// What a ref points at, if it is there.
+    /// Returns what a ref points at, if it is there.
     pub fn tip(&self, name: &str) -> Result<Option<ObjectId>> {
         self.refs().tip(name)
     }
 
-    /// All refs below a prefix that point at something.
+    /// Returns all refs below a prefix that point at something.
     pub(super) fn refs_below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
         self.refs().below(prefix)
     }
 
-    /// The refs below a prefix that name another ref, and which one.
+    /// Returns the refs below a prefix that name another ref, and which one.
     pub(super) fn symbolic_refs(&self, prefix: &str) -> Result<Vec<(String, String)>> {
         self.refs().symbolic(prefix)
     }
 
-    /// The ref that a symbolic ref names; `None` if there is no ref of this name, or no symbolic one.
+    /// Returns the ref that a symbolic ref names; `None` if there is no ref of this name, or no symbolic one.
     pub(super) fn symbolic_target(&self, name: &str) -> Result<Option<String>> {
         let found = self.refs().symbolic(name)?.into_iter().find(|(found, _)| found == name);
         Ok(found.map(|(_, target)| target))
@@ -46,12 +46,12 @@ impl Store {
         deletion.read().map(drop)
     }
 
-    /// The commit that is checked out; none on an unborn branch.
+    /// Returns the commit that is checked out; none on an unborn branch.
     pub fn head(&self) -> Result<Option<ObjectId>> {
         self.refs().head()
     }
 
-    /// The branch that is checked out; none for a detached HEAD.
+    /// Returns the branch that is checked out; none for a detached HEAD.
     pub fn branch(&self) -> Result<Option<String>> {
         self.refs().branch()
     }
@@ -67,7 +67,7 @@ const UNDER_WAY: [(&str, &str); 5] = [
 ];
 
 impl Store {
-    /// What git is in the middle of in this work tree, so that a commit would be part of it.
+    /// Returns what git is in the middle of in this work tree, so that a commit would be part of it.
     pub fn under_way(&self) -> Result<Option<&'static str>> {
         let refs = self.refs();
         for (mark, what) in UNDER_WAY {

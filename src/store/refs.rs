@@ -46,12 +46,12 @@ impl SessionRefs {
         Self::from_log(log.as_deref().unwrap_or(name))
     }
 
-    /// Whether a ref of that name is a log or a chain of snapshots, if we made it.
+    /// Returns true if a ref of that name is a log or a chain of snapshots, if we made it.
     pub fn is_name_of_ours(name: &str) -> bool {
         Self::from_name(name).is_some()
     }
 
-    /// Whether these are the names that sessions of a feature get, by its path.
+    /// Returns true if these are the names that sessions of a feature get, by its path.
     pub fn is_of(&self, feature: &str) -> bool {
         self.slug == slug(feature)
     }
@@ -65,12 +65,12 @@ impl SessionRefs {
     }
 }
 
-/// The names that must not be refs themselves, or git could not hold those of this feature below them.
+/// Returns the names that must not be refs themselves, or git could not hold those of this feature below them.
 pub fn folders(feature: &str) -> [String; 2] {
     [LOG_PREFIX, SNAPSHOT_PREFIX].map(|prefix| format!("{prefix}{}", slug(feature)))
 }
 
-/// The path of a feature as one component of a ref name: `specs/001-login` is `001-login`.
+/// Returns the path of a feature as one component of a ref name: `specs/001-login` is `001-login`.
 ///
 /// Lower case letters, digits, `-` and `_` stay; every other byte is `=hh`, so that no two features share a name
 /// also where file names have no case, and nothing that git forbids in a name is left.

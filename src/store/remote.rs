@@ -88,7 +88,7 @@ pub(super) struct PushReport {
 }
 
 impl Remote {
-    /// Its name as it may be shown: without a password in its address.
+    /// Returns its name as it may be shown: without a password in its address.
     pub fn place(&self) -> String {
         let Some((scheme, rest)) = self.name.split_once("://") else { return self.name.clone() };
         let end = rest.find('/').unwrap_or(rest.len());
@@ -99,13 +99,13 @@ impl Remote {
 }
 
 impl Store {
-    /// The remotes that git knows here, by name.
+    /// Returns the remotes that git knows here, by name.
     pub fn remotes(&self) -> Result<Vec<String>> {
         let listed = Tool::git(&self.repository().common_dir).arg("remote").read().context("list remotes")?;
         Ok(String::from_utf8_lossy(&listed).lines().map(str::to_owned).collect())
     }
 
-    /// The address of a remote that git knows.
+    /// Returns the address of a remote that git knows.
     pub fn address(&self, remote: &str) -> Result<String> {
         Tool::git(&self.repository().common_dir).args(["remote", "get-url", "--", remote]).line()
     }
@@ -138,7 +138,7 @@ impl Store {
         }
     }
 
-    /// The refs of ours, and the shared ones, that the other side has.
+    /// Returns the refs of ours, and the shared ones, that the other side has.
     pub(super) fn list_remote(&self, remote: &Remote) -> Result<BTreeMap<String, ObjectId>> {
         let [logs, snapshots] = [LOG_PREFIX, SNAPSHOT_PREFIX].map(|prefix| format!("{prefix}*"));
         let git = self.git_to(remote).args(["ls-remote", "--quiet", "--refs", "--", &remote.name]);
@@ -160,7 +160,7 @@ impl Store {
         Ok(refs)
     }
 
-    /// What a sync that was cut off left, by the names of its refs.
+    /// Returns what a sync that was cut off left, by the names of its refs.
     pub fn left_incoming(&self) -> Result<Vec<String>> {
         Ok(self.refs_below(INCOMING_PREFIX)?.into_iter().map(|(name, _)| name).collect())
     }
@@ -267,7 +267,7 @@ impl Store {
     }
 }
 
-/// What the other side says of its own, a hook for example; what git says there is in the answers.
+/// Returns what the other side says of its own, a hook for example; what git says there is in the answers.
 fn said_there(stderr: &str) -> Vec<String> {
     let of_git = ["error: hook declined", "error: cannot lock ref", "fatal: ", "Resolving deltas"];
     let lines = stderr.lines().filter_map(|line| line.strip_prefix("remote: ")).map(str::trim);
@@ -299,12 +299,12 @@ fn outcomes(text: &str) -> BTreeMap<String, Pushed> {
     found
 }
 
-/// A program that gives no answer in time stands for a remote that gives none.
+/// A program that does not answer in time counts as a remote that does not.
 fn reached(ended: Result<Captured>) -> Result<Captured> {
     ended.map_err(|error| Unreachable(error.root_cause().to_string()).into())
 }
 
-/// Whether the connection broke, or there was none.
+/// Returns true if the connection broke, or there was none.
 fn is_lost(ended: &Captured) -> bool {
     let stderr = String::from_utf8_lossy(&ended.stderr);
     let signs = [

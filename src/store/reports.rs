@@ -9,7 +9,7 @@ use camino::Utf8PathBuf;
 use super::{Store, disk};
 
 impl Store {
-    /// The folder for them, for the user alone. It is there when this returns.
+    /// Returns the folder for them, for the user alone. It is there when this returns.
     pub fn reports(&self) -> Result<Utf8PathBuf> {
         let folder = self.repository().ralph_dir().join("reports");
         disk::create_private_dir(&folder)?;

@@ -39,7 +39,7 @@ impl RestorePoint {
         slot.sync_name()
     }
 
-    /// The one that was noted in the folder of a record; `None` if there was none.
+    /// Returns the one that was noted in the folder of a record; `None` if there was none.
     pub fn noted_in(slot: &Slot) -> Result<Option<Self>> {
         read_json(&slot.path(names::ROLLBACK))
     }
@@ -82,7 +82,7 @@ impl Store {
         Ok(RestorePoint { number, refname, found, made })
     }
 
-    /// The restorations of this work tree, oldest first.
+    /// Returns the restorations of this work tree, oldest first.
     pub fn restore_points(&self) -> Result<Vec<RestorePoint>> {
         let git = self.open_git()?;
         let folder = self.restore_folder();
@@ -100,7 +100,7 @@ impl Store {
         Ok(points)
     }
 
-    /// The session and the feature that a restoration went back to.
+    /// Returns the session and the feature that a restoration went back to.
     pub fn restored(&self, point: &RestorePoint) -> Result<(SessionId, String)> {
         let git = self.open_git()?;
         let mut buffer = Vec::new();

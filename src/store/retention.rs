@@ -202,7 +202,7 @@ impl Store {
         Ok(LoopLock::holders(self.repository())?.iter().any(|holder| holder.session == *session))
     }
 
-    /// The refs aside whose commits are older.
+    /// Returns the refs aside whose commits are older.
     fn aside_older_than(&self, days: u32, now: Timestamp) -> Result<Vec<(String, ObjectId)>> {
         let mut old = Vec::new();
         for prefix in ASIDE {
@@ -234,7 +234,7 @@ impl Store {
     }
 }
 
-/// The sessions that no rule keeps, oldest first.
+/// Returns the sessions that no rule keeps, oldest first.
 fn unkept(logs: &[SessionLog], rules: Rules) -> Vec<&SessionLog> {
     let mut newer: BTreeMap<&str, usize> = BTreeMap::new();
     let mut going = Vec::new();
@@ -253,7 +253,7 @@ fn unkept(logs: &[SessionLog], rules: Rules) -> Vec<&SessionLog> {
     going
 }
 
-/// The refs of one session, by their names alone.
+/// Returns the refs of one session, by their names alone.
 pub(super) fn is_of(name: &str, session: &SessionId) -> bool {
     SessionRefs::from_name(name).is_some_and(|refs| refs.session == *session)
 }

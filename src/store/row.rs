@@ -79,12 +79,12 @@ impl<'a> Row<'a> {
         self.kind == RecordKind::Iteration
     }
 
-    /// Whether it is an iteration that counts: neither a skip nor one that was cut short.
+    /// Returns true if it is an iteration that counts: neither a skip nor one that was cut short.
     pub fn is_run(&self) -> bool {
         self.is_iteration() && self.outcome.is_some_and(|outcome| is_run(outcome, self.failure_class))
     }
 
-    /// What its agent cost.
+    /// Returns what its agent cost.
     pub fn cost(&self) -> Cost {
         let mut rest = self.rest.split('\t');
         // Of thousands of rows nothing else is read.
@@ -93,7 +93,7 @@ impl<'a> Row<'a> {
         Cost::of_run(exit, usd)
     }
 
-    /// All that the message of the record says.
+    /// Returns all that the message of the record says.
     pub fn entry(&self) -> Result<LogEntry> {
         self.whole().with_context(|| format!("read the row of {}", self.commit))
     }
@@ -265,7 +265,7 @@ fn claims(field: &str) -> Option<Vec<Claim>> {
     words.map(|word| Claim::of_record(word).ok()).collect()
 }
 
-/// The inner option is the value's; none outside is a field that we did not write.
+/// The inner option is the value's; the outer one is `None` for a field that we did not write.
 #[expect(clippy::option_option, reason = "what is not there and what cannot be read are two things")]
 fn known<T: FromStr>(field: &str) -> Option<Option<T>> {
     if field == NONE { Some(None) } else { field.parse().ok().map(Some) }

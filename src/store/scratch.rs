@@ -48,7 +48,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// The folders of processes that died. Changes nothing.
+    /// Returns the folders of processes that died. Changes nothing.
     pub(super) fn dead(repository: &Repository) -> Result<Vec<Utf8PathBuf>> {
         let mut dead = Vec::new();
         for dir in disk::children(&repository.ralph_dir().join("scratch"))? {

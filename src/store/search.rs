@@ -26,7 +26,7 @@ pub struct Search<'a> {
 }
 
 impl Store {
-    /// A search for text of which `is_match` gets whole lines, several at a time.
+    /// Returns a search for text of which `is_match` gets whole lines, several at a time.
     pub fn search<'a>(&self, is_match: &'a dyn Fn(&[u8]) -> bool) -> Result<Search<'a>> {
         Ok(Search { git: self.open_git()?, is_match, seen: HashMap::new() })
     }

@@ -169,14 +169,14 @@ impl Spool {
         Ok(spool)
     }
 
-    /// A spool in the making, and one that is being removed. Each work tree has its own, so that the holder of its
-    /// lock knows that no other process uses them.
+    /// Returns a spool in the making, and one that is being removed. Each work tree has its own, so that the holder of
+    /// its lock knows that no other process uses them.
     fn passing(repository: &Repository) -> [Utf8PathBuf; 2] {
         let name = repository.work_tree_name();
         [".new", ".old"].map(|end| Self::root(repository).join(format!("{name}{end}")))
     }
 
-    /// Whether the making or removing of a spool of this work tree was cut off.
+    /// Returns true if the making or removing of a spool of this work tree was cut off.
     pub fn is_any_passing(repository: &Repository) -> bool {
         Self::passing(repository).iter().any(|dir| dir.exists())
     }
@@ -186,7 +186,7 @@ impl Spool {
         Self::passing(repository).iter().try_for_each(|dir| disk::remove_dir_if_there(dir))
     }
 
-    /// Every spool that is there, oldest session first. Folders that are no session's are left alone.
+    /// Returns every spool that is there, oldest session first. Folders that are no session's are left alone.
     pub fn all(repository: &Repository) -> Result<Vec<Self>> {
         let folders = disk::children(&Self::root(repository))?;
         let is_session =
@@ -214,12 +214,12 @@ impl Spool {
         }))
     }
 
-    /// The folder for the record `name`: `start`, `resume`, `end`, or the number of an iteration.
+    /// Returns the folder for the record `name`: `start`, `resume`, `end`, or the number of an iteration.
     pub fn slot(&self, name: &str) -> Slot {
         Slot { dir: self.dir.join(name) }
     }
 
-    /// The records in flight, in the order in which they follow each other.
+    /// Returns the records in flight, in the order in which they follow each other.
     pub fn slots(&self) -> Result<Vec<Slot>> {
         let mut slots: Vec<Slot> = disk::children(&self.dir)?
             .into_iter()
@@ -231,17 +231,17 @@ impl Spool {
         Ok(slots)
     }
 
-    /// The private index of the session's snapshots, and other things that die with the session.
+    /// Returns the private index of the session's snapshots, and other things that die with the session.
     pub fn scratch(&self) -> Utf8PathBuf {
         self.dir.join("scratch")
     }
 
-    /// The file in which the child that runs is noted.
+    /// Returns the file in which the child that runs is noted.
     pub fn child_note(&self) -> Utf8PathBuf {
         self.dir.join("child")
     }
 
-    /// Where links to the objects of this session's records are kept until it ends, in case they are deleted.
+    /// Returns where links to the objects of this session's records are kept until it ends, in case they are deleted.
     fn copies_dir(&self) -> Utf8PathBuf {
         self.dir.join("written")
     }
@@ -261,12 +261,12 @@ impl Spool {
         Ok(place)
     }
 
-    /// The folders that [`Spool::keep_copies`] made.
+    /// Returns the folders that [`Spool::keep_copies`] made.
     pub fn copies(&self) -> Result<Vec<Utf8PathBuf>> {
         disk::children(&self.copies_dir())
     }
 
-    /// Puts it where no recovery looks, for what is in it has no place in the record any more. Gives where.
+    /// Puts it where no recovery looks, for what is in it has no place in the record any more. Returns where.
     pub fn set_aside(&self, repository: &Repository) -> Result<Utf8PathBuf> {
         let kept = repository.ralph_dir().join("kept");
         disk::create_private_dir(&kept)?;
@@ -308,7 +308,7 @@ impl Slot {
         self.dir.join(name)
     }
 
-    /// Where new objects wait.
+    /// Returns where new objects wait.
     pub fn objects(&self) -> Utf8PathBuf {
         self.dir.join(names::OBJECTS)
     }
@@ -325,7 +325,7 @@ impl Slot {
         self.sync_name()
     }
 
-    /// Where the refs of the project stood before the agent started; nothing where that is not known.
+    /// Returns where the refs of the project stood before the agent started; nothing where that is not known.
     pub fn refs_before(&self) -> Result<Vec<u8>> {
         Ok(disk::read_if_there(&self.path(names::REFS_BEFORE))?.unwrap_or_default())
     }
@@ -335,7 +335,7 @@ impl Slot {
         disk::read_if_there(&self.path(names::TASKS_FOUND))
     }
 
-    /// Whether it says what was known before the agent started.
+    /// Returns true if it says what was known before the agent started.
     pub fn is_begun(&self) -> bool {
         [names::BEGIN, names::PROMPT, names::TASKS_BEFORE].iter().all(|name| self.path(name).is_file())
     }

@@ -146,7 +146,7 @@ impl Store {
         is_free(&self.sync_lock())
     }
 
-    /// Brings the tombstones and the notes alone together. Gives what could not be.
+    /// Brings the tombstones and the notes alone together. Returns what could not be.
     pub(super) fn sync_shared(&self, remote: &Remote, options: SyncOptions) -> Result<Vec<KeptRef>> {
         let listed = self.list_remote(remote)?;
         let mut sync = Sync { store: self, remote, options, exchange: Exchange::default(), failures: 0 };
@@ -167,7 +167,7 @@ impl Store {
         Ok(changes.len())
     }
 
-    /// The logs here, and the snapshots, that are ours by their tips.
+    /// Returns the logs here, and the snapshots, that are ours by their tips.
     pub(super) fn refs_of_ours(&self, prefix: &str) -> Result<BTreeMap<String, ObjectId>> {
         let git = self.open_git()?;
         let is_signed = |message: String| match prefix {
@@ -291,7 +291,7 @@ impl Sync<'_> {
         self.exchange.purged_but_here = purged(ours);
     }
 
-    /// The refs of which the other side has more than we do.
+    /// Returns the refs of which the other side has more than we do.
     fn behind(
         &self,
         listed: &BTreeMap<String, ObjectId>,
@@ -405,7 +405,7 @@ impl Sync<'_> {
         ahead.chunks(BATCH).try_for_each(|batch| self.push_batch(batch).map(drop))
     }
 
-    /// Gives whether anything of it was accepted.
+    /// Returns true if anything of it was accepted.
     fn push_batch(&mut self, batch: &[(String, ObjectId)]) -> Result<bool> {
         let pushed = self.store.push(self.remote, batch).context("push records")?;
         let outcomes = self.answered(pushed);

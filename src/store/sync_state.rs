@@ -53,7 +53,7 @@ impl Store {
         folder(self.repository()).join(format!("{CLEANED}.json"))
     }
 
-    /// The refs that were cleaned away here, so that no sync brings them back.
+    /// Returns the refs that were cleaned away here, so that no sync brings them back.
     pub fn forgotten(&self) -> Result<BTreeSet<String>> {
         let path = self.forgotten_path();
         match disk::read_if_there(&path)? {
@@ -78,7 +78,7 @@ impl Store {
     }
 }
 
-/// When a sync last brought this ref, or sent it.
+/// Returns when a sync last brought this ref, or sent it.
 pub(super) fn synced_at(repository: &Repository, name: &str) -> Result<Option<Timestamp>> {
     let mut newest = None;
     for path in disk::children(&folder(repository))? {
@@ -94,7 +94,7 @@ pub(super) fn synced_at(repository: &Repository, name: &str) -> Result<Option<Ti
     Ok(newest)
 }
 
-/// What the remotes had, all of them together.
+/// Returns what the remotes had, all of them together.
 pub(super) fn all_refs(repository: &Repository) -> Result<BTreeMap<String, ObjectId>> {
     let mut refs = BTreeMap::new();
     for path in disk::children(&folder(repository))? {

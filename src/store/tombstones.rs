@@ -26,7 +26,7 @@ const MAX_ATTEMPTS: usize = 10;
 pub(super) type Tombstones = BTreeMap<String, String>;
 
 impl Store {
-    /// The sessions that are here, and those that were and are not wanted any more.
+    /// Returns the sessions that are here, and those that were and are not wanted any more.
     pub fn known_sessions(&self) -> Result<BTreeSet<SessionId>> {
         let here = self.session_names()?.into_iter().map(|refs| refs.session);
         let gone = self.forgotten()?.into_iter().chain(self.tombstones()?.into_keys());
@@ -34,7 +34,7 @@ impl Store {
         Ok(here.chain(gone).collect())
     }
 
-    /// The purged sessions that are known here.
+    /// Returns the purged sessions that are known here.
     pub(super) fn tombstones(&self) -> Result<Tombstones> {
         match self.tip(TOMBSTONES)? {
             Some(tip) => self.tombstones_of(&tip),
@@ -76,7 +76,7 @@ impl Store {
         Ok(())
     }
 
-    /// Brings the tombstones of another repository together with ours. Gives the commit that has both.
+    /// Brings the tombstones of another repository together with ours. Returns the commit that has both.
     pub(super) fn merge_tombstones(
         &self,
         here: Option<&ObjectId>,
@@ -115,7 +115,7 @@ impl Store {
     }
 }
 
-/// What is no line of ours is left out.
+/// Lines that are not ours are left out.
 fn read(text: &str) -> Tombstones {
     let line = |line: &str| {
         let (name, when) = line.split_once(' ')?;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
 
-/// One line of printable text: control characters, `%` and blanks at the ends as `%hh`.
+/// Returns one line of printable text: control characters, `%` and blanks at the ends as `%hh`.
 pub fn escape(value: &str) -> String {
     let inner = value.trim_matches(|c: char| c.is_whitespace());
     let head = value.len() - value.trim_start().len();

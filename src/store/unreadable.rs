@@ -43,7 +43,7 @@ impl Unreadable {
         self.warn = warn;
     }
 
-    /// What was left out so far, in a sentence for each session.
+    /// Returns what was left out so far, in a sentence for each session.
     pub fn messages(&self) -> Vec<String> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }

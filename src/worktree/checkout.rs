@@ -98,7 +98,7 @@ fn open_up(dir: &Utf8Path) {
     }
 }
 
-/// A value in a configuration file of git's.
+/// Returns a value in a configuration file of git's.
 fn quoted(path: &Utf8Path) -> String {
     format!("\"{}\"", path.as_str().replace('\\', "\\\\").replace('"', "\\\""))
 }

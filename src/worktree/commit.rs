@@ -60,7 +60,7 @@ impl Staged {
         fs::write(file, self.lines()).with_context(|| format!("write {file}"))
     }
 
-    /// What [`Staged::write`] put there; `None` if there is no such file.
+    /// Returns what [`Staged::write`] put there; `None` if there is no such file.
     pub fn read(file: &Utf8Path) -> Result<Option<Self>> {
         let bytes = match fs::read(file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -97,7 +97,7 @@ impl WorkTree {
         Ok(())
     }
 
-    /// What the user has staged.
+    /// Returns what the user has staged.
     pub fn staged(&self, head: Option<&ObjectId>) -> Result<Staged> {
         let base = self.base(head)?;
         let listing = ["diff-index", "--cached", "--raw", "-z", "--no-renames", ALL_SUBMODULES, &base];
@@ -105,7 +105,7 @@ impl WorkTree {
         Ok(entries(&raw))
     }
 
-    /// The paths that are not as in the last commit in a tree of this work tree, untracked ones among them.
+    /// Returns the paths that are not as in the last commit in a tree of this work tree, untracked ones among them.
     pub fn differing(
         &self,
         head: Option<&ObjectId>,
@@ -156,7 +156,7 @@ impl WorkTree {
         Ok(Prepared { head: head.cloned(), has_changes: compared.code == 1, nested })
     }
 
-    /// The words and the variables that commit a prepared index as the user would: with hooks and signature.
+    /// Returns the words and the variables that commit a prepared index as the user would: with hooks and signature.
     pub fn commit_command(
         &self,
         index: &Utf8Path,
@@ -190,7 +190,7 @@ impl WorkTree {
         (words.map(str::to_owned).into(), variables)
     }
 
-    /// Where hooks run, as git itself has it.
+    /// Returns where hooks run, as git itself has it.
     pub fn top(&self) -> &Utf8Path {
         &self.top
     }
@@ -209,7 +209,7 @@ impl WorkTree {
         Ok(false)
     }
 
-    /// The first parent of a commit, and what a trailer of it says.
+    /// Returns the first parent of a commit, and what a trailer of it says.
     pub fn base_and_trailer(&self, commit: &ObjectId, trailer: &str) -> Result<(Option<ObjectId>, String)> {
         let format = format!("--format=%P%x00%(trailers:key={trailer},valueonly)");
         let line = self.git().args(["log", "-1", &format, commit.as_str()]).line()?;
@@ -242,7 +242,7 @@ impl WorkTree {
         }
     }
 
-    /// The last commit, or the empty tree where there is none.
+    /// Returns the last commit, or the empty tree where there is none.
     fn base(&self, head: Option<&ObjectId>) -> Result<String> {
         match head {
             Some(head) => Ok(head.to_string()),
@@ -256,13 +256,13 @@ impl WorkTree {
     }
 }
 
-/// What stands before the first of these bytes, and what behind it.
+/// Returns what stands before the first of these bytes, and what behind it.
 fn cut(bytes: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
     let place = bytes.iter().position(|byte| *byte == at)?;
     Some((&bytes[..place], &bytes[place + 1..]))
 }
 
-/// The right sides of git's raw listing of differences: `:MODE MODE ID ID STATUS`, then the path.
+/// Returns the right sides of git's raw listing of differences: `:MODE MODE ID ID STATUS`, then the path.
 fn entries(raw: &[u8]) -> Staged {
     let mut parts = split(raw);
     let mut found = BTreeMap::new();

@@ -2,7 +2,7 @@
 
 use camino::Utf8Path;
 
-/// Whether an untracked file looks like one that holds credentials, by its name.
+/// Returns true if an untracked file looks like one that holds credentials, by its name.
 pub(super) fn is_credentials(path: &[u8]) -> bool {
     let path = String::from_utf8_lossy(path).to_lowercase();
     let name = path.rsplit('/').next().unwrap_or(&path);

@@ -80,7 +80,7 @@ impl WorkTree {
     }
 }
 
-/// The name in `fatal: PATH: clean filter 'NAME' failed`.
+/// Returns the name in `fatal: PATH: clean filter 'NAME' failed`.
 fn filter_named_in(complaint: &str) -> Option<&str> {
     let (_, name) = complaint.strip_suffix(FAILED)?.rsplit_once(": clean filter '")?;
     Some(name)

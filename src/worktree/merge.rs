@@ -49,7 +49,8 @@ impl WorkTree {
         Ok(merge(theirs, ours))
     }
 
-    /// The change that merges the contents of a file that both sides changed; `None` if they do not go together.
+    /// Returns the change that merges the contents of a file that both sides changed; `None` if they do not go
+    /// together.
     pub fn merge_contents(
         &self,
         private_index: PrivateIndex<'_>,
@@ -143,7 +144,7 @@ impl WorkTree {
     }
 }
 
-/// What the other side changed, made to ours.
+/// Returns what the other side changed, made to ours.
 fn merge(theirs: Vec<PathChange>, ours: Vec<PathChange>) -> Merge {
     let mut ours: BTreeMap<RawPath, Option<TreeEntry>> =
         ours.into_iter().map(|change| (change.path, change.after)).collect();

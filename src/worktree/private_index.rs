@@ -21,7 +21,7 @@ const REFUSALS: usize = 100;
 const ALL_LOOSE: &str = "core.bigFileThreshold=1048576g";
 
 impl WorkTree {
-    /// What differs from the private index, each path behind a tag and a blank.
+    /// Returns what differs from the private index, each path behind a tag and a blank.
     pub(super) fn list(
         &self,
         private_index: PrivateIndex<'_>,
@@ -51,7 +51,7 @@ impl WorkTree {
         })
     }
 
-    /// What is tracked and differs, without a look into the files: a filter that fails would end that.
+    /// Returns what is tracked and differs, without a look into the files: a filter that fails would end that.
     pub(super) fn list_tracked(&self, private_index: PrivateIndex<'_>) -> Result<Vec<u8>> {
         users_index::renew(private_index.index)?;
         let raw = self.git_private(private_index).args([
@@ -142,7 +142,7 @@ impl WorkTree {
     }
 }
 
-/// The folders that git says it could not look into.
+/// Returns the folders that git says it could not look into.
 fn sealed_folders(stderr: &[u8]) -> impl Iterator<Item = LeftOut> {
     stderr.split(|&byte| byte == b'\n').filter_map(|line| {
         let path = line.strip_prefix(b"warning: could not open directory '")?;

@@ -25,7 +25,8 @@ pub(super) fn split(output: &[u8]) -> impl Iterator<Item = &[u8]> {
     output.split(|byte| *byte == 0).filter(|part| !part.is_empty())
 }
 
-/// Whether a file cannot be beside others: where one of them is must be a folder, or a folder must be where it is.
+/// Returns true if a file cannot be beside others: where one of them is must be a folder, or a folder must be where it
+/// is.
 pub fn collides(path: &[u8], others: &BTreeSet<RawPath>) -> bool {
     let below = [path, b"/"].concat();
     let next = others.range::<[u8], _>((Bound::Excluded(below.as_slice()), Bound::Unbounded)).next();

@@ -35,7 +35,7 @@ impl TreeEntry {
         &self.id
     }
 
-    /// Whether it is a commit of another repository, of which this one has no files.
+    /// Returns true if it is a commit of another repository, of which this one has no files.
     pub fn is_repository(&self) -> bool {
         self.mode == "160000"
     }
@@ -46,7 +46,7 @@ impl PathChange {
         lossy(&self.path)
     }
 
-    /// Whether a file is made where there was none.
+    /// Returns true if a file is made where there was none.
     pub fn is_new(&self) -> bool {
         self.before.is_none()
     }
@@ -70,7 +70,7 @@ pub struct Paths<'a> {
 }
 
 impl WorkTree {
-    /// The differences from one tree or commit to another.
+    /// Returns the differences from one tree or commit to another.
     pub fn differences(
         &self,
         private_index: PrivateIndex<'_>,
@@ -103,7 +103,7 @@ impl WorkTree {
         found.is_ok_and(|found| found.is_file() && (found.mode() & 0o100 != 0) == (after.mode == "100755"))
     }
 
-    /// The first pathspec that matches nothing, neither now nor in the tree or commit `other`.
+    /// Returns the first pathspec that matches nothing, neither now nor in the tree or commit `other`.
     pub fn unmatched<'a>(
         &self,
         private_index: PrivateIndex<'_>,
@@ -123,7 +123,7 @@ impl WorkTree {
         Ok(None)
     }
 
-    /// Those of `candidates` that one of `snapshots` has. The snapshots are in their order, and all here.
+    /// Returns those of `candidates` that one of `snapshots` has. The snapshots are in their order, and all here.
     pub fn known(
         &self,
         private_index: PrivateIndex<'_>,
@@ -156,13 +156,13 @@ impl WorkTree {
         Ok(split(&listed).chain(split(&added)).filter(is_candidate).map(<[u8]>::to_vec).collect())
     }
 
-    /// Those of `paths` that a sparse checkout keeps out of the work tree.
+    /// Returns those of `paths` that a sparse checkout keeps out of the work tree.
     pub fn out_of_sight(&self, private_index: PrivateIndex<'_>) -> Result<BTreeSet<RawPath>> {
         let listed = self.git_private(private_index).args(["ls-files", "-z", "-t"]).read()?;
         Ok(split(&listed).filter_map(|line| line.strip_prefix(b"S ")).map(<[u8]>::to_vec).collect())
     }
 
-    /// The tree that `private_index` holds, with `changes` made to it.
+    /// Returns the tree that `private_index` holds, with `changes` made to it.
     pub fn with_changes(&self, private_index: PrivateIndex<'_>, changes: &[PathChange]) -> Result<ObjectId> {
         let index = Utf8PathBuf::from(format!("{}.wanted", private_index.index));
         std::fs::copy(private_index.index, &index).with_context(|| format!("create {index}"))?;

@@ -34,7 +34,7 @@ impl WorkTree {
         dirty
     }
 
-    /// The files of a submodule that are not as in its commit, from the top of the submodule.
+    /// Returns the files of a submodule that are not as in its commit, from the top of the submodule.
     pub fn dirty_files_of(&self, submodule: &str) -> Result<Vec<String>> {
         let asked = Tool::git(&self.top)
             .args(["-C", submodule, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"])
@@ -43,8 +43,8 @@ impl WorkTree {
         Ok(split(&listed).filter_map(|line| line.get(3..)).map(lossy).collect())
     }
 
-    /// Those of `paths` that are repositories of their own, and neither in `index` nor submodules by `.gitmodules`:
-    /// a commit would name a commit of theirs that no clone can get.
+    /// Returns those of `paths` that are repositories of their own, and neither in `index` nor submodules by
+    /// `.gitmodules`: a commit would name a commit of theirs that no clone can get.
     pub(super) fn nested_repositories(
         &self,
         index: &Utf8Path,

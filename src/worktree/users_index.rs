@@ -32,7 +32,7 @@ impl Stamp {
     }
 }
 
-/// Copies the user's index to `index`, or removes that where the user has none. Gives whether a submodule or
+/// Copies the user's index to `index`, or removes that where the user has none. Returns true if a submodule or
 /// nested repository may be in it.
 pub(super) fn copy(users: &Utf8Path, index: &Utf8Path) -> Result<bool> {
     let read = || -> io::Result<(Vec<u8>, SystemTime)> {

@@ -19,7 +19,7 @@ pub(super) fn no_validation(project: &Project, config: &Config) -> Option<Findin
     Some(finding.hinted(Proposal::hint(Proposal::of(project))))
 }
 
-/// What `run` would refuse, as far as `findings` do not say it.
+/// Returns what `run` would refuse, as far as `findings` do not say it.
 pub(super) fn obstacles(store: &Store, caller: &Caller, findings: &[Finding]) -> Vec<Finding> {
     let Ok(feature) = context::feature(caller, store, None, None) else { return Vec::new() };
     let is_known = |about: &str| {

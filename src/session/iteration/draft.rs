@@ -199,7 +199,7 @@ impl Running<'_> {
     }
 }
 
-/// An iteration of which only its beginning is known: not ended by itself, with nothing captured yet.
+/// Returns an iteration of which only its beginning is known: not ended by itself, with nothing captured yet.
 pub(in crate::session) fn unfinished(
     begin: Begin,
     session: &Session,

@@ -24,7 +24,7 @@ use stages::{Drafted, Started};
 pub(super) use draft::unfinished;
 
 impl Running<'_> {
-    /// Gives `task` to the agent and records what came of it.
+    /// Returns `task` to the agent and records what came of it.
     pub(super) fn iterate(&mut self, tasks: &TaskList, task: &Task) -> Result<Iteration> {
         let started = self.start_iteration(tasks, task)?;
         let before = self.recorder.tips().snapshot;

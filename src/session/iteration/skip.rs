@@ -142,7 +142,7 @@ impl Running<'_> {
         Ok(TakenBack { restored_to, kept_paths, validation })
     }
 
-    /// Gives the snapshot that the attempts began with, if anything was taken back, and the paths that stay.
+    /// Returns the snapshot that the attempts began with, if anything was taken back, and the paths that stay.
     fn roll_back(
         &mut self,
         slot: &Slot,

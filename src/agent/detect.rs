@@ -189,11 +189,11 @@ mod tests {
             fs::write(root.join(".specify").join(file), text).unwrap();
             match (of_spec_kit(&ProjectFiles::new(root, &[], &[]), root), wanted) {
                 (Some(ConfiguredAgent::Known(known)), Ok(Some(name))) => {
-                    assert_eq!(known.name, name, "{text}")
+                    assert_eq!(known.name, name, "{text}");
                 }
                 (None, Ok(None)) => {}
                 (Some(ConfiguredAgent::Nothing(why)), Err(words)) => {
-                    assert!(why.starts_with(words), "{text}: {why}")
+                    assert!(why.starts_with(words), "{text}: {why}");
                 }
                 (found, _) => panic!("{text}: {found:?}"),
             }

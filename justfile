@@ -37,7 +37,7 @@ soak kills="2000":
 
 # Kill the program before each of its writes, also in the scenes that are too slow for CI
 kill-points *args:
-    cargo test --test kill-points -- --nocapture --include-ignored {{args}}
+    RALPH_ALL_KILL_POINTS=1 cargo test --test kill-points -- --nocapture --include-ignored {{args}}
 
 # Run whole loops with real agents from npm, against a scripted model: `just test-agents --agent codex --scene hang`
 test-agents *args:

@@ -130,8 +130,11 @@ fn a_write_that_fails_is_no_success_and_loses_nothing() {
     }
     let scene = scenes::whole_session();
     let points = scene.points();
+    // Of a failure that is reported a third is enough on every change; `just kill-points` plays all.
+    let step = if std::env::var_os("RALPH_ALL_KILL_POINTS").is_some() { 1 } else { 3 };
     let plans: Vec<_> = points
         .iter()
+        .step_by(step)
         .enumerate()
         .map(|(place, point)| (point, Injection::Error(point.error(place))))
         .collect();

@@ -19,11 +19,19 @@ const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 pub fn write(out: &mut impl Write, stats: &Stats, later: LaterAttempts, paint: Paint) -> io::Result<()> {
     let Stats { counts, tokens, duration_ms, .. } = stats;
     let Counts { runs, success, failure, skipped, interrupted, repeated } = counts;
+    // The first three add up to the iterations; those that only met a limit or a broken network are no attempts.
+    let counted = runs.saturating_sub(success + failure);
+    let cut_short = interrupted.saturating_sub(counted);
+    let mut parts =
+        vec![format!("{success} succeeded"), format!("{failure} failed"), format!("{counted} interrupted")];
+    parts.extend((cut_short > 0).then(|| format!("{cut_short} more cut short by a limit or the network")));
+    parts.extend((*skipped > 0).then(|| format!("{} skipped", Count(*skipped as u64, "task"))));
     writeln!(
         out,
-        "{} in {}: {success} succeeded, {failure} failed, {skipped} skipped, {interrupted} interrupted",
+        "{} in {}: {}",
         Count(*runs as u64, "iteration"),
-        Count(stats.sessions as u64, "session")
+        Count(stats.sessions as u64, "session"),
+        parts.join(", ")
     )?;
     if let Some(rate) = stats.repeat_failure_rate {
         writeln!(out, "repeated   {repeated} of the failures had come before ({})", percent(rate))?;
@@ -69,11 +77,12 @@ fn write_later(out: &mut impl Write, later: LaterAttempts) -> io::Result<()> {
     if with_memory.runs + without.runs == 0 {
         return Ok(());
     }
-    writeln!(
-        out,
-        "later attempts: {} of {} succeeded with memory, {} of {} without",
-        with_memory.success, with_memory.runs, without.success, without.runs
-    )
+    let kinds = [(with_memory, "with memory"), (without, "without memory")];
+    let tried = kinds.iter().filter(|(attempts, _)| attempts.runs > 0);
+    let words: Vec<String> = tried
+        .map(|(attempts, kind)| format!("{} of {} succeeded {kind}", attempts.success, attempts.runs))
+        .collect();
+    writeln!(out, "later attempts: {}", words.join(", "))
 }
 
 /// What the user's own rules found in the latest session.

@@ -47,7 +47,7 @@ fn the_page_tells_the_session_and_what_comes_from_outside_is_text() {
     for part in [
         "<h1 id=\"verdict\">Stuck, 1 of 2 tasks done</h1>",
         "It closed 1 task in 5 iterations",
-        "T002</bdi></b> failed 3 times in the same way, and was skipped.",
+        "T002</bdi></b> failed 3 times, and was skipped.",
         "the agent left the box open",
         "Say &lt;b&gt;hello&lt;/b&gt;",
         "<p>Not yet &lt;script&gt;alert(1)&lt;/script&gt;.",

@@ -168,6 +168,7 @@ fn found(
         reading.contents(&mut turns, store, log)?;
     }
     let first = &log.entries[0];
+    let tasks = reading.task_list(log);
     Ok(Found {
         elsewhere,
         is_whole: log.is_whole(),
@@ -180,7 +181,8 @@ fn found(
             done: first.tasks.tasks_done.saturating_sub(first.closed.len()),
             open: first.tasks.tasks_open + first.closed.len(),
         },
-        tasks: reading.task_list(log),
+        not_done: session::not_done(&log.entries, &tasks),
+        tasks,
         session,
         turns,
         unreadable,

@@ -124,8 +124,10 @@ fn sort(clusters: &mut [Cluster]) {
 /// Returns the cause of a failure on one line; for a record of before causes were recorded, what failed and what was
 /// said.
 pub fn message(record: &Iteration) -> String {
-    if let Some(cause) = &record.cause {
-        return cause.clone();
+    // What an output says is no cause where the agent itself failed.
+    let has_agent_failed = record.failure_class.is_some() || record.exit.agent.is_some_and(|code| code != 0);
+    if record.cause.is_some() || has_agent_failed {
+        return record.cause().into_owned();
     }
     let first = record.facts.errors.first();
     let words = first.map(|error| format!("{} {}", error.id, error.message)).unwrap_or_default();
@@ -223,6 +225,9 @@ mod tests {
         for (words, expected) in [("T1-a", "FAILED a"), ("T1-", "its box is still open")] {
             assert_eq!(clusters(&iterations(words))[0].message, expected);
         }
+        let mut killed = iterations("T1-a");
+        killed[0].exit.agent = Some(137);
+        assert_eq!(clusters(&killed)[0].message, "agent exited 137", "not what the validation printed");
         let state = CumulativeState::of(&iterations("T1-a T1-b"));
         let known: Vec<&str> = state.known_failures.iter().map(|known| known.message.as_str()).collect();
         assert_eq!(known, ["FAILED b", "FAILED a"], "and everywhere in the same words");

@@ -31,8 +31,7 @@ impl Running<'_> {
         let Some(log) = self.plan.store.session(&refs)? else { return Ok(Default::default()) };
         let claimed = log.entries.iter().filter(|entry| !entry.false_claim.is_empty());
         let claimed = claimed.filter_map(|entry| entry.iteration).collect();
-        let is_skipped = |task: &str| self.history.is_skipped(task);
-        let not_done = tasks.map(|tasks| not_done(&log.entries, tasks, is_skipped));
+        let not_done = tasks.map(|tasks| not_done(&log.entries, tasks));
         Ok((self.changes(&log)?, not_done.unwrap_or_default(), claimed))
     }
 
@@ -63,7 +62,7 @@ impl Running<'_> {
 }
 
 /// Returns the open tasks that were tried, in the order of their first attempts.
-fn not_done(entries: &[LogEntry], tasks: &TaskList, is_skipped: impl Fn(&str) -> bool) -> Vec<NotDone> {
+pub fn not_done(entries: &[LogEntry], tasks: &TaskList) -> Vec<NotDone> {
     let mut found: Vec<NotDone> = Vec::new();
     for entry in entries {
         let (Some(task), Some(iteration)) = (&entry.task, entry.iteration) else { continue };
@@ -75,7 +74,7 @@ fn not_done(entries: &[LogEntry], tasks: &TaskList, is_skipped: impl Fn(&str) ->
             found.push(NotDone {
                 task: task.clone(),
                 title: item.text.clone(),
-                is_skipped: is_skipped(task),
+                is_skipped: false,
                 attempts: 0,
                 cause: None,
                 iteration,
@@ -86,6 +85,7 @@ fn not_done(entries: &[LogEntry], tasks: &TaskList, is_skipped: impl Fn(&str) ->
         });
         let known = &mut found[place];
         known.attempts += u32::from(entry.is_run());
+        known.is_skipped = entry.outcome == Some(Outcome::Skipped);
         known.cost_usd = Cost { usd: known.cost_usd, is_partial: false }.plus(entry.cost()).usd;
         if entry.outcome == Some(Outcome::Failure) {
             known.iteration = iteration;

@@ -2,14 +2,13 @@
 
 use serde::Serialize;
 
-use crate::history::clusters::Cluster;
-use crate::record::{FailureClass, Outcome, Session, Status, StopReason, TaskName, Timestamp};
+use crate::record::{FailureClass, NotDone, Outcome, Session, Status, StopReason, TaskName, Timestamp};
 use crate::store::Elsewhere;
 use crate::view::ending;
 use crate::view::status::InFlight;
 use crate::view::style::{Count, duration, grouped};
 
-use super::{State, TaskRow, Turn};
+use super::{TaskRow, Turn};
 
 /// Most things to look at.
 const MOST: usize = 8;
@@ -145,27 +144,31 @@ pub fn time(turn: &Turn) -> u64 {
     spent.agent.unwrap_or_default().saturating_add(spent.validation.unwrap_or_default())
 }
 
-/// A cause of failures that a task is still open for.
-fn still_failing(cluster: &Cluster, tasks: &[TaskRow]) -> Attention {
-    let is_skipped = |task: &&TaskRow| task.state == State::Skipped && cluster.tasks.contains(&task.name);
-    // Names come from outside, and stand apart from words of ours.
-    let skipped = match (tasks.iter().filter(is_skipped).count(), cluster.tasks.len()) {
-        (0, _) => String::new(),
-        (_, 1) => ", and was skipped".to_owned(),
-        (1, _) => "; 1 of them was skipped".to_owned(),
-        (count, _) => format!("; {count} of them were skipped"),
+/// An open task that was tried: how often it failed, and why.
+fn unfinished(task: &NotDone, rows: &[TaskRow]) -> Attention {
+    let tries =
+        rows.iter().filter(|row| row.name == task.task).flat_map(|row| row.tries.iter().zip(&row.iterations));
+    let failed: Vec<u32> =
+        tries.filter(|(outcome, _)| **outcome == Outcome::Failure).map(|(_, iteration)| *iteration).collect();
+    let times = match failed.len() {
+        0 => None,
+        1 => Some("failed once".to_owned()),
+        2 => Some("failed twice".to_owned()),
+        times => Some(format!("failed {times} times")),
     };
-    let times = match cluster.times {
-        1 => "failed once".to_owned(),
-        2 => "failed twice in the same way".to_owned(),
-        times => format!("failed {times} times in the same way"),
+    let what = match (times, task.is_skipped) {
+        (Some(times), true) => format!("{times}, and was skipped."),
+        (Some(times), false) => format!("{times}."),
+        (None, true) => "was skipped.".to_owned(),
+        (None, false) => "is not done.".to_owned(),
     };
+    let iterations = if failed.is_empty() { vec![task.iteration] } else { failed };
     Attention {
         level: Level::Bad,
-        task: Some(cluster.tasks.join(", ")).filter(|tasks| !tasks.is_empty()),
-        what: format!("{times}{skipped}."),
-        quote: Some(cluster.message.clone()),
-        iterations: cluster.iterations.clone(),
+        task: Some(task.task.clone()),
+        what,
+        quote: task.cause.clone(),
+        iterations,
     }
 }
 
@@ -223,13 +226,12 @@ fn longest(turns: &[Turn]) -> Option<Attention> {
 pub fn attention(
     session: &Session,
     turns: &[Turn],
-    clusters: &[Cluster],
+    not_done: &[NotDone],
     tasks: &[TaskRow],
 ) -> Vec<Attention> {
     let mut found = Vec::new();
-    if session.stop_reason == Some(StopReason::AgentUnusable)
-        && let Some(turn) = turns.last()
-    {
+    let last = turns.last().filter(|_| session.status != Status::Completed);
+    if let (Some(StopReason::AgentUnusable), Some(turn)) = (session.stop_reason, last) {
         let class =
             turn.record.failure_class.as_ref().map_or("unknown", FailureClass::as_str).replace('_', " ");
         found.push(Attention {
@@ -240,20 +242,17 @@ pub fn attention(
             iterations: vec![turn.record.iteration],
         });
     }
-    found.extend(
-        clusters.iter().filter(|cluster| cluster.is_open).map(|cluster| still_failing(cluster, tasks)),
-    );
-    found.truncate(MOST - 4);
-    let told: Vec<&str> = clusters.iter().flat_map(|cluster| &cluster.tasks).map(String::as_str).collect();
-    for task in
-        tasks.iter().filter(|task| task.state == State::Skipped && !told.contains(&task.name.as_str()))
+    found.extend(not_done.iter().take(MOST - 4).map(|task| unfinished(task, tasks)));
+    // A loop that is about a file has no open task.
+    if let (true, Some(turn)) =
+        (found.is_empty(), last.filter(|turn| turn.record.outcome == Outcome::Failure))
     {
         found.push(Attention {
             level: Level::Bad,
-            task: Some(task.name.clone()),
-            what: "was skipped.".to_owned(),
-            quote: None,
-            iterations: task.iterations.clone(),
+            task: turn.record.task.clone(),
+            what: "failed in the last iteration.".to_owned(),
+            quote: Some(turn.record.cause().into_owned()),
+            iterations: vec![turn.record.iteration],
         });
     }
     found.extend(notable(turns));
@@ -332,10 +331,9 @@ mod tests {
         for (words, expected) in [
             ("T1+ T2+", ""),
             ("T1-a T1+", ""),
-            ("T1-a T1-a T1! T2-a", "T1, T2 failed 3 times in the same way; 1 of them was skipped."),
-            ("T1- T1- T1!", "T1 failed twice in the same way, and was skipped."),
-            ("T1-a", "T1 failed once."),
-            ("T1! T2? T2?", "T1 was skipped.|2 iterations were cut short."),
+            ("T1-a T1-b T1-c T1! T2-a", "T1 failed 3 times, and was skipped.|T2 failed once."),
+            ("T1- T1- T1!", "T1 failed twice, and was skipped."),
+            ("T1! T2? T2?", "T1 was skipped.|T2 is not done.|2 iterations were cut short."),
         ] {
             let told: Vec<String> = report(turns(words), "")
                 .attention

@@ -22,10 +22,10 @@ use std::collections::HashMap;
 use serde::Serialize;
 use tasklist::TaskList;
 
-use crate::history::clusters::{Cluster, clusters};
+use crate::history::clusters::{Cluster, clusters, message};
 use crate::history::failure_key::FailureKey;
 use crate::history::repeats;
-use crate::record::{Cost, Durations, Outcome, Session, TaskCounts, Timestamp, Tokens};
+use crate::record::{Cost, Durations, NotDone, Outcome, Session, TaskCounts, Timestamp, Tokens};
 use crate::store::Elsewhere;
 
 use super::status::InFlight;
@@ -60,6 +60,8 @@ pub struct Report {
     /// Tasks that were open before the first iteration.
     pub open_before: usize,
     pub tasks: Vec<TaskRow>,
+    /// Open tasks that were tried, in the order of their first attempts.
+    pub not_done: Vec<NotDone>,
     pub clusters: Vec<Cluster>,
     /// Oldest first.
     pub iterations: Vec<Turn>,
@@ -98,6 +100,8 @@ pub struct Found {
     pub tasks_before: TaskCounts,
     /// As it stood at the end.
     pub tasks: TaskList,
+    /// Open tasks that were tried.
+    pub not_done: Vec<NotDone>,
     pub turns: Vec<Turn>,
     pub unreadable: Vec<String>,
     pub made_at: Timestamp,
@@ -112,11 +116,18 @@ impl Report {
             elsewhere,
             tasks_before,
             tasks,
+            mut not_done,
             mut turns,
             unreadable,
             made_at,
         } = found;
         number_tries(&mut turns);
+        // Older records have no cause of their own.
+        for task in &mut not_done {
+            let last = turns.iter().find(|turn| turn.record.iteration == task.iteration);
+            let last = last.filter(|turn| turn.record.outcome == Outcome::Failure);
+            task.cause = task.cause.take().or_else(|| last.map(|turn| message(&turn.record)));
+        }
         let mut counts = Outcomes::default();
         let mut totals = Totals::default();
         for turn in &turns {
@@ -135,7 +146,7 @@ impl Report {
         let clusters = clusters(turns.iter().map(|turn| &turn.record));
         let tasks = task_rows::of(&tasks, &turns);
         let headline = headline::of(&session, &turns, (in_flight.as_ref(), elsewhere.as_ref()), made_at);
-        let attention = headline::attention(&session, &turns, &clusters, &tasks);
+        let attention = headline::attention(&session, &turns, &not_done, &tasks);
         Self {
             schema: REPORT_SCHEMA,
             made_by: "specify ralph report",
@@ -150,6 +161,7 @@ impl Report {
             totals,
             open_before: tasks_before.open,
             tasks,
+            not_done,
             clusters,
             iterations: turns,
             unreadable,

@@ -4,7 +4,7 @@ use serde_json::json;
 use tasklist::TaskList;
 
 use crate::record::samples::session;
-use crate::record::{Iteration, Outcome, TaskCounts, Timestamp};
+use crate::record::{Iteration, NotDone, Outcome, TaskCounts, Timestamp};
 
 use super::{Diff, Found, Report, Text, Turn};
 
@@ -77,8 +77,26 @@ fn turn(number: u32, word: &str) -> Turn {
 
 /// A report on `turns`, with this task list at its end.
 pub fn report(turns: Vec<Turn>, tasks: &str) -> Report {
+    let mut not_done: Vec<NotDone> = Vec::new();
+    for Turn { record, .. } in &turns {
+        let task = record.task.clone().unwrap();
+        not_done.retain(|known| known.task != task);
+        if record.outcome != Outcome::Success {
+            not_done.push(NotDone {
+                title: format!("Make {task}"),
+                task,
+                is_skipped: record.outcome == Outcome::Skipped,
+                attempts: 1,
+                cause: record.cause.clone(),
+                iteration: record.iteration,
+                cost_usd: Some(1.5),
+                blocks: vec!["T9".to_owned()],
+            });
+        }
+    }
     Report::new(Found {
         elsewhere: None,
+        not_done,
         session: session("failed", Some("stuck"), (1, 2)),
         is_whole: true,
         in_flight: None,

@@ -30,10 +30,10 @@ use crate::record::{ObjectId, SessionId, Timestamp};
 use crate::repository::{Repository, as_alternate};
 
 use budget::Budget;
-use raw_path::split;
+use changed_file::ALL_SUBMODULES;
 use users_index::Stamp;
 
-pub use changed_file::ChangedFile;
+pub use changed_file::{ChangedFile, changed_between};
 pub use checkout::Checkout;
 pub use commit::{Prepared, Staged};
 pub use merge::{Conflict, Merge, Sides};
@@ -46,9 +46,6 @@ const LISTING: Duration = Duration::from_secs(60);
 
 /// How long a git of a snapshot may take. Filters of the user's run in it, the first time for every file.
 const SNAPSHOT: Duration = Duration::from_secs(600);
-
-/// The settings `diff.ignoreSubmodules` and `submodule.NAME.ignore` would hide a new commit of a submodule.
-const ALL_SUBMODULES: &str = "--ignore-submodules=none";
 
 /// The checkout of one work tree.
 #[derive(Debug, Clone)]
@@ -113,16 +110,7 @@ impl WorkTree {
         before: &ObjectId,
         after: &ObjectId,
     ) -> Result<Vec<ChangedFile>> {
-        if before == after {
-            return Ok(Vec::new());
-        }
-        let output = self
-            .git_private(private_index)
-            .args(["diff-tree", "-r", "-z", "--numstat", "--no-renames", ALL_SUBMODULES])
-            .args(["--no-ext-diff", "--no-textconv"])
-            .args([before.as_str(), after.as_str()])
-            .read()?;
-        Ok(split(&output).filter_map(ChangedFile::read).collect())
+        changed_between(self.git_private(private_index), before, after)
     }
 
     /// Commits that `after` has and `before` has not, nor any of `known`, committed no earlier than `since`, oldest

@@ -22,9 +22,23 @@
   nameTheme();
   theme.hidden = false;
 
-  for (const time of document.querySelectorAll("time")) {
-    const moment = new Date(time.dateTime);
-    if (!Number.isNaN(moment.getTime())) time.title = moment.toLocaleString();
+  // What is to be typed can be copied.
+  for (const code of document.querySelectorAll(".command")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "quiet copy";
+    button.textContent = "Copy";
+    button.setAttribute("aria-label", `Copy ${code.textContent}`);
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(code.textContent);
+        button.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(code);
+        button.textContent = "Selected";
+      }
+    });
+    code.after(button);
   }
 
   const turns = [...document.querySelectorAll(".it")];
@@ -45,44 +59,108 @@
     if (link && link.hash === location.hash) fromAddress();
   });
 
-  // Search and filter.
-  const form = $("filter"), query = $("query"), task = $("task"), shown = $("shown"), none = $("none");
+  // Search and filter. Both are kept in the address.
+  const form = $("filter"), query = $("query"), task = $("task"), shown = $("shown"), none = $("none"), prompts = $("prompts");
   const chips = [...form.querySelectorAll(".chip")];
+  const groups = [...document.querySelectorAll(".group")];
+  const nodesOf = (turn) => {
+    const walker = document.createTreeWalker(turn, NodeFilter.SHOW_TEXT);
+    const nodes = [];
+    while (walker.nextNode()) {
+      if (prompts.checked || !walker.currentNode.parentElement.closest(".prompt")) nodes.push(walker.currentNode);
+    }
+    return nodes;
+  };
   const texts = new Map();
   const textOf = (turn) => {
-    if (!texts.has(turn)) texts.set(turn, turn.textContent.toLowerCase());
+    if (!texts.has(turn)) texts.set(turn, nodesOf(turn).map((node) => node.data).join("\n").toLowerCase());
     return texts.get(turn);
+  };
+  // Where the words are: marked in all that is shown, and the first place in a line of its own.
+  const MARKS = 2000, AROUND = 60;
+  const mark = (list, words) => {
+    for (const snippet of document.querySelectorAll(".snippet")) snippet.remove();
+    const ranges = [];
+    for (const turn of words.length > 0 ? list : []) {
+      let first = null;
+      for (const node of nodesOf(turn)) {
+        const text = node.data.toLowerCase();
+        // A letter whose small form is longer would move all that follows.
+        if (text.length !== node.data.length) continue;
+        for (const word of words) {
+          for (let at = text.indexOf(word); at >= 0 && ranges.length < MARKS; at = text.indexOf(word, at + word.length)) {
+            const range = document.createRange();
+            range.setStart(node, at);
+            range.setEnd(node, at + word.length);
+            ranges.push(range);
+            if (!first && !node.parentElement.closest("summary")) first = { text: node.data, at, length: word.length };
+          }
+        }
+      }
+      if (first) {
+        const snippet = document.createElement("p");
+        snippet.className = "snippet";
+        const part = (from, to) => first.text.slice(Math.max(from, 0), to).replace(/\s+/g, " ");
+        const found = document.createElement("mark");
+        found.textContent = part(first.at, first.at + first.length);
+        const end = first.at + first.length;
+        snippet.append(part(first.at - AROUND, first.at), found, part(end, end + AROUND));
+        turn.after(snippet);
+      }
+    }
+    if (window.Highlight && CSS.highlights) CSS.highlights.set("found", new Highlight(...ranges));
   };
   const apply = () => {
     const words = query.value.toLowerCase().split(/\s+/).filter(Boolean);
     const outcomes = chips.filter((chip) => chip.ariaPressed === "true").map((chip) => chip.dataset.o);
-    let count = 0;
-    for (const turn of turns) {
+    const list = turns.filter((turn) => {
       const fits = (outcomes.length === 0 || outcomes.includes(turn.dataset.o))
         && (task.value === "" || turn.dataset.t === task.value)
         && words.every((word) => textOf(turn).includes(word));
       turn.hidden = !fits;
-      count += fits ? 1 : 0;
+      return fits;
+    });
+    for (const group of groups) group.hidden = !group.querySelector(".it:not([hidden])");
+    mark(list, words);
+    none.hidden = list.length > 0;
+    shown.textContent = list.length === turns.length ? `${turns.length} shown` : `${list.length} of ${turns.length} shown`;
+  };
+  const remember = () => {
+    const state = new URLSearchParams();
+    if (query.value) state.set("q", query.value);
+    for (const chip of chips) if (chip.ariaPressed === "true") state.append("o", chip.dataset.o);
+    if (task.value) state.set("t", task.value);
+    if (prompts.checked) state.set("p", "1");
+    const hash = state.toString();
+    if (hash || !/^#i\d+$/.test(location.hash)) {
+      try { history.replaceState(null, "", `#${hash}`); } catch { /* a page without an address */ }
     }
-    none.hidden = count > 0;
-    shown.textContent = count === turns.length ? `${count} shown` : `${count} of ${turns.length} shown`;
+  };
+  const change = () => { apply(); remember(); };
+  const recall = () => {
+    const state = new URLSearchParams(location.hash.slice(1));
+    query.value = state.get("q") ?? "";
+    task.value = state.get("t") ?? "";
+    prompts.checked = state.has("p");
+    for (const chip of chips) chip.ariaPressed = String(state.getAll("o").includes(chip.dataset.o));
   };
   function clear() {
     query.value = "";
     task.value = "";
     for (const chip of chips) chip.ariaPressed = "false";
-    apply();
+    change();
   }
   let pending;
-  query.addEventListener("input", () => { clearTimeout(pending); pending = setTimeout(apply, 80); });
-  task.addEventListener("change", apply);
+  query.addEventListener("input", () => { clearTimeout(pending); pending = setTimeout(change, 80); });
+  task.addEventListener("change", change);
+  prompts.addEventListener("change", () => { texts.clear(); change(); });
   for (const chip of chips) {
     chip.addEventListener("click", () => {
       chip.ariaPressed = chip.ariaPressed === "true" ? "false" : "true";
-      apply();
+      change();
     });
   }
-  form.addEventListener("submit", (event) => { event.preventDefault(); apply(); });
+  form.addEventListener("submit", (event) => { event.preventDefault(); change(); });
   form.addEventListener("keydown", (event) => { if (event.key === "Escape") clear(); });
   const visible = () => turns.filter((turn) => !turn.hidden);
   $("unfold").addEventListener("click", () => { for (const turn of visible()) turn.open = true; });
@@ -113,32 +191,19 @@
     }
   });
   form.hidden = false;
+  recall();
   apply();
 
-  // The column under the pointer.
-  const charts = $("charts"), readout = $("readout");
-  if (charts) {
-    const cursor = document.createElement("div");
-    cursor.className = "cursor";
-    cursor.hidden = true;
-    charts.append(cursor);
-    const columns = Number(charts.dataset.columns), step = Number(charts.dataset.step);
-    const at = (event) => {
-      const box = charts.querySelector("svg").getBoundingClientRect();
-      const column = Math.floor(((event.clientX - box.left) / box.width) * columns);
-      if (column < 0 || column >= columns) return null;
-      cursor.style.left = `${box.left - charts.getBoundingClientRect().left + ((column + 0.5) / columns) * box.width}px`;
-      return $(`i${Number(charts.dataset.first) + column * step}`);
-    };
-    charts.addEventListener("pointermove", (event) => {
-      const turn = at(event);
-      cursor.hidden = !turn;
-      const part = (name) => turn.querySelector(`summary ${name}`).textContent.trim();
-      readout.textContent = turn ? `${part(".no")}  ${part(".what b")}  ${part(".why") || part(".sr")}  ${part(".num")}` : "";
-    });
-    charts.addEventListener("pointerleave", () => { cursor.hidden = true; readout.textContent = ""; });
-    charts.addEventListener("click", (event) => { const turn = at(event); if (turn) location.hash = turn.id; });
-  }
+  // The strip: a cell says what it is, and arrows lead from one to the next.
+  const strip = $("strip"), readout = $("readout");
+  const name = (event) => { readout.textContent = event.target.closest("[aria-label]")?.getAttribute("aria-label") ?? ""; };
+  for (const kind of ["pointerover", "focusin"]) strip.addEventListener(kind, name);
+  strip.addEventListener("pointerleave", () => { readout.textContent = ""; });
+  strip.addEventListener("keydown", (event) => {
+    const cells = [...strip.querySelectorAll("a")];
+    const other = cells[cells.indexOf(document.activeElement) + ({ ArrowLeft: -1, ArrowRight: 1 }[event.key] ?? NaN)];
+    if (other) { event.preventDefault(); other.focus(); }
+  });
 
   // On paper a fold cannot be opened: few iterations are unfolded for it, of many it says so.
   let unfolded = [];

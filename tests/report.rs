@@ -45,13 +45,16 @@ fn the_page_tells_the_session_and_what_comes_from_outside_is_text() {
     let page = page(&scene, "");
     assert_eq!(scene.everything(), before, "a page on stdout writes nothing");
     for part in [
-        "<h1 id=\"verdict\">Stuck, 1 of 2 tasks done</h1>",
-        "It closed 1 task in 5 iterations",
-        "T002</bdi></b> failed 3 times, and was skipped.",
+        "<h1 id=\"verdict\">1 of 2 tasks done · stopped: T002 could not be done</h1>",
+        "aria-label=\"3 failed, 1 skipped\">✘✘✘»</span> skipped",
+        "specify ralph hint --session ",
+        "aria-label=\"6 iterations: 4 failed, 1 succeeded, 1 skipped\"",
+        "<dd>1 file <small>+2 −0</small></dd>",
+        "<bdi>hello.txt</bdi></th><td class=\"num added\">+2</td>",
         "the agent left the box open",
         "Say &lt;b&gt;hello&lt;/b&gt;",
         "<p>Not yet &lt;script&gt;alert(1)&lt;/script&gt;.",
-        "<ins>+&lt;/pre&gt;</ins>",
+        "<ins>+hello\n+&lt;/pre&gt;</ins>",
         "checked &lt;i&gt;",
         "default-src &#39;none&#39;",
     ] {
@@ -70,7 +73,7 @@ fn without_a_place_the_page_goes_where_nobody_commits_it_and_its_path_is_printed
     let path = said.trim_end();
     assert!(path.contains("/.git/ralph/reports/001-login-"), "{path}");
     let written = fs::read_to_string(path).expect("it is there");
-    assert!(written.contains("Stuck, 1 of 2 tasks done"));
+    assert!(written.contains("1 of 2 tasks done · stopped: T002 could not be done"));
     assert_eq!(scene.git("status --porcelain"), status);
     assert_eq!(fs::metadata(scene.path(".git/ralph/reports")).unwrap().permissions().mode() & 0o077, 0);
     scene.ralph("report").code(0).stdout(&said);
@@ -147,7 +150,7 @@ fn the_summary_for_a_pull_request_mentions_nobody() {
     let scene = told();
     let summary = scene.ralph("report --markdown").code(0);
     let summary = summary
-        .stdout_has("## Stuck, 1 of 2 tasks done\n")
+        .stdout_has("## 1 of 2 tasks done · stopped: T002 could not be done\n")
         .stdout_has("- [x] `T001 Say <b>hello</b>` (2 tries, ")
         .stdout_has("- [ ] `T002 Ask @somebody about #12` (3 tries, skipped, ");
     for line in summary.text().lines() {
@@ -181,6 +184,8 @@ fn the_data_has_what_the_page_is_made_of() {
         &report["clusters"][0],
         &report["attention"][0],
         &report["headline"],
+        &report["not_done"][0],
+        &report["changes"]["files"][0],
     ] {
         for key in part.as_object().unwrap().keys() {
             assert!(page.contains(&format!("`{key}`")), "docs/report.md does not tell of {key}");
@@ -245,7 +250,7 @@ fn a_session_that_runs_and_one_without_iterations_have_a_page_too() {
     scene.ralph("").code(0);
     let inside = fs::read_to_string(scene.outside("inside.html")).unwrap();
     let said = fs::read_to_string(scene.outside("inside.err")).unwrap();
-    assert!(inside.contains("Running at iteration 1, 0 of 1 task done"), "{said}{inside}");
+    assert!(inside.contains("0 of 1 task done · running at iteration 1"), "{said}{inside}");
     assert!(
         inside.contains("Nothing has been recorded yet.")
             && inside.contains("still running when this page was made")

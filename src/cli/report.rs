@@ -10,14 +10,16 @@ use redact_stream::Redactor;
 use tasklist::TaskList;
 
 use crate::agent::answer::{answer, recorded_parser};
+use crate::process::Tool;
 use crate::record::{
-    IterationName, LogEntry, ObjectId, Outcome, Parser, RALPH_BY_PATH, RALPH_ELSEWHERE, RecordKind, Session,
-    SessionName, TaskCounts, Which,
+    FileChange, IterationName, LogEntry, ObjectId, Outcome, Parser, RALPH_BY_PATH, RALPH_ELSEWHERE,
+    RecordKind, Session, SessionName, TaskCounts, Which,
 };
 use crate::session;
 use crate::store::{End, Piece, Reader, SessionLog, Store, slug};
 use crate::view::report::{Diff, Found, Limits, Report, Text, Turn, page, write_markdown};
 use crate::view::status::InFlight;
+use crate::worktree::{ChangedFile, changed_between};
 
 use super::args::Json;
 use super::caller::Caller;
@@ -167,6 +169,7 @@ fn found(
     if !args.markdown {
         reading.contents(&mut turns, store, log)?;
     }
+    let changes = reading.changes(&turns, store, log)?;
     let first = &log.entries[0];
     let tasks = reading.task_list(log);
     Ok(Found {
@@ -181,6 +184,7 @@ fn found(
             done: first.tasks.tasks_done.saturating_sub(first.closed.len()),
             open: first.tasks.tasks_open + first.closed.len(),
         },
+        changes,
         not_done: session::not_done(&log.entries, &tasks),
         tasks,
         session,
@@ -338,6 +342,22 @@ impl Reading<'_> {
             }
         }
         Ok(pairs)
+    }
+
+    /// From the first snapshot to the last, without what the loop itself writes; `None` if they are not here.
+    fn changes(&self, turns: &[Turn], store: &Store, log: &SessionLog) -> Result<Option<Vec<FileChange>>> {
+        let (first, last) =
+            (store.first_snapshot(log)?, turns.iter().rev().find_map(|turn| turn.record.snapshot.clone()));
+        let (Some(first), Some(last)) = (first, last) else { return Ok(None) };
+        if !log.is_whole() || !self.reader.has(&first)? || !self.reader.has(&last)? {
+            return Ok(None);
+        }
+        let own = iterations::files(store, log);
+        let is_own = |path: &[u8]| [&own.tasks, &own.progress].iter().any(|own| own.as_bytes() == path);
+        let git = Tool::git(store.repository().work_tree()?);
+        let mut files = changed_between(git, &first, &last)?;
+        files.retain(|file| !is_own(&file.path));
+        Ok(Some(files.iter().map(ChangedFile::to_record).collect()))
     }
 
     /// As it stood at the end.

@@ -26,6 +26,8 @@ pub struct Cluster {
     pub iterations: Vec<u32>,
     /// Whether a task that met it is still open.
     pub is_open: bool,
+    /// The iteration that closed the last of its tasks; null where one is still open.
+    pub solved_in: Option<u32>,
 }
 
 /// The key of a cause.
@@ -43,9 +45,9 @@ pub fn clusters<'a>(iterations: impl IntoIterator<Item = &'a Iteration>) -> Vec<
     let mut places: HashMap<Key, usize> = HashMap::new();
     // When each task last failed in each way, and when it was last closed.
     let mut failed: Vec<HashMap<&str, usize>> = Vec::new();
-    let mut closed: HashMap<&str, usize> = HashMap::new();
+    let mut closed: HashMap<&str, (usize, u32)> = HashMap::new();
     for (time, record) in iterations.into_iter().enumerate() {
-        closed.extend(record.closed.iter().map(|task| (task.as_str(), time)));
+        closed.extend(record.closed.iter().map(|task| (task.as_str(), (time, record.iteration))));
         if record.outcome != Outcome::Failure {
             continue;
         }
@@ -65,6 +67,7 @@ pub fn clusters<'a>(iterations: impl IntoIterator<Item = &'a Iteration>) -> Vec<
                 tasks: Vec::new(),
                 iterations: Vec::new(),
                 is_open: false,
+                solved_in: None,
             });
             failed.push(HashMap::new());
             clusters.len() - 1
@@ -79,8 +82,11 @@ pub fn clusters<'a>(iterations: impl IntoIterator<Item = &'a Iteration>) -> Vec<
         }
     }
     for (cluster, failed) in clusters.iter_mut().zip(&failed) {
-        cluster.is_open =
-            failed.iter().any(|(task, time)| closed.get(task).is_none_or(|closed| closed < time));
+        let solved = failed.iter().map(|(task, time)| closed.get(task).filter(|(closed, _)| closed >= time));
+        let solved: Option<Vec<_>> = solved.collect();
+        cluster.is_open = solved.is_none();
+        cluster.solved_in =
+            solved.and_then(|solved| solved.into_iter().max()).map(|(_, iteration)| *iteration);
     }
     sort(&mut clusters);
     clusters
@@ -97,6 +103,7 @@ pub fn folded(clusters: &[Cluster]) -> Vec<Cluster> {
         } else if let Some(&place) = places.get(cluster.message.as_str()) {
             let into = &mut folded[place];
             into.times += cluster.times;
+            into.solved_in = into.solved_in.max(cluster.solved_in);
             into.tasks.extend(
                 cluster.tasks.iter().filter(|task| !into.tasks.contains(task)).cloned().collect::<Vec<_>>(),
             );
@@ -217,7 +224,7 @@ mod tests {
             assert_eq!(described(&folded(&clusters(&iterations(words)))), expected, "{words}");
         }
         let folded = folded(&clusters(&iterations("T1- T1+ T2- T2- T2+ T3- T3+")));
-        assert_eq!(folded[0].iterations, [1, 3, 4, 6]);
+        assert_eq!((folded[0].iterations.as_slice(), folded[0].solved_in), (&[1, 3, 4, 6][..], Some(7)));
     }
 
     #[test]

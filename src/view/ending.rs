@@ -1,6 +1,6 @@
 //! How a session ended, in words: the same on every screen.
 
-use crate::record::{Limit, Session, Status, StopReason};
+use crate::record::{Limit, Session, Status, StopReason, Timestamp};
 
 use super::style::{Count, grouped, one_line};
 
@@ -17,23 +17,51 @@ pub fn done(session: &Session) -> String {
 /// `stopped at the limit of 10 runs, 10 of 45 tasks done`. A limit is not a failure.
 pub fn ending(session: &Session) -> String {
     let done = done(session);
-    let how = match (session.status, session.stop_reason) {
-        (Status::Completed, _) if session.tasks_remaining == 0 && session.tasks_done > 0 => return done,
+    match stop(session, None) {
+        None => done,
+        Some(how) => format!("{how}, {done}"),
+    }
+}
+
+/// Why a session stopped; `None` if all tasks are done. `undone` names the tasks that it was stuck at.
+pub fn stop(session: &Session, undone: Option<&str>) -> Option<String> {
+    Some(match (session.status, session.stop_reason) {
+        (Status::Completed, _) if session.tasks_remaining == 0 && session.tasks_done > 0 => return None,
         (Status::Completed, Some(StopReason::Checkpoint)) => "stopped at a checkpoint".to_owned(),
         (Status::Completed, _) => match &session.scope {
             Some(scope) => format!("completed ({})", one_line(&scope.to_string())),
             None => "completed".to_owned(),
         },
         (_, Some(StopReason::LimitReached)) => format!("stopped at {}", limit(session)),
-        (_, Some(StopReason::Stuck)) => "stuck".to_owned(),
+        (_, Some(StopReason::Stuck)) => match undone {
+            Some(tasks) => format!("stopped: {tasks} could not be done"),
+            None => "stuck".to_owned(),
+        },
         (_, Some(StopReason::AgentUnusable)) => "the agent could not be used".to_owned(),
         (_, Some(StopReason::ValidationUnusable)) => "the validation could not be run".to_owned(),
         (Status::Interrupted, _) | (_, Some(StopReason::Interrupted)) => "interrupted".to_owned(),
         (Status::Failed, _) => "failed".to_owned(),
         (Status::Running, _) => "running".to_owned(),
         (Status::Later(word), _) => word.as_str().to_owned(),
-    };
-    format!("{how}, {done}")
+    })
+}
+
+/// `T019`, `T019 and T020`, or `3 tasks`; `None` where there are none. Names that could be read as anything but a name
+/// are only counted: they come from outside.
+pub fn named(tasks: &[&str]) -> Option<String> {
+    let is_plain = |name: &&str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    match tasks {
+        [] => None,
+        [one] if is_plain(one) => Some((*one).to_owned()),
+        [one, other] if is_plain(one) && is_plain(other) => Some(format!("{one} and {other}")),
+        all => Some(Count(all.len() as u64, "task").to_string()),
+    }
+}
+
+/// From the start of a session to a moment, in milliseconds: the one duration that is called a session's.
+pub fn elapsed_ms(session: &Session, until: Timestamp) -> u64 {
+    let seconds = until.seconds().saturating_sub(session.started_at.seconds());
+    u64::try_from(seconds).unwrap_or(0).saturating_mul(1000)
 }
 
 fn limit(session: &Session) -> String {

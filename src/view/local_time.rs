@@ -15,6 +15,30 @@ pub fn local_with_offset(at: Timestamp) -> String {
     shown(at, zone(), "%Y-%m-%d %H:%M:%S %:z")
 }
 
+/// `22:41`
+pub fn clock_time(at: Timestamp) -> String {
+    shown(at, zone(), "%H:%M")
+}
+
+/// The day and the time of two moments, as short as it can be: `Sat 21 Nov 22:41 – Sun 04:12`.
+pub fn span_of(from: Timestamp, to: Timestamp) -> String {
+    let day = |at| shown(at, zone(), "%a %-d %b");
+    let is_near = to.seconds().saturating_sub(from.seconds()) < 6 * 24 * 3600;
+    let end = match (day(from) == day(to), is_near) {
+        (true, true) => "%H:%M",
+        (false, true) => "%a %H:%M",
+        (_, false) => "%a %-d %b %H:%M",
+    };
+    format!("{} – {}", shown(from, zone(), "%a %-d %b %H:%M"), shown(to, zone(), end))
+}
+
+/// Returns true if the time between is one night: hours, over midnight, and less than a day.
+pub fn is_overnight(from: Timestamp, to: Timestamp) -> bool {
+    let day = |at| shown(at, zone(), "%F");
+    let seconds = to.seconds().saturating_sub(from.seconds());
+    (2 * 3600..24 * 3600).contains(&seconds) && day(from) != day(to)
+}
+
 /// What is known of a session that runs on another machine.
 pub fn elsewhere(elsewhere: &Elsewhere) -> String {
     let Elsewhere { host, as_of, is_synced } = elsewhere;
@@ -51,6 +75,19 @@ mod tests {
         ] {
             let zone = TimeZone::posix(zone).unwrap();
             assert_eq!(shown(at, zone, "%Y-%m-%d %H:%M:%S %:z"), expected);
+        }
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let evening = at("2026-11-21T22:41:00Z");
+        for (to, expected, is_night) in [
+            ("2026-11-21T23:05:00Z", "Sat 21 Nov 22:41 – 23:05", false),
+            ("2026-11-22T00:10:00Z", "Sat 21 Nov 22:41 – Sun 00:10", false),
+            ("2026-11-22T04:12:00Z", "Sat 21 Nov 22:41 – Sun 04:12", true),
+            ("2026-11-30T04:12:00Z", "Sat 21 Nov 22:41 – Mon 30 Nov 04:12", false),
+        ] {
+            assert_eq!(
+                (span_of(evening, at(to)).as_str(), is_overnight(evening, at(to))),
+                (expected, is_night)
+            );
         }
         for seconds in [i64::MIN, i64::MAX] {
             assert!(!local(Timestamp::from_seconds(seconds)).is_empty());

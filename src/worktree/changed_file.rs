@@ -1,8 +1,14 @@
 //! A file in which two trees differ, as `git diff-tree --numstat -z` prints it.
 
-use crate::record::FileChange;
+use anyhow::Result;
 
-use super::raw_path::RawPath;
+use crate::process::Tool;
+use crate::record::{FileChange, ObjectId};
+
+use super::raw_path::{RawPath, split};
+
+/// The settings `diff.ignoreSubmodules` and `submodule.NAME.ignore` would hide a new commit of a submodule.
+pub(super) const ALL_SUBMODULES: &str = "--ignore-submodules=none";
 
 /// A file in which two trees differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +34,19 @@ impl ChangedFile {
         let path = String::from_utf8_lossy(&self.path).into_owned();
         FileChange { path, added: self.added, removed: self.removed }
     }
+}
+
+/// The files in which two trees differ, by this git.
+pub fn changed_between(git: Tool, before: &ObjectId, after: &ObjectId) -> Result<Vec<ChangedFile>> {
+    if before == after {
+        return Ok(Vec::new());
+    }
+    let output = git
+        .args(["diff-tree", "-r", "-z", "--numstat", "--no-renames", ALL_SUBMODULES])
+        .args(["--no-ext-diff", "--no-textconv"])
+        .args([before.as_str(), after.as_str()])
+        .read()?;
+    Ok(split(&output).filter_map(ChangedFile::read).collect())
 }
 
 #[cfg(test)]

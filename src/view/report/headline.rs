@@ -2,20 +2,19 @@
 
 use serde::Serialize;
 
-use crate::record::{FailureClass, NotDone, Outcome, Session, Status, StopReason, TaskName, Timestamp};
+use crate::record::{
+    FailureClass, Iteration, NotDone, Outcome, Session, Status, StopReason, TaskName, Timestamp,
+};
 use crate::store::Elsewhere;
 use crate::view::ending;
+use crate::view::local_time::is_overnight;
 use crate::view::status::InFlight;
-use crate::view::style::{Count, duration, grouped};
+use crate::view::style::{Count, grouped};
 
 use super::{TaskRow, Turn};
 
 /// Most things to look at.
 const MOST: usize = 8;
-/// An iteration that took so large a share of the time is worth a look, in percent.
-const LONG: u64 = 25;
-/// Where there are fewer iterations one of them always takes a large share.
-const FEW: usize = 8;
 
 /// The first sentences.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -27,6 +26,9 @@ pub struct Headline {
     pub course: String,
     /// From the start to the end, or to now, in milliseconds.
     pub span_ms: u64,
+    /// The end, or of what runs the last moment that is known.
+    #[serde(skip)]
+    pub ended_at: Timestamp,
 }
 
 /// How grave something is.
@@ -65,6 +67,7 @@ pub struct Attention {
 pub fn of(
     session: &Session,
     turns: &[Turn],
+    not_done: &[NotDone],
     (in_flight, elsewhere): (Option<&InFlight>, Option<&Elsewhere>),
     now: Timestamp,
 ) -> Headline {
@@ -77,12 +80,6 @@ pub fn of(
         }
         (Status::Failed, _) => Level::Bad,
     };
-    let verdict = match (session.status, elsewhere, in_flight) {
-        (Status::Running, Some(elsewhere), _) => format!("{elsewhere}, {done}"),
-        (Status::Running, None, Some(at)) => format!("running at iteration {}, {done}", at.iteration),
-        _ => ending::ending(session),
-    };
-    let verdict = capital(&verdict);
     let end = session.ended_at.or_else(|| {
         let last = turns.last().map(|turn| turn.record.ended_at);
         match elsewhere {
@@ -91,9 +88,28 @@ pub fn of(
             None => last,
         }
     });
-    let seconds = end.map_or(0, |end| end.seconds().saturating_sub(session.started_at.seconds()));
-    let span_ms = u64::try_from(seconds).unwrap_or(0).saturating_mul(1000);
-    Headline { verdict, level, course: course(turns), span_ms }
+    let ended_at = end.unwrap_or(session.started_at);
+    let stop = match (session.status, elsewhere, in_flight) {
+        (Status::Running, Some(elsewhere), _) => Some(elsewhere.to_string()),
+        (Status::Running, None, Some(at)) => Some(format!("running at iteration {}", at.iteration)),
+        _ => ending::stop(session, ending::named(&given_up(not_done)).as_deref()),
+    };
+    let night = if is_overnight(session.started_at, ended_at) { " overnight" } else { "" };
+    let stop = stop.map_or(String::new(), |stop| format!(" · {stop}"));
+    let verdict = capital(&format!("{done}{night}{stop}"));
+    Headline {
+        verdict,
+        level,
+        course: course(turns),
+        span_ms: ending::elapsed_ms(session, ended_at),
+        ended_at,
+    }
+}
+
+/// The tasks that were skipped, or else all that were tried.
+fn given_up(not_done: &[NotDone]) -> Vec<&str> {
+    let has_skip = not_done.iter().any(|task| task.is_skipped);
+    not_done.iter().filter(|task| task.is_skipped == has_skip).map(|task| task.task.as_str()).collect()
 }
 
 fn capital(text: &str) -> String {
@@ -101,40 +117,18 @@ fn capital(text: &str) -> String {
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// What was closed, at which pace, and what happened since.
+/// How many tasks were closed in how many runs, and what happened since.
 fn course(turns: &[Turn]) -> String {
     let runs: Vec<&Turn> = turns.iter().filter(|turn| turn.record.is_run()).collect();
-    if runs.is_empty() {
-        return "No iteration has run to its end.".to_owned();
-    }
     let closed: usize = turns.iter().map(|turn| turn.record.closed.len()).sum();
-    let total = runs.len();
-    let successes = runs.iter().filter(|turn| turn.record.outcome == Outcome::Success).count();
     let since = runs.iter().rev().take_while(|turn| turn.record.outcome != Outcome::Success).count();
-    let runs_told = Count(total as u64, "iteration");
-    if successes == 0 {
-        return match total {
-            1 => "Its one iteration closed no task.".to_owned(),
-            _ => format!("None of its {runs_told} closed a task."),
-        };
-    }
-    let time: u64 = turns.iter().map(time).sum();
-    let pace = time.checked_div(closed as u64).unwrap_or(0);
-    let closed_told = Count(closed as u64, "task");
-    let first = match closed {
-        0 => format!("{} of {runs_told} succeeded.", grouped(successes as u64)),
-        1 => format!("It closed 1 task in {runs_told}, with {} of agent and validation.", duration(pace)),
-        _ => {
-            format!(
-                "It closed {closed_told} in {runs_told}, with {} of agent and validation a task.",
-                duration(pace)
-            )
-        }
-    };
+    let runs = runs.len();
+    let first = format!("{} closed in {}.", Count(closed as u64, "task"), Count(runs as u64, "run"));
     match since {
         0 => first,
-        1 => format!("{first} The last iteration failed."),
-        _ => format!("{first} The last {since} iterations closed none."),
+        since if since == runs => first,
+        1 => format!("{first} The last run failed."),
+        _ => format!("{first} The last {since} runs closed none."),
     }
 }
 
@@ -173,52 +167,37 @@ fn unfinished(task: &NotDone, rows: &[TaskRow]) -> Attention {
 }
 
 /// What several iterations have in common.
-fn notable(turns: &[Turn]) -> Vec<Attention> {
-    let mut found = Vec::new();
-    let numbers = |is_meant: &dyn Fn(&Turn) -> bool| -> Vec<u32> {
-        turns.iter().filter(|turn| is_meant(turn)).map(|turn| turn.record.iteration).collect()
-    };
-    let mut kind = |level, iterations: Vec<u32>, one: &str, several: &str| {
-        if !iterations.is_empty() {
-            let what = match iterations.len() {
-                1 => one.to_owned(),
-                count => format!("{} {several}", grouped(count as u64)),
-            };
-            found.push(Attention { level, task: None, what, quote: None, iterations });
-        }
-    };
-    let false_claims = numbers(&|turn| !turn.record.false_claim.is_empty());
-    kind(
-        Level::Warning,
-        false_claims,
-        "One iteration claimed to be done and was not.",
-        "iterations claimed to be done and were not.",
-    );
-    let cut = numbers(&|turn| turn.record.outcome == Outcome::Interrupted);
-    kind(Level::Warning, cut, "One iteration was cut short.", "iterations were cut short.");
-    let redacted = numbers(&|turn| !turn.record.redactions.is_empty());
-    kind(
-        Level::Note,
-        redacted,
-        "Secrets were taken out of the record of one iteration.",
-        "iterations had secrets, which were taken out of the record.",
-    );
-    found
-}
-
-/// The iteration that took most of the time.
-fn longest(turns: &[Turn]) -> Option<Attention> {
-    let all: u64 = turns.iter().map(time).sum();
-    let longest = turns.iter().max_by_key(|turn| time(turn)).filter(|_| turns.len() >= FEW);
-    let turn = longest
-        .filter(|turn| time(turn) > 60_000 && time(turn).saturating_mul(100) > all.saturating_mul(LONG))?;
-    let share = time(turn).saturating_mul(100) / all.max(1);
-    Some(Attention {
-        level: Level::Note,
-        task: turn.record.task.clone(),
-        what: format!("took {} in one iteration, {share} % of the time.", duration(time(turn))),
-        quote: None,
-        iterations: vec![turn.record.iteration],
+fn notable(turns: &[Turn]) -> impl Iterator<Item = Attention> {
+    type IsMeant = fn(&Iteration) -> bool;
+    let kinds: [(Level, IsMeant, &str, &str); 3] = [
+        (
+            Level::Warning,
+            |record| !record.false_claim.is_empty(),
+            "false claim, caught and undone.",
+            "false claims, caught and undone.",
+        ),
+        (
+            Level::Warning,
+            |record| record.outcome == Outcome::Interrupted,
+            "iteration was cut short.",
+            "iterations were cut short.",
+        ),
+        (
+            Level::Note,
+            |record| !record.redactions.is_empty(),
+            "iteration had secrets, which were taken out of the record.",
+            "iterations had secrets, which were taken out of the record.",
+        ),
+    ];
+    kinds.into_iter().filter_map(|(level, is_meant, one, several)| {
+        let meant = turns.iter().map(|turn| &turn.record).filter(|record| is_meant(record));
+        let iterations: Vec<u32> = meant.map(|record| record.iteration).collect();
+        let what = format!(
+            "{} {}",
+            grouped(iterations.len() as u64),
+            if iterations.len() == 1 { one } else { several }
+        );
+        (!iterations.is_empty()).then_some(Attention { level, task: None, what, quote: None, iterations })
     })
 }
 
@@ -256,7 +235,6 @@ pub fn attention(
         });
     }
     found.extend(notable(turns));
-    found.extend(longest(turns));
     if !session.hints.is_empty() {
         found.push(Attention {
             level: Level::Note,
@@ -280,47 +258,60 @@ mod tests {
     fn the_verdict_says_how_it_ended_and_how_far_it_got() {
         for (status, reason, counts, verdict, level) in [
             ("completed", Some("completed"), (3, 0), "All 3 tasks done", Level::Good),
-            ("completed", Some("completed"), (0, 0), "Completed, no tasks", Level::Good),
-            ("failed", Some("stuck"), (1, 2), "Stuck, 1 of 3 tasks done", Level::Bad),
+            ("completed", Some("completed"), (0, 0), "No tasks · completed", Level::Good),
+            (
+                "failed",
+                Some("stuck"),
+                (1, 2),
+                "1 of 3 tasks done · stopped: T1 could not be done",
+                Level::Bad,
+            ),
             (
                 "failed",
                 Some("limit_reached"),
                 (1, 2),
-                "Stopped at the limit of time, 1 of 3 tasks done",
+                "1 of 3 tasks done · stopped at the limit of time",
                 Level::Warning,
             ),
             (
                 "failed",
                 Some("agent_unusable"),
                 (0, 3),
-                "The agent could not be used, 0 of 3 tasks done",
+                "0 of 3 tasks done · the agent could not be used",
                 Level::Bad,
             ),
-            ("interrupted", None, (0, 3), "Interrupted, 0 of 3 tasks done", Level::Warning),
-            ("running", None, (2, 1), "Running, 2 of 3 tasks done", Level::Note),
+            ("interrupted", None, (0, 3), "0 of 3 tasks done · interrupted", Level::Warning),
+            ("running", None, (2, 1), "2 of 3 tasks done · running", Level::Note),
         ] {
-            let headline =
-                of(&session(status, reason, counts), &[], (None, None), Timestamp::from_seconds(0));
+            let not_done = report(turns("T1- T1! T2-"), "").not_done;
+            let session = session(status, reason, counts);
+            let headline = of(&session, &[], &not_done, (None, None), Timestamp::from_seconds(0));
             assert_eq!((headline.verdict.as_str(), headline.level), (verdict, level));
+        }
+    }
+
+    #[test]
+    fn only_plain_names_stand_in_the_headline() {
+        for (names, expected) in [
+            (&[][..], None),
+            (&["T1"], Some("T1")),
+            (&["T1", "T2"], Some("T1 and T2")),
+            (&["T1", "T2", "T3"], Some("3 tasks")),
+            (&["#7"], Some("1 task")),
+            (&["T1", "<b>"], Some("2 tasks")),
+        ] {
+            assert_eq!(ending::named(names).as_deref(), expected);
         }
     }
 
     #[test]
     fn the_course_says_whether_it_gets_anywhere() {
         for (words, expected) in [
-            ("", "No iteration has run to its end."),
-            ("T1!", "No iteration has run to its end."),
-            ("T1-", "Its one iteration closed no task."),
-            ("T1- T1- T1!", "None of its 2 iterations closed a task."),
-            ("T1- T1+", "It closed 1 task in 2 iterations, with 20.0 s of agent and validation."),
-            (
-                "T1+ T2+ T3-",
-                "It closed 2 tasks in 3 iterations, with 15.0 s of agent and validation a task. The last iteration failed.",
-            ),
-            (
-                "T1+ T2- T2- T2!",
-                "It closed 1 task in 3 iterations, with 30.0 s of agent and validation. The last 2 iterations closed none.",
-            ),
+            ("T1!", "0 tasks closed in 0 runs."),
+            ("T1- T1- T1!", "0 tasks closed in 2 runs."),
+            ("T1- T1+", "1 task closed in 2 runs."),
+            ("T1+ T2+ T3-", "2 tasks closed in 3 runs. The last run failed."),
+            ("T1+ T2- T2- T2!", "1 task closed in 3 runs. The last 2 runs closed none."),
         ] {
             assert_eq!(course(&turns(words)), expected, "{words}");
         }

@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use crate::record::{Outcome, RALPH_ELSEWHERE};
-use crate::view::style::{duration, grouped};
+use crate::view::style::{Count, duration, grouped};
 
 use super::harmless::one_line;
 use super::{Report, State, TaskRow};
@@ -26,19 +26,16 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> io::Result<()> {
     writeln!(out, "| | |\n|---|---|")?;
     writeln!(out, "| Feature | {} |", cell(&session.feature))?;
     writeln!(out, "| Session | {} |", code(session.id.as_str()))?;
-    let mut ended = vec![format!("{} succeeded", counts.success), format!("{} failed", counts.failure)];
-    ended.extend((counts.skipped > 0).then(|| format!("{} skipped", counts.skipped)));
-    ended.extend((counts.interrupted > 0).then(|| format!("{} interrupted", counts.interrupted)));
-    writeln!(out, "| Iterations | {} |", ended.join(", "))?;
-    let agent = totals.duration_ms.agent.unwrap_or_default();
-    let validation = totals.duration_ms.validation.unwrap_or_default();
-    writeln!(
-        out,
-        "| Time | {} (agent {}, validation {}) |",
-        duration(headline.span_ms.max(agent + validation)),
-        duration(agent),
-        duration(validation)
-    )?;
+    writeln!(out, "| Iterations | {} ({counts}) |", report.iterations.len())?;
+    let (worked, checked) =
+        (totals.duration_ms.agent.map(duration), totals.duration_ms.validation.map(duration));
+    let worked = worked.map(|time| format!(", agents worked for {time}")).unwrap_or_default();
+    let checked = checked.map(|time| format!(", validations ran for {time}")).unwrap_or_default();
+    writeln!(out, "| From start to end | {}{worked}{checked} |", duration(headline.span_ms))?;
+    if let Some(changes) = &report.changes {
+        let ((added, removed), files) = (changes.lines(), Count(changes.files.len() as u64, "file"));
+        writeln!(out, "| Changed | {files}, +{} −{} lines |", grouped(added), grouped(removed))?;
+    }
     if let Some(total) = totals.tokens.total() {
         writeln!(out, "| Tokens | {} |", grouped(total))?;
     }

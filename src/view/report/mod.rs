@@ -1,10 +1,12 @@
 //! A session as one page to send to somebody, as a summary for a pull request, and as data.
 
-mod chart;
+mod changes;
+mod first_screen;
 mod fit;
 mod harmless;
 mod headline;
 mod markdown;
+mod outcomes;
 mod page;
 mod page_parts;
 mod part;
@@ -12,7 +14,9 @@ mod patch;
 mod rich;
 #[cfg(test)]
 mod samples;
+mod strip;
 mod task_rows;
+mod task_table;
 mod turn;
 mod turn_view;
 mod units;
@@ -25,13 +29,15 @@ use tasklist::TaskList;
 use crate::history::clusters::{Cluster, clusters, message};
 use crate::history::failure_key::FailureKey;
 use crate::history::repeats;
-use crate::record::{Cost, Durations, NotDone, Outcome, Session, TaskCounts, Timestamp, Tokens};
+use crate::record::{Cost, Durations, FileChange, NotDone, Outcome, Session, TaskCounts, Timestamp, Tokens};
 use crate::store::Elsewhere;
 
 use super::status::InFlight;
 
+pub use changes::{ChangedFile, Changes};
 pub use headline::{Attention, Headline, Level};
 pub use markdown::{MARKDOWN, write_markdown};
+pub use outcomes::Outcomes;
 pub use page::{GENERATOR, Limits, page};
 pub use part::{Diff, Text};
 pub use task_rows::{State, TaskRow};
@@ -62,20 +68,13 @@ pub struct Report {
     pub tasks: Vec<TaskRow>,
     /// Open tasks that were tried, in the order of their first attempts.
     pub not_done: Vec<NotDone>,
+    /// Null where snapshots are missing.
+    pub changes: Option<Changes>,
     pub clusters: Vec<Cluster>,
     /// Oldest first.
     pub iterations: Vec<Turn>,
     /// What could not be read, and why.
     pub unreadable: Vec<String>,
-}
-
-/// How iterations ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Outcomes {
-    pub success: usize,
-    pub failure: usize,
-    pub skipped: usize,
-    pub interrupted: usize,
 }
 
 /// What all iterations that are here come to.
@@ -102,6 +101,8 @@ pub struct Found {
     pub tasks: TaskList,
     /// Open tasks that were tried.
     pub not_done: Vec<NotDone>,
+    /// What differs between the first snapshot and the last.
+    pub changes: Option<Vec<FileChange>>,
     pub turns: Vec<Turn>,
     pub unreadable: Vec<String>,
     pub made_at: Timestamp,
@@ -117,6 +118,7 @@ impl Report {
             tasks_before,
             tasks,
             mut not_done,
+            changes,
             mut turns,
             unreadable,
             made_at,
@@ -128,24 +130,18 @@ impl Report {
             let last = last.filter(|turn| turn.record.outcome == Outcome::Failure);
             task.cause = task.cause.take().or_else(|| last.map(|turn| message(&turn.record)));
         }
-        let mut counts = Outcomes::default();
+        let counts: Outcomes = turns.iter().map(|turn| turn.record.outcome).collect();
         let mut totals = Totals::default();
         for turn in &turns {
             totals.closed += turn.record.closed.len();
             totals.duration_ms = totals.duration_ms.plus(&turn.record.duration_ms);
             totals.tokens = totals.tokens.plus(&turn.record.tokens);
             totals.cost = totals.cost.plus(turn.record.cost());
-            match turn.record.outcome {
-                Outcome::Success => counts.success += 1,
-                Outcome::Failure => counts.failure += 1,
-                Outcome::Skipped => counts.skipped += 1,
-                Outcome::Interrupted => counts.interrupted += 1,
-                Outcome::Later(_) => {}
-            }
         }
         let clusters = clusters(turns.iter().map(|turn| &turn.record));
         let tasks = task_rows::of(&tasks, &turns);
-        let headline = headline::of(&session, &turns, (in_flight.as_ref(), elsewhere.as_ref()), made_at);
+        let headline =
+            headline::of(&session, &turns, &not_done, (in_flight.as_ref(), elsewhere.as_ref()), made_at);
         let attention = headline::attention(&session, &turns, &not_done, &tasks);
         Self {
             schema: REPORT_SCHEMA,
@@ -162,6 +158,7 @@ impl Report {
             open_before: tasks_before.open,
             tasks,
             not_done,
+            changes: changes.map(|changes| Changes::new(changes, &turns)),
             clusters,
             iterations: turns,
             unreadable,

@@ -1,25 +1,30 @@
 //! The page: one file that loads nothing, in which whatever comes from outside is text.
 
+use std::collections::{HashMap, HashSet};
+
 use anyhow::{Context, Result};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use minijinja::value::Serde;
-use minijinja::{Environment, UndefinedBehavior, Value, context};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use sha2::{Digest, Sha256};
 
 use crate::history::clusters::folded;
-use crate::record::{RALPH_ELSEWHERE, Status, Timestamp};
+use crate::record::{Outcome, RALPH_ELSEWHERE, Status, TaskName};
+use crate::view::local_time::local;
 
-use super::Report;
+use super::first_screen::{figures, needs};
 use super::fit::{self, Omissions};
 use super::harmless::escape;
-use super::page_parts::{
-    attention, charts, chips, cluster_views, facts, figures, footer, notes, phases, picks, settings,
-};
-use super::turn_view::{self, Most, Size};
-use super::units::moment;
+use super::page_parts::{changes, chips, cluster_views, facts, footer, notes, picks, settings};
+use super::strip::strip;
+use super::task_rows::signs;
+use super::task_table::task_table;
+use super::turn_view::{self, Most, NO_TASK, Size, task_text};
+use super::{Report, Turn};
 
 const PAGE: &str = include_str!("../../../templates/report.html");
 const ITERATION: &str = include_str!("../../../templates/report-iteration.html");
+const GROUP: &str = include_str!("../../../templates/report-group.html");
 const STYLE: &str = include_str!("../../../templates/report.css");
 const SCRIPT: &str = include_str!("../../../templates/report.js");
 
@@ -46,7 +51,7 @@ pub fn page(report: &Report, limits: Limits) -> Result<String> {
     let frame = pages.frame(report, Omissions::default(), String::new())?.len();
     // What the note on what was left out takes.
     let room = limits.max_size.saturating_sub(frame + 1000);
-    let bare = |turn| pages.iteration(turn, Most { text: 0 }).map(|html| html.len());
+    let bare = |turn| pages.iteration(turn, Most { text: 0 }, false).map(|html| html.len());
     let frames: Vec<usize> = report.iterations.iter().map(bare).collect::<Result<_>>()?;
     let mut left = Omissions::default();
     let mut taken: usize = frames.iter().sum();
@@ -56,26 +61,38 @@ pub fn page(report: &Report, limits: Limits) -> Result<String> {
         left.iterations += 1;
     }
     let turns = &report.iterations[left.iterations..];
+    let groups = groups(report, turns);
     let sizes: Vec<Size> = turns.iter().flat_map(turn_view::sizes).collect();
     let wanted = sizes.iter().map(|size| size.bytes.min(limits.max_part)).collect();
     let mut most = fit::level(wanted, room.saturating_sub(taken)).min(limits.max_part);
     for _ in 0..ATTEMPTS {
-        let mut iterations = String::new();
-        for turn in turns {
-            iterations.push_str(&pages.iteration(turn, Most { text: most })?);
-        }
         left.cut = sizes.iter().filter(|size| size.is_cut || size.bytes > most).count();
         left.cut_at = most;
         left.is_for_size = most < limits.max_part;
-        let page = pages.frame(report, left, iterations)?;
+        let page = pages.frame(report, left, pages.iterations(&groups, Most { text: most })?)?;
         if page.len() <= limits.max_size || most == 0 {
             return Ok(page);
         }
         // Markup came on top, as in long lists of short lines.
         most = if most < 64 { 0 } else { most * 3 / 4 };
     }
-    let bare: Result<String> = turns.iter().map(|turn| pages.iteration(turn, Most { text: 0 })).collect();
-    pages.frame(report, left, bare?)
+    pages.frame(report, left, pages.iterations(&groups, Most { text: 0 })?)
+}
+
+/// The iterations of each task: first those of tasks that are not done, then in the order of their first iterations.
+fn groups<'a>(report: &Report, turns: &'a [Turn]) -> Vec<Vec<&'a Turn>> {
+    let mut groups: Vec<Vec<&Turn>> = Vec::new();
+    let mut places: HashMap<Option<&TaskName>, usize> = HashMap::new();
+    for turn in turns {
+        let place = *places.entry(turn.record.task.as_ref()).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        groups[place].push(turn);
+    }
+    let not_done: HashSet<&TaskName> = report.not_done.iter().map(|task| &task.task).collect();
+    groups.sort_by_key(|group| !group[0].record.task.as_ref().is_some_and(|task| not_done.contains(task)));
+    groups
 }
 
 struct Pages {
@@ -86,6 +103,7 @@ impl Pages {
     fn new() -> Result<Self> {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        environment.set_auto_escape_callback(|_| AutoEscape::Html);
         // The one gate: whatever is not markup of ours is made harmless on its way into the page.
         environment.set_formatter(|out, _, value| {
             if value.is_none() || value.is_undefined() {
@@ -97,12 +115,38 @@ impl Pages {
         });
         environment.add_global("ralph", RALPH_ELSEWHERE.as_str());
         environment.add_template("page", PAGE).context("read the template of the page")?;
+        environment.add_template("group", GROUP).context("read the template of a task's iterations")?;
         environment.add_template("iteration", ITERATION).context("read the template of an iteration")?;
         Ok(Self { environment })
     }
 
-    fn iteration(&self, turn: &super::Turn, most: Most) -> Result<String> {
-        let view = turn_view::of(turn, most);
+    fn iterations(&self, groups: &[Vec<&Turn>], most: Most) -> Result<String> {
+        let mut html = String::new();
+        for group in groups {
+            let is_grouped = group.len() > 1;
+            let turns: Result<String> =
+                group.iter().map(|turn| self.iteration(turn, most, is_grouped)).collect();
+            html.push_str(&if is_grouped { self.group(group, turns?)? } else { turns? });
+        }
+        Ok(html)
+    }
+
+    fn group(&self, turns: &[&Turn], iterations: String) -> Result<String> {
+        let outcomes: Vec<Outcome> = turns.iter().map(|turn| turn.record.outcome).collect();
+        let (signs, signs_in_words) = signs(&outcomes);
+        let record = &turns[0].record;
+        let values = context! {
+            name => record.task.as_deref().unwrap_or(NO_TASK),
+            text => task_text(record),
+            signs, signs_in_words,
+            iterations => Value::from_safe_string(iterations),
+        };
+        let template = self.environment.get_template("group").context("find the template")?;
+        template.render(values).context("write the iterations of a task")
+    }
+
+    fn iteration(&self, turn: &Turn, most: Most, is_grouped: bool) -> Result<String> {
+        let view = turn_view::of(turn, most, is_grouped);
         let template = self.environment.get_template("iteration").context("find the template")?;
         template.render(Value::from(Serde(&view))).context("write an iteration of the page")
     }
@@ -111,9 +155,6 @@ impl Pages {
         let style = STYLE.trim();
         let script = SCRIPT.trim();
         let session = &report.session;
-        let ended = session.ended_at;
-        let numbers: Vec<u32> = report.iterations.iter().map(|turn| turn.record.iteration).collect();
-        let (phases, phases_left_out) = phases(&report.tasks);
         let causes = folded(&report.clusters);
         let (clusters, clusters_left_out) = cluster_views(&causes);
         let values = context! {
@@ -127,22 +168,17 @@ impl Pages {
             session => session.id.as_str(),
             verdict => report.headline.verdict.as_str(),
             level => report.headline.level.as_str(),
-            course => report.headline.course.as_str(),
-            started_at => session.started_at.to_string(),
-            started => moment(session.started_at),
-            ended_at => ended.map(|at| at.to_string()),
-            ended => ended.map(|at| ended_at(session.started_at, at)),
             made_while => session.status == Status::Running,
-            made => moment(report.made_at),
+            made => local(report.made_at),
             figures => Value::from(Serde(figures(report))),
+            strip => Value::from(Serde(strip(report))),
             notes => Value::from(Serde(notes(report, left))),
-            attention => Value::from(Serde(attention(report))),
-            charts => Value::from(Serde((!numbers.is_empty()).then(|| charts(report)))),
-            phases => Value::from(Serde(phases)),
-            phases_left_out => phases_left_out,
+            needs => Value::from(Serde(needs(report))),
+            tasks => Value::from(Serde(task_table(report))),
+            changes => Value::from(Serde(changes(report))),
             clusters => Value::from(Serde(clusters)),
             clusters_left_out => clusters_left_out,
-            has_iterations => !numbers.is_empty(),
+            has_iterations => !report.iterations.is_empty(),
             chips => Value::from(Serde(chips(report))),
             picks => Value::from(Serde(picks(report))),
             iterations => Value::from_safe_string(iterations),
@@ -157,7 +193,7 @@ impl Pages {
 
 /// What the style must know.
 fn classes(report: &Report) -> String {
-    let is_bare = report.totals.tokens.is_unknown();
+    let is_bare = report.totals.tokens.is_unknown() && report.totals.cost.usd.is_none();
     let is_long = report.iterations.len() > MANY;
     [(is_bare, "bare"), (is_long, "many")]
         .into_iter()
@@ -170,15 +206,6 @@ fn classes(report: &Report) -> String {
 /// As a policy names the only script and the only style that are ours.
 fn hash(text: &str) -> String {
     format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(text.as_bytes())))
-}
-
-/// The time alone where the day is the same.
-fn ended_at(started: Timestamp, ended: Timestamp) -> String {
-    let (from, to) = (moment(started), moment(ended));
-    match to.split_once(' ') {
-        Some((day, time)) if from.starts_with(day) => time.to_owned(),
-        _ => to,
-    }
 }
 
 #[cfg(test)]
@@ -273,7 +300,7 @@ mod tests {
         let report = report(many, "");
         for max_size in [10_000, 100_000, 300_000, 1_000_000, 3_000_000] {
             let page = page(&report, Limits { max_size, max_part: 64 << 10 }).unwrap();
-            let least = if max_size < 60_000 { 60_000 } else { max_size };
+            let least = max_size.max(70_000);
             assert!(page.len() <= least, "{} for {max_size}", page.len());
             assert!(max_size < 1_000_000 || page.len() > max_size / 2, "{} for {max_size}", page.len());
         }
@@ -283,7 +310,7 @@ mod tests {
     fn nothing_at_all_has_a_page() {
         let empty =
             page(&report(Vec::new(), ""), Limits { max_size: 5_000_000, max_part: 64 << 10 }).unwrap();
-        assert!(empty.contains("Nothing has been recorded yet.") && !empty.contains("id=\"charts\""));
+        assert!(empty.contains("Nothing has been recorded yet.") && !empty.contains("id=\"strip\""));
     }
 
     #[test]

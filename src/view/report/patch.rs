@@ -1,38 +1,34 @@
-//! A patch as git prints it, as markup.
+//! A patch as git prints it, in blocks of lines of one kind.
 
-use super::harmless::escape;
+use serde::Serialize;
+
+/// Lines that follow each other and do the same.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Block {
+    /// `file`, `place`, `added`, `removed` or `same`.
+    pub kind: &'static str,
+    pub text: String,
+}
 
 /// The lines of a patch, told apart by what they do.
-pub fn patch(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() * 5 / 4);
+pub fn blocks(text: &str) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
     let mut is_body = false;
-    let mut lines = text.lines().peekable();
-    while let Some(line) = lines.next() {
-        let escaped = escape(line);
-        if line.starts_with("diff --git ") {
-            is_body = false;
-        } else if line.starts_with("@@ ") {
-            is_body = true;
-            out.push_str(&format!("<i>{escaped}</i>"));
-            continue;
-        }
-        match line.bytes().next() {
-            Some(b'+') if is_body => out.push_str(&format!("<ins>{escaped}</ins>")),
-            Some(b'-') if is_body => out.push_str(&format!("<del>{escaped}</del>")),
-            _ if !is_body => out.push_str(&format!("<b>{escaped}</b>")),
-            _ => {
-                out.push_str(&escaped);
-                // Elements of a line have a line of their own.
-                let is_apart = |next: &&str| {
-                    ["+", "-", "@@ ", "diff --git "].iter().any(|start| next.starts_with(start))
-                };
-                if lines.peek().is_some_and(|next| !is_apart(next)) {
-                    out.push('\n');
-                }
-            }
+    for line in text.lines() {
+        is_body = (is_body || line.starts_with("@@ ")) && !line.starts_with("diff --git ");
+        let kind = match line.bytes().next() {
+            _ if !is_body => "file",
+            Some(b'@') => "place",
+            Some(b'+') => "added",
+            Some(b'-') => "removed",
+            _ => "same",
+        };
+        match blocks.last_mut().filter(|block| block.kind == kind) {
+            Some(block) => block.text.extend(["\n", line]),
+            None => blocks.push(Block { kind, text: line.to_owned() }),
         }
     }
-    out
+    blocks
 }
 
 /// Lines that a patch adds and takes away.
@@ -54,10 +50,17 @@ mod tests {
 
     #[test]
     fn lines_of_a_patch_are_told_apart() {
+        let found = blocks(PATCH);
+        let found: Vec<_> = found.iter().map(|block| (block.kind, block.text.as_str())).collect();
         assert_eq!(
-            patch(PATCH),
-            "<b>diff --git a/x b/x</b><b>index 1..2 100644</b><b>--- a/x</b><b>+++ b/x</b>\
-             <i>@@ -1,3 +1,3 @@ fn &lt;a&gt;</i> one\n two<del>-&lt;/pre&gt;</del><ins>+\u{241b}[31m</ins>"
+            found,
+            [
+                ("file", "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x"),
+                ("place", "@@ -1,3 +1,3 @@ fn <a>"),
+                ("same", " one\n two"),
+                ("removed", "-</pre>"),
+                ("added", "+\u{1b}[31m"),
+            ]
         );
         assert_eq!(counts(PATCH), (1, 1));
         assert_eq!(counts(""), (0, 0));

@@ -97,6 +97,7 @@ pub fn report(turns: Vec<Turn>, tasks: &str) -> Report {
     Report::new(Found {
         elsewhere: None,
         not_done,
+        changes: None,
         session: session("failed", Some("stuck"), (1, 2)),
         is_whole: true,
         in_flight: None,

@@ -5,9 +5,11 @@ use std::collections::HashMap;
 use serde::Serialize;
 use tasklist::TaskList;
 
-use crate::record::{Outcome, TaskName};
+use crate::record::{Cost, Outcome, TaskName};
+use crate::view::style::sign;
 
 use super::Turn;
+use super::outcomes::Outcomes;
 
 /// Where a task stands at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -36,6 +38,14 @@ pub struct TaskRow {
     pub iterations: Vec<u32>,
     pub duration_ms: u64,
     pub tokens: Option<u64>,
+    #[serde(flatten)]
+    pub cost: Cost,
+}
+
+/// A sign for each outcome, and how many there are of each in words.
+pub(super) fn signs(outcomes: &[Outcome]) -> (String, String) {
+    let counts: Outcomes = outcomes.iter().copied().collect();
+    (outcomes.iter().map(|outcome| sign(*outcome).1).collect(), counts.to_string())
 }
 
 /// The tasks of the list in its order, and behind them what was worked on and is not in it.
@@ -49,6 +59,7 @@ pub fn of(list: &TaskList, turns: &[Turn]) -> Vec<TaskRow> {
         iterations: Vec::new(),
         duration_ms: 0,
         tokens: None,
+        cost: Cost::default(),
     };
     let items = list.items.iter().filter(|item| item.is_task());
     let mut rows: Vec<TaskRow> =
@@ -66,6 +77,7 @@ pub fn of(list: &TaskList, turns: &[Turn]) -> Vec<TaskRow> {
         row.iterations.push(record.iteration);
         row.duration_ms +=
             record.duration_ms.agent.unwrap_or_default() + record.duration_ms.validation.unwrap_or_default();
+        row.cost = row.cost.plus(record.cost());
         row.tokens = match (row.tokens, record.tokens.total()) {
             (one, None) => one,
             (one, Some(more)) => Some(one.unwrap_or_default().saturating_add(more)),

@@ -4,14 +4,15 @@ use minijinja::Value;
 use serde::Serialize;
 
 use crate::history::clusters::message;
-use crate::record::{Claim, FailureClass, Outcome, RALPH_ELSEWHERE, ToolCall};
+use crate::record::{Claim, FailureClass, Iteration, Outcome, RALPH_ELSEWHERE, ToolCall, some_of};
+use crate::view::local_time::{clock_time, local};
 use crate::view::style::{Count, cut, duration, grouped, sign};
 
-use super::harmless::{escape, escaped_len, one_line};
+use super::harmless::{escaped_len, one_line};
 use super::headline::time;
-use super::patch;
+use super::patch::{self, Block};
 use super::rich::rich;
-use super::units::{moment, short, size};
+use super::units::{short, size};
 use super::{Diff, Text, Turn, fit};
 
 /// Longest text of a task in a list, in characters.
@@ -24,6 +25,12 @@ const ITEMS: usize = 20;
 const ITEM: usize = 400;
 /// What a tool call takes beside its words.
 const CALL: usize = 40;
+
+/// Files that are named where a snapshot is missing.
+const MAX_FILES: usize = 50;
+
+/// Stands for the task of an iteration that has none.
+pub(super) const NO_TASK: &str = "no task";
 
 const HINTS: &str = "Hints of yours";
 
@@ -41,14 +48,17 @@ pub(super) struct TurnView<'a> {
     mark: &'static str,
     task: &'a str,
     text: String,
-    r#try: Option<String>,
+    attempt: Option<String>,
+    /// Whether a heading above has the task.
+    is_grouped: bool,
     why: String,
     time: String,
-    tokens: String,
+    spent: String,
+    at: String,
     facts: String,
     warnings: Vec<String>,
     lists: Vec<List<'a>>,
-    parts: Vec<Part>,
+    parts: Vec<Part<'a>>,
     commit: &'a str,
     name: &'a str,
 }
@@ -60,14 +70,28 @@ struct List<'a> {
 }
 
 #[derive(Serialize)]
-struct Part {
+struct Part<'a> {
     class: &'static str,
     title: &'static str,
     note: String,
-    html: Value,
+    #[serde(flatten)]
+    body: Body<'a>,
     is_open: bool,
     cut: Option<String>,
     command: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Body<'a> {
+    /// Markup of ours.
+    Html(Value),
+    /// Lines as they are.
+    Text(String),
+    Patch(Vec<Block>),
+    Calls(&'a [ToolCall]),
+    /// A sentence.
+    Plain(String),
 }
 
 /// How big a text is.
@@ -92,20 +116,23 @@ pub(super) fn sizes(turn: &Turn) -> Vec<Size> {
     whole.chain(excerpt).chain(calls.map(|bytes| Size { bytes, is_cut: false })).collect()
 }
 
-pub(super) fn of(turn: &Turn, most: Most) -> TurnView<'_> {
+/// The view of an iteration; with `is_grouped`, a heading above has its task.
+pub(super) fn of(turn: &Turn, most: Most, is_grouped: bool) -> TurnView<'_> {
     let record = &turn.record;
     let total = time(turn);
     TurnView {
         n: record.iteration,
         outcome: record.outcome.as_str(),
         mark: sign(record.outcome).1,
-        task: record.task.as_deref().unwrap_or("no task"),
-        text: cut(&one_line(record.task_text.as_deref().unwrap_or_default()), TASK),
-        r#try: (turn.attempt > 1 && record.outcome != Outcome::Skipped)
-            .then(|| format!("try {}", turn.attempt)),
+        task: record.task.as_deref().unwrap_or(NO_TASK),
+        text: task_text(record),
+        attempt: (is_grouped && record.outcome != Outcome::Skipped)
+            .then(|| format!("attempt {}", turn.attempt)),
+        is_grouped,
         why: why(turn),
         time: if record.outcome == Outcome::Skipped { String::new() } else { duration(total) },
-        tokens: record.tokens.total().map(short).unwrap_or_default(),
+        spent: record.cost().shown().or_else(|| record.tokens.total().map(short)).unwrap_or_default(),
+        at: clock_time(record.started_at),
         facts: facts(turn),
         warnings: warnings(turn),
         lists: lists(turn),
@@ -113,6 +140,11 @@ pub(super) fn of(turn: &Turn, most: Most) -> TurnView<'_> {
         commit: turn.commit.short(),
         name: &turn.name,
     }
+}
+
+/// The title of its task, on one line.
+pub(super) fn task_text(record: &Iteration) -> String {
+    cut(&one_line(record.task_text.as_deref().unwrap_or_default()), TASK)
 }
 
 /// Why it is no success, or what else there is to say of it.
@@ -145,7 +177,7 @@ const CAPTURED: usize = 100;
 
 fn facts(turn: &Turn) -> String {
     let record = &turn.record;
-    let mut facts = vec![format!("{} UTC", moment(record.started_at))];
+    let mut facts = vec![local(record.started_at)];
     let ended = |who: String, code: Option<i32>, time: Option<u64>| {
         let code = code.map_or(String::new(), |code| format!(" exited {code}"));
         let time = time.map_or(String::new(), |time| format!(" after {}", duration(time)));
@@ -226,9 +258,8 @@ fn item_of(item: &str) -> &str {
     item.char_indices().nth(ITEM).map_or(item, |(end, _)| &item[..end])
 }
 
-fn parts(turn: &Turn, most: Most) -> Vec<Part> {
+fn parts(turn: &Turn, most: Most) -> Vec<Part<'_>> {
     let record = &turn.record;
-    let is_failure = record.outcome == Outcome::Failure;
     let show = |flag: &str| format!("{RALPH_ELSEWHERE} show {} {flag}", turn.name);
     let mut parts = Vec::new();
     if let Some(text) = &turn.answer {
@@ -237,7 +268,7 @@ fn parts(turn: &Turn, most: Most) -> Vec<Part> {
             class: "answer",
             title: "Answer",
             note: size(text.bytes),
-            html: Value::from_safe_string(format!("<div class=\"md\">{}</div>", rich(shown))),
+            body: Body::Html(Value::from_safe_string(rich(shown))),
             is_open: true,
             cut,
             command: show("--agent"),
@@ -252,13 +283,13 @@ fn parts(turn: &Turn, most: Most) -> Vec<Part> {
             class: "validation",
             title: "Validation",
             note: format!("{}{exit}", self::cut(&command, 120)),
-            html: pre("", &escape(shown)),
-            is_open: is_failure,
+            body: Body::Text(shown.to_owned()),
+            is_open: record.outcome == Outcome::Failure,
             cut,
             command: show("--stdout"),
         });
     }
-    parts.push(diff(turn, most, show("--patch")));
+    parts.extend(diff(turn, most, show("--patch")));
     if !record.tool_calls.is_empty() {
         parts.push(calls(&record.tool_calls, most, show("--json")));
     }
@@ -268,13 +299,12 @@ fn parts(turn: &Turn, most: Most) -> Vec<Part> {
             class: "prompt",
             title: "Prompt",
             note: size(text.bytes),
-            html: pre("", &escape(shown)),
+            body: Body::Text(shown.to_owned()),
             is_open: false,
             cut,
             command: show("--prompt"),
         });
     }
-    parts.retain(|part| !part.title.is_empty());
     parts
 }
 
@@ -286,75 +316,45 @@ fn shown<'a>(text: &Text, shown: &'a str) -> (&'a str, Option<String>) {
     (shown, cut)
 }
 
-fn diff(turn: &Turn, most: Most, command: String) -> Part {
-    let none = Part {
-        class: "changes",
-        title: "Changes",
-        note: "none".to_owned(),
-        html: Value::from_safe_string("<p class=\"plain\">No file was changed.</p>".to_owned()),
-        is_open: false,
-        cut: None,
-        command,
-    };
-    match &turn.diff {
+/// What an iteration changed; `None` of a skip that changed nothing.
+fn diff(turn: &Turn, most: Most, command: String) -> Option<Part<'_>> {
+    let files = &turn.record.files_changed;
+    let count = Count(files.len() as u64, "file");
+    let (note, body, cut) = match &turn.diff {
         Diff::Patch(text) => {
             let narrow = fit::narrow(&text.text);
             let (shown, cut) = shown(text, fit::head(narrow.as_ref().unwrap_or(&text.text), most.text));
             let (added, removed) = patch::counts(&text.text);
             let more = if text.is_cut { " at least" } else { "" };
-            let files = Count(turn.record.files_changed.len() as u64, "file");
-            Part {
-                note: format!("{files},{more} +{} −{}", grouped(added), grouped(removed)),
-                html: pre("diff", &patch::patch(shown)),
-                cut,
-                ..none
-            }
+            let note = format!("{count},{more} +{} −{}", grouped(added), grouped(removed));
+            (note, Body::Patch(patch::blocks(shown)), cut)
         }
-        Diff::Nothing if turn.record.outcome == Outcome::Skipped => Part { title: "", ..none },
-        Diff::Nothing => none,
+        Diff::Nothing if turn.record.outcome == Outcome::Skipped => return None,
+        Diff::Nothing => ("none".to_owned(), Body::Plain("No file was changed.".to_owned()), None),
         Diff::Missing(why) => {
-            let files = &turn.record.files_changed;
-            let listed: Vec<&str> = files.iter().take(50).map(String::as_str).collect();
-            let text = format!("{why}. Files: {}", listed.join(", "));
-            Part {
-                note: Count(files.len() as u64, "file").to_string(),
-                html: Value::from_safe_string(format!(
-                    "<p class=\"plain\">{}</p>",
-                    escape(fit::head(&text, most.text.max(400)))
-                )),
-                ..none
-            }
+            let text = format!("{why}. Files: {}", some_of(files, MAX_FILES));
+            let text = fit::head(&text, most.text.max(400)).to_owned();
+            (count.to_string(), Body::Plain(text), None)
         }
-    }
+    };
+    Some(Part { class: "changes", title: "Changes", note, body, is_open: false, cut, command })
 }
 
-fn calls(calls: &[ToolCall], most: Most, command: String) -> Part {
-    let mut items = String::new();
+fn calls(calls: &[ToolCall], most: Most, command: String) -> Part<'_> {
     let mut left = most.text;
-    let mut count = 0;
-    for call in calls {
-        let Some(rest) = left.checked_sub(call_size(call)) else { break };
-        left = rest;
-        count += 1;
-        items.push_str(&format!(
-            "<li{}><b>{}</b>{}<span>{}</span></li>",
-            if call.is_error { " class=\"err\"" } else { "" },
-            escape(&call.tool_name),
-            escape(&call.arguments_summary),
-            escape(&call.result_summary)
-        ));
-    }
+    let fits = |call: &&ToolCall| {
+        let rest = left.checked_sub(call_size(call));
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    };
+    let count = calls.iter().take_while(fits).count();
     let errors = calls.iter().filter(|call| call.is_error).count();
     let failed = if errors > 0 { format!(", {errors} failed") } else { String::new() };
     Part {
         class: "tools",
         title: "Tool calls",
         note: format!("{}{failed}", grouped(calls.len() as u64)),
-        html: if items.is_empty() {
-            Value::from("")
-        } else {
-            Value::from_safe_string(format!("<ol class=\"calls\">{items}</ol>"))
-        },
+        body: Body::Calls(&calls[..count]),
         is_open: false,
         cut: (count < calls.len()).then(|| format!("{count} of {} shown. All of them:", calls.len())),
         command,
@@ -364,11 +364,4 @@ fn calls(calls: &[ToolCall], most: Most, command: String) -> Part {
 fn call_size(call: &ToolCall) -> usize {
     let words = [&call.tool_name, &call.arguments_summary, &call.result_summary];
     words.into_iter().map(|words| escaped_len(words)).sum::<usize>() + CALL
-}
-
-/// Markup that is ours already, with its line ends and blanks kept.
-fn pre(class: &str, html: &str) -> Value {
-    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-    // A line end right behind the tag would be dropped.
-    Value::from_safe_string(format!("<pre{class}>\n{html}</pre>"))
 }

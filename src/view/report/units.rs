@@ -1,12 +1,6 @@
 //! Times, counts and sizes in the words of a page.
 
-use crate::record::Timestamp;
 use crate::view::style::{Count, grouped};
-
-/// `2026-11-22 03:45`
-pub(super) fn moment(at: Timestamp) -> String {
-    at.to_string().chars().take(16).map(|c| if c == 'T' { ' ' } else { c }).collect()
-}
 
 /// `12.3 M`
 pub(super) fn short(number: u64) -> String {

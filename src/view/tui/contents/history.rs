@@ -107,6 +107,7 @@ mod tests {
             tasks: (1..=tasks).map(|number| format!("T{number}")).collect(),
             iterations: vec![1],
             is_open,
+            solved_in: None,
         }
     }
 

@@ -1,0 +1,69 @@
+//! What a session changed in the files, and for which tasks.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+
+use crate::record::{FileChange, Outcome, TaskName};
+
+use super::Turn;
+
+/// From before the first iteration to after the last, without what the loop itself writes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Changes {
+    pub files: Vec<ChangedFile>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ChangedFile {
+    #[serde(flatten)]
+    pub change: FileChange,
+    /// The tasks whose iterations touched it.
+    pub tasks: Vec<TaskName>,
+    /// Set if none of these tasks was done.
+    pub is_unfinished: bool,
+}
+
+impl Changes {
+    pub fn new(changes: Vec<FileChange>, turns: &[Turn]) -> Self {
+        let closed: HashSet<&TaskName> = turns.iter().flat_map(|turn| &turn.record.closed).collect();
+        let files = changes.into_iter().map(|change| {
+            let touched = turns.iter().filter(|turn| turn.record.files_changed.contains(&change.path));
+            let mut tasks: Vec<TaskName> = Vec::new();
+            for turn in touched.filter(|turn| turn.record.outcome != Outcome::Skipped) {
+                tasks.extend(turn.record.task.clone().filter(|task| !tasks.contains(task)));
+            }
+            let is_unfinished = !tasks.is_empty() && !tasks.iter().any(|task| closed.contains(task));
+            ChangedFile { change, tasks, is_unfinished }
+        });
+        Self { files: files.collect() }
+    }
+
+    /// Lines that were added and removed, of text files.
+    pub fn lines(&self) -> (u64, u64) {
+        let sum =
+            |of: fn(&FileChange) -> Option<u64>| self.files.iter().filter_map(|file| of(&file.change)).sum();
+        (sum(|file| file.added), sum(|file| file.removed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::turns;
+    use super::*;
+
+    #[test]
+    fn a_file_has_the_tasks_that_touched_it_and_whether_any_of_them_was_done() {
+        let mut turns = turns("T1-a T1+ T2-a T2!");
+        for (turn, files) in turns.iter_mut().zip(["a b", "a", "a c", ""]) {
+            turn.record.files_changed = files.split_whitespace().map(str::to_owned).collect();
+        }
+        let change = |path: &str| FileChange { path: path.to_owned(), added: Some(2), removed: None };
+        let changes = Changes::new(["a", "b", "c", "d"].map(change).to_vec(), &turns);
+        let shown: Vec<_> =
+            changes.files.iter().map(|file| (file.tasks.join(","), file.is_unfinished)).collect();
+        let expected = [("T1,T2", false), ("T1", false), ("T2", true), ("", false)];
+        assert_eq!(shown, expected.map(|(tasks, is)| (tasks.to_owned(), is)));
+        assert_eq!(changes.lines(), (8, 0));
+    }
+}

@@ -1,0 +1,212 @@
+//! What a reader sees first: the figures of a session in a line, and what only a person can settle.
+
+use serde::Serialize;
+
+use crate::record::{NotDone, RALPH_ELSEWHERE, Status};
+use crate::view::local_time::span_of;
+use crate::view::style::{Count, cut, duration, grouped};
+
+use super::harmless::one_line;
+use super::page_parts::{links, quote};
+use super::task_rows::signs;
+use super::units::short;
+use super::{Attention, Level, Report, Turn};
+
+/// Most tasks that need somebody; the rest are counted.
+const MAX_TASKS: usize = 20;
+/// Most items that an agent tried, and names that wait for a task.
+const MAX_ITEMS: usize = 6;
+/// Longest of them, in characters.
+const MAX_ITEM_CHARS: usize = 120;
+
+#[derive(Serialize)]
+pub(super) struct Figure {
+    label: &'static str,
+    value: String,
+    /// More of it, in small.
+    note: String,
+}
+
+/// Cost, time, iterations, changes and when, as far as they are known.
+pub(super) fn figures(report: &Report) -> Vec<Figure> {
+    let Report { session, headline, totals, .. } = report;
+    let figure = |label, value, note| Figure { label, value, note };
+    let mut figures = Vec::new();
+    let tokens = || totals.tokens.total().map(|total| format!("{} tokens", short(total)));
+    figures.extend(totals.cost.shown().or_else(tokens).map(|cost| figure("Cost", cost, String::new())));
+    figures.push(figure("From start to end", duration(headline.span_ms), String::new()));
+    let iterations = Count(report.iterations.len() as u64, "iteration").to_string();
+    figures.push(figure("Iterations", iterations, String::new()));
+    if let Some(changes) = &report.changes {
+        let (added, removed) = changes.lines();
+        let files = Count(changes.files.len() as u64, "file").to_string();
+        let lines = format!("+{} −{}", grouped(added), grouped(removed));
+        figures.push(figure("Changed", files, if changes.files.is_empty() { String::new() } else { lines }));
+    }
+    figures.push(figure("When", span_of(session.started_at, headline.ended_at), String::new()));
+    figures
+}
+
+/// What needs somebody.
+#[derive(Serialize)]
+pub(super) struct Needs<'a> {
+    title: &'static str,
+    tasks: Vec<TaskNeed<'a>>,
+    /// Tasks that have no room.
+    more: Option<String>,
+    others: Vec<Other<'a>>,
+    commands: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct TaskNeed<'a> {
+    name: &'a str,
+    title: &'a str,
+    signs: String,
+    signs_in_words: String,
+    /// State, cost, and what waits for it.
+    facts: String,
+    cause: Option<String>,
+    tried: Vec<String>,
+    question: Option<String>,
+    links: Vec<u32>,
+    older: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Other<'a> {
+    level: &'static str,
+    what: &'a str,
+    quote: Option<String>,
+    links: &'a [u32],
+    older: Option<usize>,
+}
+
+pub(super) fn needs(report: &Report) -> Option<Needs<'_>> {
+    let tasks: Vec<TaskNeed<'_>> =
+        report.not_done.iter().take(MAX_TASKS).map(|task| task_need(task, report)).collect();
+    let is_of_task =
+        |found: &Attention| report.not_done.iter().any(|task| found.task.as_ref() == Some(&task.task));
+    let others = report.attention.iter().filter(|found| found.level != Level::Bad || !is_of_task(found));
+    let others: Vec<Other<'_>> = others
+        .map(|found| {
+            let (links, older) = links(&found.iterations);
+            let quote = found.quote.as_deref().map(quote);
+            Other { level: found.level.as_str(), what: &found.what, quote, links, older }
+        })
+        .collect();
+    let is_urgent = !tasks.is_empty() || report.attention.iter().any(|found| found.level == Level::Bad);
+    let left_out = report.not_done.len().saturating_sub(MAX_TASKS);
+    (is_urgent || !others.is_empty()).then(|| Needs {
+        title: if is_urgent { "Needs you" } else { "Worth a look" },
+        tasks,
+        more: (left_out > 0).then(|| format!("{} are not done", Count(left_out as u64, "more task"))),
+        others,
+        commands: commands(report),
+    })
+}
+
+/// How to go on.
+fn commands(report: &Report) -> Vec<String> {
+    let id = &report.session.id;
+    let hint = format!("{RALPH_ELSEWHERE} hint --session {id} '…'");
+    let resume = format!("{RALPH_ELSEWHERE} resume {id}");
+    match report.session.status {
+        Status::Completed => Vec::new(),
+        Status::Running => vec![hint],
+        Status::Failed | Status::Interrupted | Status::Later(_) if report.not_done.is_empty() => vec![resume],
+        Status::Failed | Status::Interrupted | Status::Later(_) => vec![hint, resume],
+    }
+}
+
+fn task_need<'a>(task: &'a NotDone, report: &'a Report) -> TaskNeed<'a> {
+    let turns = report.iterations.iter().filter(|turn| turn.record.task.as_ref() == Some(&task.task));
+    let turns: Vec<&Turn> = turns.collect();
+    let outcomes: Vec<_> = turns.iter().map(|turn| turn.record.outcome).collect();
+    let numbers: Vec<u32> = turns.iter().map(|turn| turn.record.iteration).collect();
+    let mut facts = vec![if task.is_skipped { "skipped" } else { "not done" }.to_owned()];
+    facts.extend(task.cost_usd.map(|usd| format!("${usd:.2}")));
+    facts.extend(blocks(&task.blocks));
+    let mut tried: Vec<String> = Vec::new();
+    for item in turns.iter().flat_map(|turn| &turn.record.approaches) {
+        let item = cut(&one_line(item), MAX_ITEM_CHARS);
+        if !tried.contains(&item) {
+            tried.push(item);
+        }
+    }
+    tried.truncate(MAX_ITEMS);
+    let (links, older) = links(&numbers);
+    let (signs, signs_in_words) = signs(&outcomes);
+    TaskNeed {
+        name: &task.task,
+        title: &task.title,
+        signs,
+        signs_in_words,
+        facts: facts.join(" · "),
+        cause: task.cause.as_deref().map(quote),
+        tried,
+        question: turns
+            .iter()
+            .rfind(|turn| turn.record.is_run())
+            .and_then(|turn| question(&turn.record.facts.final_message)),
+        links: links.to_vec(),
+        older,
+    }
+}
+
+/// `blocks T020 and T023`
+fn blocks(names: &[String]) -> Option<String> {
+    let names: Vec<String> = names.iter().map(|name| one_line(name)).collect();
+    match names.as_slice() {
+        [] => None,
+        [one] => Some(format!("blocks {one}")),
+        [first @ .., last] if names.len() <= MAX_ITEMS => {
+            Some(format!("blocks {} and {last}", first.join(", ")))
+        }
+        all => Some(format!("blocks {} and {} more", all[..MAX_ITEMS].join(", "), all.len() - MAX_ITEMS)),
+    }
+}
+
+/// The last sentence of an agent's words that asks something.
+fn question(words: &str) -> Option<String> {
+    let line = words.lines().rev().find(|line| line.trim_end().ends_with('?'))?;
+    let sentence = line.trim().rsplit(". ").next()?.trim_start_matches(['-', '*', '#', '>', ' ']);
+    (sentence.len() > 1).then(|| quote(sentence))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{report, turns};
+    use super::*;
+
+    #[test]
+    fn a_task_that_is_not_done_has_its_attempts_what_it_blocks_and_what_was_tried() {
+        let mut turns = turns("T1-a T1-b T1!");
+        for turn in &mut turns {
+            turn.record.approaches = vec!["a lock".to_owned(), format!("\u{1b}#{}", turn.record.iteration)];
+        }
+        turns[1].record.facts.final_message = "It fails. Semicolons or commas?\n".to_owned();
+        let report = report(turns, "");
+        let needs = needs(&report).unwrap();
+        let task = &needs.tasks[0];
+        assert_eq!((task.signs.as_str(), task.facts.as_str()), ("✘✘»", "skipped · $1.50 · blocks T9"));
+        assert_eq!(task.signs_in_words, "2 failed, 1 skipped");
+        assert_eq!(task.tried, ["a lock", "␛#1", "␛#2", "␛#3"]);
+        assert_eq!(task.question.as_deref(), Some("Semicolons or commas?"));
+        let commands: Vec<_> =
+            needs.commands.iter().filter_map(|command| command.split(' ').nth(2)).collect();
+        assert_eq!(commands, ["hint", "resume"]);
+    }
+
+    #[test]
+    fn nothing_is_asked_of_anybody_where_there_is_nothing() {
+        let mut done = report(turns("T1-a T1+"), "");
+        done.session.status = Status::Completed;
+        assert!(needs(&done).is_none());
+        assert_eq!(question("Done."), None);
+        for (count, expected) in [(0, None), (1, Some("blocks T1")), (2, Some("blocks T1 and T2"))] {
+            let names: Vec<String> = (1..=count).map(|number| format!("T{number}")).collect();
+            assert_eq!(blocks(&names).as_deref(), expected);
+        }
+    }
+}

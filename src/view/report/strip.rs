@@ -1,0 +1,142 @@
+//! The iterations of a session side by side, each as wide as the time that it took.
+
+use serde::Serialize;
+
+use crate::record::{FailureClass, Outcome, Timestamp};
+use crate::view::style::{Count, duration};
+
+use super::headline::time;
+use super::{Report, Turn};
+
+/// With more iterations, a cell stands for several.
+const MAX_CELLS: usize = 200;
+/// The narrowest cell, as a part of the whole.
+const MIN_SHARE: f64 = 0.004;
+/// Shorter pauses stay blank, in milliseconds.
+const MIN_PAUSE_MS: u64 = 60_000;
+
+#[derive(Serialize)]
+pub(super) struct Strip {
+    /// All of it in words.
+    label: String,
+    cells: Vec<Cell>,
+}
+
+#[derive(Serialize)]
+struct Cell {
+    /// The iteration that it leads to; none for a pause.
+    iteration: Option<u32>,
+    class: String,
+    /// In percent.
+    x: String,
+    width: String,
+    label: String,
+}
+
+/// A piece of time.
+struct Piece {
+    iteration: Option<u32>,
+    class: String,
+    label: String,
+    ms: u64,
+}
+
+pub(super) fn strip(report: &Report) -> Option<Strip> {
+    let step = report.iterations.len().div_ceil(MAX_CELLS).max(1);
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut last: Option<&Turn> = None;
+    for turns in report.iterations.chunks(step) {
+        pieces.extend(last.and_then(|last| pause(last, turns[0].record.started_at)));
+        pieces.push(piece(turns));
+        last = turns.last();
+    }
+    let total: u64 = pieces.iter().map(|piece| piece.ms).sum::<u64>().max(1);
+    let share = |piece: &Piece| (float(piece.ms) / float(total)).max(MIN_SHARE);
+    let all: f64 = pieces.iter().map(share).sum();
+    let mut x = 0.0;
+    let cells = pieces.iter().map(|piece| {
+        let width = share(piece) / all * 100.0;
+        x += width;
+        Cell {
+            iteration: piece.iteration,
+            class: piece.class.clone(),
+            x: format!("{:.2}", x - width),
+            width: format!("{width:.2}"),
+            label: piece.label.clone(),
+        }
+    });
+    let cells: Vec<Cell> = cells.collect();
+    let label = format!("{}: {}", Count(report.iterations.len() as u64, "iteration"), report.counts);
+    (!cells.is_empty()).then_some(Strip { label, cells })
+}
+
+/// The time between two iterations, where it is worth a look.
+fn pause(last: &Turn, next: Timestamp) -> Option<Piece> {
+    let seconds = next.seconds().saturating_sub(last.record.ended_at.seconds());
+    let ms = u64::try_from(seconds).unwrap_or(0).saturating_mul(1000);
+    let is_wait = last.record.failure_class.is_some_and(FailureClass::is_passing);
+    let what = if is_wait { "waited" } else { "nothing ran for" };
+    let label = format!("{what} {}", duration(ms));
+    (ms >= MIN_PAUSE_MS).then_some(Piece { iteration: None, class: "pause".to_owned(), label, ms })
+}
+
+/// One iteration, or several in a row.
+fn piece(turns: &[Turn]) -> Piece {
+    let count = |outcome: Outcome| turns.iter().filter(|turn| turn.record.outcome == outcome).count();
+    let outcomes = [Outcome::Failure, Outcome::Success, Outcome::Interrupted, Outcome::Skipped];
+    let most = outcomes.into_iter().rev().max_by_key(|outcome| count(*outcome)).unwrap_or(Outcome::Failure);
+    let (first, ms) = (&turns[0], turns.iter().map(time).sum());
+    let (from, to) = (first.record.iteration, turns[turns.len() - 1].record.iteration);
+    let label = if from == to {
+        format!("#{from} {}, {}", first.story, duration(ms))
+    } else {
+        format!("#{from} to #{to}, {} failed, {}", count(Outcome::Failure), duration(ms))
+    };
+    Piece { iteration: Some(from), class: most.to_string(), label, ms }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a width in a small picture")]
+fn float(ms: u64) -> f64 {
+    ms as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{report, turns};
+    use super::*;
+
+    /// Class, iteration and width of each cell, and where it begins.
+    fn cells(report: &Report) -> Vec<(String, Option<u32>, String, String)> {
+        let cells = strip(report).map(|strip| strip.cells).unwrap_or_default();
+        cells.into_iter().map(|cell| (cell.class, cell.iteration, cell.x, cell.width)).collect()
+    }
+
+    #[test]
+    fn cells_are_as_wide_as_their_time_and_pauses_lie_between_them() {
+        let mut turns = turns("T1- T1+");
+        turns[1].record.started_at = Timestamp::from_seconds(turns[0].record.ended_at.seconds() + 60);
+        let cells = cells(&report(turns, ""));
+        let cell = |class: &str, iteration, x: &str, width: &str| {
+            (class.to_owned(), iteration, x.to_owned(), width.to_owned())
+        };
+        assert_eq!(
+            cells,
+            [
+                cell("failure", Some(1), "0.00", "12.50"),
+                cell("pause", None, "12.50", "75.00"),
+                cell("success", Some(2), "87.50", "12.50"),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_took_no_time_is_seen_and_of_many_iterations_a_cell_has_several() {
+        assert!(strip(&report(Vec::new(), "")).is_none());
+        let skipped = cells(&report(turns("T1- T1!"), ""));
+        assert_eq!(skipped[1].0, "skipped");
+        assert!(skipped[1].3.parse::<f64>().unwrap() > 0.3, "{skipped:?}");
+        let many: Vec<&str> = (0..450).map(|at| if at % 3 == 0 { "T1-" } else { "T1+" }).collect();
+        let many = cells(&report(turns(&many.join(" ")), ""));
+        assert_eq!((many.len(), many[1].0.as_str(), many[1].1), (150, "success", Some(4)));
+    }
+}

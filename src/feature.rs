@@ -36,7 +36,7 @@ pub fn project_root(cwd: &Utf8Path, worktree_top: &Utf8Path) -> Utf8PathBuf {
     found.unwrap_or(top)
 }
 
-/// Finds the feature. `has_open_tasks` is asked for task lists in `specs/` where nothing names one of them.
+/// Finds the feature. `has_open_tasks` is asked for task lists in `specs/` if nothing names one of them.
 pub fn find(
     query: &FeatureQuery,
     project_root: &Utf8Path,

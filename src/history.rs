@@ -14,7 +14,7 @@ use crate::record::{CANNOT_RUN, Iteration, LogEntry, Outcome, TaskName};
 
 use failure_key::FailureKey;
 
-/// The iterations of one session since it started, or since it was taken up again after an end.
+/// The iterations of one session since it started, or since it was resumed after an end.
 #[derive(Debug, Clone, Default)]
 pub struct History {
     turns: Vec<RunSummary>,
@@ -38,7 +38,7 @@ struct RunSummary {
     failure: Option<FailureKey>,
 }
 
-/// For each iteration, the first of the list with the same cause, where it is not that one itself.
+/// For each iteration, the first of the list with the same cause, if it is not that one itself.
 pub fn repeats<K: Eq + Hash>(causes: impl Iterator<Item = (u32, Option<K>)>) -> HashMap<u32, u32> {
     let mut first: HashMap<K, u32> = HashMap::new();
     let mut repeats = HashMap::new();

@@ -43,7 +43,7 @@ pub enum HookState {
     Outdated,
     /// A hook that is not ours, to which our block can be added.
     Others,
-    /// No shell script, so our block cannot stand in it.
+    /// No shell script, so our block cannot be in it.
     Foreign,
 }
 
@@ -68,7 +68,7 @@ impl Hook {
 
     /// Returns the block, for `command` as the shell reads it, up to our subcommands. It never fails, reads nothing of
     /// the hook's input, and is silent where our program is not there. Those that are about a running loop begin no
-    /// process where none runs.
+    /// process if none runs.
     fn block(self, command: &str) -> String {
         let program = command.strip_suffix(" ralph").unwrap_or(command);
         let is_there = format!("command -v {program} >/dev/null 2>&1");

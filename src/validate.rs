@@ -56,7 +56,7 @@ pub fn missing_program<'c>(command: &'c str, directory: &Utf8Path) -> Option<&'c
     asked.is_ok_and(|answer| !answer.is_success()).then_some(name)
 }
 
-/// Returns the first word behind assignments, if the shell takes it as it is written.
+/// Returns the first word after assignments, if the shell takes it as it is written.
 fn first_name(command: &str) -> Option<&str> {
     let is_plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "_-+.,:/@%".contains(c));
     let is_assignment = |word: &str| {

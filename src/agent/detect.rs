@@ -1,4 +1,4 @@
-//! Which agents are here, and which of them to use where the user names none.
+//! Which agents are here, and which of them to use if the user names none.
 
 use std::io::ErrorKind;
 use std::thread;
@@ -72,7 +72,7 @@ pub fn list(
     adapters.into_iter().zip(answers).map(listed).collect()
 }
 
-/// Returns the agent to use where the user names none: that of spec-kit, else the only one that is installed.
+/// Returns the agent to use if the user names none: that of spec-kit, else the only one that is installed.
 pub fn detect(files: &ProjectFiles, surroundings: &Surroundings<'_>) -> Result<String> {
     if let Some(ConfiguredAgent::Known(known)) = of_spec_kit(files, surroundings.directory) {
         return Ok(known.name.to_owned());

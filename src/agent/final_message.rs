@@ -12,13 +12,13 @@ pub struct Findings {
     pub approaches: Vec<String>,
 }
 
-/// Returns true if the promise stands alone on a line, outside code fences.
+/// Returns true if the promise is alone on a line, outside code fences.
 pub fn promise(text: &str) -> bool {
     unfenced(text).any(|line| line.trim() == PROMISE)
 }
 
 /// Returns the list items under lines like `Learnings:`, `Decisions:` and `Tried:`, or the paragraph there; and what
-/// stands behind them in their line.
+/// stands after them in their line.
 pub fn findings(text: &str) -> Findings {
     let mut findings = Findings::default();
     let mut reader = Reader::Outside;
@@ -52,7 +52,7 @@ fn unfenced(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the marks of a line that opens or closes a code fence, and what stands behind them.
+/// Returns the marks of a line that opens or closes a code fence, and what stands after them.
 fn fence(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
@@ -242,7 +242,7 @@ fn kind(label: &str) -> Option<SectionKind> {
     }
 }
 
-/// Returns what stands behind the bullet of a list item.
+/// Returns what stands after the bullet of a list item.
 fn bullet(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let rest = if let Some(rest) = line.strip_prefix(['-', '*', '+', '•', '·', '–', '—']) {

@@ -19,14 +19,14 @@ pub(super) struct Known {
     pub default: &'static [&'static str],
     /// `None` if it has no option for that.
     pub read_only: Option<&'static [&'static str]>,
-    /// What stands before a model.
+    /// What is before a model.
     pub model: &'static str,
-    /// Behind all others.
+    /// After all others.
     pub last: &'static [&'static str],
     pub prompt: PromptVia,
     pub parser: Parser,
     pub set: &'static [(&'static str, &'static str)],
-    /// Set where the user sets none.
+    /// Set if the user sets none.
     pub defaults: &'static [(&'static str, &'static str)],
 }
 

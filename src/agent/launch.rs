@@ -234,7 +234,7 @@ impl Launch {
     }
 }
 
-/// Returns what a shell says where it could not start the agent: something, while the agent itself has said nothing.
+/// Returns what a shell says if it could not start the agent: something, while the agent itself has said nothing.
 fn not_started(turn: &AgentInput<'_>) -> Result<Option<String>> {
     let is_silent = turn.stdout.metadata().is_ok_and(|stdout| stdout.len() == 0);
     Ok(if is_silent { last_line(&tail(turn.stderr, MAX_LAST_WORDS_BYTES)?) } else { None })
@@ -280,7 +280,7 @@ fn fill(word: &str, values: &[(&str, &str)], kind: Words) -> String {
     filled
 }
 
-/// As one word of a shell command. What needs no quotes gets none, so that it may stand within quotes.
+/// As one word of a shell command. What needs no quotes gets none, so that it may be within quotes.
 fn quoted(value: &str) -> String {
     let is_plain =
         !value.is_empty() && value.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+@:,=".contains(c));

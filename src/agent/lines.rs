@@ -42,7 +42,7 @@ impl LineReader {
         self.read_up_to(HELPING, each).map(|_| ())
     }
 
-    /// Hands on all that is left, the last line even where nothing ends it.
+    /// Hands on all that is left, the last line even if nothing ends it.
     pub(super) fn read_rest(&mut self, each: &mut dyn FnMut(&[u8])) -> Result<()> {
         while self.read_up_to(HELPING, each)? > 0 {}
         if !self.line.is_empty() {
@@ -106,7 +106,7 @@ impl LineReader {
     }
 }
 
-/// Returns the end of a file, from the begin of a line.
+/// Returns the end of a file, from the start of a line.
 pub(super) fn tail(path: &Utf8Path, most: u64) -> Result<String> {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = File::open(path)?;
@@ -124,7 +124,7 @@ pub(super) fn tail(path: &Utf8Path, most: u64) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns the last `most` bytes, or fewer, from the begin of a line.
+/// Returns the last `most` bytes, or fewer, from the start of a line.
 pub(super) fn from_line(bytes: &[u8], most: u64) -> &[u8] {
     let skipped = bytes.len().saturating_sub(usize::try_from(most).unwrap_or(usize::MAX));
     if skipped == 0 { bytes } else { without_first_line(&bytes[skipped..]) }

@@ -16,7 +16,7 @@ fn is_executable(path: &Utf8Path) -> bool {
     path.is_file() && access(path.as_std_path(), Access::EXEC_OK).is_ok()
 }
 
-/// Sees to it that a program can be started by this word.
+/// Makes sure that a program can be started by this word.
 pub(super) fn check_program(agent: &str, program: &str, surroundings: &Surroundings<'_>) -> Result<()> {
     if !program.contains('/') {
         let path_variable = (surroundings.lookup)("PATH").unwrap_or_default();

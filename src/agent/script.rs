@@ -45,10 +45,10 @@ const PROMPT_DIFFERS: i32 = 9;
 /// Exit code where a file that the script waits for did not come.
 const WAITED_IN_VAIN: i32 = 8;
 
-/// Exit code where no turn matches.
+/// Exit code if no turn matches.
 const NO_TURN: i32 = 1;
 
-/// Between two looks for a file that is waited for.
+/// Time between two checks for a file that is waited for.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 #[derive(Debug, Deserialize)]

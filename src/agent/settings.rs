@@ -45,7 +45,7 @@ impl AgentSettings {
         Self { command: Some(words.into()), ..Self::named("command") }
     }
 
-    /// Returns the idle limit where the user sets none: a command of the user's may well be silent.
+    /// Returns the idle limit if the user sets none: a command of the user's may well be silent.
     pub fn idle_by_default(&self) -> Option<Duration> {
         let is_command = self.command.is_some() && self.name != SCRIPTED;
         let parser = known::find(&self.name).map_or(self.parser, |known| known.parser);

@@ -16,7 +16,7 @@ pub fn agent_settings(config: &Config, name: &str) -> AgentSettings {
         settings.parser = configured.parser.unwrap_or_default();
         settings.env = configured.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     }
-    // A model is one agent's own: those behind the first know other ones.
+    // A model is one agent's own: those after the first know other ones.
     let is_first = config.settings.agent.first().is_none_or(|first| first == name);
     let own = config.agents.get(name).and_then(|configured| configured.model.clone());
     settings.model = own.or_else(|| config.settings.model.clone().filter(|_| is_first));

@@ -216,7 +216,7 @@ impl<'a> Trial<'a> {
         Ok((found, std::mem::take(&mut self.runs)))
     }
 
-    /// Runs the command where it is now.
+    /// Runs the command if it is now.
     fn command(&self) -> Result<i32> {
         let argv = match self.args.command.as_slice() {
             [line] => ["sh", "-c", line.as_str()].map(str::to_owned).into(),

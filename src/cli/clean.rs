@@ -114,7 +114,7 @@ pub fn run(args: &CleanArgs, caller: &Caller) -> Result<ExitCode> {
     Ok(if is_refused { ExitCode::NotDone } else { ExitCode::Done })
 }
 
-/// Asks before records go. Where no person can answer, as in a job by the clock, the rules that were given are the answer.
+/// Asks before records go. If no person can answer, as in a job by the clock, the rules that were given are the answer.
 fn confirm_clean(plan: &Plan) -> Result<()> {
     if plan.sessions.is_empty() {
         return Ok(());

@@ -15,7 +15,7 @@ use crate::tasks;
 use super::caller::Caller;
 use super::output::warn;
 
-/// Returns the repository that the caller stands in, and its records.
+/// Returns the repository that the caller is in, and its records.
 pub fn open(caller: &Caller) -> Result<Store> {
     let text =
         |name: &str| caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned);

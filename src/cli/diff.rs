@@ -47,7 +47,7 @@ pub struct Request<'a> {
     pub color: Color,
     /// `--stat`, `--name-only`.
     pub options: &'a [&'a str],
-    /// As the user wrote them; all but the journal where there are none.
+    /// As the user wrote them; all but the journal if there are none.
     pub paths: &'a [String],
 }
 

@@ -41,7 +41,7 @@ pub(super) fn git_ralph(arguments: &[OsString]) -> ExitCode {
     ralph((Program::GitRalph, called), &[], arguments.get(1..).unwrap_or_default())
 }
 
-/// `words` stand before our own words where this program calls itself.
+/// `words` are before our own words where this program calls itself.
 fn ralph((program, called): (Program, Option<&OsStr>), words: &[&str], arguments: &[OsString]) -> ExitCode {
     // Before anything else: every child of a loop begins here.
     if let Some((_, arguments)) = arguments.split_first().filter(|(first, _)| *first == LAUNCH) {

@@ -12,7 +12,7 @@ use super::caller::Environment;
 /// for something else.
 const WITH_MESSAGES: &[&str] = &["iTerm.app", "WezTerm", "ghostty", "kitty"];
 
-/// The bell, the title and, where the terminal knows it, a message on the desktop. Nothing where no terminal is there.
+/// The bell, the title and, where the terminal knows it, a message on the desktop. Nothing if no terminal is there.
 pub fn notify(session: &Session, environment: &Environment) {
     if stderr().is_terminal() {
         let program = environment.value("TERM_PROGRAM").and_then(|name| name.to_str());

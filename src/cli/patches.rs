@@ -33,7 +33,7 @@ pub fn between(
 /// Splits the output into patches, and keeps the start of each.
 struct Patches {
     most: usize,
-    /// The begin of the line that is being read, no longer than the rest of what is kept.
+    /// The start of the line that is being read, no longer than the rest of what is kept.
     line: Vec<u8>,
     /// Of all of that line.
     length: usize,

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use camino::Utf8Path;
 use regex::Regex;
 
-/// Which paths are wanted, as they stand in records.
+/// Which paths are wanted, as they are in records.
 #[derive(Debug)]
 pub struct PathFilter {
     wanted: Vec<Regex>,

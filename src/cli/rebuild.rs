@@ -131,7 +131,7 @@ fn picked(args: &RebuildArgs, caller: &Caller, store: &Store) -> Result<SessionL
     if let Some(log) = sessions::newest_of_feature(store, &feature.path)? {
         return Ok(log);
     }
-    // Where nothing at all is recorded, that is what there is to say.
+    // If nothing at all is recorded, that is what there is to say.
     sessions::latest(store, &SessionChoice::default())?;
     bail!(
         "no session of {} is recorded here\nhint: `{RALPH} log --sessions` lists those that are",
@@ -139,7 +139,7 @@ fn picked(args: &RebuildArgs, caller: &Caller, store: &Store) -> Result<SessionL
     )
 }
 
-/// progress.txt stands beside the task list.
+/// progress.txt is beside the task list.
 fn journal_path(store: &Store, log: &SessionLog) -> Result<Utf8PathBuf> {
     let top = store.repository().work_tree()?;
     let begun = store.first_readable_session(log);
@@ -260,7 +260,7 @@ struct Report<'a> {
     added: usize,
     difference: Option<Differing>,
     action: Action,
-    /// Where the file is now that was written over.
+    /// Where the file is now that was overwritten.
     kept: Option<Utf8PathBuf>,
 }
 
@@ -269,9 +269,9 @@ struct Report<'a> {
 enum FileState {
     Missing,
     Equal,
-    /// Equal, with text behind it that is of no record.
+    /// Equal, with text after it that is of no record.
     Added,
-    /// The same except for the patterns, which were edited since; there may be text behind it.
+    /// The same except for the patterns, which were edited since; there may be text after it.
     Patterns,
     Differs,
 }

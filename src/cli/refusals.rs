@@ -23,7 +23,7 @@ pub struct Obstacle {
     /// The subject, as `doctor` prints it.
     pub about: &'static str,
     pub error: Error,
-    /// Whether `--force` goes on all the same.
+    /// Whether `--force` goes on anyway.
     pub yields_to_force: bool,
 }
 

@@ -16,7 +16,7 @@ use super::settings::{self, Flags};
 const SSH_FLAGS: &str =
     "-o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=30 -o ServerAliveCountMax=3";
 
-/// What a command does where it is not clear which remote is meant.
+/// What a command does if it is not clear which remote is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unclear {
     /// Says how to name one to `sync`.

@@ -13,7 +13,7 @@ use crate::view::report::{GENERATOR, MARKDOWN};
 
 use super::caller::Caller;
 
-/// In the begin of the JSON.
+/// In the start of the JSON.
 const JSON: &str = "\"made_by\": \"specify ralph report\"";
 
 /// Bytes at the start of a file by which a report of ours is recognized.

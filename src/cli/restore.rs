@@ -21,7 +21,7 @@ use super::output::{stdout, warn};
 use super::sessions::SessionChoice;
 use super::{context, diff, remotes};
 
-/// Most tasks that a warning names.
+/// Maximum number of tasks that a warning names.
 const MAX_NAMED: usize = 10;
 
 #[derive(Debug, Args)]

@@ -49,7 +49,7 @@ pub struct RunArgs {
     pub settings: SettingArgs,
 }
 
-/// Whether to start though something stands in the way that may.
+/// Whether to start though something is in the way that may.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct ForceArgs {
     /// Start during a merge or rebase, or with a validation command that is not installed
@@ -291,7 +291,7 @@ fn acknowledge(interrupt: Interrupt, moving: Moving) -> Result<()> {
         if !interrupt.is_asked() {
             let back = if moving == Moving::Stderr { "\r\x1b[K" } else { "" };
             let line = format!("{back}stopping after the agent ends; Ctrl-C again kills it\n");
-            // Where no terminal is left, the record still says how it ended.
+            // If no terminal is left, the record still says how it ended.
             let _closed = stderr().write_all(line.as_bytes()).is_err();
         }
     };

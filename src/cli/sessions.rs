@@ -16,7 +16,7 @@ use super::output::warn;
 #[derive(Debug, Clone, Default)]
 pub struct SessionChoice {
     pub session: Option<SessionName>,
-    /// A path, a name, or the number in front of a name.
+    /// A path, a name, or the number before a name.
     pub feature: Option<String>,
 }
 
@@ -312,7 +312,7 @@ pub fn status(store: &Store, log: &SessionLog, running: &[Holder]) -> (Status, O
     (status, elsewhere)
 }
 
-/// Returns a session with what its log says of it by now: `session.json` is of its start where it has no end.
+/// Returns a session with what its log says of it by now: `session.json` is of its start if it has no end.
 pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<Session> {
     let tip = log.tip();
     if tip.status.is_some()

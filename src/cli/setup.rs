@@ -34,7 +34,7 @@ use super::trust;
 pub struct RunRequest {
     pub scope: Scope,
     pub resume: Option<SessionRefs>,
-    /// Go on though something stands in the way that may.
+    /// Go on though something is in the way that may.
     pub is_forced: bool,
     /// The record of the session whose commands must be those that are set.
     pub keeps: Option<Box<Session>>,
@@ -67,7 +67,7 @@ impl Settings {
         trust::require(store, &self.config, caller)
     }
 
-    /// Returns what takes secrets out of what is printed, where that is wanted.
+    /// Returns what takes secrets out of what is printed, if that is wanted.
     pub fn terminal_redactor(&self) -> Result<Option<Redactor>> {
         terminal_redactor(&self.config)
     }
@@ -262,7 +262,7 @@ impl Ready {
         Ok(Self { config, root, agents, names, passed_over, proposal, template, job, clock })
     }
 
-    /// The same where no task is open, so that no agent is needed.
+    /// The same if no task is open, so that no agent is needed.
     pub fn without_agents(settings: Settings, caller: &Caller) -> Result<Self> {
         let Settings { config, project: Project { root, .. }, template, job } = settings;
         let clock = Clock::new(variable(caller, Clock::VARIABLE).as_deref())?;
@@ -312,7 +312,7 @@ impl Ready {
             .collect()
     }
 
-    /// Returns what takes secrets out of what is printed, where that is wanted.
+    /// Returns what takes secrets out of what is printed, if that is wanted.
     pub fn terminal_redactor(&self) -> Result<Option<Redactor>> {
         terminal_redactor(&self.config)
     }

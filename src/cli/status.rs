@@ -87,12 +87,12 @@ fn show(out: &mut impl Write, status: &FeatureStatus, args: &StatusArgs, paint: 
     Ok(out.flush()?)
 }
 
-/// What is looked at again and again.
+/// What is looked at repeatedly.
 struct WatchTarget {
     feature: Feature,
     /// None is the latest of the feature.
     session: Option<SessionRefs>,
-    /// What takes secrets out of what is printed, where that is wanted.
+    /// What takes secrets out of what is printed, if that is wanted.
     redactor: Option<Redactor>,
 }
 

@@ -103,7 +103,7 @@ pub fn with_loop(arguments: &[OsString], flags: Flags, caller: &Caller, paint: P
     Ok(left_by(left))
 }
 
-/// The exit code where no loop of ours has one.
+/// The exit code if no loop of ours has one.
 fn left_by(left: Left) -> ExitCode {
     match left {
         Left::Quit | Left::NothingBegun(_) => ExitCode::Done,

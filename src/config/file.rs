@@ -1,4 +1,4 @@
-//! `.specify/ralph.toml`: settings in tables, and what can stand there alone: `[agents.*]` and `[loop.*]`.
+//! `.specify/ralph.toml`: settings in tables, and what can be there alone: `[agents.*]` and `[loop.*]`.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -88,7 +88,7 @@ impl Source<'_> {
     }
 
     /// Reads one item as the setting `prefix` + its name, or as the table of all settings that begin so.
-    /// `further` names what else may stand beside it.
+    /// `further` names what else may be beside it.
     fn settings(
         &self,
         prefix: &str,

@@ -81,7 +81,7 @@ impl Key {
         self
     }
 
-    /// Says in words what happens where no value is set.
+    /// Says in words what happens if no value is set.
     pub(super) const fn unset(mut self, words: &'static str) -> Self {
         self.unset = words;
         self

@@ -28,7 +28,7 @@ const TAIL: &str = r#"
 pub fn sample() -> String {
     let mut text = HEAD.to_owned();
     let mut section = "";
-    // Settings without a section must stand in front of all sections.
+    // Settings without a section must be before all sections.
     let mut keys: Vec<&Key> = KEYS.iter().filter(|key| key.in_file).collect();
     keys.sort_by_key(|key| key.name.contains('.'));
     for key in keys {

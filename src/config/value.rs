@@ -23,7 +23,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// As it stands in `config --json` and session.json: null for unset, durations and sizes as text.
+    /// As it is in `config --json` and session.json: null for unset, durations and sizes as text.
     pub fn to_json(&self) -> Json {
         match self {
             Self::Unset => Json::Null,
@@ -83,7 +83,7 @@ impl Raw {
 pub(super) struct Misfit {
     /// The form that is wanted, to be put after "expected".
     pub expected: String,
-    /// What is wrong in particular, where there is more to say.
+    /// What is wrong in particular, if there is more to say.
     pub detail: Option<String>,
 }
 

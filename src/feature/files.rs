@@ -22,7 +22,7 @@ pub struct Feature {
 }
 
 impl Feature {
-    /// Returns the feature whose files stand in `dir`.
+    /// Returns the feature whose files are in `dir`.
     pub(super) fn in_directory(dir: Utf8PathBuf, name: String, path: String, files: &ProjectFiles) -> Self {
         Self {
             name,

@@ -86,7 +86,7 @@ impl Search {
         explain("open", path, error)
     }
 
-    /// `--feature`: a path, a name in `specs/`, or the number in front of one.
+    /// `--feature`: a path, a name in `specs/`, or the number before one.
     pub(super) fn named(&self, flag: &str) -> Result<Feature> {
         let as_name = self.root.join("specs").join(flag);
         let is_plain = !flag.is_empty() && !flag.contains('/') && !flag.starts_with('.');

@@ -15,7 +15,7 @@ const MESSAGE: usize = 240;
 /// Failures that are alike.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cluster {
-    /// Null where no validation says the cause.
+    /// Null if no validation says the cause.
     pub fingerprint: Option<String>,
     /// Whether agent or validation said how it failed, so that it is known again whatever the task is.
     #[serde(skip)]

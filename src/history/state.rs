@@ -23,7 +23,7 @@ pub struct CumulativeState {
 /// A cause of failures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KnownFailure {
-    /// Null where no validation says the cause.
+    /// Null if no validation says the cause.
     pub fingerprint: Option<String>,
     pub message: String,
     pub times: usize,

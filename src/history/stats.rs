@@ -9,7 +9,7 @@ use crate::record::{Cost, Durations, LogEntry, Outcome, SessionId, TaskName, Tim
 
 /// Maximum number of steps in which the course of a session is shown.
 const STEPS: usize = 40;
-/// Most causes of failures that are listed.
+/// Maximum number of causes of failures that are listed.
 const CAUSES: usize = 10;
 
 /// How often something ended how.
@@ -80,9 +80,9 @@ pub struct Stats {
     pub sessions: usize,
     #[serde(flatten)]
     pub counts: Counts,
-    /// Of iterations that count; null where there is none.
+    /// Of iterations that count; null if there is none.
     pub success_rate: Option<f64>,
-    /// Of failures whose cause is known by a fingerprint or by the agent's own words; null where there is none.
+    /// Of failures whose cause is known by a fingerprint or by the agent's own words; null if there is none.
     pub repeat_failure_rate: Option<f64>,
     pub tokens: Tokens,
     #[serde(flatten)]

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 use super::Interrupt;
 use super::started::Started;
 
-/// Between two looks at limits and stops; the end of the tool itself wakes us at once.
+/// Time between two checks of limits and stops; the end of the tool itself wakes us at once.
 const TICK: Duration = Duration::from_millis(25);
 
 /// How long git may go on once the loop shall stop: what a record needs takes less.
@@ -94,7 +94,7 @@ pub(super) fn run(
     let interrupt = Interrupt::installed();
     // Before the start: a stop that comes while the tool starts is one that comes after it.
     let mut stop = interrupt.map(|interrupt| StopWatch::new(interrupt, heeds));
-    // Where we listen to Ctrl-C it must not reach the tool by itself; where we do not, it shall.
+    // Where we listen to Ctrl-C it must not reach the tool by itself; if we do not, it shall.
     let started = if leads_session {
         Started::start(expression)
     } else if interrupt.is_some() {

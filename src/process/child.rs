@@ -28,7 +28,7 @@ pub struct Child {
     pub defaults: Vec<(String, String)>,
     /// Not handed on. Git's own variables never are.
     pub removed: Vec<String>,
-    /// A file to read from; nothing to read where it is none.
+    /// A file to read from; nothing to read if it is none.
     pub stdin: Option<Utf8PathBuf>,
     pub stdout: Utf8PathBuf,
     pub stderr: Utf8PathBuf,
@@ -55,7 +55,7 @@ struct Grace {
 
 const GRACE: Grace = Grace { interrupt: Duration::from_secs(5), terminate: Duration::from_secs(3) };
 
-/// Between two looks at streams and requests to stop; the end of the child itself wakes us at once.
+/// Time between two checks of streams and requests to stop; the end of the child itself wakes us at once.
 const TICK: Duration = Duration::from_millis(25);
 
 /// How long a killed child may take to vanish, for one in the middle of a system call on a dead disk never does.

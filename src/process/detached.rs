@@ -12,7 +12,7 @@ use camino::Utf8Path;
 use super::Marker;
 use super::registry::DetachedPid;
 
-/// Between two looks at a program that may end at once.
+/// Time between two checks of a program that may end at once.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A program that goes on when we end.

@@ -16,7 +16,7 @@ use signal_hook::low_level::emulate_default_handler;
 
 use super::interrupt::ending_signals;
 
-/// The word of the command line behind which our own program starts a child. No command for users.
+/// The word of the command line after which our own program starts a child. No command for users.
 pub const LAUNCH: &str = "launch-child";
 
 /// The exit code of a launcher that could not start the program. Programs use it too, so the reason is in a file.
@@ -34,7 +34,7 @@ pub(super) struct Launcher {
 /// Has children started through this program, which is called with `words` before [`LAUNCH`]. If nothing calls
 /// this, as in unit tests, a child gets a process group instead of a session.
 pub fn launch_through_ourselves(words: &[&str]) {
-    // The file of a running program may be replaced or deleted; Linux can start it all the same.
+    // The file of a running program may be replaced or deleted; Linux can start it anyway.
     let program =
         if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { std::env::current_exe() };
     if let Ok(program) = program.map(|program| Launcher {
@@ -83,7 +83,7 @@ pub(super) fn take_failure(code: Option<i32>, stderr: &Utf8Path) -> Option<Strin
     Some(reason)
 }
 
-/// Returns what the launcher does: `arguments` are those of [`Launcher::arguments`] behind [`LAUNCH`]. Returns its exit
+/// Returns what the launcher does: `arguments` are those of [`Launcher::arguments`] after [`LAUNCH`]. Returns its exit
 /// code, and only if it could not become the program.
 pub fn launch(arguments: &[OsString]) -> i32 {
     let [failure, program, arguments @ ..] = arguments else { return NOT_STARTED };
@@ -92,7 +92,7 @@ pub fn launch(arguments: &[OsString]) -> i32 {
     let signal = with_default_signals(|| exec(program, arguments));
     match signal {
         Err(error) => {
-            // Where nothing can be written, the exit code alone has to do.
+            // If nothing can be written, the exit code alone has to do.
             let _written = fs::write(failure, error.to_string()).is_ok();
             NOT_STARTED
         }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use super::bounded::RunningTime;
 use crate::record::ExitReason;
 
-/// Between two looks for orphans that ended while their child goes on, and two signs of life for the note of it.
+/// Time between two checks for orphans that ended while their child goes on, and two signs of life for the note of it.
 const ORPHANS: Duration = Duration::from_secs(10);
 
 /// How far a child may go before it is stopped.

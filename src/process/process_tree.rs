@@ -21,7 +21,7 @@ const LEFTOVER_GRACE: Duration = Duration::from_secs(1);
 /// How long we go on killing what forks as fast as we kill.
 const KILLING: Duration = Duration::from_secs(5);
 
-/// Between two looks at the list of processes.
+/// Time between two checks of the list of processes.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The processes that a child or a session is answerable for. Never we ourselves, nor our ancestors, nor what outlives us.

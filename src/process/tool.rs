@@ -13,7 +13,7 @@ use super::launcher::launcher;
 /// How long a tool may take that has no other limit: git on a big work tree may need minutes, but not more.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// The limit of what handles all files or objects of a repository while a user waits, or behind everybody's back.
+/// The limit of what handles all files or objects of a repository while a user waits, or after everybody's back.
 pub const LONG: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// Bytes that are handed on at once.
@@ -255,7 +255,7 @@ impl Tool {
         Ok(self.read_all()?.0)
     }
 
-    /// As [`Tool::read`], with what it complained about all the same.
+    /// As [`Tool::read`], with what it complained about anyway.
     pub fn read_all(self) -> Result<(Vec<u8>, Vec<u8>)> {
         let words = self.to_string();
         let captured = self.run()?;

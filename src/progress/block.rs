@@ -11,7 +11,7 @@ pub(super) struct Block {
     task: Option<String>,
     /// `## Iteration 3`.
     heading: String,
-    /// The lines behind its task.
+    /// The lines after its task.
     text: String,
 }
 

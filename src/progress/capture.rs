@@ -20,9 +20,9 @@ const EXCERPT_CHARS: usize = 1000;
 pub const FINAL_MESSAGE_CHARS: usize = 4000;
 /// Longest of all other texts.
 const TEXT_CHARS: usize = 300;
-/// Most bytes of all facts together, as JSON.
+/// Maximum number of bytes of all facts together, as JSON.
 const MAX_FACTS_BYTES: usize = 16 * 1024;
-/// Most values that one rule of the user's yields.
+/// Maximum number of values that one rule of the user's yields.
 const MOST_OF_A_RULE: usize = 20;
 const MOST_WARNINGS: usize = 20;
 const MOST_ERRORS: usize = 20;
@@ -42,7 +42,7 @@ impl Rules {
         compiled.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Returns what each rule finds: its first group, or all that matches where it has none. Each value once.
+    /// Returns what each rule finds: its first group, or all that matches if it has none. Each value once.
     fn captured(&self, texts: &[&str]) -> BTreeMap<String, Vec<String>> {
         let mut captured = BTreeMap::new();
         for (name, regex) in &self.0 {

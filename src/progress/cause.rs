@@ -148,7 +148,7 @@ fn failed_command(
     }
 }
 
-/// Nothing failed, and the box is open all the same.
+/// Nothing failed, and the box is open anyway.
 fn left_open(evidence: &Evidence<'_>) -> String {
     if let Some(artifact) = evidence.artifact {
         return format!("the agent did not write {artifact}");

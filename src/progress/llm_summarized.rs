@@ -1,7 +1,7 @@
 //! The strategy that summarizes each iteration in a sentence or two, by a command of the user's.
 //!
-//! The command is run when the iteration is recorded; here its words are only put down. Where there are none, the
-//! captured output stands in for them, and says why.
+//! The command is run when the iteration is recorded; here its words are only put down. If there are none, the
+//! captured output is in for them, and says why.
 
 use std::fmt::Write as _;
 

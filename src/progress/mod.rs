@@ -58,7 +58,7 @@ pub struct IterationContext {
     pub exit_code: i32,
     /// Why it did not end by itself.
     pub exit_reason: Option<ExitReason>,
-    /// How the agent failed and why, where its work was validated all the same, or its streams hold no words.
+    /// How the agent failed and why, where its work was validated anyway, or its streams hold no words.
     pub agent_failure: Option<String>,
     /// The end of what it wrote, or all of it.
     pub stdout: String,
@@ -86,7 +86,7 @@ pub struct OutputSummary {
 impl IterationContext {
     /// Returns the part of its output that an entry shows, and the fingerprint of its failure.
     ///
-    /// Where the validation passed or none ran, the agent's words stand in for it: they count from their end, with the end of its
+    /// Where the validation passed or none ran, the agent's words are in for it: they count from their end, with the end of its
     /// stderr if it failed, and have no fingerprint.
     pub fn summarize_output(&self, choice: ExcerptMode, max_chars: usize) -> OutputSummary {
         self.summarize_examined(self.examined().as_ref(), choice, max_chars)

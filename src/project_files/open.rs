@@ -21,9 +21,9 @@ pub(super) enum Access {
     Read,
     /// Reading and writing of what exists.
     Edit,
-    /// At the end; the file is created where there is none.
+    /// At the end; the file is created if there is none.
     Append,
-    /// From the start; the file is created where there is none, and not yet emptied.
+    /// From the start; the file is created if there is none, and not yet emptied.
     Overwrite,
 }
 

@@ -21,7 +21,7 @@ pub enum Refused {
     TooLarge {
         max_bytes: u64,
     },
-    /// Its links were replaced again and again while it was opened.
+    /// Its links were replaced repeatedly while it was opened.
     Changing,
 }
 

@@ -149,7 +149,7 @@ impl Walk<'_> {
         let mut rest = target.as_bytes();
         if rest.starts_with(b"/") {
             self.resolved = PathBuf::from("/");
-            // The top has no links in front of it.
+            // The top has no links before it.
             let top = self.bounds.top.as_str().as_bytes();
             if let Some(inner) = rest.strip_prefix(top).filter(|inner| inner.starts_with(b"/")) {
                 self.resolved = self.bounds.top.clone().into_std_path_buf();
@@ -164,7 +164,7 @@ impl Walk<'_> {
         self.pending.extend(names.rev().map(|name| OsString::from_vec(name.to_vec())));
     }
 
-    /// Takes what is pending as the names of what may be created, where nothing is.
+    /// Takes what is pending as the names of what may be created, if nothing is.
     fn nothing_at(&mut self, next: &Path) -> io::Result<Option<Metadata>> {
         self.bounds.check_step(&self.resolved, next, None)?;
         next.clone_into(&mut self.resolved);

@@ -99,7 +99,7 @@ fn is_guarded(tag: &str, name: &str) -> bool {
     guard.is_ok_and(|guard| guard.is_match(tag))
 }
 
-/// Returns the line, and how many bytes of tags stand before it.
+/// Returns the line, and how many bytes of tags are before it.
 fn place_of(name: &str, tags: &[(usize, &str)]) -> (usize, usize) {
     let Ok(word) = Regex::new(&format!(r"(?:^|[^\w.]){}(?:\W|$)", regex::escape(name))) else {
         return (1, 0);

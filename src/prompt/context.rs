@@ -8,7 +8,7 @@ use minijinja::value::{Enumerator, Object, ObjectRepr};
 
 use crate::record::{Task, TaskCounts};
 
-/// Every name that a template can use. All are always defined, and empty where there is nothing.
+/// Every name that a template can use. All are always defined, and empty if there is nothing.
 pub const NAMES: &[&str] = &[
     "feature_name",
     "feature_dir",

@@ -8,7 +8,7 @@ use super::context::PromptContext;
 /// The name for all parts that a template does not place one by one.
 pub(super) const MEMORY: &str = "memory";
 
-/// A part of a prompt: the name by which a template places it, its heading, and what stands in front of it.
+/// A part of a prompt: the name by which a template places it, its heading, and what is before it.
 struct PromptPart {
     name: &'static str,
     heading: &'static str,

@@ -6,7 +6,7 @@ enum Piece<'a> {
     Text(&'a str),
     /// `{{ ... }}` or `{% ... %}`.
     Tag(&'a str),
-    /// A comment, or what stands between `raw` and `endraw`.
+    /// A comment, or what is between `raw` and `endraw`.
     Untouched(&'a str),
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A sum in US dollars.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
-    /// Null where no agent said what it cost.
+    /// Null if no agent said what it cost.
     #[serde(rename = "cost_usd")]
     pub usd: Option<f64>,
     /// Set if the agent of some run did not say: the sum is at least this much.

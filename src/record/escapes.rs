@@ -16,7 +16,7 @@ pub fn without_escapes(text: &str) -> String {
     plain
 }
 
-/// Skips what belongs to an escape character. A sequence that is broken off ends where it cannot go on.
+/// Skips what belongs to an escape character. A sequence that is broken off ends if it cannot go on.
 fn skip(chars: &mut Peekable<Chars<'_>>) {
     match chars.next_if(|c| matches!(c, ' '..='~')) {
         Some('[') => {

@@ -29,7 +29,7 @@ pub enum Event {
         agent_version: Option<String>,
         /// What the agent may do: `full`, `default` or `read-only`.
         permissions: &'static str,
-        /// The command that must pass; null where nothing checks the agent's word.
+        /// The command that must pass; null if nothing checks the agent's word.
         validation: Option<String>,
         /// How it went before the first iteration; null if it did not run.
         baseline: Option<Baseline>,

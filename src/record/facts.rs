@@ -12,7 +12,7 @@ pub const FACTS_VERSION: u32 = 1;
 #[serde(default)]
 pub struct Facts {
     pub version: u32,
-    /// The decisive part of the output that failed, or of the agent's last words where no validation ran.
+    /// The decisive part of the output that failed, or of the agent's last words if no validation ran.
     pub excerpt: String,
     /// The causes of the failure one by one, worth most first.
     pub errors: Vec<Failing>,
@@ -48,7 +48,7 @@ fn known<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Sum
 pub struct Failing {
     /// The tool that speaks, as far as it is known.
     pub tool: String,
-    /// The name of the test; empty where it is none.
+    /// The name of the test; empty if it is none.
     pub id: String,
     pub code: String,
     pub message: String,
@@ -105,7 +105,7 @@ pub struct FileChange {
 #[serde(rename_all = "snake_case")]
 pub enum Summarized {
     Text(String),
-    /// There is none, for this reason; the excerpt stands in for it.
+    /// There is none, for this reason; the excerpt is in for it.
     Failed(String),
 }
 

@@ -19,7 +19,7 @@ impl SessionId {
         Self(format!("{}-{salt:08x}", started_at.compact()))
     }
 
-    /// This id, or where `other` began in the same second and would sort behind it, one that sorts behind `other`.
+    /// This id, or where `other` began in the same second and would sort after it, one that sorts after `other`.
     #[must_use]
     pub fn behind(self, other: &Self) -> Self {
         let (second, salt) = self.parts();

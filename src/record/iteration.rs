@@ -101,7 +101,7 @@ pub struct ToolCall {
 const SUMMARY_CHARS: usize = 200;
 
 /// Returns the first 200 characters of `text` on one line and without colours, for a [`ToolCall`]. Where there are
-/// more, it ends with an ellipsis behind a whole word: the first half of a token would not be known for a secret.
+/// more, it ends with an ellipsis after a whole word: the first half of a token would not be known for a secret.
 pub fn summary(text: &str) -> String {
     let plain = without_escapes(text);
     let mut shown = plain.trim().chars().map(|c| if c.is_control() { ' ' } else { c });
@@ -184,7 +184,7 @@ impl LeftOut {
     /// A repository inside the work tree that is no submodule.
     pub const NESTED_REPOSITORY: &str = "nested repository";
 
-    /// In front of git's own words, where git could not read a file.
+    /// Before git's own words, where git could not read a file.
     pub const REFUSED: &str = "git refuses it: ";
 
     /// Returns true if the file was left out because git failed, not by a rule.
@@ -254,7 +254,7 @@ pub struct Iteration {
     /// What was captured for later iterations; older records have none.
     #[serde(default)]
     pub facts: Facts,
-    /// Equal for failures of the same cause. Null where no validation failed.
+    /// Equal for failures of the same cause. Null if no validation failed.
     pub fingerprint: Option<String>,
     pub head_before: Option<ObjectId>,
     pub head_after: Option<ObjectId>,

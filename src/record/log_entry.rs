@@ -14,7 +14,7 @@ pub enum RecordKind {
     /// The first commit of a session.
     Start,
     Iteration,
-    /// A session was taken up again.
+    /// A session was resumed.
     Resume,
     End,
     /// A record that this version cannot read: of it no more is known than where it stands.
@@ -32,7 +32,7 @@ impl RecordKind {
         }
     }
 
-    /// Returns true if it says how the records behind it are made: with which settings.
+    /// Returns true if it says how the records after it are made: with which settings.
     pub fn begins(self) -> bool {
         matches!(self, Self::Start | Self::Resume)
     }

@@ -16,7 +16,7 @@ pub const RALPH_ELSEWHERE: OwnCommand = OwnCommand::Elsewhere;
 pub const RALPH_BY_PATH: OwnCommand = OwnCommand::ByPath;
 
 /// The one value that the whole process shares: errors of every room end in a hint, and a value that never changes
-/// after the start would go through every signature. Where nothing is set, as in unit tests, it is [`CANONICAL`].
+/// after the start would go through every signature. If nothing is set, as in unit tests, it is [`CANONICAL`].
 static KNOWN: OnceLock<Known> = OnceLock::new();
 
 #[derive(Debug)]

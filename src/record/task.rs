@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// How a task is called in JSON, trailers and the environment of children: its id as written, `T004#2` for the
-/// second item with that id, `#7` for the seventh item of a file where it has none.
+/// second item with that id, `#7` for the seventh item of a file if it has none.
 pub type TaskName = String;
 
 /// What an iteration needs to know of the task it was given.
@@ -12,7 +12,7 @@ pub struct Task {
     pub name: TaskName,
     /// The id as written, without decoration.
     pub id: Option<String>,
-    /// The text behind the box, without id and tags.
+    /// The text after the box, without id and tags.
     pub text: String,
     pub phase: Option<String>,
     pub story: Option<String>,

@@ -1,4 +1,4 @@
-//! A moment, in whole seconds, as it stands in records, trailers and progress.txt.
+//! A moment, in whole seconds, as it is in records, trailers and progress.txt.
 
 use std::fmt;
 use std::str::FromStr;

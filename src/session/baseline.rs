@@ -12,7 +12,7 @@ use super::iteration_context::validation_cause;
 use super::plan::Plan;
 use super::recorder::{Opening, Recorder};
 
-/// Most files that a warning names.
+/// Maximum number of files that a warning names.
 const MAX_NAMED_FILES: usize = 5;
 
 /// What is known of the validation before the first iteration.

@@ -1,4 +1,4 @@
-//! How a session begins, or is taken up again: its id, its record, its place in the spool.
+//! How a session begins, or is resumed: its id, its record, its place in the spool.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -257,7 +257,7 @@ fn new_session(
     })
 }
 
-/// What goes on where a session is taken up again.
+/// What goes on where a session is resumed.
 #[derive(Default)]
 struct TakenUp {
     /// The number of the last iteration; 0 before the first.

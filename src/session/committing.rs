@@ -50,7 +50,7 @@ pub(super) struct Done<'a> {
     pub environment: &'a [(String, String)],
 }
 
-/// Refuses a session that is to commit where no commit can be made.
+/// Refuses a session that is to commit if no commit can be made.
 pub fn check_commits(store: &Store) -> Result<()> {
     let work_tree = WorkTree::new(store.repository())?;
     let refuse = |message: String, hint: &str| Err(Refusal::new(message).hinted(hint).into());
@@ -153,7 +153,7 @@ impl Running<'_> {
         let work_tree = self.recorder.work_tree().clone();
         let base = store.head()?;
         let now = work_tree.staged(base.as_ref())?;
-        // What stands in the index as the user left it is theirs; the rest was staged by the agent.
+        // What is in the index as the user left it is theirs; the rest was staged by the agent.
         let held = now.that_are_in(&work.staged);
         let paths = work.to_commit(taken, &held);
         self.warn_about_held(work, &held);
@@ -245,7 +245,7 @@ impl Running<'_> {
     fn message(&self, done: &Done<'_>, waiting: &[TaskName]) -> String {
         let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let titled = |name: &TaskName, text: &str| match name.as_str() {
-            // A number behind this sign is an issue to the hosts.
+            // A number after this sign is an issue to the hosts.
             name if name.starts_with('#') => one_line(text),
             name => one_line(&format!("{name} {text}")),
         };

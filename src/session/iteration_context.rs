@@ -42,7 +42,7 @@ fn context_from(
         let stderr = if exit_code == 0 { Window::default() } else { read("agent/stderr")? };
         (read("agent/stdout")?, stderr)
     };
-    // Where nothing else can be shown of an agent, its error is all there is.
+    // If nothing else can be shown of an agent, its error is all there is.
     let is_silent = stdout.text.trim().is_empty() && stderr.text.trim().is_empty();
     Ok(Some(IterationContext {
         session: None,

@@ -38,7 +38,7 @@ impl Job {
         }
     }
 
-    /// Returns what every iteration works on, where that is not a task of the list.
+    /// Returns what every iteration works on, if that is not a task of the list.
     pub(super) fn task(&self) -> Option<Task> {
         (self.until == Until::Validation).then(|| Task {
             name: self.loop_type.clone(),

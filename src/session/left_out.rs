@@ -12,7 +12,7 @@ use crate::store::escape_trailer;
 /// The trailer of a commit of the project that names a file of the work which is not in it.
 const TRAILER: &str = "Ralph-Left-Out";
 
-/// Most files that a commit names; then follows a line with the number of the others.
+/// Maximum number of files that a commit names; then follows a line with the number of the others.
 const MAX_TRAILERS: usize = 200;
 
 /// How a file was when it was looked at: it is the same file with the same content if all of it is equal.
@@ -88,7 +88,7 @@ impl LeftOutFiles {
 pub fn trailers(left_out: &[&LeftOut]) -> String {
     let value = |left: &&LeftOut| {
         let value = escape_trailer(&left.path);
-        // A number behind this sign is that of the files that are not named.
+        // A number after this sign is that of the files that are not named.
         if value.starts_with('+') { value.replacen('+', "%2b", 1) } else { value }
     };
     let mut values: Vec<String> = left_out.iter().take(MAX_TRAILERS).map(value).collect();

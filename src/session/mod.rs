@@ -99,7 +99,7 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
     let part = tasks::part_of(&tasks, &plan.scope, &plan.feature.tasks_path)?;
     if plan.job.until == Until::Tasks && all_done(&tasks, part.as_ref()) {
         if plan.resume.take().is_some() {
-            // Nothing is taken up after all: what was left open for it comes to its end.
+            // Nothing is resumed after all: what was left open for it comes to its end.
             recover::recover(&plan, say)?;
         }
         let counts: TaskCounts = tasks.counts().into();

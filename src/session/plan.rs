@@ -27,7 +27,7 @@ pub struct Plan<'a> {
     pub feature: &'a Feature,
     pub config: &'a Config,
     pub job: Job,
-    /// Who works: the first, and where it cannot, those behind it. Empty only if no task is open.
+    /// Who works: the first, and if it cannot, those after it. Empty only if no task is open.
     pub agents: Vec<Candidate<'a>>,
     pub template: Template,
     /// What to note down of outputs.

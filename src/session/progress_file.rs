@@ -24,7 +24,7 @@ pub struct ProgressFile {
 /// A text to append, held against the file as it is.
 #[derive(Debug)]
 pub struct Planned {
-    /// The file as found, where it is not what we left there: an edit of an agent's or a person's.
+    /// The file as found, if it is not what we left there: an edit of an agent's or a person's.
     pub base: Option<Vec<u8>>,
     /// The bytes to append for this record: `progress.md`.
     pub appended: Vec<u8>,
@@ -94,7 +94,7 @@ impl ProgressFile {
         Planned { base, appended: appended.into_bytes(), entry: text.into(), missing, changed_entries }
     }
 
-    /// Remembers what was planned, and appends it. Where that fails, the file is behind what we remember, and the
+    /// Remembers what was planned, and appends it. Where that fails, the file is after what we remember, and the
     /// next plan appends what is missing.
     pub fn carry_out(&mut self, planned: Planned) -> Result<()> {
         let mut left = planned.base.or_else(|| self.left.take()).unwrap_or_default();
@@ -104,7 +104,7 @@ impl ProgressFile {
         self.append(&[planned.missing.as_slice(), planned.appended.as_slice()].concat())
     }
 
-    /// Inserts text in place, where the file is as `found`. What is in front of it stays as it is.
+    /// Inserts text in place, where the file is as `found`. What is before it stays as it is.
     pub fn insert(&self, found: &[u8], at: usize, text: &str) -> Result<()> {
         let moved = [text.as_bytes(), &found[at..]].concat();
         self.files

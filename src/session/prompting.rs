@@ -36,7 +36,7 @@ pub struct Prompting<'a> {
     pub memory: MemorySettings,
     /// Names the strategy of `progress`.
     pub strategy: &'a str,
-    /// Most tokens of the prompt. Task and rules are never cut; what older iterations left is.
+    /// Maximum number of tokens of the prompt. Task and rules are never cut; what older iterations left is.
     pub budget: Option<usize>,
 }
 
@@ -54,7 +54,7 @@ pub struct Assignment<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct MemorySettings {
     pub last_attempt: bool,
-    /// Most characters of the last attempt's final message.
+    /// Maximum number of characters of the last attempt's final message.
     pub final_message_chars: usize,
     /// Most learnings and decisions.
     pub learnings: usize,

@@ -28,7 +28,7 @@ use super::snapshot_taken::{SnapshotTaken, most_changed};
 
 pub use opening::Opening;
 
-/// Most files that a warning names.
+/// Maximum number of files that a warning names.
 const MAX_NAMED_FILES: usize = 5;
 
 /// What to do where git had to be ended while it read the work tree.
@@ -148,7 +148,7 @@ impl<'a> Recorder<'a> {
         self.record(&slot, content, planned, (ended_at, ended_at))
     }
 
-    /// Works out how `text` gets into progress.txt. Where that cannot be read, the record goes on without it, and
+    /// Works out how `text` gets into progress.txt. If that cannot be read, the record goes on without it, and
     /// the next start brings it up to the record.
     fn plan_progress(&mut self, header: &str, text: &str) -> Planned {
         self.progress.plan(header, text).unwrap_or_else(|error| {
@@ -307,7 +307,7 @@ impl<'a> Recorder<'a> {
     fn warn_of_submodules(&mut self, left_out: &[LeftOut]) {
         for left in left_out.iter().filter(|left| left.reason == LeftOut::SUBMODULE_CHANGES) {
             if self.dirty.insert(left.path.clone()) {
-                // What cannot be listed is dirty all the same.
+                // What cannot be listed is dirty anyway.
                 let files = self.work_tree.dirty_files_of(&left.path).unwrap_or_default();
                 let files = if files.is_empty() {
                     String::new()

@@ -34,7 +34,7 @@ use super::redaction::{redacted, redactor_of};
 use super::rollback::{Rollback, undo};
 use super::settings::redactor;
 
-/// Most files that a warning names.
+/// Maximum number of files that a warning names.
 const MAX_NAMED_FILES: usize = 5;
 
 /// Whether no session of this work tree left anything in the spool.
@@ -100,7 +100,7 @@ fn is_broken(store: &Store, place: &SpoolMeta) -> bool {
     store.session(&SessionRefs::new(&place.feature, place.session.clone())).is_err()
 }
 
-/// A session that died in another work tree is recovered there, where its files are, before it is taken up.
+/// A session that died in another work tree is recovered there, where its files are, before it is resumed.
 fn refuse_what_lies_elsewhere(plan: &Plan<'_>) -> Result<()> {
     let repository = plan.store.repository();
     let Some(refs) = &plan.resume else { return Ok(()) };
@@ -346,7 +346,7 @@ fn catch_up_with(plan: &Plan<'_>, refs: &SessionRefs, say: &mut dyn FnMut(&Event
     let begun = plan.store.first_readable_session(&log);
     let is_same_branch = begun.is_some_and(|begun| begun.branch == branch);
     if file.read()?.is_none() && !is_same_branch {
-        // It is not lost: it stands on the branch that the last session worked on.
+        // It is not lost: it is on the branch that the last session worked on.
         return Ok(());
     }
     let redactor = redactor(&plan.config.settings)?;
@@ -360,7 +360,7 @@ fn catch_up(
     say: &mut dyn FnMut(&Event),
 ) {
     let file = ProgressFile::new(recorder.files(), &place.progress_path);
-    // It may lie in a folder that is not on this branch: then it is behind, and nothing else is.
+    // It may lie in a folder that is not on this branch: then only the file is behind.
     if let Err(error) = append_missing(&file, recorder.redactor(), parts, say) {
         warn(say, format!("{error:#}; `{RALPH} fsck --repair` brings it up to the record"));
     }

@@ -16,7 +16,7 @@ use crate::worktree::{PathChange, Paths, PrivateIndex, RawPath, WorkTree, collid
 use super::recover;
 use super::rollback::is_journal;
 
-/// Most files that an error names.
+/// Maximum number of files that an error names.
 const MAX_NAMED_FILES: usize = 5;
 
 /// Whether what usually is a reason not to go on is one.

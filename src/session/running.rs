@@ -45,7 +45,7 @@ pub(super) struct Running<'a> {
     pub pool: AgentPool,
     /// Whose turn it is, by its place among the agents of the plan.
     pub current: usize,
-    /// What the agents behind the first say of their versions, once they were asked.
+    /// What the agents after the first say of their versions, once they were asked.
     pub versions: BTreeMap<usize, Option<String>>,
     pub control: Control,
     /// The key of this clone, which the session is recorded with.

@@ -66,7 +66,7 @@ impl EventRedactor {
     }
 }
 
-/// Returns true if `line` may stand between the first and the last line of a private key.
+/// Returns true if `line` may be between the first and the last line of a private key.
 fn is_line_of_key(line: &str) -> bool {
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
     let is_header =

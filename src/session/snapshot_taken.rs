@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::record::{FileChange, LeftOut, ObjectId};
 use crate::worktree::{ChangedFile, RawPath};
 
-/// Most files of which a record has the lines added and removed.
+/// Maximum number of files of which a record has the lines added and removed.
 const MAX_COUNTED_FILES: usize = 20;
 
 /// The work tree at one moment, compared with the moment before.

@@ -96,7 +96,7 @@ pub fn boundary(tasks: &TaskList, history: &History, unit: Unit) -> Option<Bound
         return Some(Boundary::Reached(group.name));
     }
     let is_skipped = |name: &str| history.is_skipped(name);
-    // What comes after a phase is built on it: it is left only where nothing of it was given up.
+    // What comes after a phase is built on it: it is left only if nothing of it was given up.
     let current = history.worked_on().next_back().and_then(|name| tasks.find(name))?;
     for name in names(current, unit) {
         let Some(members) = members(tasks, name, unit) else { continue };

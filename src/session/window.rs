@@ -71,7 +71,7 @@ impl Window {
     }
 }
 
-/// So much goes at a cut where no line ends: half a secret would not be known for one.
+/// So much goes at a cut if no line ends: half a secret would not be known for one.
 const SEAM: usize = 16 << 10;
 
 fn until_line_end(head: &[u8]) -> &[u8] {

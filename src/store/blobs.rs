@@ -83,7 +83,7 @@ pub(super) fn write_blob(git: &gix::Repository, id: &gix::ObjectId, to: &mut dyn
     to.write_all(blob_of(git, id, &mut buffer)?).context("write a file of the record")
 }
 
-/// Returns the bytes of a blob, which git refuses to unpack where it is longer than [`MAX_BLOB_BYTES`].
+/// Returns the bytes of a blob, which git refuses to unpack if it is longer than [`MAX_BLOB_BYTES`].
 pub(super) fn blob_of<'a>(
     git: &gix::Repository,
     id: &gix::ObjectId,

@@ -25,7 +25,7 @@ pub(super) struct Chain<'a> {
     pub known: Option<&'a ObjectId>,
     /// What may know the rest of a long chain.
     pub lookup: Option<&'a Lookup>,
-    /// Where it is noted which records cannot be read.
+    /// If it is noted which records cannot be read.
     pub unreadable: &'a Unreadable,
 }
 
@@ -37,7 +37,7 @@ const UNCACHED_RECORDS: usize = 300;
 pub(super) struct Walked {
     /// Oldest first; none if the tip is not ours.
     pub entries: Vec<LogEntry>,
-    /// Whether they begin behind the known one.
+    /// Whether they begin after the known one.
     pub is_joined: bool,
     /// Why the walk could not go on below the entries.
     pub gap: Option<Error>,
@@ -114,7 +114,7 @@ impl Chain<'_> {
             let parent = commit.parents().next();
             let (message, envelope) = envelope_of(id, &commit)?;
             let parsed = message::parse(&message, &envelope).or_else(|error| {
-                // Where nothing of a session can be read, all of it is left out.
+                // If nothing of a session can be read, all of it is left out.
                 let entry = message::unreadable(&message, &envelope, session, entries.last());
                 let Some(entry) = entry.filter(|_| parent.is_some() || !entries.is_empty()) else {
                     return Err(error);
@@ -152,7 +152,7 @@ fn envelope_of<'a>(id: gix::ObjectId, commit: &gix::objs::CommitRef<'a>) -> Resu
     Ok((String::from_utf8_lossy(commit.message), envelope))
 }
 
-/// Returns all of `below`, and behind it those `above`, which are still the newest first.
+/// Returns all of `below`, and after it those `above`, which are still the newest first.
 fn joined(mut below: Vec<LogEntry>, above: Vec<LogEntry>) -> Vec<LogEntry> {
     below.extend(above.into_iter().rev());
     below

@@ -195,7 +195,7 @@ impl<'scope, 'env> Sink<'scope, 'env> {
     }
 }
 
-/// JSON as it stands in our trees: indented, with a newline at the end, so that `git show` reads well.
+/// JSON as it is in our trees: indented, with a newline at the end, so that `git show` reads well.
 pub fn pretty_json(value: &impl Serialize) -> Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec_pretty(value).context("write JSON")?;
     bytes.push(b'\n');

@@ -71,7 +71,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Returns the key of this clone, which is made where there is none.
+    /// Returns the key of this clone, which is made if there is none.
     pub fn create_identity(&self) -> Result<Identity> {
         if let Some(found) = self.identity()? {
             return Ok(found);

@@ -40,7 +40,7 @@ impl Store {
         slots.last()?.read_begin().ok()?
     }
 
-    /// Puts away a text of the user's that is about to be written over, and says where.
+    /// Puts away a text of the user's that is about to be overwritten, and says where.
     pub fn keep(&self, name: &str, bytes: &[u8]) -> Result<Utf8PathBuf> {
         let folder = self.repository().ralph_dir().join("kept");
         disk::create_private_dir(&folder)?;

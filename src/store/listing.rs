@@ -33,7 +33,7 @@ struct Listed {
     feature: String,
     /// Where its rows are in the cache.
     cached: Range<usize>,
-    /// Rows that are not in the cache, behind those that are.
+    /// Rows that are not in the cache, after those that are.
     fresh: String,
 }
 

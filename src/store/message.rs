@@ -67,7 +67,7 @@ pub fn trailers_in(message: &str) -> Vec<String> {
     paragraph.lines().filter(|line| line.starts_with("Ralph-")).map(str::to_owned).collect()
 }
 
-/// Returns what stands between the subject and the trailers.
+/// Returns what is between the subject and the trailers.
 pub fn body_of(message: &str) -> &str {
     let message = message.trim_end();
     let end = message.rfind("\n\n").unwrap_or_default();
@@ -184,7 +184,7 @@ pub fn readable(entry: &str) -> String {
             break;
         }
         let line = printable(line);
-        // git takes what follows such a line for scribbling and finds no trailers behind it.
+        // git takes what follows such a line for scribbling and finds no trailers after it.
         if line.contains(">8") || line.contains("8<") {
             body.push_str("    ");
         }
@@ -383,7 +383,7 @@ fn names(list: Option<&str>) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// Returns what is known of a record that cannot be read: that it stands in the log of `session`. `None` if that is not
+/// Returns what is known of a record that cannot be read: that it is in the log of `session`. `None` if that is not
 /// sure.
 pub fn unreadable(
     message: &str,

@@ -171,7 +171,7 @@ impl Store {
     /// Makes the lines of ours anew from the records; lines of people stay. Returns how many notes were changed.
     pub fn rebuild_notes(&self, at: Timestamp) -> Result<usize> {
         let wanted = self.notes_by_the_record()?;
-        // A session that is not here may be noted all the same: its notes came by a sync.
+        // A session that is not here may be noted anyway: its notes came by a sync.
         let here: BTreeSet<SessionId> = self.session_names()?.into_iter().map(|refs| refs.session).collect();
         let of_here = |line: &str| {
             line.split_once(':').and_then(|(id, _)| id.parse().ok()).is_some_and(|id| here.contains(&id))

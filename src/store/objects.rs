@@ -113,7 +113,7 @@ impl Quarantine {
     /// Puts every object into `objects`, the object folder of the repository, durably. A copy stays here, as a second
     /// name of the same file, where the file system has such.
     ///
-    /// What is there already is verified, and freshened, so that no `git prune` takes it before our ref points at it.
+    /// What already exists is verified, and freshened, so that no `git prune` takes it before our ref points at it.
     /// An object that is there but broken is replaced.
     pub fn publish(&self, objects: &Utf8Path, sharing: Option<Sharing>, syncing: Syncing) -> Result<()> {
         let is_there = |name: &str| {
@@ -246,7 +246,7 @@ fn freshen(path: &Utf8Path, syncing: Syncing) -> io::Result<()> {
         reason = "the age that git prune looks at is the file system's, not the story's"
     )]
     let now = SystemTime::now();
-    // Objects are read-only; their times may be set all the same by who owns them.
+    // Objects are read-only; their times may be set anyway by who owns them.
     let file = File::open(path)?;
     file.set_modified(now)?;
     if syncing == Syncing::Always { file.sync_all() } else { Ok(()) }

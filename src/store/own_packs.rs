@@ -138,7 +138,7 @@ impl<'a> OwnPacks<'a> {
         Ok(found)
     }
 
-    /// Returns the packs that a multi-pack-index names: git would look for their objects in vain.
+    /// Returns the packs that a multi-pack-index names: git would look for their objects without effect.
     fn covered(&self) -> Result<BTreeSet<String>> {
         let mut files = vec![self.folder().join("multi-pack-index")];
         files.extend(disk::children(&self.folder().join("multi-pack-index.d"))?);

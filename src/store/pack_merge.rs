@@ -111,7 +111,7 @@ mod tests {
         case(&[5, 10], 0);
         case(&[1, 2, 4, 8, 16], 0);
         case(&[1, 1, 4, 8, 16], 2);
-        // The merged pack of 7 would stand before one of 9.
+        // The merged pack of 7 would be before one of 9.
         case(&[3, 4, 9, 100], 3);
         case(&[1, 2, 4, 7, 100], 4);
         case(&[1, 2, 4, 7, 20, 1000], 5);

@@ -52,7 +52,7 @@ impl Ask {
         }
     }
 
-    /// Cuts what was read of `range` at the ends of lines, or where there are none, between characters.
+    /// Cuts what was read of `range` at the ends of lines, or if there are none, between characters.
     fn trim(self, range: Range<u64>, mut bytes: Vec<u8>, total: u64, growth: Growth) -> FilePart {
         let Range { mut start, mut end } = range;
         let is_line_end = |byte: &u8| *byte == b'\n';
@@ -147,7 +147,7 @@ impl Store {
         read().with_context(|| format!("read {path}"))
     }
 
-    /// Copies a file of an iteration that is not a commit yet; false where it is not there.
+    /// Copies a file of an iteration that is not a commit yet; false if it is not there.
     pub fn copy_spool_file(
         &self,
         (session, iteration): (&SessionId, u32),

@@ -289,7 +289,7 @@ impl Store {
         written.map(|()| true).map_err(|error| self.explained(error))
     }
 
-    /// Returns the last `most` bytes of a file of a record, and whether there is more in front of them. Nothing where
+    /// Returns the last `most` bytes of a file of a record, and whether there is more before them. Nothing where
     /// the record has no such file.
     pub fn tail(&self, commit: &ObjectId, path: &str, most: usize) -> Result<(Vec<u8>, bool)> {
         let git = self.open_git()?;
@@ -350,7 +350,7 @@ impl Store {
     }
 }
 
-/// Said in front of what is missing in a shallow clone.
+/// Said before what is missing in a shallow clone.
 const SHALLOW: &str = "this clone is shallow, and has not all of the record";
 
 /// A session as far as it can be read.

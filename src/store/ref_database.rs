@@ -19,7 +19,7 @@ pub(super) struct Move {
     pub new: Option<ObjectId>,
 }
 
-/// What a reflog says of a move, where the user wants one of every ref.
+/// What a reflog says of a move, if the user wants one of every ref.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reason {
     pub why: &'static str,
@@ -71,7 +71,7 @@ pub(super) trait RefDatabase {
     /// Takes away locks that only a dead process of ours can have left. Returns true if there was one.
     fn remove_stale_lock(&self, moves: &[&Move]) -> Result<bool>;
 
-    /// The last try of moves that failed with `error` again and again.
+    /// The last try of moves that failed with `error` repeatedly.
     fn retry_with_git(&self, moves: &[&Move], reason: Reason, error: Error) -> Result<()>;
 
     /// Carries out what `git update-ref --stdin` understands, all of it or nothing.

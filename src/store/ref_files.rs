@@ -15,11 +15,11 @@ use super::ref_database::{Move, Reason, RefDatabase, commands, update_ref};
 use super::refs::SessionRefs;
 use super::{Store, Syncing, caused, disk, objects};
 
-/// How long a lock on one of our own refs may stand before we take it for a dead writer's: we hold the session's
+/// How long a lock on one of our own refs may be before we take it for a dead writer's: we hold the session's
 /// flock, so no living one of ours can own it, and `git pack-refs` holds it for milliseconds.
 const STALE_LOCK: Duration = Duration::from_secs(1);
 
-/// How long the library waits for a lock: as long as git does where nothing is set.
+/// How long the library waits for a lock: as long as git does if nothing is set.
 const LOOSE_REF_WAIT: Fail = Fail::AfterDurationWithBackoff(Duration::from_millis(100));
 const PACKED_REFS_WAIT: Fail = Fail::AfterDurationWithBackoff(Duration::from_secs(1));
 
@@ -49,7 +49,7 @@ impl<'a> RefFiles<'a> {
         self.common_dir().join(format!("{name}.lock"))
     }
 
-    /// git's own program knows ways around locks of packed refs that the library waits for in vain.
+    /// git's own program knows ways around locks of packed refs that the library waits for without effect.
     fn move_by_git(&self, moves: &[&Move], reason: Reason) -> Result<()> {
         self.update(&commands(moves), reason)
     }
@@ -170,7 +170,7 @@ impl RefDatabase for RefFiles<'_> {
         }
         let edits = moves.iter().map(|one| edit(one, reason)).collect::<Result<Vec<RefEdit>>>()?;
         let git = self.store.open_git()?;
-        // Asked for only where the user wants a reflog of every ref.
+        // Asked for only if the user wants a reflog of every ref.
         let time = format!("{} +0000", reason.at.seconds());
         let committer = gix::actor::SignatureRef {
             name: objects::COMMITTER.into(),
@@ -181,7 +181,7 @@ impl RefDatabase for RefFiles<'_> {
         let locking = git.refs.transaction().prepare(edits, LOOSE_REF_WAIT, PACKED_REFS_WAIT);
         let locked = locking.map_err(|error| caused("move refs", &error))?;
         if self.store.syncing == Syncing::Always {
-            // The new values stand in the locks. A ref whose name is on the disk before its value would be empty after
+            // The new values are in the locks. A ref whose name is on the disk before its value would be empty after
             // a power cut, and the value before it gone.
             for name in &names {
                 disk::sync_file_if_there(&self.lock_of(name))?;
@@ -231,7 +231,7 @@ impl RefDatabase for RefFiles<'_> {
 
 fn edit(one: &Move, reason: Reason) -> Result<RefEdit> {
     // With `Any`, or with the library's own guard on the first parent alone, a ref that was moved or deleted
-    // meanwhile would be written over without a word.
+    // meanwhile would be overwritten without a word.
     let expected = match &one.old {
         None => PreviousValue::MustNotExist,
         Some(old) => PreviousValue::MustExistAndMatch(gix::refs::Target::Object(objects::to_gix(old)?)),

@@ -16,7 +16,7 @@ use super::{Store, Syncing, disk};
 /// for milliseconds, but for a collection of many tables.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// Between two tries to get the lock.
+/// Time between two attempts to get the lock.
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What git prints if another process has the lock.

@@ -24,7 +24,7 @@ pub(super) const BATCH: usize = 200;
 /// Maximum number of lines of a remote's output in a message.
 pub(super) const MOST_SAID: usize = 10;
 
-/// Most refs that a remote may list: more is no record of anybody's.
+/// Maximum number of refs that a remote may list: more is no record of anybody's.
 const MOST_REFS: usize = 500_000;
 
 /// Where to sync with.
@@ -34,7 +34,7 @@ pub struct Remote {
     pub name: String,
     /// The address of it, by which it is remembered; `None` if there is nothing to remember.
     pub url: Option<String>,
-    /// The command that git shall run for ssh, where that is not left to the user's settings.
+    /// The command that git shall run for ssh, if that is not left to the user's settings.
     pub ssh_command: Option<String>,
 }
 
@@ -194,7 +194,7 @@ impl Store {
         Ok(Probe { sessions, refused: refused.collect() })
     }
 
-    /// Fetches refs under other names, which must be free or of ours to be written over.
+    /// Fetches refs under other names, which must be free or of ours to be overwritten.
     pub(super) fn fetch(&self, remote: &Remote, refs: &[(&str, &str)], strictness: Strictness) -> Result<()> {
         let mut specs = String::new();
         for (from, to) in refs {

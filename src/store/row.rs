@@ -29,7 +29,7 @@ pub struct Row<'a> {
     rest: &'a str,
 }
 
-/// Places of fields behind the first ones.
+/// Places of fields after the first ones.
 const AGENT_EXIT: usize = 7;
 const COST: usize = 23;
 

@@ -53,7 +53,7 @@ impl Scratch {
         let mut dead = Vec::new();
         for dir in disk::children(&repository.ralph_dir().join("scratch"))? {
             let held = dir.join(HELD);
-            // Where there is no lock yet, the folder was made a moment ago.
+            // If there is no lock yet, the folder was made a moment ago.
             if held.exists() && lock::is_free(&held)? {
                 dead.push(dir);
             }

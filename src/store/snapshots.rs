@@ -11,7 +11,7 @@ use super::ref_database::{Move, Reason};
 use super::spool::Slot;
 use super::{SessionLog, SessionRefs, Store, caused, message, objects};
 
-/// Most snapshots that a chain is followed down.
+/// Maximum number of snapshots that a chain is followed down.
 const MAX_CHAIN_SNAPSHOTS: usize = 1_000_000;
 
 impl Store {

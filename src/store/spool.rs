@@ -266,7 +266,7 @@ impl Spool {
         disk::children(&self.copies_dir())
     }
 
-    /// Puts it where no recovery looks, for what is in it has no place in the record any more. Returns where.
+    /// Moves it out of the way of recoveries, because its content has no place in the record any more. Returns the new path.
     pub fn set_aside(&self, repository: &Repository) -> Result<Utf8PathBuf> {
         let kept = repository.ralph_dir().join("kept");
         disk::create_private_dir(&kept)?;
@@ -325,7 +325,7 @@ impl Slot {
         self.sync_name()
     }
 
-    /// Returns where the refs of the project stood before the agent started; nothing where that is not known.
+    /// Returns where the refs of the project stood before the agent started; nothing if that is not known.
     pub fn refs_before(&self) -> Result<Vec<u8>> {
         Ok(disk::read_if_there(&self.path(names::REFS_BEFORE))?.unwrap_or_default())
     }

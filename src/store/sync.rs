@@ -213,7 +213,7 @@ impl Sync<'_> {
             done = done.and_then(|()| self.fetch_all(behind.clone()));
         }
         if self.options.direction != Direction::Fetch {
-            // What is behind has nothing that the other side lacks.
+            // What is after has nothing that the other side lacks.
             let behind: BTreeSet<&str> = behind.iter().map(|wanted| wanted.name.as_str()).collect();
             let ahead = ours.iter().filter(|(name, id)| {
                 is_alive(name) && !behind.contains(name.as_str()) && listed.get(*name) != Some(id)
@@ -297,7 +297,7 @@ impl Sync<'_> {
         listed: &BTreeMap<String, ObjectId>,
         is_alive: &impl Fn(&str) -> bool,
     ) -> Result<Vec<WantedRef>> {
-        // With those of others, which stand in the way of ours.
+        // With those of others, which are in the way of ours.
         let mut all_here: BTreeMap<String, ObjectId> = BTreeMap::new();
         for prefix in [LOG_PREFIX, SNAPSHOT_PREFIX] {
             all_here.extend(self.store.refs_below(prefix)?);
@@ -321,7 +321,7 @@ impl Sync<'_> {
         Ok(behind)
     }
 
-    /// Leaves out what was cleaned away here, unless it is asked for; what is here all the same goes on.
+    /// Leaves out what was cleaned away here, unless it is asked for; what is here anyway goes on.
     fn leave_cleaned(&mut self, behind: &mut Vec<WantedRef>) -> Result<()> {
         if self.options.cleaned == Cleaned::Take {
             return Ok(());

@@ -129,7 +129,7 @@ impl Store {
         Ok(refs.iter().filter_map(|(name, _)| name.strip_prefix(REPLACE_PREFIX)).map(str::to_owned).collect())
     }
 
-    /// Says of which records git shows others. Unlike [`Store::verify`], this reads no record where nothing is replaced.
+    /// Says of which records git shows others. Unlike [`Store::verify`], this reads no record if nothing is replaced.
     pub fn replaced_records(&self) -> Result<Vec<Error>> {
         let replaced = self.replaced()?;
         if replaced.is_empty() {
@@ -258,7 +258,7 @@ fn verify_record(
     for path in expected.iter().filter(|path| !record.blobs.contains_key(*path)) {
         verified.found(log, Some(entry), format!("{path} is missing"));
     }
-    // A file that the manifest forgot is read all the same: the message must agree with it.
+    // A file that the manifest forgot is read anyway: the message must agree with it.
     for path in REPEATED_IN_MESSAGE {
         if !repeated.contains_key(path)
             && let Some(chunks) = record.chunks(path)

@@ -24,7 +24,7 @@ pub fn read_named(path: &Utf8Path) -> Result<TaskList> {
     parse(&bytes).with_context(|| format!("read {path}"))
 }
 
-/// Returns the list at `path`, or an empty one where there is no file.
+/// Returns the list at `path`, or an empty one if there is no file.
 pub fn read_if_there(files: &ProjectFiles, path: &Utf8Path) -> Result<TaskList> {
     if is_missing(path) { parse(b"") } else { read(files, path) }
 }
@@ -93,7 +93,7 @@ fn explained(path: &Utf8Path, read: io::Result<Vec<u8>>) -> Result<Vec<u8>> {
     }
 }
 
-/// Returns true if nothing at all stands at `path`.
+/// Returns true if nothing at all is at `path`.
 pub(super) fn is_missing(path: &Utf8Path) -> bool {
     path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }

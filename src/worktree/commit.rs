@@ -16,13 +16,13 @@ use super::{ALL_SUBMODULES, WorkTree, users_index};
 /// How long to wait for the lock of the user's index.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Between two tries to get it.
+/// Time between two attempts to get it.
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What an index says of a path: mode and object. A path that is gone has the mode 0.
 type Entry = (Vec<u8>, Vec<u8>);
 
-/// Paths of an index that are not as in the last commit, and what stands there.
+/// Paths of an index that are not as in the last commit, and what is there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Staged(BTreeMap<RawPath, Entry>);
 
@@ -135,7 +135,7 @@ impl WorkTree {
             Some(head) => git().args(["read-tree", "-i", "--reset", head.as_str()]).read()?,
             None => git().args(["read-tree", "--empty"]).read()?,
         };
-        // It names what is ignored and not tracked, and exits 1 where nothing is.
+        // It names what is ignored and not tracked, and exits 1 if nothing is.
         let checked = git().args(["check-ignore", "-z", "--stdin"]).stdin(joined(paths)).run()?;
         let ignored: BTreeSet<&[u8]> = split(&checked.stdout).collect();
         let mut paths: BTreeSet<RawPath> =
@@ -242,7 +242,7 @@ impl WorkTree {
         }
     }
 
-    /// Returns the last commit, or the empty tree where there is none.
+    /// Returns the last commit, or the empty tree if there is none.
     fn base(&self, head: Option<&ObjectId>) -> Result<String> {
         match head {
             Some(head) => Ok(head.to_string()),
@@ -256,7 +256,7 @@ impl WorkTree {
     }
 }
 
-/// Returns what stands before the first of these bytes, and what behind it.
+/// Returns what is before the first of these bytes, and what after it.
 fn cut(bytes: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
     let place = bytes.iter().position(|byte| *byte == at)?;
     Some((&bytes[..place], &bytes[place + 1..]))

@@ -11,10 +11,10 @@ use crate::record::join_truncated;
 use super::WorkTree;
 use super::raw_path::{RawPath, joined, lossy, split};
 
-/// Most files that a message names.
+/// Maximum number of files that a message names.
 const MAX_NAMED_FILES: usize = 5;
 
-/// How git ends its complaint about a filter, behind the name in quotes.
+/// How git ends its complaint about a filter, after the name in quotes.
 const FAILED: &str = "' failed";
 
 /// What git says where a filter of its process protocol ended before it answered.
@@ -25,7 +25,7 @@ impl WorkTree {
     /// filter that is not `required`, as if there were none.
     pub(super) fn strict_filters(&self) -> Result<Vec<(String, String)>> {
         let asked = ["config", "-z", "--get-regexp", r"^filter\..*\.(clean|process)$"];
-        // It exits 1 where there is none.
+        // It exits 1 if there is none.
         let listed = self.git().args(asked).run()?.stdout;
         let mut drivers = BTreeSet::new();
         for entry in split(&listed) {
@@ -68,7 +68,7 @@ impl WorkTree {
         };
         let of_driver = filtered().filter(|triple| triple[2] == driver.as_bytes());
         let files: Vec<String> = of_driver.map(|triple| lossy(triple[0])).collect();
-        // What the filter itself printed stands in front of git's words.
+        // What the filter itself printed is before git's words.
         let stderr = String::from_utf8_lossy(&failed.stderr);
         let first = stderr.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
         let own = if first == complaint { String::new() } else { format!(" ({first})") };

@@ -21,7 +21,7 @@ const REFUSALS: usize = 100;
 const ALL_LOOSE: &str = "core.bigFileThreshold=1048576g";
 
 impl WorkTree {
-    /// Returns what differs from the private index, each path behind a tag and a blank.
+    /// Returns what differs from the private index, each path after a tag and a blank.
     pub(super) fn list(
         &self,
         private_index: PrivateIndex<'_>,
@@ -72,7 +72,7 @@ impl WorkTree {
         Ok(listed)
     }
 
-    /// Makes the private index from the user's, so that only what changed must be hashed. It is made anew when
+    /// Makes the private index from the user's, so that only what changed must be hashed. It is recreated when
     /// the user's changed: then files may be tracked that are ignored, or bits may be set that hide others.
     pub(super) fn prepare_index(&mut self, index: &Utf8Path) -> Result<()> {
         let lock = Utf8PathBuf::from(format!("{index}.lock"));

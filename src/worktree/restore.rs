@@ -65,7 +65,7 @@ impl PathChange {
 pub struct Paths<'a> {
     /// Where the user stands, inside the work tree.
     pub directory: &'a Utf8Path,
-    /// All where there are none.
+    /// All if there are none.
     pub specs: &'a [String],
 }
 

@@ -65,7 +65,7 @@ impl WorkTree {
         let modules = self.path(b".gitmodules");
         if !nested.is_empty() && modules.symlink_metadata().is_ok_and(|found| found.is_file()) {
             let asked = ["config", "-z", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$"];
-            // It exits 1 where there is none, and a file that is none of git's names none.
+            // It exits 1 if there is none, and a file that is none of git's names none.
             let named = self.git().args(asked).in_directory(&self.top).run()?.stdout;
             for entry in split(&named) {
                 if let Some(end) = entry.iter().position(|byte| *byte == b'\n') {

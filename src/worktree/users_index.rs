@@ -10,7 +10,7 @@ use camino::Utf8Path;
 /// The mode of a submodule or nested repository, as an entry of an index has it.
 const GITLINK: [u8; 4] = [0, 0, 0xe0, 0];
 
-/// How an index names its other half, where it is split; behind it stands a size of a few bytes.
+/// How an index names its other half, where it is split; after it stands a size of a few bytes.
 const SPLIT: [u8; 6] = *b"link\0\0";
 
 /// The files of the git directory that say what is tracked and what is ignored, as they were at one moment.
@@ -32,7 +32,7 @@ impl Stamp {
     }
 }
 
-/// Copies the user's index to `index`, or removes that where the user has none. Returns true if a submodule or
+/// Copies the user's index to `index`, or removes that if the user has none. Returns true if a submodule or
 /// nested repository may be in it.
 pub(super) fn copy(users: &Utf8Path, index: &Utf8Path) -> Result<bool> {
     let read = || -> io::Result<(Vec<u8>, SystemTime)> {

@@ -37,7 +37,7 @@ pub(super) fn of_failure(page: &Page, failure: &Failure, max_chars: usize) -> Op
         .filter(|cause| !cause.is_empty() || max_chars == 0)
 }
 
-/// Returns the line that says most where no tool explains anything; a line that only says that something failed comes last.
+/// Returns the line that says most if no tool explains anything; a line that only says that something failed comes last.
 pub(super) fn of_text(page: &Page, max_chars: usize) -> Option<String> {
     let mut best: Option<(Rank, i32, usize)> = None;
     for at in 0..page.len() {
@@ -143,7 +143,7 @@ fn text(page: &Page, failure: &Failure) -> String {
         // Linters of that kind print the name of the file once, above all that they say of it.
         Some(line) if failure.tool == "stylish" => format!("{}:{line}", failure.file),
         Some(line) => line,
-        // GHC's words stand below the place.
+        // GHC's words are below the place.
         None if failure.tool == "diagnostic" && !message.is_empty() => {
             let head = failure.parts.first().map(|part| one_line(page.line(part.0))).unwrap_or_default();
             format!("{head} {message}")
@@ -243,7 +243,7 @@ fn compose(
     shorten(&cause, max_chars)
 }
 
-/// Returns the words of `text`, each behind one blank, without control characters.
+/// Returns the words of `text`, each after one blank, without control characters.
 fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {

@@ -2,11 +2,11 @@
 
 use std::str::Chars;
 
-/// How far up a program can move to write over lines of its own.
+/// How far up a program can move to overwrite lines of its own.
 const MOST_UP: usize = 200;
 
-/// `text` as it would stand on a terminal of endless width: without escape sequences and control characters, each
-/// line ended by `\n`. What was written over is gone.
+/// `text` as it would be on a terminal of endless width: without escape sequences and control characters, each
+/// line ended by `\n`. What was overwritten is gone.
 pub fn clean(text: &str) -> String {
     let mut screen = Screen { text: String::with_capacity(text.len()), line: 0, up: 0, is_back: false };
     let mut rest = text;

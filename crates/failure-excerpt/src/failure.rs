@@ -50,7 +50,7 @@ pub(super) struct Failure {
     pub(super) stage: Stage,
     pub(super) severity: Severity,
     pub(super) tool: &'static str,
-    /// The name of the test; empty where it is none.
+    /// The name of the test; empty if it is none.
     pub(super) id: String,
     /// The rule or the number of the error, where the tool has such.
     pub(super) code: String,
@@ -126,7 +126,7 @@ impl Failure {
         self.parts.iter().any(|part| part.1 == kind)
     }
 
-    /// Takes in the lines `from..to`, each by its shape; the first text is the message where there is none yet.
+    /// Takes in the lines `from..to`, each by its shape; the first text is the message if there is none yet.
     pub(super) fn body(&mut self, page: &Page, from: usize, to: usize, trace: Trace) {
         let mut frames: Vec<usize> = Vec::new();
         let mut fallback: Option<usize> = None;
@@ -193,7 +193,7 @@ impl Failure {
                     }
                 }
                 LineKind::Value => {
-                    // What stands below the calls is detail that not every reporter prints.
+                    // What is below the calls is detail that not every reporter prints.
                     let is_detail = is_traced && trace == Trace::NewestFirst;
                     if self.values.len() < MAX_VALUES && !is_detail {
                         self.values.push(text.to_owned());

@@ -141,7 +141,7 @@ fn bare(value: &str) -> &str {
     label.map_or(value, |(_, value)| value.trim_start())
 }
 
-/// Returns true if `words` stand in `text`, and not as a part of a longer word.
+/// Returns true if `words` are in `text`, and not as a part of a longer word.
 fn has_word(text: &str, words: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     !words.is_empty()

@@ -185,7 +185,7 @@ impl Examined {
     }
 
     /// Returns one line of at most `max_chars` characters that says why: the message of the first failure with, where they
-    /// are known, the name of the test, the expected and the actual value, and the place. Where no tool is known it is the
+    /// are known, the name of the test, the expected and the actual value, and the place. If no tool is known it is the
     /// line that says most. `None` if the output says nothing.
     ///
     /// ```
@@ -235,7 +235,7 @@ impl Examined {
         }
     }
 
-    /// Returns the lines that say most where no tool is known.
+    /// Returns the lines that say most if no tool is known.
     fn telling_lines(&self) -> Vec<&str> {
         let scored = (0..self.page.len()).map(|index| (score::score(self.page.line(index)), index));
         let mut best: Vec<(i32, usize)> = scored.filter(|(score, _)| *score >= 5).collect();

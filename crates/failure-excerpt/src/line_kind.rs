@@ -173,7 +173,7 @@ pub(super) fn is_frame(text: &str) -> bool {
     if text.starts_with("from ") || text.starts_with("created by ") || text.starts_with("stacktrace") {
         return true;
     }
-    // A place with nothing in front of it.
+    // A place with nothing before it.
     place(text).is_some_and(|place| place.start <= 2)
 }
 

@@ -2,7 +2,7 @@
 
 use super::progress;
 
-/// Words behind a number that make it a time.
+/// Words after a number that make it a time.
 const UNITS: [&str; 14] = [
     "ms",
     "s",
@@ -133,7 +133,7 @@ fn word_of(word: &str, out: &mut String) {
     }
 }
 
-/// Returns true if the number behind what was written so far is that of a process: `pid 77`, `pid=77`, `[PID: 77]`.
+/// Returns true if the number after what was written so far is that of a process: `pid 77`, `pid=77`, `[PID: 77]`.
 fn is_process(out: &str) -> bool {
     let front = out.trim_end_matches([' ', '=', ':', '#']);
     let start = front.len().saturating_sub(3);
@@ -157,7 +157,7 @@ fn host_of_picked_port<'a>(out: &str, number: &'a str) -> Option<&'a str> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Context {
-    /// Behind a letter, as in `w17`.
+    /// After a letter, as in `w17`.
     Inside,
     Alone,
 }

@@ -52,7 +52,7 @@ impl Page {
         self.spans.len()
     }
 
-    /// Empty where there is no such line.
+    /// Empty if there is no such line.
     pub(super) fn line(&self, index: usize) -> &str {
         self.spans.get(index).map_or("", |&(start, end)| &self.text[start..end])
     }

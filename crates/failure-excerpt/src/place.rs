@@ -6,7 +6,7 @@ pub(super) struct Location<'a> {
     pub(super) file: &'a str,
     /// The byte of the line at which the file begins.
     pub(super) start: usize,
-    /// The byte behind the last number.
+    /// The byte after the last number.
     pub(super) end: usize,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn place(line: &str) -> Option<Location<'_>> {
     None
 }
 
-/// Returns the file that ends in front of a line number at `digits`.
+/// Returns the file that ends before a line number at `digits`.
 fn before(line: &str, digits: usize) -> Option<(usize, usize)> {
     let front = &line[..digits];
     let stop = if let Some(front) = front.strip_suffix(':').or_else(|| front.strip_suffix(":[")) {
@@ -116,12 +116,12 @@ pub(super) fn is_file(path: &str) -> bool {
     is_extension && has_name && !is_host
 }
 
-/// Returns what stands behind the last dot of a name.
+/// Returns what stands after the last dot of a name.
 pub(super) fn extension(file: &str) -> &str {
     file.rsplit_once('.').map_or("", |(_, extension)| extension)
 }
 
-/// Returns the length of a column, or of the end of a span, behind a line number.
+/// Returns the length of a column, or of the end of a span, after a line number.
 fn column(rest: &str) -> usize {
     let bytes = rest.as_bytes();
     let mut length = 0;

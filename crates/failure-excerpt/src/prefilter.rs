@@ -5,7 +5,7 @@
 pub(super) struct Prefilter {
     /// The worth of its words of failure.
     pub(super) worth: i32,
-    /// Whether it may point to a place: a number behind `:`, `(` or `line`.
+    /// Whether it may point to a place: a number after `:`, `(` or `line`.
     pub(super) has_place: bool,
     /// Returns true if no tool begins a report in such a line.
     pub(super) is_plain: bool,

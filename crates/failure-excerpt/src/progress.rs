@@ -27,7 +27,7 @@ const COUNTED: [&str; 22] = [
     "time(s)",
 ];
 
-/// Words that a count may have in front of what it counts: `after 12 passed tests`.
+/// Words that a count may have before what it counts: `after 12 passed tests`.
 const KINDS: [&str; 6] = ["passed", "passing", "successful", "random", "more", "valid"];
 
 /// What has a number of its own, which is reached: `at step 12`.
@@ -66,7 +66,7 @@ pub(super) fn mask(words: &[&str], index: usize) -> Option<String> {
     is_progress.then(|| format!("{front}<count>{behind}"))
 }
 
-/// Returns a word in lower case without what stands around it.
+/// Returns a word in lower case without what is around it.
 fn bare(word: &str) -> String {
     word.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase()
 }

@@ -13,7 +13,7 @@ use super::tools::{Matcher, matchers};
 /// More failures than these are only counted.
 const MAX_FAILURES: usize = 4000;
 
-/// More warnings than these are passed over: the one error may stand behind thousands of them.
+/// More warnings than these are passed over: the one error may stand after thousands of them.
 const MOST_WARNINGS: usize = 300;
 
 /// Returns everything that went wrong, as far as a tool knows it, in the order of the page.
@@ -24,7 +24,7 @@ pub(super) fn scan(page: &Page) -> Vec<Failure> {
     let mut at = 0;
     let mut runs = 0;
     let mut warnings = 0;
-    // Behind the last failure.
+    // After the last failure.
     let mut ended = usize::MAX;
     while at < page.len() && failures.len() < MAX_FAILURES {
         let line = page.line(at);

@@ -223,7 +223,7 @@ const WORTHLESS: u32 = 40;
 /// How many lines at the start and at the end of a page are looked at where tools have explained the rest.
 const BORDER: usize = 300;
 
-/// Adds what no tool explains, and gives the cost from which on a line has no worth: such lines come first where no tool
+/// Adds what no tool explains, and gives the cost from which on a line has no worth: such lines come first if no tool
 /// explains anything.
 fn unexplained(page: &Page, wanted: &mut Vec<(u32, usize)>, explained: Explained) -> u32 {
     let is_known = explained != Explained::Nothing;
@@ -256,7 +256,7 @@ fn unexplained(page: &Page, wanted: &mut Vec<(u32, usize)>, explained: Explained
             0..=1 => WORTHLESS,
             _ => WORTHLESS + 30,
         };
-        // Where tools have explained what went wrong, what says nothing only stands in the way of it.
+        // Where tools have explained what went wrong, what says nothing only is in the way of it.
         if explained != Explained::Enough || price < WORTHLESS {
             wanted.push((base + price, index));
         }

@@ -68,7 +68,7 @@ fn lines(view: &View<'_>, start: usize, name_end: usize) -> Option<Secret> {
 /// Returns the secrets of a table below a name that is a heading.
 pub(super) fn find_cells(view: &View<'_>) -> Vec<Secret> {
     let end = name::end(view);
-    // Only one in thousands of names stands in a table.
+    // Only one in thousands of names is in a table.
     let next = view.run_most(end, 64, |byte| byte == b' ');
     if !matches!(view.byte(next), Some(b'|' | b'\n')) {
         return Vec::new();
@@ -80,7 +80,7 @@ pub(super) fn find_cells(view: &View<'_>) -> Vec<Secret> {
     name.filter(|name| name.kind != NameKind::Vague).map_or_else(Vec::new, |_| table::cells(view, start, end))
 }
 
-/// Returns the value of an `Authorization` header, behind its scheme.
+/// Returns the value of an `Authorization` header, after its scheme.
 fn authorization(view: &View<'_>, at: usize) -> Option<Secret> {
     let at = quote_at(view, at).map_or(at, |(_, end)| end);
     let scheme = view.run_most(at, 16, |byte| byte.is_ascii_alphabetic());

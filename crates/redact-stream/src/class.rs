@@ -53,7 +53,7 @@ pub(super) fn encoded(byte: u8) -> bool {
     dotted(byte) || b"+/=%".contains(&byte)
 }
 
-/// Shannon's measure of `text`, in bits for each byte: 0 for one letter again and again, 6 for the best base64.
+/// Shannon's measure of `text`, in bits for each byte: 0 for one letter repeatedly, 6 for the best base64.
 pub(super) fn entropy(text: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     for &byte in text {

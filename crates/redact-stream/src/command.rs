@@ -1,4 +1,4 @@
-//! Passwords where no name stands beside them, but the program or the statement that takes them.
+//! Passwords if no name is beside them, but the program or the statement that takes them.
 
 use super::Secret;
 use super::assignment::{is_mixed, is_placeholder, quote_at};
@@ -67,7 +67,7 @@ enum Value {
     Either,
 }
 
-/// What reads a password from its standard input: what is looked for, and how much of it stands in front of the window.
+/// What reads a password from its standard input: what is looked for, and how much of it is before the window.
 const READERS: [(&str, usize); 5] =
     [("sudo", 0), ("password-stdin", 9), ("with-token", 3), ("chpasswd", 0), ("passphrase-fd", 9)];
 
@@ -101,7 +101,7 @@ pub(super) fn find(view: &View<'_>, command: Command) -> Option<Secret> {
     }
 }
 
-/// Returns what stands in front of `at` in its line, whose end may be escaped.
+/// Returns what is before `at` in its line, whose end may be escaped.
 fn line_before<'a>(view: &View<'a>, at: usize) -> &'a [u8] {
     let before = view.before(at);
     let before = &before[before.len().saturating_sub(MAX_LINE)..];
@@ -142,7 +142,7 @@ fn option(view: &View<'_>) -> Option<Secret> {
     (!text.starts_with(b"-") && !is_port).then_some(secret)
 }
 
-/// Returns a password that is a word, or stands in quotes.
+/// Returns a password that is a word, or is in quotes.
 fn word(view: &View<'_>, at: usize) -> Option<Secret> {
     let (start, end) = match quote_at(view, at) {
         Some((mark, start)) => {

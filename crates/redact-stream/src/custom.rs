@@ -89,7 +89,7 @@ impl<'r> Customs<'r> {
         Self { next: rules.iter().map(|rule| (rule, Next::Unknown)).collect() }
     }
 
-    /// Returns the first finding at or behind `at`, and in front of `barrier` as a whole.
+    /// Returns the first finding at or after `at`, and before `barrier` as a whole.
     pub(super) fn next(&mut self, bytes: &[u8], at: usize, barrier: Option<usize>) -> Option<Secret> {
         if let Some(barrier) = barrier {
             let found = self.next.iter().filter_map(|(rule, _)| find(rule, &bytes[..barrier], at));
@@ -129,7 +129,7 @@ fn find(rule: &Regex, bytes: &[u8], at: usize) -> Option<Secret> {
     None
 }
 
-/// Returns the end of the first replacement that shares a byte with what stands between `start` and `end`.
+/// Returns the end of the first replacement that shares a byte with what is between `start` and `end`.
 fn marker_within(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
     let from = start.saturating_sub(MARKER.len() + super::LONGEST_NAME);
     (from..end).filter_map(|at| marker_end(bytes, at)).find(|&marker_end| marker_end > start)

@@ -6,7 +6,7 @@ use super::gate::{Window, WindowByte};
 use super::view::View;
 use super::{GATE, Secret, shape};
 
-/// How far in front of an escape a key may begin, and how long one is at most.
+/// How far before an escape a key may begin, and how long one is at most.
 const MAX_LEAD: usize = 160;
 const MAX_KEY: usize = 1024;
 
@@ -76,7 +76,7 @@ pub(super) fn find(view: &View<'_>, disguise: Disguise) -> Option<Secret> {
     (to - from > end - start).then_some(Secret { rule, start: from, end: to, belongs: None })
 }
 
-/// Returns the end of what goes on with a key behind `end`, past colours, escapes and a line break.
+/// Returns the end of what goes on with a key after `end`, past colours, escapes and a line break.
 pub(super) fn end_of_rest(view: &View<'_>, end: usize, class: impl Fn(u8) -> bool) -> usize {
     let mut end = end;
     while let Some((width, letter)) = gap_at(view, end).or_else(|| wrap_at(view, end)) {
@@ -96,7 +96,7 @@ pub(super) fn end_of_rest(view: &View<'_>, end: usize, class: impl Fn(u8) -> boo
     end
 }
 
-/// Whether a key that begins at `start` may go on behind a break or an escape.
+/// Whether a key that begins at `start` may go on after a break or an escape.
 pub(super) fn unbroken(view: &View<'_>, start: usize) -> Option<Plain> {
     let end = view.run_most(start, MAX_KEY, is_token);
     view.byte(end).filter(|byte| b"\x1b%\\\r\n".contains(byte))?;
@@ -144,7 +144,7 @@ impl Plain {
         }
     }
 
-    /// Takes what stands at `at`, if it may be part of a key.
+    /// Takes what is at `at`, if it may be part of a key.
     fn step(&mut self, view: &View<'_>, at: usize) -> Option<usize> {
         if let Some((width, letter)) = gap_at(view, at) {
             if let Some(letter) = letter {

@@ -1,7 +1,7 @@
 //! Finds the places where a secret may show itself, in one pass that ordinary text goes through almost unseen.
 //!
 //! Every rule names a window of four bytes that each of its secrets shows somewhere. A look at every second
-//! position, at three bytes, meets each window once: nothing else costs anything where no window is near. Letters
+//! position, at three bytes, meets each window once: nothing else costs anything if no window is near. Letters
 //! count in either case; the rules look again. `scripts/windows.py` chooses windows that text seldom has.
 
 use super::shape::Set;
@@ -16,7 +16,7 @@ const BLOCK: usize = 128;
 /// Sets the bit by which small letters differ from capital ones.
 const FOLD: u8 = 0x20;
 
-/// What may stand at one place of a window.
+/// What may be at one place of a window.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum WindowByte {
     Byte(u8),
@@ -25,7 +25,7 @@ pub(super) enum WindowByte {
 }
 
 impl WindowByte {
-    /// Returns the bytes that may stand here, with letters in one case.
+    /// Returns the bytes that may be here, with letters in one case.
     fn bytes(self) -> Vec<u8> {
         let set = match self {
             Self::Byte(byte) => return vec![byte | FOLD],
@@ -39,7 +39,7 @@ impl WindowByte {
 
 pub(super) type Window = [WindowByte; WIDTH];
 
-/// Returns the window of a literal. Where it is too short, what follows it is of the `next` kind.
+/// Returns the window of a literal. If it is too short, what follows it is of the `next` kind.
 pub(super) fn window(literal: &str, next: Class) -> Window {
     let mut places = literal.bytes().map(WindowByte::Byte).chain(std::iter::repeat(WindowByte::Of(next)));
     std::array::from_fn(|_| places.next().expect("it has no end"))
@@ -69,14 +69,14 @@ impl Around {
         around
     }
 
-    /// Returns true if it is there around `at`. Nothing in front of `floor` is seen.
+    /// Returns true if it is there around `at`. Nothing before `floor` is seen.
     fn is_at(&self, bytes: &[u8], at: usize, floor: usize) -> bool {
         if at > floor && bytes[at - 1].is_ascii() && !self.before.has(bytes[at - 1]) {
             return false;
         }
         let seen = self.bytes[..self.length].iter().zip(&bytes[at..]);
         let other = seen.enumerate().find(|(_, (set, byte))| !set.has(**byte));
-        // Behind the window, a key may be broken.
+        // After the window, a key may be broken.
         other.is_none_or(|(place, (_, byte))| place >= WIDTH && b"\x1b%\\\r\n".contains(byte))
     }
 }
@@ -160,7 +160,7 @@ impl Gate {
         }
     }
 
-    /// Returns the slot of a key, or the free one where it would stand.
+    /// Returns the slot of a key, or the free one where it would be.
     fn slot(&self, key: u32) -> usize {
         let size = self.slots.len();
         // The upper bits of the product depend on all bytes of the key.
@@ -223,7 +223,7 @@ impl Gate {
         None
     }
 
-    /// Returns what is to be asked of the place `at`, where `key` stands. Nothing in front of `floor` is seen.
+    /// Returns what is to be asked of the place `at`, where `key` stands. Nothing before `floor` is seen.
     pub(super) fn rules(
         &self,
         bytes: &[u8],

@@ -1,4 +1,4 @@
-//! Credentials as they stand in headers and on command lines: `Bearer ...`, `Basic ...`, `Cookie: ...`, `curl -u ...`.
+//! Credentials as they are in headers and on command lines: `Bearer ...`, `Basic ...`, `Cookie: ...`, `curl -u ...`.
 
 use super::Secret;
 use super::assignment::{self, is_placeholder, is_random};
@@ -74,7 +74,7 @@ fn cookies(view: &View<'_>, at: usize) -> Option<Secret> {
     }
     let at = view.run_most(at + 1, 4, |byte| byte == b' ');
     let start = assignment::quote_at(view, at).map_or(at, |(_, end)| end);
-    // A space stands only behind a semicolon.
+    // A space stands only after a semicolon.
     let mut end = start;
     while end - start < MAX_VALUE_BYTES {
         end = view.run_most(end, MAX_VALUE_BYTES, |byte| is_in_line(byte) && byte != b' ');

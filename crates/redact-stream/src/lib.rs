@@ -33,10 +33,10 @@ use view::View;
 /// How often each rule matched, by its name.
 pub type Counts = BTreeMap<&'static str, u64>;
 
-/// What a rule may see behind the place where a secret shows itself.
+/// What a rule may see after the place where a secret shows itself.
 const AHEAD: usize = 64 * 1024;
 
-/// What a rule may see in front of that place: enough for the name of a variable.
+/// What a rule may see before that place: enough for the name of a variable.
 const BEHIND: usize = 256;
 
 /// How much is read before it is searched.
@@ -51,7 +51,7 @@ const LONGEST_NAME: usize = 48;
 /// How often a text is looked at at most until it is settled.
 const LOOKS: usize = 8;
 
-/// Kinds of secrets that are known by what stands around them.
+/// Kinds of secrets that are known by what is around them.
 const KINDS: [&str; 10] = [
     "private-key",
     "jwt",
@@ -78,7 +78,7 @@ static GATE: LazyLock<Gate> = LazyLock::new(|| Gate::new(windows()));
 /// The default one knows the built-in rules alone.
 ///
 /// Every rule decides on the 64 KiB that follow the place where a secret shows itself. A longer run (a token, a
-/// quoted value) is redacted to its end all the same, but a private key block or a match of a user's own rule
+/// quoted value) is redacted to its end anyway, but a private key block or a match of a user's own rule
 /// longer than that may be cut.
 #[derive(Debug, Default)]
 pub struct Redactor {
@@ -186,7 +186,7 @@ impl Redactor {
             End::MoreToCome => bytes.len().saturating_sub(AHEAD),
         };
         let mut customs = Customs::new(&self.rules);
-        // Secrets that begin some way behind the place where they showed themselves: others may stand between,
+        // Secrets that begin some way after the place where they showed themselves: others may be between,
         // and would be found there when the text is redacted again. The nearest one is the last.
         let mut waiting: Vec<Secret> = Vec::new();
         scan.finish_tail(bytes);
@@ -234,7 +234,7 @@ impl Redactor {
         self.allow.iter().any(|allow| allow.is_match(text))
     }
 
-    /// Returns what stands at the place `at`, where a window with this key begins, if it is anything.
+    /// Returns what is at the place `at`, where a window with this key begins, if it is anything.
     fn stop(&self, seen: &Seen<'_>, at: usize, key: u32) -> Option<Stop> {
         let mut rules = GATE.rules(seen.bytes, at, key, seen.floor);
         let rules = std::iter::once(rules.next()?).chain(rules);
@@ -358,7 +358,7 @@ enum End {
     Final,
 }
 
-/// What rules see of a text: nothing in front of `floor`, and nothing counts that depends on bytes behind `barrier` or
+/// What rules see of a text: nothing before `floor`, and nothing counts that depends on bytes behind `barrier` or
 /// of an earlier replacement.
 struct Seen<'a> {
     bytes: &'a [u8],
@@ -399,7 +399,7 @@ struct Scan {
 }
 
 impl Scan {
-    /// Hands on what stands before `secret`, and what stands for it.
+    /// Hands on what is before `secret`, and what stands for it.
     fn replace<E>(
         &mut self,
         bytes: &[u8],

@@ -4,7 +4,7 @@ use super::Secret;
 use super::class::{base64, digit};
 use super::view::View;
 
-/// How a block begins, behind the dashes.
+/// How a block begins, after the dashes.
 pub(super) const BEGIN: &str = "-BEGIN ";
 
 /// How the part of a key file of `PuTTY` begins that is secret.
@@ -69,7 +69,7 @@ fn has_key(body: &[u8]) -> bool {
     body.split(|&byte| !base64(byte)).any(|line| line.len() >= ENDED_LINE)
 }
 
-/// Returns the end of a key that has no line to end it: lines of base64 and what stands between them.
+/// Returns the end of a key that has no line to end it: lines of base64 and what is between them.
 fn bare_key(view: &View<'_>, from: usize) -> Option<usize> {
     let mut end = None;
     let mut at = from;
@@ -77,7 +77,7 @@ fn bare_key(view: &View<'_>, from: usize) -> Option<usize> {
         let line = between_lines(view, at);
         at = view.run(line, base64);
         if at - line < LINE {
-            // The last line is a short one. Behind others it is no word of what follows.
+            // The last line is a short one. After others it is no word of what follows.
             let is_last = end.is_some() && at - line >= 2 && view.text(line, at).ends_with(b"=");
             return if is_last { Some(at) } else { end };
         }

@@ -122,7 +122,7 @@ impl Rule {
         }
     }
 
-    /// Returns how far in front of its window a key of a known shape may begin: at least, and at most.
+    /// Returns how far before its window a key of a known shape may begin: at least, and at most.
     fn lead(self) -> Option<(usize, usize)> {
         match self {
             Self::Shape(shape) => Some((shape.shown_at, shape.shown_at)),
@@ -143,11 +143,11 @@ impl Rule {
     }
 }
 
-/// What may stand in front of a key: no word, but for the ends of escapes. See `View::is_word_start`.
+/// What may be before a key: no word, but for the ends of escapes. See `View::is_word_start`.
 static BOUNDARY: LazyLock<Set> =
     LazyLock::new(|| Set::of(|byte| !is_word(byte) || byte.is_ascii_hexdigit() || b"nrtm".contains(&byte)));
 
-/// Returns what there is to see around the window of a key of such bytes that begins `shown_at` bytes behind its start.
+/// Returns what there is to see around the window of a key of such bytes that begins `shown_at` bytes after its start.
 fn around_window(shown_at: usize, mut key: impl Iterator<Item = Set>) -> Around {
     let before = match shown_at.checked_sub(1) {
         Some(last) => key.nth(last).unwrap_or(Set::ALL),

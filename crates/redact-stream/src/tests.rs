@@ -437,7 +437,7 @@ proptest! {
         let parts = ["Private-Lines", "\"value\"", "machine", "|", "<<", ": >", ":>"];
         let spans_lines = |text: &str| parts.iter().any(|part| text.contains(part));
         prop_assume!(!spans_lines(&a) && !spans_lines(&b));
-        // Behind a break without a blank, a key of a long line may go on; how long it is, the blank counts too.
+        // After a break without a blank, a key of a long line may go on; how long it is, the blank counts too.
         let b = format!(" {b}");
         prop_assert_eq!(redact(&format!("{a}\n{b}")), format!("{}\n{}", redact(&a), redact(&b)));
     }

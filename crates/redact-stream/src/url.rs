@@ -5,7 +5,7 @@ use super::gate::{Window, WindowByte, window};
 use super::view::View;
 use super::{Secret, assignment, shape};
 
-/// How an address goes on behind its scheme, and the same as some programs write it in JSON.
+/// How an address goes on after its scheme, and the same as some programs write it in JSON.
 const MARKS: [&[u8]; 2] = [b"://", b":\\/\\/"];
 
 /// Longer than any user or password that a person would put into an address.

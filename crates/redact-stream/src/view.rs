@@ -7,7 +7,7 @@ use super::{Class, is_word};
 
 /// The bytes around a window of the gate. No rule sees more, so that parts and whole texts come out the same.
 ///
-/// It remembers how far ahead was looked. A finding counts only if no replacement stands there: so what an
+/// It remembers how far ahead was looked. A finding counts only if no replacement is there: so what an
 /// earlier pass over the same text let through, a later pass lets through too.
 #[derive(Debug)]
 pub(super) struct View<'a> {
@@ -31,7 +31,7 @@ impl<'a> View<'a> {
         self.reach.set(self.reach.get().max(end));
     }
 
-    /// Returns the bytes in front of `at`.
+    /// Returns the bytes before `at`.
     pub(super) fn before(&self, at: usize) -> &'a [u8] {
         &self.bytes[..at]
     }
@@ -76,7 +76,7 @@ impl<'a> View<'a> {
         end
     }
 
-    /// Returns where `text` begins, at or behind `at`. The end where it is nowhere.
+    /// Returns where `text` begins, at or after `at`. The end if it is nowhere.
     pub(super) fn find(&self, at: usize, text: &[u8]) -> usize {
         let rest = self.bytes.get(at..).unwrap_or_default();
         let found = rest.windows(text.len()).position(|window| window == text);

@@ -1,4 +1,4 @@
-//! Where Markdown begins: behind a byte order mark and YAML front matter.
+//! Where Markdown begins: after a byte order mark and YAML front matter.
 
 const BOM: char = '\u{feff}';
 

@@ -30,7 +30,7 @@ impl Key {
         self.letters == other.letters
     }
 
-    /// The same number behind the letters of `other`.
+    /// The same number after the letters of `other`.
     pub fn with_letters_of(self, other: &Self) -> Self {
         Self { letters: other.letters.clone(), ..self }
     }

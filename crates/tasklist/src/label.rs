@@ -1,10 +1,10 @@
-//! What stands at the front of a task's text: its id and its tags.
+//! What is at the front of a task's text: its id and its tags.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// The text behind a box, taken apart.
+/// The text after a box, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Label {
     pub id: Option<Id>,
@@ -59,7 +59,7 @@ static RANGE_END: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^\s*(?:-|–|—|\.\.+|~)\s*(?P<until>T-?\d+(?:\.\d+)*[A-Za-z]?)\b").expect("a valid expression")
 });
 
-/// A list item pasted behind a box: `- [ ] - [X] T001`.
+/// A list item pasted after a box: `- [ ] - [X] T001`.
 static PASTED: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^(?:[-*+]|\d+[.)]-?)\s+\[[ xX]\]\s+").expect("a valid expression"));
 
@@ -92,7 +92,7 @@ pub(super) fn read(text: &str, is_believed: impl Fn(&Id) -> bool) -> Label {
     Label { id, text, parallel: tags.parallel, story: tags.story }
 }
 
-/// Steps over signs and tags that may stand before an id.
+/// Steps over signs and tags that may be before an id.
 fn skip_decoration<'a>(text: &'a str, tags: &mut Tags) -> &'a str {
     let mut rest = text;
     loop {
@@ -107,7 +107,7 @@ fn skip_decoration<'a>(text: &'a str, tags: &mut Tags) -> &'a str {
 
 struct FoundId<'a> {
     id: Id,
-    /// Emphasis that goes on behind the id.
+    /// Emphasis that goes on after the id.
     reopened: String,
     rest: &'a str,
 }
@@ -220,7 +220,7 @@ fn close<'a>(openers: &[&str], rest: &'a str) -> Option<Closed<'a>> {
     }
     let trimmed = rest.trim_start();
     let behind = trimmed.trim_start_matches([':', '.', ')', '—', '–', '|', '-', ' ', '\t']);
-    // A dash is a separator only if it stands alone.
+    // A dash is a separator only if it is alone.
     let signs = &trimmed[..trimmed.len() - behind.len()];
     if !signs.is_empty() && (signs.ends_with(char::is_whitespace) || !signs.ends_with('-')) {
         is_marked = true;

@@ -34,7 +34,7 @@ pub struct NotUtf8 {
     pub offset: usize,
     /// From 1.
     pub line: usize,
-    /// The byte that stands there.
+    /// The byte that is there.
     pub byte: u8,
 }
 
@@ -78,13 +78,13 @@ pub struct Item {
     pub mark: char,
     /// The id as written, without decoration.
     pub id: Option<String>,
-    /// The first paragraph behind the box on one line, without id, `[P]` and story tag.
+    /// The first paragraph after the box on one line, without id, `[P]` and story tag.
     pub text: String,
     /// The phase that it belongs to: the nearest heading that names one.
     pub phase: Option<String>,
     /// The headings above, outermost first.
     pub headings: Vec<String>,
-    /// How many task-list items this one stands in.
+    /// How many task-list items this one is in.
     pub depth: usize,
     /// Whether it is a task or a criterion.
     pub kind: Kind,
@@ -101,7 +101,7 @@ pub struct Item {
     /// The nearest item around it.
     #[serde(skip)]
     pub parent: Option<usize>,
-    /// Whether no task-list item stands in it.
+    /// Whether no task-list item is in it.
     #[serde(skip)]
     pub is_leaf: bool,
     /// The last id of an item that stands for a range of ids.
@@ -127,7 +127,7 @@ pub struct TaskList {
     is_template: bool,
     by_name: HashMap<TaskName, usize>,
     pub(super) by_id: HashMap<String, Vec<usize>>,
-    /// Ids behind boxes that Markdown does not know.
+    /// Ids after boxes that Markdown does not know.
     pub(super) unrecognised_ids: HashSet<String>,
 }
 
@@ -226,7 +226,7 @@ impl TaskList {
         exact.or_else(|| self.items.iter().find(|item| item.name.eq_ignore_ascii_case(name)))
     }
 
-    /// Returns how many items have the id of `item`; where it has none, its text.
+    /// Returns how many items have the id of `item`; if it has none, its text.
     pub fn copies(&self, item: &Item) -> usize {
         let is_copy = |other: &&Item| match &item.id {
             Some(id) => other.id.as_ref() == Some(id),

@@ -16,7 +16,7 @@ pub(super) struct Outline {
     pub headings: Vec<String>,
 }
 
-/// A task-list item as it stands in the file.
+/// A task-list item as it is in the file.
 #[derive(Debug)]
 pub(super) struct TaskBox {
     /// From 1.
@@ -24,13 +24,13 @@ pub(super) struct TaskBox {
     /// Byte of `[` in the file.
     pub offset: usize,
     pub is_done: bool,
-    /// The first paragraph behind the box, on one line, as Markdown.
+    /// The first paragraph after the box, on one line, as Markdown.
     pub text: String,
     /// The headings above, outermost first, with their levels.
     pub headings: Vec<(u8, String)>,
     /// A line in bold that does the work of a phase heading.
     pub bold_phase: Option<String>,
-    /// How many task-list items this one stands in.
+    /// How many task-list items this one is in.
     pub depth: usize,
     /// The nearest task-list item around it.
     pub parent: Option<usize>,
@@ -38,7 +38,7 @@ pub(super) struct TaskBox {
     pub body: Vec<String>,
 }
 
-/// Reads `source`, a whole file; what stands before `start` (a BOM, front matter) is left out.
+/// Reads `source`, a whole file; what is before `start` (a BOM, front matter) is left out.
 pub(super) fn outline(source: &str, start: usize) -> Outline {
     let options = Options::ENABLE_TASKLISTS | Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
     let mut walk = Walk::new(source);
@@ -60,7 +60,7 @@ struct Run {
 #[derive(Debug)]
 struct RunLine {
     range: Range<usize>,
-    /// Where plain text begins, if nothing but emphasis stands before it.
+    /// Where plain text begins, if nothing but emphasis is before it.
     text_at: Option<usize>,
     has_content: bool,
 }
@@ -330,7 +330,7 @@ impl<'a> Walk<'a> {
 
 #[derive(Debug, Clone, Copy)]
 enum Inline {
-    /// The begin of emphasis, which may stand before a box.
+    /// The start of emphasis, which may be before a box.
     Opening,
     Text,
     Other,

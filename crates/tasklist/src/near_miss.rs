@@ -11,9 +11,9 @@ use serde::Serialize;
 pub struct Unrecognised {
     /// From 1.
     pub line: usize,
-    /// What stands between the brackets, or the box itself where it is a single character like `☐`.
+    /// What is between the brackets, or the box itself where it is a single character like `☐`.
     pub mark: String,
-    /// What stands behind the box.
+    /// What stands after the box.
     pub text: String,
     /// The whole line, for people: it shows what is wrong with the box.
     #[serde(skip)]
@@ -26,7 +26,7 @@ impl fmt::Display for Unrecognised {
     }
 }
 
-/// What stands before the text that may begin with a box.
+/// What is before the text that may begin with a box.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Prefix {
     /// A bullet or the marks of a heading: more kinds of marks are believed.
@@ -41,7 +41,7 @@ pub(super) struct NearMiss<'a> {
     pub text: &'a str,
 }
 
-/// A bullet that is none for want of a space behind it, or because it may not interrupt a paragraph.
+/// A bullet that is none for want of a space after it, or because it may not interrupt a paragraph.
 static BULLET: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^(?:[-*+•·–—▪◦]|\d{1,9}[.)])[ \t]*").expect("a valid expression"));
 

@@ -33,7 +33,7 @@ pub struct Ticked<'a> {
 }
 
 impl<'a> Pairing<'a> {
-    /// Pairs what is the same in words, then what is similar, then what stands in the same place: for the time of an
+    /// Pairs what is the same in words, then what is similar, then what is in the same place: for the time of an
     /// agent's run, in which all changes are most likely its own.
     pub fn likely(before: &'a TaskList, after: &'a TaskList) -> Self {
         let mut pairing = Self::words_alike(before, after);
@@ -82,7 +82,7 @@ impl<'a> Pairing<'a> {
             Some((item.headings.as_slice(), item.depth, label(item)))
         });
         pairing.grouped(|list, index| Some(label(&list.items[index])));
-        // Where ids were given anew, an id now stands in front of other words.
+        // Where ids were given anew, an id now is before other words.
         pairing.unique_texts();
         pairing
             .alike(|before, after, words| before.id.is_some() && before.id == after.id && words.is_close());
@@ -298,7 +298,7 @@ fn text(item: &Item) -> Option<&str> {
     Some(item.text.as_str()).filter(|text| !text.is_empty())
 }
 
-/// For each place the nearest paired ones in front and behind, as places in the older list.
+/// For each place the nearest paired ones in front and after, as places in the older list.
 fn neighbours(
     counterparts: &[Option<usize>],
     in_older: impl Fn(usize, usize) -> usize,

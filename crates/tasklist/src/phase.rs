@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// A word for "phase" and a number, a letter or the end of the name behind it.
+/// A word for "phase" and a number, a letter or the end of the name after it.
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?ix)^(?:
@@ -49,7 +49,7 @@ pub(super) fn number(heading: &str) -> Option<String> {
     NUMBER.find_iter(front).last().map(|number| canonical(number.as_str()))
 }
 
-/// Returns the same of a number that stands alone, as a person types it.
+/// Returns the same of a number that is alone, as a person types it.
 pub(super) fn bare_number(text: &str) -> Option<String> {
     let is_number = NUMBER.find(text).is_some_and(|number| number.len() == text.len());
     is_number.then(|| canonical(text))
@@ -72,7 +72,7 @@ pub(super) fn is_bold_phase(text: &str) -> bool {
     inner.is_some_and(|inner| NAMED.is_match(plain(inner)))
 }
 
-/// Without the emoji and signs that stand before the words.
+/// Without the emoji and signs that are before the words.
 fn plain(text: &str) -> &str {
     text.trim_start_matches(|c: char| !c.is_alphanumeric())
 }

@@ -144,7 +144,7 @@ impl TaskList {
         Err(error)
     }
 
-    /// Returns the task that `number` means behind the id of `first`: `T001-003`, `T001-3`.
+    /// Returns the task that `number` means after the id of `first`: `T001-003`, `T001-3`.
     fn numbered_like(&self, first: &Item, number: &str) -> Option<&Item> {
         let wanted = Key::new(number).with_letters_of(&key(first));
         number.starts_with(|c: char| c.is_ascii_digit()).then_some(())?;

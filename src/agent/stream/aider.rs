@@ -8,7 +8,7 @@ use super::text::show_line;
 use super::transcript::{Failure, Transcript};
 use crate::record::{FailureClass, Tokens};
 
-/// Most bytes of an error that are read. It is wrapped into lines.
+/// Maximum number of bytes of an error that are read. It is wrapped into lines.
 const MAX_ERROR_BYTES: usize = 4 << 10;
 
 #[derive(Debug, Default)]
@@ -54,7 +54,7 @@ impl AiderParser {
             transcript.add_tokens(&tokens);
         } else if let Some(model) = model(line).filter(|_| transcript.model.is_none()) {
             transcript.model = Some(model.to_owned());
-            // What stands before is about aider itself.
+            // What is before is about aider itself.
             transcript.clear_final_message();
         } else {
             self.is_in_error = false;

@@ -81,7 +81,7 @@ fn outcome(output: &Value) -> (String, bool) {
     }
 }
 
-/// Returns the exit code of the last command that failed, which stands in the words of its error: `Command exited with
+/// Returns the exit code of the last command that failed, which is in the words of its error: `Command exited with
 /// code 3`.
 fn exit_code(output: &Value) -> Option<i64> {
     if let Some(parts) = output.as_array() {

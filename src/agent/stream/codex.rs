@@ -30,7 +30,7 @@ impl EventParser for CodexParser {
                 let message = text(event, "message");
                 if message.starts_with("Reconnecting...") {
                     transcript.retry(message);
-                    // Where nothing comes after it.
+                    // If nothing comes after it.
                     transcript.set_failure(Failure::of_words(message));
                 } else {
                     failed(message, transcript);

@@ -23,7 +23,7 @@ pub(super) struct CommandEnd {
     pub last_line: String,
 }
 
-/// A line that an agent puts before or behind the output of a command.
+/// A line that an agent puts before or after the output of a command.
 static FRAME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?x)^(?:
@@ -41,7 +41,7 @@ static FRAME: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a fixed pattern is valid")
 });
 
-/// What tools print behind the error itself: it says that there was one, or where to read more.
+/// What tools print after the error itself: it says that there was one, or where to read more.
 static CLOSING: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?x)^(?:
@@ -99,7 +99,7 @@ fn has_words(line: &str) -> bool {
 fn last_telling<'a>(lines: &[&'a str]) -> &'a str {
     let telling = lines.iter().rev().find(|line| !CLOSING.is_match(line));
     let line = telling.or(lines.last()).copied().unwrap_or_default();
-    // Labels of some agents in front of the words themselves.
+    // Labels of some agents before the words themselves.
     let line = ["Output: ", "Error: "].iter().find_map(|label| line.strip_prefix(label)).unwrap_or(line);
     let tagged = line.strip_prefix("<tool_use_error>").map(|line| line.trim_end_matches("</tool_use_error>"));
     tagged.unwrap_or(line)

@@ -66,7 +66,7 @@ impl StreamReader {
         self.transcript.take_events().into_iter().for_each(emit);
     }
 
-    /// Reads a part of an output from the begin of a line to the end of one.
+    /// Reads a part of an output from the start of a line to the end of one.
     pub(super) fn lines(&mut self, output: &[u8], emit: &mut dyn FnMut(AgentEvent)) {
         for line in output.split(|&byte| byte == b'\n') {
             self.line(line, emit);

@@ -7,7 +7,7 @@ use super::failure::class_of;
 use super::tool_calls::ToolCalls;
 use crate::record::{AgentEvent, FailureClass, Timestamp, Tokens, ToolCall, summary};
 
-/// Most bytes of an agent's last message that are kept: the end of it.
+/// Maximum number of bytes of an agent's last message that are kept: the end of it.
 const MAX_MESSAGE_BYTES: usize = 4 << 20;
 
 /// An agent's run as far as its stream was read. A parser translates events into calls.

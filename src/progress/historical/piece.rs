@@ -16,7 +16,7 @@ pub enum Section {
     FailedApproaches,
     /// Failures of other tasks.
     SimilarFailures,
-    /// Failures that came again and again.
+    /// Failures that came repeatedly.
     Clusters,
     SuccessfulPatterns,
     KeyDecisions,

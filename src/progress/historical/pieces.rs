@@ -175,7 +175,7 @@ impl Writer<'_> {
         tries
     }
 
-    /// Returns what an iteration tried in vain before it succeeded.
+    /// Returns what an iteration tried without effect before it succeeded.
     fn tried_before_success(&self, place: usize, likeness: &Likeness) -> Option<Piece> {
         let iteration = &self.past[place];
         let tries = if self.settings.approaches { self.tries(&[place]) } else { Vec::new() };

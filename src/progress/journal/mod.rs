@@ -30,19 +30,19 @@ fn header_with(feature: &str, started: Timestamp, patterns: &str) -> String {
     )
 }
 
-/// Stands in front of the first entry of a session.
+/// Stands before the first entry of a session.
 pub fn session_line(session: &SessionId) -> String {
     format!("<!-- session {session} -->\n\n")
 }
 
-/// Returns what an appended text needs in front of it: a line end where the file has none.
+/// Returns what an appended text needs before it: a line end where the file has none.
 pub fn separator(file: &[u8]) -> &'static str {
     if file.last().is_none_or(|&last| last == b'\n') { "" } else { "\n" }
 }
 
 /// Returns the entry of an iteration. Ends so that the next one can follow at once.
 ///
-/// `excerpt` is of the validation's output, or of the agent's final text where no validation ran. Only the entry
+/// `excerpt` is of the validation's output, or of the agent's final text if no validation ran. Only the entry
 /// of a failure shows it.
 pub fn entry(iteration: &Iteration, excerpt: &str) -> String {
     let task = [iteration.task.as_deref(), iteration.task_text.as_deref()];
@@ -96,7 +96,7 @@ fn push_list(entry: &mut String, title: &str, items: &[String]) {
     writeln!(entry, "**{title}**:\n- {}", lines.join("\n- ")).expect("a string takes everything");
 }
 
-/// The line that says what failed: the validation, or the agent where no validation ran.
+/// The line that says what failed: the validation, or the agent if no validation ran.
 fn push_check(entry: &mut String, iteration: &Iteration) {
     let (title, name, exit, reason) = match (&iteration.validation_command, iteration.exit.validation) {
         (Some(command), Some(exit)) => {

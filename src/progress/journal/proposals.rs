@@ -1,4 +1,4 @@
-//! Learnings that came again and again, proposed as patterns of the code base.
+//! Learnings that came repeatedly, proposed as patterns of the code base.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +54,7 @@ pub fn proposals(journal: &str, past: &[Iteration], fresh: &[Iteration]) -> Opti
         return None;
     }
     let written = lines.trim_end().len();
-    // Behind what stands there the line end is there already.
+    // After what is there the line end already exists.
     let text = if written == 0 { format!("\n{text}") } else { format!("\n{}", text.trim_end()) };
     Some(Proposals { at: section.start + written, text })
 }

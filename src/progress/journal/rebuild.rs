@@ -43,7 +43,7 @@ pub fn rebuild_all(
 }
 
 /// Returns `file` with the patterns of `other`, which belong to people. `None` if that changes nothing, or
-/// where one of the two has no such section with something behind it (a file may be torn anywhere).
+/// where one of the two has no such section with something after it (a file may be torn anywhere).
 pub fn with_patterns_of(other: &[u8], file: &[u8]) -> Option<Vec<u8>> {
     let (theirs, ours) = (&other[whole_patterns(other)?], whole_patterns(file)?);
     (file[ours.clone()] != *theirs).then(|| [&file[..ours.start], theirs, &file[ours.end..]].concat())
@@ -82,7 +82,7 @@ pub fn difference(expected: &[u8], found: &[u8]) -> Option<Difference> {
     }
 }
 
-/// Returns a line for people. What it ends in is shown only where it is not the usual.
+/// Returns a line for people. What it ends in is shown only if it is not the usual.
 fn text(line: &[u8]) -> String {
     match line.strip_suffix(b"\n") {
         Some(line) => String::from_utf8_lossy(line).into_owned(),
@@ -107,7 +107,7 @@ pub enum CatchUp {
     },
 }
 
-/// Compares the file as `found` (empty where there is none) with `base` and the entries after it.
+/// Compares the file as `found` (empty if there is none) with `base` and the entries after it.
 pub fn catch_up(entries: &[&[u8]], base: &[u8], found: &[u8]) -> CatchUp {
     let expected = rebuild(base, entries.iter().copied());
     if found.starts_with(&expected) {
@@ -134,7 +134,7 @@ pub fn catch_up(entries: &[&[u8]], base: &[u8], found: &[u8]) -> CatchUp {
     CatchUp::Edited { missing: after.split_off(found.len()), changed_entries }
 }
 
-/// Returns which entries `found` holds. Entries mostly stand in order, so each is looked for behind the one before.
+/// Returns which entries `found` holds. Entries mostly are in order, so each is looked for after the one before.
 fn present(entries: &[&[u8]], found: &[u8]) -> Vec<bool> {
     let mut from = 0;
     entries
@@ -163,7 +163,7 @@ fn position(bytes: &[u8], part: &[u8]) -> Option<usize> {
     bytes.windows(part.len()).position(|window| window == part)
 }
 
-/// Returns how much of `entry` stands at the end of `found` already: a crash may tear an append.
+/// Returns how much of `entry` is at the end of `found` already: a crash may tear an append.
 fn torn(entry: &[u8], found: &[u8]) -> usize {
     let longest = entry.len().saturating_sub(1).min(found.len());
     (SURE..=longest).rev().find(|&length| found.ends_with(&entry[..length])).unwrap_or(0)

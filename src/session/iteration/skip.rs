@@ -12,7 +12,7 @@ use super::super::rollback::Rollback;
 use super::super::running::Running;
 use super::unfinished;
 
-/// Most commits that a warning names.
+/// Maximum number of commits that a warning names.
 const MAX_NAMED_COMMITS: usize = 5;
 
 /// What came of taking changes of failed attempts back.
@@ -77,7 +77,7 @@ impl Running<'_> {
         self.count_recorded(&iteration, commit)
     }
 
-    /// Takes back what earlier attempts changed, where that is wanted. What a person did while the loop waited is in a
+    /// Takes back what earlier attempts changed, if that is wanted. What a person did while the loop waited is in a
     /// snapshot of its own, so that it is not taken for the agent's.
     pub(super) fn prepare_attempt(&mut self, slot: &Slot, begin: &mut Begin) -> Result<()> {
         if std::mem::take(&mut self.was_idle) {

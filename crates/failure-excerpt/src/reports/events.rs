@@ -11,7 +11,7 @@ use super::plain_form::{pytest, text_at};
 pub(super) struct Events {
     /// What each package of Go printed, in pieces that need not be lines; packages are tested side by side.
     packages: Vec<String>,
-    /// Where each package stands in them.
+    /// Where each package is in them.
     indices: HashMap<String, usize>,
 }
 

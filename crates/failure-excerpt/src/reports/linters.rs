@@ -1,5 +1,5 @@
 //! Reports of compilers and linters that are one JSON value, recognized by their shape: whatever has a message and a line, in a
-//! file that it names itself or that stands above it.
+//! file that it names itself or that is above it.
 
 use serde_json::{Map, Value};
 
@@ -146,7 +146,7 @@ fn problem(members: &Map<String, Value>, spot: Spot<'_>, message: &str, out: &mu
         Some(Value::Number(rule)) => Some(format!("SC{rule}")),
         _ => None,
     });
-    // GitLab's form has the rule in front of the words as well.
+    // GitLab's form has the rule before the words as well.
     let coded = rule.as_deref().and_then(|rule| message.strip_prefix(rule)?.strip_prefix(": "));
     let mut lines = coded.unwrap_or(message).lines();
     let first = lines.next().unwrap_or_default();

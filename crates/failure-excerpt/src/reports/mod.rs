@@ -1,6 +1,6 @@
 //! Output that is meant for programs, in the words that the same tool has for people: JSON, also a value a line, and `JUnit` XML.
 //!
-//! What is not known stays as it is. Everything behind this module reads text alone, so that a failure has the same
+//! What is not known stays as it is. Everything after this module reads text alone, so that a failure has the same
 //! excerpt and the same fingerprint in either form.
 
 mod events;

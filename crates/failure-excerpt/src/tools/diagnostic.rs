@@ -6,7 +6,7 @@ use super::super::page::Page;
 use super::super::place::{extension, is_foreign, place};
 use super::super::scan_state::ScanState;
 
-/// What may stand before the place.
+/// What may be before the place.
 const FRONTS: [&str; 16] = [
     "",
     "[ERROR] ",
@@ -66,7 +66,7 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
         return None;
     }
     let file = if is_foreign(found.file) { "" } else { found.file };
-    // rustc's short form has the advice behind the words; go vet has an older word than the compiler.
+    // rustc's short form has the advice after the words; go vet has an older word than the compiler.
     let message = message.split(": help: ").next().unwrap_or(message);
     let message = message
         .strip_prefix("undeclared name: ")
@@ -140,7 +140,7 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     Some((failure, end))
 }
 
-/// Returns the rule that pyright puts behind the last of its words: ` (reportReturnType)`.
+/// Returns the rule that pyright puts after the last of its words: ` (reportReturnType)`.
 fn rule_below(page: &Page, from: usize, to: usize) -> Option<&str> {
     let mut lines = (from..to).rev().map(|at| page.line(at).trim_end());
     let (_, rule) = lines.find_map(|line| line.strip_suffix(')')?.rsplit_once(" ("))?;
@@ -169,7 +169,7 @@ fn is_note(line: &str) -> bool {
     }) || line.starts_with("In file included from") && line.contains(':')
 }
 
-/// Returns a column behind the line: `a.go:3:5`, `a.ts(3,5`.
+/// Returns a column after the line: `a.go:3:5`, `a.ts(3,5`.
 fn has_column(text: &str) -> bool {
     text.rsplit([':', ',', '('])
         .take_while(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
@@ -269,7 +269,7 @@ pub(super) fn judged(said: &str) -> (Option<Severity>, &str, &str) {
     (severity, "", words)
 }
 
-/// pylint and sqlfluff give the name of a rule behind the words, beside its code: `words (no-member)`, `words [aliasing.column]`.
+/// pylint and sqlfluff give the name of a rule after the words, beside its code: `words (no-member)`, `words [aliasing.column]`.
 pub(super) fn without_name_of_rule(words: &str) -> &str {
     let named = words
         .strip_suffix(')')

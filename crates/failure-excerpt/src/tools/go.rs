@@ -26,7 +26,7 @@ pub(super) fn test(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     let end = page.until(at + 1, is_end);
     failure.body(page, at + 1, end, Trace::NewestFirst);
     if !failure.is_explained() {
-        // With -v the words stand above, below the line that starts the test.
+        // With -v the words are above, below the line that starts the test.
         let start = page.start_of_stream(at);
         let indent = indent_of(line);
         let run = (start..at).rev().take(400).find(|&above| {
@@ -94,7 +94,7 @@ pub(super) fn panic(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
         if place.file.starts_with('/') || is_foreign(place.file) || extension(place.file) != "go" {
             continue;
         }
-        // The function stands in the line above.
+        // The function is in the line above.
         frames.push(at);
         if frames.len() <= 4 {
             failure.add(at - 1, LineKind::Location);

@@ -22,7 +22,7 @@ pub(super) use native::boxed;
 pub(super) use runner_lines::is_count;
 pub(super) use shell::is_echo;
 
-/// Looks at a line: the failure that begins there, and the line behind its last.
+/// Looks at a line: the failure that begins there, and the line after its last.
 pub(super) type Matcher = fn(&Page, usize, &mut ScanState) -> Option<(Failure, usize)>;
 
 /// Parsers that know more about their tool come first.

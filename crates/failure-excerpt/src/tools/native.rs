@@ -36,7 +36,7 @@ pub(super) fn sanitizer(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
         for at in at + 1..stack {
             failure.add(at, LineKind::Message);
         }
-        // The first stack is where it happened; those behind it are where the memory comes from.
+        // The first stack is where it happened; those after it are where the memory comes from.
         let behind = page.until(stack, str::is_empty).min(end);
         let frames: Vec<usize> = (stack..behind)
             .filter(|&at| is_frame(page.line(at).trim()) && !is_foreign_frame(page.line(at).trim()))
@@ -81,7 +81,7 @@ pub(super) fn sanitizer(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
     Some((failure, end))
 }
 
-/// Returns what valgrind says behind `==123== `.
+/// Returns what valgrind says after `==123== `.
 fn valgrind(line: &str) -> Option<&str> {
     let (pid, text) = line.strip_prefix("==")?.split_once("==")?;
     pid.bytes().all(|byte| byte.is_ascii_digit()).then_some(text.trim_start())
@@ -202,7 +202,7 @@ fn running(page: &Page, at: usize) -> Option<String> {
         .map(|(_, name)| name.to_owned())
 }
 
-/// The test whose result stands below, where its runner does not say what it starts.
+/// The test whose result is below, where its runner does not say what it starts.
 fn failed_below(page: &Page, at: usize) -> Option<String> {
     let (word, name) = boxed(page.line(at))?;
     (word == "FAILED").then(|| without_duration(name.split(", where ").next().unwrap_or(name)).to_owned())

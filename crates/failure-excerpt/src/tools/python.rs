@@ -56,7 +56,7 @@ fn verbose(page: &Page, at: usize) -> Option<(Failure, usize)> {
             end
         }
         _ => {
-            // Its own output stands between name and result.
+            // Its own output is between name and result.
             if [" PASSED", " SKIPPED", " XFAIL", " XPASS"].iter().any(|word| line.contains(word)) {
                 return None;
             }
@@ -213,13 +213,13 @@ pub(super) fn unittest(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fai
     }
     let name = rest.split_once(" (").map_or(rest, |(name, _)| name);
     let end = page.until(at + 1, |line| line.starts_with("====="));
-    // The count stands below a rule.
+    // The count is below a rule.
     let ran =
         (at + 2..end).find(|&at| page.line(at).starts_with("Ran ") && page.line(at - 1).starts_with("-----"));
     let end = ran.map_or(end, |ran| ran - 1);
     let body = page.until(at + 1, |line| line.starts_with("-----")) + 1;
     let is_load = rest.contains("_FailedTest");
-    // A sub-test has its parameters behind the name.
+    // A sub-test has its parameters after the name.
     let parameters = rest.rfind(") (").filter(|_| rest.ends_with(')')).map_or("", |at| &rest[at + 2..]);
     let name = if parameters.is_empty() { name.to_owned() } else { format!("{name} {parameters}") };
     let mut failure = Failure::new(if is_load { Stage::Build } else { Stage::Test }, "unittest")

@@ -37,7 +37,7 @@ pub(super) fn without_duration(name: &str) -> &str {
     }
 }
 
-/// Takes in what stands behind `#`.
+/// Takes in what stands after `#`.
 pub(super) fn comments(page: &Page, failure: &mut Failure, from: usize, to: usize) {
     for at in from..to {
         let text = page.line(at).trim_start().trim_start_matches('#').trim();
@@ -73,7 +73,7 @@ pub(super) fn comments(page: &Page, failure: &mut Failure, from: usize, to: usiz
             text.clone_into(&mut failure.message);
             failure.add(at, LineKind::Message);
         } else {
-            // Behind a failed command stands whatever it printed.
+            // After a failed command stands whatever it printed.
             if failure.values.len() < 40 && !failure.message.starts_with('`') {
                 failure.values.push(placed_words(text).map_or(text, |(_, said)| said).to_owned());
             }

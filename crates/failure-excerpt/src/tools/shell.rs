@@ -86,7 +86,7 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     }
     if line.len() < 400 && !line.starts_with([' ', '\t']) {
         if let Some(word) = DEATHS.iter().find(|word| text.contains(**word)) {
-            // What stands in front is the number of the process; an engine says in front how far it came.
+            // What is in front is the number of the process; an engine says in front how far it came.
             let start = text.find(word).unwrap_or(0);
             let start = text[..start].rfind(" - ").map_or(start, |at| at + 3);
             let mut failure = Failure::new(Stage::Crash, "process")

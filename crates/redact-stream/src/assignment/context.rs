@@ -5,7 +5,7 @@ use crate::view::View;
 
 use super::value::{Tie, holds, quote_at, spaces};
 
-/// Words behind which a name and its value follow with a space between them.
+/// Words after which a name and its value follow with a space between them.
 const SETTERS: &[&str] = &[
     "env",
     "arg",
@@ -42,7 +42,7 @@ const FUNCTIONS: &[&str] = &[
     "add",
 ];
 
-/// Returns the value of the name between `start` and `end`; `at` is behind its quote, and `gap` behind the spaces that
+/// Returns the value of the name between `start` and `end`; `at` is after its quote, and `gap` after the spaces that
 /// follow.
 pub(super) fn tie(
     view: &View<'_>,
@@ -131,7 +131,7 @@ fn heredoc(view: &View<'_>, at: usize) -> Option<usize> {
     Some(view.run_most(line, 40, |byte| byte == b' ' || byte == b'\t'))
 }
 
-/// Returns the start of the next line, where nothing else stands in this one.
+/// Returns the start of the next line, if nothing else is in this one.
 fn line_end(view: &View<'_>, at: usize) -> Option<usize> {
     let at = view.run_most(at, 4, |byte| byte == b' ' || byte == b'\r');
     let escape = view.run_most(at, 8, |byte| byte == b'\\');

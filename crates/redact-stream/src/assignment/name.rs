@@ -25,7 +25,7 @@ pub(super) enum NameKind {
     Authorization,
 }
 
-/// What the end of a name means, written without `_` and `-`. Longer ones stand before those that they end with.
+/// What the end of a name means, written without `_` and `-`. Longer ones are before those that they end with.
 const ENDINGS: &[(&str, Option<NameKind>)] = &[
     ("password", Some(NameKind::Password)),
     ("passwd", Some(NameKind::Password)),
@@ -72,7 +72,7 @@ const ENDINGS: &[(&str, Option<NameKind>)] = &[
     ("creds", Some(NameKind::Vague)),
 ];
 
-/// What stands before the word `key` in prose and in headings: `API key: ...`
+/// What is before the word `key` in prose and in headings: `API key: ...`
 const QUALITIES: &[&str] =
     &["api", "secret", "access", "private", "account", "encryption", "signing", "auth"];
 
@@ -145,7 +145,7 @@ impl Name {
     }
 }
 
-/// Returns true if the words in front of a name say more.
+/// Returns true if the words before a name say more.
 fn is_qualified(before: &[u8]) -> bool {
     let Some(words) = before.strip_suffix(b" ") else { return false };
     QUALITIES.iter().any(|quality| {

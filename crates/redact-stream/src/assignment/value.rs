@@ -91,7 +91,7 @@ pub(super) fn holds<const LENGTH: usize>(text: &[u8], word: &[u8; LENGTH]) -> bo
     text.windows(LENGTH).any(|part| part == word)
 }
 
-/// Returns the place behind `"value": ` where the name is a value itself: `{"name": "API_TOKEN", "value": "..."}`.
+/// Returns the place after `"value": ` where the name is a value itself: `{"name": "API_TOKEN", "value": "..."}`.
 fn value_beside(view: &View<'_>, at: usize) -> Option<(Tie, usize)> {
     const WORD: &[u8] = b"value";
     let mut at = view.run_most(at, 1, |byte| byte == b',');
@@ -112,7 +112,7 @@ fn value_beside(view: &View<'_>, at: usize) -> Option<(Tie, usize)> {
     is_tied.then(|| (Tie::Loose, spaces(view, at + 1)))
 }
 
-/// Returns the place behind `Type = ` where a quoted value follows.
+/// Returns the place after `Type = ` where a quoted value follows.
 fn typed(view: &View<'_>, from: usize) -> Option<usize> {
     let name = view.run_most(from, 48, |byte| is_word(byte) || b"&:'<>[]?.".contains(&byte));
     let at = spaces(view, name);
@@ -177,7 +177,7 @@ fn bare<'a>(view: &View<'a>, start: usize) -> Value<'a> {
     Value { start, text: view.text(start, end), is_quoted: false, belongs: is_bare }
 }
 
-/// Returns the end of what stands before the closing quote, which is escaped as often as the opening one, or less.
+/// Returns the end of what is before the closing quote, which is escaped as often as the opening one, or less.
 fn quoted(view: &View<'_>, start: usize, mark: u8, depth: usize, belongs: Class) -> Option<usize> {
     let mut at = start;
     loop {
@@ -202,7 +202,7 @@ fn is_bare(byte: u8) -> bool {
     !byte.is_ascii_whitespace() && !byte.is_ascii_control() && !b"\"'`,;&)}]<>|\\".contains(&byte)
 }
 
-/// Returns what stands behind the scheme of an `Authorization` header.
+/// Returns what stands after the scheme of an `Authorization` header.
 pub(crate) fn credential<'a>(view: &View<'a>, start: usize) -> Value<'a> {
     let end = view.run_most(start, JUDGED, is_credential);
     Value { start, text: view.text(start, end), is_quoted: false, belongs: is_credential }

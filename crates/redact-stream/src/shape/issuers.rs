@@ -4,7 +4,7 @@ use super::super::class::{alphanumeric, base64, dashed, digit, dotted, encoded, 
 use super::super::class::{is_word, slashed, tilded, upper};
 use super::{Inner, Shape, around, exact, shape};
 
-/// Longer prefixes stand before those that they begin with.
+/// Longer prefixes are before those that they begin with.
 pub(in super::super) const SHAPES: &[Shape] = &[
     // Clouds.
     exact("aws-access-key", "AKIA", upper, 16),

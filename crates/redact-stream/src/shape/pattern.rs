@@ -53,7 +53,7 @@ impl Set {
     }
 }
 
-/// Where the gate looks for a pattern: a window, and how far behind the start of the key it may stand.
+/// Where the gate looks for a pattern: a window, and how far after the start of the key it may stand.
 #[derive(Debug)]
 pub(super) struct Shown {
     pub(super) window: Window,
@@ -118,7 +118,7 @@ impl Pattern {
         }
     }
 
-    /// Returns what a key is made of behind its first literal.
+    /// Returns what a key is made of after its first literal.
     pub(super) fn body_start(&self) -> usize {
         match self.parts.first() {
             Some(Part::Text(text)) if self.parts.len() > 1 => text.len(),
@@ -126,13 +126,13 @@ impl Pattern {
         }
     }
 
-    /// Returns the bytes with which a key may go on behind its end.
+    /// Returns the bytes with which a key may go on after its end.
     pub(super) fn goes_on(&self, byte: u8) -> bool {
         matches!(self.parts.last(), Some(Part::Run { set, .. }) if set.has(byte))
     }
 
-    /// Returns the window at a place, as `scripts/windows.py` writes it: `1+2` is two bytes behind the start of part 1,
-    /// `1-2` two bytes in front of its end.
+    /// Returns the window at a place, as `scripts/windows.py` writes it: `1+2` is two bytes after the start of part 1,
+    /// `1-2` two bytes before its end.
     pub(super) fn shown(&self, place: &str) -> Option<Shown> {
         let (index, from_start, count) = match (place.split_once('+'), place.split_once('-')) {
             (Some((index, count)), _) => (index, true, count),
@@ -152,7 +152,7 @@ impl Pattern {
         })
     }
 
-    /// Returns what every key has from its start on, as far as that stands at known places.
+    /// Returns what every key has from its start on, as far as that is at known places.
     pub(super) fn sets(&self) -> impl Iterator<Item = Set> {
         let mut is_known = true;
         let parts = self.parts.iter().take_while(move |part| {

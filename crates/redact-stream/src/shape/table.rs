@@ -25,7 +25,7 @@ const MAX_QUOTES: usize = 6;
 #[derive(Debug)]
 pub(crate) struct Issuer {
     rule: &'static str,
-    /// Names of the issuer, one of which stands in front of the secret, and where in it the window begins. Empty where
+    /// Names of the issuer, one of which is before the secret, and where in it the window begins. Empty where
     /// it is known by its shape.
     words: Vec<(&'static str, usize)>,
     pattern: Pattern,
@@ -49,7 +49,7 @@ impl Issuer {
         Some(Self { rule, words, pattern, shown: None })
     }
 
-    /// Returns how far in front of its window the secret may begin, where it is known by its shape.
+    /// Returns how far before its window the secret may begin, if it is known by its shape.
     pub(super) fn lead(&self) -> Option<(usize, usize)> {
         self.shown.as_ref().map(|shown| (shown.least, shown.most))
     }
@@ -95,7 +95,7 @@ static NAMED: LazyLock<Vec<Named>> = LazyLock::new(|| {
     named
 });
 
-/// Returns what may follow the name of an issuer in the name of a variable, or behind it.
+/// Returns what may follow the name of an issuer in the name of a variable, or after it.
 fn is_tie_start(byte: u8) -> bool {
     is_word(byte) || b" \t.-='\":>|?,\\".contains(&byte)
 }
@@ -149,7 +149,7 @@ fn direct(view: &View<'_>, issuer: &Issuer, start: usize) -> Option<Secret> {
     super::find_from(view, start).or(Some(Secret { rule: issuer.rule, start, end, belongs: None }))
 }
 
-/// Returns a secret behind the name of its issuer: `AIRTABLE_KEY=...`, `"fastly-token": "..."`.
+/// Returns a secret after the name of its issuer: `AIRTABLE_KEY=...`, `"fastly-token": "..."`.
 pub(crate) fn find_named(view: &View<'_>, named: &Named) -> Option<Secret> {
     let (word, skipped) = (named.word, named.shown_at);
     let start = view.anchor.checked_sub(skipped)?;

@@ -129,7 +129,7 @@ struct Fate {
     was_done: bool,
     is_done: bool,
     edit: Edit,
-    /// What stands in front of it afterwards for the first time, and whether it is done.
+    /// What is before it afterwards for the first time, and whether it is done.
     newcomer: Option<bool>,
     /// Where it goes: items are in the order of these.
     order: u32,

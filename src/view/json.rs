@@ -56,7 +56,7 @@ struct Escaping<'a> {
     pieces: Vec<u8>,
 }
 
-/// So many bytes are looked at together.
+/// Number of bytes that are checked together.
 const MANY_BYTES: usize = 16 << 10;
 
 impl Escaping<'_> {

@@ -8,7 +8,7 @@ use crate::store::{Exchange, SessionRefs, Synced, sessions_among};
 
 use super::style::{Count, one_line};
 
-/// So many sessions are named; more are counted.
+/// Maximum number of sessions that are named; more are counted.
 const NAMED: usize = 20;
 
 pub fn write_exchange(out: &mut dyn Write, exchange: &Exchange, place: &str) -> io::Result<()> {
@@ -136,30 +136,30 @@ pub fn warnings(exchange: &Exchange, (other, place): (Other, &str)) -> Vec<Strin
 mod tests {
     use super::*;
 
-    fn told(exchange: &Exchange) -> String {
+    fn printed(exchange: &Exchange) -> String {
         let mut out = Vec::new();
         write_exchange(&mut out, exchange, "origin").unwrap();
         String::from_utf8(out).unwrap()
     }
 
     #[test]
-    fn what_went_where_is_told_in_words() {
+    fn what_was_moved_is_reported_in_words() {
         let one = |name: &str| Synced { name: name.to_owned(), commit: "0".repeat(40).parse().unwrap() };
         let log = one("refs/ralph/001-login/20261121-204512-3f9a0c1d");
         let snapshot = one("refs/ralph-snap/001-login/20261121-204512-3f9a0c1d");
-        assert_eq!(told(&Exchange::default()), "nothing to bring together with origin\n");
+        assert_eq!(printed(&Exchange::default()), "nothing to bring together with origin\n");
         let away = Exchange {
             cleaned: vec![snapshot.name.clone(), log.name.clone()],
             lost: vec![log.name.clone()],
             ..Exchange::default()
         };
         assert_eq!(
-            told(&away),
+            printed(&away),
             "1 session stays away that was cleaned away here; `specify ralph sync --cleaned` brings it back\n"
         );
         let lost = |pushed| {
             let exchange = Exchange { lost: vec![log.name.clone()], pushed, ..Exchange::default() };
-            assert!(!told(&exchange).contains("nothing"));
+            assert!(!printed(&exchange).contains("nothing"));
             warnings(&exchange, (Other::Remote, "origin")).concat()
         };
         assert!(lost(vec![log.clone()]).contains("\nhint: they were pushed back; "));
@@ -167,7 +167,7 @@ mod tests {
         let exchange =
             Exchange { fetched: vec![log.clone(), snapshot], pushed: vec![log], ..Exchange::default() };
         assert_eq!(
-            told(&exchange),
+            printed(&exchange),
             "fetched  20261121-204512-3f9a0c1d\npushed   20261121-204512-3f9a0c1d\n1 session and the snapshots of 1 session fetched from origin, 1 session pushed\n"
         );
     }

@@ -59,7 +59,7 @@ fn write_item(out: &mut dyn Write, item: &Item, width: usize) -> Result<()> {
     Ok(())
 }
 
-/// The name of a task; criteria are told apart by having none.
+/// Returns the name of a task; criteria have none.
 fn label(item: &Item) -> &str {
     if item.is_task() { &item.name } else { "-" }
 }

@@ -68,7 +68,7 @@ pub fn tail(text: &str, most: usize) -> &str {
     text
 }
 
-/// `text` with the middle of long lines left out; none where no line is that long.
+/// Returns `text` with the middle of long lines left out, or `None` if no line is that long.
 pub fn narrow(text: &str) -> Option<String> {
     if text.lines().all(|line| line.len() <= LINE) {
         return None;

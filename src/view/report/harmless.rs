@@ -11,7 +11,7 @@ fn shown(c: char) -> Option<String> {
     }
 }
 
-/// The entity that stands for a character; none where it stands for itself.
+/// Returns the entity for a character, or `None` if it needs none.
 fn entity(c: char) -> Option<&'static str> {
     match c {
         '&' => Some("&amp;"),

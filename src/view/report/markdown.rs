@@ -105,7 +105,7 @@ fn code(text: &str) -> String {
     let more = if shown.len() < line.len() { "…" } else { "" };
     let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
-    // Blanks at both ends are taken off by whoever shows it, and keep backticks apart.
+    // Renderers strip blanks at both ends; they separate backticks.
     let blank = if shown.starts_with('`') || shown.ends_with('`') || shown.is_empty() { " " } else { "" };
     format!("{fence}{blank}{shown}{more}{blank}{fence}")
 }

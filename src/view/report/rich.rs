@@ -88,10 +88,10 @@ impl Writer {
                     let start = format!("<a rel=\"noreferrer noopener nofollow\" href=\"{address}\">");
                     self.open(&start, "</a>");
                 }
-                None => self.told(&dest_url),
+                None => self.append_address(&dest_url),
             },
             // Never loaded: its description stays, and where it is.
-            Tag::Image { dest_url, .. } => self.told(&dest_url),
+            Tag::Image { dest_url, .. } => self.append_address(&dest_url),
             Tag::FootnoteDefinition(_)
             | Tag::DefinitionList
             | Tag::DefinitionListTitle
@@ -103,7 +103,7 @@ impl Writer {
     }
 
     /// An address as text, in front of the words that it is called by.
-    fn told(&mut self, address: &str) {
+    fn append_address(&mut self, address: &str) {
         self.wrapped("code", &address.chars().take(200).collect::<String>());
         self.out.push(' ');
         self.open("", "");

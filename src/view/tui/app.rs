@@ -50,7 +50,7 @@ pub enum Opened {
     Text(String),
 }
 
-/// What somebody else has to do.
+/// What the terminal has to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     Quit,
@@ -206,7 +206,7 @@ impl App {
     /// Makes the page that belongs to what is selected.
     fn choose(&mut self) {
         let selected = self.list.selected().and_then(|item| List::chosen(&self.overview, item));
-        // Nothing passes the filter: whoever takes it back is where they were.
+        // Nothing passes the filter: removing it restores the selection.
         let is_kept = selected.is_none() && self.list.is_filtered();
         self.chosen = if is_kept { self.chosen.take() } else { selected };
         let Some(chosen) = self.chosen.clone() else {
@@ -310,7 +310,7 @@ impl App {
             View::History => (tip.to_string(), Plan::Ordered(Ordered::History(session.feature.clone()))),
         };
         let is_live = self.view == View::Output && in_flight.is_some();
-        // These are of the whole session, wherever in it somebody stands.
+        // These are of the whole session, whatever is selected.
         let chosen = match self.view {
             View::Logs | View::History => Chosen::Session(session.id.clone()),
             View::Output | View::Describe | View::Diff | View::Prompt | View::Tasks => chosen.clone(),
@@ -327,7 +327,7 @@ impl App {
         u64::try_from(self.now.seconds() - running.started_at.seconds()).unwrap_or(0)
     }
 
-    /// The first lines of what runs tell how long it does.
+    /// The first lines of what runs show for how long.
     fn freshen_head(&mut self, session: &SessionRow) {
         let Some(running) = session.in_flight() else { return };
         let is_shown = self.shown.as_ref().is_some_and(|shown| {
@@ -390,7 +390,7 @@ impl App {
         self.ordered.is_some()
     }
 
-    /// What to read next; none where all is there. The screen is made to fit first.
+    /// What to read next; `None` if everything is loaded. The screen is laid out first.
     pub fn request(&mut self) -> Option<Request> {
         self.fit();
         let height = usize::from(self.areas().page.height);

@@ -413,7 +413,7 @@ impl Pen<'_> {
         self.put(buffer, (area.right().saturating_sub(width + 1), area.y), &right, width);
     }
 
-    /// How far down the page somebody is.
+    /// Returns the position on the page.
     fn place(&self) -> Option<String> {
         let (page, length) = (&self.app.page, self.app.page.len());
         let height = usize::from(self.app.areas().page.height);

@@ -49,7 +49,7 @@ pub fn last_top(areas: &Areas) -> usize {
     rows(usize::from(areas.header.width)).len().saturating_sub(page(areas))
 }
 
-/// What is asked of whoever leaves while the loop runs, in so many columns.
+/// Returns the question to a user who leaves while the loop runs, within a number of columns.
 pub fn question(width: usize) -> Vec<Row> {
     let answer =
         |key: &str, does: &str| Row::of(Look::Accent, format!("{key:<5}")).and(Look::Plain, does).indented(5);

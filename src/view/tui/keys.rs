@@ -1,4 +1,4 @@
-//! The keys: what each of them does, and how that is told.
+//! The keys: what each of them does, and its help.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -40,7 +40,7 @@ pub enum Act {
     Quit,
 }
 
-/// The keys as people are told of them: views and what is done with them, and moving about.
+/// The help of the keys: views and actions, and moving about.
 pub const KEY_HELP: [&[(&str, &str)]; 2] = [
     &[
         ("o", "Output: what was printed"),

@@ -150,7 +150,7 @@ impl List {
         self.selected = self.selected.saturating_add_signed(lines).min(last);
     }
 
-    /// The next failure below, or above; none where there is none.
+    /// Returns the next failure below, or above, if there is one.
     pub fn failure(&self, overview: &Overview, direction: Direction) -> Option<usize> {
         let is_failed = |place: &usize| match self.items[*place] {
             Item::Iteration(session, row) => overview
@@ -180,7 +180,7 @@ impl List {
         found.map(|(_, session)| session.id.clone())
     }
 
-    /// Puts what is chosen on the screen of so many lines.
+    /// Scrolls to show the selection on a screen of a number of lines.
     pub fn keep_in_view(&mut self, height: usize) {
         let lowest = self.selected.saturating_sub(height.saturating_sub(1));
         self.top = self.top.clamp(lowest, self.selected.max(lowest));

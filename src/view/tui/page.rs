@@ -10,7 +10,7 @@ use super::source::File;
 /// What is shown of a folded file.
 pub const PREVIEW: usize = 12;
 
-/// A window keeps at most so many parts of a file.
+/// Maximum number of parts of a file that a window keeps.
 const MOST_PARTS: usize = 8;
 
 /// Bytes of a part.
@@ -88,7 +88,7 @@ pub struct Part {
     pub rows: Vec<Row>,
 }
 
-/// Rows of a file around the place where somebody reads.
+/// Rows of a file around the current position.
 #[derive(Debug, Clone)]
 pub struct Window {
     pub file: File,
@@ -99,7 +99,7 @@ pub struct Window {
     rows: VecDeque<Row>,
     /// Bytes and rows of each part.
     parts: VecDeque<(u64, usize)>,
-    /// Where somebody wants to go that is not here.
+    /// A requested position that is not loaded.
     jump: Option<Ask>,
 }
 
@@ -198,7 +198,7 @@ impl Section {
         Self { about: None, title: None, fold: Fold::Never, body: Body::Rows(rows) }
     }
 
-    /// Rows below a title, all of them shown until somebody folds them.
+    /// Rows below a title, all of them shown until the section is folded.
     pub fn titled(title: Row, rows: Vec<Row>) -> Self {
         Self { about: None, title: Some(title), fold: Fold::Open, body: Body::Rows(rows) }
     }
@@ -370,7 +370,7 @@ impl Page {
         })
     }
 
-    /// Moves the cursor by so many lines.
+    /// Moves the cursor by a number of lines.
     pub fn move_by(&mut self, lines: isize) {
         let last = self.len().saturating_sub(1);
         self.cursor = self.cursor.saturating_add_signed(lines).min(last);
@@ -432,7 +432,7 @@ impl Page {
         self.cursor = place.map_or(0, |place| self.start_of(place));
     }
 
-    /// Puts the cursor on the screen of so many lines, with the screen where it was as far as can be.
+    /// Scrolls as little as possible to show the cursor on a screen of a number of lines.
     pub fn keep_in_view(&mut self, height: usize) {
         let length = self.len();
         if self.sticks {

@@ -15,13 +15,13 @@ use crate::view::style::duration;
 
 /// All that the screen can ask for. Every question may take its time: none is asked where keys are read.
 pub trait Source: Send + Sync {
-    /// How everything stands, newest session first; none where nothing changed since the last look.
+    /// How everything stands, newest session first; `None` if nothing changed since the last call.
     fn look(&self) -> Result<Option<Overview>>;
 
     /// A part of a file.
     fn part(&self, file: &File, ask: Ask) -> Result<FilePart>;
 
-    /// What an agent did, by what it printed; none where its output is text for people already.
+    /// What an agent did, by what it printed; `None` if its output is text for people already.
     fn parse_transcript(&self, author: &Author, output: &[u8]) -> Option<Vec<AgentEvent>>;
 
     fn iteration(&self, commit: &ObjectId) -> Result<Iteration>;
@@ -113,13 +113,13 @@ pub struct Patch {
 /// What the next prompt of a feature contains about earlier iterations.
 #[derive(Debug, Clone, Default)]
 pub struct PromptMemory {
-    /// None where no task can be picked any more.
+    /// `None` if no task can be picked any more.
     pub task: Option<Task>,
     pub mode: String,
     pub why: String,
     /// In tokens.
     pub budget: usize,
-    /// None where history is off for the task.
+    /// `None` if history is off for the task.
     pub context: Option<HistoricalContext>,
     /// What failed so far by its cause: what is open first, then the most frequent.
     pub clusters: Vec<Cluster>,
@@ -173,7 +173,7 @@ pub struct InFlight {
     pub attempt: u32,
     pub agent: String,
     pub started_at: Timestamp,
-    /// Bytes so far of the agent's stdout and stderr and the validation's; none where a stream is not open yet.
+    /// Bytes so far of the agent's stdout and stderr and the validation's; `None` if a stream is not open yet.
     pub lengths: [Option<u64>; 4],
 }
 
@@ -202,7 +202,7 @@ impl IterationRow {
         self.agent_ms.unwrap_or_default().saturating_add(self.validation_ms.unwrap_or_default())
     }
 
-    /// How long it took, in words; none where nothing ran.
+    /// How long it took, in words; `None` if nothing ran.
     pub fn time(&self) -> Option<String> {
         (self.agent_ms.is_some() || self.validation_ms.is_some()).then(|| duration(self.time_ms()))
     }

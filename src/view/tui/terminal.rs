@@ -88,7 +88,7 @@ impl Screen {
         Ok(Self { terminal })
     }
 
-    /// Gives it to somebody else for a while.
+    /// Lends it to another program.
     fn lend<T>(&mut self, with: impl FnOnce() -> T) -> Result<T> {
         give_back();
         let result = with();
@@ -183,7 +183,7 @@ fn is_slow(request: &Request) -> bool {
     matches!(request, Request::View(_, Ordered::Diff(_) | Ordered::History(_)))
 }
 
-/// Has somebody look again and again; gives what changed.
+/// Polls the source in a thread, and sends what changed.
 fn watch(source: &Arc<dyn Source>) -> Result<Receiver<Result<Overview>>> {
     let (to, from) = mpsc::channel();
     let source = Arc::clone(source);
@@ -204,7 +204,7 @@ fn watch(source: &Arc<dyn Source>) -> Result<Receiver<Result<Overview>>> {
     Ok(from)
 }
 
-/// Shows the screen until somebody leaves it.
+/// Shows the screen until the user leaves it.
 #[expect(clippy::too_many_lines, reason = "the terminal is set up and put back in one place")]
 pub fn run(source: &Arc<dyn Source>, host: &mut dyn Host, palette: Palette) -> Result<Left> {
     let looks = watch(source)?;
@@ -249,7 +249,7 @@ pub fn run(source: &Arc<dyn Source>, host: &mut dyn Host, palette: Palette) -> R
         }
         if turned.elapsed() >= TURN {
             turned = Instant::now();
-            // Its window was closed, and nobody said so.
+            // Its window was closed without a signal.
             if !stdin().is_terminal() {
                 return Ok(Left::Gone);
             }
@@ -293,7 +293,7 @@ fn obey(effect: Effect, app: &mut App, host: &dyn Host, screen: &mut Screen) -> 
             }
         }
         Effect::Stop(stop) => {
-            let told = match app.own_session() {
+            let answer = match app.own_session() {
                 None => Ok(Row::of(Look::Warn, "it has not begun yet: try again in a moment")),
                 Some(id) => host.stop(&id, stop).map(|()| match stop {
                     Stop::AfterIteration => Row::of(Look::Warn, "it stops after this iteration"),
@@ -301,7 +301,7 @@ fn obey(effect: Effect, app: &mut App, host: &dyn Host, screen: &mut Screen) -> 
                 }),
             };
             let failed = |error: anyhow::Error| Row::of(Look::Bad, shown(&format!("{error:#}")));
-            app.message = Some(told.unwrap_or_else(failed));
+            app.message = Some(answer.unwrap_or_else(failed));
         }
     }
     Ok(())

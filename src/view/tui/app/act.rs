@@ -174,7 +174,7 @@ impl App {
     fn show(&mut self, view: View) {
         self.view = view;
         self.page.left = 0;
-        // Whoever asks for a view wants to see it.
+        // A requested view is shown.
         if is_narrow(self.size) {
             self.pane = Pane::View;
         }

@@ -35,7 +35,7 @@ use users_index::Stamp;
 
 pub use changed_file::{ChangedFile, changed_between};
 pub use checkout::Checkout;
-pub use commit::{Prepared, Staged};
+pub use commit::{PreparedCommit, StagedEntries};
 pub use merge::{Conflict, Merge, Sides};
 pub use raw_path::{RawPath, collides};
 pub use restore::{PathChange, Paths, TreeEntry};

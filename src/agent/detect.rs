@@ -18,7 +18,7 @@ use super::settings::AgentSettings;
 
 /// What is known of an agent here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Listed {
+pub struct AgentListing {
     pub name: String,
     pub is_installed: bool,
     pub version: Option<String>,
@@ -43,7 +43,7 @@ const ANY_AGENT: &str = "generic";
 pub fn list(
     settings: &(dyn Fn(&str) -> AgentSettings + Sync),
     surroundings: &Surroundings<'_>,
-) -> Vec<Listed> {
+) -> Vec<AgentListing> {
     let adapters: Vec<_> = KNOWN
         .iter()
         .map(|known| {
@@ -59,7 +59,7 @@ pub fn list(
     });
     let listed = |((known, adapter, path), is_installed): ((&Known, Adapter, Option<Utf8PathBuf>), bool)| {
         let missing = adapter.check(surroundings).err().map(|error| error.to_string());
-        Listed {
+        AgentListing {
             name: known.name.to_owned(),
             is_installed,
             version: if is_installed { adapter.version() } else { None },

@@ -12,7 +12,7 @@ use super::stream::{
     AgentReport, End, Failure, StreamReader, class_of, class_of_words, usage_file, wait_time_in,
 };
 use super::watchdog::Watchdog;
-use crate::process::{Child, Ended, Interrupt};
+use crate::process::{Child, ChildExit, Interrupt};
 use crate::record::{AgentEvent, AgentRun, ExitReason, FailureClass, Parser, PromptVia, Timestamp, summary};
 
 /// How much of stderr's end may hold the reason for a failure.
@@ -45,7 +45,7 @@ pub(super) struct Launch {
 /// A run that has ended.
 #[derive(Debug)]
 struct FollowedRun {
-    ended: Ended,
+    ended: ChildExit,
     duration_ms: u64,
     report: AgentReport,
     /// The last error or retry that was seen while it ran.
@@ -74,14 +74,14 @@ impl Launch {
         say: &mut dyn FnMut(AgentEvent),
     ) -> Result<AgentRun> {
         let run = self.follow(turn, interrupt, say)?;
-        let is_good = run.ended.exit.is_success() && run.report.succeeded;
-        let cause = if is_good { Cause::default() } else { self.cause(&run, turn)? };
+        let succeeded = run.ended.exit.is_success() && run.report.succeeded;
+        let cause = if succeeded { Cause::default() } else { self.cause(&run, turn)? };
         let resets_at = self.resets_at(&run, &cause, turn);
         let FollowedRun { ended, duration_ms, report, .. } = run;
         Ok(AgentRun {
             exit: ended.exit,
             duration_ms,
-            is_good,
+            succeeded,
             final_text: report.final_text,
             model: report.model.or_else(|| self.model.clone()),
             tokens: report.tokens,
@@ -107,20 +107,20 @@ impl Launch {
         let mut stream = StreamReader::new(self.parser);
         let mut lines = LineReader::new(turn.stdout);
         let mut watchdog = Watchdog::default();
-        let mut trouble = None;
+        let mut failure = None;
         let stopwatch = turn.clock.stopwatch();
         let ended = child.run(interrupt, &mut || {
-            if trouble.is_none() {
+            if failure.is_none() {
                 let mut hear = |event: AgentEvent| {
                     watchdog.observe(&event);
                     say(event);
                 };
-                trouble = lines.read_some(&mut |line| stream.line(line, &mut hear)).err();
+                failure = lines.read_some(&mut |line| stream.line(line, &mut hear)).err();
             }
             watchdog.pulse()
         })?;
         let duration_ms = stopwatch.elapsed_ms();
-        if let Some(error) = trouble {
+        if let Some(error) = failure {
             return Err(error.context("follow the agent's output"));
         }
         lines.read_rest(&mut |line| stream.line(line, say)).context("read the agent's output")?;

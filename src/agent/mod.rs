@@ -29,7 +29,7 @@ use known::SCRIPTED;
 use scripted::Scripted;
 use stream::{End, StreamReader};
 
-pub use detect::{Listed, detect, list, passed_over};
+pub use detect::{AgentListing, detect, list, passed_over};
 pub use interface::{Agent, AgentInput, Lookup, Surroundings};
 pub use settings::AgentSettings;
 

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use camino::Utf8Path;
 use clap::Args;
 
-use crate::agent::{self, Listed, Surroundings};
+use crate::agent::{self, AgentListing, Surroundings};
 use crate::config::Config;
 use crate::record::PromptVia;
 use crate::view::json::write_pretty;
@@ -38,18 +38,18 @@ pub fn run(args: &AgentsArgs, caller: &Caller) -> Result<ExitCode> {
 }
 
 /// Returns the known agents, as `config` sets them up.
-pub(super) fn listed(config: &Config, root: &Utf8Path, caller: &Caller) -> Vec<Listed> {
+pub(super) fn listed(config: &Config, root: &Utf8Path, caller: &Caller) -> Vec<AgentListing> {
     let lookup = |name: &str| variable(caller, name);
     let surroundings = Surroundings { directory: root, lookup: &lookup };
     agent::list(&|name| agent_settings(config, name), &surroundings)
 }
 
-fn write_json(listed: &[Listed], out: &mut impl Write) -> Result<()> {
+fn write_json(listed: &[AgentListing], out: &mut impl Write) -> Result<()> {
     write_pretty(out, &listed)?;
     Ok(out.flush()?)
 }
 
-fn write_table(listed: &[Listed], out: &mut impl Write) -> Result<()> {
+fn write_table(listed: &[AgentListing], out: &mut impl Write) -> Result<()> {
     for agent in listed {
         let prompt = match agent.prompt {
             PromptVia::Stdin => "stdin",
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn an_agent_that_is_here_and_cannot_be_used_says_why() {
-        let agent = |name: &str, path: Option<&str>, missing: Option<&str>| Listed {
+        let agent = |name: &str, path: Option<&str>, missing: Option<&str>| AgentListing {
             name: name.to_owned(),
             is_installed: missing.is_none(),
             version: missing.is_none().then(|| "1.2.3".to_owned()),

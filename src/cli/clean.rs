@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::record::{RALPH, Refusal, SessionId, SessionName};
-use crate::store::{Extent, Leftover, Plan, Purged, Remote, Rules, Store};
+use crate::store::{Extent, Leftover, Plan, PurgeReport, Remote, Rules, Store};
 use crate::view::style::{Count, grouped, one_line};
 
 use super::args::Json;
@@ -199,7 +199,7 @@ pub fn purge(args: &PurgeArgs, caller: &Caller) -> Result<ExitCode> {
             print_json(&mut out, &report)?;
             return Ok(ExitCode::Done);
         }
-        let Purged { here, kept, .. } = plan;
+        let PurgeReport { here, kept, .. } = plan;
         for name in here.into_iter().chain(kept.into_iter().map(String::from)) {
             writeln!(out, "would remove {}", one_line(&name))?;
         }
@@ -256,7 +256,7 @@ fn confirm_purge(args: &PurgeArgs, session: &SessionId, remote: Option<&Remote>)
     }
 }
 
-fn write_purged(out: &mut impl Write, purged: &Purged, remote: Option<&Remote>) -> Result<()> {
+fn write_purged(out: &mut impl Write, purged: &PurgeReport, remote: Option<&Remote>) -> Result<()> {
     for name in &purged.here {
         writeln!(out, "removed {name}")?;
     }

@@ -60,13 +60,13 @@ pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
     let mut found = None;
     match read {
         Ok((project, config)) => {
-            findings.push(Finding::new("settings", Severity::Fine, "can be read"));
+            findings.push(Finding::fine("settings", "can be read"));
             findings.push(agents(&config, &project.root, caller));
             if let Some(why) =
                 passed_over(&project.files, &project.root).filter(|_| config.settings.agent.is_empty())
             {
                 findings.push(
-                    Finding::new("agents", Severity::Note, why)
+                    Finding::note("agents", why)
                         .hinted("name one with `agent = \"NAME\"` in .specify/ralph.toml, or --agent NAME"),
                 );
             }
@@ -89,7 +89,7 @@ pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
             if found.is_some_and(|config| config.settings.commit == Commits::OfTasks)
                 && session::check_commits(&store).is_ok()
             {
-                findings.push(Finding::new("commits", Severity::Fine, "each success can be committed"));
+                findings.push(Finding::fine("commits", "each success can be committed"));
             }
             findings.push(disk(&store)?);
             findings.push(hooks(caller));
@@ -119,9 +119,8 @@ fn template(project: &Project, config: &Config) -> Vec<Finding> {
     match read {
         Ok(template) if template.is_built_in => Vec::new(),
         Ok(template) => {
-            let fine = Finding::new("template", Severity::Fine, format!("{} can be used", template.origin));
-            let notes =
-                template.warnings().into_iter().map(|text| Finding::new("template", Severity::Note, text));
+            let fine = Finding::fine("template", format!("{} can be used", template.origin));
+            let notes = template.warnings().into_iter().map(|text| Finding::note("template", text));
             let notes =
                 notes.map(|note| note.hinted("`{{ memory }}` places the memory of earlier iterations"));
             std::iter::once(fine).chain(notes).collect()
@@ -134,9 +133,7 @@ fn template(project: &Project, config: &Config) -> Vec<Finding> {
 fn approval(store: &Store, config: &Config, caller: &Caller) -> Option<Finding> {
     let is_any = config.commands_from_file().next().is_some();
     match trust::refusal(store, config, caller) {
-        Ok(None) => {
-            is_any.then(|| Finding::new("trust", Severity::Fine, "the commands of the settings are approved"))
-        }
+        Ok(None) => is_any.then(|| Finding::fine("trust", "the commands of the settings are approved")),
         Ok(Some(refusal)) => Some(Finding::wrong("trust", &refusal.into())),
         Err(error) => Some(Finding::wrong("trust", &error)),
     }
@@ -152,7 +149,7 @@ fn git(directory: &Utf8Path) -> Finding {
             Finding::new("git", Severity::Wrong, format!("{version} cannot sync all that it writes"))
                 .hinted("install git 2.36 or newer")
         }
-        _ => Finding::new("git", Severity::Fine, version),
+        _ => Finding::fine("git", version),
     }
 }
 
@@ -176,7 +173,7 @@ fn programs(caller: &Caller) -> Finding {
         identity(program) == ourselves || said().is_ok_and(|version| version.starts_with("specify-ralph "))
     };
     match found.first() {
-        None => Finding::new("programs", Severity::Note, "there is no `specify` on the PATH")
+        None => Finding::note("programs", "there is no `specify` on the PATH")
             .hinted("put the folder of this program on it: `cargo install --path .` does"),
         Some(first) if is_ours(first) => {
             let other = found.iter().find(|program| !is_ours(program));
@@ -184,11 +181,10 @@ fn programs(caller: &Caller) -> Finding {
                 || "spec-kit's is not installed".to_owned(),
                 |program| format!("spec-kit's is behind it: {}", program.display()),
             );
-            Finding::new("programs", Severity::Fine, format!("`{CANONICAL}` is this program; {behind}"))
+            Finding::fine("programs", format!("`{CANONICAL}` is this program; {behind}"))
         }
-        Some(first) => Finding::new(
+        Some(first) => Finding::note(
             "programs",
-            Severity::Note,
             format!(
                 "{} comes first on the PATH, so `{CANONICAL}` does not reach this program",
                 first.display()
@@ -216,25 +212,24 @@ fn agents(config: &Config, root: &Utf8Path, caller: &Caller) -> Finding {
             Finding::new("agents", Severity::Wrong, "no known agent can be used, and none is set up")
                 .hinted(format!("`{RALPH} agents` shows what each of them needs"))
         }
-        (true, false) => Finding::new("agents", Severity::Fine, format!("set up here: {}", own.join(", "))),
-        (false, _) => Finding::new("agents", Severity::Fine, usable.join(", ")),
+        (true, false) => Finding::fine("agents", format!("set up here: {}", own.join(", "))),
+        (false, _) => Finding::fine("agents", usable.join(", ")),
     }
 }
 
 /// States what the agent may do: nothing is asked during a run.
 fn permissions(config: &Config) -> Finding {
     let finding = match config.settings.permissions {
-        Permissions::Full => Finding::new(
+        Permissions::Full => Finding::note(
             "permissions",
-            Severity::Note,
             "full: the agent runs any command and changes any file that you may, without asking (claude: \
              --dangerously-skip-permissions, codex: --dangerously-bypass-approvals-and-sandbox, others alike)",
         )
         .hinted("run it where that does no harm: a container, a machine of its own; or set permissions = \"default\""),
         Permissions::Default => {
-            Finding::new("permissions", Severity::Fine, "default: what the agent's own settings allow; what it would ask for is refused")
+            Finding::fine("permissions", "default: what the agent's own settings allow; what it would ask for is refused")
         }
-        Permissions::ReadOnly => Finding::new("permissions", Severity::Fine, "read-only: agents without a switch for that are refused"),
+        Permissions::ReadOnly => Finding::fine("permissions", "read-only: agents without a switch for that are refused"),
     };
     if process::is_root() && config.settings.permissions == Permissions::Full {
         let message = format!(
@@ -249,11 +244,11 @@ fn permissions(config: &Config) -> Finding {
 fn repository(store: &Store) -> Result<Vec<Finding>> {
     let repository = store.repository();
     let place = format!("{}{}", repository.common_dir, format(store)?);
-    let mut findings = vec![Finding::new("repository", Severity::Fine, place)];
+    let mut findings = vec![Finding::fine("repository", place)];
     let logs = store.session_names()?.len();
     if logs > 0 {
         let message = format!("{} recorded", Count(logs as u64, "session"));
-        findings.push(Finding::new("records", Severity::Fine, message).hinted(
+        findings.push(Finding::fine("records", message).hinted(
             format!("`{RALPH} log` lists them, and without us `git log --glob='refs/ralph/*'` (`git log refs/ralph/*` prints nothing)"),
         ));
     }
@@ -262,17 +257,12 @@ fn repository(store: &Store) -> Result<Vec<Finding>> {
     }
     for holder in &sessions::running(store)? {
         let message = format!("session {} runs, process {} on {}", holder.session, holder.pid, holder.host);
-        findings.push(
-            Finding::new("loops", Severity::Note, message).hinted(format!("`{RALPH} status` shows more")),
-        );
+        findings.push(Finding::note("loops", message).hinted(format!("`{RALPH} status` shows more")));
     }
     let loose = store.loose_objects()?;
     if loose >= MANY_LOOSE {
         let message = format!("about {}, ours and others", Count(loose as u64, "loose object"));
-        findings.push(
-            Finding::new("objects", Severity::Note, message)
-                .hinted(format!("`{RALPH} clean --pack` packs ours")),
-        );
+        findings.push(Finding::note("objects", message).hinted(format!("`{RALPH} clean --pack` packs ours")));
     }
     Ok(findings)
 }
@@ -293,13 +283,13 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
                     .map(|(pid, program)| (format!("{program} (process {pid})"), pid.to_string()))
                     .unzip();
                 let message = format!("session {name} died, and left running: {}", names.join(", "));
-                findings.push(Finding::new("leftovers", Severity::Note, message).hinted(format!(
+                findings.push(Finding::note("leftovers", message).hinted(format!(
                     "the next `{RALPH}` in its work tree ends what it left; so does `kill {}`",
                     pids.join(" ")
                 )));
             }
             let message = format!("session {name} was cut off, and its last iteration is not recorded yet");
-            findings.push(Finding::new("leftovers", Severity::Note, message).hinted(format!(
+            findings.push(Finding::note("leftovers", message).hinted(format!(
                 "the next `{RALPH}` in its work tree records it; `{RALPH} resume` takes it up again"
             )));
         }
@@ -308,19 +298,15 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
     if incoming > 0 {
         let message = format!("a sync was cut off, and left {}", Count(incoming as u64, "ref"));
         findings.push(
-            Finding::new("leftovers", Severity::Note, message)
+            Finding::note("leftovers", message)
                 .hinted(format!("`{RALPH} fsck --repair` removes them; so does the next sync")),
         );
     }
     let lock = repository.git_dir.join("index.lock");
     if lock.exists() && running.is_empty() {
         findings.push(
-            Finding::new(
-                "leftovers",
-                Severity::Note,
-                format!("{lock} is there: a git command runs, or died"),
-            )
-            .hinted(format!("if none runs: rm {lock}")),
+            Finding::note("leftovers", format!("{lock} is there: a git command runs, or died"))
+                .hinted(format!("if none runs: rm {lock}")),
         );
     }
     Ok(findings)
@@ -333,7 +319,7 @@ fn feature(store: &Store, caller: &Caller) -> Finding {
             let tasks = tasks::read_if_there(&feature.files, &feature.tasks_path).map(drop);
             let progress = || session::check_progress_file(&feature.files, &feature.progress_path);
             match tasks.and_then(|()| progress()) {
-                Ok(()) => Finding::new("feature", Severity::Fine, feature.path),
+                Ok(()) => Finding::fine("feature", feature.path),
                 Err(error) => Finding::wrong("feature", &error),
             }
         }
@@ -362,9 +348,9 @@ fn disk(store: &Store) -> Result<Finding> {
     Ok(match free {
         ..MIN_FREE_BYTES => Finding::new("disk", Severity::Wrong, message)
             .hinted(format!("an iteration that cannot be recorded ends the loop: make room first (`{RALPH} clean --dry-run` shows what could be freed)")),
-        MIN_FREE_BYTES..LITTLE => Finding::new("disk", Severity::Note, message)
+        MIN_FREE_BYTES..LITTLE => Finding::note("disk", message)
             .hinted(format!("`{RALPH} clean --dry-run` shows what could be freed; `snapshots = false` needs less")),
-        LITTLE.. => Finding::new("disk", Severity::Fine, message),
+        LITTLE.. => Finding::fine("disk", message),
     })
 }
 
@@ -379,14 +365,14 @@ fn hooks(caller: &Caller) -> Finding {
     };
     let (installed, outdated) = (of(HookState::Installed), of(HookState::Outdated));
     if !outdated.is_empty() {
-        return Finding::new("hooks", Severity::Note, format!("put in by another version: {outdated}"))
+        return Finding::note("hooks", format!("put in by another version: {outdated}"))
             .hinted(format!("`{RALPH} hooks install` updates them"));
     }
     if installed.is_empty() {
-        return Finding::new("hooks", Severity::Fine, "none of ours")
+        return Finding::fine("hooks", "none of ours")
             .hinted(format!("`{RALPH} hooks install` marks commits of an iteration"));
     }
-    Finding::new("hooks", Severity::Fine, installed)
+    Finding::fine("hooks", installed)
 }
 
 /// Settings of git's with which fetching takes away what was not pushed.
@@ -425,7 +411,7 @@ fn remote(store: &Store, caller: &Caller, named: Option<&str>) -> Finding {
         Ok((Probe { sessions, refused }, remote)) if refused.is_empty() => {
             let message =
                 format!("{} lets us in, and has {}", remote.place(), Count(sessions as u64, "session"));
-            Finding::new("remote", Severity::Fine, message).hinted("its hooks may still refuse a real push")
+            Finding::fine("remote", message).hinted("its hooks may still refuse a real push")
         }
         Ok((Probe { refused, .. }, remote)) => Finding::new(
             "remote",

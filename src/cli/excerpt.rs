@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
-use failure_excerpt::{Cut, Examined, Features, Neighbours, Output, examine};
+use failure_excerpt::{Cut, Examination, Features, Neighbours, Output, examine};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -98,7 +98,7 @@ pub fn run(args: &ExcerptArgs, caller: &Caller) -> Result<ExitCode> {
     Ok(ExitCode::Done)
 }
 
-fn examined(stdout: &Window, stderr: &Window, cwd: &Utf8Path, exit_code: Option<i32>) -> Examined {
+fn examined(stdout: &Window, stderr: &Window, cwd: &Utf8Path, exit_code: Option<i32>) -> Examination {
     examine(&Output {
         stdout: &stdout.text,
         stderr: &stderr.text,

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use clap::Args;
 
-use crate::store::{Repair, Verified};
+use crate::store::{Repair, VerifyReport};
 use crate::view::style::{Count, grouped, one_line};
 
 use super::args::{Json, ReadArgs};
@@ -50,7 +50,7 @@ pub fn run(args: &FsckArgs, caller: &Caller) -> Result<ExitCode> {
     Ok(if is_sound { ExitCode::Done } else { ExitCode::NotDone })
 }
 
-fn look_at_journal(args: &FsckArgs, caller: &Caller, verified: &mut Verified) {
+fn look_at_journal(args: &FsckArgs, caller: &Caller, verified: &mut VerifyReport) {
     match rebuild::settle(&args.read, caller, args.repair) {
         Ok(None) => {}
         Ok(Some(message)) => {
@@ -61,7 +61,7 @@ fn look_at_journal(args: &FsckArgs, caller: &Caller, verified: &mut Verified) {
     }
 }
 
-fn write(out: &mut impl Write, verified: &Verified) -> Result<()> {
+fn write(out: &mut impl Write, verified: &VerifyReport) -> Result<()> {
     for finding in &verified.findings {
         let place = match (&finding.session, finding.iteration, &finding.commit) {
             (Some(session), Some(number), _) => format!("{session}:{number}: "),
@@ -76,7 +76,7 @@ fn write(out: &mut impl Write, verified: &Verified) -> Result<()> {
         };
         writeln!(out, "{place}{}{suffix}", one_line(&finding.what))?;
     }
-    let Verified { sessions, records, files, bytes, findings } = verified;
+    let VerifyReport { sessions, records, files, bytes, findings } = verified;
     let looked_at = format!(
         "{}, {}, {} of {} KB",
         Count(*sessions as u64, "session"),

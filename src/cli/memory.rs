@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::feature::Feature;
 use crate::progress::historical::Mode;
 use crate::record::SessionName;
-use crate::session::{Reason, RecallQuery, Recalled};
+use crate::session::{Reason, RecallQuery, RecalledHistory};
 use crate::store::Store;
 use crate::view::history::{Shown, write};
 use crate::view::style::{Paint, inert, one_line};
@@ -127,7 +127,7 @@ impl Older<'_> {
         let recalled = settings.memory(store, feature)?.recall(store, wanted, policy)?;
         let off =
             Shown { task: &task, mode: Mode::Off.as_str(), why: "history is off", budget, context: None };
-        let shown = recalled.as_ref().map_or(off, |Recalled { context, mode, why }| Shown {
+        let shown = recalled.as_ref().map_or(off, |RecalledHistory { context, mode, why }| Shown {
             task: &task,
             mode: mode.as_str(),
             why: match why {

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::process::Tool;
 use crate::record::{IterationName, ObjectId, RALPH, SessionName, join_truncated};
-use crate::session::{Force, Intent, Planned, Restore, Target, Why};
+use crate::session::{Force, Intent, PlannedRestore, Restore, Target, Why};
 use crate::store::{RestorePoint, Store};
 use crate::tasks;
 use crate::view::restore::{self, Deed, RestorePlan};
@@ -87,7 +87,7 @@ pub fn run(args: &RestoreArgs, caller: &Caller, paint: Paint) -> Result<ExitCode
 }
 
 /// Fetches what a partial clone has not got of the files that are to be written.
-fn bring(planned: &Planned<'_>, store: &Store, caller: &Caller) -> Result<()> {
+fn bring(planned: &PlannedRestore<'_>, store: &Store, caller: &Caller) -> Result<()> {
     let missing = planned.missing()?;
     if missing.is_empty() {
         return Ok(());
@@ -106,7 +106,7 @@ fn to_point<'a>(
     store: &Store,
     point: &Point,
     (args, intent): (&RestoreArgs, Intent),
-) -> Result<Planned<'a>> {
+) -> Result<PlannedRestore<'a>> {
     let files = point.files(store);
     let target = Target {
         snapshot: point.snapshot(store)?,
@@ -183,7 +183,7 @@ fn to_undo(store: &Store, number: Option<u32>) -> Result<RestorePoint> {
     }
 }
 
-fn show(planned: Planned<'_>, name: String, (intent, paint): (Intent, Paint)) -> Result<ExitCode> {
+fn show(planned: PlannedRestore<'_>, name: String, (intent, paint): (Intent, Paint)) -> Result<ExitCode> {
     let mut out = stdout();
     let changed = planned.changes.iter().map(|change| (deed(change), change.name()));
     let left = planned.left.iter().map(|left| (Deed::Leave(left.why.reason()), left.path.clone()));

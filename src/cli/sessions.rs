@@ -22,7 +22,7 @@ pub struct SessionChoice {
 
 /// A choice that names at most one session, and at most one feature by its path.
 #[derive(Debug, Clone, Default)]
-pub struct Settled {
+pub struct ResolvedChoice {
     session: Option<SessionId>,
     feature: Option<String>,
 }
@@ -32,9 +32,9 @@ const CANDIDATES: usize = 5;
 
 impl SessionChoice {
     /// Finds the session and the feature that are meant. What names nothing is an error.
-    pub fn settle(&self, store: &Store) -> Result<Settled> {
+    pub fn settle(&self, store: &Store) -> Result<ResolvedChoice> {
         if self.session.is_none() && self.feature.is_none() {
-            return Ok(Settled::default());
+            return Ok(ResolvedChoice::default());
         }
         let tips = match &self.feature {
             Some(_) => tips(store)?,
@@ -47,7 +47,7 @@ impl SessionChoice {
             }
             None => None,
         };
-        let Some(name) = &self.session else { return Ok(Settled { session: None, feature }) };
+        let Some(name) = &self.session else { return Ok(ResolvedChoice { session: None, feature }) };
         let matching = store.session_names()?.into_iter().filter(|refs| name.matches(&refs.session));
         let mut found: Vec<SessionId> = matching.map(|refs| refs.session).collect();
         found.dedup();
@@ -61,11 +61,11 @@ impl SessionChoice {
                 bail!("session {first} is not of {feature}\nhint: omit --session or --feature");
             }
         }
-        Ok(Settled { session: Some(only(store, name, &found)?), feature })
+        Ok(ResolvedChoice { session: Some(only(store, name, &found)?), feature })
     }
 }
 
-impl Settled {
+impl ResolvedChoice {
     pub fn takes(&self, session: &SessionId, feature: &str) -> bool {
         self.session.as_ref().is_none_or(|id| session == id)
             && self.feature.as_ref().is_none_or(|wanted| wanted == feature)
@@ -197,10 +197,10 @@ pub fn warn_about_missing(id: &SessionId) {
 }
 
 /// Returns the rows of the sessions that a choice leaves, and those of other features beside them.
-pub fn listing(store: &Store, choice: &SessionChoice) -> Result<(Listing, Settled)> {
+pub fn listing(store: &Store, choice: &SessionChoice) -> Result<(Listing, ResolvedChoice)> {
     let mut settled = match choice.session {
         Some(_) => choice.settle(store)?,
-        None => Settled::default(),
+        None => ResolvedChoice::default(),
     };
     let mut unreadable = Vec::new();
     let is_wanted = |refs: &SessionRefs| settled.session.as_ref().is_none_or(|id| refs.session == *id);
@@ -221,7 +221,7 @@ pub fn newest(store: &Store, choice: &SessionChoice) -> Result<Option<SessionLog
 
 /// The latest session of a feature, by its path, if it has one.
 pub fn newest_of_feature(store: &Store, path: &str) -> Result<Option<SessionLog>> {
-    newest_of(store, &Settled { session: None, feature: Some(path.to_owned()) })
+    newest_of(store, &ResolvedChoice { session: None, feature: Some(path.to_owned()) })
 }
 
 /// Where the latest session of a feature stands, by its path, if it has one.
@@ -241,7 +241,7 @@ pub fn overview(store: &Store, refs: &SessionRefs) -> Result<Option<Overview>> {
     }
 }
 
-fn newest_of(store: &Store, settled: &Settled) -> Result<Option<SessionLog>> {
+fn newest_of(store: &Store, settled: &ResolvedChoice) -> Result<Option<SessionLog>> {
     let mut unreadable = Vec::new();
     let newest = store.latest_where(|tip| settled.takes_tip(tip), &mut unreadable)?;
     warn_about(&unreadable);

@@ -217,7 +217,7 @@ pub struct Ready {
     pub(super) config: Config,
     pub(super) root: Utf8PathBuf,
     /// In the order of preference; empty only if there is nothing left to do for one.
-    pub(super) agents: Vec<Prepared>,
+    pub(super) agents: Vec<PreparedAgent>,
     /// The agents that are asked for, whether or not they can work here.
     pub(super) names: Vec<String>,
     /// Why another agent than that of spec-kit was detected.
@@ -230,7 +230,7 @@ pub struct Ready {
 }
 
 /// An agent with its settings.
-pub(super) struct Prepared {
+pub(super) struct PreparedAgent {
     settings: AgentSettings,
     pub agent: Box<dyn Agent>,
 }
@@ -250,12 +250,12 @@ impl Ready {
             passed_over = agent::passed_over(&files, &root);
         }
         let own_program = own_program()?;
-        let mut agents: Vec<Prepared> = Vec::new();
+        let mut agents: Vec<PreparedAgent> = Vec::new();
         for name in names.clone() {
             if agents.iter().all(|known| known.settings.name != name) {
                 let settings = agent_settings(&config, &name);
                 let agent = agent::build(&settings, &own_program, &lookup)?;
-                agents.push(Prepared { settings, agent });
+                agents.push(PreparedAgent { settings, agent });
             }
         }
         let clock = Clock::new(lookup(Clock::VARIABLE).as_deref())?;
@@ -304,7 +304,7 @@ impl Ready {
         };
         let agents = self.agents.iter();
         agents
-            .map(|Prepared { settings, agent }| Candidate {
+            .map(|PreparedAgent { settings, agent }| Candidate {
                 agent: agent.as_ref(),
                 limits: session::child_limits(values, values.timeout, idle(settings)),
                 model: settings.model.clone(),

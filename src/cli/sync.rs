@@ -10,8 +10,8 @@ use serde_json::json;
 
 use crate::record::{RALPH, Refusal, SessionName};
 use crate::store::{
-    Cleaned, Direction, Exchange, Remote, Scratch, SessionLog, Snapshots, Store, SyncOptions, Unreachable,
-    sessions_among,
+    CleanedRefs, Direction, Exchange, Remote, Scratch, SessionLog, Snapshots, Store, SyncOptions,
+    Unreachable, sessions_among,
 };
 use crate::view::style::{Count, grouped, one_line};
 use crate::view::sync::{Other, warnings, write_exchange};
@@ -88,7 +88,7 @@ pub fn run(args: &SyncArgs, caller: &Caller) -> Result<ExitCode> {
             (false, false) => Direction::Both,
         },
         snapshots: if args.snapshots { Snapshots::Take } else { Snapshots::Leave },
-        cleaned: if args.cleaned { Cleaned::Take } else { Cleaned::Leave },
+        cleaned: if args.cleaned { CleanedRefs::Take } else { CleanedRefs::Leave },
         at: context::clock(caller)?.now(),
     };
     if options.direction != Direction::Fetch {

@@ -21,7 +21,7 @@ use crate::progress::historical::Mode;
 use crate::record::{
     AgentEvent, IterationName, LogEntry, RALPH, Refusal, SessionId, SessionName, Timestamp, Which,
 };
-use crate::session::{Reason, RecallQuery, Recalled};
+use crate::session::{Reason, RecallQuery, RecalledHistory};
 use crate::store::{Control, Scratch, Stop, Store};
 use crate::view::style::{Paint, inert};
 use crate::view::tui::{
@@ -32,7 +32,7 @@ use crate::view::tui::{
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::own_command::own_program;
-use super::sessions::{SessionChoice, Settled};
+use super::sessions::{ResolvedChoice, SessionChoice};
 use super::settings::{Flags, load_in, terminal_redactor};
 use super::setup::{RunRequest, Settings};
 use super::{context, iterations, output};
@@ -86,7 +86,7 @@ pub fn with_loop(arguments: &[OsString], flags: Flags, caller: &Caller, paint: P
     let said = talk.try_clone().context("share what the loop says")?;
     let detached = Detached::start_loop(&argv, &here, said).context("start the loop")?;
     host.own = Some(RefCell::new(detached));
-    let left = show(&mut host, Settled::default(), paint)?;
+    let left = show(&mut host, ResolvedChoice::default(), paint)?;
     if let OwnLoop::Ended { code } = host.own_loop() {
         repeat(talk, code)?;
         return Ok(match left {
@@ -141,7 +141,7 @@ fn check_terminal(caller: &Caller) -> Result<()> {
         .into())
 }
 
-fn show(host: &mut TuiHost, wanted: Settled, paint: Paint) -> Result<Left> {
+fn show(host: &mut TuiHost, wanted: ResolvedChoice, paint: Paint) -> Result<Left> {
     let configured = load_in(&host.store, &host.caller, Flags::default());
     // Where settings cannot be read, nothing says that secrets are to be shown.
     let redactor = configured
@@ -259,7 +259,7 @@ impl Host for TuiHost {
 struct Backend {
     store: Store,
     caller: Caller,
-    wanted: Settled,
+    wanted: ResolvedChoice,
     /// `None` if the user wants to see everything.
     redactor: Option<Redactor>,
 }
@@ -303,8 +303,8 @@ impl ExternalData for Backend {
         let recalled = memory.recall(store, RecallQuery { task: &task, session: None, budget }, policy)?;
         let (mode, why, context) = match recalled {
             None => (Mode::Off, "nothing turned it on for this task", None),
-            Some(Recalled { context, mode, why: Reason::Asked }) => (mode, "as set", Some(context)),
-            Some(Recalled { context, mode, why: Reason::Failures(_) }) => {
+            Some(RecalledHistory { context, mode, why: Reason::Asked }) => (mode, "as set", Some(context)),
+            Some(RecalledHistory { context, mode, why: Reason::Failures(_) }) => {
                 (mode, "turned on by failures in a row", Some(context))
             }
         };

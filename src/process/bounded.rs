@@ -9,7 +9,7 @@ use anyhow::Result;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 
 use super::Interrupt;
-use super::started::Started;
+use super::started::ChildProcess;
 
 /// Time between two checks of limits and stops; the end of the tool itself wakes us at once.
 const TICK: Duration = Duration::from_millis(25);
@@ -96,14 +96,14 @@ pub(super) fn run(
     let mut stop = interrupt.map(|interrupt| StopWatch::new(interrupt, heeds));
     // Where we listen to Ctrl-C it must not reach the tool by itself; if we do not, it shall.
     let started = if leads_session {
-        Started::start(expression)
+        ChildProcess::start(expression)
     } else if interrupt.is_some() {
-        Started::start(&expression.before_spawn(|command| {
+        ChildProcess::start(&expression.before_spawn(|command| {
             command.process_group(0);
             Ok(())
         }))
     } else {
-        Started::start_in_our_group(expression)
+        ChildProcess::start_in_our_group(expression)
     }?;
     let mut time = RunningTime::start();
     while started.handle().wait_timeout(TICK)?.is_none() {
@@ -201,7 +201,7 @@ mod tests {
                 command.process_group(0);
                 Ok(())
             });
-            let started = Started::start(&shell).unwrap();
+            let started = ChildProcess::start(&shell).unwrap();
             let status = || {
                 let options = WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
                 waitid(WaitId::Pid(Pid::from_raw(started.pid()).unwrap()), options).unwrap().unwrap()

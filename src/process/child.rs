@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use super::launcher::{failure_file, launcher, take_failure};
 use super::limits::{Limits, Pulse, Watch};
 use super::process_tree::ProcessTree;
-use super::started::Started;
+use super::started::ChildProcess;
 use super::{Interrupt, LOCAL_GIT_VARIABLES, Marker, code_of, stream, system};
 use crate::record::{Exit, ExitReason};
 
@@ -38,7 +38,7 @@ pub struct Child {
 
 /// How a child ended, and what it left running.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct ChildExit {
     pub exit: Exit,
     /// Names of the programs that went on in the background after its own end. They are stopped by now.
     pub leftovers: Vec<String>,
@@ -68,7 +68,7 @@ impl Child {
     /// # Errors
     ///
     /// If its streams cannot be made or watched. How it ended, or why it could not be started, is a value.
-    pub fn run(&self, interrupt: &Interrupt, on_tick: &mut dyn FnMut() -> Pulse) -> Result<Ended> {
+    pub fn run(&self, interrupt: &Interrupt, on_tick: &mut dyn FnMut() -> Pulse) -> Result<ChildExit> {
         self.run_with(GRACE, interrupt, on_tick)
     }
 
@@ -77,11 +77,11 @@ impl Child {
         grace: Grace,
         interrupt: &Interrupt,
         on_tick: &mut dyn FnMut() -> Pulse,
-    ) -> Result<Ended> {
+    ) -> Result<ChildExit> {
         let stdout = stream::create(&self.stdout)?;
         let stderr = stream::create(&self.stderr)?;
         if let Some(signal) = interrupt.signal() {
-            return Ok(Ended::without_leftovers(128 + signal, Some(ExitReason::Interrupted)));
+            return Ok(ChildExit::without_leftovers(128 + signal, Some(ExitReason::Interrupted)));
         }
         // Only what is adopted can be found after its parent's end.
         let adopts = system::adopt_orphans();
@@ -117,11 +117,11 @@ impl Child {
             None | Some(ExitReason::Interrupted) => status.map_or(128 + Signal::KILL.as_raw(), code_of),
             Some(_) => -1,
         };
-        Ok(Ended { exit: Exit { code, reason }, leftovers })
+        Ok(ChildExit { exit: Exit { code, reason }, leftovers })
     }
 
     /// Starts it. Returns why it could not be started as a value, in words for its stderr.
-    fn start(&self, stdout: &File, stderr: &File) -> Result<Result<Started, String>> {
+    fn start(&self, stdout: &File, stderr: &File) -> Result<Result<ChildProcess, String>> {
         let Some((program, arguments)) = self.argv.split_first() else {
             return Ok(Err("nothing to start: the command is empty".to_owned()));
         };
@@ -156,7 +156,7 @@ impl Child {
             }
             Ok(())
         });
-        Ok(Started::start(&expression).map_err(|error| self.cannot_start(&error.to_string())))
+        Ok(ChildProcess::start(&expression).map_err(|error| self.cannot_start(&error.to_string())))
     }
 
     fn set_variables(&self, command: &mut Command) {
@@ -189,16 +189,16 @@ impl Child {
     }
 }
 
-impl Ended {
+impl ChildExit {
     fn without_leftovers(code: i32, reason: Option<ExitReason>) -> Self {
         Self { exit: Exit { code, reason }, leftovers: Vec::new() }
     }
 }
 
 /// Writes into its stderr why a child was not started.
-fn not_started(mut stderr: &File, why: &str) -> Result<Ended> {
+fn not_started(mut stderr: &File, why: &str) -> Result<ChildExit> {
     writeln!(stderr, "{why}").context("write down why the child could not be started")?;
-    Ok(Ended::without_leftovers(-1, Some(ExitReason::StartFailed)))
+    Ok(ChildExit::without_leftovers(-1, Some(ExitReason::StartFailed)))
 }
 
 fn is_local_to_git(name: &str) -> bool {
@@ -209,7 +209,7 @@ fn is_local_to_git(name: &str) -> bool {
 
 /// A child between its start and its end.
 struct RunningChild<'a> {
-    started: Started,
+    started: ChildProcess,
     tree: ProcessTree<'a>,
     watch: Watch,
     grace: Grace,

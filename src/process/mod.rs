@@ -24,7 +24,7 @@ mod system;
 mod tool;
 
 pub use bounded::was_cut_short;
-pub use child::{Child, Ended};
+pub use child::{Child, ChildExit};
 pub use detached::Detached;
 #[cfg(test)]
 pub use for_tests::is_without_git_of_the_user;

@@ -9,7 +9,7 @@ use super::descent::{add_descendants, ancestors, send};
 use super::marker::Marker;
 use super::noted::{self, Noted};
 use super::registry::{Pids, pids};
-use super::started::Started;
+use super::started::ChildProcess;
 use super::{Carried, Interrupt, Process, system};
 
 /// Time for what is just ending by itself when its parent ends; it is no leftover.
@@ -49,7 +49,7 @@ impl<'a> ProcessTree<'a> {
     }
 
     /// That, and what descends from the child that was just started.
-    pub(super) fn of(marker: &'a Marker, started: &Started) -> Self {
+    pub(super) fn of(marker: &'a Marker, started: &ChildProcess) -> Self {
         // We may be killed before a slow system has said when it was born.
         if let (Some(file), Some(now)) = (marker.note(), system::birth_now()) {
             noted::write(file, started.pid(), now);

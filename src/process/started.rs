@@ -11,14 +11,14 @@ use super::{Process, system};
 
 /// A started child, known as ours until this is dropped.
 #[derive(Debug)]
-pub(super) struct Started {
+pub(super) struct ChildProcess {
     handle: duct::Handle,
     pid: RunningPid,
     /// Whether its pid is a process group of its own.
     leads_group: bool,
 }
 
-impl Started {
+impl ChildProcess {
     pub(super) fn start(expression: &duct::Expression) -> std::io::Result<Self> {
         let (handle, pid) = RunningPid::start(expression)?;
         Ok(Self { handle, pid, leads_group: true })

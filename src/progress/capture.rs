@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
-use failure_excerpt::{Examined, Fingerprint, clean};
+use failure_excerpt::{Examination, Fingerprint, clean};
 use regex::{Regex, RegexBuilder};
 use serde::Serialize;
 
@@ -73,7 +73,7 @@ pub struct Evidence<'a> {
     /// `None` if nothing ran to its end.
     pub context: Option<&'a IterationContext>,
     /// The output of a validation, read through.
-    pub examined: Option<&'a Examined>,
+    pub examined: Option<&'a Examination>,
 }
 
 /// Returns the facts of an iteration, within the limit; what has no room is counted.
@@ -160,7 +160,7 @@ fn levels(fingerprint: Fingerprint) -> Levels {
 }
 
 /// Returns the causes that a tool names, but for what only follows from others.
-fn errors(examined: &Examined) -> Vec<Failing> {
+fn errors(examined: &Examination) -> Vec<Failing> {
     let troubles = examined.summaries().into_iter().filter(|trouble| trouble.stage != "echo");
     troubles
         .take(MOST_ERRORS)

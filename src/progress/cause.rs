@@ -1,6 +1,6 @@
 //! Why an iteration did not succeed, in one line: from what was measured, never from what one would guess.
 
-use failure_excerpt::{Examined, Output, clean, examine};
+use failure_excerpt::{Examination, Output, clean, examine};
 
 use crate::record::{
     CANNOT_RUN, Exit, ExitReason, FailureClass, Iteration, MAX_CAUSE_CHARS, Outcome, Validation,
@@ -16,7 +16,7 @@ pub struct Evidence<'a> {
     /// The end of the agent's stderr.
     pub agent_stderr: &'a str,
     /// The output of the validation, read through. `None` if none ran.
-    pub examined: Option<&'a Examined>,
+    pub examined: Option<&'a Examination>,
     /// The file that the loop should make, if its tasks are no boxes.
     pub artifact: Option<&'a str>,
 }
@@ -41,7 +41,7 @@ pub fn of_skip(failures: u32, last: Option<&str>) -> String {
 }
 
 /// Returns why a validation that ran outside of iterations failed. `None` if it passed.
-pub fn of_validation(validation: &Validation, examined: &Examined) -> Option<String> {
+pub fn of_validation(validation: &Validation, examined: &Examination) -> Option<String> {
     let Validation { command, exit, duration_ms, .. } = validation;
     let cause =
         (!exit.is_success()).then(|| failed_command(command, *exit, Some(*duration_ms), Some(examined)));
@@ -132,7 +132,7 @@ fn failed_command(
     command: &str,
     Exit { code, reason }: Exit,
     duration_ms: Option<u64>,
-    examined: Option<&Examined>,
+    examined: Option<&Examination>,
 ) -> String {
     let command = short(command);
     let decisive = examined.and_then(|examined| examined.cause(MAX_CAUSE_CHARS));

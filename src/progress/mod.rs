@@ -17,7 +17,7 @@ mod strategy;
 mod structured_log;
 mod system_captured;
 
-use failure_excerpt::{Cut, Examined, Output, blind_tail, examine, tails};
+use failure_excerpt::{Cut, Examination, Output, blind_tail, examine, tails};
 
 use crate::record::{ExitReason, Outcome, SessionId, Summarized, TaskName};
 
@@ -93,7 +93,7 @@ impl IterationContext {
     }
 
     /// Returns the examined output, or `None` if there is only an agent's final text.
-    pub fn examined(&self) -> Option<Examined> {
+    pub fn examined(&self) -> Option<Examination> {
         self.validation_command.as_ref()?;
         Some(examine(&Output {
             stdout: &self.stdout,
@@ -107,7 +107,7 @@ impl IterationContext {
     /// As [`Self::summarize_output`], of an output that was examined before.
     pub fn summarize_examined(
         &self,
-        examined: Option<&Examined>,
+        examined: Option<&Examination>,
         choice: ExcerptMode,
         max_chars: usize,
     ) -> OutputSummary {

@@ -125,7 +125,7 @@ pub struct AgentRun {
     pub exit: Exit,
     pub duration_ms: u64,
     /// Whether it ended by itself, with exit code 0, and its stream says that it succeeded.
-    pub is_good: bool,
+    pub succeeded: bool,
     /// What it said last, whole. Empty where it said nothing.
     pub final_text: String,
     pub model: Option<String>,
@@ -145,7 +145,7 @@ pub struct AgentRun {
 impl AgentRun {
     /// Returns true if a limit or a failure of its provider cut it short, of which the task knows nothing.
     pub fn was_cut_short(&self) -> bool {
-        !self.is_good && self.failure_class.is_some_and(FailureClass::is_transient)
+        !self.succeeded && self.failure_class.is_some_and(FailureClass::is_transient)
     }
 }
 

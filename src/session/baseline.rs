@@ -17,14 +17,14 @@ const MAX_NAMED_FILES: usize = 5;
 
 /// What is known of the validation before the first iteration.
 #[derive(Debug, Default)]
-pub struct Measured {
+pub struct BaselineRun {
     /// How it went. `None` if it did not run, or was stopped.
     pub baseline: Option<Baseline>,
     /// Set if it was left out, because it passed on this very state before.
     pub is_known_to_pass: bool,
 }
 
-impl Measured {
+impl BaselineRun {
     /// Returns true if the validation passes before the first iteration.
     pub fn passes(&self) -> bool {
         self.is_known_to_pass || self.baseline.as_ref().is_some_and(Baseline::passed)
@@ -46,17 +46,17 @@ pub fn measure(
     context: &Context<'_>,
     (recorder, opening): (&mut Recorder<'_>, &mut Opening<'_>),
     say: &mut dyn FnMut(&Event),
-) -> Result<Measured> {
+) -> Result<BaselineRun> {
     let settings = &plan.config.settings;
     let Some(command) = settings.validation_command.as_ref().filter(|_| settings.validation_baseline) else {
-        return Ok(Measured::default());
+        return Ok(BaselineRun::default());
     };
     if is_to_stop(plan.interrupt, context.control) {
-        return Ok(Measured::default());
+        return Ok(BaselineRun::default());
     }
     let state = state(plan, recorder, context.identity, Some(&opening.slot));
     if state.is_some_and(|state| plan.store.has_passed(&state)) {
-        return Ok(Measured { baseline: None, is_known_to_pass: true });
+        return Ok(BaselineRun { baseline: None, is_known_to_pass: true });
     }
     let baseline = run(plan, (command, &opening.slot), (context, recorder.redactor()), say)?;
     let mut warn = |message: String| say(&Event::Warning { message });
@@ -68,7 +68,7 @@ pub fn measure(
     if let Some(cause) = baseline.as_ref().and_then(Baseline::failure) {
         warn(format!("the validation fails already, before the first iteration: {cause}"));
     }
-    Ok(Measured { baseline, is_known_to_pass: false })
+    Ok(BaselineRun { baseline, is_known_to_pass: false })
 }
 
 /// Runs `command` with its output in `slot`. `None` if it was stopped.

@@ -17,7 +17,7 @@ use crate::tasks::{TaskCache, select};
 use crate::worktree::WorkTree;
 
 use super::agent_pool::AgentPool;
-use super::baseline::{self, Measured};
+use super::baseline::{self, BaselineRun};
 use super::good_ground::GoodGround;
 use super::hints::Hints;
 use super::memory::Memory;
@@ -38,12 +38,12 @@ impl<'a> Running<'a> {
     ) -> Result<Self> {
         let earlier = plan.resume.as_ref().map(|refs| plan.store.session(refs)).transpose()?.flatten();
         let mut history = History::default();
-        let mut prepared = Prepared::new(&plan, (tasks, earlier.as_ref()), lock, &mut history)?;
+        let mut prepared = NewSession::new(&plan, (tasks, earlier.as_ref()), lock, &mut history)?;
         let memory = Memory::load(plan.store, plan.feature, &plan.project_root)?;
         let progress =
             progress_strategy(&plan.config.settings, &memory, plan.store, Some(&prepared.session.id))?;
         let measured = prepared.record(&plan, earlier.as_ref(), say)?;
-        let Prepared { session, control, identity, stop_watcher, taken_up, spool, recorder } = prepared;
+        let NewSession { session, control, identity, stop_watcher, taken_up, spool, recorder } = prepared;
         let (tree, objects) = recorder.last_contents();
         let resumed_from = earlier.is_some().then_some(session.started_at);
         let left_out = (recorder.last_left_out(), resumed_from);
@@ -86,7 +86,7 @@ impl<'a> Running<'a> {
 }
 
 /// A session before its first record: others know of it, and a recovery would find its spool.
-struct Prepared<'a> {
+struct NewSession<'a> {
     session: Session,
     control: Control,
     identity: Identity,
@@ -96,7 +96,7 @@ struct Prepared<'a> {
     recorder: Recorder<'a>,
 }
 
-impl<'a> Prepared<'a> {
+impl<'a> NewSession<'a> {
     fn new(
         plan: &Plan<'a>,
         (tasks, earlier): (&TaskList, Option<&SessionLog>),
@@ -140,7 +140,7 @@ impl<'a> Prepared<'a> {
         plan: &Plan<'_>,
         earlier: Option<&SessionLog>,
         say: &mut dyn FnMut(&Event),
-    ) -> Result<Measured> {
+    ) -> Result<BaselineRun> {
         let at = if earlier.is_some() { plan.clock.now() } else { self.session.started_at };
         let mut opening = self.recorder.open(earlier, at)?;
         // Field by field, as the recorder is changed.
@@ -164,7 +164,7 @@ pub(super) fn check_finished(
 ) -> Result<Option<Baseline>> {
     let Some(command) = &plan.config.settings.validation_command else { return Ok(None) };
     // With a spool the next start stops what we leave running if we die.
-    let prepared = Prepared::new(plan, (tasks, None), lock, &mut History::default())?;
+    let prepared = NewSession::new(plan, (tasks, None), lock, &mut History::default())?;
     let slot = prepared.spool.slot("start");
     slot.create()?;
     let context = (&prepared.context(), prepared.recorder.redactor());
@@ -187,7 +187,7 @@ fn holder(id: &SessionId, host: &str, started_at: Timestamp) -> Holder {
 fn started_event(
     (session, plan): (&Session, &Plan<'_>),
     tasks: &TaskList,
-    measured: Measured,
+    measured: BaselineRun,
     is_resumed: bool,
 ) -> Event {
     let settings = &plan.config.settings;

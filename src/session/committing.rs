@@ -10,7 +10,7 @@ use tasklist::TaskList;
 use crate::process::{Child, Pulse};
 use crate::record::{LeftOut, ObjectId, Outcome, RALPH, Refusal, StopReason, Task, TaskName, join_truncated};
 use crate::store::Store;
-use crate::worktree::{RawPath, Staged, WorkTree};
+use crate::worktree::{RawPath, StagedEntries, WorkTree};
 
 use super::left_out;
 use super::pending_commit::PendingCommit;
@@ -33,14 +33,14 @@ const HELD: &str = "commit-held";
 
 /// What came of an attempt to commit.
 #[derive(Debug, Default)]
-pub(super) struct Committed {
+pub(super) struct CommitResult {
     pub commit: Option<ObjectId>,
     /// Why the work of a success is in no commit.
     pub refused: Option<String>,
 }
 
 /// What a commit is about.
-pub(super) struct Done<'a> {
+pub(super) struct FinishedTask<'a> {
     pub task: &'a Task,
     /// What is left of its story or phase, where the commit is one of all of that.
     pub unit: Option<&'a UnitTasks>,
@@ -106,9 +106,9 @@ impl Running<'_> {
         &mut self,
         outcome: Outcome,
         taken: &mut SnapshotTaken,
-        done: &Done<'_>,
-    ) -> Committed {
-        let Some(mut work) = self.work.take() else { return Committed::default() };
+        done: &FinishedTask<'_>,
+    ) -> CommitResult {
+        let Some(mut work) = self.work.take() else { return CommitResult::default() };
         work.pending.extend(taken.changed.iter().cloned());
         let rest = done.unit.filter(|unit| outcome == Outcome::Success && !unit.tasks.is_empty());
         if let Some(UnitTasks { name, tasks }) = rest {
@@ -116,21 +116,21 @@ impl Running<'_> {
             work.waiting.extend_from_slice(done.closed);
             self.work = Some(work);
             let refused = Some(format!("it waits for the rest of {name}, which is open: {open}"));
-            return Committed { commit: None, refused };
+            return CommitResult { commit: None, refused };
         }
         let tried = match outcome {
             Outcome::Success => self.try_commit(&mut work, taken, done),
             Outcome::Failure | Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => Ok(None),
         };
         let committed = match tried {
-            Ok(commit) => Committed { commit, refused: None },
+            Ok(commit) => CommitResult { commit, refused: None },
             Err(error) => {
                 work.uncommitted.push(done.task.name.clone());
                 let reason = format!("{error:#}");
                 self.warn(format!("{} is done, and not committed: {reason}", done.task.name));
                 // A hint is for the moment, not for the record.
                 let refused = reason.split_once("\nhint: ").map_or(reason.as_str(), |(reason, _)| reason);
-                Committed { commit: None, refused: Some(refused.to_owned()) }
+                CommitResult { commit: None, refused: Some(refused.to_owned()) }
             }
         };
         self.work = Some(work);
@@ -141,7 +141,7 @@ impl Running<'_> {
         &mut self,
         work: &mut PendingCommit,
         taken: &mut SnapshotTaken,
-        done: &Done<'_>,
+        done: &FinishedTask<'_>,
     ) -> Result<Option<ObjectId>> {
         let store = self.plan.store;
         if let Some((obstacle, _)) = work.obstacle(&self.plan)? {
@@ -169,8 +169,8 @@ impl Running<'_> {
             let (trailers, _) = self.recorder.redactor().redact_text(&trailers);
             let text = self.message(done, &work.waiting) + &trailers;
             std::fs::write(&message, text).with_context(|| format!("write {message}"))?;
-            Staged::write(&held, &scratch.join(HELD))?;
-            Staged::write(&now, &scratch.join(STAGED))?;
+            StagedEntries::write(&held, &scratch.join(HELD))?;
+            StagedEntries::write(&now, &scratch.join(STAGED))?;
             self.run_git_commit(&work_tree, (&index, &message), done)?;
             let commit = store.head()?.filter(|commit| Some(commit) != prepared.head.as_ref());
             let Some(commit) = commit else { bail!("git said that it committed, and HEAD did not move") };
@@ -182,7 +182,7 @@ impl Running<'_> {
                     "committed, but the index could not be updated: {error:#}\nhint: run `git reset`"
                 ));
             }
-            Staged::forget(&scratch.join(STAGED))?;
+            StagedEntries::forget(&scratch.join(STAGED))?;
             self.warn_about_committed(work, &paths);
             made = Some(commit);
         }
@@ -193,7 +193,7 @@ impl Running<'_> {
         Ok(made)
     }
 
-    fn warn_of_left_out(&mut self, work: &mut PendingCommit, left_out: &[LeftOut], done: &Done<'_>) {
+    fn warn_of_left_out(&mut self, work: &mut PendingCommit, left_out: &[LeftOut], done: &FinishedTask<'_>) {
         if left_out.is_empty() {
             return;
         }
@@ -211,7 +211,7 @@ impl Running<'_> {
         &mut self,
         work_tree: &WorkTree,
         (index, message): (&Utf8Path, &Utf8Path),
-        done: &Done<'_>,
+        done: &FinishedTask<'_>,
     ) -> Result<()> {
         let (argv, variables) = work_tree.commit_command(index, message);
         let scratch = self.spool.scratch();
@@ -242,7 +242,7 @@ impl Running<'_> {
 
     /// Returns the task in one line, or the unit with all its tasks, and where to find all of it. `waiting` are tasks
     /// that were done before, and come with this commit.
-    fn message(&self, done: &Done<'_>, waiting: &[TaskName]) -> String {
+    fn message(&self, done: &FinishedTask<'_>, waiting: &[TaskName]) -> String {
         let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let titled = |name: &TaskName, text: &str| match name.as_str() {
             // A number after this sign is an issue to the hosts.
@@ -287,7 +287,7 @@ impl Running<'_> {
             )
     }
 
-    fn warn_about_held(&mut self, work: &mut PendingCommit, held: &Staged) {
+    fn warn_about_held(&mut self, work: &mut PendingCommit, held: &StagedEntries) {
         let new: Vec<RawPath> = work
             .pending
             .iter()
@@ -324,15 +324,15 @@ pub(super) fn follow_cut_off(
     scratch: &Utf8Path,
     iteration: &str,
 ) -> Result<()> {
-    let (Some(last), Some(then)) = (last, Staged::read(&scratch.join(STAGED))?) else { return Ok(()) };
+    let (Some(last), Some(then)) = (last, StagedEntries::read(&scratch.join(STAGED))?) else { return Ok(()) };
     let (base, made_in) = work_tree.base_and_trailer(last, MADE_IN)?;
     if made_in.split_whitespace().next() == Some(iteration) {
-        let mut held = Staged::read(&scratch.join(HELD))?.unwrap_or_default();
+        let mut held = StagedEntries::read(&scratch.join(HELD))?.unwrap_or_default();
         // What is not as it was then was staged by the user since, or has followed already.
         held.extend_by_changes(&then, &work_tree.staged(base.as_ref())?);
         work_tree.follow(base.as_ref(), last, &held)?;
     }
-    Staged::forget(&scratch.join(STAGED))
+    StagedEntries::forget(&scratch.join(STAGED))
 }
 
 /// Paths for a message.

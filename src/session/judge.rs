@@ -49,20 +49,20 @@ pub fn judge(evidence: Evidence<'_>) -> Verdict {
     // What the agent wrote down as done is no task that anybody asked for.
     let tasks = || ticked.iter().filter_map(|ticked| ticked.before).filter(|item| item.is_task());
     let name = |ticked: &Ticked<'_>| ticked.before.unwrap_or(ticked.after).name.clone();
-    let is_good = agent.is_some_and(|run| run.is_good);
+    let succeeded = agent.is_some_and(|run| run.succeeded);
     let passes = validation.is_none_or(|validation| validation.exit.is_success());
     let is_interrupted = agent
         .is_none_or(|run| run.exit.reason == Some(ExitReason::Interrupted) || run.was_cut_short())
         || validation.is_some_and(|validation| validation.exit.reason == Some(ExitReason::Interrupted));
     let outcome = if is_interrupted {
         Outcome::Interrupted
-    } else if is_good && passes && artifact_exists.unwrap_or_else(|| tasks().next().is_some()) {
+    } else if succeeded && passes && artifact_exists.unwrap_or_else(|| tasks().next().is_some()) {
         Outcome::Success
     } else {
         Outcome::Failure
     };
     let is_success = outcome == Outcome::Success;
-    let is_complete = is_promised && is_good && completion == Completion::Promise;
+    let is_complete = is_promised && succeeded && completion == Completion::Promise;
     let mut false_claim = Vec::new();
     if is_promised && !is_complete && !(is_success && (artifact_exists.is_some() || after.counts().open == 0))
     {

@@ -24,7 +24,7 @@ const FAILURES: u32 = 2;
 
 /// Whether the user set the mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decided {
+pub enum ModeSource {
     /// The mode is set.
     ByUser,
     /// No mode is set: it is off until a task fails repeatedly.
@@ -35,7 +35,7 @@ pub enum Decided {
 #[derive(Debug, Clone, Copy)]
 pub struct HistoryPolicy {
     pub settings: HistorySettings,
-    pub decided: Decided,
+    pub decided: ModeSource,
 }
 
 /// The iterations of a feature.
@@ -85,7 +85,7 @@ pub struct RecallQuery<'a> {
 
 /// What a prompt contains about earlier iterations, and why.
 #[derive(Debug)]
-pub struct Recalled {
+pub struct RecalledHistory {
     pub context: HistoricalContext,
     pub mode: Mode,
     pub why: Reason,
@@ -197,18 +197,20 @@ impl Memory {
         store: &Store,
         wanted: RecallQuery<'_>,
         policy: HistoryPolicy,
-    ) -> Result<Option<Recalled>> {
+    ) -> Result<Option<RecalledHistory>> {
         let RecallQuery { task, session, budget } = wanted;
         let failures = self.over_sessions.failures_over_sessions(&task.name);
         let (mode, why) = match (policy.settings.mode, policy.decided) {
-            (Mode::Off, Decided::Open) if failures >= FAILURES => (Mode::Smart, Reason::Failures(failures)),
+            (Mode::Off, ModeSource::Open) if failures >= FAILURES => {
+                (Mode::Smart, Reason::Failures(failures))
+            }
             (Mode::Off, _) => return Ok(None),
             (mode, _) => (mode, Reason::Asked),
         };
         let settings = HistorySettings { mode, budget, ..policy.settings };
         let past = self.past(store)?;
         let context = historical::context(past, task, session, &settings);
-        Ok(Some(Recalled { context, mode, why }))
+        Ok(Some(RecalledHistory { context, mode, why }))
     }
 
     /// Returns the iterations since the progress was cleared, oldest first.

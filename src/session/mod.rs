@@ -64,14 +64,14 @@ pub use closing::not_done;
 pub use committing::check_commits;
 pub use iteration_context::last_words;
 pub use job::Job;
-pub use memory::{Decided, HistoryPolicy, Memory, Reason, RecallQuery, Recalled};
+pub use memory::{HistoryPolicy, Memory, ModeSource, Reason, RecallQuery, RecalledHistory};
 pub use plan::{Candidate, Plan};
 pub use prompting::{Assignment, Prompt, PromptRequest, Prompting};
 pub use recorded_progress::{expected_progress, rebuilt_of_all};
 pub use recover::left_running;
 pub use redaction::redacted;
 pub use replay::{Replay, Replayed};
-pub use restore::{Force, Intent, Left, Planned, Restore, Target, Why};
+pub use restore::{Force, Intent, PlannedRestore, Restore, SkippedPath, Target, Why};
 pub use settings::{
     capture_rules, child_limits, history_policy, history_summarizer, lacks_summarizer, progress_strategy,
     redactor,

@@ -7,7 +7,7 @@ use camino::Utf8Path;
 
 use crate::config::{Commits, Unit};
 use crate::record::{Iteration, LeftOut, ObjectId, Outcome, TaskName, Timestamp};
-use crate::worktree::{Prepared, RawPath, Staged, WorkTree};
+use crate::worktree::{PreparedCommit, RawPath, StagedEntries, WorkTree};
 
 use super::left_out::LeftOutFiles;
 use super::plan::Plan;
@@ -20,7 +20,7 @@ pub(super) struct PendingCommit {
     /// What iterations changed since the last commit of ours.
     pub pending: BTreeSet<RawPath>,
     /// What the user had staged when the session began: theirs, and never in a commit of ours.
-    pub staged: Staged,
+    pub staged: StagedEntries,
     /// What was not committed when the session began and was in no commit of ours so far.
     pub dirty: BTreeSet<RawPath>,
     /// What was held back, and reported as such.
@@ -102,7 +102,7 @@ impl PendingCommit {
     }
 
     /// Returns the paths of the next commit.
-    pub fn to_commit(&self, taken: &SnapshotTaken, held: &Staged) -> BTreeSet<RawPath> {
+    pub fn to_commit(&self, taken: &SnapshotTaken, held: &StagedEntries) -> BTreeSet<RawPath> {
         // A submodule whose own files are dirty is there with its commit.
         let is_out = |left: &&LeftOut| !left.is_refused() && left.reason != LeftOut::SUBMODULE_CHANGES;
         let left_out = taken.left_out.iter().filter(is_out).map(|left| left.path.as_str());
@@ -122,7 +122,7 @@ impl PendingCommit {
     pub fn left_out_of(
         &self,
         taken: &mut SnapshotTaken,
-        prepared: &Prepared,
+        prepared: &PreparedCommit,
         work_tree: &WorkTree,
     ) -> Vec<LeftOut> {
         let by_rule: Vec<LeftOut> = with_files(work_tree, &taken.left_out);

@@ -23,7 +23,7 @@ pub struct ProgressFile {
 
 /// A text to append, held against the file as it is.
 #[derive(Debug)]
-pub struct Planned {
+pub struct ProgressPlan {
     /// The file as found, if it is not what we left there: an edit of an agent's or a person's.
     pub base: Option<Vec<u8>>,
     /// The bytes to append for this record: `progress.md`.
@@ -59,17 +59,17 @@ impl ProgressFile {
     }
 
     /// Looks at the file and works out how `text` gets into it; `header` begins a file that is new.
-    pub fn plan(&self, header: &str, text: &str) -> Result<Planned> {
+    pub fn plan(&self, header: &str, text: &str) -> Result<ProgressPlan> {
         let found = self.read()?;
         Ok(self.plan_upon(found.as_deref(), header, text))
     }
 
     /// Returns the same for a file that cannot be read: as if it were what we left there.
-    pub fn plan_unseen(&self, header: &str, text: &str) -> Planned {
+    pub fn plan_unseen(&self, header: &str, text: &str) -> ProgressPlan {
         self.plan_upon(self.left.as_deref(), header, text)
     }
 
-    fn plan_upon(&self, found: Option<&[u8]>, header: &str, text: &str) -> Planned {
+    fn plan_upon(&self, found: Option<&[u8]>, header: &str, text: &str) -> ProgressPlan {
         let (base, missing) = match (found, &self.left) {
             (None, None) => (None, Vec::new()),
             (Some(found), None) => (Some(found.to_vec()), Vec::new()),
@@ -91,12 +91,12 @@ impl ProgressFile {
             Some(base) => self.entries.iter().filter(|entry| !contains(base, entry)).count(),
             None => 0,
         };
-        Planned { base, appended: appended.into_bytes(), entry: text.into(), missing, changed_entries }
+        ProgressPlan { base, appended: appended.into_bytes(), entry: text.into(), missing, changed_entries }
     }
 
-    /// Remembers what was planned, and appends it. Where that fails, the file is after what we remember, and the
+    /// Remembers what was planned, and appends it. If that fails, the file is behind what we remember, and the
     /// next plan appends what is missing.
-    pub fn carry_out(&mut self, planned: Planned) -> Result<()> {
+    pub fn carry_out(&mut self, planned: ProgressPlan) -> Result<()> {
         let mut left = planned.base.or_else(|| self.left.take()).unwrap_or_default();
         left.extend_from_slice(&planned.appended);
         self.left = Some(left);

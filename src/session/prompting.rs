@@ -16,7 +16,7 @@ use crate::store::Store;
 use crate::tasks;
 
 use super::job::Job;
-use super::memory::{HistoryPolicy, Memory, RecallQuery, Recalled};
+use super::memory::{HistoryPolicy, Memory, RecallQuery, RecalledHistory};
 use super::settings::history_policy;
 use super::units;
 
@@ -79,7 +79,7 @@ pub struct PromptRequest<'a> {
 pub struct Prompt {
     pub text: String,
     /// `None` if history is off.
-    pub recalled: Option<Recalled>,
+    pub recalled: Option<RecalledHistory>,
     /// What it says of earlier iterations, for the record.
     pub memory: PromptMemory,
     /// What the user should know of it.
@@ -127,7 +127,7 @@ impl<'a> Prompting<'a> {
         turn: &PromptRequest<'_>,
         store: &Store,
         memory: &mut Memory,
-        summed_up: Option<Recalled>,
+        summed_up: Option<RecalledHistory>,
     ) -> Result<Prompt> {
         let recall = |memory: &mut Memory, budget| {
             let wanted = RecallQuery { task: turn.task, session: turn.session, budget };
@@ -179,7 +179,7 @@ impl<'a> Prompting<'a> {
         }
     }
 
-    fn described(&self, earlier: &Earlier, recalled: Option<&Recalled>) -> PromptMemory {
+    fn described(&self, earlier: &Earlier, recalled: Option<&RecalledHistory>) -> PromptMemory {
         let history = recalled.filter(|recalled| !recalled.context.text.is_empty());
         let mode = recalled.map_or(Mode::Off, |recalled| recalled.mode);
         let of_progress = if earlier.progress.is_empty() { 0 } else { self.progress.len() };
@@ -200,7 +200,7 @@ impl<'a> Prompting<'a> {
         &self,
         turn: &PromptRequest<'_>,
         earlier: &Earlier,
-        recalled: Option<&Recalled>,
+        recalled: Option<&RecalledHistory>,
     ) -> Result<String> {
         let feature = self.assignment.feature;
         let item = turn.tasks.find(&turn.task.name).filter(|item| item.text == turn.task.text);

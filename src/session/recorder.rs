@@ -18,11 +18,11 @@ use crate::record::{
     Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp, join_truncated,
 };
 use crate::store::{
-    Copies, Draft, Repaired, SessionRefs, Slot, Snapshot, Spool, SpoolMeta, Standing, Store, Tips, names,
+    Copies, Draft, RepairCounts, SessionRefs, Slot, Snapshot, Spool, SpoolMeta, Standing, Store, Tips, names,
 };
 use crate::worktree::{Contents, PrivateIndex, WorkTree};
 
-use super::progress_file::{Planned, ProgressFile};
+use super::progress_file::{ProgressFile, ProgressPlan};
 use super::redaction::redacted;
 use super::snapshot_taken::{SnapshotTaken, most_changed};
 
@@ -150,7 +150,7 @@ impl<'a> Recorder<'a> {
 
     /// Works out how `text` gets into progress.txt. If that cannot be read, the record goes on without it, and
     /// the next start brings it up to the record.
-    fn plan_progress(&mut self, header: &str, text: &str) -> Planned {
+    fn plan_progress(&mut self, header: &str, text: &str) -> ProgressPlan {
         self.progress.plan(header, text).unwrap_or_else(|error| {
             self.warnings.push(format!("{error:#}; the next start brings it up to the record"));
             self.progress.plan_unseen(header, text)
@@ -288,8 +288,8 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    fn warn_of_deleted(&mut self, repaired: Repaired) {
-        let Repaired { restored, lost } = repaired;
+    fn warn_of_deleted(&mut self, repaired: RepairCounts) {
+        let RepairCounts { restored, lost } = repaired;
         if restored > 0 {
             let (objects, are) = if restored == 1 { ("object", "was") } else { ("objects", "were") };
             self.warnings.push(format!(
@@ -396,7 +396,7 @@ impl<'a> Recorder<'a> {
         &mut self,
         slot: &Slot,
         content: Content,
-        planned: Option<Planned>,
+        planned: Option<ProgressPlan>,
         (authored_at, ended_at): (Timestamp, Timestamp),
     ) -> Result<ObjectId> {
         let mut files = Vec::new();

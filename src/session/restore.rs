@@ -61,7 +61,7 @@ pub struct Target<'a> {
 
 /// What a restoration would do, worked out and not yet done.
 #[derive(Debug)]
-pub struct Planned<'a> {
+pub struct PlannedRestore<'a> {
     restore: Restore<'a>,
     work_tree: WorkTree,
     scratch: Scratch,
@@ -69,7 +69,7 @@ pub struct Planned<'a> {
     now: ObjectId,
     pub changes: Vec<PathChange>,
     /// Paths that differ and stay as they are.
-    pub left: Vec<Left>,
+    pub left: Vec<SkippedPath>,
     session: SessionId,
     feature: String,
     name: String,
@@ -78,7 +78,7 @@ pub struct Planned<'a> {
 
 /// A path that stays as it is, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
+pub struct SkippedPath {
     pub path: String,
     pub why: Why,
 }
@@ -121,8 +121,8 @@ pub enum Intent {
 
 impl<'a> Restore<'a> {
     /// Works out how to go back to a snapshot.
-    pub fn plan(self, target: &Target<'_>, intent: Intent) -> Result<Planned<'a>> {
-        let Begun { work_tree, scratch, now, lock } = self.begin(intent)?;
+    pub fn plan(self, target: &Target<'_>, intent: Intent) -> Result<PlannedRestore<'a>> {
+        let RestoreContext { work_tree, scratch, now, lock } = self.begin(intent)?;
         let (index, objects) = places(&scratch);
         let private_index = self.private_index(&index, &objects);
         let paths = Paths { directory: self.directory, specs: target.paths };
@@ -162,16 +162,16 @@ impl<'a> Restore<'a> {
             let is_blocking = in_the_way.contains(&change.path);
             match untouchable(&change).or_else(|| knowledge.why_it_stays(&change)) {
                 None => changes.push(change),
-                Some(why) if is_blocking => blocking.push(Left { path: change.name(), why }),
+                Some(why) if is_blocking => blocking.push(SkippedPath { path: change.name(), why }),
                 Some(Why::Journal) => {}
-                Some(why) => left.push(Left { path: change.name(), why }),
+                Some(why) => left.push(SkippedPath { path: change.name(), why }),
             }
         }
         if !blocking.is_empty() {
             bail!("{}", describe_blocking(&blocking));
         }
         refuse_endangered(&work_tree, private_index, &changes)?;
-        Ok(Planned {
+        Ok(PlannedRestore {
             restore: self,
             work_tree,
             scratch,
@@ -186,8 +186,8 @@ impl<'a> Restore<'a> {
     }
 
     /// Works out how to take a restoration back: its paths become what they were before it.
-    pub fn plan_undo(self, point: &RestorePoint, intent: Intent) -> Result<Planned<'a>> {
-        let Begun { work_tree, scratch, now, lock } = self.begin(intent)?;
+    pub fn plan_undo(self, point: &RestorePoint, intent: Intent) -> Result<PlannedRestore<'a>> {
+        let RestoreContext { work_tree, scratch, now, lock } = self.begin(intent)?;
         let (index, objects) = places(&scratch);
         let private_index = self.private_index(&index, &objects);
         let everything = Paths { directory: self.store.repository().work_tree()?, specs: &[] };
@@ -207,14 +207,14 @@ impl<'a> Restore<'a> {
         if !blocking.is_empty() {
             let left = |change: &PathChange| {
                 let why = if change.is_of_repository() { Why::Repository } else { Why::Unknown };
-                Left { path: change.name(), why }
+                SkippedPath { path: change.name(), why }
             };
             bail!("{}", describe_blocking(&blocking.iter().map(left).collect::<Vec<_>>()));
         }
         changes.extend(removed);
         refuse_endangered(&work_tree, private_index, &changes)?;
         let (session, feature) = self.store.restored(point)?;
-        Ok(Planned {
+        Ok(PlannedRestore {
             restore: self,
             work_tree,
             scratch,
@@ -272,7 +272,7 @@ impl<'a> Restore<'a> {
     }
 
     /// Makes sure that no loop runs here, and reads the state of the work tree.
-    fn begin(self, intent: Intent) -> Result<Begun> {
+    fn begin(self, intent: Intent) -> Result<RestoreContext> {
         let repository = self.store.repository();
         let mut work_tree = WorkTree::new(repository)?;
         let lock = match intent {
@@ -286,7 +286,7 @@ impl<'a> Restore<'a> {
         let (index, objects) = places(&scratch);
         std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
         let now = work_tree.contents(self.private_index(&index, &objects))?.tree;
-        Ok(Begun { work_tree, scratch, now, lock })
+        Ok(RestoreContext { work_tree, scratch, now, lock })
     }
 
     fn private_index<'b>(&self, index: &'b Utf8Path, objects: &'b Utf8Path) -> PrivateIndex<'b> {
@@ -296,20 +296,20 @@ impl<'a> Restore<'a> {
 
 /// A restoration that was carried out.
 #[derive(Debug)]
-pub struct Done {
+pub struct CompletedRestore {
     pub point: RestorePoint,
     /// Paths that a sparse checkout kept out of the work tree.
     pub out_of_sight: BTreeSet<String>,
 }
 
-struct Begun {
+struct RestoreContext {
     work_tree: WorkTree,
     scratch: Scratch,
     now: ObjectId,
     lock: Option<LoopLock>,
 }
 
-impl Planned<'_> {
+impl PlannedRestore<'_> {
     /// Returns the files that it needs and that a partial clone has not got.
     pub fn missing(&self) -> Result<Vec<ObjectId>> {
         let wanted = self.changes.iter().filter_map(|change| Some(change.after.as_ref()?.id().clone()));
@@ -318,7 +318,7 @@ impl Planned<'_> {
     }
 
     /// Keeps what is there, and then changes it. `on_kept` hears where it is kept before any file changes.
-    pub fn carry_out(self, on_kept: &mut dyn FnMut(&RestorePoint)) -> Result<Done> {
+    pub fn carry_out(self, on_kept: &mut dyn FnMut(&RestorePoint)) -> Result<CompletedRestore> {
         let (index, objects) = places(&self.scratch);
         let private_index = self.restore.private_index(&index, &objects);
         // Once more: fetching what is missing may have taken its time.
@@ -340,7 +340,7 @@ impl Planned<'_> {
         applied.map_err(|error| anyhow!("{error:#}{}", hint()))?;
         let hidden = self.work_tree.out_of_sight(private_index)?;
         let of_ours = self.changes.iter().filter(|change| hidden.contains(&change.path));
-        Ok(Done { out_of_sight: of_ours.map(PathChange::name).collect(), point })
+        Ok(CompletedRestore { out_of_sight: of_ours.map(PathChange::name).collect(), point })
     }
 }
 
@@ -365,7 +365,7 @@ impl Knowledge {
     }
 }
 
-fn describe_blocking(blocking: &[Left]) -> String {
+fn describe_blocking(blocking: &[SkippedPath]) -> String {
     let named: Vec<_> =
         blocking.iter().map(|left| format!("{} ({})", left.path, left.why.reason())).collect();
     format!(

@@ -53,7 +53,7 @@ pub(super) struct Running<'a> {
     pub hints: Hints,
     /// `None` if nothing is to be committed.
     pub work: Option<PendingCommit>,
-    pub lost: Vec<Lost>,
+    pub lost: Vec<LostTask>,
     /// Whether the list asks for tests that fail until a later task is done.
     pub has_failing_tests: bool,
     /// What the work tree held, as a tree, when the validation last passed in this start: a green baseline, or since.
@@ -68,7 +68,7 @@ pub(super) struct Running<'a> {
 }
 
 /// A task that was open and left the list without having been done.
-pub(super) struct Lost {
+pub(super) struct LostTask {
     pub task: Item,
     /// How many like it stood in the list.
     pub copies: usize,

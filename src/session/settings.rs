@@ -14,7 +14,7 @@ use crate::record::SessionId;
 use crate::store::Store;
 
 use super::ask::Summarizer;
-use super::memory::{Decided, HistoryPolicy, Memory};
+use super::memory::{HistoryPolicy, Memory, ModeSource};
 use super::redaction::redactor_of;
 
 /// Stands for no limit where one must be given.
@@ -112,6 +112,6 @@ pub fn history_policy(config: &Config) -> HistoryPolicy {
             approaches: settings.history_approaches,
             repeats: if settings.history_summarize.is_none() { Repeats::Kept } else { Repeats::Merged },
         },
-        decided: if config.is_set("history.mode") { Decided::ByUser } else { Decided::Open },
+        decided: if config.is_set("history.mode") { ModeSource::ByUser } else { ModeSource::Open },
     }
 }

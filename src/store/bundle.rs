@@ -10,7 +10,7 @@ use crate::record::{RALPH, SessionId, Timestamp};
 
 use super::refs::{LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
 use super::remote::Remote;
-use super::sync::{Cleaned, Direction, Exchange, Snapshots, SyncOptions};
+use super::sync::{CleanedRefs, Direction, Exchange, Snapshots, SyncOptions};
 use super::{SessionLog, Store};
 
 /// What went into a bundle.
@@ -77,7 +77,7 @@ impl Store {
                 direction: Direction::Fetch,
                 snapshots: Snapshots::Take,
                 // Who names a file wants what is in it.
-                cleaned: Cleaned::Take,
+                cleaned: CleanedRefs::Take,
                 at,
             },
         )

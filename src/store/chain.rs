@@ -34,7 +34,7 @@ const UNCACHED_RECORDS: usize = 300;
 
 /// What a walk down a chain found.
 #[derive(Debug, Default)]
-pub(super) struct Walked {
+pub(super) struct ChainWalk {
     /// Oldest first; none if the tip is not ours.
     pub entries: Vec<LogEntry>,
     /// Whether they begin after the known one.
@@ -45,11 +45,11 @@ pub(super) struct Walked {
 
 impl Chain<'_> {
     /// Returns the entries up to `tip`, as far as they can be read.
-    pub fn read(&self, git: &gix::Repository, refs: &SessionRefs, tip: &ObjectId) -> Result<Walked> {
+    pub fn read(&self, git: &gix::Repository, refs: &SessionRefs, tip: &ObjectId) -> Result<ChainWalk> {
         let walked = self.walk(git, (Some(refs), Some(&refs.session)), tip, |_| true);
         let walked = walked.with_context(|| format!("read {}", refs.log()))?;
         let gap = walked.gap.map(|gap| describe_gap(refs, walked.entries.len(), &gap));
-        Ok(Walked { gap, ..walked })
+        Ok(ChainWalk { gap, ..walked })
     }
 
     /// Returns the record of one commit alone; `None` if it is not ours.
@@ -75,7 +75,7 @@ impl Chain<'_> {
         (refs, session): (Option<&SessionRefs>, Option<&SessionId>),
         tip: &ObjectId,
         is_wanted: impl Fn(&LogEntry) -> bool,
-    ) -> Result<Walked> {
+    ) -> Result<ChainWalk> {
         let mut entries: Vec<LogEntry> = Vec::new();
         let (mut first_error, mut gap, mut below) = (None, None, None);
         let mut known = self.known.map(objects::to_gix).transpose()?;
@@ -88,7 +88,7 @@ impl Chain<'_> {
             {
                 if let Some(place) = entries.iter().position(|entry| entry.commit == tip) {
                     entries.truncate(place);
-                    return Ok(Walked { entries: joined(cached, entries), ..Walked::default() });
+                    return Ok(ChainWalk { entries: joined(cached, entries), ..ChainWalk::default() });
                 }
                 known = Some(objects::to_gix(&tip)?);
                 below = Some(cached);
@@ -96,7 +96,7 @@ impl Chain<'_> {
             if Some(id) == known {
                 let is_joined = below.is_none();
                 let entries = joined(below.unwrap_or_default(), entries);
-                return Ok(Walked { entries, is_joined, gap: None });
+                return Ok(ChainWalk { entries, is_joined, gap: None });
             }
             #[cfg(test)]
             super::counters::count(&super::counters::COMMITS_WALKED);
@@ -123,10 +123,10 @@ impl Chain<'_> {
                 Ok(Some(entry))
             });
             match parsed? {
-                Some(entry) if entries.is_empty() && !is_wanted(&entry) => return Ok(Walked::default()),
+                Some(entry) if entries.is_empty() && !is_wanted(&entry) => return Ok(ChainWalk::default()),
                 Some(entry) => entries.push(entry),
                 // The tip is not ours, so neither is the ref. Below our own commits all commits are ours.
-                None if entries.is_empty() => return Ok(Walked::default()),
+                None if entries.is_empty() => return Ok(ChainWalk::default()),
                 None => bail!("a commit that is not ours stands below one that is: {}", id.to_hex()),
             }
             next = parent.filter(|_| !self.ends.contains(&id));
@@ -137,7 +137,7 @@ impl Chain<'_> {
             }
             self.unreadable.note(&session, &commit, &error);
         }
-        Ok(Walked { entries: joined(Vec::new(), entries), is_joined: false, gap })
+        Ok(ChainWalk { entries: joined(Vec::new(), entries), is_joined: false, gap })
     }
 }
 

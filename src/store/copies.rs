@@ -27,7 +27,7 @@ pub struct Copies {
 
 /// What came of a look at the objects of records.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Repaired {
+pub struct RepairCounts {
     /// Objects that were gone and are back.
     pub restored: usize,
     /// Objects that are gone, and their copies too.
@@ -59,7 +59,7 @@ impl Copies {
     }
 
     /// Returns the newest records, and some of the older ones: so that the cost does not grow with the session.
-    pub fn look_at_some(&mut self, store: &Store) -> Result<Repaired> {
+    pub fn look_at_some(&mut self, store: &Store) -> Result<RepairCounts> {
         let older = self.records.len().saturating_sub(NEWEST);
         let mut chosen: Vec<usize> = (older..self.records.len()).collect();
         chosen.extend((0..OLDER.min(older)).map(|step| (self.next + step) % older));
@@ -67,12 +67,12 @@ impl Copies {
         self.look_at(store, &chosen)
     }
 
-    pub fn look_at_all(&mut self, store: &Store) -> Result<Repaired> {
+    pub fn look_at_all(&mut self, store: &Store) -> Result<RepairCounts> {
         self.look_at(store, &(0..self.records.len()).collect::<Vec<_>>())
     }
 
-    fn look_at(&mut self, store: &Store, chosen: &[usize]) -> Result<Repaired> {
-        let mut repaired = Repaired::default();
+    fn look_at(&mut self, store: &Store, chosen: &[usize]) -> Result<RepairCounts> {
+        let mut repaired = RepairCounts::default();
         let mut reader = None;
         for at in chosen {
             let (dir, names) = &mut self.records[*at];

@@ -8,7 +8,7 @@ use anyhow::{Context, Error, Result};
 use crate::record::ObjectId;
 
 use super::blobs::shallow_ends;
-use super::chain::{Chain, Walked};
+use super::chain::{Chain, ChainWalk};
 use super::listing_cache::{Cache, CachedSession, head, sum};
 use super::row::{self, Row};
 use super::trailer_value::escape;
@@ -21,12 +21,12 @@ const WORTH: usize = 500;
 #[derive(Debug)]
 pub struct Listing {
     cached: String,
-    sessions: Vec<Listed>,
+    sessions: Vec<ListedSession>,
 }
 
 /// One session in a listing.
 #[derive(Debug)]
-struct Listed {
+struct ListedSession {
     refs: SessionRefs,
     tip: ObjectId,
     /// Of the newest record. Empty where the ref is not ours.
@@ -49,7 +49,7 @@ pub struct SessionRows<'a> {
 impl Listing {
     /// Returns the sessions that are ours, in the order of their ids.
     pub fn sessions(&self) -> impl DoubleEndedIterator<Item = SessionRows<'_>> {
-        let rows = |listed: &Listed| !listed.cached.is_empty() || !listed.fresh.is_empty();
+        let rows = |listed: &ListedSession| !listed.cached.is_empty() || !listed.fresh.is_empty();
         self.sessions.iter().filter(move |listed| rows(listed)).map(|listed| SessionRows {
             refs: &listed.refs,
             feature: &listed.feature,
@@ -100,7 +100,7 @@ impl Store {
             let (known, rows) = match kept {
                 Some(kept) if kept.tip == tip => {
                     let CachedSession { tip, feature, rows } = kept;
-                    sessions.push(Listed { refs, tip, feature, cached: rows, fresh: String::new() });
+                    sessions.push(ListedSession { refs, tip, feature, cached: rows, fresh: String::new() });
                     continue;
                 }
                 Some(kept) => (Some(kept.tip), kept.rows),
@@ -109,7 +109,7 @@ impl Store {
             let chain =
                 Chain { ends: &ends, known: known.as_ref(), lookup: None, unreadable: &self.unreadable };
             match chain.read(&git, &refs, &tip) {
-                Ok(Walked { entries, is_joined, gap }) => {
+                Ok(ChainWalk { entries, is_joined, gap }) => {
                     // Half a session is not for the cache.
                     is_whole &= gap.is_none();
                     unreadable.extend(gap);
@@ -120,7 +120,7 @@ impl Store {
                     }
                     let feature = entries.last().map(|entry| entry.feature.clone()).unwrap_or_default();
                     let cached = if is_joined { rows } else { 0..0 };
-                    sessions.push(Listed { refs, tip, feature, cached, fresh });
+                    sessions.push(ListedSession { refs, tip, feature, cached, fresh });
                 }
                 Err(error) => unreadable.push(error),
             }
@@ -147,7 +147,7 @@ impl Store {
         for listed in &listing.sessions {
             let rows = &listing.cached[listed.cached.clone()];
             let length = rows.len() + listed.fresh.len();
-            let Listed { refs, tip, feature, fresh, .. } = listed;
+            let ListedSession { refs, tip, feature, fresh, .. } = listed;
             body.push_str(&format!("{}\t{tip}\t{length}\t{}\n", refs.log(), escape(feature)));
             body.push_str(rows);
             body.push_str(fresh);

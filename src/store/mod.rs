@@ -70,7 +70,7 @@ mod verify;
 pub use append::Conflict;
 pub use bundle::{Bundled, sessions_among};
 pub use control::{Control, ControlRequests, Stop};
-pub use copies::{Copies, Repaired};
+pub use copies::{Copies, RepairCounts};
 pub use elsewhere::Elsewhere;
 pub use files::{FileProof, Manifest};
 pub use identity::Identity;
@@ -87,7 +87,7 @@ pub use message::{Envelope, Subject, compose as compose_message, parse as parse_
 pub use objects::{Quarantine, Signature};
 pub use overview::{Overview, Totals};
 pub use pack::{MANY_LOOSE, Packed};
-pub use purge::Purged;
+pub use purge::PurgeReport;
 pub use range_read::{Ask, FilePart};
 pub use read::{SessionLog, status_of};
 pub use reader::{End, Piece, Reader};
@@ -100,8 +100,8 @@ pub use row::Row;
 pub use scratch::Scratch;
 pub use search::Search;
 pub use spool::{Begin, Draft, Slot, Spool, SpoolMeta, Tips, names};
-pub use sync::{Cleaned, Direction, Exchange, KeptRef, Snapshots, SyncOptions, Synced};
-pub use verify::{Finding, Repair, Verified};
+pub use sync::{CleanedRefs, Direction, Exchange, KeptRef, MovedRef, Snapshots, SyncOptions};
+pub use verify::{Finding, Repair, VerifyReport};
 
 use anyhow::{Result, anyhow};
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;

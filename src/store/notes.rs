@@ -14,7 +14,7 @@ use super::Store;
 use super::blobs::{bounded, message_of, seconds_of};
 use super::objects::{self, Quarantine, Signature};
 use super::read::SessionLog;
-use super::ref_update::{Merged, RefUpdate};
+use super::ref_update::{MergeResult, RefUpdate};
 use super::refs::{NOTES, SessionRefs};
 use super::scratch::Scratch;
 
@@ -236,7 +236,7 @@ impl Store {
         here: Option<&ObjectId>,
         theirs: &ObjectId,
         at: Timestamp,
-    ) -> Result<Merged> {
+    ) -> Result<MergeResult> {
         let git = self.open_git()?;
         let their_notes = blobs(&git, theirs)?;
         // Where ours cannot be read, the records say what they were.
@@ -283,7 +283,7 @@ impl Store {
         if wanted == all {
             let kept = self.fast_forward(here, theirs, (all == ours, all == their_notes))?;
             let write = || self.write_notes(&quarantine, (&all, &changed), (base, &parents, at));
-            return kept.map_or_else(write, Ok).map(Merged::same);
+            return kept.map_or_else(write, Ok).map(MergeResult::same);
         }
         let there = if all == their_notes {
             theirs.clone()
@@ -292,12 +292,12 @@ impl Store {
         };
         let is_settled = |here: &&ObjectId| wanted == ours && self.is_ancestor(&there, here).unwrap_or(false);
         if let Some(here) = here.filter(is_settled) {
-            return Ok(Merged { here: here.clone(), there });
+            return Ok(MergeResult { here: here.clone(), there });
         }
         // It has theirs in its history, so that they need not be fetched again.
         let parents: Vec<ObjectId> = here.into_iter().chain([&there]).cloned().collect();
         let here = self.write_notes(&quarantine, (&wanted, &changed), (base, &parents, at))?;
-        Ok(Merged { here, there })
+        Ok(MergeResult { here, there })
     }
 
     /// Returns the sessions whose lines are not wanted.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::record::{Cost, LogEntry, ObjectId, Outcome, RecordKind, SCHEMA, TaskName, Timestamp};
 
 use super::blobs::shallow_ends;
-use super::chain::{Chain, Walked};
+use super::chain::{Chain, ChainWalk};
 use super::elsewhere::Elsewhere;
 use super::read::SessionLog;
 use super::refs::LOG_PREFIX;
@@ -156,7 +156,7 @@ impl Store {
             return Ok(Some(Overview { refs: refs.clone(), tip: newest, totals }));
         }
         chain.known = known.as_ref().map(|totals| &totals.tip);
-        let Walked { entries, is_joined, gap } = chain.read(&git, refs, tip)?;
+        let ChainWalk { entries, is_joined, gap } = chain.read(&git, refs, tip)?;
         let Some(first) = entries.first() else { return Ok(None) };
         if gap.is_some() || !is_joined && first.kind != RecordKind::Start {
             return Ok(None);

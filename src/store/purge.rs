@@ -8,15 +8,15 @@ use crate::record::{ObjectId, RALPH, Refusal, SessionId, Timestamp};
 
 use super::control::Control;
 use super::refs::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
-use super::remote::{Pushed, Remote, Strictness};
+use super::remote::{PushOutcome, Remote, Strictness};
 use super::retention::{ASIDE, is_of};
 use super::spool::Spool;
-use super::sync::{Cleaned, Direction, KeptRef, Snapshots, SyncOptions};
+use super::sync::{CleanedRefs, Direction, KeptRef, Snapshots, SyncOptions};
 use super::{Store, disk, message};
 
 /// What was taken away.
 #[derive(Debug, Default, Serialize)]
-pub struct Purged {
+pub struct PurgeReport {
     /// Refs that are gone here.
     pub here: Vec<String>,
     /// Notes that lost a line.
@@ -31,9 +31,9 @@ pub struct Purged {
 
 impl Store {
     /// Returns what a purge takes away here: refs, and texts that were kept.
-    pub fn plan_purge(&self, session: &SessionId) -> Result<Purged> {
+    pub fn plan_purge(&self, session: &SessionId) -> Result<PurgeReport> {
         let here = self.tips_of_session(session)?.into_iter().map(|(name, _)| name).collect();
-        Ok(Purged { here, kept: self.kept_of(session)?, ..Purged::default() })
+        Ok(PurgeReport { here, kept: self.kept_of(session)?, ..PurgeReport::default() })
     }
 
     fn tips_of_session(&self, session: &SessionId) -> Result<Vec<(String, ObjectId)>> {
@@ -64,7 +64,7 @@ impl Store {
     }
 
     /// Removes a session locally. The tombstone comes first, so that no sync brings it back meanwhile.
-    pub fn purge_here(&self, session: &SessionId, at: Timestamp) -> Result<Purged> {
+    pub fn purge_here(&self, session: &SessionId, at: Timestamp) -> Result<PurgeReport> {
         if self.is_running(session)? {
             let refusal = Refusal::new(format!("session {session} runs"));
             return Err(refusal.hinted(format!("stop it first: `{RALPH} stop`")).into());
@@ -86,7 +86,7 @@ impl Store {
         }
         let kept = self.forget_kept(session)?;
         let here = tips.into_iter().map(|(name, _)| name).collect();
-        Ok(Purged { here, notes, kept, ..Purged::default() })
+        Ok(PurgeReport { here, notes, kept, ..PurgeReport::default() })
     }
 
     /// Returns what was put aside of a session, or holds a journal with it, or what its loop said beside a screen.
@@ -125,7 +125,7 @@ impl Store {
         remote: &Remote,
         session: &SessionId,
         at: Timestamp,
-        purged: &mut Purged,
+        purged: &mut PurgeReport,
     ) -> Result<()> {
         let listed = self.list_remote(remote).with_context(|| format!("reach {}", remote.place()))?;
         let mut with_tombstone = Vec::new();
@@ -137,11 +137,11 @@ impl Store {
             }
             with_tombstone.extend(SessionRefs::from_name(name));
             match self.delete_there(remote, name, tip)? {
-                Pushed::Done => purged.there.push(name.clone()),
-                Pushed::Behind => purged
+                PushOutcome::Done => purged.there.push(name.clone()),
+                PushOutcome::Behind => purged
                     .left
                     .push(KeptRef { name: name.clone(), reason: "it was moved there meanwhile".to_owned() }),
-                Pushed::Refused(words) => {
+                PushOutcome::Refused(words) => {
                     let reason = format!("{} refuses it: {words}", remote.place());
                     purged.left.push(KeptRef { name: name.clone(), reason });
                 }
@@ -154,7 +154,7 @@ impl Store {
         let options = SyncOptions {
             direction: Direction::Both,
             snapshots: Snapshots::Leave,
-            cleaned: Cleaned::Leave,
+            cleaned: CleanedRefs::Leave,
             at,
         };
         let left = self.sync_shared(remote, options)?;

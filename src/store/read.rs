@@ -9,7 +9,7 @@ use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionI
 
 use super::Store;
 use super::blobs::{chunks, shallow_ends, write_blob};
-use super::chain::{Chain, Walked, describe_gap};
+use super::chain::{Chain, ChainWalk, describe_gap};
 use super::refs::{self, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 
 /// One session: its ref, and its commits from the oldest to the newest.
@@ -375,7 +375,7 @@ fn read_log(
     is_wanted: impl Fn(&LogEntry) -> bool,
 ) -> Result<Option<Read>> {
     let walked = chain.walk(git, (Some(&refs), Some(&refs.session)), tip, is_wanted);
-    let Walked { entries, gap, .. } = walked.with_context(|| format!("read {}", refs.log()))?;
+    let ChainWalk { entries, gap, .. } = walked.with_context(|| format!("read {}", refs.log()))?;
     if entries.is_empty() {
         return Ok(None);
     }

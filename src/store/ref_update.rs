@@ -20,13 +20,13 @@ pub(super) struct RefUpdate {
 
 /// What came of two versions of a ref with many writers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Merged {
+pub(super) struct MergeResult {
     pub here: ObjectId,
     /// With what is not wanted here, and may be wanted elsewhere.
     pub there: ObjectId,
 }
 
-impl Merged {
+impl MergeResult {
     pub fn same(both: ObjectId) -> Self {
         Self { here: both.clone(), there: both }
     }

@@ -52,7 +52,7 @@ impl std::error::Error for Unreachable {}
 
 /// What became of a ref that was pushed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Pushed {
+pub(super) enum PushOutcome {
     Done,
     /// The other side has something that we do not have, or not any more.
     Behind,
@@ -82,7 +82,7 @@ pub(super) enum Strictness {
 #[derive(Debug, Default)]
 pub(super) struct PushReport {
     /// By the names of the refs there.
-    pub answers: BTreeMap<String, Pushed>,
+    pub answers: BTreeMap<String, PushOutcome>,
     /// What the other side has to say beside it.
     pub said: Vec<String>,
 }
@@ -188,8 +188,8 @@ impl Store {
         }
         let PushReport { answers, .. } = self.push_specs(remote, &["--dry-run".to_owned()], &specs)?;
         let refused = answers.into_iter().filter_map(|(name, answer)| match answer {
-            Pushed::Refused(words) => Some(format!("{name}: {words}")),
-            Pushed::Done | Pushed::Behind => None,
+            PushOutcome::Refused(words) => Some(format!("{name}: {words}")),
+            PushOutcome::Done | PushOutcome::Behind => None,
         });
         Ok(Probe { sessions, refused: refused.collect() })
     }
@@ -239,15 +239,15 @@ impl Store {
     }
 
     /// Deletes a ref there, if it still points where we think.
-    pub(super) fn delete_there(&self, remote: &Remote, name: &str, at: &ObjectId) -> Result<Pushed> {
+    pub(super) fn delete_there(&self, remote: &Remote, name: &str, at: &ObjectId) -> Result<PushOutcome> {
         let lease = format!("--force-with-lease={name}:{at}");
         let PushReport { mut answers, said } = self.push_specs(remote, &[lease], &[format!(":{name}")])?;
         let answer = answers.remove(name).context("read what git says of the deletion")?;
         Ok(match answer {
-            Pushed::Refused(words) if !said.is_empty() => {
-                Pushed::Refused(format!("{words}: {}", said.join(" ")))
+            PushOutcome::Refused(words) if !said.is_empty() => {
+                PushOutcome::Refused(format!("{words}: {}", said.join(" ")))
             }
-            Pushed::Refused(_) | Pushed::Done | Pushed::Behind => answer,
+            PushOutcome::Refused(_) | PushOutcome::Done | PushOutcome::Behind => answer,
         })
     }
 
@@ -276,7 +276,7 @@ fn said_there(stderr: &str) -> Vec<String> {
 }
 
 /// Reads what `git push --porcelain` says of each ref.
-fn outcomes(text: &str) -> BTreeMap<String, Pushed> {
+fn outcomes(text: &str) -> BTreeMap<String, PushOutcome> {
     let mut found = BTreeMap::new();
     for line in text.lines() {
         let mut fields = line.split('\t');
@@ -290,9 +290,9 @@ fn outcomes(text: &str) -> BTreeMap<String, Pushed> {
             || summary.contains("cannot lock ref")
             || summary.contains("failed to update ref");
         let outcome = match flag {
-            "!" if is_behind => Pushed::Behind,
-            "!" => Pushed::Refused(summary.to_owned()),
-            _ => Pushed::Done,
+            "!" if is_behind => PushOutcome::Behind,
+            "!" => PushOutcome::Refused(summary.to_owned()),
+            _ => PushOutcome::Done,
         };
         found.insert(name.to_owned(), outcome);
     }
@@ -357,13 +357,16 @@ mod tests {
     fn what_became_of_each_ref_is_read_from_what_git_says() {
         let text = "To /remote.git\n \tabc:refs/ralph/a/1\t123..456\n*\tabc:refs/ralph/a/2\t[new reference]\n=\tabc:refs/ralph/a/3\t[up to date]\n!\tabc:refs/ralph/a/4\t[rejected] (fetch first)\n!\tabc:refs/ralph/a/5\t[remote rejected] (pre-receive hook declined)\n-\t:refs/ralph/a/6\t[deleted]\n!\tabc:refs/notes/ralph\t[remote rejected] (cannot lock ref 'refs/notes/ralph')\nDone\n";
         let expected = [
-            ("refs/notes/ralph", Pushed::Behind),
-            ("refs/ralph/a/1", Pushed::Done),
-            ("refs/ralph/a/2", Pushed::Done),
-            ("refs/ralph/a/3", Pushed::Done),
-            ("refs/ralph/a/4", Pushed::Behind),
-            ("refs/ralph/a/5", Pushed::Refused("[remote rejected] (pre-receive hook declined)".to_owned())),
-            ("refs/ralph/a/6", Pushed::Done),
+            ("refs/notes/ralph", PushOutcome::Behind),
+            ("refs/ralph/a/1", PushOutcome::Done),
+            ("refs/ralph/a/2", PushOutcome::Done),
+            ("refs/ralph/a/3", PushOutcome::Done),
+            ("refs/ralph/a/4", PushOutcome::Behind),
+            (
+                "refs/ralph/a/5",
+                PushOutcome::Refused("[remote rejected] (pre-receive hook declined)".to_owned()),
+            ),
+            ("refs/ralph/a/6", PushOutcome::Done),
         ];
         let found: Vec<_> = outcomes(text).into_iter().collect();
         assert_eq!(found, expected.map(|(name, outcome)| (name.to_owned(), outcome)));

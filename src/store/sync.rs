@@ -15,9 +15,9 @@ use crate::record::{ObjectId, Refusal, Timestamp};
 use super::blobs::{message_of, shallow_ends};
 use super::incoming::{self, Arrival, Inspection};
 use super::lock::{is_free, try_to_hold};
-use super::ref_update::{Merged, RefUpdate};
+use super::ref_update::{MergeResult, RefUpdate};
 use super::refs::{INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
-use super::remote::{BATCH, MOST_SAID, PushReport, Pushed, Remote, Strictness, Unreachable};
+use super::remote::{BATCH, MOST_SAID, PushOutcome, PushReport, Remote, Strictness, Unreachable};
 use super::sync_state::SyncState;
 use super::{Store, disk, message};
 
@@ -47,7 +47,7 @@ pub enum Snapshots {
 
 /// Whether what was cleaned away here comes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cleaned {
+pub enum CleanedRefs {
     Leave,
     Take,
 }
@@ -57,13 +57,13 @@ pub enum Cleaned {
 pub struct SyncOptions {
     pub direction: Direction,
     pub snapshots: Snapshots,
-    pub cleaned: Cleaned,
+    pub cleaned: CleanedRefs,
     pub at: Timestamp,
 }
 
 /// A ref that was moved, here or there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Synced {
+pub struct MovedRef {
     #[serde(rename = "ref")]
     pub name: String,
     /// Where it points now.
@@ -81,8 +81,8 @@ pub struct KeptRef {
 /// What a sync did.
 #[derive(Debug, Default, Serialize)]
 pub struct Exchange {
-    pub fetched: Vec<Synced>,
-    pub pushed: Vec<Synced>,
+    pub fetched: Vec<MovedRef>,
+    pub pushed: Vec<MovedRef>,
     pub left_out: Vec<KeptRef>,
     /// Refs that the other side had at the last sync and has no more, or only an older version of.
     pub lost: Vec<String>,
@@ -106,7 +106,7 @@ struct WantedRef {
 }
 
 /// Makes one commit of what is here, if anything, and theirs.
-type Merge = fn(&Store, Option<&ObjectId>, &ObjectId, Timestamp) -> Result<Merged>;
+type Merge = fn(&Store, Option<&ObjectId>, &ObjectId, Timestamp) -> Result<MergeResult>;
 
 /// A sync that is under way.
 struct Sync<'a> {
@@ -159,7 +159,7 @@ impl Store {
     /// Removes the names of what came in; what was good has names of its own by now.
     pub(super) fn clear_incoming(&self, at: Timestamp) -> Result<usize> {
         let names = self.refs_below(INCOMING_PREFIX)?.into_iter();
-        let changes: Vec<RefUpdate> =
+        let changes: Vec<_> =
             names.map(|(name, tip)| RefUpdate { name, old: Some(tip), new: None }).collect();
         if !changes.is_empty() {
             self.change_refs(&changes, "forget", at)?;
@@ -204,16 +204,14 @@ impl Sync<'_> {
             .filter(|(name, _)| SessionRefs::is_name_of_ours(name))
             .map(|(name, id)| (name.clone(), id.clone()))
             .collect();
-        let is_alive = |name: &str| {
-            SessionRefs::from_name(name).is_some_and(|refs| !tombstones.contains_key(&refs.log()))
-        };
+        let is_alive = |name: &str| has_tombstone(&tombstones, name) == Some(false);
         let mut behind: Vec<WantedRef> = self.behind(&listed, &is_alive)?;
         if self.options.direction != Direction::Push {
             self.leave_cleaned(&mut behind)?;
             done = done.and_then(|()| self.fetch_all(behind.clone()));
         }
         if self.options.direction != Direction::Fetch {
-            // What is after has nothing that the other side lacks.
+            // A ref that is behind has nothing that the other side lacks.
             let behind: BTreeSet<&str> = behind.iter().map(|wanted| wanted.name.as_str()).collect();
             let ahead = ours.iter().filter(|(name, id)| {
                 is_alive(name) && !behind.contains(name.as_str()) && listed.get(*name) != Some(id)
@@ -259,8 +257,7 @@ impl Sync<'_> {
         tombstones: &BTreeMap<String, String>,
     ) -> Result<()> {
         for (name, id) in &before.refs {
-            let is_purged =
-                SessionRefs::from_name(name).is_none_or(|refs| tombstones.contains_key(&refs.log()));
+            let is_purged = has_tombstone(tombstones, name) != Some(false);
             let is_lost = match listed.get(name) {
                 None => true,
                 Some(there) if there == id => false,
@@ -282,10 +279,7 @@ impl Sync<'_> {
         tombstones: &BTreeMap<String, String>,
     ) {
         let purged = |names: &BTreeMap<String, ObjectId>| {
-            let of_purged = |name: &&String| {
-                SessionRefs::from_name(name).is_some_and(|refs| tombstones.contains_key(&refs.log()))
-            };
-            names.keys().filter(of_purged).cloned().collect()
+            names.keys().filter(|name| has_tombstone(tombstones, name) == Some(true)).cloned().collect()
         };
         self.exchange.purged_but_there = purged(listed);
         self.exchange.purged_but_here = purged(ours);
@@ -323,7 +317,7 @@ impl Sync<'_> {
 
     /// Leaves out what was cleaned away here, unless it is asked for; what is here anyway goes on.
     fn leave_cleaned(&mut self, behind: &mut Vec<WantedRef>) -> Result<()> {
-        if self.options.cleaned == Cleaned::Take {
+        if self.options.cleaned == CleanedRefs::Take {
             return Ok(());
         }
         let forgotten = self.store.forgotten()?;
@@ -393,7 +387,7 @@ impl Sync<'_> {
         let (made, failed) = self.store.change_each(good, "sync", self.options.at);
         self.store.want_again(made.iter().map(|change| &change.name))?;
         for RefUpdate { name, new, .. } in made {
-            self.exchange.fetched.extend(new.map(|commit| Synced { name, commit }));
+            self.exchange.fetched.extend(new.map(|commit| MovedRef { name, commit }));
         }
         for (change, error) in failed {
             self.leave_out([change.name], &format!("{error:#}"));
@@ -409,9 +403,9 @@ impl Sync<'_> {
     fn push_batch(&mut self, batch: &[(String, ObjectId)]) -> Result<bool> {
         let pushed = self.store.push(self.remote, batch).context("push records")?;
         let outcomes = self.answered(pushed);
-        let is_done = |(name, _): &&(String, ObjectId)| outcomes.get(name) == Some(&Pushed::Done);
+        let is_done = |(name, _): &&(String, ObjectId)| outcomes.get(name) == Some(&PushOutcome::Done);
         let (done, left): (Vec<_>, Vec<_>) = batch.iter().partition(is_done);
-        let pushed = done.iter().map(|(name, id)| Synced { name: name.clone(), commit: id.clone() });
+        let pushed = done.iter().map(|(name, id)| MovedRef { name: name.clone(), commit: id.clone() });
         self.exchange.pushed.extend(pushed);
         if done.is_empty() && batch.len() > 1 && self.failures < FAILURES {
             // A hook there refuses all for one: find out which. Where a half is refused as a whole, too, the
@@ -424,9 +418,9 @@ impl Sync<'_> {
         }
         for (name, _) in left {
             let reason = match outcomes.get(name) {
-                Some(Pushed::Behind) => "it went on there meanwhile; sync again".to_owned(),
-                Some(Pushed::Refused(words)) => format!("{} refuses it: {words}", self.remote.place()),
-                Some(Pushed::Done) | None => "git says nothing of it".to_owned(),
+                Some(PushOutcome::Behind) => "it went on there meanwhile; sync again".to_owned(),
+                Some(PushOutcome::Refused(words)) => format!("{} refuses it: {words}", self.remote.place()),
+                Some(PushOutcome::Done) | None => "git says nothing of it".to_owned(),
             };
             self.leave_out([name.clone()], &reason);
         }
@@ -434,9 +428,9 @@ impl Sync<'_> {
     }
 
     /// Keeps the words of the other side, each once, where it refused something.
-    fn answered(&mut self, answer: PushReport) -> BTreeMap<String, Pushed> {
+    fn answered(&mut self, answer: PushReport) -> BTreeMap<String, PushOutcome> {
         let PushReport { answers, said } = answer;
-        if answers.values().any(|pushed| matches!(pushed, Pushed::Refused(_))) {
+        if answers.values().any(|pushed| matches!(pushed, PushOutcome::Refused(_))) {
             for words in said {
                 if self.exchange.said.len() < MOST_SAID && !self.exchange.said.contains(&words) {
                     self.exchange.said.push(words);
@@ -471,7 +465,7 @@ impl Sync<'_> {
                         Ok((theirs, merged))
                     });
                     match merged {
-                        Ok((theirs, Merged { here, there: new })) => {
+                        Ok((theirs, MergeResult { here, there: new })) => {
                             there = Some(theirs);
                             outgoing = Some(new);
                             let change =
@@ -498,13 +492,13 @@ impl Sync<'_> {
             }
             let pushed = self.answered(store.push(self.remote, &[(name.to_owned(), outgoing)])?);
             match pushed.get(name) {
-                Some(Pushed::Done) => return Ok(()),
-                Some(Pushed::Refused(words)) => {
+                Some(PushOutcome::Done) => return Ok(()),
+                Some(PushOutcome::Refused(words)) => {
                     let reason = format!("{} refuses it: {words}", self.remote.place());
                     self.leave_out([name.to_owned()], &reason);
                     return Ok(());
                 }
-                Some(Pushed::Behind) | None => {}
+                Some(PushOutcome::Behind) | None => {}
             }
             let now = store.list_remote(self.remote)?.get(name).cloned();
             // If it was moved, another process succeeded: there is progress.
@@ -537,4 +531,9 @@ impl Sync<'_> {
         self.store.fetch(self.remote, &[(name, &incoming)], Strictness::Strict)?;
         self.store.tip(&incoming)?.context("find what was fetched")
     }
+}
+
+/// Returns true if the session of a ref was purged, or `None` if the name is not a session's.
+fn has_tombstone(tombstones: &BTreeMap<String, String>, name: &str) -> Option<bool> {
+    SessionRefs::from_name(name).map(|refs| tombstones.contains_key(&refs.log()))
 }

@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use crate::record::{ObjectId, SCHEMA, SessionId, Timestamp};
 
 use super::objects::{self, Quarantine, Signature};
-use super::ref_update::Merged;
+use super::ref_update::MergeResult;
 use super::ref_update::RefUpdate;
 use super::refs::{SessionRefs, TOMBSTONES};
 use super::scratch::Scratch;
@@ -82,7 +82,7 @@ impl Store {
         here: Option<&ObjectId>,
         theirs: &ObjectId,
         at: Timestamp,
-    ) -> Result<Merged> {
+    ) -> Result<MergeResult> {
         let their_lines = self.tombstones_of(theirs)?;
         let our_lines = here.map(|here| self.tombstones_of(here)).transpose()?.unwrap_or_default();
         let mut all = their_lines.clone();
@@ -94,10 +94,10 @@ impl Store {
             }
         }
         if let Some(kept) = self.fast_forward(here, theirs, (all == our_lines, all == their_lines))? {
-            return Ok(Merged::same(kept));
+            return Ok(MergeResult::same(kept));
         }
         let parents: Vec<ObjectId> = here.into_iter().chain([theirs]).cloned().collect();
-        self.write_tombstones(&all, &parents, at).map(Merged::same)
+        self.write_tombstones(&all, &parents, at).map(MergeResult::same)
     }
 
     fn write_tombstones(&self, all: &Tombstones, parents: &[ObjectId], at: Timestamp) -> Result<ObjectId> {

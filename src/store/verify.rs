@@ -48,7 +48,7 @@ pub enum Repair {
 
 /// What was looked at, and found.
 #[derive(Debug, Default, Serialize)]
-pub struct Verified {
+pub struct VerifyReport {
     pub sessions: usize,
     pub records: usize,
     pub files: usize,
@@ -56,7 +56,7 @@ pub struct Verified {
     pub findings: Vec<Finding>,
 }
 
-impl Verified {
+impl VerifyReport {
     fn found(&mut self, log: &SessionLog, entry: Option<&LogEntry>, what: impl Into<String>) {
         self.findings.push(Finding {
             name: Some(log.refs.log()),
@@ -81,8 +81,8 @@ const REPEATED_IN_MESSAGE: [&str; 3] = ["iteration.json", "session.json", "progr
 
 impl Store {
     /// Verifies the records of sessions against themselves. Each object is read once, whatever the number of records.
-    pub fn verify(&self, logs: &[SessionLog]) -> Result<Verified> {
-        let mut verified = Verified::default();
+    pub fn verify(&self, logs: &[SessionLog]) -> Result<VerifyReport> {
+        let mut verified = VerifyReport::default();
         let mut git = self.open_git()?;
         git.objects.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(VERIFY_PACK_CACHE)));
         let mut digests = Digests::new(&git);
@@ -152,7 +152,7 @@ impl Store {
         &self,
         logs: &[SessionLog],
         repair: Option<Timestamp>,
-        verified: &mut Verified,
+        verified: &mut VerifyReport,
     ) -> Result<()> {
         let status = if repair.is_some() { Repair::Done } else { Repair::Possible };
         for (name, _) in self.refs_below(INCOMING_PREFIX)? {
@@ -218,7 +218,7 @@ fn verify_record(
     log: &SessionLog,
     entry: &LogEntry,
     digests: &mut Digests<'_>,
-    verified: &mut Verified,
+    verified: &mut VerifyReport,
 ) -> Result<()> {
     if entry.kind == RecordKind::Unknown {
         verified.found(log, Some(entry), "this version cannot read its trailers");
@@ -275,7 +275,7 @@ fn verify_message(
     manifest: &Manifest,
     message: &str,
     repeated: &BTreeMap<&str, Vec<u8>>,
-    verified: &mut Verified,
+    verified: &mut VerifyReport,
 ) -> Result<()> {
     let commit = &entry.commit;
     let file = |name: &'static str| repeated.get(name).with_context(|| format!("find {name}"));
@@ -319,7 +319,7 @@ fn verify_message(
 }
 
 /// The records of a session must follow each other.
-fn verify_chain(log: &SessionLog, is_deep: bool, verified: &mut Verified) {
+fn verify_chain(log: &SessionLog, is_deep: bool, verified: &mut VerifyReport) {
     if is_deep && !log.is_whole() {
         verified.found(log, None, "it does not begin with a start record");
     }

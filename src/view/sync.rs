@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use crate::record::{RALPH, SessionId};
-use crate::store::{Exchange, SessionRefs, Synced, sessions_among};
+use crate::store::{Exchange, MovedRef, SessionRefs, sessions_among};
 
 use super::style::{Count, one_line};
 
@@ -50,7 +50,7 @@ fn is_at_one(exchange: &Exchange) -> bool {
 }
 
 /// Sessions, and how many of them have come with snapshots alone.
-fn counted(moved: &[Synced]) -> Option<String> {
+fn counted(moved: &[MovedRef]) -> Option<String> {
     let sessions = sessions(moved).len();
     let snapshots = moved.len() - sessions;
     match (sessions, snapshots) {
@@ -69,7 +69,7 @@ fn session_of(name: &str) -> Option<SessionId> {
     SessionRefs::from_name(name).map(|refs| refs.session)
 }
 
-fn sessions(moved: &[Synced]) -> Vec<SessionId> {
+fn sessions(moved: &[MovedRef]) -> Vec<SessionId> {
     sessions_among(moved.iter().map(|one| &one.name))
 }
 
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn what_was_moved_is_reported_in_words() {
-        let one = |name: &str| Synced { name: name.to_owned(), commit: "0".repeat(40).parse().unwrap() };
+        let one = |name: &str| MovedRef { name: name.to_owned(), commit: "0".repeat(40).parse().unwrap() };
         let log = one("refs/ralph/001-login/20261121-204512-3f9a0c1d");
         let snapshot = one("refs/ralph-snap/001-login/20261121-204512-3f9a0c1d");
         assert_eq!(printed(&Exchange::default()), "nothing to bring together with origin\n");

@@ -24,11 +24,11 @@ type Entry = (Vec<u8>, Vec<u8>);
 
 /// Paths of an index that are not as in the last commit, and what is there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Staged(BTreeMap<RawPath, Entry>);
+pub struct StagedEntries(BTreeMap<RawPath, Entry>);
 
 /// An index that is ready to be committed.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedCommit {
     /// The commit that it is built on.
     pub head: Option<ObjectId>,
     pub has_changes: bool,
@@ -36,7 +36,7 @@ pub struct Prepared {
     pub nested: BTreeSet<RawPath>,
 }
 
-impl Staged {
+impl StagedEntries {
     pub fn has(&self, path: &[u8]) -> bool {
         self.0.contains_key(path)
     }
@@ -60,7 +60,7 @@ impl Staged {
         fs::write(file, self.lines()).with_context(|| format!("write {file}"))
     }
 
-    /// Returns what [`Staged::write`] put there; `None` if there is no such file.
+    /// Returns what [`StagedEntries::write`] put there; `None` if there is no such file.
     pub fn read(file: &Utf8Path) -> Result<Option<Self>> {
         let bytes = match fs::read(file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -98,7 +98,7 @@ impl WorkTree {
     }
 
     /// Returns what the user has staged.
-    pub fn staged(&self, head: Option<&ObjectId>) -> Result<Staged> {
+    pub fn staged(&self, head: Option<&ObjectId>) -> Result<StagedEntries> {
         let base = self.base(head)?;
         let listing = ["diff-index", "--cached", "--raw", "-z", "--no-renames", ALL_SUBMODULES, &base];
         let raw = self.git().args(listing).read()?;
@@ -126,7 +126,7 @@ impl WorkTree {
         index: &Utf8Path,
         head: Option<&ObjectId>,
         paths: &BTreeSet<RawPath>,
-    ) -> Result<Prepared> {
+    ) -> Result<PreparedCommit> {
         users_index::remove(&Utf8PathBuf::from(format!("{index}.lock")))?;
         // A copy of the user's: what it knows of sizes and times saves hashing every file.
         users_index::copy(&self.git_dir.join("index"), index)?;
@@ -153,7 +153,7 @@ impl WorkTree {
         }
         let base = self.base(head)?;
         let compared = git().args(["diff-index", "--cached", "--quiet", ALL_SUBMODULES, &base]).run()?;
-        Ok(Prepared { head: head.cloned(), has_changes: compared.code == 1, nested })
+        Ok(PreparedCommit { head: head.cloned(), has_changes: compared.code == 1, nested })
     }
 
     /// Returns the words and the variables that commit a prepared index as the user would: with hooks and signature.
@@ -197,7 +197,7 @@ impl WorkTree {
 
     /// Whether `commit` stands right on what it was prepared from. A commit made by another process at the same time would
     /// find their work undone in ours; then ours is taken back.
-    pub fn keep_only_on(&self, prepared: &Prepared, commit: &ObjectId) -> Result<bool> {
+    pub fn keep_only_on(&self, prepared: &PreparedCommit, commit: &ObjectId) -> Result<bool> {
         let parents = self.git().args(["log", "-1", "--format=%P", commit.as_str()]).line()?;
         let expected = prepared.head.as_ref().map_or("", ObjectId::as_str);
         if parents == expected {
@@ -219,7 +219,7 @@ impl WorkTree {
     }
 
     /// Brings the user's index along to `commit` in what it changed since `base`, and leaves all else in it as it is.
-    pub fn follow(&self, base: Option<&ObjectId>, commit: &ObjectId, held: &Staged) -> Result<()> {
+    pub fn follow(&self, base: Option<&ObjectId>, commit: &ObjectId, held: &StagedEntries) -> Result<()> {
         let base = self.base(base)?;
         let raw = self
             .git()
@@ -263,7 +263,7 @@ fn cut(bytes: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
 }
 
 /// Returns the right sides of git's raw listing of differences: `:MODE MODE ID ID STATUS`, then the path.
-fn entries(raw: &[u8]) -> Staged {
+fn entries(raw: &[u8]) -> StagedEntries {
     let mut parts = split(raw);
     let mut found = BTreeMap::new();
     while let (Some(change), Some(path)) = (parts.next(), parts.next()) {
@@ -273,7 +273,7 @@ fn entries(raw: &[u8]) -> Staged {
             found.insert(path.to_vec(), (mode, id.to_vec()));
         }
     }
-    Staged(found)
+    StagedEntries(found)
 }
 
 #[cfg(test)]
@@ -286,25 +286,25 @@ mod tests {
         let entry = |mode: &str, id: &str| (mode.as_bytes().to_vec(), id.as_bytes().to_vec());
         assert_eq!(
             entries(raw),
-            Staged(BTreeMap::from([
+            StagedEntries(BTreeMap::from([
                 (b"a b".to_vec(), entry("100755", "bbb")),
                 (b"gone".to_vec(), entry("0", "000")),
                 (b"\xff".to_vec(), entry("120000", "ccc")),
             ]))
         );
-        assert_eq!(entries(b""), Staged::default());
+        assert_eq!(entries(b""), StagedEntries::default());
     }
 
     #[test]
     fn what_is_staged_comes_back_from_a_file_to_the_byte() {
         let folder = tempfile::tempdir().unwrap();
         let file = Utf8Path::from_path(folder.path()).unwrap().join("staged");
-        assert_eq!(Staged::read(&file).unwrap(), None);
+        assert_eq!(StagedEntries::read(&file).unwrap(), None);
         let staged = entries(b":1 100755 aaa bbb M\0a b\tc\n\0:1 000000 aaa 000 D\0\xff gone\0");
         assert_eq!(staged.0.len(), 2);
         staged.write(&file).unwrap();
-        assert_eq!(Staged::read(&file).unwrap(), Some(staged));
-        Staged::forget(&file).unwrap();
-        assert_eq!(Staged::read(&file).unwrap(), None);
+        assert_eq!(StagedEntries::read(&file).unwrap(), Some(staged));
+        StagedEntries::forget(&file).unwrap();
+        assert_eq!(StagedEntries::read(&file).unwrap(), None);
     }
 }

@@ -15,7 +15,7 @@ const ELLIPSIS: char = '…';
 
 /// Returns the cause of a failure in at most `max_chars` characters, or `None` if it only says that something else failed.
 pub(super) fn of_failure(page: &Page, failure: &Failure, max_chars: usize) -> Option<String> {
-    if failure.stage == Stage::Echo || is_wrapper(&failure.message) {
+    if failure.stage == Stage::Secondary || is_wrapper(&failure.message) {
         return None;
     }
     let text = text(page, failure);
@@ -61,7 +61,7 @@ pub(super) fn of_text(page: &Page, max_chars: usize) -> Option<String> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     /// Words of failure.
-    Trouble,
+    Failure,
     /// Any words.
     Words,
     /// A part of a stack trace, or of a listing of source.
@@ -85,10 +85,10 @@ fn rank(line: &str) -> Rank {
             // `a.sh:3: no such thing` is a place with words of its own.
             let said = place(text).map_or("", |place| &text[place.end..]);
             let is_frame = text.starts_with("at ") || text.starts_with('#') || said.trim().len() < 8;
-            if is_frame { Rank::Trace } else { Rank::Trouble }
+            if is_frame { Rank::Trace } else { Rank::Failure }
         }
         Some(LineKind::Code) => Rank::Trace,
-        _ => Rank::Trouble,
+        _ => Rank::Failure,
     }
 }
 
@@ -191,7 +191,7 @@ fn values(failure: &Failure) -> Vec<String> {
 /// Returns the best line of the output that is not of the failure itself.
 fn telling_line(page: &Page, failure: &Failure) -> Option<String> {
     let is_own = |at: usize| failure.parts.iter().any(|part| part.0 == at);
-    let lines = (0..page.len()).filter(|&at| !is_own(at) && rank(page.line(at)) == Rank::Trouble);
+    let lines = (0..page.len()).filter(|&at| !is_own(at) && rank(page.line(at)) == Rank::Failure);
     let best = lines.map(|at| (score(page.line(at)), at)).filter(|(worth, _)| *worth >= 8);
     let (_, at) = best.max_by_key(|&(worth, at)| (worth, std::cmp::Reverse(at)))?;
     Some(one_line(page.line(at)))

@@ -17,7 +17,7 @@ pub(super) enum Stage {
     /// Something that calls itself an error, of no tool that is known.
     Other,
     /// What only says that something before it failed.
-    Echo,
+    Secondary,
 }
 
 impl Stage {
@@ -28,7 +28,7 @@ impl Stage {
             Self::Crash => "crash",
             Self::Hang => "hang",
             Self::Other => "other",
-            Self::Echo => "echo",
+            Self::Secondary => "echo",
         }
     }
 }

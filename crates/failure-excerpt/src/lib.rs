@@ -51,7 +51,7 @@ pub struct Output<'a> {
 
 /// An output that was read through: ready for excerpts of any length, and for comparison.
 #[derive(Debug)]
-pub struct Examined {
+pub struct Examination {
     page: Page,
     /// Worth most first.
     failures: Vec<Failure>,
@@ -99,7 +99,7 @@ impl<'a> Summary<'a> {
 /// let examined = examine(&Output { stderr, exit_code: Some(1), ..Output::default() });
 /// assert_eq!(examined.summaries()[0].file, "src/main.rs");
 /// ```
-pub fn examine(output: &Output<'_>) -> Examined {
+pub fn examine(output: &Output<'_>) -> Examination {
     let page = Page::new(output.stdout, output.stderr, output.cwd);
     let mut failures = scan::scan(&page);
     if let Some(started) = hang::unfinished(&page) {
@@ -108,12 +108,12 @@ pub fn examine(output: &Output<'_>) -> Examined {
     // make says of what died that it died.
     if failures.iter().any(|failure| failure.stage == Stage::Crash && failure.tool != "make") {
         for failure in failures.iter_mut().filter(|failure| failure.tool == "make") {
-            failure.stage = Stage::Echo;
+            failure.stage = Stage::Secondary;
         }
     }
     adopt_words(&page, &mut failures);
     failures.sort_by_key(|failure| (rank(failure), failure.run));
-    Examined { page, failures }
+    Examination { page, failures }
 }
 
 /// The first check of a chain that failed comes first; a crash says more than the tests that it took along.
@@ -124,7 +124,7 @@ fn rank(failure: &Failure) -> (bool, u8) {
         Stage::Crash => 2,
         Stage::Hang => 3,
         Stage::Other => 4,
-        Stage::Echo => 5,
+        Stage::Secondary => 5,
     };
     (!failure.is_explained() && failure.id.is_empty(), stage)
 }
@@ -143,7 +143,7 @@ fn add_started(failures: &mut Vec<Failure>, started: Failure, exit_code: Option<
         return;
     }
     let is_cut_short = matches!(exit_code, Some(-1 | 124 | 137 | 143));
-    let has_cause = failures.iter().any(|failure| failure.stage != Stage::Echo);
+    let has_cause = failures.iter().any(|failure| failure.stage != Stage::Secondary);
     if is_cut_short || !has_cause {
         failures.push(started);
     }
@@ -173,7 +173,7 @@ fn adopt_words(page: &Page, failures: &mut [Failure]) {
     }
 }
 
-impl Examined {
+impl Examination {
     /// Returns what a developer needs of it, in at most `max_chars` characters.
     pub fn excerpt(&self, max_chars: usize) -> String {
         select::select(&self.page, &self.failures, max_chars)
@@ -217,7 +217,7 @@ impl Examined {
     /// Returns the fingerprint of its first cause, or `None` if the output says nothing.
     pub fn fingerprint(&self) -> Option<Fingerprint> {
         if let Some(failure) =
-            self.first().filter(|failure| failure.stage != Stage::Echo || self.failures.len() == 1)
+            self.first().filter(|failure| failure.stage != Stage::Secondary || self.failures.len() == 1)
         {
             // What fails in a later run is not seen where the first that fails ends it all.
             let is_test = |test: &&Failure| {

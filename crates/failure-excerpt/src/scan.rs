@@ -128,11 +128,11 @@ fn merge(page: &Page, failures: Vec<Failure>) -> Vec<Failure> {
     }
     // A group of tests fails because one in it does: the name alone says nothing new.
     let is_any_explained =
-        merged.iter().any(|failure| failure.stage != Stage::Echo && failure.is_explained());
+        merged.iter().any(|failure| failure.stage != Stage::Secondary && failure.is_explained());
     if is_any_explained {
         merged.retain(|failure| failure.tool != "suite" || failure.is_explained());
     }
-    if merged.iter().any(|failure| failure.severity == Severity::Error && failure.stage != Stage::Echo) {
+    if merged.iter().any(|failure| failure.severity == Severity::Error && failure.stage != Stage::Secondary) {
         merged.retain(|failure| failure.severity == Severity::Error);
     }
     merged

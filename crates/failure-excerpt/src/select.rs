@@ -98,7 +98,7 @@ fn more(failures: &[Failure], groups: &[u32], chosen: &BTreeMap<usize, String>) 
     let (shown, hidden): (Vec<_>, Vec<_>) = failures
         .iter()
         .zip(groups)
-        .filter(|(failure, _)| failure.stage != Stage::Echo)
+        .filter(|(failure, _)| failure.stage != Stage::Secondary)
         .partition(|(failure, _)| is_shown(failure));
     let kinds: HashSet<u32> = shown.into_iter().map(|(_, group)| *group).collect();
     match hidden.len() {
@@ -156,7 +156,7 @@ fn wanted(page: &Page, failures: &[Failure]) -> (Vec<(u32, usize)>, Vec<u32>) {
     let mut groups: HashMap<String, u32> = HashMap::new();
     let mut members: Vec<u32> = Vec::new();
     let mut kinds: Vec<u32> = Vec::new();
-    let is_known = failures.iter().any(|failure| failure.stage != Stage::Echo && failure.is_explained());
+    let is_known = failures.iter().any(|failure| failure.stage != Stage::Secondary && failure.is_explained());
     for failure in failures {
         let key = format!("{}\0{}", failure.code, group_of(&failure.message));
         let next = u32::try_from(groups.len()).unwrap_or(u32::MAX);
@@ -167,7 +167,7 @@ fn wanted(page: &Page, failures: &[Failure]) -> (Vec<(u32, usize)>, Vec<u32>) {
         }
         let member = members[group as usize];
         members[group as usize] += 1;
-        if failure.stage == Stage::Echo {
+        if failure.stage == Stage::Secondary {
             wanted.extend(failure.parts.iter().map(|part| (34, part.0)));
             continue;
         }
@@ -196,7 +196,7 @@ fn wanted(page: &Page, failures: &[Failure]) -> (Vec<(u32, usize)>, Vec<u32>) {
     // A hang has no message: how far it came is all there is.
     let is_enough = failures
         .iter()
-        .any(|failure| !matches!(failure.stage, Stage::Echo | Stage::Hang) && failure.is_explained());
+        .any(|failure| !matches!(failure.stage, Stage::Secondary | Stage::Hang) && failure.is_explained());
     let explained = match (is_known, is_enough) {
         (_, true) => Explained::Enough,
         (true, false) => Explained::Partly,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::scan::id_key;
-use super::{Examined, Fingerprint, normalize};
+use super::{Examination, Fingerprint, normalize};
 
 /// Words beyond these many of one output are not compared.
 const MAX_COMPARED_WORDS: usize = 400;
@@ -20,7 +20,7 @@ pub struct Features {
 
 impl Features {
     /// Takes from an output what can be compared.
-    pub fn of(examined: &Examined) -> Self {
+    pub fn of(examined: &Examination) -> Self {
         let failures = || examined.failures.iter().take(50);
         let mut words: BTreeMap<String, f64> = BTreeMap::new();
         let mut add = |text: &str, weight: f64| {

@@ -16,7 +16,7 @@ fn padding() -> String {
     })
 }
 
-fn examined(stdout: &str, stderr: &str) -> Examined {
+fn examined(stdout: &str, stderr: &str) -> Examination {
     examine(&Output { stdout, stderr, exit_code: Some(1), cwd: Some("/w/p"), ..Output::default() })
 }
 

@@ -53,7 +53,7 @@ fn a_text_agent_gets_its_prompt_and_its_output_is_the_message() {
         ..AgentSettings::shell("cat; echo \"$RALPH_TASK $EXTRA\"; echo oops >&2")
     };
     let (run, said) = room.run(&settings, "do it\n");
-    assert!(run.is_good);
+    assert!(run.succeeded);
     assert_eq!(run.final_text, "do it\nT001 more\n");
     assert_eq!((run.failure_class, run.error, run.duration_ms), (None, None, 1000));
     let said: Vec<_> = said
@@ -66,7 +66,7 @@ fn a_text_agent_gets_its_prompt_and_its_output_is_the_message() {
 #[test]
 fn a_text_agent_that_fails_gives_its_last_words_but_no_class() {
     let (run, _) = TestDir::new(2).run(&AgentSettings::shell("echo '401 overloaded' >&2; exit 3"), "");
-    assert!(!run.is_good);
+    assert!(!run.succeeded);
     assert_eq!(run.exit, Exit { code: 3, reason: None });
     assert_eq!((run.failure_class, run.error.as_deref()), (None, Some("401 overloaded")));
 }
@@ -164,7 +164,7 @@ fn a_stream_decides_over_the_exit_code() {
     let room = TestDir::new(6);
     let good = r#"{"type":"result","is_error":false,"result":"done","usage":{"input_tokens":7}}"#;
     let bad = r#"{"type":"result","is_error":true,"api_error_status":401,"result":"Invalid API key"}"#;
-    for (script, is_good, class) in [
+    for (script, succeeded, class) in [
         (format!("echo '{good}'"), true, None),
         (format!("echo '{good}'; exit 1"), false, Some(FailureClass::Other)),
         (format!("echo '{bad}'"), false, Some(FailureClass::Auth)),
@@ -180,15 +180,15 @@ fn a_stream_decides_over_the_exit_code() {
         }
         let settings = AgentSettings { parser: Parser::Claude, ..AgentSettings::shell(&script) };
         let (run, _) = room.run(&settings, "");
-        assert_eq!((run.is_good, run.failure_class), (is_good, class), "{script}");
-        assert_eq!(run.error.is_some(), !is_good);
+        assert_eq!((run.succeeded, run.failure_class), (succeeded, class), "{script}");
+        assert_eq!(run.error.is_some(), !succeeded);
     }
 }
 
 #[test]
 fn what_is_left_in_the_background_is_named() {
     let (run, _) = TestDir::new(7).run(&AgentSettings::shell("sleep 1000 & exit 0"), "");
-    assert!(run.is_good);
+    assert!(run.succeeded);
     assert_eq!(run.leftovers.len(), 1);
 }
 
@@ -220,10 +220,10 @@ fn tokens_in_a_file_are_of_this_run_and_not_of_one_before() {
     let room = TestDir::new(90);
     std::fs::write(room.path("stdout.usage.json"), usage).unwrap();
     let (run, _) = room.run(&settings("true"), "");
-    assert!(run.tokens.is_unknown() && !run.is_good);
+    assert!(run.tokens.is_unknown() && !run.succeeded);
     let line = format!("echo '{usage}' > {{usage_file}}; echo '{{\"type\":\"result\",\"exitCode\":0}}'");
     let (run, _) = room.run(&settings(&line), "");
-    assert!(run.is_good, "{run:?}");
+    assert!(run.succeeded, "{run:?}");
     assert_eq!((run.tokens.input, run.tokens.cache_read, run.tokens.output), (Some(3), Some(2), Some(1)));
     assert_eq!(run.model.as_deref(), Some("m"));
 }

@@ -28,6 +28,13 @@ pub(super) struct Finding {
 }
 
 impl Finding {
+    pub fn fine(about: &'static str, message: impl Into<String>) -> Self {
+        Self::new(about, Severity::Fine, message)
+    }
+
+    pub fn note(about: &'static str, message: impl Into<String>) -> Self {
+        Self::new(about, Severity::Note, message)
+    }
     pub fn new(about: &'static str, state: Severity, message: impl Into<String>) -> Self {
         Self { about, state, message: message.into(), hint: None }
     }

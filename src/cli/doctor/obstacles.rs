@@ -15,7 +15,7 @@ pub(super) fn no_validation(project: &Project, config: &Config) -> Option<Findin
     if config.settings.validation_command.is_some() {
         return None;
     }
-    let finding = Finding::new("validation", Severity::Note, "none is set: nothing checks the agent's word");
+    let finding = Finding::note("validation", "none is set: nothing checks the agent's word");
     Some(finding.hinted(Proposal::hint(Proposal::of(project))))
 }
 

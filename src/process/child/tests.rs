@@ -52,11 +52,11 @@ impl TestDir {
         }
     }
 
-    fn run(&self, script: &str) -> Ended {
+    fn run(&self, script: &str) -> ChildExit {
         self.run_with(script, |_| {})
     }
 
-    fn run_with(&self, script: &str, change: impl FnOnce(&mut Child)) -> Ended {
+    fn run_with(&self, script: &str, change: impl FnOnce(&mut Child)) -> ChildExit {
         let mut child = self.shell(script);
         change(&mut child);
         let started = Instant::now();
@@ -81,7 +81,7 @@ fn exit(code: i32, reason: impl Into<Option<ExitReason>>) -> Exit {
 fn a_child_that_ends_by_itself_gives_its_code_and_its_streams() {
     let room = TestDir::new(1);
     let ended = room.run("echo out; echo err >&2; exit 7");
-    assert_eq!(ended, Ended { exit: exit(7, None), leftovers: Vec::new() });
+    assert_eq!(ended, ChildExit { exit: exit(7, None), leftovers: Vec::new() });
     assert_eq!((room.read("stdout").as_str(), room.read("stderr").as_str()), ("out\n", "err\n"));
 }
 
@@ -186,7 +186,7 @@ fn what_is_left_in_the_background_is_stopped_and_named() {
     let ended = room.run(
         "nohup sleep 1000 > /dev/null 2>&1 & echo $! > pid; until [ $(ps -o comm= -p $!) = sleep ]; do :; done",
     );
-    assert_eq!(ended, Ended { exit: exit(0, None), leftovers: vec!["sleep".to_owned()] });
+    assert_eq!(ended, ChildExit { exit: exit(0, None), leftovers: vec!["sleep".to_owned()] });
     assert!(!room.lives("pid"));
 }
 

@@ -11,14 +11,14 @@ use super::settings::{HistorySettings, Mode};
 pub(super) type Places = Vec<(usize, Likeness)>;
 
 /// The iterations that have something to say, newest first or most relevant first.
-pub(super) struct Chosen {
+pub(super) struct ChosenIterations {
     pub recent: Vec<usize>,
     pub own: Vec<usize>,
     pub similar: Places,
     pub successes: Places,
 }
 
-impl Chosen {
+impl ChosenIterations {
     pub fn of(past: &[Iteration], task: &Task, settings: &HistorySettings) -> Self {
         let most = settings.lookback.unwrap_or(usize::MAX);
         let is_full = settings.mode == Mode::Full;

@@ -17,7 +17,7 @@ use failure_excerpt::clean;
 use crate::record::{Iteration, SessionId, Task};
 
 use budget::{IMPORTANT, within};
-use chosen::Chosen;
+use chosen::ChosenIterations;
 use pieces::Writer;
 
 pub use likeness::Likeness as Relevance;
@@ -53,7 +53,7 @@ pub fn context(
     if settings.mode == Mode::Off || past.is_empty() {
         return HistoricalContext::default();
     }
-    let chosen = Chosen::of(past, task, settings);
+    let chosen = ChosenIterations::of(past, task, settings);
     let writer = Writer { past, task, session, settings };
     let mut pieces = writer.pieces(&chosen);
     if settings.mode == Mode::Full {

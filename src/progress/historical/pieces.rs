@@ -7,7 +7,7 @@ use crate::progress::attempts::{failed_commands, name_of};
 use crate::progress::markdown::{code, cut, fenced, one_line};
 use crate::record::{Claim, Iteration, Outcome, SessionId, Task};
 
-use super::chosen::Chosen;
+use super::chosen::ChosenIterations;
 use super::likeness::{Likeness, is_failure_of, key};
 use super::piece::{Piece, Section, Shorter, push, tried};
 use super::settings::{HistorySettings, Mode, Repeats};
@@ -65,7 +65,7 @@ impl Writer<'_> {
     }
 
     /// Returns all candidates, most important first.
-    pub(super) fn pieces(&self, chosen: &Chosen) -> Vec<Piece> {
+    pub(super) fn pieces(&self, chosen: &ChosenIterations) -> Vec<Piece> {
         let mut pieces = Vec::new();
         if self.settings.failures {
             pieces.extend(self.failures_of_the_task(chosen));
@@ -90,7 +90,7 @@ impl Writer<'_> {
     }
 
     /// Returns the failures of the task, newest first; those of one cause as one piece.
-    fn failures_of_the_task(&self, chosen: &Chosen) -> Vec<Piece> {
+    fn failures_of_the_task(&self, chosen: &ChosenIterations) -> Vec<Piece> {
         let mut groups: Vec<(Option<u64>, Vec<usize>)> = Vec::new();
         for &place in &chosen.own {
             let key = key(&self.past[place]);
@@ -244,7 +244,7 @@ impl Writer<'_> {
         clusters.into_iter().map(render).collect()
     }
 
-    fn decisions(&self, chosen: &Chosen) -> Vec<Piece> {
+    fn decisions(&self, chosen: &ChosenIterations) -> Vec<Piece> {
         let mut seen = HashSet::new();
         let mut pieces = Vec::new();
         for place in chosen.all().into_iter().rev() {
@@ -265,7 +265,7 @@ impl Writer<'_> {
     }
 
     /// Warnings of iterations that are not included already, and findings of the loop itself.
-    fn warnings(&self, chosen: &Chosen) -> Vec<Piece> {
+    fn warnings(&self, chosen: &ChosenIterations) -> Vec<Piece> {
         let mut seen = HashSet::new();
         let mut pieces: Vec<Piece> = Vec::new();
         for place in chosen.all().into_iter().rev() {
@@ -299,7 +299,7 @@ impl Writer<'_> {
         pieces
     }
 
-    fn likeness_in(&self, chosen: &Chosen, place: usize) -> Likeness {
+    fn likeness_in(&self, chosen: &ChosenIterations, place: usize) -> Likeness {
         let scored = chosen.similar.iter().chain(&chosen.successes).find(|(known, _)| *known == place);
         match scored {
             Some((_, likeness)) => likeness.clone(),

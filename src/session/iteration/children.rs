@@ -8,12 +8,12 @@ use crate::store::{Slot, names};
 use crate::validate;
 
 use super::super::running::Running;
-use super::stages::{Ran, Started};
+use super::stages::{Ran, StartedIteration};
 
 impl Running<'_> {
     /// Runs the agent, and the validation if there is something to validate.
-    pub(super) fn run_children(&mut self, started: &Started<'_>) -> Result<Ran> {
-        let Started { slot, begin, environment, .. } = started;
+    pub(super) fn run_children(&mut self, started: &StartedIteration<'_>) -> Result<Ran> {
+        let StartedIteration { slot, begin, environment, .. } = started;
         let agent = self.run_agent(slot, begin.iteration, environment)?;
         self.ran(&agent);
         self.restore_spool(started)?;
@@ -72,8 +72,8 @@ impl Running<'_> {
     }
 
     /// Restores the spool if the child that just ended deleted it.
-    fn restore_spool(&mut self, started: &Started<'_>) -> Result<()> {
-        let Started { slot, begin, prompt, task_list, .. } = started;
+    fn restore_spool(&mut self, started: &StartedIteration<'_>) -> Result<()> {
+        let StartedIteration { slot, begin, prompt, task_list, .. } = started;
         let is_recreated = self.recorder.recreate_spool()? | self.plan.store.keep_identity(&self.identity)?;
         if is_recreated || !slot.is_begun() {
             slot.begin(begin, prompt, task_list)?;

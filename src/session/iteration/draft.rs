@@ -13,19 +13,19 @@ use crate::record::{
 };
 use crate::store::Begin;
 
-use super::super::committing::Done;
+use super::super::committing::FinishedTask;
 use super::super::iteration_context::{agent_stderr, live_context};
 use super::super::judge::Verdict;
 use super::super::running::Running;
 use super::super::settings::{excerpt_choice, iteration_summarizer};
 use super::super::snapshot_taken::SnapshotTaken;
-use super::stages::{Drafted, Judged, Ran, Started};
+use super::stages::{Drafted, Judged, Ran, StartedIteration};
 
 /// Longest summary that is kept, in characters.
 const MAX_SUMMARY_CHARS: usize = 2000;
 
 /// What the engine itself measured.
-struct Measured<'a> {
+struct Measurements<'a> {
     ran: &'a Ran,
     verdict: Verdict,
     taken: SnapshotTaken,
@@ -42,14 +42,19 @@ struct Said {
 
 impl Running<'_> {
     /// Takes the snapshot, commits if that is asked for, and puts together what is recorded.
-    pub(super) fn draft(&mut self, started: Started<'_>, ran: &Ran, judged: Judged) -> Result<Drafted> {
-        let Started { task, slot, begin, memory, environment, .. } = started;
+    pub(super) fn draft(
+        &mut self,
+        started: StartedIteration<'_>,
+        ran: &Ran,
+        judged: Judged,
+    ) -> Result<Drafted> {
+        let StartedIteration { task, slot, begin, memory, environment, .. } = started;
         let Judged { verdict, before } = judged;
         let number = begin.iteration;
         let ended_at = self.plan.clock.now();
         let mut taken = self.recorder.take(&slot, &format!("iteration {number}"), ended_at);
         let rest = self.rest_of_unit(task);
-        let done = Done {
+        let done = FinishedTask {
             task,
             unit: rest.as_ref(),
             closed: &verdict.closed,
@@ -59,14 +64,14 @@ impl Running<'_> {
         };
         let committed = self.commit_work(verdict.outcome, &mut taken, &done);
         let changes = std::mem::take(&mut taken.most_changed);
-        let measured = Measured { ran, verdict, taken, refs_before: &slot.refs_before()? };
+        let measured = Measurements { ran, verdict, taken, refs_before: &slot.refs_before()? };
         let mut iteration = self.compose(begin, measured, ended_at)?;
         // It is ours by whatever clock git dated it.
         iteration.commits.extend(committed.commit.filter(|commit| !iteration.commits.contains(commit)));
         iteration.uncommitted = committed.refused;
         iteration.facts.changes = changes;
         iteration.memory = Some(memory);
-        let stderr = if ran.agent.is_good { String::new() } else { agent_stderr(&slot)? };
+        let stderr = if ran.agent.succeeded { String::new() } else { agent_stderr(&slot)? };
         let said =
             Said { text: self.redacted_text(&ran.agent.final_text), stderr: self.redacted_text(&stderr) };
         let context = live_context(&slot, &iteration, &ran.agent.final_text, &self.plan.project_root)?;
@@ -124,8 +129,13 @@ impl Running<'_> {
         Ok(Drafted { iteration, excerpt, context })
     }
 
-    fn compose(&mut self, begin: Begin, measured: Measured<'_>, ended_at: Timestamp) -> Result<Iteration> {
-        let Measured { ran: Ran { agent: run, validation }, verdict, taken, refs_before } = measured;
+    fn compose(
+        &mut self,
+        begin: Begin,
+        measured: Measurements<'_>,
+        ended_at: Timestamp,
+    ) -> Result<Iteration> {
+        let Measurements { ran: Ran { agent: run, validation }, verdict, taken, refs_before } = measured;
         let validation = validation.as_ref();
         let started_at = begin.started_at;
         let counts = self.counts();
@@ -133,7 +143,7 @@ impl Running<'_> {
         iteration.outcome = verdict.outcome;
         iteration.failure_class = run.failure_class;
         iteration.error.clone_from(&run.error);
-        iteration.resets_at = run.resets_at.filter(|_| !run.is_good);
+        iteration.resets_at = run.resets_at.filter(|_| !run.succeeded);
         iteration.claims = verdict.claims;
         iteration.false_claim = verdict.false_claim;
         iteration.closed = verdict.closed;

@@ -19,7 +19,7 @@ use crate::store::{Begin, Slot, names};
 
 use super::redaction::redacted;
 use super::running::Running;
-use stages::{Drafted, Started};
+use stages::{Drafted, StartedIteration};
 
 pub(super) use draft::unfinished;
 
@@ -38,7 +38,7 @@ impl Running<'_> {
     }
 
     /// Writes the prompt and what a recovery needs into the spool.
-    fn start_iteration<'a>(&mut self, tasks: &TaskList, task: &'a Task) -> Result<Started<'a>> {
+    fn start_iteration<'a>(&mut self, tasks: &TaskList, task: &'a Task) -> Result<StartedIteration<'a>> {
         let number = self.next;
         let slot = self.spool.slot(&number.to_string());
         let unit = self.unit_tasks(tasks, &task.name);
@@ -63,7 +63,15 @@ impl Running<'_> {
         self.announce_memory(number, &prompt);
         let numbers = (number, begin.attempt);
         let environment = self.plan.environment(&self.session.id, &task.name, numbers);
-        Ok(Started { task, slot, begin, prompt: prompt.text, memory: prompt.memory, task_list, environment })
+        Ok(StartedIteration {
+            task,
+            slot,
+            begin,
+            prompt: prompt.text,
+            memory: prompt.memory,
+            task_list,
+            environment,
+        })
     }
 
     fn record(&mut self, slot: &Slot, drafted: Drafted) -> Result<Iteration> {

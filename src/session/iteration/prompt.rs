@@ -8,7 +8,7 @@ use crate::record::{Event, Task};
 use crate::store::Begin;
 
 use super::super::ask::CommandContext;
-use super::super::memory::{Reason, RecallQuery, Recalled};
+use super::super::memory::{Reason, RecallQuery, RecalledHistory};
 use super::super::prompting::{Failures, Prompt, PromptRequest, Prompting};
 use super::super::running::Running;
 use super::super::settings::{history_policy, history_summarizer};
@@ -50,7 +50,7 @@ impl Running<'_> {
     }
 
     /// Returns the summary that a command of the user's makes of the older iterations, or `None` if they are used as they are.
-    fn sum_up(&mut self, task: &Task) -> Result<Option<Recalled>> {
+    fn sum_up(&mut self, task: &Task) -> Result<Option<RecalledHistory>> {
         let Some(summarizer) = history_summarizer(&self.plan.config.settings) else { return Ok(None) };
         let policy = history_policy(self.plan.config);
         let budget = policy.settings.budget;

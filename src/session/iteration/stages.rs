@@ -11,7 +11,7 @@ use crate::store::{Begin, Slot};
 use super::super::judge::Verdict;
 
 /// An iteration whose prompt is in the spool.
-pub(super) struct Started<'a> {
+pub(super) struct StartedIteration<'a> {
     pub task: &'a Task,
     pub slot: Slot,
     pub begin: Begin,

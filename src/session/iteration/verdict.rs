@@ -11,12 +11,12 @@ use crate::store::{Slot, names};
 use crate::tasks::set_marks;
 
 use super::super::judge::{self, Evidence, Verdict};
-use super::super::running::{Lost, Running};
-use super::stages::{Judged, Ran, Started};
+use super::super::running::{LostTask, Running};
+use super::stages::{Judged, Ran, StartedIteration};
 
 impl Running<'_> {
     /// Holds the agent's claims against what was measured, and opens boxes that were ticked too early.
-    pub(super) fn judge(&mut self, started: &Started<'_>, ran: &Ran) -> Result<Judged> {
+    pub(super) fn judge(&mut self, started: &StartedIteration<'_>, ran: &Ran) -> Result<Judged> {
         let before = self.tasks.parse(&started.task_list)?;
         let after = match self.read_tasks() {
             Ok(after) => after,
@@ -30,7 +30,7 @@ impl Running<'_> {
             after: &after,
             agent: Some(&ran.agent),
             validation: ran.validation.as_ref(),
-            is_promised: ran.agent.is_good && final_message::promise(&ran.agent.final_text),
+            is_promised: ran.agent.succeeded && final_message::promise(&ran.agent.final_text),
             completion: self.plan.config.settings.completion,
             artifact_exists: self.plan.job.artifact_exists(self.plan.feature),
         });
@@ -81,7 +81,7 @@ impl Running<'_> {
             self.warn(format!("{names} {are} gone from the task list, without having been done"));
         }
         let lost: Vec<&Item> = lost.iter().filter(|task| self.is_in_scope(before, task)).collect();
-        let lost = lost.into_iter().map(|task| Lost { task: task.clone(), copies: before.copies(task) });
+        let lost = lost.into_iter().map(|task| LostTask { task: task.clone(), copies: before.copies(task) });
         self.lost.extend(lost);
     }
 }

@@ -51,7 +51,7 @@ fn goal(rest: &str, at: usize) -> (Failure, usize) {
         let is_reported_elsewhere = ["There are test failures", "Compilation failure", "There was a timeout"]
             .iter()
             .any(|words| rest.contains(words));
-        let stage = if is_reported_elsewhere { Stage::Echo } else { Stage::Other };
+        let stage = if is_reported_elsewhere { Stage::Secondary } else { Stage::Other };
         let message = rest.split_once(": ").map_or(rest, |(_, words)| words);
         return (Failure::new(stage, "maven").saying(message).with(at, LineKind::Head), at + 1);
     }
@@ -127,7 +127,7 @@ pub(super) fn exception(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
         || text.contains("MojoExecutionException")
         || text.contains("MojoFailureException")
     {
-        failure.stage = Stage::Echo;
+        failure.stage = Stage::Secondary;
     }
     Some((failure, end))
 }

@@ -76,7 +76,7 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     let line = page.line(at);
     let text = line.trim_start_matches(['#', ' ', '\t', '>']).trim();
     if is_echo(text) {
-        return Some((Failure::new(Stage::Echo, "echo").saying(text).with(at, LineKind::Head), at + 1));
+        return Some((Failure::new(Stage::Secondary, "echo").saying(text).with(at, LineKind::Head), at + 1));
     }
     if is_make(text) {
         let is_death = DEATHS.iter().any(|word| text.contains(word));
@@ -216,7 +216,7 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Failure, usi
         failure.stage = Stage::Build;
     }
     if is_count(text) || text == "error: Test failed" {
-        failure.stage = Stage::Echo;
+        failure.stage = Stage::Secondary;
     }
     if let Some(place) = place(text) {
         place.file.clone_into(&mut failure.file);

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::history::clusters::Cluster;
-use crate::record::{CANONICAL, RALPH_ELSEWHERE, Status, StopReason, some_of};
+use crate::record::{CANONICAL, RALPH_ELSEWHERE, Status, StopReason, join_truncated};
 use crate::view::local_time::local;
 use crate::view::style::{Count, cut, duration, grouped, sign};
 
@@ -110,7 +110,7 @@ pub(super) fn cluster_views(clusters: &[Cluster]) -> (Vec<ClusterView<'_>>, Opti
             times: grouped(cluster.times as u64),
             times_in_words: Count(cluster.times as u64, "time").to_string(),
             message: quote(&cluster.message),
-            tasks: some_of(&cluster.tasks, MAX_NAMES),
+            tasks: join_truncated(&cluster.tasks, MAX_NAMES),
             links,
             older,
             solved_in: cluster.solved_in,
@@ -147,7 +147,7 @@ pub(super) fn changes(report: &Report) -> Option<ChangesView<'_>> {
         path: &file.change.path,
         added: file.change.added.map(grouped),
         removed: file.change.removed.filter(|lines| *lines > 0).map(grouped),
-        tasks: some_of(&file.tasks, MAX_NAMES),
+        tasks: join_truncated(&file.tasks, MAX_NAMES),
         is_unfinished: file.is_unfinished,
     });
     let more = changes.files.len().saturating_sub(MAX_FILES);

@@ -74,7 +74,7 @@ pub(super) fn strip(report: &Report) -> Option<Strip> {
 fn pause(last: &Turn, next: Timestamp) -> Option<Piece> {
     let seconds = next.seconds().saturating_sub(last.record.ended_at.seconds());
     let ms = u64::try_from(seconds).unwrap_or(0).saturating_mul(1000);
-    let is_wait = last.record.failure_class.is_some_and(FailureClass::is_passing);
+    let is_wait = last.record.failure_class.is_some_and(FailureClass::is_transient);
     let what = if is_wait { "waited" } else { "nothing ran for" };
     let label = format!("{what} {}", duration(ms));
     (ms >= MIN_PAUSE_MS).then_some(Piece { iteration: None, class: "pause".to_owned(), label, ms })

@@ -4,7 +4,7 @@ use minijinja::Value;
 use serde::Serialize;
 
 use crate::history::clusters::message;
-use crate::record::{Claim, FailureClass, Iteration, Outcome, RALPH_ELSEWHERE, ToolCall, some_of};
+use crate::record::{Claim, FailureClass, Iteration, Outcome, RALPH_ELSEWHERE, ToolCall, join_truncated};
 use crate::view::local_time::{clock_time, local};
 use crate::view::style::{Count, cut, duration, grouped, sign};
 
@@ -332,7 +332,7 @@ fn diff(turn: &Turn, most: Most, command: String) -> Option<Part<'_>> {
         Diff::Nothing if turn.record.outcome == Outcome::Skipped => return None,
         Diff::Nothing => ("none".to_owned(), Body::Plain("No file was changed.".to_owned()), None),
         Diff::Missing(why) => {
-            let text = format!("{why}. Files: {}", some_of(files, MAX_FILES));
+            let text = format!("{why}. Files: {}", join_truncated(files, MAX_FILES));
             let text = fit::head(&text, most.text.max(400)).to_owned();
             (count.to_string(), Body::Plain(text), None)
         }

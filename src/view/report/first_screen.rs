@@ -19,32 +19,25 @@ const MAX_ITEMS: usize = 6;
 /// Longest of them, in characters.
 const MAX_ITEM_CHARS: usize = 120;
 
-#[derive(Serialize)]
-pub(super) struct Figure {
-    label: &'static str,
-    value: String,
-    /// More of it, in small.
-    note: String,
-}
-
-/// Cost, time, iterations, changes and when, as far as they are known.
-pub(super) fn figures(report: &Report) -> Vec<Figure> {
+/// Cost, time, iterations, changes and when, as far as they are known: what it is, the figure, and more of it.
+pub(super) fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
     let Report { session, headline, totals, .. } = report;
-    let figure = |label, value, note| Figure { label, value, note };
-    let mut figures = Vec::new();
     let tokens = || totals.tokens.total().map(|total| format!("{} tokens", short(total)));
-    figures.extend(totals.cost.shown().or_else(tokens).map(|cost| figure("Cost", cost, String::new())));
-    figures.push(figure("From start to end", duration(headline.span_ms), String::new()));
-    let iterations = Count(report.iterations.len() as u64, "iteration").to_string();
-    figures.push(figure("Iterations", iterations, String::new()));
-    if let Some(changes) = &report.changes {
+    let changes = report.changes.as_ref().map(|changes| {
         let (added, removed) = changes.lines();
-        let files = Count(changes.files.len() as u64, "file").to_string();
         let lines = format!("+{} −{}", grouped(added), grouped(removed));
-        figures.push(figure("Changed", files, if changes.files.is_empty() { String::new() } else { lines }));
-    }
-    figures.push(figure("When", span_of(session.started_at, headline.ended_at), String::new()));
-    figures
+        (Count(changes.files.len() as u64, "file").to_string(), lines)
+    });
+    let (files, lines) = changes.unwrap_or_default();
+    let iterations = Count(report.iterations.len() as u64, "iteration").to_string();
+    let figures = [
+        ("Cost", totals.cost.shown().or_else(tokens).unwrap_or_default(), String::new()),
+        ("From start to end", duration(headline.span_ms), String::new()),
+        ("Iterations", iterations, String::new()),
+        ("Changed", files, lines),
+        ("When", span_of(session.started_at, headline.ended_at), String::new()),
+    ];
+    figures.into_iter().filter(|(_, value, _)| !value.is_empty()).collect()
 }
 
 /// What needs somebody.

@@ -11,7 +11,7 @@ use crate::view::local_time::is_overnight;
 use crate::view::status::InFlight;
 use crate::view::style::{Count, grouped};
 
-use super::{TaskRow, Turn};
+use super::{Outcomes, TaskRow, Turn};
 
 /// Most things to look at.
 const MOST: usize = 8;
@@ -138,31 +138,16 @@ pub fn time(turn: &Turn) -> u64 {
     spent.agent.unwrap_or_default().saturating_add(spent.validation.unwrap_or_default())
 }
 
-/// An open task that was tried: how often it failed, and why.
+/// An open task that was tried: how its iterations ended, and why it failed.
 fn unfinished(task: &NotDone, rows: &[TaskRow]) -> Attention {
-    let tries =
-        rows.iter().filter(|row| row.name == task.task).flat_map(|row| row.tries.iter().zip(&row.iterations));
-    let failed: Vec<u32> =
-        tries.filter(|(outcome, _)| **outcome == Outcome::Failure).map(|(_, iteration)| *iteration).collect();
-    let times = match failed.len() {
-        0 => None,
-        1 => Some("failed once".to_owned()),
-        2 => Some("failed twice".to_owned()),
-        times => Some(format!("failed {times} times")),
-    };
-    let what = match (times, task.is_skipped) {
-        (Some(times), true) => format!("{times}, and was skipped."),
-        (Some(times), false) => format!("{times}."),
-        (None, true) => "was skipped.".to_owned(),
-        (None, false) => "is not done.".to_owned(),
-    };
-    let iterations = if failed.is_empty() { vec![task.iteration] } else { failed };
+    let row = rows.iter().find(|row| row.name == task.task);
+    let ended: Outcomes = row.iter().flat_map(|row| row.tries.iter().copied()).collect();
     Attention {
         level: Level::Bad,
         task: Some(task.task.clone()),
-        what,
+        what: format!("is not done: {ended}."),
         quote: task.cause.clone(),
-        iterations,
+        iterations: row.map(|row| row.iterations.clone()).unwrap_or_default(),
     }
 }
 
@@ -322,9 +307,11 @@ mod tests {
         for (words, expected) in [
             ("T1+ T2+", ""),
             ("T1-a T1+", ""),
-            ("T1-a T1-b T1-c T1! T2-a", "T1 failed 3 times, and was skipped.|T2 failed once."),
-            ("T1- T1- T1!", "T1 failed twice, and was skipped."),
-            ("T1! T2? T2?", "T1 was skipped.|T2 is not done.|2 iterations were cut short."),
+            ("T1-a T1-b T1-c T1! T2-a", "T1 is not done: 3 failed, 1 skipped.|T2 is not done: 1 failed."),
+            (
+                "T1! T2? T2?",
+                "T1 is not done: 1 skipped.|T2 is not done: 2 cut short.|2 iterations were cut short.",
+            ),
         ] {
             let told: Vec<String> = report(turns(words), "")
                 .attention

@@ -3,13 +3,19 @@
 //! Whatever comes from outside stands in code spans: there no host reads markup, tags, mentions, numbers of issues or
 //! addresses.
 
-use std::io::{self, Write};
+use std::io::Write;
+
+use anyhow::{Context, Result};
+use minijinja::value::Serde;
+use minijinja::{Environment, UndefinedBehavior, Value, context};
 
 use crate::record::{Outcome, RALPH_ELSEWHERE};
 use crate::view::style::{Count, duration, grouped};
 
 use super::harmless::one_line;
 use super::{Report, State, TaskRow};
+
+const SUMMARY: &str = include_str!("../../../templates/report-summary.md");
 
 /// What every summary of ours begins with, and no host shows.
 pub const MARKDOWN: &str = "<!-- specify ralph report -->";
@@ -19,61 +25,50 @@ const MOST: usize = 40;
 /// Longest quote, in characters.
 const QUOTE: usize = 160;
 
-pub fn write_markdown(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    let Report { session, headline, counts, totals, .. } = report;
-    writeln!(out, "{MARKDOWN}\n## {}", headline.verdict)?;
-    writeln!(out, "\n{}\n", headline.course)?;
-    writeln!(out, "| | |\n|---|---|")?;
-    writeln!(out, "| Feature | {} |", cell(&session.feature))?;
-    writeln!(out, "| Session | {} |", code(session.id.as_str()))?;
-    writeln!(out, "| Iterations | {} ({counts}) |", report.iterations.len())?;
-    let (worked, checked) =
-        (totals.duration_ms.agent.map(duration), totals.duration_ms.validation.map(duration));
-    let worked = worked.map(|time| format!(", agents worked for {time}")).unwrap_or_default();
-    let checked = checked.map(|time| format!(", validations ran for {time}")).unwrap_or_default();
-    writeln!(out, "| From start to end | {}{worked}{checked} |", duration(headline.span_ms))?;
-    if let Some(changes) = &report.changes {
-        let ((added, removed), files) = (changes.lines(), Count(changes.files.len() as u64, "file"));
-        writeln!(out, "| Changed | {files}, +{} −{} lines |", grouped(added), grouped(removed))?;
-    }
-    if let Some(total) = totals.tokens.total() {
-        writeln!(out, "| Tokens | {} |", grouped(total))?;
-    }
-    if let Some(cost) = totals.cost.shown() {
-        writeln!(out, "| Cost | {cost} |")?;
-    }
-    writeln!(out, "| Agent | {} |", cell(&session.agent))?;
-    if !report.attention.is_empty() {
-        writeln!(out, "\n### To look at\n")?;
-    }
-    for found in &report.attention {
-        let task = found.task.as_ref().map(|task| format!("{} ", code(task))).unwrap_or_default();
-        let quote = found.quote.as_ref().map(|quote| format!(" {}", code(quote))).unwrap_or_default();
-        writeln!(out, "- {task}{}{quote}{}", found.what, numbers(&found.iterations))?;
-    }
-    for (title, mark, is_meant) in [
-        ("Done", "x", &(|task: &TaskRow| task.state == State::Done) as &dyn Fn(&TaskRow) -> bool),
-        ("Not done", " ", &|task: &TaskRow| !matches!(task.state, State::Done | State::DoneBefore)),
-    ] {
-        let meant: Vec<&TaskRow> = report.tasks.iter().filter(|task| is_meant(task)).collect();
-        if meant.is_empty() {
-            continue;
-        }
-        writeln!(out, "\n### {title}\n")?;
-        for task in meant.iter().take(MOST) {
-            let text = code(&format!("{} {}", task.name, task.text));
-            writeln!(out, "- [{mark}] {text}{}", tries(task))?;
-        }
-        if meant.len() > MOST {
-            writeln!(out, "- and {} more", meant.len() - MOST)?;
-        }
-    }
-    writeln!(
-        out,
-        "\n<sub>Made by `{RALPH_ELSEWHERE} report --markdown`. All of it: `{RALPH_ELSEWHERE} report \
-         --session {}`, where the records are (`{RALPH_ELSEWHERE} sync` fetches them).</sub>",
-        session.id
-    )
+pub fn write_markdown(out: &mut impl Write, report: &Report) -> Result<()> {
+    let Report { session, headline, totals, .. } = report;
+    let changes = report.changes.as_ref().map(|changes| {
+        let (added, removed) = changes.lines();
+        let files = Count(changes.files.len() as u64, "file");
+        format!("{files}, +{} −{} lines", grouped(added), grouped(removed))
+    });
+    let attention = report.attention.iter().map(|found| {
+        let (task, quote) = (found.task.as_deref().map(code), found.quote.as_deref().map(code));
+        context! { task, quote, what => found.what.as_str(), numbers => numbers(&found.iterations) }
+    });
+    let done = report.tasks.iter().filter(|task| task.state == State::Done);
+    let open = report.tasks.iter().filter(|task| !matches!(task.state, State::Done | State::DoneBefore));
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    let values = context! {
+        mark => MARKDOWN,
+        ralph => RALPH_ELSEWHERE.as_str(),
+        verdict => headline.verdict.as_str(),
+        course => headline.course.as_str(),
+        feature => cell(&session.feature),
+        session => session.id.as_str(),
+        iterations => format!("{} ({})", report.iterations.len(), report.counts),
+        span => duration(headline.span_ms),
+        worked => totals.duration_ms.agent.map(duration),
+        checked => totals.duration_ms.validation.map(duration),
+        changes,
+        tokens => totals.tokens.total().map(grouped),
+        cost => totals.cost.shown(),
+        agent => cell(&session.agent),
+        attention => attention.collect::<Vec<_>>(),
+        lists => Value::from(Serde([("Done", "x", lines(done)), ("Not done", " ", lines(open))])),
+    };
+    let text = environment.render_str(SUMMARY, values).context("write the summary")?;
+    Ok(writeln!(out, "{}", text.trim_end())?)
+}
+
+/// A line for each task, and how many there are beside the first.
+fn lines<'a>(tasks: impl Iterator<Item = &'a TaskRow>) -> (Vec<String>, usize) {
+    let line = |task: &TaskRow| format!("{}{}", code(&format!("{} {}", task.name, task.text)), tries(task));
+    let mut lines: Vec<String> = tasks.map(line).collect();
+    let more = lines.len().saturating_sub(MOST);
+    lines.truncate(MOST);
+    (lines, more)
 }
 
 fn tries(task: &TaskRow) -> String {

@@ -162,25 +162,10 @@ pub(super) fn changes(report: &Report) -> Option<ChangesView<'_>> {
     })
 }
 
-#[derive(Serialize)]
-pub(super) struct Chip {
-    outcome: String,
-    mark: &'static str,
-    label: &'static str,
-    count: usize,
-}
-
-/// One for each outcome that there is.
-pub(super) fn chips(report: &Report) -> Vec<Chip> {
+/// Outcome, sign, word and count for each outcome that there is.
+pub(super) fn chips(report: &Report) -> Vec<(String, &'static str, &'static str, usize)> {
     let there = report.counts.named().into_iter().filter(|(_, _, count)| *count > 0);
-    there
-        .map(|(outcome, label, count)| Chip {
-            outcome: outcome.to_string(),
-            mark: sign(outcome).1,
-            label,
-            count,
-        })
-        .collect()
+    there.map(|(outcome, word, count)| (outcome.to_string(), sign(outcome).1, word, count)).collect()
 }
 
 /// The tasks that were worked on.
@@ -189,13 +174,8 @@ pub(super) fn picks(report: &Report) -> Vec<&str> {
     worked.map(|task| task.name.as_str()).take(MAX_PICKS).collect()
 }
 
-#[derive(Serialize)]
-pub(super) struct Fact {
-    label: String,
-    value: String,
-}
-
-pub(super) fn facts(report: &Report) -> Vec<Fact> {
+/// What is known of the session, by its name.
+pub(super) fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let Report { session, totals, .. } = report;
     let mut agents: Vec<&str> = vec![&session.agent];
     agents.extend(report.iterations.iter().map(|turn| turn.record.agent.as_str()));
@@ -230,20 +210,15 @@ pub(super) fn facts(report: &Report) -> Vec<Fact> {
     ]
     .into_iter()
     .filter(|(_, value)| !value.is_empty())
-    .map(|(label, value)| Fact { label: label.to_owned(), value })
     .collect()
 }
 
 /// The settings that say something.
-pub(super) fn settings(report: &Report) -> Vec<Fact> {
+pub(super) fn settings(report: &Report) -> Vec<(String, String)> {
     let settings = report.session.configuration.as_object().into_iter().flatten();
-    settings
-        .filter(|(_, value)| !value.is_null())
-        .map(|(key, value)| Fact {
-            label: quote(key),
-            value: quote(&value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
-        })
-        .collect()
+    let text = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let settings = settings.filter(|(_, value)| !value.is_null());
+    settings.map(|(key, value)| (quote(key), quote(&text(value)))).collect()
 }
 
 #[cfg(test)]

@@ -57,16 +57,11 @@ pub(super) struct TurnView<'a> {
     at: String,
     facts: String,
     warnings: Vec<String>,
-    lists: Vec<List<'a>>,
+    /// Titles and lines.
+    lists: Vec<(&'static str, Vec<&'a str>)>,
     parts: Vec<Part<'a>>,
     commit: &'a str,
     name: &'a str,
-}
-
-#[derive(Serialize)]
-struct List<'a> {
-    title: &'static str,
-    lines: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -79,6 +74,13 @@ struct Part<'a> {
     is_open: bool,
     cut: Option<String>,
     command: String,
+}
+
+impl<'a> Part<'a> {
+    /// One that is folded and whole.
+    fn new([class, title]: [&'static str; 2], note: String, body: Body<'a>, command: String) -> Self {
+        Self { class, title, note, body, is_open: false, cut: None, command }
+    }
 }
 
 #[derive(Serialize)]
@@ -235,7 +237,7 @@ fn warnings(turn: &Turn) -> Vec<String> {
     warnings
 }
 
-fn lists(turn: &Turn) -> Vec<List<'_>> {
+fn lists(turn: &Turn) -> Vec<(&'static str, Vec<&str>)> {
     let record = &turn.record;
     let all = [
         (HINTS, &record.hints),
@@ -247,10 +249,7 @@ fn lists(turn: &Turn) -> Vec<List<'_>> {
     let is_told = |title: &str| title == HINTS || turn.answer.is_none();
     let there = all.into_iter().filter(|(title, items)| !items.is_empty() && is_told(title));
     there
-        .map(|(title, items)| List {
-            title,
-            lines: items.iter().take(ITEMS).map(|item| item_of(item)).collect(),
-        })
+        .map(|(title, items)| (title, items.iter().take(ITEMS).map(|item| item_of(item)).collect()))
         .collect()
 }
 
@@ -264,30 +263,19 @@ fn parts(turn: &Turn, most: Most) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     if let Some(text) = &turn.answer {
         let (shown, cut) = shown(text, fit::head(&text.text, most.text));
-        parts.push(Part {
-            class: "answer",
-            title: "Answer",
-            note: size(text.bytes),
-            body: Body::Html(Value::from_safe_string(rich(shown))),
-            is_open: true,
-            cut,
-            command: show("--agent"),
-        });
+        let body = Body::Html(Value::from_safe_string(rich(shown)));
+        let part = Part::new(["answer", "Answer"], size(text.bytes), body, show("--agent"));
+        parts.push(Part { is_open: true, cut, ..part });
     }
     if let Some(text) = &turn.validation {
         let narrow = fit::narrow(&text.text);
         let (shown, cut) = shown(text, fit::tail(narrow.as_ref().unwrap_or(&text.text), most.text));
         let command = record.validation_command.as_deref().map(one_line).unwrap_or_default();
         let exit = record.exit.validation.map_or(String::new(), |code| format!(" exited {code}"));
-        parts.push(Part {
-            class: "validation",
-            title: "Validation",
-            note: format!("{}{exit}", self::cut(&command, 120)),
-            body: Body::Text(shown.to_owned()),
-            is_open: record.outcome == Outcome::Failure,
-            cut,
-            command: show("--stdout"),
-        });
+        let note = format!("{}{exit}", self::cut(&command, 120));
+        let part =
+            Part::new(["validation", "Validation"], note, Body::Text(shown.to_owned()), show("--stdout"));
+        parts.push(Part { is_open: record.outcome == Outcome::Failure, cut, ..part });
     }
     parts.extend(diff(turn, most, show("--patch")));
     if !record.tool_calls.is_empty() {
@@ -295,15 +283,9 @@ fn parts(turn: &Turn, most: Most) -> Vec<Part<'_>> {
     }
     if let Some(text) = &turn.prompt {
         let (shown, cut) = shown(text, fit::head(&text.text, most.text));
-        parts.push(Part {
-            class: "prompt",
-            title: "Prompt",
-            note: size(text.bytes),
-            body: Body::Text(shown.to_owned()),
-            is_open: false,
-            cut,
-            command: show("--prompt"),
-        });
+        let body = Body::Text(shown.to_owned());
+        let part = Part::new(["prompt", "Prompt"], size(text.bytes), body, show("--prompt"));
+        parts.push(Part { cut, ..part });
     }
     parts
 }
@@ -337,7 +319,7 @@ fn diff(turn: &Turn, most: Most, command: String) -> Option<Part<'_>> {
             (count.to_string(), Body::Plain(text), None)
         }
     };
-    Some(Part { class: "changes", title: "Changes", note, body, is_open: false, cut, command })
+    Some(Part { cut, ..Part::new(["changes", "Changes"], note, body, command) })
 }
 
 fn calls(calls: &[ToolCall], most: Most, command: String) -> Part<'_> {
@@ -350,15 +332,9 @@ fn calls(calls: &[ToolCall], most: Most, command: String) -> Part<'_> {
     let count = calls.iter().take_while(fits).count();
     let errors = calls.iter().filter(|call| call.is_error).count();
     let failed = if errors > 0 { format!(", {errors} failed") } else { String::new() };
-    Part {
-        class: "tools",
-        title: "Tool calls",
-        note: format!("{}{failed}", grouped(calls.len() as u64)),
-        body: Body::Calls(&calls[..count]),
-        is_open: false,
-        cut: (count < calls.len()).then(|| format!("{count} of {} shown. All of them:", calls.len())),
-        command,
-    }
+    let note = format!("{}{failed}", grouped(calls.len() as u64));
+    let cut = (count < calls.len()).then(|| format!("{count} of {} shown. All of them:", calls.len()));
+    Part { cut, ..Part::new(["tools", "Tool calls"], note, Body::Calls(&calls[..count]), command) }
 }
 
 fn call_size(call: &ToolCall) -> usize {

@@ -137,6 +137,7 @@ fn what_is_known_of_each_is_listed() {
 fn read_only_is_refused_before_anything_is_begun() {
     let scene = scene("gemini", "gemini", "happy");
     let run = scene.ralph("--agent gemini --set permissions=read-only").code(3);
-    run.stderr_has("agent `gemini` has no known option for permissions = \"read-only\"").stderr_has("\nhint: ");
+    run.stderr_has("agent `gemini` has no known option for permissions = \"read-only\"")
+        .stderr_has("\nhint: ");
     assert!(scene.sessions().is_empty());
 }

@@ -61,7 +61,7 @@ fn a_name_that_means_no_iteration_is_an_error_that_says_why() {
         ("diff 1 deadbeef", "worked on a task `deadbeef`, and it names no commit".to_owned()),
         ("restore 1234567", "has no iteration 1234567, the last is 2".to_owned()),
         ("show HEAD --session 2001", "there is no session 2001".to_owned()),
-        ("bisect 2 1 -- true", format!("iteration 1 of session {id} is not behind iteration 2")),
+        ("bisect 2 1 -- true", format!("iteration 1 of session {id} is not after iteration 2")),
     ] {
         scene.ralph(words).code(1).stderr_has(&complaint);
     }
@@ -71,7 +71,7 @@ fn a_name_that_means_no_iteration_is_an_error_that_says_why() {
     scene.ralph(format!("show {old}").as_str()).code(0).stdout_has("iteration 2: ");
     let latest = scene.sessions().pop().unwrap().id().to_owned();
     let run = scene.ralph(format!("show {old} --session {latest}").as_str()).code(1);
-    run.stderr_has(&format!("is of session {id} of specs/001-login\nhint: leave --session"));
+    run.stderr_has(&format!("is of session {id} of specs/001-login\nhint: omit --session"));
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn without_spec_kit_it_says_how_to_get_it() {
 fn help_names_the_commands() {
     let scene = Sandbox::without_repository("project");
     let help = scene.ralph("--help").code(0);
-    for command in ["run", "resume", "status", "tasks", "log", "show", "rebuild", "config", "demo"] {
+    for command in ["run", "resume", "status", "log", "show", "memory", "fsck", "config", "demo"] {
         assert!(help.text().contains(&format!("\n  {command} ")), "{help}");
     }
     help.stdout_lacks("play-script");

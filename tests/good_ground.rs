@@ -123,7 +123,7 @@ fn the_task_list_stays_and_commits_of_the_attempts_are_named() {
         .ralph("")
         .code(4)
         .stdout_has("warning: of what T002 changed, this stays as it is: specs/001-login/tasks.md")
-        .stdout_has("warning: HEAD stays where it is, with the commits of T002: ")
+        .stdout_has("warning: HEAD still has the commits of T002: ")
         .stdout_has("hint: `git revert` reverts them");
     assert!(scene.task_list().contains("T009 More") && !scene.path("src/bad").exists());
     assert_eq!(scene.git("log -1 --format=%s"), "Bad work");

@@ -170,7 +170,7 @@ fn the_doctor_looks_at_hooks_leftovers_sharing_and_on_request_at_the_remote() {
     std::fs::remove_file(scene.path(".git/index.lock")).expect("it is there");
     let hook = scene.read(".git/hooks/post-merge").replace("behind", "before");
     scene.write(".git/hooks/post-merge", hook);
-    finding(&scene, "doctor", "note", &["put in by another version: post-merge", "hooks install` renews"]);
+    finding(&scene, "doctor", "note", &["put in by another version: post-merge", "hooks install` updates"]);
     scene.ralph("fsck --repair").code(0);
     scene.config("commit = 'task'").git("checkout --quiet --detach");
     finding(&scene, "doctor", "WRONG", &["no branch is checked out to commit on", "git switch -c NAME"]);

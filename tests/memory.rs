@@ -253,7 +253,7 @@ fn a_command_sums_older_iterations_up_within_the_budget() {
     assert!(prompt.contains("> Write the number 42.\n> 1\n") && !prompt.contains("\n> 300\n"), "{prompt}");
     assert!(scene.read("question").contains("FAILED t_answer: needs the answer 42"));
     let broken = ["-n", "1", "--task", "T001", "--with-history", "--set", "history.summarize=false"];
-    scene.call(broken).run().code(0).stdout_has("are not summed up, but told as they are");
+    scene.call(broken).run().code(0).stdout_has("older iterations are not summarized: ");
 }
 
 #[test]

@@ -128,8 +128,8 @@ fn a_lock_that_a_dead_git_left_is_explained_and_never_taken_away() {
     let said = scene
         .ralph("")
         .code(1)
-        .stderr_has("tables.list.lock: another git writes them for long, or was killed");
-    said.stderr_has("\nhint: when no git is at work in this repository, remove that file");
+        .stderr_has("tables.list.lock: another git process holds the lock, or was killed");
+    said.stderr_has("\nhint: if no git runs in this repository, remove that file");
     assert!(lock.exists());
     fs::remove_file(&lock).unwrap();
     scene.ralph("").code(0);

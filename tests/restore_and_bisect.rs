@@ -133,8 +133,8 @@ fn iterations_are_named_by_number_place_task_and_session() {
         ("show 20:1", "2 sessions begin with 20: "),
         ("show 2001:1", "there is no session 2001"),
         (&format!("show {id}"), &format!("the last iteration of a session is `{id}:@`")),
-        (&format!("show --session {id} 2099:1"), "names a session of its own"),
-        ("show 0", "0 is the moment before the first iteration"),
+        (&format!("show --session {id} 2099:1"), "names a session, and --session names"),
+        ("show 0", "iteration 0 is the state before the first one"),
         ("diff 1 7", "has no iteration 7"),
         ("restore 7", "has no iteration 7"),
         ("restore --undo", "nothing was restored in this work tree"),
@@ -253,9 +253,9 @@ fn what_cannot_be_brought_back_is_not_written_over() {
     scene.write("src/a", "x".repeat(6 << 20)).write(".git/info/exclude", "src/a\n");
     scene.git("rm --cached --quiet -r --ignore-unmatch src");
     let before = content(scene.repo());
-    scene.ralph("restore 2").code(1).stderr_has("snapshots leave it out: src/a").stderr_has("hint: ");
+    scene.ralph("restore 2").code(1).stderr_has("could not be restored: src/a").stderr_has("hint: ");
     assert_eq!(content(scene.repo()), before);
-    scene.ralph("restore 2 --force").code(1).stderr_has("could not be brought back");
+    scene.ralph("restore 2 --force").code(1).stderr_has("could not be restored");
     assert_eq!(content(scene.repo()), before);
     scene.unchecked();
 }
@@ -492,7 +492,7 @@ fn a_restoration_that_was_cut_off_can_be_repeated_and_taken_back() {
     scene.git("config filter.broken.clean cat");
     scene.git("config filter.broken.smudge false");
     let run = scene.ralph("restore 1 --tasks");
-    let run = run.code(1).stderr_has("git stopped half way").stderr_has("restore --undo 1");
+    let run = run.code(1).stderr_has("git stopped midway").stderr_has("restore --undo 1");
     drop(run);
     scene.git("config filter.broken.smudge cat");
     scene.ralph("restore 1 --tasks").code(0);

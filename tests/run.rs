@@ -427,13 +427,13 @@ fn a_task_that_is_done_already_is_told_from_a_list_that_is() {
 }
 
 #[test]
-fn a_limit_that_an_agent_tells_nothing_for_is_no_silent_limit() {
+fn a_limit_on_what_an_agent_does_not_report_causes_a_warning() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_script(GOOD);
     let run = scene.ralph("--max-cost 0.01 --max-tokens 1").code(0);
     let said = run.text();
     for (limit, what) in [("max-cost", "cost"), ("max-tokens", "tokens")] {
-        let warning = format!("scripted tells no {what}, so `{limit}` cannot end this session");
+        let warning = format!("`scripted` does not report {what}, so `{limit}` cannot stop this session");
         assert_eq!(said.matches(&warning).count(), 1, "{said}");
     }
 }

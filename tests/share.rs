@@ -493,7 +493,7 @@ fn records_travel_in_a_file() {
     scene.ralph(["bundle", file]).code(1).stderr_has("is there already\nhint: ");
     let colleague = Sandbox::new();
     colleague.ralph(["unbundle", "nothing"]).code(1).stderr_has("there is no file");
-    colleague.ralph(["unbundle", "specs/001-login/plan.md"]).code(1).stderr_has("cannot be taken in");
+    colleague.ralph(["unbundle", "specs/001-login/plan.md"]).code(1).stderr_has("cannot read the bundle");
     let said = format!("fetched  {id}\n1 session and the snapshots of 1 session fetched from {file}\n");
     colleague.ralph(["unbundle", file]).code(0).stdout(said).stderr("");
     colleague.ralph(["unbundle", file]).code(0).stdout(format!("nothing to bring together with {file}\n"));

@@ -31,7 +31,7 @@ test-screen:
 demo *args:
     cargo run --release -- ralph demo {{args}}
 
-# Kill the loop at random moments, so many times, with git at work beside it; a failure tells how to play it again
+# Kill the loop at random moments, with git at work beside it; a failure says how to repeat it
 soak kills="2000":
     RALPH_SOAK_KILLS={{kills}} cargo test --test soak -- --nocapture
 

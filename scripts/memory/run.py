@@ -140,7 +140,7 @@ class Project:
 
 
 def measure(scenario, mode, program, folder):
-    """Iterations until the task was done (none where it was not), tokens of their prompts, and the prompts."""
+    """Iterations until the task was done (`None` if it was not), tokens of their prompts, and the prompts."""
     project = Project(folder, scenario, mode, program)
     project.play()
     iterations = list(project.iterations(scenario.counted_from))

@@ -32,7 +32,7 @@ class Run:
 
 @dataclasses.dataclass
 class Turn:
-    """What the world is like when the agent starts. Only the prompt tells the agent what to do."""
+    """What the world is like when the agent starts. Only the prompt says what the agent is to do."""
 
     prompt: str
     task: str

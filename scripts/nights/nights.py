@@ -202,7 +202,7 @@ night(
 )
 night(
     name="ctrl-c",
-    models="somebody presses Ctrl-C, and takes the session up again",
+    models="a person presses Ctrl-C, and resumes the session",
     agent=f'case $n in 003) if once begun; then {WAIT}; fi;; esac; good',
     calls=[["run"], ["resume"]],
     meanwhile=signals_with(signal.SIGINT),
@@ -210,7 +210,7 @@ night(
 )
 night(
     name="stopped",
-    models="somebody stops the loop from another terminal, and takes the session up again",
+    models="a person stops the loop from another terminal, and resumes the session",
     agent=f'case $n in 003) if once begun; then {WAIT}; fi;; esac; good',
     calls=[["run"], ["resume"]],
     meanwhile=stops_with(["stop"]),
@@ -287,7 +287,7 @@ night(
 )
 night(
     name="no-such-check",
-    models="the validation is a script that nobody wrote",
+    models="the validation is a script that does not exist",
     agent="note futile; part; tick",
     check="./scripts/check-all.sh",
     settings="max-iterations = 40\n",

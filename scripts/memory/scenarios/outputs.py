@@ -141,7 +141,7 @@ scenario(
     ),
 )
 
-# Three parts fail at first. The agent mends the one that is named last; the port is named only while all three are looked at.
+# Three parts fail at first. The agent fixes the one that is named last; the port is named only while all three are looked at.
 STAGES = """\
 cat <<'END'
 checking the parts
@@ -178,7 +178,7 @@ def staged(turn):
 
 scenario(
     name="gone-from-newest-output",
-    models="The first output tells the port; later outputs, of other failures, do not tell it again",
+    models="The first output names the port; later outputs, of other failures, do not name it again",
     facts=["9443"],
     act=staged,
     check=STAGES,
@@ -187,7 +187,7 @@ scenario(
 
 scenario(
     name="alternating-failure",
-    models="What mends one failure brings back the other: both must be known at once",
+    models="The fix of one failure causes the other: both must be known at once",
     facts=["mode=strict", "mode=legacy"],
     act=lambda turn: Run(say="Both hold.", files={"work/mode": "strict legacy"}, tick=True)
     if turn.knows("mode=strict", "mode=legacy")

@@ -104,7 +104,7 @@ def hinted(turn):
 
 scenario(
     name="hint-of-the-user",
-    models="The user said which bucket to use while the loop ran; the attempt that was told so failed for another reason",
+    models="The user said which bucket to use while the loop ran; the attempt that got this hint failed for another reason",
     facts=["eu-7"],
     act=hinted,
     check=needs("eu-7", "FAIL: upload refused\n"),

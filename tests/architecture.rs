@@ -158,7 +158,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("strsim", &["record/did_you_mean.rs"]),
     ("tiktoken", &["progress/historical/tokens.rs"]),
     ("toml", &["agent/script.rs", "config/"]),
-    ("unicode_width", &["view/tui/row.rs"]),
+    ("unicode_width", &["view/style.rs"]),
 ];
 
 fn manifest() -> &'static Path {

@@ -86,7 +86,7 @@ fn a_box_that_was_ticked_when_the_loop_was_killed_is_opened_and_the_streams_are_
     assert!(killed.text(1, "tasks.md").contains("- [ ] T001"));
     assert_eq!(killed.end()["status"], "interrupted");
     assert_eq!(completed.trailers("Ralph-Outcome"), ["success"]);
-    scene.ralph("log").code(0).stdout_has("T001 interrupted").stdout_lacks(" 0 ms");
+    scene.ralph("log").code(0).stdout_has("‖ T001").stdout_lacks(" 0 ms");
 }
 
 #[test]

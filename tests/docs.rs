@@ -244,9 +244,9 @@ fn links_in_the_documents_lead_somewhere() {
 fn masked(output: &str) -> Vec<String> {
     let rules = [
         (r"\d{8}-\d{6}-[0-9a-f]{8}", "SESSION"),
-        (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\dZ?", "TIME"),
+        (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\dZ?)?|\b\d\d:\d\d\b", "TIME"),
         (r"\b[0-9a-f]{40}\b|\b[0-9a-f]{7,10}\b", "COMMIT"),
-        (r"[\d.]+ m?s\b", "DURATION"),
+        (r"[\d.]+ ?m?s\b", "DURATION"),
         (r" +", " "),
     ]
     .map(|(rule, word)| (Regex::new(rule).unwrap(), word));

@@ -28,8 +28,8 @@ fn a_plan_is_worked_on_until_the_validation_passes() {
     let scene = scene();
     let run = scene.ralph("--loop plan --feature 001-login").code(0);
     run.stdout_has("  loop        plan: specs/001-login/plan.md")
-        .stdout_has("plan failed (`grep Approach specs/001-login/plan.md` exited 1)")
-        .stdout_has("plan done")
+        .stdout_has("    `grep Approach specs/001-login/plan.md` exited 1\n")
+        .stdout_has("✔ plan")
         .stdout_has("specs/001-login/plan.md is complete");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Outcome"), ["failure", "success"]);
@@ -44,7 +44,7 @@ fn a_plan_is_worked_on_until_the_validation_passes() {
         assert!(prompt.contains(part), "{part}: {prompt}");
     }
     scene.ralph("status --feature 001-login").code(0).stdout_has("completed");
-    scene.ralph("log").code(0).stdout_has("plan done");
+    scene.ralph("log").code(0).stdout_has("✔ plan");
     assert!(!scene.path("specs/001-login/tasks.md").exists());
     // What is done can be asked for again: a plan is never done for good.
     scene.ralph("--loop plan --feature 001-login").code(0);

@@ -349,7 +349,7 @@ fn a_tombstone_for_a_session_that_runs_neither_stops_nor_hides_it() {
     running.wait().code(0);
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Outcome"), ["success", "success"]);
-    scene.ralph("log").code(0).stdout_has("T002 done");
+    scene.ralph("log").code(0).stdout_has("✔ T002");
     scene.ralph("show 2").code(0);
     scene.ralph("rebuild --check").code(0);
     // It goes nowhere, though: who purged it meant that.

@@ -118,7 +118,7 @@ fn what_is_restored_is_fetched_first_in_so_many_words() {
         ["fetch", "--quiet", "--filter=blob:none", "origin", "+refs/ralph-snap/*:refs/ralph-snap/*"],
     );
     scene.git_in(&clone, ["fetch", "--quiet", "--filter=blob:none", "origin", "+refs/ralph/*:refs/ralph/*"]);
-    scene.call("log").dir(&clone).run().code(0).stdout_has("T001 done");
+    scene.call("log").dir(&clone).run().code(0).stdout_has("✔ T001");
     let said = scene
         .call("show 1")
         .dir(&clone)

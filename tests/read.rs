@@ -47,10 +47,10 @@ fn the_log_lists_iterations_and_filters_them() {
     read(&scene, "log")
         .code(0)
         .stdout_has(&id)
-        .stdout_has("T001 done")
-        .stdout_has("T002 failed (the agent left the box open)");
-    read(&scene, "log --failed").code(0).stdout_has("T002 failed").stdout_lacks("T001 done");
-    read(&scene, "log --task T001").code(0).stdout_has("T001 done").stdout_lacks("T002");
+        .stdout_has("✔ T001  ")
+        .stdout_has("the agent left the box open");
+    read(&scene, "log --failed").code(0).stdout_has("✘ T002").stdout_lacks("T001");
+    read(&scene, "log --task T001").code(0).stdout_has("✔ T001").stdout_lacks("T002");
     read(&scene, "log --feature 001-login").code(0).stdout_has(&id);
     read(&scene, &format!("log --session {id}")).code(0).stdout_has(&id);
     read(&scene, "log --sessions").code(0).stdout_has("completed, 3 iterations, 2 of 2 tasks done");

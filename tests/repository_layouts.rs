@@ -154,7 +154,7 @@ fn in_a_linked_work_tree() {
     assert!(!scene.path("specs/001-login/progress.txt").exists());
     assert_eq!(scene.session().iteration(1)["branch"], "side");
     scene.call("rebuild --check").dir(&linked).run().code(0);
-    scene.ralph("log").code(0).stdout_has("T001 done");
+    scene.ralph("log").code(0).stdout_has("✔ T001");
     scene.journal_differs();
 }
 
@@ -198,7 +198,7 @@ fn under_a_path_with_blanks_and_other_letters() {
     assert_eq!(session.iteration(1)["feature"], "specs/001-größe und mehr");
     let progress = "specs/001-größe und mehr/progress.txt";
     assert!(scene.read(progress).contains("Feature: 001-größe und mehr\n"));
-    scene.ralph(["log", "--feature", "001-größe und mehr"]).code(0).stdout_has("T001 done");
+    scene.ralph(["log", "--feature", "001-größe und mehr"]).code(0).stdout_has("✔ T001");
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn as_a_command_of_git() {
     scene.call("").program(Program::GitRalph).run().code(0);
     std::os::unix::fs::symlink(Program::GitRalph.path(), scene.outside("bin/git-ralph")).unwrap();
     let log = scene.git("ralph log");
-    assert!(log.contains("T001 done"), "{log}");
+    assert!(log.contains("✔ T001"), "{log}");
     scene.call("nonsense").program(Program::GitRalph).run().code(2).stderr_has("git ralph");
 }
 
@@ -281,7 +281,7 @@ fn the_project_is_the_one_that_spec_kits_variable_names() {
     let call = |words: &str| scene.call(words).dir(&elsewhere);
     call("").env("SPECIFY_INIT_DIR", "../project").run().code(0);
     assert_eq!(scene.session().trailers("Ralph-Outcome"), ["success"]);
-    call("log").env("SPECIFY_INIT_DIR", &project).run().code(0).stdout_has("T001 done");
+    call("log").env("SPECIFY_INIT_DIR", &project).run().code(0).stdout_has("✔ T001");
     call("config").env("SPECIFY_INIT_DIR", "").run().code(0);
     for wrong in [elsewhere.to_str().unwrap(), "nowhere"] {
         let run = scene.call("status").env("SPECIFY_INIT_DIR", wrong).run().code(3);

@@ -406,7 +406,7 @@ fn a_shallow_clone_shows_what_it_has() {
         "fetch --quiet --depth=2 origin refs/ralph/*:refs/ralph/* refs/ralph-snap/*:refs/ralph-snap/*",
     );
     let list = scene.call("log").dir(&clone).run().code(0);
-    list.stdout_has("T003 done")
+    list.stdout_has("✔ T003")
         .stdout_lacks("T001")
         .stderr_has("this clone is shallow")
         .stderr_has("--unshallow");

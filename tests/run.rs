@@ -28,7 +28,7 @@ fn a_task_that_is_done_and_valid_completes_the_session() {
     let scene = Sandbox::new();
     scene.agent_script(GOOD).validate("echo checked; echo loud >&2; test -f hello.txt");
     let before = scene.task_list();
-    scene.ralph("").code(0).stdout_has("T001 done").stdout_has("1 of 1 task done\n");
+    scene.ralph("").code(0).stdout_has("✔ T001").stdout_has("1 of 1 task done\n");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Outcome"), ["success"]);
     assert_eq!(session.trailers("Ralph-Exit"), ["agent=0 validation=0"]);
@@ -112,7 +112,7 @@ fn a_false_tick_is_opened_again_by_one_byte() {
     {
         let scene = Sandbox::new();
         scene.write("specs/001-login/tasks.md", list).agent_script(LIAR).validate("echo nope; exit 3");
-        scene.ralph("-n 1").code(4).stdout_has("it had ticked the box");
+        scene.ralph("-n 1").code(4).stdout_has("    claimed done, was not: reopened");
         assert_eq!(scene.task_list(), list);
         let record = scene.session().iteration(1);
         assert_eq!(record["outcome"], "failure");
@@ -131,7 +131,7 @@ fn a_tick_is_seen_where_the_text_of_the_item_was_changed_with_it() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] write login\n- [ ] write logout");
     scene.agent_sh(TICK_AND_SAY_SO).validate("test $RALPH_ITERATION -gt 1");
-    scene.ralph("").code(0).stdout_has("it had ticked the box");
+    scene.ralph("").code(0).stdout_has("    claimed done, was not: reopened");
     let session = scene.session();
     assert_eq!(outcomes(&scene), ["failure", "success", "success"]);
     assert!(session.text(1, "tasks.md").ends_with("- [ ] write login (done)\n- [ ] write logout\n"));
@@ -663,9 +663,7 @@ fn the_demo_tells_its_whole_story() {
     let scene = Sandbox::without_repository("empty");
     scene.gitconfig("");
     let told = scene.ralph("demo").code(0);
-    told.stdout_has("T004 skipped")
-        .stdout_has("ticked and promised, both untrue")
-        .stdout_has("git log --glob");
+    told.stdout_has("» T004").stdout_has("claimed all done, was not: reopened").stdout_has("git log --glob");
     scene.ralph("demo --dir kept").code(0);
     assert_eq!(scene.git_in(&scene.path("kept"), "for-each-ref refs/ralph/").lines().count(), 1);
     scene.store_is_sound(&scene.path("kept"));

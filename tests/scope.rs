@@ -177,7 +177,7 @@ fn an_iteration_is_asked_for_a_story_and_goes_on_with_the_rest() {
         .ralph("--unit story --validate true")
         .code(0)
         .stdout_has("iteration 3  T003  Three\n  asked for  T003, T004\n")
-        .stdout_has("iteration 4  T003 (try 2)  Three\n")
+        .stdout_has("iteration 4  T003 ×2  Three\n")
         .stdout_lacks("asked for  T001");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Task"), ["T001", "T002", "T003", "T003", "T005", "T007"]);

@@ -14,6 +14,8 @@ do = [
 ]
 "#;
 
+const GOOD_AGENT: &str = "[[turn]]\ndo = [{ tick = \"current\" }]\n";
+
 /// What a call of `specify ralph` writes to a terminal of its own, and its exit code. `meanwhile` sees what is there so far.
 fn on_terminal(
     scene: &Sandbox,
@@ -89,7 +91,7 @@ fn a_terminal_is_shown_what_a_pipe_gets_as_it_is() {
         "show --tasks",
         "show --json",
         "show",
-        "log",
+        "log --no-pager",
         "log --json",
         "log --sessions --json",
         "status --json",
@@ -168,4 +170,26 @@ stuck, 1 of 3 tasks done
     run.stdout_has(expected)
         .stdout_has("  1 file changed, +1 −0 lines, 1 file not committed\n")
         .stdout_has("  » T003  Three\n    skipped after 2 runs, blocks T001\n    error: no database\n");
+}
+
+#[test]
+fn a_log_on_a_terminal_goes_through_the_pager_that_git_takes_and_fits_the_window() {
+    let scene = Sandbox::new();
+    let long = "A title that is by far too long for a window of so few columns";
+    scene.tasks(&format!("- [ ] T001 {long}")).agent_script(GOOD_AGENT).commit("Ready");
+    scene.ralph("").code(0);
+    scene.ralph("log").code(0).stdout_has(long);
+    scene.git(["config", "core.pager", "sed 's/^/| /'"]);
+    scene.ralph("log").code(0).stdout_lacks("| ");
+    for (words, is_paged) in [("log", true), ("log --no-pager", false), ("log --oneline", true)] {
+        let (said, code) = on_terminal(&scene, &format!("--color never {words}"), "xterm", |_| ());
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains("✔ T001") && !said.contains(long), "{said}");
+        assert!(said.lines().all(|line| line.starts_with("| ") == is_paged), "{words}: {said}");
+        assert!(said.lines().all(|line| line.chars().count() <= 63), "{words}: {said}");
+    }
+    scene.git(["config", "core.pager", "no-such-pager"]);
+    let (said, code) = on_terminal(&scene, "--color never log", "xterm", |_| ());
+    assert!(code == Some(0) && said.contains("✔ T001"), "{said}");
+    scene.call("log").env("COLUMNS", "40").run().code(0).stdout_has("✔ T001").stdout_lacks(long);
 }

@@ -101,10 +101,10 @@ wait_for 'following'
 wait_for '0/5'
 touch "$work/go-T001"
 wait_for 'The agent begins with T002'
-wait_for 'T001 done'
+wait_for '✔ T001'
 wait_for '1/5'
 echo '  it follows'
-for view in 't:Phase 1: Hello' 'p:You are a coding agent' 'd:specs/001-greeting/tasks.md' 'L:T001 done' 'h:next' 'D:recorded'; do
+for view in 't:Phase 1: Hello' 'p:You are a coding agent' 'd:specs/001-greeting/tasks.md' 'L:✔ T001' 'h:next' 'D:recorded'; do
   keys "${view%%:*}"
   wait_for "${view#*:}"
 done

@@ -65,7 +65,7 @@ fn a_quota_is_waited_for_and_costs_neither_an_iteration_nor_a_try() {
     assert_eq!(scene.read("attempts"), "1\n1\n");
     assert!(scene.progress().contains("⏸️ Interrupted"));
     scene.ralph("log --sessions").code(0).stdout_has("1 iteration,");
-    scene.ralph("log").code(0).stdout_has("T001 cut short (quota)");
+    scene.ralph("log").code(0).stdout_has("cut short (quota)");
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn an_agent_that_meets_one_error_after_the_other_is_stopped_and_the_error_tells_
 
     let scene = Sandbox::new();
     scene.agents_like_claude(&[("fake", &until(1, &retry("odd")))]);
-    scene.ralph("").code(0).stdout_has(": one error after the other: retry 0 of 0 in 0 s (odd))");
+    scene.ralph("").code(0).stdout_has(": one error after the other: retry 0 of 0 in 0 s (odd)");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::process::Tool;
 use crate::record::{Claim, LogEntry, Outcome, RALPH, Refusal};
 use crate::store::Store;
 use crate::view::live::Detail;
-use crate::view::style::{Hue, Paint};
+use crate::view::style::{Look, Paint};
 
 use super::approvals::{Approvals, Approved};
 use super::caller::Caller;
@@ -61,7 +61,7 @@ const LIE: u32 = 5;
 pub fn run(args: &DemoArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     let project = Project::make(args.dir.as_deref(), caller)?;
     let mut out = stdout();
-    let title = |text: &str| paint.paint(Hue::Bold, text);
+    let title = |text: &str| paint.paint(Look::Bold, text);
     writeln!(out, "{}", title(&format!("A project in {}", project.dir)))?;
     writeln!(
         out,
@@ -115,7 +115,7 @@ pub fn run(args: &DemoArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     ];
     let width = commands.iter().map(|(command, _)| command.chars().count()).fold(40, usize::max);
     for (command, does) in commands {
-        writeln!(out, "  {command:<width$} {}", paint.paint(Hue::Dim, does))?;
+        writeln!(out, "  {command:<width$} {}", paint.paint(Look::Dim, does))?;
     }
     out.flush()?;
     Ok(ExitCode::Done)

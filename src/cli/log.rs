@@ -22,6 +22,7 @@ use super::context;
 use super::exit_code::ExitCode;
 use super::filter::{Filter, FilterArgs, failure_key};
 use super::output::{print_json, stdout, warn};
+use super::pager;
 use super::record_filter::RecordFilter;
 use super::sessions::{self, SessionChoice};
 
@@ -31,6 +32,9 @@ use super::sessions::{self, SessionChoice};
 pub struct LogArgs {
     #[command(flatten)]
     pub filter: FilterArgs,
+    /// Print to the terminal directly, without the pager that git would take
+    #[arg(long)]
+    pub no_pager: bool,
     /// Show only the newest N
     #[arg(short = 'n', long = "max-count", value_name = "N")]
     pub max_count: Option<usize>,
@@ -70,7 +74,7 @@ pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     }
     let (listing, settled) = sessions::listing(&store, &choice)?;
     let found = || listing.sessions().filter(|session| settled.takes(&session.refs.session, session.feature));
-    let mut out = stdout();
+    let mut out = Vec::new();
     if matches!(args.json, Json { json: false }) && found().next().is_none() {
         let _closed = writeln!(stderr(), "{}", sessions::nothing_recorded(&store)).is_err();
     }
@@ -103,10 +107,9 @@ pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
             }
         }
     } else {
-        write_iterations(&mut out, &listed, paint)?;
+        write_iterations(&mut out, &listed, (paint, pager::width(caller)))?;
     }
-    out.flush()?;
-    Ok(ExitCode::Done)
+    pager::show(&out, caller, args.no_pager)
 }
 
 /// Returns true if repeats are shown: in no form for scripts, and in none of one line.

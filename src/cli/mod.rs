@@ -40,6 +40,7 @@ mod output;
 mod overview;
 mod own_command;
 mod pack;
+mod pager;
 mod patches;
 mod path_filter;
 mod play_script;

@@ -260,7 +260,9 @@ pub fn start(
     let interrupt = Interrupt::install()?;
     acknowledge(interrupt.clone(), moving)?;
     let plan = ready.plan(store, feature, request, &interrupt)?;
-    let mut printer = EventPrinter::new(voice, moving, ready.terminal_redactor()?.map(EventRedactor::new));
+    let root = store.repository().work_tree()?.as_str();
+    let redactor = ready.terminal_redactor()?.map(EventRedactor::new);
+    let mut printer = EventPrinter::new((voice, moving), redactor, root);
     let mut packer = Packer::new(store, caller);
     let mut listener = |event: &Event| {
         printer.print(event);
@@ -397,12 +399,12 @@ struct EventPrinter {
 }
 
 impl EventPrinter {
-    fn new(voice: Voice, moving: Moving, redactor: Option<EventRedactor>) -> Self {
+    fn new((voice, moving): (Voice, Moving), redactor: Option<EventRedactor>, root: &str) -> Self {
         let (paint, detail) = match voice {
             Voice::People(paint, detail) => (paint, detail),
             Voice::Json => (Paint::Plain, Detail::Normal),
         };
-        Self { voice, redactor, live: Live::new(stdout(), paint, detail, moving) }
+        Self { voice, redactor, live: Live::new(stdout(), paint, detail, moving, root) }
     }
 
     fn print(&mut self, event: &Event) {

@@ -225,6 +225,7 @@ mod tests {
                 feature: "specs/001-login".to_owned(),
                 iteration: Some(1),
                 task: Some(task.to_owned()),
+                title: None,
                 phase: None,
                 attempt: None,
                 outcome: Some(outcome),

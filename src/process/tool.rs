@@ -243,10 +243,12 @@ impl Tool {
         Ok(())
     }
 
-    /// Runs it with our own terminal and streams, and gives its exit code, or 128+n for signal n.
+    /// Runs it with our own terminal and streams, but for a stdin that it was given, and gives its exit code, or 128+n for signal n.
     pub fn hand_over(self) -> Result<i32> {
         let words = self.to_string();
-        let output = self.expression().run().with_context(|| format!("run `{words}`"))?;
+        let expression = self.expression();
+        let expression = if self.stdin.is_empty() { expression } else { expression.stdin_bytes(self.stdin) };
+        let output = expression.run().with_context(|| format!("run `{words}`"))?;
         Ok(super::code_of(output.status))
     }
 

@@ -7,6 +7,9 @@ use super::{
     TaskCounts, TaskName, Timestamp, Tokens,
 };
 
+/// Longest [`LogEntry::title`].
+pub const MAX_TITLE_CHARS: usize = 200;
+
 /// What a commit on a session's ref records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -52,6 +55,8 @@ pub struct LogEntry {
     pub feature: String,
     pub iteration: Option<u32>,
     pub task: Option<TaskName>,
+    /// The beginning of what the task asks for, of at most [`MAX_TITLE_CHARS`] characters.
+    pub title: Option<String>,
     pub phase: Option<String>,
     /// Which run at this task it is in its session, from 1; `None` in older records.
     pub attempt: Option<u32>,

@@ -40,7 +40,7 @@ pub use iteration::{
 };
 pub use iteration_name::{IterationName, SessionName, Which};
 pub use join_truncated::join_truncated;
-pub use log_entry::{LogEntry, RecordKind, TrailerCounts};
+pub use log_entry::{LogEntry, MAX_TITLE_CHARS, RecordKind, TrailerCounts};
 pub use outcome::{
     ArtifactStatus, CANNOT_RUN, Claim, Exit, ExitReason, FailureClass, Limit, Outcome, Status, StopReason,
     ToolKind,

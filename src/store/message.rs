@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail};
 use std::borrow::Cow;
 
 use crate::record::{
-    Claim, Durations, Exits, FailureClass, Iteration, Limit, LogEntry, ObjectId, Outcome, RecordKind, SCHEMA,
-    Session, SessionId, Status, StopReason, TaskCounts, Timestamp, Tokens,
+    Claim, Durations, Exits, FailureClass, Iteration, Limit, LogEntry, MAX_TITLE_CHARS, ObjectId, Outcome,
+    RecordKind, SCHEMA, Session, SessionId, Status, StopReason, TaskCounts, Timestamp, Tokens,
 };
 
 use super::trailer_value::{Fields, escape, unescape};
@@ -289,6 +289,13 @@ pub struct Envelope {
     pub committed_at: Timestamp,
 }
 
+/// What the task asks for, from the first lines of the entry: no trailer has it.
+fn title(message: &str, task: &str) -> Option<String> {
+    let line = message.lines().skip(2).take(2).find_map(|line| line.strip_prefix("**Task**: "))?;
+    let title = line.strip_prefix(task)?.trim();
+    (!title.is_empty()).then(|| title.chars().take(MAX_TITLE_CHARS).collect())
+}
+
 /// Reads a message back; none if it is no message of ours.
 pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
     let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
@@ -316,6 +323,7 @@ pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
             feature: need("Feature")?.to_owned(),
             iteration: find("Iteration").map(str::parse).transpose().context("read Ralph-Iteration")?,
             task: find("Task").map(str::to_owned),
+            title: find("Task").and_then(|task| title(message, task)),
             phase: find("Phase").map(str::to_owned),
             attempt: find("Attempt").map(str::parse).transpose().context("read Ralph-Attempt")?,
             outcome: find("Outcome").map(Outcome::of_record).transpose()?,
@@ -405,6 +413,7 @@ pub fn unreadable(
         feature,
         iteration: None,
         task: None,
+        title: None,
         phase: None,
         attempt: None,
         outcome: None,

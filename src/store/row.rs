@@ -23,15 +23,20 @@ pub struct Row<'a> {
     pub failure_class: Option<FailureClass>,
     pub ended_at: Timestamp,
     pub duration_ms: Durations,
+    /// Which run at its task it is, from 1.
+    pub attempt: Option<u32>,
     task: &'a str,
     fingerprint: &'a str,
     subject: &'a str,
+    title: &'a str,
+    cause: &'a str,
     rest: &'a str,
 }
 
 /// Places of fields after the first ones.
 const AGENT_EXIT: usize = 7;
-const COST: usize = 23;
+const HEADS: usize = 15;
+const COST: usize = 22;
 
 /// A value that is not there, in a field.
 const NONE: &str = "-";
@@ -39,7 +44,7 @@ const NONE: &str = "-";
 impl<'a> Row<'a> {
     /// Reads a line without its end; none if we did not write it.
     pub fn read(line: &'a str) -> Option<Self> {
-        let mut fields = line.splitn(12, '\t');
+        let mut fields = line.splitn(15, '\t');
         let kind = match fields.next()? {
             "start" => RecordKind::Start,
             "iteration" => RecordKind::Iteration,
@@ -56,9 +61,12 @@ impl<'a> Row<'a> {
             failure_class: word(fields.next()?, FailureClass::of_record)?,
             ended_at: Timestamp::from_seconds(fields.next()?.parse().ok()?),
             duration_ms: Durations { agent: known(fields.next()?)?, validation: known(fields.next()?)? },
+            attempt: known(fields.next()?)?,
             task: fields.next()?,
             fingerprint: fields.next()?,
             subject: fields.next()?,
+            title: fields.next()?,
+            cause: fields.next()?,
             rest: fields.next()?,
         })
     }
@@ -73,6 +81,21 @@ impl<'a> Row<'a> {
 
     pub fn subject(&self) -> Cow<'a, str> {
         text(self.subject).unwrap_or_default()
+    }
+
+    pub fn title(&self) -> Option<Cow<'a, str>> {
+        text(self.title)
+    }
+
+    pub fn cause(&self) -> Option<Cow<'a, str>> {
+        text(self.cause)
+    }
+
+    /// The commit that HEAD was moved to meanwhile.
+    pub fn branch_commit(&self) -> Option<&'a str> {
+        let mut heads = self.rest.split('\t').skip(HEADS);
+        let (before, after) = (heads.next()?, heads.next()?);
+        (before != after && after != NONE).then_some(after)
     }
 
     pub fn is_iteration(&self) -> bool {
@@ -118,8 +141,7 @@ impl<'a> Row<'a> {
         let status = word(rest.next()?, Status::of_record)?;
         let stop_reason = word(rest.next()?, StopReason::of_record)?;
         let limit = word(rest.next()?, Limit::of_record)?;
-        let (cause, false_claim) = (owned_text(&mut rest)?, claims(rest.next()?)?);
-        let (cost_usd, attempt) = (next(&mut rest)?, next(&mut rest)?);
+        let (false_claim, cost_usd) = (claims(rest.next()?)?, next(&mut rest)?);
         let closed = rest.map(|name| unescape(name).into_owned()).collect();
         Some(LogEntry {
             commit: self.commit.parse().ok()?,
@@ -130,11 +152,12 @@ impl<'a> Row<'a> {
             feature: feature?,
             iteration: (self.kind == RecordKind::Iteration).then_some(self.iteration),
             task: self.task().map(Cow::into_owned),
+            title: self.title().map(Cow::into_owned),
             phase,
-            attempt,
+            attempt: self.attempt,
             outcome: self.outcome,
             failure_class: self.failure_class,
-            cause,
+            cause: self.cause().map(Cow::into_owned),
             false_claim,
             started_at,
             ended_at: self.ended_at,
@@ -170,6 +193,7 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
         feature,
         iteration,
         task,
+        title,
         phase,
         attempt,
         outcome,
@@ -200,9 +224,12 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
     value(to, Some(&ended_at.seconds()));
     value(to, duration_ms.agent.as_ref());
     value(to, duration_ms.validation.as_ref());
+    value(to, attempt.as_ref());
     words(to, task.as_deref());
     words(to, fingerprint.as_deref());
     words(to, Some(subject));
+    words(to, title.as_deref());
+    words(to, cause.as_deref());
     words(to, Some(feature));
     words(to, phase.as_deref());
     words(to, agent.as_deref());
@@ -223,11 +250,9 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
     value(to, status.as_ref());
     value(to, stop_reason.as_ref());
     value(to, limit.as_ref());
-    words(to, cause.as_deref());
     let claims: Vec<&str> = false_claim.iter().map(Claim::as_str).collect();
     words(to, Some(&claims.join(",")));
     value(to, cost_usd.as_ref());
-    value(to, attempt.as_ref());
     for name in closed {
         words(to, Some(name));
     }

@@ -38,6 +38,7 @@ pub const FIELDS: &[&str] = &[
     "feature",
     "iteration",
     "task",
+    "title",
     "phase",
     "attempt",
     "outcome",

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::progress::historical::{HistoricalContext, Piece};
 use crate::record::Task;
 
-use super::style::{Count, Hue, Paint, inert, one_line};
+use super::style::{Count, Look, Paint, inert, one_line};
 
 /// The historical context of a task.
 pub struct Shown<'a> {
@@ -62,7 +62,7 @@ pub fn write(out: &mut impl Write, shown: &Shown<'_>, paint: Paint) -> io::Resul
             one_line(task.as_deref().unwrap_or("no task")),
             one_line(&why.join(", "))
         );
-        writeln!(out, "{}", paint.paint(if *is_included { Hue::Green } else { Hue::Dim }, &line))?;
+        writeln!(out, "{}", paint.paint(if *is_included { Look::Good } else { Look::Dim }, &line))?;
     }
     if context.text.is_empty() {
         writeln!(out, "  nothing to tell")

@@ -10,6 +10,16 @@ pub fn local(at: Timestamp) -> String {
     shown(at, zone(), "%Y-%m-%d %H:%M:%S")
 }
 
+/// `2026-11-23 02:15`
+pub fn local_minute(at: Timestamp) -> String {
+    shown(at, zone(), "%Y-%m-%d %H:%M")
+}
+
+/// `02:15`
+pub fn clock(at: Timestamp) -> String {
+    shown(at, zone(), "%H:%M")
+}
+
 /// The same with what it is ahead of UTC: `2026-11-23 02:15:07 +01:00`.
 pub fn local_with_offset(at: Timestamp) -> String {
     shown(at, zone(), "%Y-%m-%d %H:%M:%S %:z")

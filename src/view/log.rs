@@ -1,24 +1,26 @@
 //! The list of iterations, and the list of sessions.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use anyhow::Result;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::record::{Cost, LogEntry, Session, SessionId, Status, StopReason};
+use crate::record::{Cost, LogEntry, Session, SessionId, Status, StopReason, Timestamp};
 use crate::store::{Elsewhere, Row};
 
 use super::fields::{self, Fields, as_text, lookup};
 use super::json::write_pretty;
-use super::local_time::{self, local};
-use super::style::{Count, Hue, Paint, cut, duration, one_line, sign};
+use super::local_time::{self, local_minute};
+use super::row::{Columns, IterationLine, story};
+use super::style::{Count, Look, Paint, columns, cut, one_line, sign};
 
-/// Longest story in a column, in characters.
-const STORY: usize = 60;
+/// Longest story of a line that begins with a name, in columns.
+const MAX_STORY: usize = 60;
+
+/// In front of an iteration, below the line of its session.
+const INDENT: &str = "  ";
 
 /// One session with the iterations of it that are to be listed.
 #[derive(Debug)]
@@ -34,6 +36,7 @@ pub struct Listed<'a> {
 pub struct SessionHead {
     id: SessionId,
     feature: String,
+    started_at: Option<Timestamp>,
     status: Status,
     stop_reason: Option<StopReason>,
     runs: u64,
@@ -48,6 +51,7 @@ impl SessionHead {
     pub fn new(id: SessionId, feature: String, is_running: bool) -> Self {
         let status = if is_running { Status::Running } else { Status::Interrupted };
         Self {
+            started_at: None,
             id,
             feature,
             status,
@@ -68,6 +72,7 @@ impl SessionHead {
 
     /// Takes in the next record, oldest first.
     pub fn count(&mut self, row: &Row<'_>) {
+        self.started_at.get_or_insert(row.ended_at);
         if row.is_run() {
             self.runs += 1;
         }
@@ -89,22 +94,28 @@ impl SessionHead {
     }
 }
 
-/// Iterations under the session that they belong to.
-pub fn write_iterations(out: &mut dyn Write, sessions: &[Listed<'_>], paint: Paint) -> io::Result<()> {
-    let mut line = String::new();
+/// Iterations under the session that they belong to, each in one line of at most `width` columns.
+pub fn write_iterations(
+    out: &mut dyn Write,
+    sessions: &[Listed<'_>],
+    (paint, width): (Paint, Option<usize>),
+) -> io::Result<()> {
     for (i, listed) in sessions.iter().enumerate() {
         if i > 0 {
             writeln!(out)?;
         }
-        writeln!(out, "{}", session_line(&listed.head, paint))?;
-        let columns = Columns {
-            story: listed.rows.iter().map(|row| story(row).chars().count()).max().unwrap_or(0),
-            has_cost: listed.head.cost.usd.is_some(),
-        };
-        for row in &listed.rows {
-            line.clear();
-            iteration_line(&mut line, row, listed.repeats.get(&row.iteration).copied(), columns, paint);
-            out.write_all(line.as_bytes())?;
+        write_head(out, &listed.head, (paint, width))?;
+        let repeats = |row: &Row<'_>| listed.repeats.get(&row.iteration).copied();
+        let lines: Vec<IterationLine<'_>> =
+            listed.rows.iter().map(|row| IterationLine::of_row(row, repeats(row))).collect();
+        let room = width.map(|width| width.saturating_sub(INDENT.len()));
+        let columns = Columns::of(&lines, room, false);
+        for line in &lines {
+            out.write_all(INDENT.as_bytes())?;
+            for (look, text) in columns.pieces(line, room) {
+                out.write_all(paint.paint(look, &text).as_bytes())?;
+            }
+            out.write_all(b"\n")?;
         }
     }
     Ok(())
@@ -112,7 +123,7 @@ pub fn write_iterations(out: &mut dyn Write, sessions: &[Listed<'_>], paint: Pai
 
 pub fn write_sessions(out: &mut dyn Write, sessions: &[Listed<'_>], paint: Paint) -> io::Result<()> {
     for listed in sessions {
-        writeln!(out, "{}", session_line(&listed.head, paint))?;
+        write_head(out, &listed.head, (paint, None))?;
     }
     Ok(())
 }
@@ -122,15 +133,21 @@ pub fn write_oneline(out: &mut dyn Write, sessions: &[Listed<'_>], paint: Paint)
     for listed in sessions {
         for row in &listed.rows {
             let name = format!("{}:{}", listed.head.id, row.iteration);
-            let (hue, mark) = row.outcome.map_or((Hue::Dim, " "), sign);
-            let told = paint.paint(hue, &format!("{mark} {}", story(row)));
-            writeln!(out, "{}  {told}", paint.paint(Hue::Dim, &name))?;
+            let (look, mark) = row.outcome.map_or((Look::Dim, " "), sign);
+            let story = cut(&one_line(story(&row.subject())), MAX_STORY);
+            let told = paint.paint(look, &format!("{mark} {story}"));
+            writeln!(out, "{}  {told}", paint.paint(Look::Dim, &name))?;
         }
     }
     Ok(())
 }
 
-fn session_line(head: &SessionHead, paint: Paint) -> String {
+/// Which session it is, and how it went: on a line of its own where a screen has no room for both.
+fn write_head(
+    out: &mut dyn Write,
+    head: &SessionHead,
+    (paint, width): (Paint, Option<usize>),
+) -> io::Result<()> {
     let reason = head.stop_reason.map_or(String::new(), |reason| match reason.as_str().replace('_', " ") {
         word if word == head.status.as_str() => String::new(),
         words => format!(" ({words})"),
@@ -139,74 +156,19 @@ fn session_line(head: &SessionHead, paint: Paint) -> String {
         Some(elsewhere) => one_line(&local_time::elsewhere(elsewhere)),
         None => head.status.to_string(),
     };
-    format!(
-        "{}  {}  {status}{reason}, {}, {} of {} done{}",
-        paint.paint(Hue::Bold, head.id.as_str()),
-        one_line(&head.feature),
+    let started = head.started_at.map_or(String::new(), |at| format!("  {}", local_minute(at)));
+    let name = format!("{}  {}{started}", head.id, one_line(&head.feature));
+    let how = format!(
+        "{status}{reason}, {}, {} of {} done{}",
         Count(head.runs, "iteration"),
         head.tasks_done,
         Count((head.tasks_done + head.tasks_open) as u64, "task"),
         head.cost.shown().map_or(String::new(), |cost| format!(", {cost}"))
-    )
-}
-
-/// What happened, in a few words. The subject's feature and number stand in columns of their own.
-pub(super) fn story<'a>(row: &Row<'a>) -> Cow<'a, str> {
-    let behind = |text: &str| {
-        let (_, rest) = text.split_once(": iteration ")?;
-        let (number, _) = rest.split_once(", ")?;
-        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        is_number.then(|| text.len() - rest.len() + number.len() + 2)
-    };
-    let is_plain = |text: &str| text.len() <= STORY && text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
-    match row.subject() {
-        Cow::Borrowed(text) => {
-            let text = &text[behind(text).unwrap_or(0)..];
-            if is_plain(text) { Cow::Borrowed(text) } else { Cow::Owned(cut(&one_line(text), STORY)) }
-        }
-        Cow::Owned(text) => Cow::Owned(cut(&one_line(&text[behind(&text).unwrap_or(0)..]), STORY)),
-    }
-}
-
-/// What the lines of a session have in common.
-#[derive(Debug, Clone, Copy)]
-struct Columns {
-    /// Width of the widest story.
-    story: usize,
-    has_cost: bool,
-}
-
-fn iteration_line(line: &mut String, row: &Row<'_>, repeated: Option<u32>, columns: Columns, paint: Paint) {
-    let width = columns.story;
-    let (hue, mark) = row.outcome.map_or((Hue::Dim, " "), sign);
-    let time = match (row.duration_ms.agent, row.duration_ms.validation) {
-        // Nothing ran, or nobody was there to measure it.
-        (None, None) => String::new(),
-        (agent, validation) => duration(agent.unwrap_or(0) + validation.unwrap_or(0)),
-    };
-    let cost = if columns.has_cost {
-        format!("{:>9}  ", row.cost().shown().unwrap_or_default())
-    } else {
-        String::new()
-    };
-    let ended = local(row.ended_at);
-    let story = story(row);
-    let short = &row.commit[..row.commit.len().min(10)];
-    let repeated = repeated.map(|first| format!("  same failure as iteration {first}")).unwrap_or_default();
-    // Thousands of lines: only those in colour are put together from parts.
-    let _ = match paint {
-        Paint::Plain => writeln!(
-            line,
-            "  {:>3}  {mark} {story:width$}  {time:>12}  {cost}{ended}  {short}{repeated}",
-            row.iteration
-        ),
-        Paint::Colour => {
-            let padding = width.saturating_sub(story.chars().count());
-            let (story, end) = (format!("{mark} {story}"), format!("{cost}{ended}  {short}{repeated}"));
-            let (story, end) = (paint.paint(hue, &story), paint.paint(Hue::Dim, &end));
-            writeln!(line, "  {:>3}  {story}{:padding$}  {time:>12}  {end}", row.iteration, "")
-        }
-    };
+    );
+    let most = width.unwrap_or(usize::MAX);
+    let gap = if columns(&name) + 2 + columns(&how) > most { "\n" } else { "" };
+    let (name, how) = (cut(&name, most), cut(&how, most.saturating_sub(INDENT.len())));
+    writeln!(out, "{}{gap}{INDENT}{how}", paint.paint(Look::Bold, &name))
 }
 
 /// `{"iterations": [...]}` with the fields of `iteration.json` that the trailers hold.

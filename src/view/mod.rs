@@ -12,6 +12,7 @@ pub mod markdown;
 pub mod replay;
 pub mod report;
 pub mod restore;
+pub mod row;
 pub mod show;
 pub mod stats;
 pub mod status;

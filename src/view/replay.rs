@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::changed_lines::{Line, changed_lines};
-use super::style::{Count, Hue, Paint, inert, one_line};
+use super::style::{Count, Look, Paint, inert, one_line};
 
 /// One prompt, as it was sent and as it would have been.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +18,7 @@ pub struct Compared<'a> {
 
 pub fn write(out: &mut impl Write, compared: Compared<'_>, paint: Paint) -> io::Result<()> {
     let Compared { iteration, task, sent, text, tokens_sent, tokens } = compared;
-    let head = paint.paint(Hue::Bold, &format!("iteration {iteration}"));
+    let head = paint.paint(Look::Bold, &format!("iteration {iteration}"));
     let task = one_line(task.unwrap_or("no task"));
     let lines = changed_lines(sent, text);
     if lines.is_empty() {
@@ -28,9 +28,9 @@ pub fn write(out: &mut impl Write, compared: Compared<'_>, paint: Paint) -> io::
     for line in lines {
         let line = match line {
             Line::Both(text) => format!("    {}", inert(text)),
-            Line::Old(text) => paint.paint(Hue::Red, &format!("  - {}", inert(text))),
-            Line::New(text) => paint.paint(Hue::Green, &format!("  + {}", inert(text))),
-            Line::Gap => paint.paint(Hue::Dim, "    ..."),
+            Line::Old(text) => paint.paint(Look::Bad, &format!("  - {}", inert(text))),
+            Line::New(text) => paint.paint(Look::Good, &format!("  + {}", inert(text))),
+            Line::Gap => paint.paint(Look::Dim, "    ..."),
         };
         writeln!(out, "{}", line.trim_end())?;
     }

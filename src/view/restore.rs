@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::style::{Count, Hue, Paint, one_line};
+use super::style::{Count, Look, Paint, one_line};
 
 /// What becomes of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,11 +30,11 @@ pub fn write_plan(out: &mut dyn Write, plan: &RestorePlan, paint: Paint) -> io::
     for (deed, path) in &plan.paths {
         let path = one_line(path);
         match deed {
-            Deed::Create => writeln!(out, "{}", paint.paint(Hue::Green, &format!("create  {path}")))?,
+            Deed::Create => writeln!(out, "{}", paint.paint(Look::Good, &format!("create  {path}")))?,
             Deed::Change => writeln!(out, "change  {path}")?,
-            Deed::Remove => writeln!(out, "{}", paint.paint(Hue::Red, &format!("remove  {path}")))?,
+            Deed::Remove => writeln!(out, "{}", paint.paint(Look::Bad, &format!("remove  {path}")))?,
             Deed::Leave(why) => {
-                writeln!(out, "{}", paint.paint(Hue::Dim, &format!("leave   {path} ({why})")))?;
+                writeln!(out, "{}", paint.paint(Look::Dim, &format!("leave   {path} ({why})")))?;
             }
         }
     }
@@ -54,11 +54,11 @@ pub fn write_done(
     }
     let left = || plan.paths.iter().filter_map(|(deed, path)| as_left(*deed).map(|why| (why, path)));
     for (why, path) in left().take(NAMED) {
-        writeln!(out, "{}", paint.paint(Hue::Dim, &format!("  left as it is: {} ({why})", one_line(path))))?;
+        writeln!(out, "{}", paint.paint(Look::Dim, &format!("  left as it is: {} ({why})", one_line(path))))?;
     }
     let more = left().count().saturating_sub(NAMED);
     if more > 0 {
-        writeln!(out, "{}", paint.paint(Hue::Dim, &format!("  and {more} more; --dry-run names all")))?;
+        writeln!(out, "{}", paint.paint(Look::Dim, &format!("  and {more} more; --dry-run names all")))?;
     }
     if let Some(undo) = undo {
         writeln!(out, "undo: {undo}")?;

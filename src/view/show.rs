@@ -6,7 +6,7 @@ use crate::record::{Iteration, LeftOut, Tokens, join_truncated};
 
 use super::local_time::local_with_offset;
 use super::markdown::render;
-use super::style::{Count, Hue, Paint, cut, duration, grouped, one_line, sign};
+use super::style::{Count, Look, Paint, cut, duration, grouped, one_line, sign};
 
 /// How many tool calls are listed.
 const TOOL_CALLS: usize = 20;
@@ -36,16 +36,16 @@ pub struct Found<'a> {
 /// The facts, what the agent said last, the entry of progress.txt, and how to see the rest.
 pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result<()> {
     let Found { iteration, commit: _, entry, final_message, repeated: _ } = *found;
-    let (hue, mark) = sign(iteration.outcome);
+    let (look, mark) = sign(iteration.outcome);
     let head = format!("{mark} iteration {}: {}", iteration.iteration, one_line(&iteration.story()));
-    writeln!(out, "{}", paint.paint(hue, &head))?;
+    writeln!(out, "{}", paint.paint(look, &head))?;
     for (name, value) in facts(found).into_iter().chain(further_facts(iteration)) {
-        writeln!(out, "{} {value}", paint.paint(Hue::Dim, &format!("{name:<11}")))?;
+        writeln!(out, "{} {value}", paint.paint(Look::Dim, &format!("{name:<11}")))?;
     }
     write_tool_calls(out, iteration, paint)?;
     write_message(out, final_message, paint)?;
     for (title, items) in lists(iteration, entry) {
-        writeln!(out, "\n{}", paint.paint(Hue::Dim, title))?;
+        writeln!(out, "\n{}", paint.paint(Look::Dim, title))?;
         let items: String = items.iter().map(|item| format!("- {}\n", one_line(item))).collect();
         write_indented(out, &render(&items, paint))?;
     }
@@ -54,7 +54,7 @@ pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result
         out,
         "\n{}",
         paint.paint(
-            Hue::Dim,
+            Look::Dim,
             "more: --patch what it changed; --prompt, --agent, --agent-stderr, --stdout, --stderr, --tasks the stored bytes; --json the record"
         )
     )
@@ -126,13 +126,13 @@ fn write_message(out: &mut dyn Write, message: &str, paint: Paint) -> io::Result
     if rendered.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{}", paint.paint(Hue::Dim, "final message"))?;
+    writeln!(out, "\n{}", paint.paint(Look::Dim, "final message"))?;
     let count = rendered.lines().count();
     let shown: Vec<&str> = rendered.lines().take(MESSAGE_LINES).collect();
     write_indented(out, &shown.join("\n"))?;
     if count > MESSAGE_LINES {
         let rest = Count((count - MESSAGE_LINES) as u64, "more line");
-        writeln!(out, "  {}", paint.paint(Hue::Dim, &format!("… {rest}: --agent has all")))?;
+        writeln!(out, "  {}", paint.paint(Look::Dim, &format!("… {rest}: --agent has all")))?;
     }
     Ok(())
 }
@@ -169,7 +169,7 @@ fn write_tool_calls(out: &mut dyn Write, iteration: &Iteration, paint: Paint) ->
         return Ok(());
     }
     let count = Count(iteration.tool_calls.len() as u64, "tool call").to_string();
-    writeln!(out, "{}", paint.paint(Hue::Dim, &count))?;
+    writeln!(out, "{}", paint.paint(Look::Dim, &count))?;
     for call in iteration.tool_calls.iter().take(TOOL_CALLS) {
         let failed = if call.is_error { " failed" } else { "" };
         let line = format!("{}{failed} {}", one_line(&call.tool_name), one_line(&call.arguments_summary));

@@ -7,7 +7,7 @@ use crate::history::later_attempts::LaterAttempts;
 use crate::history::state::CumulativeState;
 use crate::history::stats::{Counts, OfTask, Stats};
 
-use super::style::{Count, Hue, Paint, cut, duration, grouped, one_line};
+use super::style::{Count, Look, Paint, cut, duration, grouped, one_line};
 
 /// Longest bar, in characters.
 const BAR: usize = 24;
@@ -55,7 +55,7 @@ pub fn write(out: &mut impl Write, stats: &Stats, later: LaterAttempts, paint: P
     )?;
     if let Some(rate) = stats.success_rate {
         let line: String = stats.over_time.iter().map(|step| level(step.success, step.runs)).collect();
-        writeln!(out, "success    {}  {}, the newest last", paint.paint(Hue::Green, &line), percent(rate))?;
+        writeln!(out, "success    {}  {}, the newest last", paint.paint(Look::Good, &line), percent(rate))?;
     }
     tasks(out, stats, paint)?;
     if !stats.causes.is_empty() {
@@ -131,12 +131,12 @@ fn tasks(out: &mut impl Write, stats: &Stats, paint: Paint) -> io::Result<()> {
     let mut feature = None;
     for task in &stats.tasks {
         if feature != Some(&task.feature) {
-            writeln!(out, "\n{}", paint.paint(Hue::Bold, &one_line(&task.feature)))?;
+            writeln!(out, "\n{}", paint.paint(Look::Bold, &one_line(&task.feature)))?;
             feature = Some(&task.feature);
         }
         let OfTask { counts, tokens, cost, duration_ms, is_done, .. } = task;
         let scaled = |count: usize| if most <= BAR { count } else { (count * BAR).div_ceil(most) };
-        let bar = |hue, count: usize| paint.paint(hue, &"█".repeat(scaled(count)));
+        let bar = |look, count: usize| paint.paint(look, &"█".repeat(scaled(count)));
         let other = counts.runs.saturating_sub(counts.success + counts.failure);
         let blank = BAR.saturating_sub(scaled(counts.success) + scaled(counts.failure) + scaled(other));
         let mut words = vec![Count(counts.runs as u64, "iteration").to_string()];
@@ -156,11 +156,11 @@ fn tasks(out: &mut impl Write, stats: &Stats, paint: Paint) -> io::Result<()> {
         writeln!(
             out,
             "  {} {:NAME$} {}{}{}{}  {}",
-            if *is_done { paint.paint(Hue::Green, "✔") } else { " ".to_owned() },
+            if *is_done { paint.paint(Look::Good, "✔") } else { " ".to_owned() },
             cut(&one_line(&task.task), NAME),
-            bar(Hue::Red, counts.failure),
-            bar(Hue::Yellow, other),
-            bar(Hue::Green, counts.success),
+            bar(Look::Bad, counts.failure),
+            bar(Look::Warn, other),
+            bar(Look::Good, counts.success),
             " ".repeat(blank.min(BAR)),
             words.join(", ")
         )?;

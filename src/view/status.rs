@@ -8,7 +8,7 @@ use crate::record::{Cost, RALPH, SessionId, Status, StopReason, TaskName, Timest
 use crate::store::Elsewhere;
 
 use super::local_time::{self, local, local_with_offset};
-use super::style::{Count, Hue, Paint, one_line};
+use super::style::{Count, Look, Paint, one_line};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FeatureStatus {
@@ -100,8 +100,8 @@ fn write_groups(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io
     let phases = if status.phases.len() > 1 { status.phases.as_slice() } else { &[] };
     let width = phases.iter().map(|phase| counts(phase).len()).max().unwrap_or(0);
     for phase in phases {
-        let hue = if phase.open == 0 { Hue::Green } else { Hue::Dim };
-        let counts = paint.paint(hue, &format!("{:>width$}", counts(phase)));
+        let look = if phase.open == 0 { Look::Good } else { Look::Dim };
+        let counts = paint.paint(look, &format!("{:>width$}", counts(phase)));
         writeln!(out, "    {counts}  {}", one_line(&phase.name))?;
     }
     if status.stories.is_empty() {
@@ -114,7 +114,7 @@ fn write_groups(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io
 
 pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::Result<()> {
     let Counts { done, open, skipped } = status.tasks;
-    writeln!(out, "{}", paint.paint(Hue::Bold, &one_line(&status.feature)))?;
+    writeln!(out, "{}", paint.paint(Look::Bold, &one_line(&status.feature)))?;
     let skips = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
     writeln!(out, "  {done} of {} done, {open} open{skips}", Count((done + open) as u64, "task"))?;
     write_groups(out, status, paint)?;
@@ -150,7 +150,7 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
     if let Some(Waiting { agent, class, until, message }) = &session.waiting {
         let words = message.as_ref().map_or(String::new(), |words| format!(": {}", one_line(words)));
         let why = format!("{} cannot be used ({class}){words}", one_line(agent));
-        writeln!(out, "  {} {why}", paint.paint(Hue::Yellow, &format!("waits until {}:", local(*until))))?;
+        writeln!(out, "  {} {why}", paint.paint(Look::Warn, &format!("waits until {}:", local(*until))))?;
     }
     let asked = match (session.is_stopping, session.is_paused, &session.in_flight) {
         (true, _, _) => "stops after this iteration".to_owned(),
@@ -159,7 +159,7 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
         (false, false, _) => String::new(),
     };
     if !asked.is_empty() {
-        writeln!(out, "  {}", paint.paint(Hue::Yellow, &asked))?;
+        writeln!(out, "  {}", paint.paint(Look::Warn, &asked))?;
     }
     if session.hints > 0 {
         writeln!(out, "  {} for the next prompt", Count(session.hints as u64, "hint"))?;
@@ -175,7 +175,7 @@ fn write_left_running(out: &mut dyn Write, left: &[LeftRunning], paint: Paint) -
     let programs: Vec<String> = left.iter().map(program).collect();
     let pids: Vec<String> = left.iter().map(|left| left.pid.to_string()).collect();
     let line = format!("it died, and left running: {}", programs.join(", "));
-    writeln!(out, "  {}", paint.paint(Hue::Yellow, &line))?;
+    writeln!(out, "  {}", paint.paint(Look::Warn, &line))?;
     writeln!(out, "  hint: the next `{RALPH}` ends what it left; so does `kill {}`", pids.join(" "))
 }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use unicode_width::UnicodeWidthChar;
+
 use crate::record::{Outcome, Tokens};
 
 /// Whether text carries colours.
@@ -12,23 +14,35 @@ pub enum Paint {
     Colour,
 }
 
-#[derive(Debug, Clone, Copy)]
-pub enum Hue {
-    Green,
-    Red,
-    Yellow,
+/// What a piece of text is; the palette says which colour that is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Look {
+    #[default]
+    Plain,
     Dim,
     Bold,
+    Good,
+    Bad,
+    Warn,
+    /// What leads the eye: the names of things, what runs, the chosen view.
+    Accent,
+    /// A claim of the agent that proved false.
+    Claim,
 }
 
 impl Paint {
-    pub fn paint(self, hue: Hue, text: &str) -> String {
-        let code = match hue {
-            Hue::Green => "32",
-            Hue::Red => "31",
-            Hue::Yellow => "33",
-            Hue::Dim => "2",
-            Hue::Bold => "1",
+    /// Only the eight colours that every theme sets apart from its background, dark or light: the bright ones are greys in
+    /// some themes.
+    pub fn paint(self, look: Look, text: &str) -> String {
+        let code = match look {
+            Look::Plain => return text.to_owned(),
+            Look::Dim => "2",
+            Look::Bold => "1",
+            Look::Good => "32",
+            Look::Bad => "31",
+            Look::Warn => "33",
+            Look::Accent => "36",
+            Look::Claim => "35",
         };
         match self {
             Self::Plain => text.to_owned(),
@@ -38,13 +52,13 @@ impl Paint {
 }
 
 /// The colour and the sign of an outcome.
-pub fn sign(outcome: Outcome) -> (Hue, &'static str) {
+pub fn sign(outcome: Outcome) -> (Look, &'static str) {
     match outcome {
-        Outcome::Success => (Hue::Green, "✔"),
-        Outcome::Failure => (Hue::Red, "✘"),
-        Outcome::Skipped => (Hue::Yellow, "»"),
-        Outcome::Interrupted => (Hue::Yellow, "‖"),
-        Outcome::Later(_) => (Hue::Yellow, "?"),
+        Outcome::Success => (Look::Good, "✔"),
+        Outcome::Failure => (Look::Bad, "✘"),
+        Outcome::Skipped => (Look::Warn, "»"),
+        Outcome::Interrupted => (Look::Warn, "‖"),
+        Outcome::Later(_) => (Look::Warn, "?"),
     }
 }
 
@@ -90,6 +104,23 @@ pub fn duration(milliseconds: u64) -> String {
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
         _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
     }
+}
+
+/// The same for a column: `940ms`, `6.1s`, `2m03`, `1h40`
+pub fn brief_duration(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1000;
+    match seconds {
+        0 => format!("{milliseconds}ms"),
+        1..60 => format!("{}.{}s", seconds, milliseconds % 1000 / 100),
+        60..3600 => format!("{}m{:02}", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// What is done of all, and what is not: `━━━━` and `╌╌`
+pub fn bar(done: usize, all: usize, cells: usize) -> [String; 2] {
+    let full = done.saturating_mul(cells).checked_div(all).unwrap_or(0).min(cells);
+    ["━".repeat(full), "╌".repeat(cells - full)]
 }
 
 /// As [`duration`], for what is measured as one.
@@ -151,12 +182,32 @@ pub fn is_unseen(c: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// The first `width` characters, with an ellipsis where something was cut.
+/// How many columns of a terminal a character takes.
+pub fn char_columns(c: char) -> usize {
+    c.width().unwrap_or(1)
+}
+
+/// How many columns a text takes that no terminal obeys.
+pub fn columns(text: &str) -> usize {
+    text.chars().map(char_columns).sum()
+}
+
+/// Characters to a column: marks upon marks take no column, but they take time.
+const MAX_MARKS: usize = 4;
+
+/// What fits into `width` columns, with an ellipsis where something was cut.
 pub fn cut(text: &str, width: usize) -> String {
-    match text.char_indices().nth(width) {
-        None => text.to_owned(),
-        Some(_) => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+    // No character takes more columns than bytes.
+    if text.len() <= width || (columns(text) <= width && text.chars().nth(width * MAX_MARKS).is_none()) {
+        return text.to_owned();
     }
+    let mut column = usize::from(width > 0);
+    let fits = |c: &char| {
+        column += char_columns(*c);
+        column <= width
+    };
+    let start = text.chars().take(width * MAX_MARKS).take_while(fits);
+    start.chain((width > 0).then_some('…')).collect()
 }
 
 #[cfg(test)]
@@ -176,6 +227,10 @@ mod tests {
         ] {
             assert_eq!(duration(milliseconds), text);
         }
+        for (milliseconds, text) in [(940, "940ms"), (6_140, "6.1s"), (123_000, "2m03"), (6_000_000, "1h40")]
+        {
+            assert_eq!(brief_duration(milliseconds), text);
+        }
     }
 
     #[test]
@@ -185,5 +240,7 @@ mod tests {
         assert_eq!(inert("\u{9b}31m user\u{202e}txt.exe größe"), "\u{fffd}31m user\u{fffd}txt.exe größe");
         assert_eq!(cut("abcdef", 4), "abc…");
         assert_eq!(cut("abcd", 4), "abcd");
+        assert_eq!([cut("你好世界", 8), cut("你好世界", 6), cut("你好", 0)], ["你好世界", "你好…", ""]);
+        assert_eq!(cut(&format!("a{}", "\u{301}".repeat(10_000)), 10).chars().count(), 41);
     }
 }

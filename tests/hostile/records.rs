@@ -245,7 +245,7 @@ fn records_of_iterations_that_cannot_be_read_stop_no_command() {
     at_most_one_warning(scene.ralph("show 1"));
     scene.ralph("fsck").code(1);
     at_most_one_warning(scene.ralph("resume -n 1").code(4)).stdout_has("ralph resumes on");
-    at_most_one_warning(scene.ralph("-n 1").code(4)).stdout_has("T004 done");
+    at_most_one_warning(scene.ralph("-n 1").code(4)).stdout_has("✔ T004");
     assert_eq!(scene.sessions().len(), 2);
 }
 

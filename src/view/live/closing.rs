@@ -3,14 +3,14 @@
 use super::header::USUAL;
 use crate::record::{Changes, Closing, NotDone, RALPH, Session, Status, join_truncated};
 use crate::view::ending::ending;
-use crate::view::style::{Count, Hue, Paint, cut, duration, grouped, one_line, tokens_told};
+use crate::view::style::{Count, Look, Paint, cut, duration, grouped, one_line, tokens_told};
 
 /// Most names that a line lists, and most tasks that are not done.
 const MAX_NAMED: usize = 10;
 
 /// How the lines are written.
 #[derive(Debug, Clone, Copy)]
-pub struct Look {
+pub struct ClosingCard {
     pub paint: Paint,
     /// Longest piece of words from outside, in characters.
     pub width: usize,
@@ -18,10 +18,10 @@ pub struct Look {
     pub is_validated: bool,
 }
 
-impl Look {
+impl ClosingCard {
     pub fn lines(self, session: &Session, closing: &Closing) -> Vec<String> {
-        let hue = if session.status == Status::Completed { Hue::Green } else { Hue::Yellow };
-        let mut lines = vec![self.paint.paint(hue, &ending(session))];
+        let look = if session.status == Status::Completed { Look::Good } else { Look::Warn };
+        let mut lines = vec![self.paint.paint(look, &ending(session))];
         lines.extend(closing.why.iter().map(|why| format!("  {}", one_line(why))));
         lines.extend(closing.hint.iter().map(|hint| format!("  hint: {}", one_line(hint))));
         lines.extend(totals(session));
@@ -34,7 +34,7 @@ impl Look {
         lines.extend(false_claims(&closing.false_claims));
         if !self.is_validated {
             let line = "nothing checks the agent's word: --validate CMD";
-            lines.push(format!("  {}", self.paint.paint(Hue::Yellow, line)));
+            lines.push(format!("  {}", self.paint.paint(Look::Warn, line)));
         }
         lines.extend(self.commits(closing));
         if !closing.unrecognised.is_empty() {
@@ -53,7 +53,7 @@ impl Look {
 
     /// Its name, how far it came, and the cause.
     fn not_done(self, task: &NotDone) -> Vec<String> {
-        let (hue, sign) = if task.is_skipped { (Hue::Yellow, "»") } else { (Hue::Red, "✘") };
+        let (look, sign) = if task.is_skipped { (Look::Warn, "»") } else { (Look::Bad, "✘") };
         let state = if task.is_skipped { "skipped" } else { "not done" };
         let runs = Count(u64::from(task.attempts), "run");
         let cost = task.cost_usd.map_or(String::new(), |usd| format!(", ${usd:.2}"));
@@ -63,11 +63,11 @@ impl Look {
         };
         let title = cut(&one_line(&format!("{}  {}", task.task, task.title)), self.width);
         let mut lines = vec![
-            format!("  {} {title}", self.paint.paint(hue, sign)),
+            format!("  {} {title}", self.paint.paint(look, sign)),
             format!("    {state} after {runs}{cost}{blocks}"),
         ];
         let cause = task.cause.iter().map(|cause| cut(&one_line(cause), self.width));
-        lines.extend(cause.map(|cause| format!("    {}", self.paint.paint(Hue::Red, &cause))));
+        lines.extend(cause.map(|cause| format!("    {}", self.paint.paint(Look::Bad, &cause))));
         lines
     }
 
@@ -86,11 +86,11 @@ impl Look {
         if !left_out.is_empty() {
             lines.push(format!("left out of the commits: {}", listed(left_out)));
         }
-        lines.iter().map(|line| format!("  {}", self.paint.paint(Hue::Yellow, line))).collect()
+        lines.iter().map(|line| format!("  {}", self.paint.paint(Look::Warn, line))).collect()
     }
 
     fn dim(self, text: &str) -> String {
-        self.paint.paint(Hue::Dim, text)
+        self.paint.paint(Look::Dim, text)
     }
 }
 
@@ -169,7 +169,8 @@ mod tests {
     use crate::record::samples::session;
 
     fn text(session: &Session, closing: &Closing) -> String {
-        Look { paint: Paint::Plain, width: 60, is_validated: true }.lines(session, closing).join("\n") + "\n"
+        ClosingCard { paint: Paint::Plain, width: 60, is_validated: true }.lines(session, closing).join("\n")
+            + "\n"
     }
 
     fn not_done(task: &str, is_skipped: bool) -> NotDone {
@@ -220,7 +221,7 @@ stopped at the limit of 10 runs, 10 of 45 tasks done
             quiet.starts_with("all 3 tasks done\n  1 task done in 3 iterations, 2 ms\n  next:\n"),
             "{quiet}"
         );
-        let unchecked = Look { paint: Paint::Plain, width: 60, is_validated: false };
+        let unchecked = ClosingCard { paint: Paint::Plain, width: 60, is_validated: false };
         let unchecked = unchecked.lines(&done, &Closing::default()).join("\n");
         assert!(
             unchecked.contains("2 ms\n  nothing checks the agent's word: --validate CMD\n"),

@@ -3,14 +3,16 @@
 use std::io::{self, Write};
 
 use crate::record::{
-    AgentEvent, Event, FailureClass, Iteration, Outcome, RALPH, Session, Status, Waiting, without_escapes,
+    AgentEvent, Event, FailureClass, Iteration, ObjectId, Outcome, RALPH, Session, Status, Timestamp,
+    Waiting, without_escapes,
 };
 
 use super::header;
-use crate::view::local_time::local;
-use crate::view::style::{Count, Hue, Paint, cut, duration, one_line, sign};
+use crate::view::local_time::{clock, local_minute};
+use crate::view::row::{Columns, IterationLine};
+use crate::view::style::{Count, Look, Paint, cut, duration, one_line};
 
-use super::closing::Look;
+use super::closing::ClosingCard;
 
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +33,11 @@ const BESIDE: usize = 14;
 /// Below this, words say nothing.
 const LEAST: usize = 20;
 
+const INDENT: &str = "  ";
+
+/// In seconds.
+const DAY: u64 = 20 * 3600;
+
 /// Writes a line or two for each event.
 #[derive(Debug)]
 pub struct Lines<W> {
@@ -38,6 +45,10 @@ pub struct Lines<W> {
     paint: Paint,
     detail: Detail,
     width: usize,
+    /// Of the window, where there is one.
+    columns: Option<usize>,
+    /// Of the list: the one that the last task is in.
+    phase: Option<String>,
     /// The error that the agent told of last in this iteration.
     told: Option<String>,
     /// Whether a command checks what agents say.
@@ -46,11 +57,12 @@ pub struct Lines<W> {
 
 impl<W: Write> Lines<W> {
     pub fn new(out: W, paint: Paint, detail: Detail) -> Self {
-        Self { out, paint, detail, width: WIDTH, told: None, is_validated: true }
+        Self { out, paint, detail, width: WIDTH, columns: None, phase: None, told: None, is_validated: true }
     }
 
     /// Words are cut to what fits into a window of so many columns.
     pub fn fit(&mut self, columns: Option<u16>) {
+        self.columns = columns.map(usize::from);
         self.width =
             columns.map_or(WIDTH, |columns| usize::from(columns).saturating_sub(BESIDE).clamp(LEAST, WIDTH));
     }
@@ -66,15 +78,16 @@ impl<W: Write> Lines<W> {
         match event {
             Event::SessionStarted { .. } => {
                 for (number, line) in header::lines(event, self.width).iter().enumerate() {
-                    let head = (number == 0).then(|| self.paint.paint(Hue::Bold, line));
+                    let head = (number == 0).then(|| self.paint.paint(Look::Bold, line));
                     writeln!(self.out, "{}", head.as_ref().unwrap_or(line))?;
                 }
             }
             Event::IterationStarted { iteration, task, attempt, hints, unit_tasks, .. } => {
                 self.told = None;
-                let again = if *attempt > 1 { format!(" (try {attempt})") } else { String::new() };
+                self.phase_rule(task.phase.as_deref())?;
+                let again = if *attempt > 1 { format!(" ×{attempt}") } else { String::new() };
                 let title = self.words(&task.text);
-                let head = self.paint.paint(Hue::Bold, &format!("iteration {iteration}"));
+                let head = self.paint.paint(Look::Bold, &format!("iteration {iteration}"));
                 writeln!(self.out, "\n{head}  {}{again}  {title}", one_line(&task.name))?;
                 if !unit_tasks.is_empty() {
                     let names = self.words(&unit_tasks.join(", "));
@@ -105,26 +118,23 @@ impl<W: Write> Lines<W> {
                     None => (format!("exited {}", exit.code), "in"),
                     Some(reason) => (reason.description().to_owned(), "after"),
                 };
-                let hue = if exit.is_success() { Hue::Green } else { Hue::Red };
-                let how = self.paint.paint(hue, &how);
+                let look = if exit.is_success() { Look::Good } else { Look::Bad };
+                let how = self.paint.paint(look, &how);
                 let command = self.words(command);
                 writeln!(self.out, "  validation  {command} {how} {when} {}", duration(*duration_ms))?;
             }
             Event::IterationRecorded { record, commit, .. } => {
                 self.last_words(record)?;
-                let (hue, mark) = sign(record.outcome);
-                let story = self.paint.paint(hue, &format!("{mark} {}", one_line(&record.story())));
-                let commit = self.dim(commit.short());
-                writeln!(self.out, "  {story}{}  {commit}", claims(record))?;
+                self.recorded(record, commit)?;
             }
             Event::ChangesTakenBack { task, restoration, files, .. } => {
                 let what =
                     format!("took back what {} changed in {}", one_line(task), Count(*files as u64, "file"));
                 let undo = self.dim(&format!("`{RALPH} restore --undo {restoration}` brings it back"));
-                writeln!(self.out, "  {}  {undo}", self.paint.paint(Hue::Yellow, &what))?;
+                writeln!(self.out, "  {}  {undo}", self.paint.paint(Look::Warn, &what))?;
             }
             Event::Paused { .. } => {
-                let line = self.paint.paint(Hue::Yellow, "paused");
+                let line = self.paint.paint(Look::Warn, "paused");
                 writeln!(self.out, "\n  {line}  `{RALPH} continue` lets it go on, `stop` ends it")?;
             }
             Event::Continued { .. } => writeln!(self.out, "  goes on")?,
@@ -134,21 +144,60 @@ impl<W: Write> Lines<W> {
                     Some(class) => format!("{} takes over from {} ({class})", one_line(to), one_line(from)),
                     None => format!("{} is back", one_line(to)),
                 };
-                writeln!(self.out, "\n  {}", self.paint.paint(Hue::Yellow, &why))?;
+                writeln!(self.out, "\n  {}", self.paint.paint(Look::Warn, &why))?;
             }
             Event::Warning { message } => self.warning(message)?,
             Event::SessionEnded { session, closing, .. } => {
                 if self.detail != Detail::Quiet {
                     writeln!(self.out)?;
                 }
-                for line in (Look { paint: self.paint, width: self.width, is_validated: self.is_validated })
-                    .lines(session, closing)
+                for line in
+                    (ClosingCard { paint: self.paint, width: self.width, is_validated: self.is_validated })
+                        .lines(session, closing)
                 {
                     writeln!(self.out, "{line}")?;
                 }
             }
         }
         self.out.flush()
+    }
+
+    /// A rule where a phase of the list begins.
+    fn phase_rule(&mut self, phase: Option<&str>) -> io::Result<()> {
+        if self.phase.as_deref() == phase {
+            return Ok(());
+        }
+        self.phase = phase.map(str::to_owned);
+        let Some(phase) = phase else { return Ok(()) };
+        let rule = format!("── {} ──", self.words(phase));
+        writeln!(self.out, "\n{}", self.paint.paint(Look::Accent, &rule))
+    }
+
+    /// The row of an iteration; below it why it failed, which claims were false, or what the agent answered.
+    fn recorded(&mut self, record: &Iteration, commit: &ObjectId) -> io::Result<()> {
+        let mut line = IterationLine::of_record(record, commit.as_str());
+        let is_failure = record.outcome == Outcome::Failure;
+        let cause = if is_failure { std::mem::take(&mut line.note) } else { "".into() };
+        // The line above it has the number.
+        line.number = 0;
+        line.title = cut(&line.title, self.width).into();
+        let room = self.columns.map(|columns| columns.saturating_sub(INDENT.len()));
+        let pieces = Columns::of([&line], room, true).pieces(&line, room);
+        let row: String = pieces.iter().map(|(look, text)| self.paint.paint(*look, text)).collect();
+        writeln!(self.out, "{INDENT}{row}")?;
+        let answer = || first_sentence(&record.facts.final_message);
+        let below = [
+            (Look::Bad, cut(&cause, self.width)),
+            (Look::Claim, claims(record).to_owned()),
+            (
+                Look::Dim,
+                if record.outcome == Outcome::Success { self.words(&answer()) } else { String::new() },
+            ),
+        ];
+        for (look, words) in below.iter().filter(|(_, words)| !words.is_empty()) {
+            writeln!(self.out, "{INDENT}{INDENT}{}", self.paint.paint(*look, words))?;
+        }
+        Ok(())
     }
 
     /// What the agent said of its failure, where that was not on the screen yet and is not what ends the session.
@@ -165,7 +214,7 @@ impl<W: Write> Lines<W> {
     }
 
     fn warning(&mut self, message: &str) -> io::Result<()> {
-        let label = self.paint.paint(Hue::Yellow, "warning:");
+        let label = self.paint.paint(Look::Warn, "warning:");
         let (message, hint) = message.split_once("\nhint: ").unwrap_or((message, ""));
         writeln!(self.out, "  {label} {}", one_line(message))?;
         if hint.is_empty() { Ok(()) } else { writeln!(self.out, "  hint: {}", one_line(hint)) }
@@ -193,16 +242,17 @@ impl<W: Write> Lines<W> {
         if line.is_empty() {
             Ok(())
         } else {
-            writeln!(self.out, "{}", self.paint.paint(Hue::Dim, &format!("  agent  {line}")))
+            writeln!(self.out, "{}", self.paint.paint(Look::Dim, &format!("  agent  {line}")))
         }
     }
 
     fn waiting(&mut self, waiting: &Waiting, seconds: u64) -> io::Result<()> {
         let Waiting { agent, class, until, message } = waiting;
-        let line = format!("waits {} until {}", duration(seconds.saturating_mul(1000)), local(*until));
+        let line =
+            format!("waits {} until {}", duration(seconds.saturating_mul(1000)), wall_clock(*until, seconds));
         let words = message.as_ref().map_or(String::new(), |words| format!(": {}", self.words(words)));
         let why = format!("{} cannot be used ({class}){words}", one_line(agent));
-        writeln!(self.out, "\n  {}  {why}", self.paint.paint(Hue::Yellow, &line))
+        writeln!(self.out, "\n  {}  {why}", self.paint.paint(Look::Warn, &line))
     }
 
     /// Somebody's words on one line, safe on a terminal.
@@ -211,7 +261,7 @@ impl<W: Write> Lines<W> {
     }
 
     fn dim(&self, text: &str) -> String {
-        self.paint.paint(Hue::Dim, text)
+        self.paint.paint(Look::Dim, text)
     }
 }
 
@@ -227,9 +277,78 @@ fn is_trouble(event: &Event) -> bool {
 fn claims(record: &Iteration) -> &'static str {
     use crate::record::Claim::{Promise, Ticked};
     match (record.false_claim.contains(&Ticked), record.false_claim.contains(&Promise)) {
-        (true, true) => "  (ticked and promised, both untrue)",
-        (true, false) => "  (it had ticked the box)",
-        (false, true) => "  (it had promised that all is done)",
+        (true, true) => "claimed all done, was not: reopened",
+        (true, false) => "claimed done, was not: reopened",
+        (false, true) => "claimed that all is done, was not",
         (false, false) => "",
+    }
+}
+
+/// The first sentence of what an agent said, without the marks of Markdown around it.
+fn first_sentence(message: &str) -> String {
+    let text = message
+        .lines()
+        .map(str::trim)
+        .find(|line| line.contains(char::is_alphabetic) && !line.starts_with('<'));
+    let text = text.unwrap_or_default().trim_start_matches(['#', '*', '-', '>', ' ']);
+    let is_end = |(at, _): &(usize, &str)| text[at + 1..].starts_with(' ');
+    let end = text.match_indices(['.', '!', '?']).find(is_end).map_or(text.len(), |(at, _)| at + 1);
+    text[..end].replace("**", "").replace('`', "")
+}
+
+/// A time of this day by the clock alone.
+fn wall_clock(until: Timestamp, seconds: u64) -> String {
+    if seconds < DAY { clock(until) } else { local_minute(until) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Claim;
+    use crate::record::samples::iteration;
+
+    #[test]
+    fn a_recorded_iteration_is_a_row_with_what_it_came_to_below() {
+        let shown = |record: Iteration| {
+            let mut lines = Lines::new(Vec::new(), Paint::Plain, Detail::Normal);
+            lines.recorded(&record, &"0123456789".repeat(4).parse().unwrap()).unwrap();
+            String::from_utf8(lines.out).unwrap()
+        };
+        let mut failed = iteration(Outcome::Failure);
+        (failed.task, failed.task_text) = (Some("T004".to_owned()), Some("Write the parser".to_owned()));
+        (failed.attempt, failed.cause) = (Some(2), Some("left 1, right 2".to_owned()));
+        failed.false_claim = vec![Claim::Ticked];
+        let (row, below) =
+            shown(failed).split_once('\n').map(|(row, below)| (row.to_owned(), below.to_owned())).unwrap();
+        assert!(row.starts_with("  ✘ T004 ×2  Write the parser  ") && row.ends_with("  0123456789"), "{row}");
+        assert_eq!(below, "    left 1, right 2\n    claimed done, was not: reopened\n");
+        let mut done = iteration(Outcome::Success);
+        done.facts.final_message = "I wrote it. And more.\n".to_owned();
+        done.false_claim = Vec::new();
+        assert!(shown(done).ends_with("\n    I wrote it.\n"));
+    }
+
+    #[test]
+    fn a_rule_stands_where_a_phase_begins() {
+        let mut lines = Lines::new(Vec::new(), Paint::Plain, Detail::Normal);
+        for phase in [None, Some("Phase 1: A\x1b[31m"), Some("Phase 1: A\x1b[31m"), None, Some("Phase 2: B")]
+        {
+            lines.phase_rule(phase).unwrap();
+        }
+        assert_eq!(String::from_utf8(lines.out).unwrap(), "\n── Phase 1: A ──\n\n── Phase 2: B ──\n");
+    }
+
+    #[test]
+    fn an_answer_is_its_first_sentence() {
+        for (message, expected) in [
+            ("", ""),
+            ("<promise>COMPLETE</promise>\n", ""),
+            ("\n## **Done**: T004 works in v1.2. And more.\n", "Done: T004 works in v1.2."),
+            ("- I changed `src/a.rs`\nand more.", "I changed src/a.rs"),
+            ("Is it done? Yes", "Is it done?"),
+            ("ü. ö", "ü."),
+        ] {
+            assert_eq!(first_sentence(message), expected, "{message}");
+        }
     }
 }

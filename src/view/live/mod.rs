@@ -9,14 +9,14 @@ mod spinner;
 
 use std::io::{self, Write};
 
-use crate::record::Event;
+use crate::record::{AgentEvent, Event};
 
-use self::frame::columns;
 use self::lines::Lines;
 use self::now::{Change, Now};
 use self::spinner::Spinner;
 use crate::view::style::Paint;
 
+pub use self::frame::columns as terminal_columns;
 pub use self::lines::Detail;
 
 /// Where the moving line goes.
@@ -37,20 +37,24 @@ pub struct Live<W> {
     moving: Moving,
     paint: Paint,
     spinner: Option<Spinner>,
+    root: String,
 }
 
 impl<W: Write> Live<W> {
-    pub fn new(out: W, paint: Paint, detail: Detail, moving: Moving) -> Self {
+    /// Paths of the agent below `root` are shown from there.
+    pub fn new(out: W, paint: Paint, detail: Detail, moving: Moving, root: &str) -> Self {
         let lines = Lines::new(Vec::new(), paint, detail);
-        Self { out, lines, now: Now::default(), moving, paint, spinner: None }
+        Self { out, lines, now: Now::default(), moving, paint, spinner: None, root: format!("{root}/") }
     }
 
     pub fn show(&mut self, event: &Event) -> io::Result<()> {
+        let shortened = self.with_short_paths(event);
+        let event = shortened.as_ref().unwrap_or(event);
         let change = self.now.take(event);
         if matches!(change, Change::Begun | Change::Over) {
             self.spinner = None;
         }
-        self.lines.fit(columns(io::stdout()));
+        self.lines.fit(terminal_columns(io::stdout()));
         self.lines.show(event)?;
         self.write_lines()?;
         match (change, &self.spinner) {
@@ -61,6 +65,18 @@ impl<W: Write> Live<W> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// The event with paths from the project's root, if it has any.
+    fn with_short_paths(&self, event: &Event) -> Option<Event> {
+        let Event::AgentEvent { iteration, event: AgentEvent::ToolStarted { tool_name, arguments_summary } } =
+            event
+        else {
+            return None;
+        };
+        let arguments_summary = arguments_summary.replace(&self.root, "");
+        let event = AgentEvent::ToolStarted { tool_name: tool_name.clone(), arguments_summary };
+        Some(Event::AgentEvent { iteration: *iteration, event })
     }
 
     /// What is written goes above the line that moves.

@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
-use crate::record::{AgentEvent, Event, Phase, Tokens};
-use crate::view::style::{cut, duration, one_line, tokens_told};
+use crate::record::{AgentEvent, Cost, Event, Phase, Tokens};
+use crate::view::local_time::clock;
+use crate::view::style::{bar, cut, duration, one_line, tokens_told};
 
 /// Longest piece of somebody's words; the window cuts what does not fit.
 const WIDTH: usize = 200;
+
+/// Cells of the bar.
+const CELLS: usize = 10;
 
 /// What an event changes in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +31,10 @@ pub struct Now {
     task: String,
     tokens: Tokens,
     doing: String,
+    /// Tasks that are done, and all tasks.
+    tasks: (usize, usize),
+    /// Of this run so far.
+    cost: Cost,
 }
 
 impl Now {
@@ -35,15 +43,28 @@ impl Now {
         self.phase
     }
 
-    /// `T004  600 tokens in (4,000 from cache), 166 out  Edit src/lib.rs`
+    /// `12/35 ━━━━╌╌  $1.30  T004  600 tokens in (4,000 from cache), 166 out  Edit src/lib.rs`
     pub fn words(&self) -> String {
         let tokens = tokens_told(&self.tokens);
-        let parts = [self.task.as_str(), &tokens, &self.doing];
+        let (done, all) = self.tasks;
+        let progress =
+            if all > 0 { format!("{done}/{all} {}", bar(done, all, CELLS).concat()) } else { String::new() };
+        let cost = self.cost.shown().unwrap_or_default();
+        let parts = [&progress, &cost, &self.task, &tokens, &self.doing].map(String::as_str);
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
     }
 
     pub fn take(&mut self, event: &Event) -> Change {
         match event {
+            Event::SessionStarted { tasks, .. } => {
+                self.tasks = (tasks.done, tasks.done + tasks.open);
+                Change::None
+            }
+            Event::IterationRecorded { record, .. } => {
+                self.tasks = (record.tasks_done, record.tasks_done + record.tasks_open);
+                self.cost = self.cost.plus(record.cost());
+                Change::Over
+            }
             Event::IterationStarted { task, .. } => {
                 self.task = one_line(&task.name);
                 self.tokens = Tokens::default();
@@ -63,15 +84,13 @@ impl Now {
             Event::Waiting { waiting, seconds, .. } => {
                 self.task.clear();
                 self.tokens = Tokens::default();
-                let until = duration(seconds.saturating_mul(1000));
-                self.begin("waiting", &format!("of {until}, for {}", waiting.agent))
+                let length = duration(seconds.saturating_mul(1000));
+                let until = clock(waiting.until);
+                self.begin("waiting", &format!("of {length} until {until}, for {}", waiting.agent))
             }
             Event::Paused { .. } => self.begin("paused", ""),
-            Event::Continued { .. } | Event::IterationRecorded { .. } | Event::SessionEnded { .. } => {
-                Change::Over
-            }
-            Event::SessionStarted { .. }
-            | Event::HistoryIncluded { .. }
+            Event::Continued { .. } | Event::SessionEnded { .. } => Change::Over,
+            Event::HistoryIncluded { .. }
             | Event::ValidationFinished { .. }
             | Event::ChangesTakenBack { .. }
             | Event::AgentChanged { .. }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle};
 
-use crate::view::style::{Hue, Paint};
+use crate::view::style::{Look, Paint};
 
 use super::frame::Frame;
 use super::now::{Now, elapsed};
@@ -22,8 +22,8 @@ impl Spinner {
     pub fn start(now: &Now, paint: Paint) -> Self {
         let bar =
             ProgressBar::with_draw_target(None, ProgressDrawTarget::term_like(Box::new(Frame::default())));
-        let phase = paint.paint(Hue::Bold, "{prefix}");
-        let time = paint.paint(Hue::Dim, "{time}");
+        let phase = paint.paint(Look::Bold, "{prefix}");
+        let time = paint.paint(Look::Dim, "{time}");
         let style = ProgressStyle::with_template(&format!("  {{spinner}} {phase} {time}  {{wide_msg}}"))
             .expect("the template is well formed")
             .with_key("time", |state: &ProgressState, line: &mut dyn Write| {

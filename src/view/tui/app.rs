@@ -110,8 +110,6 @@ pub struct App {
     pub message: Option<Row>,
     pub size: Rect,
     pub now: Timestamp,
-    /// Steps with time, for what turns while something runs.
-    pub turn: usize,
     pub own_loop: OwnLoop,
     chosen: Option<Chosen>,
     shown: Option<Shown>,
@@ -139,7 +137,6 @@ impl App {
             message: None,
             size,
             now,
-            turn: 0,
             own_loop,
             chosen: None,
             shown: None,
@@ -323,7 +320,8 @@ impl App {
         contents::age(self.seconds_of(running))
     }
 
-    fn seconds_of(&self, running: &InFlight) -> u64 {
+    /// For how long it has run.
+    pub fn seconds_of(&self, running: &InFlight) -> u64 {
         u64::try_from(self.now.seconds() - running.started_at.seconds()).unwrap_or(0)
     }
 
@@ -354,7 +352,6 @@ impl App {
 
     /// Time has passed.
     pub fn tick(&mut self, now: Timestamp) {
-        self.turn += 1;
         if now != self.now {
             self.now = now;
             if let Some(session) = self.session().cloned() {

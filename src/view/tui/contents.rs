@@ -15,8 +15,7 @@ use super::page::Section;
 use super::source::{Change, SessionRow, Source};
 
 pub use output::{age, live_file, live_output, logs, output, prompt, read_part};
-pub use tasks::bar;
-pub use words::{sign, status_sign, words_of};
+pub use words::{status_sign, words_of};
 
 /// A view of what is chosen in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

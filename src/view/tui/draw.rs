@@ -7,20 +7,18 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::record::{RALPH, Status};
-use crate::view::local_time::local;
-use crate::view::style::{Paint, cut, grouped};
+use crate::view::local_time::{local, local_minute};
+use crate::view::row::{Columns, IterationLine};
+use crate::view::style::{Paint, bar, columns, cut, grouped};
 
 use super::app::{App, Mode, OwnLoop};
-use super::contents::{bar, sign, status_sign, words_of};
+use super::contents::{status_sign, words_of};
 use super::help;
 use super::layout::{Areas, Pane, Tab};
 use super::list::Item;
 use super::page::{At, reading};
-use super::row::{Look, Row, columns, shown};
+use super::row::{Look, Row, shown};
 use super::source::SessionRow;
-
-/// What turns while something runs.
-const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 /// Cells of the bar in the first line.
 const BAR: usize = 12;
@@ -70,6 +68,7 @@ impl Palette {
             Look::Bad => colour(Color::Red),
             Look::Warn => colour(Color::Yellow),
             Look::Accent => colour(Color::Cyan),
+            Look::Claim => colour(Color::Magenta),
         }
     }
 }
@@ -238,11 +237,16 @@ impl Pen<'_> {
     fn list(&self, buffer: &mut Buffer, areas: &Areas) {
         let list = &self.app.list;
         let area = areas.list;
-        let lines = list.items.iter().enumerate().skip(list.top).take(usize::from(area.height));
-        for (y, (place, item)) in (area.y..).zip(lines) {
-            let is_selected = place == list.selected;
-            let (row, right) = self.item(*item);
-            self.item_line(buffer, Rect { y, height: 1, ..area }, (&row, &right), is_selected);
+        let room = usize::from(area.width.saturating_sub(2));
+        let shown = list.items.iter().enumerate().skip(list.top).take(usize::from(area.height));
+        let lines: Vec<IterationLine<'_>> = shown.clone().filter_map(|(_, item)| self.line(*item)).collect();
+        let columns = Columns::of(&lines, Some(room), true);
+        for (y, (place, item)) in (area.y..).zip(shown) {
+            let row = match self.line(*item) {
+                Some(line) => Row::of_pieces(columns.pieces(&line, Some(room))),
+                None => self.session_line(*item, room),
+            };
+            self.item_line(buffer, Rect { y, height: 1, ..area }, &row, place == list.selected);
         }
         if list.items.is_empty() && self.app.is_known {
             let words =
@@ -251,21 +255,11 @@ impl Pen<'_> {
         }
     }
 
-    fn item_line(&self, buffer: &mut Buffer, area: Rect, (row, right): (&Row, &Row), is_selected: bool) {
+    fn item_line(&self, buffer: &mut Buffer, area: Rect, row: &Row, is_selected: bool) {
         if area.width < 4 {
             return;
         }
-        let right_width = u16::try_from(right.width()).unwrap_or(0);
-        let room = area.width.saturating_sub(right_width + 3);
-        let row = &fitting(row, usize::from(room));
-        let text = row.clipped(0, usize::from(room));
-        let is_cut = row.width() > usize::from(room);
-        self.put(buffer, (area.x + 1, area.y), &text, room);
-        if is_cut && room > 1 {
-            buffer.set_string(area.x + room, area.y, "…", self.style(Look::Dim));
-        }
-        let right_width = right_width.min(area.width - 1);
-        self.put(buffer, (area.right() - right_width - 1, area.y), right, right_width);
+        self.put(buffer, (area.x + 1, area.y), row, area.width - 2);
         if is_selected {
             let style = if self.app.pane == Pane::List {
                 Style::new().add_modifier(Modifier::REVERSED)
@@ -284,39 +278,41 @@ impl Pen<'_> {
         }
     }
 
-    /// A line of the list: what stands on the left, and on the right.
-    fn item(&self, item: Item) -> (Row, Row) {
-        let overview = &self.app.overview;
+    /// The iteration that a line of the list stands for, recorded or not.
+    fn line(&self, item: Item) -> Option<IterationLine<'_>> {
+        let sessions = &self.app.overview.sessions;
         match item {
-            Item::Session(place) => {
-                let session = &overview.sessions[place];
-                let (look, mark) = status_sign(session.status);
-                let fold = if self.app.list.is_open(place, session) { "▾" } else { "▸" };
-                let feature = session.feature.strip_prefix("specs/").unwrap_or(&session.feature);
-                let row = Row::of(Look::Dim, format!("{fold} "))
-                    .and(look, format!("{mark} "))
-                    .and(Look::Bold, shown(feature));
-                let when = local(session.started_at).get(5..16).unwrap_or_default().to_owned();
-                (row, Row::of(Look::Dim, when))
-            }
+            Item::Session(_) => None,
+            Item::Iteration(place, number) => Some(sessions[place].iterations[number].line()),
             Item::InFlight(place) => {
-                let session = &overview.sessions[place];
-                let Some(running) = session.in_flight() else { return (Row::new(), Row::new()) };
-                let spinner = SPINNER[self.app.turn % SPINNER.len()];
-                let row = Row::of(Look::Dim, format!("{:>4} ", running.number))
-                    .and(Look::Accent, format!("{spinner} {}", shown(&running.task.name)))
-                    .and(Look::Plain, format!(" {}", shown(&cut(&running.task.text, 200))));
-                (row, Row::of(Look::Dim, self.app.age(running)))
-            }
-            Item::Iteration(place, number) => {
-                let row = &overview.sessions[place].iterations[number];
-                let (look, mark) = sign(row.outcome);
-                let left = Row::of(Look::Dim, format!("{:>4} ", row.number))
-                    .and(look, format!("{mark} "))
-                    .and(Look::Plain, shown(&row.story));
-                (left, Row::of(Look::Dim, row.time().unwrap_or_default()))
+                let running = sessions[place].in_flight()?;
+                Some(IterationLine {
+                    number: running.number,
+                    task: shown(&running.task.name).into(),
+                    attempt: Some(running.attempt),
+                    title: shown(&cut(&running.task.text, 200)).into(),
+                    time_ms: Some(self.app.seconds_of(running).saturating_mul(1000)),
+                    ..IterationLine::default()
+                })
             }
         }
+    }
+
+    /// A session in the list: its feature, and when it began.
+    fn session_line(&self, item: Item, room: usize) -> Row {
+        let (Item::Session(place) | Item::InFlight(place) | Item::Iteration(place, _)) = item;
+        let session = &self.app.overview.sessions[place];
+        let (look, mark) = status_sign(session.status);
+        let fold = if self.app.list.is_open(place, session) { "▾" } else { "▸" };
+        let feature = shown(session.feature.strip_prefix("specs/").unwrap_or(&session.feature));
+        let when = local_minute(session.started_at).split_off(5);
+        let left = room.saturating_sub(columns(&when) + 6);
+        let feature = cut(&feature, left);
+        let padding = " ".repeat(left.saturating_sub(columns(&feature)));
+        Row::of(Look::Dim, format!("{fold} "))
+            .and(look, format!("{mark} "))
+            .and(Look::Bold, feature)
+            .and(Look::Dim, format!("{padding}  {when}"))
     }
 
     fn page(&self, buffer: &mut Buffer, area: Rect) {
@@ -502,21 +498,6 @@ impl App {
             At::Gap => Row::new(),
         }
     }
-}
-
-/// The row without what it says in parentheses, where that makes it fit.
-fn fitting(row: &Row, room: usize) -> Row {
-    let mut short = row.clone();
-    if row.width() > room
-        && let Some((_, last)) = short.pieces.last_mut()
-        && let Some(at) = last.rfind(" (")
-    {
-        last.truncate(at);
-        if short.width() <= room {
-            return short;
-        }
-    }
-    row.clone()
 }
 
 /// The part of a row that is on the screen, with a sign where there is more of it.

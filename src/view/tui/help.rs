@@ -2,7 +2,8 @@
 
 use super::keys::KEY_HELP;
 use super::layout::Areas;
-use super::row::{Look, Row, columns};
+use super::row::{Look, Row};
+use crate::view::style::columns;
 
 /// Columns that two columns of keys take.
 const TWO_COLUMNS: usize = 76;

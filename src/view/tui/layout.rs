@@ -7,6 +7,9 @@ use super::contents::View;
 /// Below this width only one pane is shown.
 const NARROW: u16 = 60;
 
+/// From this width on the list has room for more than titles.
+const WIDE: u16 = 120;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pane {
     List,
@@ -43,7 +46,8 @@ impl Areas {
             let areas = Self { header, list_title: list.0, list: list.1, keys, ..Self::default() };
             return Self { tabs: view.0, page: view.1, ..areas };
         }
-        let left = (width * 3 / 8).clamp(26, 80);
+        // Title and cause beside each other need more than a third.
+        let left = if width < WIDE { width * 3 / 8 } else { width * 9 / 20 }.clamp(26, 110);
         let right = width - left - 1;
         Self {
             header,

@@ -72,7 +72,16 @@ impl List {
             for (number, row) in session.iterations.iter().enumerate().rev() {
                 let is_wanted = (!self.is_failed_only || row.outcome == Outcome::Failure)
                     && (wanted.is_empty()
-                        || is_match(&wanted, &[&row.story, row.outcome.as_str(), &row.number.to_string()]));
+                        || is_match(
+                            &wanted,
+                            &[
+                                row.task.as_deref().unwrap_or_default(),
+                                &row.title,
+                                &row.note,
+                                row.outcome.as_str(),
+                                &row.number.to_string(),
+                            ],
+                        ));
                 if is_wanted {
                     self.items.push(Item::Iteration(place, number));
                 }

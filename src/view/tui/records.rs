@@ -12,7 +12,7 @@ use crate::record::{AgentEvent, Iteration, ObjectId, Outcome, RecordKind, Sessio
 use crate::store::{
     Ask, Control, ControlRequests, FilePart, Holder, LoopLock, SessionRefs, SessionRows, Store, names,
 };
-use crate::view::log::story;
+use crate::view::row::IterationLine;
 
 use super::page::PART;
 use super::source::{
@@ -237,6 +237,7 @@ fn session_row(store: &Store, rows: &SessionRows<'_>) -> Result<SessionRow> {
         }
         if row.is_iteration() {
             let entry = row.entry()?;
+            let line = IterationLine::of_row(&row, None);
             let agent = entry.agent.as_deref().map(|name| {
                 let known = agents.iter().find(|known| known.as_ref() == name).cloned();
                 known.unwrap_or_else(|| {
@@ -247,9 +248,12 @@ fn session_row(store: &Store, rows: &SessionRows<'_>) -> Result<SessionRow> {
             causes.push((row.iteration, FailureKey::of_entry(&entry)));
             iterations.push(IterationRow {
                 number: row.iteration,
-                story: story(&row).into_owned(),
                 commit: commit.clone(),
                 task: entry.task,
+                attempt: row.attempt,
+                title: line.title.into_owned(),
+                note: line.note.into_owned(),
+                cost: row.cost(),
                 outcome: entry.outcome.unwrap_or(Outcome::Interrupted),
                 ended_at: entry.ended_at,
                 agent_ms: entry.duration_ms.agent,

@@ -1,22 +1,8 @@
 //! Lines as they stand on a page: text that a terminal shows and never obeys, with looks.
 
-use unicode_width::UnicodeWidthChar;
+use crate::view::style::{char_columns, columns, cut, is_unseen, picture};
 
-use crate::view::style::{cut, is_unseen, picture};
-
-/// What a piece of text is; the palette says which colours that is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Look {
-    #[default]
-    Plain,
-    Dim,
-    Bold,
-    Good,
-    Bad,
-    Warn,
-    /// What leads the eye: the names of things, the chosen view.
-    Accent,
-}
+pub use crate::view::style::Look;
 
 /// One line, in pieces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,6 +29,10 @@ impl Row {
     /// A row of one look.
     pub fn of(look: Look, text: impl Into<String>) -> Self {
         Self::new().and(look, text)
+    }
+
+    pub fn of_pieces(pieces: Vec<(Look, String)>) -> Self {
+        Self { pieces, indent: 0 }
     }
 
     #[must_use]
@@ -150,16 +140,6 @@ impl Row {
         }
         rows
     }
-}
-
-/// How many columns a character takes.
-fn char_columns(c: char) -> usize {
-    c.width().unwrap_or(1)
-}
-
-/// How many columns a text takes that is [`shown`].
-pub fn columns(text: &str) -> usize {
-    text.chars().map(char_columns).sum()
 }
 
 /// Text from outside with everything that could steer a terminal, or deceive a reader, as a sign of its own.

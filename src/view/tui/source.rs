@@ -7,10 +7,11 @@ use anyhow::Result;
 use crate::history::clusters::Cluster;
 use crate::progress::historical::HistoricalContext;
 use crate::record::{
-    AgentEvent, Iteration, ObjectId, Outcome, Session, SessionId, Status, StopReason, Task, Timestamp,
+    AgentEvent, Cost, Iteration, ObjectId, Outcome, Session, SessionId, Status, StopReason, Task, Timestamp,
     Waiting,
 };
 use crate::store::{Ask, Elsewhere, FilePart, names};
+use crate::view::row::IterationLine;
 use crate::view::style::duration;
 
 /// All that the screen can ask for. Every question may take its time: none is asked where keys are read.
@@ -184,8 +185,11 @@ pub struct IterationRow {
     pub commit: ObjectId,
     pub task: Option<String>,
     pub outcome: Outcome,
-    /// What happened, in a few words.
-    pub story: String,
+    pub attempt: Option<u32>,
+    pub title: String,
+    /// Why it did not succeed, or what else there is to say.
+    pub note: String,
+    pub cost: Cost,
     pub ended_at: Timestamp,
     pub agent_ms: Option<u64>,
     pub validation_ms: Option<u64>,
@@ -205,6 +209,24 @@ impl IterationRow {
     /// How long it took, in words; `None` if nothing ran.
     pub fn time(&self) -> Option<String> {
         (self.agent_ms.is_some() || self.validation_ms.is_some()).then(|| duration(self.time_ms()))
+    }
+
+    /// The row that stands for it.
+    pub fn line(&self) -> IterationLine<'_> {
+        IterationLine {
+            number: self.number,
+            outcome: Some(self.outcome),
+            task: self.task.as_deref().unwrap_or("no task").into(),
+            attempt: self.attempt,
+            title: self.title.as_str().into(),
+            note: self.note.as_str().into(),
+            repeats: self.repeats,
+            time_ms: (self.agent_ms.is_some() || self.validation_ms.is_some()).then(|| self.time_ms()),
+            cost: self.cost,
+            ended_at: Some(self.ended_at),
+            commit: self.commit.as_str(),
+            branch_commit: None,
+        }
     }
 
     pub fn is_failed(&self) -> bool {

@@ -19,13 +19,13 @@ use super::contents::View;
 use super::draw::{Palette, draw};
 use super::layout::Pane;
 use super::list::List;
-use super::row::columns;
 use super::samples::{START, Sample, running, session, session_id};
 use super::source::{Change, SessionRow, Source};
 use super::terminal::read;
 use crate::record::Timestamp;
 use crate::store::Stop;
 use crate::view::style::Paint;
+use crate::view::style::columns;
 
 const SIZES: [(u16, u16); 2] = [(80, 24), (160, 50)];
 
@@ -603,7 +603,7 @@ fn a_long_heading_leaves_room_for_what_is_counted() {
     for size in [(120, 40), (80, 24), (60, 20), (40, 12)] {
         let mut scene = Scene::new(Sample { tasks: Some(list.clone()), ..many() }, size);
         scene.keys("t");
-        for text in ["  2/3 ██████░░░░ All", "▾ 2/3 ██████░░░░ Phase 3", "» T003 3 failures"]
+        for text in ["  2/3 ━━━━━━╌╌╌╌ All", "▾ 2/3 ━━━━━━╌╌╌╌ Phase 3", "» T003 3 failures"]
         {
             scene.shows(text);
         }

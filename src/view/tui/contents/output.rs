@@ -35,10 +35,16 @@ pub fn output(session: &SessionId, row: &IterationRow) -> Page {
             .and(if exit == 0 { Look::Good } else { Look::Bad }, format!("exit {exit}"));
     }
     let head = head.and(Look::Plain, row.time().map_or(String::new(), |time| format!(", {time}")));
-    let story = Row::of(look, format!("{mark} {}", shown(&row.story)));
-    let mut rows = vec![head, story];
+    let mut rows = vec![head];
+    let line = row.line();
+    rows.push(
+        Row::of(look, format!("{mark} {}", line.task_words())).and(Look::Plain, format!("  {}", line.title)),
+    );
+    if !line.note.is_empty() {
+        rows.push(Row::of(look, format!("  {}", line.note)).indented(2));
+    }
     if let Some(first) = row.repeats {
-        rows.push(Row::of(Look::Warn, format!("the same failure as in iteration {first}")));
+        rows.push(Row::of(Look::Warn, format!("  the same failure as in iteration {first}")));
     }
     let author =
         row.agent.as_deref().map(|agent| Author { session: session.clone(), agent: agent.to_owned() });
@@ -58,7 +64,7 @@ pub fn live_output(session: &SessionId, in_flight: &InFlight, seconds: u64) -> P
         .and(Look::Plain, ", ")
         .and(Look::Accent, "running")
         .and(Look::Plain, format!(" for {}", age(seconds)));
-    let again = if in_flight.attempt > 1 { format!(" (try {})", in_flight.attempt) } else { String::new() };
+    let again = if in_flight.attempt > 1 { format!(" ×{}", in_flight.attempt) } else { String::new() };
     let task = Row::of(Look::Accent, shown(&in_flight.task.name))
         .and(Look::Plain, format!("{again}  {}", brief(&in_flight.task.text)));
     let mut sections = vec![Section::plain(vec![head, task])];
@@ -123,7 +129,7 @@ fn log_line(row: &IterationRow) -> Section {
     let mut title = Row::of(Look::Dim, format!("{:>4} ", row.number))
         .and(look, mark)
         .and(Look::Dim, format!(" {:>11}  ", row.time().unwrap_or_default()))
-        .and(look, shown(&cut(&row.story, 60)));
+        .and(look, cut(&format!("{} {}", row.line().task_words(), row.note), 60));
     if let Some(tokens) = row.tokens {
         title = title.and(Look::Dim, format!("  {}", Count(tokens, "token")));
     }

@@ -6,7 +6,7 @@ use tasklist::Item;
 
 use crate::record::Outcome;
 use crate::tasks::parse;
-use crate::view::style::Count;
+use crate::view::style::{Count, bar};
 use crate::view::tui::page::Section;
 use crate::view::tui::row::{Look, Row, shown};
 use crate::view::tui::source::SessionRow;
@@ -15,12 +15,6 @@ use super::words::{brief, title};
 
 /// Cells of a bar.
 const BAR: usize = 10;
-
-/// `██████░░░░`
-pub fn bar(done: usize, all: usize, cells: usize) -> [String; 2] {
-    let full = (done * cells).checked_div(all).unwrap_or(0).min(cells);
-    ["█".repeat(full), "░".repeat(cells - full)]
-}
 
 /// What the iterations made of the tasks, up to the one that the list is of.
 #[derive(Default)]
@@ -68,7 +62,7 @@ impl<'a> TaskHistory<'a> {
     }
 }
 
-/// `12/140 ██████░░░░ `, in front of what it is of, so that no name takes its room.
+/// `12/140 ━━━━━━╌╌╌╌ `, in front of what it is of, so that no name takes its room.
 fn progress(items: &[&Item], digits: usize) -> Row {
     let tasks = || items.iter().filter(|item| item.is_task());
     let (done, all) = (tasks().filter(|item| item.done).count(), tasks().count());
@@ -131,15 +125,15 @@ mod tests {
     fn a_list_of_then_is_told_with_what_had_happened_by_then() {
         let session = running(session(2, "specs/001-login", "T001+ T002- T002- T002! T003-"));
         for (after, head, two, three) in [
-            (Some(1), "1/3 ███░░░░░░░ All tasks, after iteration 1", "· T002 Two", "· T003 Three"),
-            (Some(2), "1/3 ███░░░░░░░ All tasks, after iteration 2", "✘ T002 1 failure  Two", "· T003 Three"),
+            (Some(1), "1/3 ━━━╌╌╌╌╌╌╌ All tasks, after iteration 1", "· T002 Two", "· T003 Three"),
+            (Some(2), "1/3 ━━━╌╌╌╌╌╌╌ All tasks, after iteration 2", "✘ T002 1 failure  Two", "· T003 Three"),
             (
                 Some(4),
-                "1/3 ███░░░░░░░ All tasks, after iteration 4",
+                "1/3 ━━━╌╌╌╌╌╌╌ All tasks, after iteration 4",
                 "» T002 2 failures  Two",
                 "· T003 Three",
             ),
-            (None, "1/3 ███░░░░░░░ All tasks", "» T002 2 failures  Two", "● T003 1 failure  Three"),
+            (None, "1/3 ━━━╌╌╌╌╌╌╌ All tasks", "» T002 2 failures  Two", "● T003 1 failure  Three"),
         ] {
             let rows = rows(&session, after);
             let history: Vec<&str> = rows.iter().map(|row| row.trim_start()).collect();

@@ -165,7 +165,7 @@ fn the_end_says_what_is_not_done_why_and_what_changed() {
     scene.validate("test $RALPH_TASK = T002 || { echo 'error: no database'; false; }").commit("An agent");
     let run = scene.ralph("-n 9 --skip-after 2").code(5);
     let expected = "\
-stuck, 1 of 3 tasks done
+stopped: T003 could not be done, 1 of 3 tasks done
   1 task done in 3 iterations";
     run.stdout_has(expected)
         .stdout_has("  1 file changed, +1 −0 lines, 1 file not committed\n")

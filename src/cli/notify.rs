@@ -26,7 +26,7 @@ fn sequences(session: &Session, program: Option<&str>) -> String {
     let (done, all) = (session.tasks_done, session.tasks_done + session.tasks_remaining);
     let mut text = format!("\x07\x1b]0;{sign} {done}/{all}\x07");
     if program.is_some_and(|program| WITH_MESSAGES.contains(&program)) {
-        text.push_str(&format!("\x1b]9;ralph: {}\x07", one_line(&ending(session))));
+        text.push_str(&format!("\x1b]9;ralph: {}\x07", one_line(&ending(session, None))));
     }
     text
 }

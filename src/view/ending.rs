@@ -14,10 +14,10 @@ pub fn done(session: &Session) -> String {
     }
 }
 
-/// `stopped at the limit of 10 runs, 10 of 45 tasks done`. A limit is not a failure.
-pub fn ending(session: &Session) -> String {
+/// `stopped at the limit of 10 runs, 10 of 45 tasks done`. A limit is not a failure. `undone` as for [`stop`].
+pub fn ending(session: &Session, undone: Option<&str>) -> String {
     let done = done(session);
-    match stop(session, None) {
+    match stop(session, undone) {
         None => done,
         Some(how) => format!("{how}, {done}"),
     }

@@ -42,10 +42,10 @@ pub use restore::{PathChange, Paths, TreeEntry};
 pub use snapshot::Contents;
 
 /// How long git may take to list what is untracked, or to look into submodules.
-const LISTING: Duration = Duration::from_secs(60);
+const LISTING_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a git of a snapshot may take. Filters of the user's run in it, the first time for every file.
-const SNAPSHOT: Duration = Duration::from_secs(600);
+const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The checkout of one work tree.
 #[derive(Debug, Clone)]
@@ -86,7 +86,7 @@ impl WorkTree {
             has_gitlinks: false,
             is_partial: repository.is_partial(),
             budget: Budget::default(),
-            limit: SNAPSHOT,
+            limit: SNAPSHOT_TIMEOUT,
             marker: None,
         })
     }

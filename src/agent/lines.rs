@@ -12,7 +12,7 @@ use crate::project_files::{open_plain, refused};
 const MAX_LINE_BYTES: usize = 16 << 20;
 
 /// Maximum number of bytes in one read, so that the caller gets to check the time.
-const HELPING: usize = 4 << 20;
+const MAX_READ_BYTES: usize = 4 << 20;
 
 /// A growing file, and how far it was read.
 #[derive(Debug)]
@@ -39,12 +39,12 @@ impl LineReader {
 
     /// Hands on the lines that were completed since the last call, as far as one helping goes.
     pub(super) fn read_some(&mut self, each: &mut dyn FnMut(&[u8])) -> Result<()> {
-        self.read_up_to(HELPING, each).map(|_| ())
+        self.read_up_to(MAX_READ_BYTES, each).map(|_| ())
     }
 
     /// Hands on all that is left, the last line even if nothing ends it.
     pub(super) fn read_rest(&mut self, each: &mut dyn FnMut(&[u8])) -> Result<()> {
-        while self.read_up_to(HELPING, each)? > 0 {}
+        while self.read_up_to(MAX_READ_BYTES, each)? > 0 {}
         if !self.line.is_empty() {
             each(&std::mem::take(&mut self.line));
         }

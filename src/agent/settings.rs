@@ -20,10 +20,10 @@ pub struct AgentSettings {
 }
 
 /// How long an agent may be silent if its stream shows when it waits for a tool.
-const IDLE: Duration = Duration::from_secs(15 * 60);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
 /// How long one may be silent that might be waiting for a tool.
-const IDLE_PERHAPS_BUSY: Duration = Duration::from_secs(30 * 60);
+const IDLE_TIMEOUT_OPAQUE: Duration = Duration::from_secs(30 * 60);
 
 impl AgentSettings {
     /// The agent of that name, with everything else as it is by default.
@@ -49,7 +49,7 @@ impl AgentSettings {
     pub fn idle_by_default(&self) -> Option<Duration> {
         let is_command = self.command.is_some() && self.name != SCRIPTED;
         let parser = known::find(&self.name).map_or(self.parser, |known| known.parser);
-        let tells_of_tools = !matches!(parser, Parser::Opencode | Parser::Aider);
-        (!is_command).then_some(if tells_of_tools { IDLE } else { IDLE_PERHAPS_BUSY })
+        let shows_tool_calls = !matches!(parser, Parser::Opencode | Parser::Aider);
+        (!is_command).then_some(if shows_tool_calls { IDLE_TIMEOUT } else { IDLE_TIMEOUT_OPAQUE })
     }
 }

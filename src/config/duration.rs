@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// A year: longer waits are typing mistakes, and arithmetic on them would overflow.
-const LONGEST_MS: u64 = 365 * 24 * 3_600_000;
+const MAX_DURATION_MS: u64 = 365 * 24 * 3_600_000;
 
 const UNITS: [(&str, u64); 5] =
     [("d", 24 * 3_600_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
@@ -24,7 +24,7 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
         total = total.checked_add(number.checked_mul(unit)?)?;
         rest = rest[letters..].trim_start();
     }
-    (total <= LONGEST_MS).then(|| Duration::from_millis(total))
+    (total <= MAX_DURATION_MS).then(|| Duration::from_millis(total))
 }
 
 /// The shortest spelling in whole units: `1h30m`, `0s`. Below a millisecond nothing is shown.
@@ -137,7 +137,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_duration_reads_what_it_writes(ms in 0..=LONGEST_MS) {
+        fn a_duration_reads_what_it_writes(ms in 0..=MAX_DURATION_MS) {
             let duration = Duration::from_millis(ms);
             prop_assert_eq!(parse_duration(&display_duration(duration)), Some(duration));
         }
@@ -149,7 +149,7 @@ mod tests {
 
         #[test]
         fn any_text_is_read_or_refused(text: String) {
-            prop_assert!(parse_duration(&text).is_none_or(|duration| duration.as_millis() <= LONGEST_MS.into()));
+            prop_assert!(parse_duration(&text).is_none_or(|duration| duration.as_millis() <= MAX_DURATION_MS.into()));
             prop_assert!(parse_size(&text).is_none() || text.trim().starts_with(|c: char| c.is_ascii_digit()));
         }
     }

@@ -23,10 +23,10 @@ const TEXT_CHARS: usize = 300;
 /// Maximum number of bytes of all facts together, as JSON.
 const MAX_FACTS_BYTES: usize = 16 * 1024;
 /// Maximum number of values that one rule of the user's yields.
-const MOST_OF_A_RULE: usize = 20;
-const MOST_WARNINGS: usize = 20;
-const MOST_ERRORS: usize = 20;
-const MOST_VALUES: usize = 6;
+const MAX_VALUES_PER_RULE: usize = 20;
+const MAX_WARNINGS: usize = 20;
+const MAX_ERRORS: usize = 20;
+const MAX_VALUES: usize = 6;
 
 /// The user's rules: what to pull out of outputs, by name.
 #[derive(Debug, Clone, Default)]
@@ -52,7 +52,7 @@ impl Rules {
                 if let Some(value) = value.filter(|value| !value.is_empty() && !values.contains(value)) {
                     values.push(value);
                 }
-                if values.len() == MOST_OF_A_RULE {
+                if values.len() == MAX_VALUES_PER_RULE {
                     break;
                 }
             }
@@ -163,13 +163,13 @@ fn levels(fingerprint: Fingerprint) -> Levels {
 fn errors(examined: &Examination) -> Vec<Failing> {
     let troubles = examined.summaries().into_iter().filter(|trouble| trouble.stage != "echo");
     troubles
-        .take(MOST_ERRORS)
+        .take(MAX_ERRORS)
         .map(|trouble| Failing {
             tool: trouble.tool.to_owned(),
             id: short(trouble.id),
             code: short(trouble.code),
             message: short(trouble.message),
-            values: trouble.values.iter().take(MOST_VALUES).map(|value| short(value)).collect(),
+            values: trouble.values.iter().take(MAX_VALUES).map(|value| short(value)).collect(),
             file: short(trouble.file),
         })
         .collect()
@@ -255,7 +255,7 @@ fn warnings(context: &IterationContext) -> Vec<String> {
             let bare = line.trim_start();
             let is_warning =
                 ["warning", "Warning", "WARNING", "WARN ", "warn: "].iter().any(|w| bare.starts_with(w));
-            if is_warning && found.len() < MOST_WARNINGS {
+            if is_warning && found.len() < MAX_WARNINGS {
                 let line = short(bare);
                 if !found.contains(&line) {
                     found.push(line);

@@ -16,7 +16,7 @@ use crate::repository::Repository;
 use super::disk;
 
 /// Longer than anybody holds the lock who only looks at it.
-const A_LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Who holds a lock; written into the lock file for the message to the second comer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,8 +89,8 @@ impl LoopLock {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => break,
                 // Who only looks whether it is held holds it for a moment, too.
-                Err(rustix::io::Errno::WOULDBLOCK) if asked.elapsed() < A_LOOK => {
-                    std::thread::sleep(A_LOOK / 20);
+                Err(rustix::io::Errno::WOULDBLOCK) if asked.elapsed() < POLL_INTERVAL => {
+                    std::thread::sleep(POLL_INTERVAL / 20);
                 }
                 Err(rustix::io::Errno::WOULDBLOCK) => return Err(refusal(&mut &file).into()),
                 Err(error) => return Err(error).with_context(|| format!("lock {path}")),

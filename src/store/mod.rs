@@ -86,7 +86,7 @@ pub use trailer_value::escape as escape_trailer;
 pub use message::{Envelope, Subject, compose as compose_message, parse as parse_message};
 pub use objects::{Quarantine, Signature};
 pub use overview::{Overview, Totals};
-pub use pack::{MANY_LOOSE, Packed};
+pub use pack::{MIN_LOOSE_TO_PACK, Packed};
 pub use purge::PurgeReport;
 pub use range_read::{Ask, FilePart};
 pub use read::{SessionLog, status_of};

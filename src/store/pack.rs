@@ -22,7 +22,7 @@ use super::refs::SessionRefs;
 use super::{Store, disk, message};
 
 /// Number of loose objects from which they are packed. Git collects a repository at 6,700.
-pub const MANY_LOOSE: usize = 1000;
+pub const MIN_LOOSE_TO_PACK: usize = 1000;
 
 /// Only every n-th of the 256 folders is counted to estimate the number of loose objects.
 const SAMPLED: usize = 16;

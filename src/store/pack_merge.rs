@@ -15,7 +15,7 @@ use super::own_packs::OwnPacks;
 use super::{Store, disk};
 
 /// Number of our packs from which they are merged. Git collects a repository at 50.
-const MANY_PACKS: usize = 8;
+const MIN_PACKS_TO_MERGE: usize = 8;
 
 /// How much bigger each pack must be than all smaller ones together.
 const FACTOR: u64 = 2;
@@ -31,7 +31,7 @@ impl Store {
     pub(super) fn merge_packs(&self, drafts: &Utf8Path, packs: &mut OwnPacks<'_>) -> Result<bool> {
         let repository = self.repository();
         let found = packs.mergeable()?;
-        if found.len() < MANY_PACKS || self.is_collecting() {
+        if found.len() < MIN_PACKS_TO_MERGE || self.is_collecting() {
             return Ok(false);
         }
         let sizes: Vec<u64> = found.iter().map(|(size, _)| *size).collect();
@@ -137,7 +137,7 @@ mod tests {
             for size in &new {
                 packs.push(*size);
                 packs.sort_unstable();
-                if packs.len() >= MANY_PACKS {
+                if packs.len() >= MIN_PACKS_TO_MERGE {
                     let count = count_to_merge(&packs);
                     let merged: u64 = packs.drain(..count).sum();
                     written += merged;
@@ -147,7 +147,7 @@ mod tests {
                 most = most.max(packs.len());
             }
             let all: u64 = new.iter().sum();
-            prop_assert!(most <= 2 * MANY_PACKS, "{most}");
+            prop_assert!(most <= 2 * MIN_PACKS_TO_MERGE, "{most}");
             prop_assert!(written <= 10 * all, "{written} of {all}");
         }
     }

@@ -13,7 +13,7 @@ use super::Store;
 use super::refs::{INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
 
 /// Longest wait for a list of refs.
-const LISTING: Duration = Duration::from_secs(90);
+const LISTING_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Longest wait for one batch of refs with all that they lead to.
 const TRANSFER: Duration = Duration::from_secs(30 * 60);
@@ -22,10 +22,10 @@ const TRANSFER: Duration = Duration::from_secs(30 * 60);
 pub(super) const BATCH: usize = 200;
 
 /// Maximum number of lines of a remote's output in a message.
-pub(super) const MOST_SAID: usize = 10;
+pub(super) const MAX_REMOTE_LINES: usize = 10;
 
 /// Maximum number of refs that a remote may list: more is no record of anybody's.
-const MOST_REFS: usize = 500_000;
+const MAX_REFS: usize = 500_000;
 
 /// Where to sync with.
 #[derive(Debug, Clone)]
@@ -142,7 +142,7 @@ impl Store {
     pub(super) fn list_remote(&self, remote: &Remote) -> Result<BTreeMap<String, ObjectId>> {
         let [logs, snapshots] = [LOG_PREFIX, SNAPSHOT_PREFIX].map(|prefix| format!("{prefix}*"));
         let git = self.git_to(remote).args(["ls-remote", "--quiet", "--refs", "--", &remote.name]);
-        let listed = reached(git.args([&logs, &snapshots, NOTES, TOMBSTONES]).limit(LISTING).run())?;
+        let listed = reached(git.args([&logs, &snapshots, NOTES, TOMBSTONES]).limit(LISTING_TIMEOUT).run())?;
         if !listed.is_success() {
             return Err(Unreachable(said(&listed)).into());
         }
@@ -153,8 +153,8 @@ impl Store {
             if let (true, Ok(id)) = (is_ours, id.parse()) {
                 refs.insert(name.to_owned(), id);
             }
-            if refs.len() > MOST_REFS {
-                bail!("{} lists more than {MOST_REFS} refs under refs/ralph/", remote.place());
+            if refs.len() > MAX_REFS {
+                bail!("{} lists more than {MAX_REFS} refs under refs/ralph/", remote.place());
             }
         }
         Ok(refs)
@@ -272,7 +272,7 @@ fn said_there(stderr: &str) -> Vec<String> {
     let of_git = ["error: hook declined", "error: cannot lock ref", "fatal: ", "Resolving deltas"];
     let lines = stderr.lines().filter_map(|line| line.strip_prefix("remote: ")).map(str::trim);
     let is_theirs = |line: &&str| !line.is_empty() && !of_git.iter().any(|start| line.starts_with(start));
-    lines.filter(is_theirs).take(MOST_SAID).map(str::to_owned).collect()
+    lines.filter(is_theirs).take(MAX_REMOTE_LINES).map(str::to_owned).collect()
 }
 
 /// Reads what `git push --porcelain` says of each ref.

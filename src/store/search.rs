@@ -14,7 +14,7 @@ const FILES: [&str; 5] =
     ["prompt.md", "agent/stdout", "agent/stderr", "validation/stdout", "validation/stderr"];
 
 /// A line longer than this is looked at in parts.
-const LONGEST_LINE: usize = 1 << 20;
+const MAX_LINE_BYTES: usize = 1 << 20;
 /// How much of a part is looked at again with the next.
 const OVERLAP: usize = 1 << 12;
 
@@ -55,7 +55,7 @@ impl Search<'_> {
             write_blob(&self.git, chunk, &mut bytes)?;
             let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
             let (end, kept) = match bytes.len() - end {
-                0..LONGEST_LINE => (end, end),
+                0..MAX_LINE_BYTES => (end, end),
                 _ => (bytes.len(), bytes.len() - OVERLAP),
             };
             if (self.is_match)(&bytes[..end]) {
@@ -94,7 +94,7 @@ mod tests {
         assert!(is_found(&[b"one\ntw", b"o\nthree"], "two"));
         assert!(is_found(&[b"one\ntw", b"o\nthree"], "three"));
         assert!(!is_found(&[b"one\ntw", b"o\nthree"], "four"));
-        let long = vec![b'a'; LONGEST_LINE + 1];
+        let long = vec![b'a'; MAX_LINE_BYTES + 1];
         assert!(is_found(&[&[long.as_slice(), b"tw"].concat(), b"o"], "two"));
         assert!(!is_found(&[], "two"));
     }

@@ -17,7 +17,7 @@ use super::incoming::{self, Arrival, Inspection};
 use super::lock::{is_free, try_to_hold};
 use super::ref_update::{MergeResult, RefUpdate};
 use super::refs::{INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
-use super::remote::{BATCH, MOST_SAID, PushOutcome, PushReport, Remote, Strictness, Unreachable};
+use super::remote::{BATCH, MAX_REMOTE_LINES, PushOutcome, PushReport, Remote, Strictness, Unreachable};
 use super::sync_state::SyncState;
 use super::{Store, disk, message};
 
@@ -28,7 +28,7 @@ const MAX_PUSH_ATTEMPTS: u32 = 12;
 const PUSH_RETRY_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Number of batches that may fail before a sync gives up: each is halved to find the ref that fails.
-const FAILURES: usize = 60;
+const MAX_FAILED_BATCHES: usize = 60;
 
 /// Which way records go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -347,7 +347,7 @@ impl Sync<'_> {
             Err(error) if error.is::<Unreachable>() => Err(error.context("fetch records")),
             Err(error) => {
                 self.failures += 1;
-                if batch.len() == 1 || self.failures > FAILURES {
+                if batch.len() == 1 || self.failures > MAX_FAILED_BATCHES {
                     let reason = format!("{error:#}");
                     let names = batch.iter().map(|wanted| wanted.name.clone());
                     self.leave_out(names, &reason);
@@ -407,7 +407,7 @@ impl Sync<'_> {
         let (done, left): (Vec<_>, Vec<_>) = batch.iter().partition(is_done);
         let pushed = done.iter().map(|(name, id)| MovedRef { name: name.clone(), commit: id.clone() });
         self.exchange.pushed.extend(pushed);
-        if done.is_empty() && batch.len() > 1 && self.failures < FAILURES {
+        if done.is_empty() && batch.len() > 1 && self.failures < MAX_FAILED_BATCHES {
             // A hook there refuses all for one: find out which. Where a half is refused as a whole, too, the
             // other side may want none of it, and a few attempts show it.
             self.failures += 1;
@@ -432,7 +432,7 @@ impl Sync<'_> {
         let PushReport { answers, said } = answer;
         if answers.values().any(|pushed| matches!(pushed, PushOutcome::Refused(_))) {
             for words in said {
-                if self.exchange.said.len() < MOST_SAID && !self.exchange.said.contains(&words) {
+                if self.exchange.said.len() < MAX_REMOTE_LINES && !self.exchange.said.contains(&words) {
                     self.exchange.said.push(words);
                 }
             }

@@ -10,7 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::budget::Budget;
 use super::raw_path::{RawPath, joined, leave, split};
 use super::users_index::{self, Stamp};
-use super::{ALL_SUBMODULES, LISTING, PrivateIndex, WorkTree};
+use super::{ALL_SUBMODULES, LISTING_TIMEOUT, PrivateIndex, WorkTree};
 use crate::process::was_cut_short;
 use crate::record::LeftOut;
 
@@ -27,7 +27,7 @@ impl WorkTree {
         private_index: PrivateIndex<'_>,
         left_out: &mut Vec<LeftOut>,
     ) -> Result<Vec<u8>> {
-        let list = || self.git_private(private_index).args(["ls-files", "-z", "-v"]).limit(LISTING);
+        let list = || self.git_private(private_index).args(["ls-files", "-z", "-v"]).limit(LISTING_TIMEOUT);
         let others = ["--others", "--exclude-standard"];
         let began = Instant::now();
         let all = list().args(["--modified", "--deleted"]).args(others).read_all();
@@ -36,7 +36,7 @@ impl WorkTree {
             listed
         });
         all.or_else(|error| {
-            let is_hopeless = began.elapsed() >= LISTING;
+            let is_hopeless = began.elapsed() >= LISTING_TIMEOUT;
             if was_cut_short(&error) && !is_hopeless {
                 return Err(error);
             }
@@ -61,7 +61,7 @@ impl WorkTree {
             "--no-renames",
             ALL_SUBMODULES,
         ]);
-        let raw = raw.limit(LISTING).read()?;
+        let raw = raw.limit(LISTING_TIMEOUT).read()?;
         let mut parts = split(&raw);
         let mut listed = Vec::new();
         while let (Some(change), Some(path)) = (parts.next(), parts.next()) {

@@ -10,7 +10,7 @@ use anyhow::Result;
 use super::budget::Candidate;
 use super::credentials::is_credentials;
 use super::raw_path::{RawPath, leave, split};
-use super::{LISTING, PrivateIndex, SNAPSHOT, WorkTree};
+use super::{LISTING_TIMEOUT, PrivateIndex, SNAPSHOT_TIMEOUT, WorkTree};
 use crate::process::{Tool, was_cut_short};
 use crate::project_files::open_plain;
 use crate::record::{LeftOut, ObjectId};
@@ -38,7 +38,7 @@ impl WorkTree {
             self.write_tree(private_index)
         });
         let is_cut_short = written.as_ref().is_err_and(was_cut_short);
-        self.limit = if is_cut_short { LISTING } else { SNAPSHOT };
+        self.limit = if is_cut_short { LISTING_TIMEOUT } else { SNAPSHOT_TIMEOUT };
         written.or_else(|error| {
             if is_cut_short {
                 // What git was at may be half done, and is begun anew.

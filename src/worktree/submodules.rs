@@ -8,7 +8,7 @@ use camino::Utf8Path;
 use crate::process::Tool;
 
 use super::raw_path::{RawPath, lossy, split};
-use super::{ALL_SUBMODULES, LISTING, PrivateIndex, WorkTree};
+use super::{ALL_SUBMODULES, LISTING_TIMEOUT, PrivateIndex, WorkTree};
 
 /// The mode of a commit of another repository.
 const GITLINK: &[u8] = b"160000 ";
@@ -20,7 +20,7 @@ impl WorkTree {
         let raw = self
             .git_private(private_index)
             .args(["diff-files", "-z", "--raw", ALL_SUBMODULES])
-            .limit(LISTING)
+            .limit(LISTING_TIMEOUT)
             .read();
         // What cannot be looked into is not known to be dirty.
         let raw = raw.unwrap_or_default();
@@ -38,7 +38,7 @@ impl WorkTree {
     pub fn dirty_files_of(&self, submodule: &str) -> Result<Vec<String>> {
         let asked = Tool::git(&self.top)
             .args(["-C", submodule, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"])
-            .limit(LISTING);
+            .limit(LISTING_TIMEOUT);
         let listed = asked.read()?;
         Ok(split(&listed).filter_map(|line| line.get(3..)).map(lossy).collect())
     }

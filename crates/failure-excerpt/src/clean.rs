@@ -3,7 +3,7 @@
 use std::str::Chars;
 
 /// How far up a program can move to overwrite lines of its own.
-const MOST_UP: usize = 200;
+const MAX_CURSOR_UP_LINES: usize = 200;
 
 /// `text` as it would be on a terminal of endless width: without escape sequences and control characters, each
 /// line ended by `\n`. What was overwritten is gone.
@@ -124,7 +124,7 @@ impl Screen {
                     Some('D') if number >= 80 => self.is_back = true,
                     Some('G' | 'C') if !self.is_back && self.up == 0 => self.put(' '),
                     Some('K') if number == 2 => self.is_back = true,
-                    Some('A') => self.up = (self.up + number.max(1)).min(MOST_UP),
+                    Some('A') => self.up = (self.up + number.max(1)).min(MAX_CURSOR_UP_LINES),
                     Some('B') => self.up = self.up.saturating_sub(number.max(1)),
                     _ => {}
                 }

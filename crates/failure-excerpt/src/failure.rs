@@ -40,7 +40,7 @@ pub(super) enum Severity {
 }
 
 /// More lines of one failure than these are left out.
-const MOST_PARTS: usize = 120;
+const MAX_PARTS: usize = 120;
 
 /// More values of one failure than these are not compared.
 const MAX_VALUES: usize = 40;
@@ -117,7 +117,7 @@ impl Failure {
     }
 
     pub(super) fn add(&mut self, line: usize, kind: LineKind) {
-        if self.parts.len() < MOST_PARTS {
+        if self.parts.len() < MAX_PARTS {
             self.parts.push((line, kind));
         }
     }

@@ -14,7 +14,7 @@ use super::tools::{Matcher, matchers};
 const MAX_FAILURES: usize = 4000;
 
 /// More warnings than these are passed over: the one error may stand after thousands of them.
-const MOST_WARNINGS: usize = 300;
+const MAX_WARNINGS: usize = 300;
 
 /// Returns everything that went wrong, as far as a tool knows it, in the order of the page.
 pub(super) fn scan(page: &Page) -> Vec<Failure> {
@@ -61,7 +61,7 @@ pub(super) fn scan(page: &Page) -> Vec<Failure> {
             ended = next;
             let is_warning = failure.severity == Severity::Warning;
             warnings += usize::from(is_warning);
-            if is_warning && warnings > MOST_WARNINGS {
+            if is_warning && warnings > MAX_WARNINGS {
                 at = next.max(at + 1);
                 continue;
             }

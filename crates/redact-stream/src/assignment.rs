@@ -16,7 +16,7 @@ pub(super) use value::{credential, quote_at};
 use name::{Name, NameKind};
 use value::{Tie, tie, value};
 
-const MOST_SPACES: usize = 16;
+const MAX_SPACES: usize = 16;
 
 /// How much of a value is looked at to judge it, so that a text of nothing but names takes no longer than others.
 const JUDGED: usize = 256;

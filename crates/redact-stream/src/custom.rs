@@ -131,6 +131,6 @@ fn find(rule: &Regex, bytes: &[u8], at: usize) -> Option<Secret> {
 
 /// Returns the end of the first replacement that shares a byte with what is between `start` and `end`.
 fn marker_within(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
-    let from = start.saturating_sub(MARKER.len() + super::LONGEST_NAME);
+    let from = start.saturating_sub(MARKER.len() + super::MAX_NAME_BYTES);
     (from..end).filter_map(|at| marker_end(bytes, at)).find(|&marker_end| marker_end > start)
 }

@@ -27,7 +27,7 @@ const MARKS: [(&str, Header); 6] = [
 /// The longest line of cookies, or login in base64, that is looked at.
 const MAX_VALUE_BYTES: usize = 4 * 1024;
 
-const LEAST_COOKIE: usize = 16;
+const MIN_COOKIE_BYTES: usize = 16;
 
 pub(super) fn windows() -> impl Iterator<Item = (Window, super::Rule)> {
     MARKS.iter().map(|(text, header)| (window(text, is_after_name), super::Rule::Header(*header)))
@@ -89,7 +89,7 @@ fn cookies(view: &View<'_>, at: usize) -> Option<Secret> {
     for pair in line.split(|&byte| byte == b';') {
         if let Some(equals) = pair.iter().position(|&byte| byte == b'=') {
             let value = &pair[equals + 1..];
-            if value.len() >= LEAST_COOKIE && is_random(value) && !is_placeholder(value) {
+            if value.len() >= MIN_COOKIE_BYTES && is_random(value) && !is_placeholder(value) {
                 let first = found.map_or(at + equals + 1, |(first, _)| first);
                 found = Some((first, at + pair.len()));
             }

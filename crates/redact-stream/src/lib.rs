@@ -46,10 +46,10 @@ const WINDOW: usize = 1024 * 1024;
 const MARKER: &str = "[redacted:";
 
 /// The longest name of a rule, and more.
-const LONGEST_NAME: usize = 48;
+const MAX_NAME_BYTES: usize = 48;
 
-/// How often a text is looked at at most until it is settled.
-const LOOKS: usize = 8;
+/// Maximum number of passes over a text.
+const MAX_PASSES: usize = 8;
 
 /// Kinds of secrets that are known by what is around them.
 const KINDS: [&str; 10] = [
@@ -103,7 +103,7 @@ impl Redactor {
     /// a pattern of [`Redactor::new`] can match in what a replacement leaves.
     pub fn settle(&self, text: &str) -> String {
         let mut settled = text.to_owned();
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_PASSES {
             let (again, _) = self.redact_text(&settled);
             if again == settled {
                 break;
@@ -269,7 +269,7 @@ impl Redactor {
         }
         let reach = from + view.reach();
         let meets_marker = || {
-            let seen = &bytes[start..to.min(reach + MARKER.len() + LONGEST_NAME)];
+            let seen = &bytes[start..to.min(reach + MARKER.len() + MAX_NAME_BYTES)];
             (0..seen.len()).any(|at| start + at < reach && marker_end(seen, at).is_some())
         };
         if reach > barrier || meets_marker() {
@@ -288,7 +288,7 @@ impl Redactor {
 fn marker_end(bytes: &[u8], at: usize) -> Option<usize> {
     let name = bytes[at..].strip_prefix(MARKER.as_bytes())?;
     let is_name = |byte: &&u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || **byte == b'-';
-    let length = name.iter().take(LONGEST_NAME).take_while(is_name).count();
+    let length = name.iter().take(MAX_NAME_BYTES).take_while(is_name).count();
     (name.get(length) == Some(&b']')).then_some(at + MARKER.len() + length + 1)
 }
 

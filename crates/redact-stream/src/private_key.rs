@@ -12,7 +12,7 @@ pub(super) const LINES: &str = "Private-Lines: ";
 
 const RULE: &str = "private-key";
 const DASHES: &[u8] = b"-----";
-const LONGEST_LABEL: usize = 64;
+const MAX_LABEL_BYTES: usize = 64;
 
 /// What a line of a key has at least, apart from the last.
 const LINE: usize = 40;
@@ -26,7 +26,7 @@ pub(super) fn find(view: &View<'_>) -> Option<Secret> {
     }
     let start = view.anchor - 4;
     let label = view.anchor + BEGIN.len();
-    let label_end = view.run_most(label, LONGEST_LABEL, is_label);
+    let label_end = view.run_most(label, MAX_LABEL_BYTES, is_label);
     let is_private = view.text(label, label_end).windows(11).any(|part| part == b"PRIVATE KEY");
     if !is_private || !view.has(label_end, DASHES) {
         return None;
@@ -56,7 +56,7 @@ fn end_line(view: &View<'_>, at: usize) -> Option<usize> {
     if !view.has(at, END) {
         return None;
     }
-    let label_end = view.run_most(at + END.len(), LONGEST_LABEL, is_label);
+    let label_end = view.run_most(at + END.len(), MAX_LABEL_BYTES, is_label);
     view.has(label_end, DASHES).then_some(label_end + DASHES.len())
 }
 

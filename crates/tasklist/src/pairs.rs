@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Item, TaskList};
 
 /// More pairs of items are not compared word by word.
-const MOST_COMPARED: usize = 250_000;
+const MAX_COMPARISONS: usize = 250_000;
 
 /// The items of two versions of a file, each with its counterpart in the other.
 #[derive(Debug)]
@@ -196,7 +196,7 @@ impl<'a> Pairing<'a> {
     /// Pairs what is left and meant to be the same by `is_same`, the most similar first.
     fn alike(&mut self, is_same: impl Fn(&Item, &Item, &Likeness) -> bool) {
         let (before, after) = self.left();
-        if before.is_empty() || before.len().saturating_mul(after.len()) > MOST_COMPARED {
+        if before.is_empty() || before.len().saturating_mul(after.len()) > MAX_COMPARISONS {
             return;
         }
         let words = |list: &TaskList, places: &[usize]| -> Vec<Words> {

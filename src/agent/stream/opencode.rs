@@ -11,7 +11,7 @@ use super::transcript::{Failure, Transcript};
 use crate::record::{FailureClass, Timestamp, Tokens};
 
 /// What is said of an answer of the model without an end.
-const CUT: &str = "the stream ended within an answer of the model";
+const CUT_SHORT_MESSAGE: &str = "the stream ended within an answer of the model";
 
 #[derive(Debug, Default)]
 pub(super) struct OpencodeParser {
@@ -54,7 +54,7 @@ impl EventParser for OpencodeParser {
         }
         match self.reason.as_str() {
             "" => {}
-            "unknown" => transcript.set_failure(Failure::new(FailureClass::Network, CUT)),
+            "unknown" => transcript.set_failure(Failure::new(FailureClass::Network, CUT_SHORT_MESSAGE)),
             // It ends by itself after a tool that it had to ask for.
             reason => {
                 let words = format!("it ended with `{reason}`");
@@ -71,7 +71,7 @@ impl OpencodeParser {
         match self.reason.as_str() {
             "stop" => transcript.complete(),
             // It asks the model again, without an end if need be.
-            "unknown" => transcript.retry(CUT),
+            "unknown" => transcript.retry(CUT_SHORT_MESSAGE),
             _ => {}
         }
         transcript.add_cost(cost(&part["cost"]));

@@ -16,11 +16,11 @@ use super::settings::{HistorySettings, Mode, Repeats};
 const LINE: usize = 300;
 /// Longest text of a task in a heading.
 const TITLE: usize = 80;
-const MOST_FILES: usize = 8;
-const MOST_CLUSTERS: usize = 3;
-const MOST_LINES: usize = 12;
+const MAX_FILES: usize = 8;
+const MAX_CLUSTERS: usize = 3;
+const MAX_LINES: usize = 12;
 /// Of more iterations, the newest are named and the others counted.
-const MOST_NAMES: usize = 5;
+const MAX_NAMES: usize = 5;
 /// Longest line that stands for a whole failure, in characters.
 const SHORT_LINE: usize = 120;
 
@@ -134,7 +134,7 @@ impl Writer<'_> {
         self.push_words(&mut lines, newest);
         let mut seen = HashSet::new();
         let lessons = places.iter().flat_map(|&place| &self.past[place].learnings);
-        for lesson in lessons.filter(|lesson| seen.insert(same(lesson))).take(MOST_LINES) {
+        for lesson in lessons.filter(|lesson| seen.insert(same(lesson))).take(MAX_LINES) {
             push(&mut lines, &format!("Lesson: {}", cut(lesson, LINE)));
         }
         lines.push('\n');
@@ -201,7 +201,7 @@ impl Writer<'_> {
         }
         self.push_words(&mut lines, iteration);
         let useful = iteration.learnings.iter().filter(|text| !is_warning(text));
-        useful.take(MOST_LINES).for_each(|text| push(&mut lines, &format!("Reusable: {}", cut(text, LINE))));
+        useful.take(MAX_LINES).for_each(|text| push(&mut lines, &format!("Reusable: {}", cut(text, LINE))));
         if lines.len() == bare {
             return None;
         }
@@ -227,7 +227,7 @@ impl Writer<'_> {
         clusters.sort_by_key(|places| {
             (std::cmp::Reverse(places.len()), std::cmp::Reverse(places.last().copied()))
         });
-        clusters.truncate(MOST_CLUSTERS);
+        clusters.truncate(MAX_CLUSTERS);
         let render = |places: Vec<usize>| {
             let newest = places.last().copied().expect("a cluster has members");
             let times = places.len();
@@ -249,7 +249,7 @@ impl Writer<'_> {
         let mut pieces = Vec::new();
         for place in chosen.all().into_iter().rev() {
             for decision in &self.past[place].decisions {
-                if seen.insert(decision.to_lowercase()) && pieces.len() < MOST_LINES {
+                if seen.insert(decision.to_lowercase()) && pieces.len() < MAX_LINES {
                     let name = self.name(&self.past[place]);
                     let text = format!("- {name}: \"{}\"\n", cut(decision, LINE));
                     pieces.push(self.piece(
@@ -290,7 +290,7 @@ impl Writer<'_> {
                 ));
             }
             for text in texts {
-                if seen.insert(text.to_lowercase()) && pieces.len() < MOST_LINES {
+                if seen.insert(text.to_lowercase()) && pieces.len() < MAX_LINES {
                     let text = format!("- {text}\n");
                     pieces.push(self.piece(Section::Warnings, place, &self.likeness_in(chosen, place), text));
                 }
@@ -350,7 +350,7 @@ impl Writer<'_> {
     fn names(&self, places: &[usize]) -> String {
         let mut places = places.to_vec();
         places.sort_unstable();
-        let earlier = places.len().saturating_sub(MOST_NAMES);
+        let earlier = places.len().saturating_sub(MAX_NAMES);
         let mut names: Vec<String> = places[earlier..].iter().map(|&place| self.lower(place)).collect();
         if earlier > 0 {
             names.insert(0, format!("{earlier} earlier"));
@@ -385,9 +385,9 @@ fn decisive(iteration: &Iteration, most: usize) -> String {
 fn files(iteration: &Iteration) -> Option<String> {
     let is_own = |file: &&String| !file.ends_with("tasks.md") && !file.ends_with("progress.txt");
     let files: Vec<&String> = iteration.files_changed.iter().filter(is_own).collect();
-    let mut names: Vec<String> = files.iter().take(MOST_FILES).map(|file| code(file)).collect();
-    if files.len() > MOST_FILES {
-        names.push(format!("{} more", files.len() - MOST_FILES));
+    let mut names: Vec<String> = files.iter().take(MAX_FILES).map(|file| code(file)).collect();
+    if files.len() > MAX_FILES {
+        names.push(format!("{} more", files.len() - MAX_FILES));
     }
     (!names.is_empty()).then(|| names.join(", "))
 }

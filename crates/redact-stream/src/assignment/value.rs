@@ -4,7 +4,7 @@ use crate::class::{Class, is_word};
 use crate::view::View;
 use crate::{AHEAD, Secret};
 
-use super::{JUDGED, MOST_SPACES, context, name};
+use super::{JUDGED, MAX_SPACES, context, name};
 
 /// How name and value are tied together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +96,7 @@ fn value_beside(view: &View<'_>, at: usize) -> Option<(Tie, usize)> {
     const WORD: &[u8] = b"value";
     let mut at = view.run_most(at, 1, |byte| byte == b',');
     for _ in 0..3 {
-        at = view.run_most(at, MOST_SPACES, |byte| byte.is_ascii_whitespace());
+        at = view.run_most(at, MAX_SPACES, |byte| byte.is_ascii_whitespace());
         if view.has(at, b"\\n") || view.has(at, b"\\r") || view.has(at, b"\\t") {
             at += 2;
         }
@@ -126,7 +126,7 @@ fn typed(view: &View<'_>, from: usize) -> Option<usize> {
 /// Returns the end of spaces, and of a terminal's colour between them.
 pub(super) fn spaces(view: &View<'_>, at: usize) -> usize {
     let is_space = |byte| byte == b' ' || byte == b'\t';
-    let at = view.run_most(at, MOST_SPACES, is_space);
+    let at = view.run_most(at, MAX_SPACES, is_space);
     let escape = match view.byte(at) {
         Some(0x1b) => 1,
         Some(b'\\') if view.has(at, b"\\u001b") => 6,
@@ -136,12 +136,12 @@ pub(super) fn spaces(view: &View<'_>, at: usize) -> usize {
         return at;
     }
     let end = view.run_most(at + escape + 1, 12, |byte| byte.is_ascii_digit() || byte == b';');
-    if view.byte(end) == Some(b'm') { view.run_most(end + 1, MOST_SPACES, is_space) } else { at }
+    if view.byte(end) == Some(b'm') { view.run_most(end + 1, MAX_SPACES, is_space) } else { at }
 }
 
 /// Returns a quote, however often it is escaped: the mark, and where it ends.
 pub(crate) fn quote_at(view: &View<'_>, at: usize) -> Option<(u8, usize)> {
-    let marks = view.run_most(at, MOST_SPACES, |byte| byte == b'\\');
+    let marks = view.run_most(at, MAX_SPACES, |byte| byte == b'\\');
     let mark = view.byte(marks)?;
     b"\"'`".contains(&mark).then_some((mark, marks + 1))
 }

@@ -220,8 +220,8 @@ impl Repository {
     /// Returns the top of the work tree, or the refusal that a loop needs one.
     pub fn work_tree(&self) -> Result<&Utf8Path> {
         self.top.as_deref().ok_or_else(|| {
-            Refusal::new(format!("{} is a bare repository, a loop needs a work tree", self.git_dir))
-                .hinted("make one with `git worktree add` and run the loop there")
+            Refusal::new(format!("{} is a bare repository, but a loop needs a work tree", self.git_dir))
+                .hinted("create one with `git worktree add` and run the loop there")
                 .into()
         })
     }
@@ -314,7 +314,7 @@ fn ref_format(settings: &[Setting]) -> Result<RefFormat> {
         Some(format) if format.eq_ignore_ascii_case("files") => Ok(RefFormat::Files),
         Some(format) if format.eq_ignore_ascii_case("reftable") => Ok(RefFormat::Tables),
         Some(other) => {
-            Err(Refusal::new(format!("this repository keeps its refs as {other}, which is not known here"))
+            Err(Refusal::new(format!("this repository stores its refs as {other}, which is not supported"))
                 .hinted("git refs migrate --ref-format=files")
                 .into())
         }

@@ -87,7 +87,7 @@ fn init_writes_files_that_change_nothing_and_never_over_others() {
     }
     assert_eq!(scene.ralph("run --dry-run").code(0).text(), before);
     scene.write(".specify/ralph.toml", "max-iterations = 3\n");
-    scene.ralph("init").code(0).stdout(".specify/ralph.toml is there already, and stays as it is\n");
+    scene.ralph("init").code(0).stdout(".specify/ralph.toml already exists, and is not changed\n");
     assert_eq!(scene.read(".specify/ralph.toml"), "max-iterations = 3\n");
 }
 
@@ -141,9 +141,9 @@ fn the_doctor_looks_at_hooks_leftovers_sharing_and_on_request_at_the_remote() {
         }
         assert!(run.text().lines().any(|line| line.starts_with(state)), "{run}");
     };
-    finding(&scene, "doctor --remote", "ok", &["origin lets us in, and has 0 sessions"]);
+    finding(&scene, "doctor --remote", "ok", &["origin is reachable, and has 0 sessions"]);
     scene.ralph("sync").code(0);
-    finding(&scene, "doctor --remote origin", "ok", &["origin lets us in, and has 1 session"]);
+    finding(&scene, "doctor --remote origin", "ok", &["origin is reachable, and has 1 session"]);
     assert_eq!(scene.git_in(&bare, "for-each-ref refs/ralph/probe"), "");
     finding(&scene, "doctor --remote nowhere", "WRONG", &["there is no remote `nowhere`"]);
     finding(
@@ -165,12 +165,17 @@ fn the_doctor_looks_at_hooks_leftovers_sharing_and_on_request_at_the_remote() {
     scene.ralph("hooks install").code(0);
     scene.git("update-ref refs/ralph-incoming/0 HEAD");
     scene.write(".git/index.lock", "");
-    let parts = ["post-commit, post-merge", "a sync was cut off, and left 1 ref", "index.lock is there"];
+    let parts = ["post-commit, post-merge", "a sync was cut off, and left 1 ref", "index.lock exists"];
     finding(&scene, "doctor", "note", &parts);
     std::fs::remove_file(scene.path(".git/index.lock")).expect("it is there");
     let hook = scene.read(".git/hooks/post-merge").replace("behind", "before");
     scene.write(".git/hooks/post-merge", hook);
-    finding(&scene, "doctor", "note", &["put in by another version: post-merge", "hooks install` updates"]);
+    finding(
+        &scene,
+        "doctor",
+        "note",
+        &["installed by another version: post-merge", "hooks install` updates"],
+    );
     scene.ralph("fsck --repair").code(0);
     scene.config("commit = 'task'").git("checkout --quiet --detach");
     finding(&scene, "doctor", "WRONG", &["no branch is checked out to commit on", "git switch -c NAME"]);

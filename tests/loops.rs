@@ -137,7 +137,7 @@ fn a_loop_that_could_not_end_is_refused() {
     for (words, complaint, hint) in [
         (
             "--loop plan",
-            "a loop of type `plan` is done when its validation passes, and there is none",
+            "a loop of type `plan` ends when its validation passes, but none is set",
             "--validate CMD",
         ),
         ("--loop plna", "there is no loop type `plna`", "did you mean `plan`?"),
@@ -154,8 +154,8 @@ fn a_loop_that_could_not_end_is_refused() {
         ("--loop lost", "there is no template ", "correct `template` in [loop.lost]"),
         (
             "--loop plan --validate true --task T001",
-            "a loop of type `plan` is not about tasks",
-            "leave out --task",
+            "a loop of type `plan` does not work on tasks",
+            "omit --task",
         ),
     ] {
         scene.ralph(words).code(3).stderr_has(complaint).stderr_has(hint);

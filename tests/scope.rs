@@ -62,7 +62,7 @@ fn what_does_not_exist_is_refused_with_what_does() {
     for (words, message, hint) in [
         ("--task T008", "there is no task T008 in ", "did you mean T001? `"),
         ("--task T001-T009", "there is no task T009 in ", "hint: "),
-        ("--task T002-T001", "the range T002-T001 is backwards in ", "write it as T001-T002"),
+        ("--task T002-T001", "the range T002-T001 is backwards in ", "did you mean T001-T002?"),
         ("--phase 9", "there is no phase `9` in ", phases),
         (
             "--phase log",
@@ -72,8 +72,8 @@ fn what_does_not_exist_is_refused_with_what_does() {
         ("--story US9 --dry-run", "there is no story `US9` in ", "its stories are US1, US2"),
         (
             "--loop plan --validate true --phase 1",
-            "is not about tasks",
-            "leave out --task, --phase and --story",
+            "does not work on tasks",
+            "omit --task, --phase and --story",
         ),
     ] {
         scene.ralph(words).code(3).stdout("").stderr_has(message).stderr_has(hint);
@@ -125,7 +125,7 @@ fn a_session_stops_at_the_end_of_its_phase_or_story() {
         .code(0)
         .stdout_has("\nstopped at a checkpoint, 2 of 7 tasks done\n")
         .stdout_has("Phase 1: Setup is done, and `stop-at` ends the session there")
-        .stdout_has("hint: look at it, then `specify ralph` goes on");
+        .stdout_has("hint: review it, then `specify ralph` continues");
     assert_eq!(done(&scene), "T001 T002");
     let end = scene.session().end();
     assert_eq!((&end["status"], &end["stop_reason"]), (&json!("completed"), &json!("checkpoint")));

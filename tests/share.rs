@@ -132,9 +132,9 @@ fn without_one_clear_remote_nothing_is_sent_anywhere() {
     scene.ralph("sync").code(3).stderr_has("this repository has no remote\nhint: ");
     let bare = with_remote(&scene);
     scene.git("config remote.upstream.url /nowhere");
-    scene.ralph("sync").code(3).stderr_has("which remote? There are origin, upstream\nhint: ");
+    scene.ralph("sync").code(3).stderr_has("several remotes: origin, upstream\nhint: ");
     let id = scene.session().id().to_owned();
-    let said = scene.ralph(["purge", &id]).code(3).stderr_has("which remote? There are origin, upstream");
+    let said = scene.ralph(["purge", &id]).code(3).stderr_has("several remotes: origin, upstream");
     said.stderr_has("`--remote NAME`").stderr_has("`--local`");
     let secret = scene.ralph("sync https://me:sesame@localhost:1/x").code(1);
     assert!(!secret.talk().contains("sesame"), "{secret}");

@@ -211,10 +211,7 @@ fn where_no_loop_runs_there_is_nothing_to_steer() {
         run.stderr_has("error: no loop is running in this repository\nhint: ");
     }
     scene.ralph(["hint", " "]).code(3).stderr_has("the hint is empty");
-    scene
-        .ralph("hint Do it")
-        .code(3)
-        .stderr_has("no session is recorded here that could be resumed\nhint: start one");
+    scene.ralph("hint Do it").code(3).stderr_has("no recorded session can be resumed\nhint: start one");
     assert!(!scene.path(".git/ralph").exists());
     let running = begun(&scene);
     let other = "20200101-000000-00000000";

@@ -33,7 +33,7 @@ pub struct Approvals {
 impl Approvals {
     pub fn of(store: &Store, caller: &Caller) -> Result<Self> {
         let folder = state_folder(caller).ok_or_else(|| {
-            Refusal::new("there is no folder to keep approvals in: neither XDG_STATE_HOME nor HOME is set")
+            Refusal::new("no folder for approvals: neither XDG_STATE_HOME nor HOME is set")
                 .hinted("`--trust` approves for one call, SPECKIT_RALPH_TRUST=always for all")
         })?;
         let common = &store.repository().common_dir;

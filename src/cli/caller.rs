@@ -67,7 +67,7 @@ impl Caller {
                 let directory = here.join(directory);
                 if !directory.is_dir() {
                     let refusal = Refusal::new(format!("`{directory}` is not a directory"));
-                    return Err(refusal.hinted("-C takes the folder to start in").into());
+                    return Err(refusal.hinted("-C names the folder to start in").into());
                 }
                 directory
             }

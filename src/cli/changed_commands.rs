@@ -82,7 +82,7 @@ impl<'a> Comparison<'a> {
             self.begun.id,
             changes.join("\n  ")
         );
-        let hint = format!("if these changes are yours, add `{FLAG}`; else set the old values again");
+        let hint = format!("if these changes are yours, add `{FLAG}`; otherwise restore the old values");
         Err(Refusal::new(message).hinted(hint).into())
     }
 
@@ -149,7 +149,7 @@ impl<'a> Comparison<'a> {
         let (new, origin) = (shown(Some(&self.redacted(&command.shown))), &command.origin);
         match self.identity {
             _ if old != new => format!("{key}: {old} -> {new} ({origin})"),
-            Some(_) => format!("{key}: another value than before, which is not shown ({origin})"),
+            Some(_) => format!("{key}: changed, the value is not shown ({origin})"),
             None => format!("{key}: the value is not recorded, and cannot be compared ({origin})"),
         }
     }

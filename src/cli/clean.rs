@@ -250,7 +250,7 @@ fn confirm_purge(args: &PurgeArgs, session: &SessionId, remote: Option<&Remote>)
         Some(false) => Err(Refusal::new("nothing was removed").into()),
         None => {
             let refusal =
-                Refusal::new(format!("{} means session {session}, and a purge is for good", args.session));
+                Refusal::new(format!("{} is session {session}, and a purge cannot be undone", args.session));
             Err(refusal.hinted("write the whole id, or add `--yes`").into())
         }
     }

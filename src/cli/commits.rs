@@ -13,7 +13,7 @@ use crate::view::style::one_line;
 const MIN_ABBREVIATION: usize = 4;
 
 /// How many candidates an error names.
-const CANDIDATES: usize = 5;
+const MAX_CANDIDATES: usize = 5;
 
 /// A commit that a name means.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub fn parse(store: &Store, name: &str) -> Result<Option<Commit>> {
             bail!(
                 "`{name}` is ambiguous, {} commits begin with it: {}\nhint: give more digits of the id",
                 commits.len(),
-                join_truncated(&commits, CANDIDATES)
+                join_truncated(&commits, MAX_CANDIDATES)
             );
         }
     }
@@ -119,7 +119,7 @@ pub fn owner(store: &Store, commit: &Commit) -> Result<Owner> {
             bail!(
                 "commit {commit} was made in {} iterations: {}\nhint: name one of these",
                 names.len(),
-                join_truncated(&names, CANDIDATES)
+                join_truncated(&names, MAX_CANDIDATES)
             )
         }
     }

@@ -79,7 +79,10 @@ pub fn class(text: &str) -> Result<FailureClass> {
     match did_you_mean(text, names()) {
         Some(near) => bail!("`{text}` is not a class of failures, did you mean `{near}`?"),
         None => {
-            bail!("`{text}` is not a class of failures; there are {}", names().collect::<Vec<_>>().join(", "))
+            bail!(
+                "`{text}` is not a class of failures; expected one of {}",
+                names().collect::<Vec<_>>().join(", ")
+            )
         }
     }
 }

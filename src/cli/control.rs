@@ -98,7 +98,7 @@ fn is_without_hints(caller: &Caller) -> bool {
 pub fn pause(args: &PauseArgs, caller: &Caller) -> Result<ExitCode> {
     steer(caller, args.session.as_ref(), |control, id| {
         control.ask_to_pause()?;
-        Ok(format!("session {id} pauses after this iteration; `{RALPH} continue` lets it go on"))
+        Ok(format!("session {id} pauses after this iteration; `{RALPH} continue` continues it"))
     })
 }
 
@@ -146,14 +146,14 @@ fn running(store: &Store, wanted: Option<&SessionName>) -> Result<Option<Holder>
         (None, several) => {
             let ids: Vec<String> = several.iter().map(|holder| holder.session.to_string()).collect();
             Err(Refusal::new(format!("several loops are running: {}", ids.join(", ")))
-                .hinted("name one with --session, or ask in its work tree")
+                .hinted("name one with --session, or run this in its work tree")
                 .into())
         }
     }
 }
 
 fn no_loop(message: String) -> anyhow::Error {
-    Refusal::new(message).hinted(format!("`{RALPH} status` says where things stand")).into()
+    Refusal::new(message).hinted(format!("`{RALPH} status` shows running loops")).into()
 }
 
 fn say(line: &str) -> Result<ExitCode> {

@@ -101,7 +101,7 @@ pub fn run(args: &DemoArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
             "The project is removed now; to keep it and look yourself: {RALPH} demo --dir ralph-demo; cd ralph-demo"
         )
     } else {
-        format!("Look at it yourself (cd {})", project.dir)
+        format!("Explore it (cd {})", project.dir)
     };
     writeln!(out, "\n{}", title(&seen))?;
     let ours = |words: &str| format!("{RALPH} {words}");
@@ -135,7 +135,7 @@ impl Project {
         };
         let is_taken = dir.is_file() || fs::read_dir(&dir).is_ok_and(|mut entries| entries.next().is_some());
         if is_taken {
-            return Err(Refusal::new(format!("{dir} is there already and not empty"))
+            return Err(Refusal::new(format!("{dir} already exists and is not empty"))
                 .hinted("name a new folder")
                 .into());
         }
@@ -188,7 +188,7 @@ fn check_story(store: &Store) -> Result<()> {
     }
     let lie = log.iteration(LIE).context("find the lie")?;
     if store.iteration(lie)?.false_claim != [Claim::Promise, Claim::Ticked] {
-        bail!("the lie was not found out");
+        bail!("the false claim was not detected");
     }
     Ok(())
 }

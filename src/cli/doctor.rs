@@ -19,7 +19,7 @@ use crate::process::{self, Tool};
 use crate::record::{CANONICAL, Permissions, RALPH};
 use crate::repository::{HashKind, RefFormat};
 use crate::session;
-use crate::store::{MANY_LOOSE, Probe, Spool, Store};
+use crate::store::{MIN_LOOSE_TO_PACK, Probe, Spool, Store};
 use crate::tasks;
 use crate::view::style::{Count, grouped};
 
@@ -49,7 +49,7 @@ const OLDEST_GIT: (u32, u32) = (2, 36);
 
 /// Bytes with which a loop cannot record, and with which it will not for long.
 const MIN_FREE_BYTES: u64 = 64 << 20;
-const LITTLE: u64 = 1 << 30;
+const LOW_FREE_BYTES: u64 = 1 << 30;
 
 /// Longest wait for a program that is asked who it is.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -146,7 +146,7 @@ fn git(directory: &Utf8Path) -> Finding {
     let number = version.split(' ').nth(2).unwrap_or_default();
     match parse(number) {
         Some(found) if found < OLDEST_GIT => {
-            Finding::new("git", Severity::Wrong, format!("{version} cannot sync all that it writes"))
+            Finding::new("git", Severity::Wrong, format!("{version} cannot sync everything that it writes"))
                 .hinted("install git 2.36 or newer")
         }
         _ => Finding::fine("git", version),
@@ -174,7 +174,7 @@ fn programs(caller: &Caller) -> Finding {
     };
     match found.first() {
         None => Finding::note("programs", "there is no `specify` on the PATH")
-            .hinted("put the folder of this program on it: `cargo install --path .` does"),
+            .hinted("add the folder of this program to it, for example with `cargo install --path .`"),
         Some(first) if is_ours(first) => {
             let other = found.iter().find(|program| !is_ours(program));
             let behind = other.map_or_else(
@@ -190,7 +190,7 @@ fn programs(caller: &Caller) -> Finding {
                 first.display()
             ),
         )
-        .hinted(format!("`{RALPH}` works; or put this program's folder in front on the PATH")),
+        .hinted(format!("`{RALPH}` works; or put this program's folder first on the PATH")),
     }
 }
 
@@ -225,11 +225,11 @@ fn permissions(config: &Config) -> Finding {
             "full: the agent runs any command and changes any file that you may, without asking (claude: \
              --dangerously-skip-permissions, codex: --dangerously-bypass-approvals-and-sandbox, others alike)",
         )
-        .hinted("run it where that does no harm: a container, a machine of its own; or set permissions = \"default\""),
+        .hinted("run it in a container or on a separate machine, or set permissions = \"default\""),
         Permissions::Default => {
-            Finding::fine("permissions", "default: what the agent's own settings allow; what it would ask for is refused")
+            Finding::fine("permissions", "default: what the agent's own settings allow; what would need approval is refused")
         }
-        Permissions::ReadOnly => Finding::fine("permissions", "read-only: agents without a switch for that are refused"),
+        Permissions::ReadOnly => Finding::fine("permissions", "read-only: agents without such an option are refused"),
     };
     if process::is_root() && config.settings.permissions == Permissions::Full {
         let message = format!(
@@ -260,7 +260,7 @@ fn repository(store: &Store) -> Result<Vec<Finding>> {
         findings.push(Finding::note("loops", message).hinted(format!("`{RALPH} status` shows more")));
     }
     let loose = store.loose_objects()?;
-    if loose >= MANY_LOOSE {
+    if loose >= MIN_LOOSE_TO_PACK {
         let message = format!("about {}, ours and others", Count(loose as u64, "loose object"));
         findings.push(Finding::note("objects", message).hinted(format!("`{RALPH} clean --pack` packs ours")));
     }
@@ -282,7 +282,7 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
                     .into_iter()
                     .map(|(pid, program)| (format!("{program} (process {pid})"), pid.to_string()))
                     .unzip();
-                let message = format!("session {name} died, and left running: {}", names.join(", "));
+                let message = format!("session {name} died and left running: {}", names.join(", "));
                 findings.push(Finding::note("leftovers", message).hinted(format!(
                     "the next `{RALPH}` in its work tree ends what it left; so does `kill {}`",
                     pids.join(" ")
@@ -305,7 +305,7 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
     let lock = repository.git_dir.join("index.lock");
     if lock.exists() && running.is_empty() {
         findings.push(
-            Finding::note("leftovers", format!("{lock} is there: a git command runs, or died"))
+            Finding::note("leftovers", format!("{lock} exists: a git command runs, or died"))
                 .hinted(format!("if none runs: rm {lock}")),
         );
     }
@@ -347,10 +347,10 @@ fn disk(store: &Store) -> Result<Finding> {
     let message = format!("{} MiB free", grouped(free >> 20));
     Ok(match free {
         ..MIN_FREE_BYTES => Finding::new("disk", Severity::Wrong, message)
-            .hinted(format!("an iteration that cannot be recorded ends the loop: make room first (`{RALPH} clean --dry-run` shows what could be freed)")),
-        MIN_FREE_BYTES..LITTLE => Finding::note("disk", message)
-            .hinted(format!("`{RALPH} clean --dry-run` shows what could be freed; `snapshots = false` needs less")),
-        LITTLE.. => Finding::fine("disk", message),
+            .hinted(format!("an iteration that cannot be recorded ends the loop: free space first (`{RALPH} clean --dry-run` shows what could be freed)")),
+        MIN_FREE_BYTES..LOW_FREE_BYTES => Finding::note("disk", message)
+            .hinted(format!("`{RALPH} clean --dry-run` shows what could be freed; `snapshots = false` uses less")),
+        LOW_FREE_BYTES.. => Finding::fine("disk", message),
     })
 }
 
@@ -365,7 +365,7 @@ fn hooks(caller: &Caller) -> Finding {
     };
     let (installed, outdated) = (of(HookState::Installed), of(HookState::Outdated));
     if !outdated.is_empty() {
-        return Finding::note("hooks", format!("put in by another version: {outdated}"))
+        return Finding::note("hooks", format!("installed by another version: {outdated}"))
             .hinted(format!("`{RALPH} hooks install` updates them"));
     }
     if installed.is_empty() {
@@ -404,13 +404,13 @@ fn sharing(store: &Store) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Whether a remote lets us in. Asked for alone: it goes over the network.
+/// Whether a remote is reachable. Only on request: it needs the network.
 fn remote(store: &Store, caller: &Caller, named: Option<&str>) -> Finding {
     let asked = chosen(caller, store, named).and_then(|remote| Ok((store.probe(&remote)?, remote)));
     match asked {
         Ok((Probe { sessions, refused }, remote)) if refused.is_empty() => {
             let message =
-                format!("{} lets us in, and has {}", remote.place(), Count(sessions as u64, "session"));
+                format!("{} is reachable, and has {}", remote.place(), Count(sessions as u64, "session"));
             Finding::fine("remote", message).hinted("its hooks may still refuse a real push")
         }
         Ok((Probe { refused, .. }, remote)) => Finding::new(

@@ -20,7 +20,7 @@ use super::output::stdout;
 const TRAIL: &str = "SPECIFY_RALPH_TRAIL";
 
 /// How many processes may hand one call to each other.
-const LONGEST_TRAIL: u32 = 16;
+const MAX_TRAIL_PROGRAMS: u32 = 16;
 
 fn about() -> String {
     format!(
@@ -47,8 +47,8 @@ pub fn forward(arguments: &[OsString], environment: &Environment) -> Result<Exit
             let error = replace(&program, arguments, (TRAIL, &value));
             Err(error).with_context(|| format!("run {}", program.display()))
         }
-        Next::Circle => Err(Refusal::new("`specify` calls itself over and over")
-            .hinted("`type -a specify` lists the programs of that name on the PATH; one calls the other")
+        Next::Circle => Err(Refusal::new("`specify` calls itself repeatedly")
+            .hinted("`type -a specify` lists the programs of that name on the PATH")
             .into()),
         Next::Nothing => without_speckit(arguments),
     }
@@ -127,7 +127,7 @@ impl Trail {
 
     /// Returns the first candidate that is neither ourselves, by whatever name, nor a program that led here.
     fn next(mut self, candidates: impl Iterator<Item = PathBuf>, ourselves: Option<Identity>) -> Next {
-        if self.length >= LONGEST_TRAIL {
+        if self.length >= MAX_TRAIL_PROGRAMS {
             return Next::Circle;
         }
         self.seen.extend(ourselves);

@@ -130,7 +130,7 @@ impl Folder {
             return Ok(Self { path, runner, top, files, git_dir, command });
         }
         Err(Refusal::new(format!("the hooks of this repository are in {path}, for other repositories too"))
-            .hinted("set `git config core.hooksPath .git/hooks` here first, if you want hooks of its own")
+            .hinted("set `git config core.hooksPath .git/hooks` here first to use separate hooks")
             .into())
     }
 
@@ -341,9 +341,10 @@ fn note(caller: &Caller) -> Result<ExitCode> {
     let session = text("RALPH_SESSION").and_then(|id| id.parse::<SessionId>().ok());
     let iteration = text("RALPH_ITERATION").and_then(|number| number.parse::<u32>().ok());
     let Some((session, iteration)) = session.zip(iteration) else {
-        return Err(
-            Refusal::new("no iteration runs here: RALPH_SESSION and RALPH_ITERATION name none").into()
-        );
+        return Err(Refusal::new(
+            "no iteration runs here: RALPH_SESSION and RALPH_ITERATION do not name one",
+        )
+        .into());
     };
     let store = context::open(caller)?;
     if let Some(head) = store.head()? {

@@ -41,7 +41,7 @@ pub fn run(args: &InitArgs, caller: &Caller) -> Result<ExitCode> {
     for (path, text) in files {
         let line = match write_new(&project.files, &project.root.join(path), &text)? {
             Written::New => format!("wrote {path}"),
-            Written::Kept => format!("{path} is there already, and stays as it is"),
+            Written::Kept => format!("{path} already exists, and is not changed"),
         };
         writeln!(out, "{line}").context("say what was written")?;
     }

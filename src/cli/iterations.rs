@@ -90,7 +90,7 @@ impl Point {
         let has_remote = store.remotes().is_ok_and(|remotes| !remotes.is_empty());
         let way = match (is_cleaned, has_remote) {
             (false, true) => {
-                format!("`{RALPH} sync --snapshots` fetches it, once it was pushed in the same way")
+                format!("`{RALPH} sync --snapshots` fetches it, if it was pushed with --snapshots")
             }
             (true, true) => {
                 format!(

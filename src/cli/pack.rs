@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::process::Detached;
 use crate::record::Event;
-use crate::store::{MANY_LOOSE, Packed, SessionRefs, Store};
+use crate::store::{MIN_LOOSE_TO_PACK, Packed, SessionRefs, Store};
 use crate::view::style::{Count, grouped};
 
 use super::args::Json;
@@ -119,7 +119,7 @@ impl<'a> Packer<'a> {
             | Event::Warning { .. } => false,
         };
         let is_at_it = self.running.as_mut().is_some_and(|running| !running.is_over());
-        if !is_time || is_at_it || self.store.loose_objects()? < MANY_LOOSE {
+        if !is_time || is_at_it || self.store.loose_objects()? < MIN_LOOSE_TO_PACK {
             return Ok(());
         }
         let mut argv = own_program()?;

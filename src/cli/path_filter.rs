@@ -47,7 +47,7 @@ fn from_top(path: &str, standpoint: Standpoint<'_>) -> Result<String> {
         None if path.starts_with(":(") => bail!(
             "invalid path `{path}`\nhint: paths take wildcards, `:/` for the top of the work tree and `:!` to leave something out"
         ),
-        None if path.is_empty() => bail!("an empty path names nothing\nhint: `.` is this folder"),
+        None if path.is_empty() => bail!("an empty path names nothing\nhint: `.` is the current folder"),
         None => (standpoint.prefix, path),
     };
     let (base, rest) = if rest.starts_with('/') {

@@ -136,7 +136,7 @@ impl Ready {
             return Ok(());
         }
         let message =
-            format!("the name of the folder `{shown}` holds a secret, and would become the name of a ref");
+            format!("the name of the folder `{shown}` holds a secret, and would be part of a ref name");
         Err(Refusal::new(message)
             .hinted("rename the folder; if it is no secret, let `redaction.allow` match it")
             .into())

@@ -56,7 +56,7 @@ pub fn any(caller: &Caller, store: &Store, named: Option<&str>, unclear: Unclear
                     "name it with `--remote NAME`, once for each that has the session, or take it away here alone with `--local`"
                 }
             };
-            let refusal = Refusal::new(format!("which remote? There are {}", several.join(", ")));
+            let refusal = Refusal::new(format!("several remotes: {}", several.join(", ")));
             Err(refusal.hinted(hint).into())
         }
     }

@@ -68,7 +68,7 @@ const TRANSCRIPT: usize = 512 << 10;
 /// The end of an output that nothing is wrong with.
 const GOOD_OUTPUT: usize = 1500;
 /// The least that is read of a text, whatever the size of the page.
-const LEAST: usize = 2 << 10;
+const MIN_TEXT_BYTES: usize = 2 << 10;
 
 pub fn run(args: &ReportArgs, caller: &Caller) -> Result<ExitCode> {
     let store = context::open(caller)?;
@@ -122,7 +122,7 @@ fn destination(
     };
     if output == "-" {
         if args.open {
-            bail!("there is no file to open\nhint: leave out --open, or -o -");
+            bail!("there is no file to open\nhint: omit --open, or -o -");
         }
         return Ok(None);
     }
@@ -155,7 +155,7 @@ fn found(
     let most = if args.json.json {
         limits.max_part
     } else {
-        (limits.max_size / count).saturating_mul(4).clamp(LEAST, limits.max_part.max(LEAST))
+        (limits.max_size / count).saturating_mul(4).clamp(MIN_TEXT_BYTES, limits.max_part.max(MIN_TEXT_BYTES))
     };
     let reading = Reading {
         reader: &reader,

@@ -195,7 +195,7 @@ fn show(planned: PlannedRestore<'_>, name: String, (intent, paint): (Intent, Pai
     } else {
         let done = planned.carry_out(&mut |point| {
             // Before any file changes, so that it is known also where we are killed.
-            let line = format!("what is there now is kept as {}", point.refname);
+            let line = format!("the present state is saved as {}", point.refname);
             let _closed = writeln!(stderr(), "{line}").is_err();
         })?;
         for (deed, path) in &mut plan.paths {

@@ -157,7 +157,7 @@ pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCo
     start(&store, &feature, request, caller, voice(args.talk, paint))
 }
 
-/// Returns where a session stops, and what it asks for at once, belong to its scope: both are as when the session
+/// Where a session stops and how much it does at once belong to its scope: both are as when the session
 /// began.
 fn kept_settings(configuration: &Value) -> Vec<FlagInput> {
     let kept = |key: &str| {
@@ -192,7 +192,7 @@ pub fn unfinished(
         status != Status::Completed && (elsewhere.is_none() || choice.session.is_some())
     };
     let Some(log) = found.iter().rev().find(is_open).or(found.last()) else {
-        return Err(Refusal::new("no session is recorded here that could be resumed")
+        return Err(Refusal::new("no recorded session can be resumed")
             .hinted(format!("start one with `{RALPH}`"))
             .into());
     };
@@ -224,7 +224,8 @@ fn voice(talk: TalkArgs, paint: Paint) -> Voice {
 /// No loop starts another.
 pub fn refuse_within_iteration(caller: &Caller) -> Result<()> {
     let Some(outer) = caller.environment.value(Marker::VARIABLE) else { return Ok(()) };
-    let message = format!("this is an iteration of session {}, in which no other can start", outer.display());
+    let message =
+        format!("this is an iteration of session {}; no other session can start in it", outer.display());
     Err(Refusal::new(message).hinted("run the loop outside of its own agents").into())
 }
 
@@ -267,7 +268,7 @@ pub fn start(
     let mut listener = |event: &Event| {
         printer.print(event);
         if let Err(error) = packer.look_after(event) {
-            printer.print(&Event::Warning { message: format!("the record stays loose for now: {error:#}") });
+            printer.print(&Event::Warning { message: format!("the record could not be packed: {error:#}") });
         }
     };
     match session::run(plan, &mut listener)? {

@@ -28,7 +28,7 @@ pub struct ResolvedChoice {
 }
 
 /// How many candidates an error names.
-const CANDIDATES: usize = 5;
+const MAX_CANDIDATES: usize = 5;
 
 impl SessionChoice {
     /// Finds the session and the feature that are meant. What names nothing is an error.
@@ -138,7 +138,7 @@ fn fitting<'a>(wanted: &str, recorded: &BTreeSet<&'a str>) -> Vec<&'a str> {
 /// Returns the first few on one line.
 fn candidates(names: &[&str]) -> String {
     let names: Vec<_> = names.iter().map(|name| one_line(name)).collect();
-    join_truncated(&names, CANDIDATES)
+    join_truncated(&names, MAX_CANDIDATES)
 }
 
 /// Returns the one session that begins like that.

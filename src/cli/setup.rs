@@ -157,14 +157,13 @@ fn check_tasks(feature: &Feature, scope: &Scope) -> Result<()> {
 fn check_validation(config: &Config, scope: &Scope) -> Result<()> {
     let name = &config.loop_type.name;
     if config.settings.validation_command.is_none() {
-        let message =
-            format!("a loop of type `{name}` is done when its validation passes, and there is none");
+        let message = format!("a loop of type `{name}` ends when its validation passes, but none is set");
         let hint = format!("give one with --validate CMD, or set `validation.command` in [loop.{name}]");
         return Err(Refusal::new(message).hinted(hint).into());
     }
     if !scope.is_all() {
-        let message = format!("a loop of type `{name}` is not about tasks");
-        return Err(Refusal::new(message).hinted("leave out --task, --phase and --story, or --loop").into());
+        let message = format!("a loop of type `{name}` does not work on tasks");
+        return Err(Refusal::new(message).hinted("omit --task, --phase and --story, or --loop").into());
     }
     Ok(())
 }

@@ -200,7 +200,7 @@ fn session_status(
     }
 }
 
-/// Returns where processes cannot be listed, the rest is still worth showing.
+/// If processes cannot be listed, the rest is still worth showing.
 fn left_running(store: &Store, session: &SessionId) -> Vec<LeftRunning> {
     let left = session::left_running(store.repository(), session).unwrap_or_default();
     left.into_iter().map(|(pid, name)| LeftRunning { pid, name }).collect()

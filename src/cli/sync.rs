@@ -117,7 +117,7 @@ fn confirm_push(store: &Store, remote: &Remote, args: &SyncArgs, caller: &Caller
         Count(sessions as u64, "session"),
         one_line(&remote.place())
     );
-    let question = format!("{what}\nwhere all who can read it can read them. Push?");
+    let question = format!("{what}\nwhere everyone with read access can read them. Push?");
     let answer = if args.yes { Some(true) } else { confirm::ask(&question)? };
     let Some(is_wanted) = answer else {
         let hint = format!(
@@ -126,7 +126,7 @@ fn confirm_push(store: &Store, remote: &Remote, args: &SyncArgs, caller: &Caller
         return Err(Refusal::new(what).hinted(hint).into());
     };
     if !is_wanted {
-        let refusal = Refusal::new("nothing was pushed, and nothing fetched");
+        let refusal = Refusal::new("nothing was pushed or fetched");
         return Err(refusal.hinted(format!("`{RALPH} sync --fetch-only` fetches")).into());
     }
     approvals.approve(push)
@@ -164,7 +164,7 @@ fn bundle_to_stdout(
     json: Json,
 ) -> Result<ExitCode> {
     if json.json {
-        bail!("the bundle itself goes to stdout\nhint: name a file, or leave out --json");
+        bail!("--json cannot be used when the bundle goes to stdout\nhint: name a file, or omit --json");
     }
     if io::stdout().is_terminal() {
         bail!(

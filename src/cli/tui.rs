@@ -48,10 +48,10 @@ pub struct TuiArgs {
 }
 
 /// Lines of a patch that are shown; a pager takes more.
-const MOST_LINES: u64 = 20_000;
+const MAX_LINES: u64 = 20_000;
 
 /// Iterations that clusters of failures are looked for in.
-const MOST_ITERATIONS: usize = 1000;
+const MAX_ITERATIONS: usize = 1000;
 
 /// How much of what a loop said is repeated when the screen is left, in bytes.
 const MAX_REPEATED_LOG_BYTES: u64 = 64 * 1024;
@@ -284,12 +284,12 @@ impl ExternalData for Backend {
     }
 
     fn diff(&self, change: &Change) -> Result<Patch> {
-        diff(&self.store, &self.caller, change, MOST_LINES)
+        diff(&self.store, &self.caller, change, MAX_LINES)
     }
 
     fn history(&self, feature: &str) -> Result<PromptMemory> {
         let (store, caller) = (&self.store, &self.caller);
-        let entries: Vec<LogEntry> = store.iterations_of(feature, MOST_ITERATIONS)?;
+        let entries: Vec<LogEntry> = store.iterations_of(feature, MAX_ITERATIONS)?;
         let clusters = folded(&clusters(&store.read_iterations(&entries)?));
         let feature = context::recorded_feature(caller, store, feature)?;
         let request = RunRequest::default();

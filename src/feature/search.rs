@@ -114,7 +114,7 @@ impl Search {
             [only] => self.of_directory(&self.root.join("specs").join(only)),
             [] => bail!("there is no feature `{flag}`\n{}", self.candidates_hint()),
             several => {
-                bail!("`{flag}` may be any of {}\nhint: give the whole name to --feature", several.join(", "))
+                bail!("`{flag}` is ambiguous: {}\nhint: pass the whole name to --feature", several.join(", "))
             }
         }
     }
@@ -123,7 +123,7 @@ impl Search {
     pub(super) fn set(&self, origin: &str, directory: &str, hint: &str) -> Result<Feature> {
         let path = self.root.join(directory.trim());
         if path.is_file() {
-            bail!("{origin} names {path}, which is a file and not the directory of a feature\nhint: {hint}");
+            bail!("{origin} names {path}, which is a file, not the directory of a feature\nhint: {hint}");
         }
         if !path.is_dir() {
             bail!("{origin} names {path}, which does not exist\nhint: {hint}");

@@ -83,7 +83,7 @@ pub(super) fn take_failure(code: Option<i32>, stderr: &Utf8Path) -> Option<Strin
     Some(reason)
 }
 
-/// Returns what the launcher does: `arguments` are those of [`Launcher::arguments`] after [`LAUNCH`]. Returns its exit
+/// Does what the launcher does: `arguments` are those of [`Launcher::arguments`] after [`LAUNCH`]. Returns its exit
 /// code, and only if it could not become the program.
 pub fn launch(arguments: &[OsString]) -> i32 {
     let [failure, program, arguments @ ..] = arguments else { return NOT_STARTED };

@@ -8,7 +8,7 @@ use crate::record::{FailureClass, Timestamp};
 const FIRST_PAUSE: Duration = Duration::from_secs(30);
 
 /// The upper bound of these pauses.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);
+const MAX_PAUSE: Duration = Duration::from_secs(30 * 60);
 
 /// Added to a reset time that an agent reported: its clock is not ours.
 const CLOCK_SKEW_MARGIN: Duration = Duration::from_secs(2);
@@ -129,7 +129,7 @@ impl AgentPool {
         let rest = self.rest();
         let Some(index) = self.agents.get_mut(index) else { return };
         let Interruption { class, resets_at, message } = interruption;
-        let pause = FIRST_PAUSE.saturating_mul(1 << index.interruptions.min(10)).min(LONGEST_PAUSE);
+        let pause = FIRST_PAUSE.saturating_mul(1 << index.interruptions.min(10)).min(MAX_PAUSE);
         index.interruptions = index.interruptions.saturating_add(1);
         // A time that is past by our clock says nothing.
         let (until, end) = match resets_at.filter(|resets_at| *resets_at > now) {

@@ -9,7 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::process::{Child, Interrupt, Limits, Marker, Pulse};
 
 /// Longest answer; what says more is stopped.
-const MOST_BYTES: u64 = 64 * 1024;
+const MAX_ANSWER_BYTES: u64 = 64 * 1024;
 
 /// The command that is asked.
 #[derive(Debug, Clone)]
@@ -44,7 +44,7 @@ impl Summarizer {
             stdout: stdout.clone(),
             stderr: stderr.clone(),
             marker: room.marker.clone(),
-            limits: Limits { wall: self.timeout, idle: None, output: MOST_BYTES },
+            limits: Limits { wall: self.timeout, idle: None, output: MAX_ANSWER_BYTES },
         };
         let ended = child
             .run(room.interrupt, &mut || Pulse::Alive)

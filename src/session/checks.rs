@@ -55,7 +55,7 @@ pub fn check_progress_file(files: &ProjectFiles, path: &Utf8Path) -> Result<()> 
 pub fn check_refs(store: &Store, feature: &Feature) -> Result<()> {
     let Some(name) = store.blocking_ref(&feature.path)? else { return Ok(()) };
     let kept = name.replacen("refs/", "refs/kept/", 1);
-    Err(Refusal::new(format!("{name} is a ref of another tool, and git cannot hold ours beside it"))
+    Err(Refusal::new(format!("{name} is a ref of another tool, and conflicts with ours"))
         .hinted(format!("move it away: git update-ref {kept} {name} && git update-ref --no-deref -d {name}"))
         .into())
 }

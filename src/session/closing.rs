@@ -10,7 +10,7 @@ use crate::worktree::{ChangedFile, PrivateIndex};
 use super::running::Running;
 
 impl Running<'_> {
-    /// Returns what cannot be found out is left out with a warning: the session has ended, whatever else fails.
+    /// Leaves out with a warning what cannot be found out: the session has ended, whatever else fails.
     pub(super) fn closing(&mut self, tasks: Option<&TaskList>) -> Closing {
         let unrecognised = tasks.iter().flat_map(|tasks| &tasks.unrecognised);
         let unrecognised =

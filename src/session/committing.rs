@@ -148,7 +148,7 @@ impl Running<'_> {
             bail!("{obstacle}");
         }
         if let Some(failure) = &taken.failure {
-            bail!("what it changed is not known, for there is {failure}");
+            bail!("the changes are unknown: {failure}");
         }
         let work_tree = self.recorder.work_tree().clone();
         let base = store.head()?;
@@ -173,7 +173,7 @@ impl Running<'_> {
             StagedEntries::write(&now, &scratch.join(STAGED))?;
             self.run_git_commit(&work_tree, (&index, &message), done)?;
             let commit = store.head()?.filter(|commit| Some(commit) != prepared.head.as_ref());
-            let Some(commit) = commit else { bail!("git said that it committed, and HEAD did not move") };
+            let Some(commit) = commit else { bail!("git reported success, but HEAD did not move") };
             if !work_tree.keep_only_on(&prepared, &commit)? {
                 bail!("another process committed at the same time; the next commit includes this iteration");
             }

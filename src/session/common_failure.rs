@@ -33,7 +33,7 @@ impl Running<'_> {
             self.common_failure = tasks;
             return None;
         }
-        let hint = format!("{hint}; with `stop-on-common-failure = false` the loop goes on all the same");
+        let hint = format!("{hint}; with `stop-on-common-failure = false` the loop continues");
         Some(Ending { why: Some(why), hint: Some(hint), ..Ending::of(StopReason::Stuck) })
     }
 }

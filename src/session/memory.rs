@@ -20,7 +20,7 @@ const MAX_ITERATIONS: usize = 1000;
 const MAX_REREAD_OUTPUTS: usize = 50;
 
 /// Failures in a row after which history is included without being asked for.
-const FAILURES: u32 = 2;
+const MIN_FAILURES_FOR_HISTORY: u32 = 2;
 
 /// Whether the user set the mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -201,7 +201,7 @@ impl Memory {
         let RecallQuery { task, session, budget } = wanted;
         let failures = self.over_sessions.failures_over_sessions(&task.name);
         let (mode, why) = match (policy.settings.mode, policy.decided) {
-            (Mode::Off, ModeSource::Open) if failures >= FAILURES => {
+            (Mode::Off, ModeSource::Open) if failures >= MIN_FAILURES_FOR_HISTORY => {
                 (Mode::Smart, Reason::Failures(failures))
             }
             (Mode::Off, _) => return Ok(None),

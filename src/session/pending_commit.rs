@@ -97,7 +97,7 @@ impl PendingCommit {
             return Ok(None);
         }
         let branch = branch.map_or_else(|| "no branch".to_owned(), |branch| format!("`{branch}`"));
-        let obstacle = format!("the session commits on `{began_on}`, and {branch} is checked out now");
+        let obstacle = format!("the session commits on `{began_on}`, but {branch} is checked out");
         Ok(Some((obstacle, format!("check it out again (`git switch {began_on}`)"))))
     }
 

@@ -74,7 +74,7 @@ pub fn recover(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
                 let message = message.lines().next().unwrap_or_default();
                 warn(
                     say,
-                    format!("{message}; what session {} had not recorded yet is in {kept}", place.session),
+                    format!("{message}; what session {} has not recorded yet is in {kept}", place.session),
                 );
             }
             Err(error) if is_broken(plan.store, &place) => {
@@ -266,7 +266,9 @@ fn interrupted(
         slot.write_once(names::TASKS_FOUND, &found.unwrap_or_default())?;
         let items: Vec<_> = verdict.to_open.iter().collect();
         if let Err(error) = set_marks((&files, &place.tasks_path), &after, &items, Mark::Open) {
-            recorder.warnings.push(format!("boxes that were ticked too early stay ticked: {error:#}"));
+            recorder
+                .warnings
+                .push(format!("boxes that were ticked too early could not be unticked: {error:#}"));
         }
     }
     let counts =
@@ -280,7 +282,7 @@ fn interrupted(
         begin.started_at,
     );
     let commits = commits.unwrap_or_else(|error| {
-        recorder.warnings.push(format!("the commits of this iteration cannot be listed: {error:#}"));
+        recorder.warnings.push(format!("cannot list the commits of this iteration: {error:#}"));
         Vec::new()
     });
     let mut iteration = unfinished(begin.clone(), &place.begun, ended_at, counts.into(), head_after);

@@ -93,7 +93,7 @@ impl Ending {
     pub fn checkpoint(done: &str) -> Self {
         Self {
             why: Some(format!("{done} is done, and `stop-at` ends the session there")),
-            hint: Some(format!("look at it, then `{RALPH}` goes on with what comes next")),
+            hint: Some(format!("review it, then `{RALPH}` continues with the next tasks")),
             ..Self::of(StopReason::Checkpoint)
         }
     }

@@ -37,11 +37,11 @@ fn refuse(error: &Unselectable, tasks: &TaskList, path: &Utf8Path) -> Refusal {
     let hint = match error {
         Unselectable::UnknownTask(name) => unknown_task(name, tasks),
         Unselectable::Backwards(from, until) => {
-            format!("write it as {until}-{from}, if that is what you mean")
+            format!("did you mean {until}-{from}?")
         }
         Unselectable::UnknownPhase(name) => unknown_phase(name, &names(tasks.phases())),
         Unselectable::AmbiguousPhase(_, fits) => {
-            format!("name one by its number or in full: {}", quoted(fits))
+            format!("name one by its number or full name: {}", quoted(fits))
         }
         Unselectable::UnknownStory(_) => match names(tasks.stories()).as_slice() {
             [] => "no task has the tag of a story (`[US1]`)".to_owned(),

@@ -174,7 +174,7 @@ fn write_left_running(out: &mut dyn Write, left: &[LeftRunning], paint: Paint) -
     let program = |left: &LeftRunning| format!("{} (process {})", one_line(&left.name), left.pid);
     let programs: Vec<String> = left.iter().map(program).collect();
     let pids: Vec<String> = left.iter().map(|left| left.pid.to_string()).collect();
-    let line = format!("it died, and left running: {}", programs.join(", "));
+    let line = format!("it died and left running: {}", programs.join(", "));
     writeln!(out, "  {}", paint.paint(Look::Warn, &line))?;
     writeln!(out, "  hint: the next `{RALPH}` ends what it left; so does `kill {}`", pids.join(" "))
 }

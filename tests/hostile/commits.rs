@@ -181,10 +181,10 @@ fn a_submodule_that_the_agent_adds_is_committed() {
 #[test]
 fn the_session_stops_where_the_agent_left_the_branch() {
     for (meddling, said) in [
-        ("git switch -q -c other", "the session commits on `main`, and `other` is checked out now"),
-        ("git branch -q -m other", "the session commits on `main`, and `other` is checked out now"),
-        ("git checkout -q --detach", "the session commits on `main`, and no branch is checked out now"),
-        ("git checkout -q --orphan other", "the session commits on `main`, and `other` is checked out now"),
+        ("git switch -q -c other", "the session commits on `main`, but `other` is checked out"),
+        ("git branch -q -m other", "the session commits on `main`, but `other` is checked out"),
+        ("git checkout -q --detach", "the session commits on `main`, but no branch is checked out"),
+        ("git checkout -q --orphan other", "the session commits on `main`, but `other` is checked out"),
         ("git rev-parse HEAD > .git/MERGE_HEAD", "a merge is under way in this work tree"),
         ("mkdir .git/rebase-merge", "a rebase is under way in this work tree"),
     ] {

@@ -223,7 +223,7 @@ fn records_of_iterations_that_cannot_be_read_stop_no_command() {
     {
         at_most_one_warning(scene.ralph(words).code(0));
     }
-    let listed = scene.ralph("log --json").code(0).stderr_has("warning: left out what cannot be read").json();
+    let listed = scene.ralph("log --json").code(0).stderr_has("warning: left out unreadable").json();
     let listed = listed["iterations"].as_array().or(listed.as_array()).unwrap().len();
     // All but those whose messages cannot be read.
     assert!(listed >= mutations.len() - 14, "{listed}");

@@ -170,7 +170,7 @@ impl Running<'_> {
         let (before, after) = (iteration.head_before.as_ref(), iteration.head_after.as_ref());
         let commits = self.recorder.work_tree().commits_between((before, after), refs_before, started_at);
         iteration.commits = commits.unwrap_or_else(|error| {
-            self.warn(format!("the commits of this iteration cannot be listed: {error:#}"));
+            self.warn(format!("cannot list the commits of this iteration: {error:#}"));
             Vec::new()
         });
         Ok(iteration)

@@ -51,7 +51,7 @@ impl Running<'_> {
             Ok(found) => found,
             Err(error) => {
                 self.warn(format!(
-                    "boxes that were ticked too early stay ticked: read the task list: {error}"
+                    "boxes that were ticked too early could not be unticked: read the task list: {error}"
                 ));
                 return Ok(());
             }
@@ -62,7 +62,7 @@ impl Running<'_> {
         let changes = match set_marks((&feature.files, &feature.tasks_path), after, &items, Mark::Open) {
             Ok(changes) => changes,
             Err(error) => {
-                self.warn(format!("boxes that were ticked too early stay ticked: {error:#}"));
+                self.warn(format!("boxes that were ticked too early could not be unticked: {error:#}"));
                 return Ok(());
             }
         };

@@ -240,6 +240,35 @@ fn links_in_the_documents_lead_somewhere() {
     assert!(count > 5, "only {count} links were found");
 }
 
+/// The command lines of ours in a document, in blocks of code and within sentences, without what follows them on the line.
+fn command_lines(text: &str) -> BTreeSet<String> {
+    let line = Regex::new(r"(?m)^ *(?:\$ )?(specify ralph .*)$|`(specify ralph [^`\n]*)`").unwrap();
+    let end = Regex::new(r"  | \[|[…|;><&]| # | -- |\.\.\.").unwrap();
+    let lines = line.captures_iter(text).filter_map(|found| found.get(1).or(found.get(2)));
+    lines.map(|line| end.split(line.as_str()).next().unwrap_or_default().trim_end().to_owned()).collect()
+}
+
+#[test]
+fn commands_and_flags_in_the_documents_exist() {
+    let scene = Sandbox::without_repository("none");
+    let lines: BTreeSet<String> = documents()
+        .iter()
+        .filter(|path| !path.ends_with("CHANGELOG.md"))
+        .flat_map(|path| command_lines(&read(path)))
+        .collect();
+    assert!(lines.len() > 100, "only {} command lines were found", lines.len());
+    let mut wrong = Vec::new();
+    for line in &lines {
+        let script = format!("specify() {{ \"$0\" \"$@\"; }}; {line} --help");
+        let output =
+            scene.hermetic("/bin/sh").args(["-c", &script]).arg(Program::Specify.path()).output().unwrap();
+        if !output.status.success() {
+            wrong.push(format!("{line}: {}", String::from_utf8_lossy(&output.stderr)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// An output with what differs from run to run taken out: ids, times, and the blanks that line them up.
 fn masked(output: &str) -> Vec<String> {
     let rules = [

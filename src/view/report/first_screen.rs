@@ -166,6 +166,7 @@ fn blocks(names: &[String]) -> Option<String> {
 fn question(words: &str) -> Option<String> {
     let line = words.lines().rev().find(|line| line.trim_end().ends_with('?'))?;
     let sentence = line.trim().rsplit(". ").next()?.trim_start_matches(['-', '*', '#', '>', ' ']);
+    let sentence = sentence.trim_start_matches("Question:").trim_start();
     (sentence.len() > 1).then(|| quote(sentence))
 }
 
@@ -180,7 +181,7 @@ mod tests {
         for turn in &mut turns {
             turn.record.approaches = vec!["a lock".to_owned(), format!("\u{1b}#{}", turn.record.iteration)];
         }
-        turns[1].record.facts.final_message = "It fails. Semicolons or commas?\n".to_owned();
+        turns[1].record.facts.final_message = "It fails.\nQuestion: Semicolons or commas?\n".to_owned();
         let report = report(turns, "");
         let needs = needs(&report).unwrap();
         let task = &needs.tasks[0];

@@ -12,8 +12,9 @@ use super::{Report, Turn};
 const MAX_CELLS: usize = 200;
 /// The narrowest cell, as a part of the whole.
 const MIN_SHARE: f64 = 0.004;
-/// Shorter pauses stay blank, in milliseconds.
+/// Shorter pauses stay blank, in milliseconds, and so do those that are less than so small a part of the session.
 const MIN_PAUSE_MS: u64 = 60_000;
+const MIN_PAUSE_PART: u64 = 100;
 
 #[derive(Serialize)]
 pub(super) struct Strip {
@@ -46,7 +47,7 @@ pub(super) fn strip(report: &Report) -> Option<Strip> {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut last: Option<&Turn> = None;
     for turns in report.iterations.chunks(step) {
-        pieces.extend(last.and_then(|last| pause(last, turns[0].record.started_at)));
+        pieces.extend(last.and_then(|last| pause(last, turns[0].record.started_at, report.headline.span_ms)));
         pieces.push(piece(turns));
         last = turns.last();
     }
@@ -70,14 +71,16 @@ pub(super) fn strip(report: &Report) -> Option<Strip> {
     (!cells.is_empty()).then_some(Strip { label, cells })
 }
 
-/// The time between two iterations, where it is worth a look.
-fn pause(last: &Turn, next: Timestamp) -> Option<Piece> {
+/// The time between two iterations.
+fn pause(last: &Turn, next: Timestamp, span_ms: u64) -> Option<Piece> {
     let seconds = next.seconds().saturating_sub(last.record.ended_at.seconds());
     let ms = u64::try_from(seconds).unwrap_or(0).saturating_mul(1000);
     let is_wait = last.record.failure_class.is_some_and(FailureClass::is_transient);
     let what = if is_wait { "waited" } else { "nothing ran for" };
     let label = format!("{what} {}", duration(ms));
-    (ms >= MIN_PAUSE_MS).then_some(Piece { iteration: None, class: "pause".to_owned(), label, ms })
+    let is_long = ms >= MIN_PAUSE_MS && ms.saturating_mul(MIN_PAUSE_PART) >= span_ms;
+    let class = if is_long { "pause" } else { "blank" }.to_owned();
+    (ms > 1000).then_some(Piece { iteration: None, class, label, ms })
 }
 
 /// One iteration, or several in a row.
@@ -115,7 +118,9 @@ mod tests {
     fn cells_are_as_wide_as_their_time_and_pauses_lie_between_them() {
         let mut turns = turns("T1- T1+");
         turns[1].record.started_at = Timestamp::from_seconds(turns[0].record.ended_at.seconds() + 60);
-        let cells = cells(&report(turns, ""));
+        let mut report = report(turns, "");
+        report.headline.span_ms = 80_000;
+        let cells = cells(&report);
         let cell = |class: &str, iteration, x: &str, width: &str| {
             (class.to_owned(), iteration, x.to_owned(), width.to_owned())
         };

@@ -31,7 +31,7 @@ fn forty_kills_at_random_moments_lose_nothing_that_was_acknowledged() {
     let scene = Sandbox::new();
     scene.tasks(&tasks(3 * KILLS)).agent_script(WILLING_AGENT).validate("true");
     let begun = Instant::now();
-    let mut told = scene.ralph("run --json -n 2").code(4).acknowledged();
+    let mut acknowledged = scene.ralph("run --json -n 2").code(4).acknowledged();
     let usual = begun.elapsed();
     let seed = random::seed();
     println!("RALPH_TEST_SEED={seed}");
@@ -43,17 +43,17 @@ fn forty_kills_at_random_moments_lose_nothing_that_was_acknowledged() {
         let run = running.kill();
         // It may have been through before the kill came.
         assert!([137, 4].contains(&run.code), "after {moment:?}: {run}");
-        told.extend(run.acknowledged());
+        acknowledged.extend(run.acknowledged());
     }
-    told.extend(scene.ralph("run --json -n 1").code(4).acknowledged());
+    acknowledged.extend(scene.ralph("run --json -n 1").code(4).acknowledged());
     let recorded: Vec<String> = scene.sessions().iter().flat_map(Session::iterations).collect();
     let unique: BTreeSet<&String> = recorded.iter().collect();
     assert_eq!(unique.len(), recorded.len());
-    let lost: Vec<&String> = told.iter().filter(|commit| !unique.contains(commit)).collect();
-    assert!(lost.is_empty(), "{} of {} are lost: {lost:?}", lost.len(), told.len());
+    let lost: Vec<&String> = acknowledged.iter().filter(|commit| !unique.contains(commit)).collect();
+    assert!(lost.is_empty(), "{} of {} are lost: {lost:?}", lost.len(), acknowledged.len());
     println!(
         "{} acknowledged, {} recorded in {} sessions",
-        told.len(),
+        acknowledged.len(),
         recorded.len(),
         scene.sessions().len()
     );
@@ -168,12 +168,12 @@ fn a_session_is_taken_up_after_a_crash() {
     scene.agent_script(&format!("{first}\n{HANGS}"));
     let mut running = scene.spawn("run --json");
     running.wait_for_file("ticked");
-    let told = running.kill().code(137).acknowledged();
+    let acknowledged = running.kill().code(137).acknowledged();
     scene.agent_script(WILLING_AGENT);
     scene.ralph("resume --json").code(0);
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Outcome"), ["success", "interrupted", "success"]);
-    assert_eq!(session.iterations()[..1], told);
+    assert_eq!(session.iterations()[..1], acknowledged);
     assert_eq!(kinds(&scene), ["start", "iteration", "iteration", "resume", "iteration", "end"]);
     let end = session.end();
     assert_eq!((&end["status"], &end["iterations_run"]), (&"completed".into(), &3.into()));

@@ -307,7 +307,11 @@ fn the_recording_is_what_the_demo_prints() {
     }
     let printed = printed.replace(project.to_str().unwrap(), old);
     assert!(printed.contains("$ specify ralph demo "), "{printed}");
-    let (told, is) = (masked(recording), masked(&printed));
-    let line = told.iter().zip(&is).take_while(|(told, is)| told == is).count();
-    assert_eq!(told.get(line), is.get(line), "docs/demo.md has an old recording: run docs/record-demo.sh");
+    let (recorded, is) = (masked(recording), masked(&printed));
+    let line = recorded.iter().zip(&is).take_while(|(recorded, is)| recorded == is).count();
+    assert_eq!(
+        recorded.get(line),
+        is.get(line),
+        "docs/demo.md has an old recording: run docs/record-demo.sh"
+    );
 }

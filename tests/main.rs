@@ -1,6 +1,6 @@
 //! The product through its real programs, and the store as plain git sees it.
 
-#![expect(clippy::too_many_lines, reason = "a test tells its story in one piece")]
+#![expect(clippy::too_many_lines, reason = "a test reads best in one piece")]
 
 mod agents;
 mod architecture;

@@ -41,31 +41,31 @@ fn a_record_that_is_as_it_was_written_passes_and_every_change_is_found() {
     let tip = scene.git(["rev-parse", &name]);
     let message = scene.git(["log", "-1", "--format=%B", &first]);
     let json = scene.git(["show", &format!("{first}:iteration.json")]);
-    let told = |commit: &str, expected: &str| {
+    let finds = |commit: &str, expected: &str| {
         scene.git(["update-ref", &name, commit]);
         let run = scene.ralph("fsck --session 20").code(1);
         assert!(run.text().contains(expected), "`{expected}` expected of {run}");
     };
     let other = message.replace("Ralph-Outcome: success", "Ralph-Outcome: failure");
-    told(&altered(&scene, &first, "tasks.md", "x", None), "tasks.md is not what manifest.json says");
-    told(&altered(&scene, &first, "extra.txt", "x", None), "extra.txt is not in manifest.json");
-    told(&altered(&scene, &first, "manifest.json", "{}", None), "read manifest.json");
+    finds(&altered(&scene, &first, "tasks.md", "x", None), "tasks.md is not what manifest.json says");
+    finds(&altered(&scene, &first, "extra.txt", "x", None), "extra.txt is not in manifest.json");
+    finds(&altered(&scene, &first, "manifest.json", "{}", None), "read manifest.json");
     let same = String::from_utf8(session.file(1, "tasks.md")).unwrap();
-    told(
+    finds(
         &altered(&scene, &first, "tasks.md", &same, Some(&other)),
         "the trailer Ralph-Outcome is not what the JSON says",
     );
     let edited = message.replace("**Task**", "**Tusk**");
-    told(&altered(&scene, &first, "tasks.md", &same, Some(&edited)), "its message differs from progress.md");
+    finds(&altered(&scene, &first, "tasks.md", &same, Some(&edited)), "its message differs from progress.md");
     let forged = message.replace("T001 done", "T009 \u{202e}done");
-    told(
+    finds(
         &altered(&scene, &first, "tasks.md", &same, Some(&forged)),
         "the subject of its message is not what the JSON says",
     );
     let wrong = json.replace("\"success\"", "\"failure\"");
-    told(&altered(&scene, &first, "iteration.json", &wrong, None), "Ralph-Outcome");
+    finds(&altered(&scene, &first, "iteration.json", &wrong, None), "Ralph-Outcome");
     let renumbered = message.replace("Ralph-Iteration: 1", "Ralph-Iteration: 7");
-    told(&altered(&scene, &first, "tasks.md", &same, Some(&renumbered)), "its number does not follow");
+    finds(&altered(&scene, &first, "tasks.md", &same, Some(&renumbered)), "its number does not follow");
     scene.git(["update-ref", &name, &tip]);
     scene.ralph("fsck").code(0);
 }
@@ -277,7 +277,7 @@ fn a_purged_session_is_gone_here_and_there_and_does_not_come_back() {
     }
     let stone = scene.git_in(&bare, "show refs/ralph-meta/tombstones:tombstones");
     assert!(stone.starts_with(&format!("{log} ")), "{stone}");
-    // The clone still has it: it is told, it gives nothing back, and can purge it as well.
+    // The clone still has it: it gets a warning, does not push it back, and can purge it as well.
     let said = scene.call("sync --snapshots").dir(&clone).run().code(0);
     said.stderr_has("purged elsewhere, but still here: ");
     assert!(!names(&scene, &bare, "refs").iter().any(|name| name.ends_with(&id)));
@@ -340,8 +340,8 @@ fn a_tombstone_for_a_session_that_runs_neither_stops_nor_hides_it() {
     let name = scene.session().refname().to_owned();
     write_tombstone_by_hand(&scene, &bare, &name);
     let snapshots = name.replace("refs/ralph/", "refs/ralph-snap/");
-    let told = format!("purged elsewhere, but still here: {snapshots}, {name}");
-    scene.ralph("sync --snapshots").code(0).stderr_has(&told);
+    let message = format!("purged elsewhere, but still here: {snapshots}, {name}");
+    scene.ralph("sync --snapshots").code(0).stderr_has(&message);
     scene.ralph("status").code(0).stdout_has(scene.session().id());
     scene.ralph("log --sessions").code(0).stdout_has(scene.session().id());
     scene.ralph("clean --keep-last 0 --keep-days 0").code(0).stdout_has("it runs");
@@ -353,7 +353,7 @@ fn a_tombstone_for_a_session_that_runs_neither_stops_nor_hides_it() {
     scene.ralph("show 2").code(0);
     scene.ralph("rebuild --check").code(0);
     // It goes nowhere, though: who purged it meant that.
-    scene.ralph("sync --snapshots").code(0).stderr_has(&told);
+    scene.ralph("sync --snapshots").code(0).stderr_has(&message);
     assert!(names(&scene, &bare, "refs/ralph").iter().all(|name| name.starts_with("refs/ralph-meta/")));
     scene.ralph("fsck").code(0);
 }
@@ -457,8 +457,8 @@ fn lines_of_a_session_that_went_do_not_come_back_and_stay_where_it_is() {
         "1 session stays away that was cleaned away here; `specify ralph sync --cleaned` brings it back\n";
     for words in ["sync", "sync --push-only", "sync --fetch-only", "sync"] {
         let run = scene.ralph(words).code(0);
-        let told = if words.contains("push") { "nothing to bring together with origin\n" } else { away };
-        run.stdout(told);
+        let message = if words.contains("push") { "nothing to bring together with origin\n" } else { away };
+        run.stdout(message);
         assert_eq!(note(scene.repo()), all[1..], "{words}");
         assert_eq!(note(&bare), all, "{words}");
     }
@@ -525,8 +525,8 @@ fn a_purge_takes_what_was_kept_aside_of_the_session() {
     scene.write(&format!(".git/ralph/kept/1-{id}/1/agent.stdout"), "ZEBRA");
     let name = ".git/ralph/kept/1-progress.txt\n";
     // Without a remote there is only here.
-    let told = scene.ralph(["purge", &id, "--dry-run"]).code(0);
-    told.stdout_has("would remove refs/ralph/001-login/").stdout_has(name);
+    let message = scene.ralph(["purge", &id, "--dry-run"]).code(0);
+    message.stdout_has("would remove refs/ralph/001-login/").stdout_has(name);
     assert!(kept.exists());
     let json = scene.ralph(["purge", &id, "--dry-run", "--json"]).code(0).json();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What later iterations are told of earlier ones.
+//! What later prompts contain about earlier iterations.
 
 use serde_json::{Value, json};
 
@@ -50,8 +50,8 @@ fn history_turns_itself_on_after_two_failures_in_a_row_over_sessions_unless_it_i
         let scene = forgetful();
         scene.ralph("-n 1 --task T001 --set progress.max-entries=0").code(4);
         let run = scene.ralph(&format!("-n 1 --task T001 --set progress.max-entries=0 {flag}")).code(code);
-        let told = run.text().contains("history  smart, turned on by 2 failures in a row");
-        assert_eq!(told, said, "{}", run.text());
+        let text = run.text().contains("history  smart, turned on by 2 failures in a row");
+        assert_eq!(text, said, "{}", run.text());
     }
 }
 
@@ -146,10 +146,10 @@ fn the_error_of_an_agent_without_words_is_told() {
     let scene = Sandbox::new();
     scene.agents_like_claude(&[("mine", "echo '{}'; exit 1")]).commit("An agent");
     scene.ralph("-n 2").code(4);
-    let told = "**Agent:** exited 1: its stream ended without a result\n**Exit code of the agent:** 1\n";
+    let text = "**Agent:** exited 1: its stream ended without a result\n**Exit code of the agent:** 1\n";
     let prompt = scene.session().text(2, "prompt.md");
-    assert!(prompt.contains(told), "{prompt}");
-    scene.ralph("progress").code(0).stdout_has(told);
+    assert!(prompt.contains(text), "{prompt}");
+    scene.ralph("progress").code(0).stdout_has(text);
 }
 
 #[test]
@@ -238,8 +238,8 @@ fn a_command_sums_iterations_up_and_where_it_fails_the_output_stands_in_and_the_
         let record = sessions.last().unwrap().iteration(1);
         let failed = record["facts"]["summarized"]["failed"].as_str().unwrap();
         assert!(failed.contains(reason), "{failed}");
-        let told = scene.ralph("progress").code(0).text();
-        assert!(told.contains(&format!("(no summary: `{command}`")) && told.contains("FAILED t_x"), "{told}");
+        let text = scene.ralph("progress").code(0).text();
+        assert!(text.contains(&format!("(no summary: `{command}`")) && text.contains("FAILED t_x"), "{text}");
     }
 }
 
@@ -265,9 +265,9 @@ fn a_replay_gives_the_prompts_that_were_sent_and_those_of_other_settings() {
     let iterations = same["iterations"].as_array().unwrap();
     let is_same: Vec<_> = iterations.iter().map(|one| one["is_same"].as_bool().unwrap()).collect();
     assert_eq!(is_same, [true, true], "{same}");
-    let told = scene.ralph(&format!("replay {id} --history-mode smart")).code(0).text();
-    assert!(told.contains("  + #### What did not work: T001 (Find the answer)\n"), "{told}");
-    assert!(told.contains("iteration 2  T001  "), "{told}");
+    let text = scene.ralph(&format!("replay {id} --history-mode smart")).code(0).text();
+    assert!(text.contains("  + #### What did not work: T001 (Find the answer)\n"), "{text}");
+    assert!(text.contains("iteration 2  T001  "), "{text}");
     let json =
         scene.ralph(&format!("replay {id} --history-mode off --strategy structured-log")).code(0).text();
     assert!(

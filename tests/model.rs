@@ -123,7 +123,7 @@ fn task_name(index: usize) -> String {
 struct Story {
     scene: Sandbox,
     model: Model,
-    told: Vec<Step>,
+    steps: Vec<Step>,
 }
 
 impl Story {
@@ -141,11 +141,11 @@ impl Story {
         ));
         scene.validate(&format!("! grep -q lies {says}")).config("skip-after = 0\nstuck-after = 0");
         scene.commit("Ready");
-        Self { scene, model: Model::default(), told: Vec::new() }
+        Self { scene, model: Model::default(), steps: Vec::new() }
     }
 
-    fn tell(&mut self, step: Step) {
-        self.told.push(step);
+    fn perform(&mut self, step: Step) {
+        self.steps.push(step);
         match step {
             Step::Run(agent, count) => {
                 self.says(agent);
@@ -209,18 +209,18 @@ impl Story {
     }
 
     fn clone_has_the_same_log(&self) {
-        let number = self.told.len();
+        let number = self.steps.len();
         let clone = self.scene.outside(&format!("clone-{number}"));
         let (from, to) = (self.scene.repo().display().to_string(), clone.display().to_string());
         self.scene.git(["clone", "--quiet", &from, &to]);
         self.scene.git_in(&clone, "fetch --quiet origin refs/ralph/*:refs/ralph/*");
         let there = self.scene.call("log --json").dir(&clone).run().code(0);
-        assert_eq!(there.text(), self.scene.ralph("log --json").text(), "{:?}", self.told);
+        assert_eq!(there.text(), self.scene.ralph("log --json").text(), "{:?}", self.steps);
     }
 
     #[track_caller]
     fn compare(&self) {
-        let told = &self.told;
+        let steps = &self.steps;
         let log = self.scene.ralph("log --json").code(0).json();
         let mut ids: Vec<&str> = Vec::new();
         let listed: Vec<_> = log["iterations"].as_array().unwrap().iter().collect();
@@ -247,14 +247,14 @@ impl Story {
             .into_iter()
             .map(|(session, number, task, outcome)| (Some(session), number, task, outcome.to_owned()))
             .collect();
-        assert_eq!(found, expected, "the log after {told:?}");
+        assert_eq!(found, expected, "the log after {steps:?}");
 
         let journal = fs::read_to_string(self.scene.path(PROGRESS)).unwrap_or_default();
-        assert_eq!(pieces(&journal), self.model.journal, "progress.txt after {told:?}:\n{journal}");
+        assert_eq!(pieces(&journal), self.model.journal, "progress.txt after {steps:?}:\n{journal}");
 
         if !self.model.sessions.is_empty() {
             let check = self.scene.ralph("rebuild --check");
-            assert_eq!(check.code, i32::from(self.model.is_changed), "after {told:?}: {check}");
+            assert_eq!(check.code, i32::from(self.model.is_changed), "after {steps:?}: {check}");
         }
     }
 }
@@ -311,7 +311,7 @@ impl Random {
             let fits = match step {
                 Step::Run(..) | Step::Kill => true,
                 Step::Resume(..) | Step::Clone => !model.sessions.is_empty(),
-                // Without an entry an empty journal could not be told from one that is gone.
+                // Without an entry an empty journal could not be distinguished from a missing one.
                 Step::Append | Step::Insert | Step::Delete => !is_gone && !model.recorded.is_empty(),
             };
             if fits {
@@ -332,13 +332,13 @@ fn whatever_happens_record_and_journal_say_what_happened() {
         println!("RALPH_TEST_SEED={seed}");
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let mut story = Story::new();
-        story.tell(Step::Run(Agent::Good, 1));
+        story.perform(Step::Run(Agent::Good, 1));
         for _ in 0..STEPS {
             let step = random.step(&story.model);
             println!("{step:?}");
-            story.tell(step);
+            story.perform(step);
         }
         // The last start leaves nothing open.
-        story.tell(Step::Run(Agent::Good, 1));
+        story.perform(Step::Run(Agent::Good, 1));
     }
 }

@@ -20,7 +20,7 @@ do = [{ append = { path = "hello.txt", text = "hello\n" } }, { say = "Done." }, 
 "#;
 
 /// T001 succeeds, T002 fails once and succeeds; then a second session does T003.
-fn told() -> Sandbox {
+fn recorded_scene() -> Sandbox {
     let scene = Sandbox::new();
     let tasks = "## Phase 1: Setup\n\n- [ ] T001 One\n\n## Phase 2: Core\n\n- [ ] T002 Two\n";
     scene.tasks(tasks).agent_script(STORY).validate("echo checked; echo 'a stick' >&2").commit("Ready");
@@ -51,7 +51,7 @@ fn listed(scene: &Sandbox, words: &[&str]) -> String {
 
 #[test]
 fn each_filter_leaves_what_it_should() {
-    let scene = told();
+    let scene = recorded_scene();
     let json = scene.ralph("log --json").code(0).json();
     let times: Vec<&str> =
         json["iterations"].as_array().unwrap().iter().map(|one| one["ended_at"].as_str().unwrap()).collect();
@@ -89,7 +89,7 @@ fn each_filter_leaves_what_it_should() {
 
 #[test]
 fn there_is_a_form_for_people_and_forms_for_scripts() {
-    let scene = told();
+    let scene = recorded_scene();
     let ids: Vec<String> = scene.sessions().iter().map(|session| session.id().to_owned()).collect();
     scene
         .ralph("log --oneline -n 2")
@@ -122,7 +122,7 @@ fn there_is_a_form_for_people_and_forms_for_scripts() {
 /// Every field that can be asked for is one of the JSON.
 #[test]
 fn the_fields_are_those_of_the_json() {
-    let scene = told();
+    let scene = recorded_scene();
     let json = scene.ralph("log --json -n 1").code(0).json();
     let mut names = vec!["name".to_owned(), "subject".to_owned()];
     for (key, value) in json["iterations"][0].as_object().unwrap() {

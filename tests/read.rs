@@ -16,7 +16,7 @@ do = [{ say = "Not yet." }]
 do = [{ append = { path = "hello.txt", text = "hello\n" } }, { say = "Done." }, { tick = "current" }]
 "#;
 
-fn told() -> Sandbox {
+fn recorded_scene() -> Sandbox {
     let scene = Sandbox::new();
     scene
         .tasks("- [ ] T001 One\n- [ ] T002 Two")
@@ -42,7 +42,7 @@ fn keys(value: &Value) -> Vec<&str> {
 
 #[test]
 fn the_log_lists_iterations_and_filters_them() {
-    let scene = told();
+    let scene = recorded_scene();
     let id = scene.session().id().to_owned();
     read(&scene, "log")
         .code(0)
@@ -60,7 +60,7 @@ fn the_log_lists_iterations_and_filters_them() {
 
 #[test]
 fn the_log_as_json_has_what_the_trailers_have() {
-    let scene = told();
+    let scene = recorded_scene();
     let session = scene.session();
     let log = read(&scene, "log --json").code(0).json();
     let iterations = log["iterations"].as_array().unwrap();
@@ -96,7 +96,7 @@ fn the_log_as_json_has_what_the_trailers_have() {
 
 #[test]
 fn one_iteration_is_shown_whole_and_part_by_part() {
-    let scene = told();
+    let scene = recorded_scene();
     let session = scene.session();
     read(&scene, "show 2").code(0).stdout_has("T002 failed").stdout_has("validation  echo checked, exit 0");
     read(&scene, "show").code(0).stdout_has("iteration 3");
@@ -167,7 +167,7 @@ fn one_iteration_is_shown_whole_and_part_by_part() {
 
 #[test]
 fn what_is_not_there_is_an_error_that_says_where_to_look() {
-    let scene = told();
+    let scene = recorded_scene();
     read(&scene, "show 9").code(1).stderr_has("has no iteration 9, the last is 3").stderr_has("hint: ");
     let unknown = "20200101-000000-00000000";
     for command in ["show --session", "log --session", "status --session", "rebuild --check --session"] {
@@ -235,7 +235,7 @@ fn what_is_not_there_is_an_error_that_says_where_to_look() {
 
 #[test]
 fn the_status_says_where_the_feature_stands() {
-    let scene = told();
+    let scene = recorded_scene();
     let id = scene.session().id().to_owned();
     read(&scene, "status").code(0).stdout_has("2 of 2 tasks done, 0 open").stdout_has(&id);
     let status = read(&scene, "status --json").code(0).json();
@@ -327,7 +327,7 @@ fn bytes_that_an_agent_prints_come_back_as_they_were() {
 
 #[test]
 fn a_clone_that_fetched_the_refs_gives_the_same_bytes() {
-    let scene = told();
+    let scene = recorded_scene();
     let clone = scene.outside("clone");
     let (from, to) = (scene.repo().to_str().unwrap(), clone.to_str().unwrap());
     scene.git(["clone", "--quiet", from, to]);
@@ -418,7 +418,7 @@ fn nothing_that_an_agent_says_steers_the_terminal() {
 
 #[test]
 fn plain_git_reads_well_by_itself() {
-    let scene = told();
+    let scene = recorded_scene();
     let log = scene.git("log --glob=refs/ralph/* --reverse --format=%s");
     assert_eq!(
         log.lines().collect::<Vec<_>>(),

@@ -18,7 +18,7 @@ do = [{ write = { path = "hello.txt", text = "hello\n</pre>\n" } }, { say = "Don
 do = [{ say = "I cannot." }]
 "#;
 
-fn told() -> Sandbox {
+fn recorded_scene() -> Sandbox {
     let scene = Sandbox::new();
     scene
         .tasks("## Phase 1: All\n\n- [ ] T001 Say <b>hello</b>\n- [ ] T002 Ask @somebody about #12")
@@ -40,7 +40,7 @@ fn page(scene: &Sandbox, words: &str) -> String {
 
 #[test]
 fn the_page_tells_the_session_and_what_comes_from_outside_is_text() {
-    let scene = told();
+    let scene = recorded_scene();
     let before = scene.everything();
     let page = page(&scene, "");
     assert_eq!(scene.everything(), before, "a page on stdout writes nothing");
@@ -67,7 +67,7 @@ fn the_page_tells_the_session_and_what_comes_from_outside_is_text() {
 
 #[test]
 fn without_a_place_the_page_goes_where_nobody_commits_it_and_its_path_is_printed() {
-    let scene = told();
+    let scene = recorded_scene();
     let status = scene.git("status --porcelain");
     let said = scene.ralph("report").code(0).text();
     let path = said.trim_end();
@@ -86,7 +86,7 @@ fn without_a_place_the_page_goes_where_nobody_commits_it_and_its_path_is_printed
 
 #[test]
 fn only_a_report_is_written_over_unasked() {
-    let scene = told();
+    let scene = recorded_scene();
     let out = scene.outside("out");
     fs::create_dir(&out).unwrap();
     let report = |words: &str| scene.call(&format!("report {words}")).run();
@@ -111,7 +111,7 @@ fn only_a_report_is_written_over_unasked() {
 
 #[test]
 fn wrong_calls_say_what_to_do() {
-    let scene = told();
+    let scene = recorded_scene();
     let out = scene.outside("closed");
     fs::create_dir(&out).unwrap();
     fs::set_permissions(&out, fs::Permissions::from_mode(0o500)).unwrap();
@@ -136,7 +136,7 @@ fn wrong_calls_say_what_to_do() {
 
 #[test]
 fn open_starts_the_browser_that_is_set_and_says_where_the_page_is_when_there_is_none() {
-    let scene = told();
+    let scene = recorded_scene();
     let seen = scene.outside("seen");
     scene.program("my-browser", &format!("echo \"$#:$1\" > {0}.new; mv {0}.new {0}", seen.display()));
     let said = scene.call("report --open").env("BROWSER", "not-there:my-browser %s").run().code(0).text();
@@ -147,7 +147,7 @@ fn open_starts_the_browser_that_is_set_and_says_where_the_page_is_when_there_is_
 
 #[test]
 fn the_summary_for_a_pull_request_mentions_nobody() {
-    let scene = told();
+    let scene = recorded_scene();
     let summary = scene.ralph("report --markdown").code(0);
     let summary = summary
         .stdout_has("## 1 of 2 tasks done · stopped: T002 could not be done\n")
@@ -161,7 +161,7 @@ fn the_summary_for_a_pull_request_mentions_nobody() {
 
 #[test]
 fn the_data_has_what_the_page_is_made_of() {
-    let scene = told();
+    let scene = recorded_scene();
     let report = scene.ralph("report --json").code(0).json();
     assert_eq!((&report["schema"], &report["session"]["stop_reason"]), (&1.into(), &"stuck".into()));
     assert_eq!(
@@ -197,7 +197,7 @@ fn the_data_has_what_the_page_is_made_of() {
 
 #[test]
 fn a_page_keeps_to_its_size_and_says_what_it_leaves_out() {
-    let scene = told();
+    let scene = recorded_scene();
     let whole = page(&scene, "");
     assert!(whole.contains("No prompt, answer or difference is cut."));
     let small = page(&scene, "--max-size 40KB");
@@ -216,7 +216,7 @@ fn a_page_keeps_to_its_size_and_says_what_it_leaves_out() {
 
 #[test]
 fn a_clone_without_snapshots_says_so_and_a_shallow_one_too() {
-    let scene = told();
+    let scene = recorded_scene();
     let clone = scene.outside("clone");
     let clone_path = clone.to_str().unwrap().to_owned();
     // By an address, or git would link all objects that are here.

@@ -35,7 +35,7 @@ const STEPS: [&str; 3] = [
     "rm src/new; mkdir src/new; echo deep > src/new/deep; rm link; echo plain > link; mkdir -p ignored; echo i > ignored/x",
 ];
 
-fn told() -> Sandbox {
+fn recorded_scene() -> Sandbox {
     let scene = scene(&STEPS);
     scene.commit("Ready");
     scene.ralph("").code(0);
@@ -105,7 +105,7 @@ fn read(scene: &Sandbox, words: &str) -> Run {
 
 #[test]
 fn iterations_are_named_by_number_place_task_and_session() {
-    let scene = told();
+    let scene = recorded_scene();
     let id = scene.session().id().to_owned();
     for (name, number) in [
         ("2", 2),
@@ -145,7 +145,7 @@ fn iterations_are_named_by_number_place_task_and_session() {
 
 #[test]
 fn a_diff_is_gits_own() {
-    let scene = told();
+    let scene = recorded_scene();
     let (one, three) = (snapshot(&scene, 1), snapshot(&scene, 3));
     let start = scene.git(["rev-parse", &format!("{one}^1")]);
     let exclude = [":(top)", ":(top,exclude)specs/001-login/progress.txt"];
@@ -175,7 +175,7 @@ fn a_diff_is_gits_own() {
 
 #[test]
 fn a_diff_with_the_work_tree_sees_untracked_files_and_writes_nothing() {
-    let scene = told();
+    let scene = recorded_scene();
     read(&scene, "diff @").code(0).stdout("");
     scene.write("src/a", "three\n").write("untracked", "quite another text\n").write(".env", "SECRET=1\n");
     fs::remove_file(scene.path("ü n/ß")).unwrap();
@@ -190,7 +190,7 @@ fn a_diff_with_the_work_tree_sees_untracked_files_and_writes_nothing() {
 
 #[test]
 fn every_iteration_can_be_gone_back_to_and_taken_back() {
-    let scene = told();
+    let scene = recorded_scene();
     fs::create_dir_all(scene.path("ignored")).unwrap();
     let numbers = [1, 3, 2, 1, 2, 3, 2];
     for number in numbers {
@@ -214,7 +214,7 @@ fn every_iteration_can_be_gone_back_to_and_taken_back() {
 
 #[test]
 fn the_task_list_and_the_journal_stay_unless_asked_for() {
-    let scene = told();
+    let scene = recorded_scene();
     let (tasks, progress) = (scene.task_list(), scene.progress());
     let run = scene.ralph("restore 0").code(0).stdout_has("left as it is: specs/001-login/tasks.md");
     run.stderr_has("ticked in specs/001-login/tasks.md and not after ")
@@ -232,7 +232,7 @@ fn the_task_list_and_the_journal_stay_unless_asked_for() {
 
 #[test]
 fn only_what_the_snapshots_know_is_removed() {
-    let scene = told();
+    let scene = recorded_scene();
     scene.write("mine", "m\n").write("kept", "again\n").write(".env", "SECRET=1\n").write("ignored/x", "x\n");
     let before = read(&scene, "restore 2 --dry-run").code(0);
     before.stdout_has("leave   mine (no snapshot of the session has it").stdout_has("remove  kept\n");
@@ -247,7 +247,7 @@ fn only_what_the_snapshots_know_is_removed() {
 
 #[test]
 fn what_cannot_be_brought_back_is_not_written_over() {
-    let scene = told();
+    let scene = recorded_scene();
     // A file that no snapshot takes stands where the snapshot has another.
     fs::remove_dir_all(scene.path("src")).unwrap();
     scene.write("src/a", "x".repeat(6 << 20)).write(".git/info/exclude", "src/a\n");
@@ -264,7 +264,7 @@ fn what_cannot_be_brought_back_is_not_written_over() {
 fn what_stays_is_never_written_over_by_what_comes() {
     // A file of the snapshot below which the user has something now, and a folder that the user made a link.
     for path in ["kept/mine", "src"] {
-        let scene = told();
+        let scene = recorded_scene();
         if path == "src" {
             fs::remove_dir_all(scene.path("src")).unwrap();
             symlink("../elsewhere", scene.path("src")).unwrap();
@@ -293,7 +293,7 @@ fn what_stays_is_never_written_over_by_what_comes() {
 
 #[test]
 fn undoing_does_not_write_over_what_came_since() {
-    let scene = told();
+    let scene = recorded_scene();
     scene.ralph("restore 1").code(0);
     scene.ralph("restore 3 kept").code(0).stdout_has("1 removed");
     scene.write("kept/mine", "m\n");
@@ -325,7 +325,7 @@ fn what_the_session_began_with_goes_again_where_it_is_unchanged() {
 
 #[test]
 fn some_files_can_be_restored_alone() {
-    let scene = told();
+    let scene = recorded_scene();
     scene.ralph("restore 1 src/a link").code(0).stdout_has("0 files created, 2 changed, 0 removed");
     assert_eq!(scene.read("src/a"), "one\n");
     assert_eq!(fs::read_link(scene.path("link")).unwrap(), Path::new("src/a"));
@@ -338,7 +338,7 @@ fn some_files_can_be_restored_alone() {
 
 #[test]
 fn nothing_is_restored_in_the_middle_of_something_else() {
-    let scene = told();
+    let scene = recorded_scene();
     let head = scene.git("rev-parse HEAD");
     for (made, what) in [("MERGE_HEAD", "a merge"), ("CHERRY_PICK_HEAD", "a cherry-pick")] {
         scene.write(&format!(".git/{made}"), format!("{head}\n"));
@@ -358,7 +358,7 @@ fn nothing_is_restored_in_the_middle_of_something_else() {
 
 #[test]
 fn nothing_is_restored_under_a_running_loop() {
-    let scene = told();
+    let scene = recorded_scene();
     let first = scene.session().id().to_owned();
     let wait = "touch running; while ! test -f go; do sleep 0.02; done";
     scene.tasks("- [ ] T009 More").write(".specify/step1.sh", wait).commit("More");
@@ -373,7 +373,7 @@ fn nothing_is_restored_under_a_running_loop() {
 
 #[test]
 fn a_snapshot_that_is_not_here_is_an_error_with_the_way_to_it() {
-    let scene = told();
+    let scene = recorded_scene();
     let clone = scene.outside("clone");
     let (from, to) = (scene.repo().to_str().unwrap(), clone.to_str().unwrap());
     scene.git(["clone", "--quiet", &format!("file://{from}"), to]);
@@ -397,7 +397,7 @@ fn a_snapshot_that_is_not_here_is_an_error_with_the_way_to_it() {
 
 #[test]
 fn a_shallow_clone_shows_what_it_has() {
-    let scene = told();
+    let scene = recorded_scene();
     let clone = scene.outside("clone");
     let (from, to) = (scene.repo().to_str().unwrap(), clone.to_str().unwrap());
     scene.git(["clone", "--quiet", "--depth=1", &format!("file://{from}"), to]);
@@ -484,7 +484,7 @@ fn a_sparse_checkout_stays_sparse() {
 
 #[test]
 fn a_restoration_that_was_cut_off_can_be_repeated_and_taken_back() {
-    let scene = told();
+    let scene = recorded_scene();
     let before = content(scene.repo());
     // A required filter that fails stops git half way.
     scene.write(".git/info/attributes", "src/a filter=broken\n");
@@ -521,7 +521,7 @@ fn links_that_lead_out_of_the_tree_are_not_followed() {
 
 #[test]
 fn each_work_tree_has_restorations_of_its_own() {
-    let scene = told();
+    let scene = recorded_scene();
     let linked = scene.outside("linked");
     scene.git(["worktree", "add", "--quiet", "--detach", linked.to_str().unwrap()]);
     scene.ralph("restore 2").code(0);
@@ -586,7 +586,7 @@ fn read_words<const N: usize>(scene: &Sandbox, words: &[&str; N]) -> Run {
 
 #[test]
 fn a_checkout_for_a_command_has_the_files_that_git_would_write() {
-    let scene = told();
+    let scene = recorded_scene();
     let copy = scene.outside("copy");
     let save =
         format!("rm -rf {0}; mkdir {0} && tar --exclude ./.git -cf - . | tar -xf - -C {0}", copy.display());
@@ -605,7 +605,7 @@ fn a_checkout_for_a_command_has_the_files_that_git_would_write() {
 #[test]
 fn a_hunt_that_is_stopped_leaves_nothing() {
     use rustix::process::Signal;
-    let scene = told();
+    let scene = recorded_scene();
     let flag = scene.outside("flag");
     let command = format!("mkdir -m 500 -p deep/er; touch {}; sleep 1000 & sleep 1000", flag.display());
     let before = scene.everything();

@@ -34,10 +34,10 @@ fn each_layer_wins_over_the_one_before() {
 fn a_setting_for_one_call_of_git_reaches_us() {
     let scene = Sandbox::new();
     std::os::unix::fs::symlink(Program::GitRalph.path(), scene.outside("bin/git-ralph")).unwrap();
-    let told = scene.git("-c ralph.maxIterations=3 -c ralph.progress.maxEntries=7 ralph config --json");
-    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
-    assert_eq!(told["max-iterations"]["value"], 3);
-    assert_eq!(told["progress.max-entries"]["value"], 7);
+    let config = scene.git("-c ralph.maxIterations=3 -c ralph.progress.maxEntries=7 ralph config --json");
+    let config: serde_json::Value = serde_json::from_str(&config).unwrap();
+    assert_eq!(config["max-iterations"]["value"], 3);
+    assert_eq!(config["progress.max-entries"]["value"], 7);
     let table = scene.git("-c ralph.maxIterations=3 ralph config");
     assert!(table.lines().any(|line| line.starts_with("max-iterations ") && line.contains(" 3 ")), "{table}");
 }
@@ -47,12 +47,12 @@ fn nested_settings_have_their_spelling_in_each_layer() {
     let scene = Sandbox::new();
     scene.config("progress.max-chars = 100\nvalidation.timeout = \"5m\"");
     scene.git("config ralph.history.mode smart");
-    let told =
+    let config =
         scene.call("config --json").env("SPECKIT_RALPH_VALIDATION_COMMAND", "make test").run().code(0).json();
-    assert_eq!(told["progress.max-chars"]["value"], 100);
-    assert_eq!(told["validation.timeout"]["value"], "5m");
-    assert_eq!(told["history.mode"]["value"], "smart");
-    assert_eq!(told["validation.command"]["value"], "make test");
+    assert_eq!(config["progress.max-chars"]["value"], 100);
+    assert_eq!(config["validation.timeout"]["value"], "5m");
+    assert_eq!(config["history.mode"]["value"], "smart");
+    assert_eq!(config["validation.command"]["value"], "make test");
 }
 
 #[test]

@@ -26,8 +26,8 @@ fn no_files_name_each_other_in_a_circle() {
         assert_eq!(files, *expected, "files of {folder} in circles: correct the table ({reason})");
     }
     circles.retain(|(files, _)| !ALLOWED.iter().any(|(folder, ..)| is_in(folder, files)));
-    let told: Vec<_> = circles.iter().map(|(_, edges)| edges.join("\n")).collect();
-    assert!(told.is_empty(), "files name each other in a circle:\n{}", told.join("\n\n"));
+    let lines: Vec<_> = circles.iter().map(|(_, edges)| edges.join("\n")).collect();
+    assert!(lines.is_empty(), "files name each other in a circle:\n{}", lines.join("\n\n"));
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn is_untouched(private: &Path) {
 }
 
 /// All that a call printed.
-fn told(run: &Run) -> String {
+fn output_of(run: &Run) -> String {
     format!("{}{}", run.text(), String::from_utf8_lossy(&run.stderr))
 }
 
@@ -213,9 +213,9 @@ fn a_task_list_that_links_out_of_the_repository_is_read_by_no_command() {
     link(&scene, &private, TASKS);
     for command in ["", "status", "tasks", "doctor", "replay", "--dry-run"] {
         let run = scene.ralph(command);
-        let told = told(&run);
-        assert!(!told.contains("Write hello"), "{command}: {told}");
-        assert!(command == "replay" || told.contains(LEADS_OUT), "{command}: {told}");
+        let output = output_of(&run);
+        assert!(!output.contains("Write hello"), "{command}: {output}");
+        assert!(command == "replay" || output.contains(LEADS_OUT), "{command}: {output}");
     }
     is_untouched(&private);
 }
@@ -236,16 +236,16 @@ fn pipes_and_devices_in_the_place_of_settings_hold_nobody_up() {
         }
         fifo(&scene, path);
         let run = scene.ralph("").code(3);
-        assert!(told(&run).contains("not a regular file (a FIFO)"), "{path}: {}", told(&run));
+        assert!(output_of(&run).contains("not a regular file (a FIFO)"), "{path}: {}", output_of(&run));
         for command in ["status", "doctor", "config", "agents", "tasks"] {
             scene.ralph(command);
         }
         link(&scene, "/dev/zero", path);
         let run = scene.ralph("").code(3);
-        assert!(told(&run).contains(LEADS_OUT), "{path}: {}", told(&run));
+        assert!(output_of(&run).contains(LEADS_OUT), "{path}: {}", output_of(&run));
         scene.git("config ralph.allowLinks /dev");
         let run = scene.ralph("").code(3);
-        assert!(told(&run).contains("not a regular file (a device)"), "{path}: {}", told(&run));
+        assert!(output_of(&run).contains("not a regular file (a device)"), "{path}: {}", output_of(&run));
     }
 }
 

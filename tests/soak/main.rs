@@ -101,11 +101,11 @@ fn round(seed: u64, kills: u64, begun: Instant, seconds: Duration) -> Tally {
     let scene = Sandbox::new();
     let list: String = (1..=4 * kills).map(|number| format!("- [ ] T{number:03} Do it\n")).collect();
     scene.tasks(&list).agent_script(AGENT).validate("true").agent_uses_git().commit("An agent");
-    let mut told = Vec::new();
+    let mut acknowledged = Vec::new();
     let mut tally = Tally::default();
     let housekeeping = Housekeeping::beside(&scene, PAUSE);
     let first = Instant::now();
-    told.extend(scene.ralph("run --json -n 2").code(4).acknowledged());
+    acknowledged.extend(scene.ralph("run --json -n 2").code(4).acknowledged());
     let usual = first.elapsed();
     for _ in 0..kills {
         if begun.elapsed() > seconds {
@@ -120,21 +120,21 @@ fn round(seed: u64, kills: u64, begun: Instant, seconds: Duration) -> Tally {
         let may_be_refused = words.starts_with("resume") && run.code == 3;
         assert!([137, 4].contains(&run.code) || may_be_refused, "after {moment:?}: {run}");
         tally.killed += u64::from(run.code == 137);
-        told.extend(run.acknowledged());
+        acknowledged.extend(run.acknowledged());
     }
     drop(housekeeping);
-    told.extend(scene.ralph("run --json -n 1").code(4).acknowledged());
+    acknowledged.extend(scene.ralph("run --json -n 1").code(4).acknowledged());
     remove_what_the_agent_left(&scene);
     scene.record_is_sound();
     let mut times = BTreeMap::<String, usize>::new();
     for commit in scene.sessions().iter().flat_map(Session::iterations) {
         *times.entry(commit).or_default() += 1;
     }
-    for commit in &told {
+    for commit in &acknowledged {
         let found = times.get(commit);
         assert_eq!(found, Some(&1), "seed {seed}: {commit} was acknowledged and is there {found:?} times");
     }
-    tally.acknowledged = told.len();
+    tally.acknowledged = acknowledged.len();
     tally.recorded = times.len();
     tally
 }

@@ -1,6 +1,6 @@
-//! The user's checkout: what is in it, as a tree, without touching the index, stash, branch or a file.
+//! The user's checkout: reads it as a tree, without touching the index, stash, branch or a file.
 //!
-//! One of the two doors to git. Works through the git program with a private index, so that every filter,
+//! One of the two interfaces to git. Uses the git program with a private index, so that every filter,
 //! attribute and ignore rule means what it means to git.
 
 mod budget;
@@ -53,15 +53,15 @@ pub struct WorkTree {
     top: Utf8PathBuf,
     git_dir: Utf8PathBuf,
     common_dir: Utf8PathBuf,
-    /// How the user's index was when the private one was made from it.
+    /// The stamp of the user's index when the private one was copied from it.
     seen: Option<Stamp>,
     has_gitlinks: bool,
     /// Whether some of the files that the index names may be at a remote alone.
     is_partial: bool,
     budget: Budget,
-    /// How long a git of a snapshot may take: less after one took too long, so that a night is not spent waiting.
+    /// Time limit of git for a snapshot: shorter after one timed out, so that no night is spent waiting.
     limit: Duration,
-    /// Carried by every git that we start, so that it is found and stopped should we die before it.
+    /// Set for every git that we start, so that it is found and stopped if we die first.
     marker: Option<Marker>,
 }
 
@@ -91,7 +91,7 @@ impl WorkTree {
         })
     }
 
-    /// The same, at work for a session.
+    /// Marks the processes of this work tree with a session.
     #[must_use]
     pub fn at_work_for(self, session: &SessionId) -> Self {
         Self { marker: Some(Marker::new(session).in_work_tree(&self.top)), ..self }

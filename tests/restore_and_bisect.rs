@@ -275,7 +275,7 @@ fn what_stays_is_never_written_over_by_what_comes() {
         for words in ["restore 1", "restore 1 --dry-run", "restore 1 kept src/a"] {
             let said = scene.ralph(words).code(1);
             said.stderr_has(&format!("{path} (no snapshot of the session has it; --force removes it)"))
-                .stderr_has("hint: move it away");
+                .stderr_has("hint: move them away");
             assert_eq!(content(scene.repo()), before, "{words}");
         }
         read(&scene, "restore 1 --force --dry-run").code(0).stdout_has(&format!("remove  {path}\n"));

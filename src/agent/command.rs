@@ -34,7 +34,7 @@ impl Command {
                  or set `model`"
             );
         }
-        // A placeholder says by itself which way the prompt goes.
+        // A placeholder determines how the prompt is passed.
         let prompt = match (settings.prompt, holds("{prompt_file}"), holds("{prompt}")) {
             (PromptVia::Stdin, false, false) => PromptVia::Stdin,
             (PromptVia::Stdin | PromptVia::File, true, _) => PromptVia::File,
@@ -66,7 +66,7 @@ impl Command {
     }
 }
 
-/// Returns true if the shell knows it by itself, like `exec` and `:`.
+/// Returns true for builtins and keywords of the shell, like `exec` and `:`.
 fn is_word_of_the_shell(word: &str, surroundings: &Surroundings<'_>) -> bool {
     let path_variable = (surroundings.lookup)("PATH").unwrap_or_default();
     if word.contains('/') || on_path(word, &path_variable).is_some() {
@@ -76,7 +76,7 @@ fn is_word_of_the_shell(word: &str, surroundings: &Surroundings<'_>) -> bool {
     tool.run().is_ok_and(|captured| captured.is_success())
 }
 
-/// Returns the program of a line for the shell, where the line starts that one and nothing else can make it exist.
+/// Returns the program of a shell line, if the line runs only that and cannot create it.
 fn only_program(line: &str) -> Option<&str> {
     let is_simple = !line.contains(['|', '&', ';', '\n', '(', ')', '`', '<', '>', '#']);
     let word = line.split_whitespace().next()?;

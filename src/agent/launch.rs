@@ -1,4 +1,4 @@
-//! Runs an agent as a child and reads what it prints, whatever agent it is.
+//! Runs any agent as a child process and reads its output.
 
 use std::io::ErrorKind;
 
@@ -15,19 +15,19 @@ use super::watchdog::Watchdog;
 use crate::process::{Child, ChildExit, Interrupt};
 use crate::record::{AgentEvent, AgentRun, ExitReason, FailureClass, Parser, PromptVia, Timestamp, summary};
 
-/// How much of stderr's end may hold the reason for a failure.
+/// Bytes at the end of stderr that may contain the reason of a failure.
 const MAX_LAST_WORDS_BYTES: u64 = 8 << 10;
 
-/// Longest prompt that is given as an argument: the system takes no longer one than 128 KiB.
+/// Maximum size of a prompt as an argument: the system's limit is 128 KiB.
 const MAX_ARGUMENT_BYTES: usize = 120 << 10;
 
-/// Codes by which a shell says that it could not start what it was to start.
+/// Exit codes of a shell that could not start the command.
 const NOT_STARTED: [i32; 2] = [126, 127];
 
-/// A run that took no longer did no work before it missed a program.
+/// A run that ended within this time did no work before it failed to start a program.
 const AT_ONCE_MS: u64 = 5_000;
 
-/// What to start, and how to talk to it.
+/// A command, and how to talk to it.
 #[derive(Debug, Clone)]
 pub(super) struct Launch {
     /// With `{prompt_file}`, `{prompt}`, `{model}` and `{usage_file}` still in it.
@@ -42,17 +42,17 @@ pub(super) struct Launch {
     pub codex_home: Option<Utf8PathBuf>,
 }
 
-/// A run that has ended.
+/// A finished run.
 #[derive(Debug)]
 struct FollowedRun {
     ended: ChildExit,
     duration_ms: u64,
     report: AgentReport,
-    /// The last error or retry that was seen while it ran.
+    /// The last error or retry during the run.
     last_error: Option<String>,
 }
 
-/// Why a run did not succeed, as far as that is known.
+/// Why a run did not succeed, as far as known.
 #[derive(Debug, Default)]
 struct Cause {
     class: Option<FailureClass>,
@@ -102,7 +102,7 @@ impl Launch {
         say: &mut dyn FnMut(AgentEvent),
     ) -> Result<FollowedRun> {
         let child = self.child(turn)?;
-        // One that a run before left here would be taken for that of this run.
+        // A file that an earlier run left would be taken for this run's.
         remove_if_there(&usage_file(turn.stdout))?;
         let mut stream = StreamReader::new(self.parser);
         let mut lines = LineReader::new(turn.stdout);
@@ -135,13 +135,13 @@ impl Launch {
             Some(ExitReason::StartFailed) => {
                 Cause::new(FailureClass::NotInstalled, last_line(&tail(turn.stderr, MAX_LAST_WORDS_BYTES)?))
             }
-            // What kept it from getting on is why it was ended.
+            // It was stopped because of what it was stuck on.
             Some(ExitReason::ErrorLoop) => {
                 let words = run.last_error.clone().unwrap_or_default();
                 let known = run.report.failure.as_ref().map(|failure| failure.class);
                 Cause::new(known.unwrap_or_else(|| class_of(None, &words)), Some(words))
             }
-            // It was we who ended it, so what it says about its end is no failure of its own.
+            // We stopped it, so its last message is not a failure of its own.
             Some(_) => Cause::default(),
             None if NOT_STARTED.contains(&exit.code) && run.duration_ms <= AT_ONCE_MS => {
                 match not_started(turn)? {
@@ -153,7 +153,7 @@ impl Launch {
         })
     }
 
-    /// Returns why an agent that ended by itself did not succeed.
+    /// Returns why an agent that exited by itself did not succeed.
     fn own_cause(&self, failure: Option<&Failure>, turn: &AgentInput<'_>) -> Result<Cause> {
         if let Some(failure) = failure.filter(|failure| !failure.message.is_empty()) {
             return Ok(Cause::new(failure.class, Some(failure.message.clone())));
@@ -171,14 +171,14 @@ impl Launch {
         Ok(Cause::new(class, line.or_else(|| Some("its stream ended without a result".to_owned()))))
     }
 
-    /// Returns when the limit ends that a run failed by, if something says so.
+    /// Returns when the limit of a failed run resets, if it is known.
     fn resets_at(&self, run: &FollowedRun, cause: &Cause, turn: &AgentInput<'_>) -> Option<Timestamp> {
         if !cause.class.is_some_and(FailureClass::is_transient) {
             return None;
         }
         let by_log = || rollout::resets_at(self.codex_home.as_deref()?, run.report.thread.as_deref()?);
         let by_words = || {
-            // Of one that we stopped the last words are those of a retry, which takes no time any more.
+            // The last message of a stopped run is about a retry, which does not matter any more.
             let words = cause.message.as_deref().filter(|_| run.ended.exit.reason.is_none())?;
             Some(turn.clock.now().plus(wait_time_in(words)?))
         };
@@ -234,7 +234,7 @@ impl Launch {
     }
 }
 
-/// Returns what a shell says if it could not start the agent: something, while the agent itself has said nothing.
+/// Returns the shell's message if it could not start the agent, which itself printed nothing.
 fn not_started(turn: &AgentInput<'_>) -> Result<Option<String>> {
     let is_silent = turn.stdout.metadata().is_ok_and(|stdout| stdout.len() == 0);
     Ok(if is_silent { last_line(&tail(turn.stderr, MAX_LAST_WORDS_BYTES)?) } else { None })
@@ -249,16 +249,16 @@ fn remove_if_there(path: &Utf8Path) -> Result<()> {
     }
 }
 
-/// What the words of a command are made of.
+/// How the words of a command are interpreted.
 #[derive(Debug, Clone, Copy)]
 enum Words {
-    /// Given to the program as they are.
+    /// Passed to the program unchanged.
     Plain,
     /// Read by a shell.
     Script,
 }
 
-/// Puts values in place of their names. What was put in is not looked at again.
+/// Replaces placeholders by values. Inserted values are not expanded again.
 fn fill(word: &str, values: &[(&str, &str)], kind: Words) -> String {
     let mut filled = String::with_capacity(word.len());
     let mut rest = word;

@@ -1,4 +1,4 @@
-//! Where programs are, and whether they can be started.
+//! Finds programs on the PATH, and checks that they can be started.
 
 use anyhow::{Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -16,7 +16,7 @@ fn is_executable(path: &Utf8Path) -> bool {
     path.is_file() && access(path.as_std_path(), Access::EXEC_OK).is_ok()
 }
 
-/// Makes sure that a program can be started by this word.
+/// Checks that a program can be started by this name or path.
 pub(super) fn check_program(agent: &str, program: &str, surroundings: &Surroundings<'_>) -> Result<()> {
     if !program.contains('/') {
         let path_variable = (surroundings.lookup)("PATH").unwrap_or_default();

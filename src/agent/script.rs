@@ -39,16 +39,16 @@ use super::interface::Lookup;
 use crate::process;
 use crate::project_files::{MAX_DOCUMENT_BYTES, read_named};
 
-/// Exit code where the prompt lacks what the script expects.
+/// Exit code if the prompt lacks what the script expects.
 const PROMPT_DIFFERS: i32 = 9;
 
-/// Exit code where a file that the script waits for did not come.
+/// Exit code if a file that the script waits for does not appear.
 const WAITED_IN_VAIN: i32 = 8;
 
 /// Exit code if no turn matches.
 const NO_TURN: i32 = 1;
 
-/// Time between two checks for a file that is waited for.
+/// Time between two checks for an awaited file.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 #[derive(Debug, Deserialize)]
@@ -86,7 +86,7 @@ enum Action {
     Sleep(String),
 }
 
-/// Where a script is played: the child's own streams, and what it inherited.
+/// The streams and the environment of a played script.
 pub struct Stage<'a> {
     /// The project's root.
     pub directory: &'a Utf8Path,
@@ -120,7 +120,7 @@ pub fn play(script: &Utf8Path, stage: &mut Stage<'_>) -> Result<i32> {
     }
     for action in &turn.actions {
         let code = action.perform(stage).with_context(|| format!("perform {action:?}"))?;
-        // Others read along while the script goes on, and may act on what they see.
+        // Readers follow the output while the script runs, and may react to it.
         stage.stdout.flush()?;
         stage.stderr.flush()?;
         if code != 0 {
@@ -142,7 +142,7 @@ impl ScriptTurn {
 }
 
 impl Action {
-    /// Does it; an exit code other than 0 ends the turn.
+    /// Performs the action. An exit code other than 0 ends the turn.
     fn perform(&self, stage: &mut Stage<'_>) -> Result<i32> {
         let at = |path: &str| stage.directory.join(path);
         match self {

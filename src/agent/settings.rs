@@ -9,11 +9,11 @@ use crate::record::{Parser, Permissions, PromptVia};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentSettings {
     pub name: String,
-    /// What to start instead of what is known by that name. For `scripted`, the script file.
+    /// The command to run instead of the known one. For `scripted`, the script file.
     pub command: Option<Vec<String>>,
     pub prompt: PromptVia,
     pub parser: Parser,
-    /// Set for the agent over what it inherits.
+    /// Variables that are added to the inherited environment.
     pub env: Vec<(String, String)>,
     pub model: Option<String>,
     pub permissions: Permissions,
@@ -22,11 +22,11 @@ pub struct AgentSettings {
 /// How long an agent may be silent if its stream shows when it waits for a tool.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
-/// How long one may be silent that might be waiting for a tool.
+/// How long an agent may be silent if its stream does not show that.
 const IDLE_TIMEOUT_OPAQUE: Duration = Duration::from_secs(30 * 60);
 
 impl AgentSettings {
-    /// The agent of that name, with everything else as it is by default.
+    /// Returns the agent of that name with default settings.
     pub fn named(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -39,13 +39,13 @@ impl AgentSettings {
         }
     }
 
-    /// An agent that is a shell command, as `--agent-command` gives it.
+    /// Returns an agent that is a shell command, as given by `--agent-command`.
     pub fn shell(command: &str) -> Self {
         let words = ["sh", "-c", command].map(str::to_owned);
         Self { command: Some(words.into()), ..Self::named("command") }
     }
 
-    /// Returns the idle limit if the user sets none: a command of the user's may well be silent.
+    /// Returns the default idle timeout: none for a user's own command, which may well be silent.
     pub fn idle_by_default(&self) -> Option<Duration> {
         let is_command = self.command.is_some() && self.name != SCRIPTED;
         let parser = known::find(&self.name).map_or(self.parser, |known| known.parser);

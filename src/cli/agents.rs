@@ -1,4 +1,4 @@
-//! `specify ralph agents`: every known agent, whether it is here, and what is missing.
+//! `specify ralph agents`: every known agent, whether it is installed, and what is missing.
 
 use std::io::Write;
 

@@ -9,20 +9,20 @@ use crate::record::{LogEntry, ObjectId, RALPH, join_truncated};
 use crate::store::{Listing, Row, SessionRefs, Store};
 use crate::view::style::one_line;
 
-/// Git takes no shorter abbreviation of an id.
+/// Minimum length of an abbreviated id, as in git.
 const MIN_ABBREVIATION: usize = 4;
 
-/// How many candidates an error names.
+/// Maximum number of candidates that an error names.
 const MAX_CANDIDATES: usize = 5;
 
-/// A commit that a name means.
+/// The commit that a name refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
     name: String,
     id: ObjectId,
 }
 
-/// What of a session a commit belongs to.
+/// The moment of a session that a commit belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
     pub refs: SessionRefs,
@@ -55,7 +55,7 @@ pub fn is_like_id(name: &str) -> bool {
     (MIN_ABBREVIATION..=64).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Returns the commit that git understands by a name; `None` if it understands none.
+/// Returns the commit that git resolves a name to, or `None` if there is none.
 pub fn parse(store: &Store, name: &str) -> Result<Option<Commit>> {
     if name.starts_with('-') || name.contains(['\0', '\n']) {
         return Ok(None);
@@ -143,7 +143,7 @@ fn by_ids(listing: &Listing, commit: &Commit) -> Option<Owner> {
     None
 }
 
-/// Returns the iterations that made a commit of the project, by its note. What is not here is left out.
+/// Returns the iterations that made a commit of the project, by its note. Sessions that are not here are left out.
 fn by_note(store: &Store, listing: &Listing, commit: &Commit) -> Result<Vec<(SessionRefs, u32)>> {
     let mut makers = Vec::new();
     for (id, number) in store.noted_iterations(&commit.id)? {

@@ -1,4 +1,4 @@
-//! Where a command works: the repository, its records, the feature.
+//! The context of a command: the repository, its records, the feature.
 
 use std::io::stderr;
 
@@ -25,7 +25,7 @@ pub fn open(caller: &Caller) -> Result<Store> {
     Ok(store.warning_with(Some(|message| warn(message, &mut stderr()))))
 }
 
-/// Returns the clock that the caller goes by.
+/// Returns the caller's clock.
 pub fn clock(caller: &Caller) -> Result<Clock> {
     let start = caller.environment.value(Clock::VARIABLE).map(|start| start.to_string_lossy().into_owned());
     Clock::new(start.as_deref())
@@ -78,7 +78,7 @@ pub fn recorded_feature(caller: &Caller, store: &Store, path: &str) -> Result<Fe
     }
 }
 
-/// Whatever goes wrong before anything is begun is a reason not to start.
+/// Turns an error before the start into a refusal to start.
 pub fn refusal(error: Error) -> Error {
     if error.downcast_ref::<Refusal>().is_some() { error } else { Refusal::new(format!("{error:#}")).into() }
 }

@@ -23,7 +23,7 @@ pub fn redactor_of(rules: &[String], allow: &[String]) -> Result<Redactor> {
     })
 }
 
-/// Returns the same value with secrets taken out of every text in it.
+/// Returns the value with secrets removed from all its texts.
 pub fn redacted<T: Serialize + DeserializeOwned>(redactor: &Redactor, value: &T) -> Result<T> {
     let mut json = serde_json::to_value(value).context("redact the record")?;
     redact_texts(redactor, &mut json);
@@ -50,7 +50,7 @@ fn redact_texts(redactor: &Redactor, value: &mut Value) {
     }
 }
 
-/// Keys that hold a secret themselves. Keys that become equal are numbered, so that no value is lost.
+/// Redacts keys that contain a secret. Keys that become equal are numbered, so that no value is lost.
 fn redact_keys(redactor: &Redactor, map: &mut Map<String, Value>) {
     if map.keys().all(|key| redactor.finds_nothing(key)) {
         return;
@@ -68,7 +68,7 @@ fn redact_keys(redactor: &Redactor, map: &mut Map<String, Value>) {
     }
 }
 
-/// Words of a command line, of which one may say that the next is a secret: `--password`, `...`.
+/// Redacts words of a command line after an option that names a secret: `--password`, `...`.
 fn redact_words(redactor: &Redactor, words: &mut [Value]) {
     for next in 1..words.len() {
         let (before, after) = words.split_at_mut(next);
@@ -80,7 +80,7 @@ fn redact_words(redactor: &Redactor, words: &mut [Value]) {
     }
 }
 
-/// A text that is a secret because of the name beside it.
+/// Redacts a text that is a secret because of its name.
 fn redact_named(redactor: &Redactor, name: &str, tie: &str, value: &mut Value) {
     let Value::String(text) = value else { return };
     let (redacted, found) = redactor.redact_text(&format!("{name}{tie}{text}"));

@@ -1,7 +1,7 @@
-//! Bringing the work tree back to a snapshot: what is there is kept first, and nothing else is lost.
+//! Restores the work tree to a snapshot. The present state is saved first, and nothing is lost.
 //!
-//! Under the lock of the work tree, so that no loop starts meanwhile. The restoration is on its ref before the first
-//! file changes: one that is cut off can be repeated, or undone.
+//! It holds the lock of the work tree, so that no loop starts meanwhile. The restoration is on its ref before the first
+//! file changes: an interrupted one can be repeated or undone.
 
 use std::collections::BTreeSet;
 
@@ -19,11 +19,11 @@ use super::rollback::is_journal;
 /// Maximum number of files that an error names.
 const MAX_NAMED_FILES: usize = 5;
 
-/// Whether what usually is a reason not to go on is one.
+/// Whether to proceed in spite of obstacles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {
     No,
-    /// Goes on in the middle of a merge, and removes what no snapshot of the session knows.
+    /// Proceed during a merge, and remove files that are in no snapshot of the session.
     Yes,
 }
 
@@ -32,14 +32,14 @@ pub enum Force {
 pub struct Restore<'a> {
     pub store: &'a Store,
     pub clock: &'a Clock,
-    /// Untracked files of more bytes are not kept, and so not touched.
+    /// Untracked files of more bytes are not saved, and so not touched.
     pub max_file: u64,
-    /// Where the user stands.
+    /// The user's current folder.
     pub directory: &'a Utf8Path,
     pub force: Force,
 }
 
-/// What to go back to.
+/// The state to restore.
 #[derive(Debug, Clone)]
 pub struct Target<'a> {
     pub snapshot: ObjectId,
@@ -47,28 +47,28 @@ pub struct Target<'a> {
     pub feature: &'a str,
     /// `iteration 3 of session ...`
     pub name: String,
-    /// The snapshots of the session's iterations, in their order: what they have may be removed.
+    /// The snapshots of the session's iterations, in order: files in them may be removed.
     pub snapshots: Vec<ObjectId>,
-    /// The snapshot that the session began with: what is still as it was then may be removed, too.
+    /// The snapshot at the start of the session: files that are unchanged since may be removed, too.
     pub start: Option<ObjectId>,
     /// The feature's own files, from the top of the work tree.
     pub tasks: &'a str,
     pub progress: &'a str,
     pub with_tasks: bool,
-    /// As the user wrote them.
+    /// The paths as the user wrote them.
     pub paths: &'a [String],
 }
 
-/// What a restoration would do, worked out and not yet done.
+/// A planned restoration.
 #[derive(Debug)]
 pub struct PlannedRestore<'a> {
     restore: Restore<'a>,
     work_tree: WorkTree,
     scratch: Scratch,
-    /// The work tree as it is.
+    /// The present work tree.
     now: ObjectId,
     pub changes: Vec<PathChange>,
-    /// Paths that differ and stay as they are.
+    /// Paths that differ but are not changed.
     pub left: Vec<SkippedPath>,
     session: SessionId,
     feature: String,
@@ -76,7 +76,7 @@ pub struct PlannedRestore<'a> {
     _lock: Option<LoopLock>,
 }
 
-/// A path that stays as it is, and why.
+/// A path that is not changed, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedPath {
     pub path: String,
@@ -87,7 +87,7 @@ pub struct SkippedPath {
 pub enum Why {
     /// Only the loop and `rebuild` write it.
     Journal,
-    /// The loop writes it, and the user did not ask for it.
+    /// The loop writes it, and it was not asked for.
     TaskList,
     /// No snapshot of the session has it.
     Unknown,
@@ -120,7 +120,7 @@ pub enum Intent {
 }
 
 impl<'a> Restore<'a> {
-    /// Works out how to go back to a snapshot.
+    /// Plans the restoration of a snapshot.
     pub fn plan(self, target: &Target<'_>, intent: Intent) -> Result<PlannedRestore<'a>> {
         let RestoreContext { work_tree, scratch, now, lock } = self.begin(intent)?;
         let (index, objects) = places(&scratch);
@@ -133,7 +133,7 @@ impl<'a> Restore<'a> {
         asked.retain(|change| !work_tree.has_mode_already(change));
         let top = self.store.repository().work_tree()?;
         let hidden = work_tree.out_of_sight(private_index)?;
-        // Whatever is asked for, these stay as they are.
+        // These are never changed, whatever is asked for.
         let untouchable = |change: &PathChange| {
             let path = change.name();
             if is_journal(top, target.progress, &path) {
@@ -185,7 +185,7 @@ impl<'a> Restore<'a> {
         })
     }
 
-    /// Works out how to take a restoration back: its paths become what they were before it.
+    /// Plans how to undo a restoration: its paths become what they were before it.
     pub fn plan_undo(self, point: &RestorePoint, intent: Intent) -> Result<PlannedRestore<'a>> {
         let RestoreContext { work_tree, scratch, now, lock } = self.begin(intent)?;
         let (index, objects) = places(&scratch);
@@ -199,7 +199,7 @@ impl<'a> Restore<'a> {
         let is_new = |change: &&PathChange| change.is_new();
         let new: BTreeSet<RawPath> =
             changes.iter().filter(is_new).map(|change| change.path.clone()).collect();
-        // What came since stands where files should come back: the restoration knows nothing of it.
+        // Newer files are in the way of files to restore: the restoration does not know them.
         let mut in_the_way = self.in_the_way((&work_tree, private_index), (&now, &point.found), &new)?;
         in_the_way.retain(|change| !made.contains(&change.path));
         let (blocking, removed): (Vec<_>, Vec<_>) =
@@ -228,7 +228,7 @@ impl<'a> Restore<'a> {
         })
     }
 
-    /// Returns the files of now that cannot stay where the paths in `made` come: below one of them, or above.
+    /// Returns the present files that are in the way of the paths in `made`: below one of them, or above.
     fn in_the_way(
         self,
         (work_tree, private_index): (&WorkTree, PrivateIndex<'_>),
@@ -244,7 +244,7 @@ impl<'a> Restore<'a> {
         Ok(all)
     }
 
-    /// Returns what the session knows of the files that would be removed.
+    /// Returns which of the files to be removed the session knows.
     fn knowledge(
         self,
         (work_tree, private_index): (&WorkTree, PrivateIndex<'_>),
@@ -310,18 +310,18 @@ struct RestoreContext {
 }
 
 impl PlannedRestore<'_> {
-    /// Returns the files that it needs and that a partial clone has not got.
+    /// Returns the objects that it needs and that a partial clone lacks.
     pub fn missing(&self) -> Result<Vec<ObjectId>> {
         let wanted = self.changes.iter().filter_map(|change| Some(change.after.as_ref()?.id().clone()));
         let store = self.restore.store;
         if store.repository().is_partial() { store.missing(wanted) } else { Ok(Vec::new()) }
     }
 
-    /// Keeps what is there, and then changes it. `on_kept` hears where it is kept before any file changes.
+    /// Saves the present state, and then changes it. `on_kept` is called with the saved state before any file changes.
     pub fn carry_out(self, on_kept: &mut dyn FnMut(&RestorePoint)) -> Result<CompletedRestore> {
         let (index, objects) = places(&self.scratch);
         let private_index = self.restore.private_index(&index, &objects);
-        // Once more: fetching what is missing may have taken its time.
+        // Check again: fetching missing objects may have taken a while.
         refuse_endangered(&self.work_tree, private_index, &self.changes)?;
         let wanted = self.work_tree.with_changes(private_index, &self.changes)?;
         self.work_tree.check(private_index, &self.now, &wanted)?;
@@ -344,9 +344,9 @@ impl PlannedRestore<'_> {
     }
 }
 
-/// Which of the files that would be removed the session does not know.
+/// Which files to be removed the session does not know.
 enum Knowledge {
-    /// Whatever it is may go.
+    /// All of them may be removed.
     Needless,
     Of {
         unknown: BTreeSet<RawPath>,

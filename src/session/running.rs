@@ -1,4 +1,4 @@
-//! A session that runs: its state, and how it ends.
+//! The state of a running session, and how it ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ use super::plan::{Candidate, Plan};
 use super::recorder::Recorder;
 use super::stop_watcher::StopWatcher;
 
-/// A session that runs.
+/// A running session.
 pub(super) struct Running<'a> {
     pub plan: Plan<'a>,
     pub session: Session,
@@ -31,7 +31,7 @@ pub(super) struct Running<'a> {
     pub spool: Spool,
     pub history: History,
     pub ground: GoodGround,
-    /// Set while the loop pauses or waits: a person may work meanwhile.
+    /// Set after a pause or a wait, in which a person may have worked.
     pub was_idle: bool,
     pub memory: Memory,
     /// How past iterations become the `progress` text of the next prompt.
@@ -43,9 +43,9 @@ pub(super) struct Running<'a> {
     pub is_promised: bool,
     pub started: Stopwatch,
     pub pool: AgentPool,
-    /// Whose turn it is, by its place among the agents of the plan.
+    /// Index of the current agent in the plan.
     pub current: usize,
-    /// What the agents after the first say of their versions, once they were asked.
+    /// Versions of the agents after the first, once they were asked.
     pub versions: BTreeMap<usize, Option<String>>,
     pub control: Control,
     /// The key of this clone, which the session is recorded with.
@@ -79,7 +79,7 @@ pub(super) struct LostTask {
 pub(super) struct Ending {
     pub reason: StopReason,
     pub limit: Option<Limit>,
-    /// More of it, for people.
+    /// Details for people.
     pub why: Option<String>,
     pub hint: Option<String>,
 }
@@ -89,7 +89,7 @@ impl Ending {
         Self { reason, limit: None, why: None, hint: None }
     }
 
-    /// Of a session that was to stop when a phase or a story is done.
+    /// Returns the ending of a session that stops when a phase or a story is done.
     pub fn checkpoint(done: &str) -> Self {
         Self {
             why: Some(format!("{done} is done, and `stop-at` ends the session there")),
@@ -126,11 +126,11 @@ impl Running<'_> {
     }
 }
 
-/// What comes before the next turn.
+/// What to do before the next iteration.
 pub(super) enum NextStep {
-    /// An agent can work.
+    /// An agent can run.
     Iterate,
-    /// Time went by: all has to be looked at again.
+    /// Time has passed: check everything again.
     Again,
     Stop(Ending),
 }

@@ -1,4 +1,4 @@
-//! What the settings mean to a session, in the types of the rooms that it uses.
+//! Translates settings into the types that a session uses.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use super::ask::Summarizer;
 use super::memory::{HistoryPolicy, Memory, ModeSource};
 use super::redaction::redactor_of;
 
-/// Stands for no limit where one must be given.
+/// Means no limit where one is required.
 const UNLIMITED: Duration = Duration::from_secs(u64::MAX / 4);
 
 /// Returns the limits of a child; `wall` is how long it may run, `idle` how long it may be silent.
@@ -29,8 +29,8 @@ pub(super) fn validation_limits(settings: &Settings) -> ChildLimits {
     child_limits(settings, settings.validation_timeout, None)
 }
 
-/// Returns the strategy that makes earlier iterations a part of the prompt, with the newest that `memory` has; those of
-/// `session` come first.
+/// Returns the strategy that renders earlier iterations for the prompt, with the newest of `memory`; those of `session`
+/// come first.
 pub fn progress_strategy(
     settings: &Settings,
     memory: &Memory,
@@ -80,18 +80,18 @@ fn summarizer(command: Option<&String>, settings: &Settings) -> Option<Summarize
     command.map(|command| Summarizer { command: command.clone(), timeout })
 }
 
-/// Returns what to note down of outputs.
+/// Returns the rules for values to record from outputs.
 pub fn capture_rules(settings: &Settings) -> Result<Rules> {
     let rules = settings.captures.iter().map(|(name, pattern)| (name.as_str(), pattern.as_str()));
     Rules::new(rules).context("compile the rules of `capture`")
 }
 
-/// Returns what takes secrets out of what a project's records hold.
+/// Returns the redactor of a project's records.
 pub fn redactor(settings: &Settings) -> Result<Redactor> {
     redactor_of(&settings.redaction_rules, &settings.redaction_allow)
 }
 
-/// Returns how much of older iterations a prompt has.
+/// Returns how much of older iterations a prompt contains.
 pub fn history_policy(config: &Config) -> HistoryPolicy {
     let settings = &config.settings;
     let mode = match settings.history_mode.as_str() {

@@ -42,7 +42,7 @@ impl Drop for StopWatcher {
         self.is_over.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // It holds nothing that a panic of its could have broken.
+            // It holds nothing that its panic could have broken.
             drop(thread.join());
         }
     }

@@ -1,4 +1,4 @@
-//! Reading sessions back, from their refs alone.
+//! Reads sessions from their refs alone.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -17,7 +17,7 @@ use super::refs::{self, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 pub struct SessionLog {
     pub refs: SessionRefs,
     pub entries: Vec<LogEntry>,
-    /// Older records exist and cannot be read.
+    /// True if older records exist but cannot be read.
     pub is_broken: bool,
 }
 
@@ -42,24 +42,24 @@ impl SessionLog {
         self.iterations().find(|entry| entry.iteration == Some(number))
     }
 
-    /// Returns true if its beginning is here: a shallow clone may have its end alone.
+    /// Returns true if its first record is here: a shallow clone may have only its end.
     pub fn is_whole(&self) -> bool {
         let first = &self.entries[0];
         first.kind == RecordKind::Start || first.kind == RecordKind::Unknown && first.parent.is_none()
     }
 
-    /// Returns true if its beginning is missing because the clone is shallow.
+    /// Returns true if its first record is missing because the clone is shallow.
     pub fn is_shallow(&self) -> bool {
         !self.is_whole() && !self.is_broken
     }
 
-    /// Returns where the session stands by its record alone: without an end it counts as interrupted, unless it runs.
+    /// Returns the status of the session by its record: without an end it is interrupted, unless it runs.
     pub fn status(&self, is_running: bool) -> Status {
         status_of(self.tip(), is_running)
     }
 }
 
-/// Returns where a session stands whose newest record is `tip`.
+/// Returns the status of a session whose newest record is `tip`.
 pub fn status_of(tip: &LogEntry, is_running: bool) -> Status {
     match (tip.kind, tip.status) {
         (RecordKind::End, Some(status)) => status,
@@ -69,7 +69,7 @@ pub fn status_of(tip: &LogEntry, is_running: bool) -> Status {
 }
 
 impl Store {
-    /// Whether this is a shallow clone.
+    /// Returns true if this is a shallow clone.
     pub fn is_shallow(&self) -> Result<bool> {
         Ok(!shallow_ends(&self.open_git()?)?.is_empty())
     }

@@ -1,7 +1,7 @@
-//! A three-way merge of trees, path by path: what lies between two of them is made to a third.
+//! A three-way merge of trees, path by path: applies the changes between two of them to a third.
 //!
-//! git merges the contents of single files (`git merge-file`), which every version of it can. Renames are not followed:
-//! what moved on one side is a removal and a new file.
+//! git merges the contents of single files (`git merge-file`), which every version supports. Renames are not followed:
+//! a renamed file is a removal and a new file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,7 +15,7 @@ use super::raw_path::{RawPath, collides, split};
 use super::restore::{PathChange, Paths, TreeEntry};
 use super::{PrivateIndex, WorkTree};
 
-/// The trees or commits of a merge: what lies between `base` and `theirs` is made to `ours`.
+/// The trees or commits of a merge: the changes from `base` to `theirs` are applied to `ours`.
 #[derive(Debug, Clone, Copy)]
 pub struct Sides<'a> {
     pub base: &'a ObjectId,
@@ -23,12 +23,12 @@ pub struct Sides<'a> {
     pub theirs: &'a ObjectId,
 }
 
-/// What a merge makes of our tree.
+/// The result of a merge.
 #[derive(Debug, Default)]
 pub struct Merge {
     /// Paths that only the other side changed.
     pub changes: Vec<PathChange>,
-    /// Paths that both sides changed, each in its own way.
+    /// Paths that both sides changed differently.
     pub conflicts: Vec<Conflict>,
 }
 
@@ -49,8 +49,8 @@ impl WorkTree {
         Ok(merge(theirs, ours))
     }
 
-    /// Returns the change that merges the contents of a file that both sides changed; `None` if they do not go
-    /// together.
+    /// Returns the change that merges the contents of a file that both sides changed; `None` if they
+    /// conflict.
     pub fn merge_contents(
         &self,
         private_index: PrivateIndex<'_>,
@@ -78,8 +78,8 @@ impl WorkTree {
         }))
     }
 
-    /// Returns true if our side of a path is missing, or is only the beginning of the file on the other side: what a git
-    /// leaves that dies while it writes the file.
+    /// Returns true if our side of a path is missing, or is only the beginning of the file on the other side, as
+    /// a git leaves it that died while writing.
     pub fn was_cut_short(&self, private_index: PrivateIndex<'_>, change: &PathChange) -> Result<bool> {
         let Some(after) = change.after.as_ref().filter(|after| is_file(after)) else { return Ok(false) };
         let Some(before) = &change.before else { return Ok(true) };
@@ -89,8 +89,8 @@ impl WorkTree {
         Ok(self.blob(private_index, &after.id)?.starts_with(&self.blob(private_index, &before.id)?))
     }
 
-    /// Takes out of `changes` those whose place is taken: by a file of the work tree that stays, in the place of a folder
-    /// or below it, or by one that snapshots leave out. Returns their paths.
+    /// Removes from `changes` those that are blocked by a file of the work tree that stays, or by one that snapshots
+    /// leave out. Returns their paths.
     pub fn withdraw_blocked(
         &self,
         private_index: PrivateIndex<'_>,
@@ -144,7 +144,7 @@ impl WorkTree {
     }
 }
 
-/// Returns what the other side changed, made to ours.
+/// Applies their changes to ours.
 fn merge(theirs: Vec<PathChange>, ours: Vec<PathChange>) -> Merge {
     let mut ours: BTreeMap<RawPath, Option<TreeEntry>> =
         ours.into_iter().map(|change| (change.path, change.after)).collect();

@@ -54,7 +54,7 @@ impl AiderParser {
             transcript.add_tokens(&tokens);
         } else if let Some(model) = model(line).filter(|_| transcript.model.is_none()) {
             transcript.model = Some(model.to_owned());
-            // What is before is about aider itself.
+            // The text before is about aider itself.
             transcript.clear_final_message();
         } else {
             self.is_in_error = false;
@@ -85,7 +85,7 @@ fn report(line: &str) -> Option<(Tokens, Option<f64>)> {
             _ => return None,
         }
     }
-    // Whether what was sent holds what was cached depends on the model's provider.
+    // Whether the sent tokens include cached ones depends on the model's provider.
     if tokens.cache_read.is_some() || tokens.cache_write.is_some() {
         tokens.input = None;
     }

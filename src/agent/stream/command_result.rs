@@ -1,4 +1,4 @@
-//! How a command ended, from the result that an agent reports of it: its exit code, and the last line that says something.
+//! How a command ended, from the result that an agent reports: its exit code, and its last meaningful line.
 
 use std::sync::LazyLock;
 
@@ -19,7 +19,7 @@ pub(super) struct ToolResult<'a> {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct CommandEnd {
     pub exit_code: Option<i32>,
-    /// Empty where the command printed nothing.
+    /// Empty if the command printed nothing.
     pub last_line: String,
 }
 
@@ -41,7 +41,7 @@ static FRAME: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a fixed pattern is valid")
 });
 
-/// What tools print after the error itself: it says that there was one, or where to read more.
+/// What tools print after the error itself: that there was one, or where to read more.
 static CLOSING: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?x)^(?:
@@ -59,12 +59,12 @@ static CLOSING: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 impl ToolResult<'_> {
-    /// Returns true if the agent says so, or the command's exit code does.
+    /// Returns true if the agent or the exit code reports a failure.
     pub(super) fn is_failure(&self) -> bool {
         self.is_error || self.exit_code.is_some_and(|code| code != 0)
     }
 
-    /// Reads how the command ended whose result this is.
+    /// Returns how the command ended.
     pub(super) fn command_end(&self) -> CommandEnd {
         let plain = without_escapes(self.output);
         let mut lines: Vec<&str> =

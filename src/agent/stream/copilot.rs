@@ -23,7 +23,7 @@ pub(in crate::agent) fn usage_file(stdout: &Utf8Path) -> Utf8PathBuf {
 
 #[derive(Debug, Default)]
 pub(super) struct CopilotParser {
-    /// What the provider said when a request failed last.
+    /// The provider's message of the last failed request.
     refusal: String,
 }
 
@@ -34,7 +34,7 @@ impl EventParser for CopilotParser {
             "assistant.message" => {
                 transcript.set_model(&data["model"]);
                 transcript.message(text(data, "content"));
-                // What it says on the way to a tool is no final answer.
+                // Text before a tool call is not a final answer.
                 if data["toolRequests"].as_array().is_some_and(|requests| !requests.is_empty()) {
                     transcript.clear_final_message();
                 }
@@ -46,7 +46,7 @@ impl EventParser for CopilotParser {
             "tool.execution_complete" => {
                 let output =
                     data["result"]["content"].as_str().unwrap_or_else(|| text(&data["error"], "message"));
-                // A command that failed is a success to it.
+                // It reports a failed command as a success.
                 let is_error = data["success"].as_bool() == Some(false);
                 let exit_code = data["shellExecution"]["exitCode"].as_i64();
                 let result = ToolResult { output, is_error, exit_code };
@@ -58,7 +58,7 @@ impl EventParser for CopilotParser {
             "assistant.turn_retry" => transcript.retry(&format!("retry ({})", text(data, "reason"))),
             "session.error" => transcript.fail(self.failure(data)),
             "result" if event["exitCode"].as_i64() != Some(0) => transcript.reopen(),
-            // It may end well in spite of an error.
+            // It may succeed in spite of an error.
             "result" if transcript.failure().is_none() => transcript.complete(),
             _ => {}
         }
@@ -86,7 +86,7 @@ impl CopilotParser {
     }
 }
 
-/// Returns all tokens, and the model that got most requests; nothing where the file is missing or is no JSON.
+/// Returns all tokens, and the model with most requests; nothing if the file is missing or not JSON.
 fn usage(path: &Utf8Path) -> Result<(Tokens, Option<String>)> {
     let read = open_plain(path).and_then(|mut file| read_at_most(&mut file, MAX_SETTINGS_BYTES));
     let bytes = match read {

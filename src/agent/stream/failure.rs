@@ -1,4 +1,4 @@
-//! Which class a failure is of: by its status, else by the words of the final error.
+//! Classifies failures by status, or by the words of the final error.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use regex::Regex;
 
 use crate::record::FailureClass;
 
-/// Patterns for the words of a final error, the most telling first. Never for what a model or a tool said.
+/// Patterns for the words of a final error, the most specific first. Never applied to what a model or a tool said.
 static WORDS: LazyLock<Vec<(FailureClass, Regex)>> = LazyLock::new(|| {
     [
         (FailureClass::Refused, "cannot be used with root|security reasons|not (a |running in a )?trusted"),
@@ -50,7 +50,7 @@ pub(in crate::agent) fn class_of_words(words: &str, wanted: &[FailureClass]) -> 
         .map(|(class, _)| *class)
 }
 
-/// Returns the class of an HTTP status, where it says one by itself.
+/// Returns the class of an HTTP status, if the status alone determines one.
 pub(super) fn class_of_status(status: u64, words: &str) -> Option<FailureClass> {
     let class_in = |wanted: &[FailureClass]| class_of_words(words, wanted);
     match status {
@@ -82,7 +82,7 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
 static PART: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(\d+(?:\.\d+)?) ?([A-Za-z]+)").expect("a fixed pattern is valid"));
 
-/// Returns how long the words of a final error say that it takes.
+/// Returns the waiting time that a final error names.
 pub(in crate::agent) fn wait_time_in(words: &str) -> Option<Duration> {
     let time = TIME.captures(words)?.get(1)?.as_str();
     let mut seconds = 0.0;

@@ -1,4 +1,4 @@
-//! Values out of events, whatever type they have there.
+//! Reads values from events, whatever their JSON type.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ pub(super) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
 
-/// Returns all texts of a list of parts, as messages and results of tools have them.
+/// Returns all texts of a list of parts, as in messages and tool results.
 pub(super) fn texts(parts: &Value) -> String {
     match parts {
         Value::String(words) => words.clone(),
@@ -26,7 +26,7 @@ pub(super) fn tokens(usage: &Value, names: [&str; 4]) -> Tokens {
     Tokens { input, cache_read, cache_write, output }
 }
 
-/// As [`tokens`], where what is called input holds the cached part too.
+/// Like [`tokens`], for agents whose input count includes the cached part.
 pub(super) fn inclusive_tokens(usage: &Value, names: [&str; 4]) -> Tokens {
     let tokens = tokens(usage, names);
     let cached = tokens.cache_read.unwrap_or(0).saturating_add(tokens.cache_write.unwrap_or(0));

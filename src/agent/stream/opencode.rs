@@ -10,7 +10,7 @@ use super::parser::{End, EventParser};
 use super::transcript::{Failure, Transcript};
 use crate::record::{FailureClass, Timestamp, Tokens};
 
-/// What is said of an answer of the model without an end.
+/// The error for a model's answer without an end.
 const CUT_SHORT_MESSAGE: &str = "the stream ended within an answer of the model";
 
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ impl EventParser for OpencodeParser {
     fn event(&mut self, event: &Value, transcript: &mut Transcript) {
         let part = &event["part"];
         match text(event, "type") {
-            // The answer is what it says in its last step.
+            // The answer is the text of its last step.
             "step_start" => {
                 transcript.reopen();
                 transcript.clear_final_message();
@@ -55,7 +55,7 @@ impl EventParser for OpencodeParser {
         match self.reason.as_str() {
             "" => {}
             "unknown" => transcript.set_failure(Failure::new(FailureClass::Network, CUT_SHORT_MESSAGE)),
-            // It ends by itself after a tool that it had to ask for.
+            // It exits after a tool call that needed approval.
             reason => {
                 let words = format!("it ended with `{reason}`");
                 transcript.set_failure(Failure::new(FailureClass::Other, &words));
@@ -70,7 +70,7 @@ impl OpencodeParser {
         transcript.reopen();
         match self.reason.as_str() {
             "stop" => transcript.complete(),
-            // It asks the model again, without an end if need be.
+            // It retries the model, without limit.
             "unknown" => transcript.retry(CUT_SHORT_MESSAGE),
             _ => {}
         }

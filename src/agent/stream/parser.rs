@@ -1,4 +1,4 @@
-//! What the parser of an agent's output is: it takes lines or events, and translates them for a [`Transcript`].
+//! Parsers of agents' output: they translate lines or events for a [`Transcript`].
 
 use anyhow::Result;
 use camino::Utf8Path;
@@ -6,23 +6,23 @@ use serde_json::Value;
 
 use super::transcript::Transcript;
 
-/// Reads an output that is text. What is unknown in it is skipped, and it may end anywhere.
+/// Parses text output. Unknown parts are skipped, and it may end anywhere.
 pub(super) trait LineParser {
-    /// Takes the next line.
+    /// Parses the next line.
     fn line(&mut self, line: &[u8], transcript: &mut Transcript);
 
-    /// Takes what can be said only at the end.
+    /// Completes the transcript at the end of the output.
     fn finish(&mut self, _: &End<'_>, _: &mut Transcript) -> Result<()> {
         Ok(())
     }
 }
 
-/// Reads an output whose lines are JSON. What is unknown in it is skipped, and it may end anywhere.
+/// Parses output whose lines are JSON. Unknown parts are skipped, and it may end anywhere.
 pub(super) trait EventParser {
-    /// Takes the next event.
+    /// Parses the next event.
     fn event(&mut self, event: &Value, transcript: &mut Transcript);
 
-    /// Takes what can be said only at the end.
+    /// Completes the transcript at the end of the output.
     fn finish(&mut self, _: &End<'_>, _: &mut Transcript) -> Result<()> {
         Ok(())
     }
@@ -38,7 +38,7 @@ impl<P: EventParser> LineParser for P {
     }
 }
 
-/// How the program that printed it ended.
+/// How the agent ended.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::agent) struct End<'a> {
     pub code: i32,

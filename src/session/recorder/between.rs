@@ -1,4 +1,4 @@
-//! Snapshots between two records: of what happened while no agent was at work.
+//! Snapshots between two records: of changes while no agent ran.
 
 use crate::record::Timestamp;
 use crate::store::{SessionRefs, Slot};

@@ -1,4 +1,4 @@
-//! The first record of a start or of a resumption: its snapshot first, so that what runs before the record can be
+//! The first record of a start or a resumption. Its snapshot is taken first, so that changes before the record can be
 //! compared with it.
 
 use anyhow::Result;
@@ -12,7 +12,7 @@ use super::super::recorded_progress::expected_progress;
 use super::super::snapshot_taken::SnapshotTaken;
 use super::{Content, Recorder};
 
-/// The record of a start or a resumption, as long as it is not written.
+/// The record of a start or a resumption before it is written.
 pub struct Opening<'l> {
     pub slot: Slot,
     taken: SnapshotTaken,
@@ -28,7 +28,7 @@ impl Opening<'_> {
 }
 
 impl Recorder<'_> {
-    /// Takes the snapshot of what was there before.
+    /// Takes the snapshot of the initial state.
     pub fn open<'l>(&mut self, earlier: Option<&'l SessionLog>, at: Timestamp) -> Result<Opening<'l>> {
         let name = if earlier.is_some() { "resume" } else { "start" };
         let slot = self.spool.slot(name);
@@ -72,7 +72,7 @@ impl Recorder<'_> {
         Ok(Some(SnapshotTaken { snapshot, ..taken }))
     }
 
-    /// Records that the session begins, or goes on.
+    /// Records the start or the resumption of the session.
     pub fn write_opening(
         &mut self,
         opening: Opening<'_>,

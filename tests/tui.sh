@@ -104,7 +104,7 @@ wait_for 'The agent begins with T002'
 wait_for '✔ T001'
 wait_for '1/5'
 echo '  it follows'
-for view in 't:Phase 1: Hello' 'p:You are a coding agent' 'd:specs/001-greeting/tasks.md' 'L:✔ T001' 'h:next' 'D:recorded'; do
+for view in 't:Phase 1: Hello' 'P:You are a coding agent' 'd:specs/001-greeting/tasks.md' 'h:next' 'D:recorded'; do
   keys "${view%%:*}"
   wait_for "${view#*:}"
 done

@@ -92,12 +92,11 @@ Examples:
 
 Keys (? lists all of them; the mouse works, too):
   j k g G, arrows    Move              o  Output      ] [  Next failure, the one before
-  Tab, Enter, Esc    List and view     L  Logs        F    Follow what runs
-  / f                Filter, failed    d  Describe    y Y  Copy the name, the commit
-  Space z            Fold, all of it   D  Diff        v e  Open in the pager, in the editor
-  w                  Wrap long lines   p  Prompt      ?    Help
-                                       t  Tasks       q    Quit
-                                       h  History";
+  Tab, Enter, Esc    List and view     d  Describe    F    Follow what runs
+  / f                Filter, failed    D  Diff        y Y  Copy the name, the commit
+  / n N              Search a view     P  Prompt      v e  Open in the pager, in the editor
+  Space z            Fold, all of it   t  Tasks       p i s  Pause or continue, hint, stop
+  w                  Wrap long lines   h  History     ? q  Help, quit";
 
 pub(super) const DIFF: &str = "\
 Examples:

@@ -109,7 +109,8 @@ pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     } else {
         write_iterations(&mut out, &listed, (paint, pager::width(caller)))?;
     }
-    pager::show(&out, caller, args.no_pager)
+    let is_for_programs = args.json.json || args.jsonl || !args.format.is_empty();
+    pager::show(&out, caller, args.no_pager || is_for_programs)
 }
 
 /// Returns true if repeats are shown: in no form for scripts, and in none of one line.

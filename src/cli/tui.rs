@@ -22,11 +22,11 @@ use crate::record::{
     AgentEvent, IterationName, LogEntry, RALPH, Refusal, SessionId, SessionName, Timestamp, Which,
 };
 use crate::session::{Reason, RecallQuery, RecalledHistory};
-use crate::store::{Control, Scratch, Stop, Store};
+use crate::store::{Control, LoopLock, Scratch, Store};
 use crate::view::style::{Paint, inert};
 use crate::view::tui::{
     Change, ExternalData, File, Host, Left, Opened, OwnLoop, Palette, Patch, Place, Program, PromptMemory,
-    Records, Source,
+    Records, Source, Steer,
 };
 
 use super::caller::Caller;
@@ -232,8 +232,20 @@ impl Host for TuiHost {
         }
     }
 
-    fn stop(&self, session: &SessionId, stop: Stop) -> Result<()> {
-        Control::of(self.store.repository(), session).ask_to_stop(stop)
+    fn steer(&self, session: &SessionId, steer: &Steer) -> Result<()> {
+        let control = Control::of(self.store.repository(), session);
+        match steer {
+            Steer::Pause => control.ask_to_pause()?,
+            Steer::Continue => drop(control.ask_to_continue()?),
+            Steer::Stop(stop) => control.ask_to_stop(*stop)?,
+            Steer::Hint(text) => drop(control.leave_hint(text)?),
+        }
+        let holders = LoopLock::holders(self.store.repository())?;
+        if !holders.iter().any(|holder| holder.session == *session) {
+            control.clear()?;
+            bail!("session {session} has just ended");
+        }
+        Ok(())
     }
 
     fn open(&self, program: Program, opened: &Opened) -> Result<()> {

@@ -6,16 +6,26 @@ use crate::process::Tool;
 use crate::record::ObjectId;
 use crate::repository::RefFormat;
 
-use super::Store;
 use super::ref_database::RefDatabase;
 use super::ref_files::RefFiles;
 use super::ref_tables::RefTables;
+use super::{Store, disk};
 
 impl Store {
     pub(super) fn refs(&self) -> Box<dyn RefDatabase + '_> {
         match self.repository().refs {
             RefFormat::Files => Box::new(RefFiles::new(self)),
             RefFormat::Tables => Box::new(RefTables::new(self)),
+        }
+    }
+
+    /// Returns what changes with every write of a ref, if it can be read without starting git.
+    pub fn refs_version(&self) -> Option<Vec<u8>> {
+        match self.repository().refs {
+            RefFormat::Files => None,
+            RefFormat::Tables => {
+                disk::read_if_there(&self.repository().common_dir.join("reftable/tables.list")).ok()?
+            }
         }
     }
 

@@ -1,6 +1,8 @@
 //! The state of the screen: keys and answers in, requests out. It reads nothing and draws nothing.
 
 mod act;
+mod answers;
+mod typed;
 
 use std::sync::Arc;
 
@@ -30,8 +32,14 @@ pub enum Mode {
     /// The text of the filter is being typed; what it was before.
     Filter(String),
     Help,
+    /// The text to look for in a view is being typed; what it was before.
+    Search(String),
+    /// A hint for the session is being typed.
+    Hint(String),
     /// The loop that was started with the screen runs: what shall become of it?
     Leave,
+    /// How the chosen session shall stop.
+    Stop,
 }
 
 /// A program for reading or writing.
@@ -50,14 +58,23 @@ pub enum Opened {
     Text(String),
 }
 
+/// What a session that runs is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Steer {
+    Pause,
+    Continue,
+    Hint(String),
+    Stop(Stop),
+}
+
 /// What the terminal has to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     Quit,
     Copy(String),
     Open(Program, Opened),
-    /// Ask the loop that was started with the screen to stop.
-    Stop(Stop),
+    /// Ask a session that runs for something.
+    Steer(SessionId, Steer),
     Redraw,
 }
 
@@ -106,6 +123,8 @@ pub struct App {
     /// The first line of the help on the screen.
     pub help_top: usize,
     pub follows: bool,
+    /// What is looked for in views.
+    pub search: String,
     pub is_wrapped: [bool; 2],
     pub message: Option<Row>,
     pub size: Rect,
@@ -133,6 +152,7 @@ impl App {
             mode: Mode::Browse,
             help_top: 0,
             follows: true,
+            search: String::new(),
             is_wrapped: [false, true],
             message: None,
             size,
@@ -233,8 +253,7 @@ impl App {
                 return;
             }
             Plan::Live(running) => contents::live_output(&session.id, running, self.seconds_of(running)),
-            Plan::Output(row) => contents::output(&session.id, row),
-            Plan::Logs => contents::logs(&session),
+            Plan::Output(row) => contents::output(&session, row),
             Plan::Prompt(place) => contents::prompt(place),
             Plan::Nothing(words) => Page::new(vec![Section::plain(vec![Row::of(Look::Dim, words)])]),
         };
@@ -260,6 +279,12 @@ impl App {
         let commit = |row: Option<&IterationRow>| row.map_or(String::new(), |row| row.commit.to_string());
         let [_, tip] = &session.ends;
         let (version, plan) = match self.view {
+            View::Output if chosen.number().is_none() => {
+                let running = in_flight.map(|running| running.number);
+                let version = format!("{tip} {:?} {running:?}", session.status);
+                let ordered = Ordered::Dashboard(session.id.clone(), session.with_tasks.clone());
+                (version, Plan::Ordered(ordered))
+            }
             View::Output => match (in_flight, row) {
                 (Some(running), _) => {
                     let streams: Vec<bool> = running.lengths.iter().map(Option::is_some).collect();
@@ -268,7 +293,6 @@ impl App {
                 (None, Some(row)) => (commit(Some(row)), Plan::Output(row)),
                 (None, None) => (String::new(), Plan::Nothing("no iteration is recorded yet")),
             },
-            View::Logs => (tip.to_string(), Plan::Logs),
             View::Describe => {
                 let live = session.live.as_ref().map(|live| (live.pid, live.waiting.clone()));
                 let version = format!("{tip} {:?} {live:?} {}", session.status, in_flight.is_some());
@@ -306,10 +330,10 @@ impl App {
             }
             View::History => (tip.to_string(), Plan::Ordered(Ordered::History(session.feature.clone()))),
         };
-        let is_live = self.view == View::Output && in_flight.is_some();
+        let is_live = self.view == View::Output && in_flight.is_some() && chosen.number().is_some();
         // These are of the whole session, whatever is selected.
         let chosen = match self.view {
-            View::Logs | View::History => Chosen::Session(session.id.clone()),
+            View::History => Chosen::Session(session.id.clone()),
             View::Output | View::Describe | View::Diff | View::Prompt | View::Tasks => chosen.clone(),
         };
         (Shown { view: self.view, chosen, is_live, version }, plan)
@@ -328,9 +352,7 @@ impl App {
     /// The first lines of what runs show for how long.
     fn freshen_head(&mut self, session: &SessionRow) {
         let Some(running) = session.in_flight() else { return };
-        let is_shown = self.shown.as_ref().is_some_and(|shown| {
-            shown.view == View::Output && shown.chosen.number().is_none_or(|number| number == running.number)
-        });
+        let is_shown = self.shown.as_ref().is_some_and(|shown| shown.is_live);
         if is_shown {
             let head =
                 contents::live_output(&session.id, running, self.seconds_of(running)).sections.swap_remove(0);
@@ -397,54 +419,14 @@ impl App {
         } else if let Some(request) = self.page.request(height) {
             Some(Request::Part(request))
         } else {
-            let is_open =
-                |section: &&Section| section.fold == Fold::Open && matches!(section.body, Body::Unread);
+            let is_open = |section: &&Section| {
+                !matches!(section.fold, Fold::Closed(_)) && matches!(section.body, Body::Unread)
+            };
             let about = self.page.sections.iter().find(is_open).and_then(|section| section.about);
             let row = about.and_then(|number| session.iteration(number));
-            row.map(|row| Request::View(session.clone(), Ordered::Calls(row.commit.clone())))
+            row.map(|row| Request::View(session.clone(), Ordered::Failure(row.commit.clone())))
         };
         request.filter(|request| self.failed.as_ref() != Some(request))
-    }
-
-    /// Takes in what was read, unless it is no longer wanted.
-    pub fn answered(&mut self, request: &Request, answer: anyhow::Result<Answer>) {
-        match (request, answer) {
-            (_, Err(error)) => {
-                let row = Row::of(Look::Bad, shown(&format!("{error:#}").replace('\n', "; ")));
-                match request {
-                    Request::View(_, ordered)
-                        if self.ordered.as_ref().is_some_and(|(_, known)| known == ordered) =>
-                    {
-                        self.shown = self.ordered.take().map(|(shown, _)| shown);
-                        self.page = Page::new(vec![Section::plain(error_rows(&error))]);
-                    }
-                    Request::Part(_) | Request::View(..) => self.message = Some(row),
-                }
-                self.failed = Some(request.clone());
-            }
-            (Request::Part(request), Ok(Answer::Part(part))) => self.page.take(request, part),
-            (Request::View(session, Ordered::Calls(commit)), Ok(Answer::View(mut sections))) => {
-                let row = session.iterations.iter().find(|row| row.commit == *commit);
-                let number = row.map(|row| row.number);
-                let is_it = |section: &&mut Section| section.about == number && number.is_some();
-                if let Some(section) = self.page.sections.iter_mut().find(is_it) {
-                    section.body = sections.swap_remove(0).body;
-                }
-            }
-            (Request::View(_, ordered), Ok(Answer::View(sections))) => {
-                if self.ordered.as_ref().is_none_or(|(_, known)| known != ordered) {
-                    return;
-                }
-                let mut page = Page::new(sections);
-                if self.shown.is_some() {
-                    page.adopt(std::mem::take(&mut self.page));
-                }
-                self.page = page;
-                self.shown = self.ordered.take().map(|(shown, _)| shown);
-            }
-            (Request::Part(_), Ok(Answer::View(_))) | (Request::View(..), Ok(Answer::Part(_))) => {}
-        }
-        self.fit();
     }
 
     pub fn areas(&self) -> Areas {
@@ -491,17 +473,8 @@ impl App {
 enum Plan<'a> {
     Live(&'a InFlight),
     Output(&'a IterationRow),
-    Logs,
     Prompt(Place),
     Nothing(&'static str),
     /// Of what must be read first.
     Ordered(Ordered),
-}
-
-fn error_rows(error: &anyhow::Error) -> Vec<Row> {
-    let mut rows = Row::lines(&format!("{error:#}"), Look::Plain);
-    if let Some(first) = rows.first_mut() {
-        *first = Row::of(Look::Bad, first.text());
-    }
-    rows
 }

@@ -1,5 +1,6 @@
 //! What each view says, from values to sections.
 
+mod dashboard;
 mod describe;
 mod diff;
 mod history;
@@ -14,14 +15,13 @@ use crate::record::{ObjectId, SessionId};
 use super::page::Section;
 use super::source::{Change, SessionRow, Source};
 
-pub use output::{age, live_file, live_output, logs, output, prompt, read_part};
+pub use output::{age, live_file, live_output, output, prompt, read_part};
 pub use words::{status_sign, words_of};
 
 /// A view of what is chosen in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
     Output,
-    Logs,
     Describe,
     Diff,
     Prompt,
@@ -30,13 +30,12 @@ pub enum View {
 }
 
 impl View {
-    pub const ALL: [Self; 7] =
-        [Self::Output, Self::Logs, Self::Describe, Self::Diff, Self::Prompt, Self::Tasks, Self::History];
+    pub const ALL: [Self; 6] =
+        [Self::Output, Self::Describe, Self::Diff, Self::Prompt, Self::Tasks, Self::History];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Output => "Output",
-            Self::Logs => "Logs",
             Self::Describe => "Describe",
             Self::Diff => "Diff",
             Self::Prompt => "Prompt",
@@ -54,10 +53,9 @@ impl View {
     pub fn key(self) -> char {
         match self {
             Self::Output => 'o',
-            Self::Logs => 'L',
             Self::Describe => 'd',
             Self::Diff => 'D',
-            Self::Prompt => 'p',
+            Self::Prompt => 'P',
             Self::Tasks => 't',
             Self::History => 'h',
         }
@@ -77,8 +75,10 @@ pub enum Ordered {
     /// The list of that record; after which iteration it was so, where it is not how things stand now.
     Tasks(SessionId, ObjectId, Option<u32>),
     History(String),
-    /// The tool calls of an iteration.
-    Calls(ObjectId),
+    /// The session as a whole, with the task list of that record.
+    Dashboard(SessionId, ObjectId),
+    /// What decides about an iteration that failed.
+    Failure(ObjectId),
 }
 
 /// Reads what a view is made of.
@@ -102,6 +102,10 @@ pub fn read(source: &dyn Source, session: &SessionRow, ordered: &Ordered) -> Res
             tasks::sections(session, source.tasks(commit)?.as_deref(), *after)
         }
         Ordered::History(feature) => history::sections(&source.history(feature)?),
-        Ordered::Calls(commit) => vec![Section::plain(output::calls(&source.iteration(commit)?.tool_calls))],
+        Ordered::Dashboard(_, commit) => {
+            let learnings = dashboard::learnings(source, session);
+            dashboard::sections(session, source.tasks(commit)?.as_deref(), &learnings)
+        }
+        Ordered::Failure(commit) => vec![Section::plain(output::failure(&source.iteration(commit)?))],
     })
 }

@@ -5,6 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, BorderType, Clear, Padding, Paragraph, Widget};
 
 use crate::record::{RALPH, Status};
 use crate::view::local_time::{local, local_minute};
@@ -29,6 +30,7 @@ const PAGE_KEYS: &[(&str, &str)] = &[
     ("q", "quit"),
     ("Esc", "list"),
     ("Space", "fold"),
+    ("/", "search"),
     ("w", "wrap"),
     ("v", "pager"),
     ("y", "copy"),
@@ -73,6 +75,12 @@ impl Palette {
     }
 }
 
+impl Palette {
+    fn line(self, row: &Row) -> Line<'_> {
+        row.pieces.iter().map(|(look, text)| Span::styled(text.as_str(), self.style(*look))).collect()
+    }
+}
+
 /// Draws all of it.
 pub fn draw(frame: &mut Frame<'_>, app: &App, palette: Palette) {
     let pen = Pen { palette, app };
@@ -88,7 +96,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, palette: Palette) {
         pen.page(buffer, areas.page);
     }
     pen.keys(buffer, areas.keys);
-    if app.mode == Mode::Leave {
+    if matches!(app.mode, Mode::Leave | Mode::Stop) {
         pen.leave(buffer, area);
     }
 }
@@ -105,9 +113,7 @@ impl Pen<'_> {
 
     /// Writes a row, and gives the column behind it.
     fn put(&self, buffer: &mut Buffer, (x, y): (u16, u16), row: &Row, width: u16) -> u16 {
-        let spans: Vec<Span<'_>> =
-            row.pieces.iter().map(|(look, text)| Span::styled(text.as_str(), self.style(*look))).collect();
-        buffer.set_line(x, y, &Line::from(spans), width).0
+        buffer.set_line(x, y, &self.palette.line(row), width).0
     }
 
     fn header(&self, buffer: &mut Buffer, area: Rect) {
@@ -357,9 +363,8 @@ impl Pen<'_> {
                 Row::of(Look::Dim, "This screen shows them as they come."),
             ]
         };
-        for (y, row) in (area.y + 1..area.bottom()).zip(&rows) {
-            self.put(buffer, (area.x + 2, y), row, area.width - 2);
-        }
+        let area = Rect { x: area.x + 2, y: area.y + 1, width: area.width - 2, height: area.height - 1 };
+        self.text(&rows).render(area, buffer);
     }
 
     fn keys(&self, buffer: &mut Buffer, area: Rect) {
@@ -379,23 +384,26 @@ impl Pen<'_> {
             OwnLoop::None | OwnLoop::Runs { .. } => {}
         }
         let is_live = self.app.overview.sessions.iter().any(|session| session.status == Status::Running);
-        if self.app.follows
-            && (is_live || self.app.own_loop == OwnLoop::None)
-            && !self.app.overview.sessions.is_empty()
-        {
+        if self.app.follows && is_live {
             right = right.and(Look::Accent, "following ");
         } else if let Some(place) = self.place() {
             right = right.and(Look::Dim, place);
         }
         let hints: &[(&str, &str)] = match &self.app.mode {
-            Mode::Filter(_) => &[("⏎", "keep"), ("Esc", "as before")],
+            Mode::Filter(_) | Mode::Search(_) => &[("⏎", "keep"), ("Esc", "as before")],
+            Mode::Hint(_) => &[("⏎", "for the next prompt"), ("Esc", "none")],
             Mode::Help if help::is_long(&self.app.areas()) => &[("j k", "more"), ("any other key", "back")],
             Mode::Help => &[("any key", "back")],
-            Mode::Leave => &[],
+            Mode::Leave | Mode::Stop => &[],
             Mode::Browse if self.app.pane == Pane::View => PAGE_KEYS,
             Mode::Browse => LIST_KEYS,
         };
-        let mut row = Row::of(Look::Plain, " ");
+        let typed = match &self.app.mode {
+            Mode::Search(_) => format!("/{}▏  ", shown(&self.app.search)),
+            Mode::Hint(text) => format!("hint: {}▏  ", shown(text)),
+            Mode::Browse | Mode::Filter(_) | Mode::Help | Mode::Leave | Mode::Stop => String::new(),
+        };
+        let mut row = Row::of(Look::Plain, " ").and(Look::Accent, typed);
         let room = usize::from(area.width).saturating_sub(right.width() + 2);
         for (key, does) in hints {
             let more = columns(key) + columns(does) + 3;
@@ -423,9 +431,9 @@ impl Pen<'_> {
         let rows = help::rows(usize::from(width));
         let first = self.app.help_top.min(help::last_top(&areas));
         let page = help::page(&areas);
-        for (y, row) in (top..areas.keys.y).zip(rows.iter().skip(first).take(page)) {
-            self.put(buffer, (0, y), row, width);
-        }
+        let shown = &rows[first..rows.len().min(first + page)];
+        let height = areas.keys.y.saturating_sub(top);
+        self.text(shown).render(Rect { x: 0, y: top, width, height }, buffer);
         let below = rows.len().saturating_sub(first + page);
         if help::is_long(&areas) && areas.keys.y > top {
             let words = if below > 0 { format!("  … {below} more") } else { "  the end".to_owned() };
@@ -434,29 +442,22 @@ impl Pen<'_> {
     }
 
     fn leave(&self, buffer: &mut Buffer, screen: Rect) {
-        let rows = help::question(usize::from(screen.width.saturating_sub(6)));
+        let rows = help::question(usize::from(screen.width.saturating_sub(6)), self.app.mode == Mode::Leave);
         let inner = rows.iter().map(Row::width).max().unwrap_or(0);
         let width = u16::try_from(inner + 6).unwrap_or(0).min(screen.width);
         let height = u16::try_from(rows.len() + 2).unwrap_or(0).min(screen.height);
         let area = Rect { x: (screen.width - width) / 2, y: (screen.height - height) / 2, width, height };
-        let line = usize::from(width).saturating_sub(2);
-        let dim = self.style(Look::Dim);
-        for y in area.top()..area.bottom() {
-            let text = match y {
-                _ if y == area.top() => format!("╭{}╮", "─".repeat(line)),
-                _ if y + 1 == area.bottom() => format!("╰{}╯", "─".repeat(line)),
-                _ => format!("│{}│", " ".repeat(line)),
-            };
-            for x in area.left()..area.right() {
-                if let Some(cell) = buffer.cell_mut((x, y)) {
-                    cell.reset();
-                }
-            }
-            buffer.set_string(area.x, y, text, dim);
-        }
-        for (y, row) in (area.y + 1..area.bottom() - 1).zip(&rows) {
-            self.put(buffer, (area.x + 3, y), row, width.saturating_sub(6));
-        }
+        let block = Block::bordered()
+            .border_type(BorderType::Rounded)
+            .border_style(self.style(Look::Accent))
+            .padding(Padding::horizontal(2));
+        Clear.render(area, buffer);
+        self.text(&rows).block(block).render(area, buffer);
+    }
+
+    /// Rows below each other.
+    fn text<'r>(&self, rows: &'r [Row]) -> Paragraph<'r> {
+        Paragraph::new(rows.iter().map(|row| self.palette.line(row)).collect::<Vec<_>>())
     }
 }
 

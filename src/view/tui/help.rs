@@ -51,16 +51,16 @@ pub fn last_top(areas: &Areas) -> usize {
 }
 
 /// Returns the question to a user who leaves while the loop runs, within a number of columns.
-pub fn question(width: usize) -> Vec<Row> {
+pub fn question(width: usize, is_leaving: bool) -> Vec<Row> {
     let answer =
         |key: &str, does: &str| Row::of(Look::Accent, format!("{key:<5}")).and(Look::Plain, does).indented(5);
-    let rows = [
-        Row::of(Look::Bold, "The loop is still running"),
-        Row::new(),
-        answer("l", "leave it running, and quit the screen"),
+    let title = if is_leaving { "The loop is still running" } else { "Stop this session?" };
+    let mut rows = vec![Row::of(Look::Bold, title), Row::new()];
+    rows.extend(is_leaving.then(|| answer("l", "leave it running, and quit the screen")));
+    rows.extend([
         answer("s", "stop it after this iteration"),
         answer("n", "stop it now, the agent too"),
-        answer("Esc", "stay"),
-    ];
+        answer("Esc", if is_leaving { "stay" } else { "let it run" }),
+    ]);
     rows.iter().flat_map(|row| row.wrapped(width)).collect()
 }

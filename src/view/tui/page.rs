@@ -224,7 +224,7 @@ impl Section {
         match &self.body {
             Body::Rows(_) => false,
             Body::Window(window) => window.jump.is_some(),
-            Body::Unread => self.fold == Fold::Open,
+            Body::Unread => !matches!(self.fold, Fold::Closed(_)),
         }
     }
 

@@ -43,6 +43,7 @@ pub struct Records {
 #[derive(Default)]
 struct Seen {
     tips: Option<Vec<(SessionRefs, ObjectId)>>,
+    version: Option<Vec<u8>>,
     live: HashMap<SessionId, Live>,
     configurations: HashMap<SessionId, Arc<Value>>,
     /// Newest first.
@@ -139,8 +140,13 @@ impl Source for Records {
     fn look(&self) -> Result<Option<Overview>> {
         // Who runs is looked at first: what ends meanwhile is then seen at the next look.
         let live = self.live()?;
-        let tips = self.store.log_tips()?;
+        let version = self.store.refs_version();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let tips = match &seen.tips {
+            Some(tips) if version.is_some() && version == seen.version => tips.clone(),
+            Some(_) | None => self.store.log_tips()?,
+        };
+        seen.version = version;
         let is_moved = seen.tips.as_ref() != Some(&tips);
         if !is_moved && seen.live == live {
             return Ok(None);

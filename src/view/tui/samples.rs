@@ -274,7 +274,7 @@ impl Source for Sample {
 /// All that a record says, made of its row.
 fn whole(row: &IterationRow) -> Iteration {
     let is_failed = row.outcome == Outcome::Failure;
-    serde_json::from_value(json!({
+    let mut record = json!({
         "schema": 1, "id": "x", "session": session_id(1), "feature": "specs/001-login", "branch": "main",
         "iteration": row.number, "loop_type": "implement", "task": row.task,
         "task_text": "Check the password against the store", "phase": "Phase 1: Setup",
@@ -295,8 +295,13 @@ fn whole(row: &IterationRow) -> Iteration {
         "fingerprint": if is_failed { Some("5d1f0c2a") } else { None },
         "head_before": null, "head_after": null, "commits": [], "snapshot": null, "left_out": [],
         "redactions": [], "hints": [], "tasks_done": 2, "tasks_open": 3
-    }))
-    .unwrap()
+    });
+    let excerpt = "thread 'logs_in' panicked at src/login.rs:42:9:\nassertion `left == right` failed\n  left: 401\n right: 200";
+    record["facts"] = json!({
+        "version": 1, "excerpt": if is_failed { excerpt } else { "" },
+        "final_message": "The password is compared before it is hashed.\nAll done.",
+    });
+    serde_json::from_value(record).unwrap()
 }
 
 pub const VALIDATION: &str = "running 3 tests

@@ -21,7 +21,7 @@ use ratatui::layout::Rect;
 use crate::record::{SessionId, Timestamp};
 use crate::store::Stop;
 
-use super::app::{Answer, App, Effect, Opened, OwnLoop, Program, Request};
+use super::app::{Answer, App, Effect, Opened, OwnLoop, Program, Request, Steer};
 use super::contents::{self, Ordered};
 use super::draw::{Palette, draw};
 use super::row::{Look, Row, shown};
@@ -47,8 +47,8 @@ pub trait Host {
     fn signal(&self) -> Option<i32>;
     /// How it goes with the loop that was started with the screen.
     fn own_loop(&mut self) -> OwnLoop;
-    /// Asks that loop to stop.
-    fn stop(&self, session: &SessionId, stop: Stop) -> Result<()>;
+    /// Asks a session that runs for something.
+    fn steer(&self, session: &SessionId, steer: &Steer) -> Result<()>;
     /// Shows something in a program of the user's, which has the terminal meanwhile.
     fn open(&self, program: Program, opened: &Opened) -> Result<()>;
 }
@@ -292,16 +292,18 @@ fn obey(effect: Effect, app: &mut App, host: &dyn Host, screen: &mut Screen) -> 
                 app.message = Some(Row::of(Look::Bad, shown(&format!("{error:#}").replace('\n', "; "))));
             }
         }
-        Effect::Stop(stop) => {
-            let answer = match app.own_session() {
-                None => Ok(Row::of(Look::Warn, "it has not begun yet: try again in a moment")),
-                Some(id) => host.stop(&id, stop).map(|()| match stop {
-                    Stop::AfterIteration => Row::of(Look::Warn, "it stops after this iteration"),
-                    Stop::Now => Row::of(Look::Warn, "it stops, and records what it is at"),
-                }),
+        Effect::Steer(session, steer) => {
+            let words = match steer {
+                Steer::Pause => "it pauses after this iteration; p lets it go on",
+                Steer::Continue => "it goes on",
+                Steer::Hint(_) => "it gets the hint with its next prompt",
+                Steer::Stop(Stop::AfterIteration) => "it stops after this iteration",
+                Steer::Stop(Stop::Now) => "it stops, and records what it is at",
             };
-            let failed = |error: anyhow::Error| Row::of(Look::Bad, shown(&format!("{error:#}")));
-            app.message = Some(answer.unwrap_or_else(failed));
+            app.message = Some(match host.steer(&session, &steer) {
+                Ok(()) => Row::of(Look::Warn, words),
+                Err(error) => Row::of(Look::Bad, shown(&format!("{error:#}").replace('\n', "; "))),
+            });
         }
     }
     Ok(())

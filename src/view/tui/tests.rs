@@ -14,7 +14,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 
-use super::app::{App, Effect, Mode, Opened, OwnLoop, Program};
+use super::app::{App, Effect, Mode, Opened, OwnLoop, Program, Steer};
 use super::contents::View;
 use super::draw::{Palette, draw};
 use super::layout::Pane;
@@ -202,10 +202,11 @@ fn saying(text: &str) -> Sample {
 fn screens_of_every_view() {
     for (view, keys) in [
         ("output", "o"),
-        ("logs", "L<Tab>jj<Enter>"),
+        ("failure", "jo"),
+        ("dashboard", "<C-d>o"),
         ("describe", "]d"),
         ("diff", "D"),
-        ("prompt", "p"),
+        ("prompt", "P"),
         ("tasks", "t"),
         ("history", "h"),
     ] {
@@ -256,7 +257,7 @@ fn screens_of_awkward_text() {
         "",
     );
     screen("escapes-in-tasks", || saying("\x1b[31mred\x1b[0m \x1b]0;title\x07\n"), "t");
-    screen("long-lines", || saying(&format!("{}\n{}\n", "x".repeat(3_000), "word ".repeat(300))), "p");
+    screen("long-lines", || saying(&format!("{}\n{}\n", "x".repeat(3_000), "word ".repeat(300))), "P");
 }
 
 #[test]
@@ -344,7 +345,7 @@ fn keys_lead_to_states() {
         ("<Right><Right><Left><Left>", Pane::List, View::Output, Some(8)),
         ("<Tab>jjj<Esc>", Pane::List, View::Output, Some(8)),
         ("D", Pane::List, View::Diff, Some(8)),
-        ("<gt>", Pane::List, View::Logs, Some(8)),
+        ("<gt>", Pane::List, View::Describe, Some(8)),
         ("<lt>", Pane::List, View::History, Some(8)),
         ("<lt><gt>", Pane::List, View::Output, Some(8)),
         ("f", Pane::List, View::Output, Some(7)),
@@ -397,8 +398,8 @@ fn the_loop_beside_the_screen_is_never_stopped_without_asking() {
         ("q<Enter>", vec![]),
         ("<C-c><C-c>", vec![]),
         ("ql", vec![Effect::Quit]),
-        ("qs", vec![Effect::Stop(Stop::AfterIteration)]),
-        ("qn", vec![Effect::Stop(Stop::Now)]),
+        ("qs", vec![Effect::Steer(session_id(2), Steer::Stop(Stop::AfterIteration))]),
+        ("qn", vec![Effect::Steer(session_id(2), Steer::Stop(Stop::Now))]),
     ] {
         let mut scene = Scene::beside(at_work(), (80, 24), OwnLoop::Runs { pid: 4711 });
         scene.keys(keys);
@@ -409,6 +410,57 @@ fn the_loop_beside_the_screen_is_never_stopped_without_asking() {
     scene.shows("the loop has ended, exit 1");
     scene.keys("q");
     assert_eq!(scene.effects, [Effect::Quit], "nothing is left to be asked");
+}
+
+#[test]
+fn a_session_that_runs_is_paused_stopped_and_given_hints() {
+    let id = || session_id(2);
+    for (keys, expected) in [
+        ("p", vec![Effect::Steer(id(), Steer::Pause)]),
+        ("s<Esc>", vec![]),
+        ("sl", vec![]),
+        ("ss", vec![Effect::Steer(id(), Steer::Stop(Stop::AfterIteration))]),
+        ("sn", vec![Effect::Steer(id(), Steer::Stop(Stop::Now))]),
+        ("i<Enter>", vec![]),
+        ("iq<Esc>", vec![]),
+        ("iuse q<Back>it<Enter>", vec![Effect::Steer(id(), Steer::Hint("use it".to_owned()))]),
+    ] {
+        let mut scene = Scene::new(at_work(), (80, 24));
+        scene.keys(keys);
+        assert_eq!(scene.effects, expected, "{keys}");
+    }
+    let mut paused = at_work();
+    let row = std::sync::Arc::make_mut(&mut paused.overview.sessions[0]);
+    row.live.as_mut().unwrap().is_paused = true;
+    let mut scene = Scene::new(paused, (80, 24));
+    assert_eq!(scene.keys("p").effects, [Effect::Steer(id(), Steer::Continue)]);
+    for keys in ["p", "i", "s"] {
+        let mut scene = Scene::new(many(), (80, 24));
+        scene.keys(keys).shows("no session runs there");
+        assert!(scene.effects.is_empty() && scene.app.mode == Mode::Browse, "{keys}");
+    }
+}
+
+#[test]
+fn a_view_is_searched_apart_from_the_list() {
+    let mut scene = Scene::new(saying("one\ntwo\nONE more\nthree\n"), (80, 24));
+    let at = |scene: &Scene| {
+        scene
+            .app
+            .page
+            .at(scene.app.page.cursor)
+            .and_then(|at| scene.app.page.row(at))
+            .map(super::row::Row::text)
+    };
+    scene.keys("P<Tab>/one");
+    scene.shows("/one▏");
+    assert_eq!(at(scene.keys("<Enter>")).unwrap(), "ONE more");
+    assert_eq!(at(scene.keys("n")).unwrap(), "one", "behind the last comes the first");
+    assert_eq!(at(scene.keys("N")).unwrap(), "ONE more");
+    assert_eq!((scene.app.list.filter.as_str(), scene.app.search.as_str()), ("", "one"));
+    scene.keys("/zzz<Enter>").shows("`zzz` is not in what is shown");
+    scene.keys("/<Esc>");
+    assert_eq!(scene.app.search, "zzz");
 }
 
 #[test]
@@ -457,7 +509,7 @@ fn the_mouse_chooses_scrolls_and_unfolds() {
     let mut scene = Scene::new(many(), (80, 24));
     scene.mouse(left, (5, 5));
     scene.shows("Iteration 7, exit 101");
-    scene.mouse(left, (54, 1));
+    scene.mouse(left, (51, 1));
     assert_eq!(scene.app.view, View::Diff);
     scene.mouse(left, (33, 3));
     assert_eq!(scene.app.pane, Pane::View);
@@ -468,7 +520,7 @@ fn the_mouse_chooses_scrolls_and_unfolds() {
     scene.mouse(MouseEventKind::ScrollDown, (5, 5));
     assert_ne!(scene.app.list.selected, top);
     let mut scene = Scene::new(saying(&"line\n".repeat(100)), (80, 24));
-    scene.keys("p").mouse(MouseEventKind::ScrollDown, (50, 10));
+    scene.keys("P").mouse(MouseEventKind::ScrollDown, (50, 10));
     assert_eq!(scene.app.page.top, 3);
 }
 
@@ -499,11 +551,11 @@ fn on_a_narrow_screen_a_key_of_a_view_shows_it() {
 #[test]
 fn the_view_that_is_shown_is_named_on_any_screen() {
     for (size, keys, expected) in [
-        ((80, 24), "t", "│ output Logs describe Diff prompt tasks history\n"),
-        ((60, 20), "t", "│ o  L  d  D  p  tasks  h\n"),
-        ((60, 20), "d", "│ o  L  describe  D  p  t  h\n"),
-        ((40, 12), "h", "\n o  L  d  D  p  t  history\n"),
-        ((20, 12), "h", "\n o L d D p t history\n"),
+        ((80, 24), "t", "│ output  describe  Diff  Prompt  tasks  history\n"),
+        ((60, 20), "t", "│ o  d  D  P  tasks  h\n"),
+        ((60, 20), "d", "│ o  describe  D  P  t  h\n"),
+        ((40, 12), "h", "\n o  d  D  P  t  history\n"),
+        ((20, 12), "h", "\n o d D P t history\n"),
         ((12, 12), "h", "\n history\n"),
     ] {
         let mut scene = Scene::new(many(), size);
@@ -511,7 +563,7 @@ fn the_view_that_is_shown_is_named_on_any_screen() {
     }
     let mut scene = Scene::new(many(), (60, 20));
     scene.keys("t").mouse(MouseEventKind::Down(MouseButton::Left), (31, 1));
-    assert_eq!(scene.app.view, View::Logs);
+    assert_eq!(scene.app.view, View::Describe);
 }
 
 #[test]

@@ -1,10 +1,9 @@
 //! What keys and the mouse do to the state.
 
-use crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use crate::record::SessionId;
-use crate::store::Stop;
 use crate::view::tui::contents::View;
 use crate::view::tui::help;
 use crate::view::tui::keys::{self, Act};
@@ -14,7 +13,7 @@ use crate::view::tui::page::{At, Body};
 use crate::view::tui::row::{Look, Row};
 use crate::view::tui::source::Change;
 
-use super::{App, Effect, Mode, Opened, OwnLoop, Program, SIDEWAYS, Shown, WHEEL};
+use super::{App, Effect, Mode, Opened, OwnLoop, Program, SIDEWAYS, Shown, Steer, WHEEL};
 
 impl App {
     pub(super) fn key(&mut self, key: KeyEvent) -> Option<Effect> {
@@ -30,7 +29,23 @@ impl App {
                 self.type_filter(key, before);
                 None
             }
-            Mode::Leave => self.leave(key),
+            Mode::Search(before) => {
+                let before = before.clone();
+                self.type_search(key, before);
+                None
+            }
+            Mode::Hint(text) => {
+                let text = text.clone();
+                self.type_hint(key, text)
+            }
+            Mode::Leave => {
+                let own = self.own_session();
+                self.answer(key, own)
+            }
+            Mode::Stop => {
+                let chosen = self.live_session();
+                self.answer(key, chosen)
+            }
         }
     }
 
@@ -56,34 +71,8 @@ impl App {
         .min(last);
     }
 
-    fn leave(&mut self, key: KeyEvent) -> Option<Effect> {
-        self.mode = Mode::Browse;
-        let KeyCode::Char(letter) = key.code else { return None };
-        match letter {
-            'l' => Some(Effect::Quit),
-            's' => Some(Effect::Stop(Stop::AfterIteration)),
-            'n' => Some(Effect::Stop(Stop::Now)),
-            _ => None,
-        }
-    }
-
-    #[expect(clippy::wildcard_enum_match_arm, reason = "most keys are no letters of a filter")]
-    fn type_filter(&mut self, key: KeyEvent, before: String) {
-        match key.code {
-            KeyCode::Enter => self.mode = Mode::Browse,
-            KeyCode::Esc => {
-                self.list.filter = before;
-                self.mode = Mode::Browse;
-            }
-            KeyCode::Backspace => drop(self.list.filter.pop()),
-            KeyCode::Char(letter) if !letter.is_control() => self.list.filter.push(letter),
-            _ => return,
-        }
-        self.filter();
-    }
-
     /// Lists what passes the filter, with the first that does chosen where a session as a whole was.
-    fn filter(&mut self) {
+    pub(super) fn filter(&mut self) {
         self.list.renew(&self.overview, self.chosen.as_ref());
         let next = self.list.items.get(self.list.selected + 1);
         let is_hit = next.is_some_and(|item| !matches!(item, Item::Session(_)));
@@ -130,6 +119,21 @@ impl App {
                 let step = if act == Act::NextView { 1 } else { count - 1 };
                 self.show(View::ALL[(at + step) % count]);
             }
+            Act::Filter if self.pane == Pane::View => {
+                self.mode = Mode::Search(std::mem::take(&mut self.search))
+            }
+            Act::NextHit if self.pane == Pane::View => self.go_to_hit(Direction::Down),
+            Act::PreviousHit if self.pane == Pane::View => self.go_to_hit(Direction::Up),
+            Act::Pause => {
+                let is_paused = self.session()?.live.as_ref().is_some_and(|live| live.is_paused);
+                let session = self.live_session();
+                return self.steer(session, if is_paused { Steer::Continue } else { Steer::Pause });
+            }
+            Act::Hint | Act::Stop if self.live_session().is_none() => {
+                return self.steer(None, Steer::Pause);
+            }
+            Act::Hint => self.mode = Mode::Hint(String::new()),
+            Act::Stop => self.mode = Mode::Stop,
             Act::Filter => {
                 self.pane = Pane::List;
                 self.mode = Mode::Filter(self.list.filter.clone());
@@ -145,8 +149,8 @@ impl App {
                     self.page.go_to_end();
                 }
             }
-            Act::NextFailure => self.go_to_failure(Direction::Down),
-            Act::PreviousFailure => self.go_to_failure(Direction::Up),
+            Act::NextFailure | Act::NextHit => self.go_to_failure(Direction::Down),
+            Act::PreviousFailure | Act::PreviousHit => self.go_to_failure(Direction::Up),
             Act::Fold => self.fold(),
             Act::FoldAll => self.page.toggle_all(),
             Act::Wrap => {

@@ -1,15 +1,22 @@
-//! What was printed, what was asked, and a line an iteration.
+//! What was printed and what was asked; of a failure, what decides.
 
 use anyhow::Result;
 
-use crate::record::{AgentEvent, SessionId, ToolCall};
+use crate::record::{AgentEvent, Iteration, Outcome, SessionId};
 use crate::store::Ask;
-use crate::view::style::{Count, cut, duration};
+use crate::view::style::duration;
 use crate::view::tui::page::{Body, Fold, PREVIEW, Page, Part, Section, Window};
 use crate::view::tui::row::{Look, Row, shown};
 use crate::view::tui::source::{Author, File, InFlight, IterationRow, Place, SessionRow, Source, Stream};
 
 use super::words::{brief, sign};
+
+/// In front of what decides about a failure.
+const BAR: &str = "┃ ";
+
+/// Most lines of an excerpt, and of what the agent said last.
+const MAX_EXCERPT: usize = 12;
+const MAX_WORDS: usize = 5;
 
 /// Reads a part of a file, in rows.
 pub fn read_part(source: &dyn Source, file: &File, ask: Ask) -> Result<Part> {
@@ -24,8 +31,8 @@ pub fn read_part(source: &dyn Source, file: &File, ask: Ask) -> Result<Part> {
     Ok(Part { start: part.range.start, end: part.range.end, total: part.total, rows })
 }
 
-/// What an iteration printed: the check first, for that is what decides.
-pub fn output(session: &SessionId, row: &IterationRow) -> Page {
+/// What an iteration printed: for a failure what decides first, then the check before the agent.
+pub fn output(session: &SessionRow, row: &IterationRow) -> Page {
     let exit = row.validation_exit.filter(|_| row.agent_exit.is_none_or(|code| code == 0)).or(row.agent_exit);
     let (look, mark) = sign(row.outcome);
     let mut head = Row::of(Look::Bold, format!("Iteration {}", row.number));
@@ -34,21 +41,23 @@ pub fn output(session: &SessionId, row: &IterationRow) -> Page {
             .and(Look::Plain, ", ")
             .and(if exit == 0 { Look::Good } else { Look::Bad }, format!("exit {exit}"));
     }
-    let head = head.and(Look::Plain, row.time().map_or(String::new(), |time| format!(", {time}")));
-    let mut rows = vec![head];
+    let cost = row.cost.shown().map_or(String::new(), |cost| format!(", {cost}"));
+    let head = head.and(Look::Plain, row.time().map_or(String::new(), |time| format!(", {time}")) + &cost);
     let line = row.line();
-    rows.push(
-        Row::of(look, format!("{mark} {}", line.task_words())).and(Look::Plain, format!("  {}", line.title)),
-    );
-    if !line.note.is_empty() {
+    let task = Row::of(look, format!("{mark} {}", line.task_words()));
+    let mut rows = vec![head, task.and(Look::Plain, format!("  {}", line.title))];
+    let mut sections = Vec::new();
+    if row.is_failed() {
+        rows.push(Row::of(look, format!("{BAR}{}", line.note)).indented(2));
+        rows.push(Row::of(look, BAR).and(Look::Warn, fate(session, row)));
+        let body = Body::Unread;
+        sections.push(Section { about: Some(row.number), title: None, fold: Fold::Never, body });
+    } else if !line.note.is_empty() {
         rows.push(Row::of(look, format!("  {}", line.note)).indented(2));
     }
-    if let Some(first) = row.repeats {
-        rows.push(Row::of(Look::Warn, format!("  the same failure as in iteration {first}")));
-    }
-    let author =
-        row.agent.as_deref().map(|agent| Author { session: session.clone(), agent: agent.to_owned() });
-    let mut sections = vec![Section::plain(rows)];
+    sections.insert(0, Section::plain(rows));
+    let agent = row.agent.as_deref();
+    let author = agent.map(|agent| Author { session: session.id.clone(), agent: agent.to_owned() });
     let streams =
         [Stream::ValidationStdout, Stream::ValidationStderr, Stream::AgentStdout, Stream::AgentStderr];
     for stream in streams {
@@ -56,6 +65,34 @@ pub fn output(session: &SessionId, row: &IterationRow) -> Page {
         sections.push(file_section(file, Fold::Closed(PREVIEW), Ask::From(0)));
     }
     Page::new(sections)
+}
+
+/// What became of a failure: `same as #4, solved in #6`.
+fn fate(session: &SessionRow, row: &IterationRow) -> String {
+    let solves = |later: &&IterationRow| {
+        later.number > row.number && later.task == row.task && later.outcome == Outcome::Success
+    };
+    let same = row.repeats.map(|first| format!("same as #{first}"));
+    let solved = session.iterations.iter().find(solves).map(|later| format!("solved in #{}", later.number));
+    let solved = solved.unwrap_or_else(|| "not solved".to_owned());
+    same.into_iter().chain([solved]).collect::<Vec<_>>().join(", ")
+}
+
+/// The decisive lines of a failure, and what the agent said last.
+pub fn failure(iteration: &Iteration) -> Vec<Row> {
+    let facts = &iteration.facts;
+    let last = facts.final_message.lines().filter(|line| !line.trim().is_empty());
+    let skipped = last.clone().count().saturating_sub(MAX_WORDS);
+    let words = last.skip(skipped).map(|line| (Look::Dim, line));
+    let lines = facts.excerpt.lines().take(MAX_EXCERPT).map(|line| (Look::Plain, line));
+    let mut rows = Vec::new();
+    for (look, line) in lines.chain(words) {
+        Row::line(line, look, &mut rows);
+    }
+    for row in &mut rows {
+        row.pieces.insert(0, (Look::Bad, BAR.to_owned()));
+    }
+    rows
 }
 
 /// What a running iteration has printed so far, in the order in which it comes.
@@ -113,43 +150,6 @@ pub fn prompt(place: Place) -> Page {
     let file = File { place, stream: Stream::Prompt, author: None };
     let section = Section { title: None, ..file_section(file, Fold::Never, Ask::From(0)) };
     Page::new(vec![section])
-}
-
-/// A line for each iteration, newest first.
-pub fn logs(session: &SessionRow) -> Page {
-    let mut sections: Vec<Section> = session.iterations.iter().rev().map(log_line).collect();
-    if sections.is_empty() {
-        sections.push(Section::plain(vec![Row::of(Look::Dim, "no iteration is recorded yet")]));
-    }
-    Page::new(sections)
-}
-
-fn log_line(row: &IterationRow) -> Section {
-    let (look, mark) = sign(row.outcome);
-    let mut title = Row::of(Look::Dim, format!("{:>4} ", row.number))
-        .and(look, mark)
-        .and(Look::Dim, format!(" {:>11}  ", row.time().unwrap_or_default()))
-        .and(look, cut(&format!("{} {}", row.line().task_words(), row.note), 60));
-    if let Some(tokens) = row.tokens {
-        title = title.and(Look::Dim, format!("  {}", Count(tokens, "token")));
-    }
-    Section { about: Some(row.number), title: Some(title), fold: Fold::Closed(0), body: Body::Unread }
-}
-
-pub fn calls(calls: &[ToolCall]) -> Vec<Row> {
-    if calls.is_empty() {
-        return vec![Row::of(Look::Dim, "       no tool calls are known")];
-    }
-    let one = |call: &ToolCall| {
-        let look = if call.is_error { Look::Bad } else { Look::Accent };
-        let mut row = Row::of(look, format!("       {}", shown(&call.tool_name)))
-            .and(Look::Plain, format!("  {}", brief(&call.arguments_summary)));
-        if !call.result_summary.is_empty() {
-            row = row.and(Look::Dim, format!("  → {}", brief(&call.result_summary)));
-        }
-        row
-    };
-    calls.iter().map(one).collect()
 }
 
 /// What an agent did, in lines.

@@ -63,7 +63,7 @@ impl<'a> TaskHistory<'a> {
 }
 
 /// `12/140 ━━━━━━╌╌╌╌ `, in front of what it is of, so that no name takes its room.
-fn progress(items: &[&Item], digits: usize) -> Row {
+pub(super) fn progress(items: &[&Item], digits: usize) -> Row {
     let tasks = || items.iter().filter(|item| item.is_task());
     let (done, all) = (tasks().filter(|item| item.done).count(), tasks().count());
     let [full, rest] = bar(done, all, BAR);

@@ -737,7 +737,7 @@ fn a_purge_wants_the_whole_id_or_a_yes() {
     let begin = &id[..10];
     let run = scene.ralph(["purge", "--local", begin]).code(3);
     run.stderr_has(&format!(
-        "{begin} means session {id}, and a purge cannot be undone\nhint: write the whole id, or add `--yes`"
+        "{begin} is session {id}, and a purge cannot be undone\nhint: write the whole id, or add `--yes`"
     ));
     assert_eq!(scene.sessions().len(), 1);
     scene.ralph(["purge", "--local", "--yes", begin]).code(0);

@@ -67,7 +67,7 @@ fn what_does_not_exist_is_refused_with_what_does() {
         (
             "--phase log",
             "several phases fit `log` in ",
-            "in full: `Phase 2: User Story 1 - Login`, `Phase 3: ",
+            "full name: `Phase 2: User Story 1 - Login`, `Phase 3: ",
         ),
         ("--story US9 --dry-run", "there is no story `US9` in ", "its stories are US1, US2"),
         (

@@ -115,7 +115,7 @@ mod tests {
         for (named, message, hint) in [
             (("T004", "", ""), "there is no task T004", "did you mean T001?"),
             (("X", "", ""), "there is no task X", "its tasks are T001 to T003: `"),
-            (("T003-T001", "", ""), "the range T003-T001 is backwards", "write it as T001-T003"),
+            (("T003-T001", "", ""), "the range T003-T001 is backwards", "did you mean T001-T003?"),
             (("", "7", ""), "there is no phase `7`", &format!("its phases are {all}; a number")),
             (
                 ("", "sutup", ""),

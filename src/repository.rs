@@ -353,7 +353,7 @@ mod tests {
         assert_eq!(format("files").unwrap(), RefFormat::Files);
         assert_eq!(format("RefTable").unwrap(), RefFormat::Tables);
         let refused = format("sqlite").unwrap_err().to_string();
-        assert!(refused.contains("keeps its refs as sqlite") && refused.contains("\nhint: "), "{refused}");
+        assert!(refused.contains("stores its refs as sqlite") && refused.contains("\nhint: "), "{refused}");
     }
 
     #[test]

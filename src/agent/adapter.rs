@@ -336,7 +336,7 @@ mod tests {
         for known in known::KNOWN {
             let checked = adapter(known.name, Permissions::ReadOnly, None).check(&surroundings);
             let is_refused =
-                checked.is_err_and(|error| error.to_string().contains("has no switch for permissions"));
+                checked.is_err_and(|error| error.to_string().contains("has no known option for permissions"));
             assert_eq!(is_refused, known.read_only.is_none(), "{}", known.name);
         }
         let with_switch = known::KNOWN.iter().filter(|known| known.read_only.is_some());

@@ -208,7 +208,7 @@ mod tests {
         let shared = ids.lines().map(|id| &id[..4]).find(|id| !beginnings.insert(*id)).unwrap();
         let store = Store::new(Repository::discover(path, &AuthorVariables::default()).unwrap());
         let error = parse(&store, shared).unwrap_err().to_string();
-        assert!(error.contains(&format!("`{shared}` is the beginning of 2 commits: ")), "{error}");
+        assert!(error.contains(&format!("`{shared}` is ambiguous, 2 commits begin with it: ")), "{error}");
         let whole = ids.lines().find(|id| id.starts_with(shared)).unwrap();
         assert_eq!(parse(&store, &whole[..12]).unwrap().unwrap().to_string(), whole[..10]);
         assert_eq!(parse(&store, "made~2").unwrap().unwrap().name, "made~2");

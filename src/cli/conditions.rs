@@ -135,6 +135,6 @@ mod tests {
         assert_eq!(class("rate-limit").unwrap(), FailureClass::RateLimit);
         assert_eq!(class("rate_limit").unwrap(), FailureClass::RateLimit);
         assert!(class("rate_limits").unwrap_err().to_string().ends_with("did you mean `rate_limit`?"));
-        assert!(class("x").unwrap_err().to_string().contains("there are auth, billing,"));
+        assert!(class("x").unwrap_err().to_string().contains("expected one of auth, billing,"));
     }
 }

@@ -130,7 +130,7 @@ fn a_flag_is_a_name_a_number_or_a_path() {
     }
     assert_eq!(project.find_from("docs", &flag("x")).unwrap().path, "docs/x");
     assert_eq!(project.find_from("docs", &flag("specs/001-a")).unwrap().path, "specs/001-a");
-    project.refuses(&flag("001"), "any of 001-a, 001-b");
+    project.refuses(&flag("001"), "`001` is ambiguous: 001-a, 001-b");
     project.refuses(&flag("009"), "there is no feature `009`");
     project.refuses(&flag(""), "there is no feature ``");
     project.refuses(&flag("specs/001-a/tasks.md"), "is a file");

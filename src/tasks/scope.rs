@@ -122,7 +122,7 @@ mod tests {
                 "there is no phase `sutup`",
                 "did you mean `Phase 1: Setup`? its phases are ",
             ),
-            (("", "story", ""), "several phases fit `story`", "in full: `Phase 2: User Story 1`, `Phase 3"),
+            (("", "story", ""), "several phases fit `story`", "full name: `Phase 2: User Story 1`, `Phase 3"),
             (("", "", "US3"), "there is no story `US3`", "its stories are US1, US2"),
         ] {
             let refusal = part_of(&tasks, &scope(named), Utf8Path::new("tasks.md")).unwrap_err();

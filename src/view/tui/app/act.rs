@@ -120,7 +120,7 @@ impl App {
                 self.show(View::ALL[(at + step) % count]);
             }
             Act::Filter if self.pane == Pane::View => {
-                self.mode = Mode::Search(std::mem::take(&mut self.search))
+                self.mode = Mode::Search(std::mem::take(&mut self.search));
             }
             Act::NextHit if self.pane == Pane::View => self.go_to_hit(Direction::Down),
             Act::PreviousHit if self.pane == Pane::View => self.go_to_hit(Direction::Up),

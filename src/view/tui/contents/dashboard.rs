@@ -110,7 +110,9 @@ fn open_failures(session: &SessionRow) -> Vec<Row> {
             // A skip says less than the failure before it.
             Outcome::Skipped if last.contains_key(task) => {}
             Outcome::Success => drop(last.remove(task)),
-            _ => drop(last.insert(task, row)),
+            Outcome::Failure | Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => {
+                last.insert(task, row);
+            }
         }
     }
     let mut open: Vec<&IterationRow> = last.into_values().collect();

@@ -69,13 +69,13 @@ pub fn output(session: &SessionRow, row: &IterationRow) -> Page {
 
 /// What became of a failure: `same as #4, solved in #6`.
 fn fate(session: &SessionRow, row: &IterationRow) -> String {
-    let solves = |later: &&IterationRow| {
+    let is_success = |later: &&IterationRow| {
         later.number > row.number && later.task == row.task && later.outcome == Outcome::Success
     };
     let same = row.repeats.map(|first| format!("same as #{first}"));
-    let solved = session.iterations.iter().find(solves).map(|later| format!("solved in #{}", later.number));
-    let solved = solved.unwrap_or_else(|| "not solved".to_owned());
-    same.into_iter().chain([solved]).collect::<Vec<_>>().join(", ")
+    let later = session.iterations.iter().find(is_success);
+    let end = later.map_or_else(|| "not solved".to_owned(), |later| format!("solved in #{}", later.number));
+    same.into_iter().chain([end]).collect::<Vec<_>>().join(", ")
 }
 
 /// The decisive lines of a failure, and what the agent said last.

@@ -233,8 +233,9 @@ impl Columns {
         } else if self.texts < MIN_SHARED {
             self.note = 0;
         } else {
-            let half = (self.texts.saturating_sub(GAP)) / 2;
-            self.title = self.title.min(self.texts.saturating_sub(GAP + self.note).max(half));
+            // The cause is new with each row, the title is not.
+            let third = self.texts.saturating_sub(GAP) / 3;
+            self.title = self.title.min(self.texts.saturating_sub(GAP + self.note).max(third));
             self.note = self.texts - self.title - GAP;
         }
         self
@@ -365,7 +366,7 @@ mod tests {
             ),
             (
                 Some(60),
-                " 7  ✘ T004 ×2  Set up the databa…  connect ECONNREFUS…  3m38\n\
+                " 7  ✘ T004 ×2  Set up the …  connect ECONNREFUSED :54…  3m38\n\
                  12  ✔ T004     Set up the database schema and its mig…  3m38",
             ),
             (Some(36), " 7  ✘ T004 ×2  Set up the dat…  3m38\n12  ✔ T004     Set up the dat…  3m38"),

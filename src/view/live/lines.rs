@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_stands_where_a_phase_begins() {
+    fn a_phase_begins_with_a_rule() {
         let mut lines = Lines::new(Vec::new(), Paint::Plain, Detail::Normal);
         for phase in [None, Some("Phase 1: A\x1b[31m"), Some("Phase 1: A\x1b[31m"), None, Some("Phase 2: B")]
         {

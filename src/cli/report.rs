@@ -357,7 +357,12 @@ impl Reading<'_> {
         let git = Tool::git(store.repository().work_tree()?);
         let mut files = changed_between(git, &first, &last)?;
         files.retain(|file| !is_own(&file.path));
-        Ok(Some(files.iter().map(ChangedFile::to_record).collect()))
+        // As in the records: a secret may be in the name of a file.
+        let redacted = |file: &ChangedFile| {
+            let record = file.to_record();
+            FileChange { path: self.redactor.redact_text(&record.path).0, ..record }
+        };
+        Ok(Some(files.iter().map(redacted).collect()))
     }
 
     /// As it stood at the end.

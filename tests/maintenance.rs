@@ -701,7 +701,7 @@ fn what_is_offered_is_written_where_it_is_asked_for_and_goes_to_the_byte() {
     scene
         .ralph("init --hooks")
         .code(0)
-        .stdout_has("is there already")
+        .stdout_has("already exists, and is not changed")
         .stdout_has("/hooks/prepare-commit-msg\n");
     scene.ralph("hooks install --only post-commit").code(0).stderr_has("--merge-union ");
     let run = scene.ralph("hooks install --rewrite-notes --merge-union").code(0).stderr("");

@@ -138,7 +138,7 @@ fn the_fields_are_those_of_the_json() {
     let line = scene.ralph(&format!("log -n 1 --format {}", names.join(","))).code(0).text();
     assert_eq!(line.trim_end_matches('\n').split('\t').count(), names.len());
     let help = scene.ralph("log --format x").code(2).talk();
-    let listed = help.split("there are ").nth(1).unwrap().lines().next().unwrap();
+    let listed = help.split("expected one of ").nth(1).unwrap().lines().next().unwrap();
     assert_eq!(listed.split(", ").count(), names.len(), "{listed}");
 }
 

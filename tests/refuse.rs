@@ -280,7 +280,7 @@ fn where_all_tasks_are_done_it_says_so() {
 #[test]
 fn resuming_what_is_not_there_or_is_complete() {
     let scene = ready();
-    case(&scene, "resume", "no session is recorded here", "specify ralph");
+    case(&scene, "resume", "no recorded session can be resumed", "specify ralph");
     scene.ralph("").code(0);
     case(&scene, "resume", "is completed", "start a new one");
     refused(&scene, "resume 20200101-000000-00000000", 3).stderr_has("there is no session");

@@ -310,7 +310,7 @@ fn init_writes_through_no_link_out_of_the_repository() {
     assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
     fs::remove_file(scene.path(".specify")).unwrap();
     link(&scene, elsewhere.join("new.toml"), ".specify/ralph.toml");
-    scene.ralph("init").code(0).stdout_has("is there already");
+    scene.ralph("init").code(0).stdout_has("already exists, and is not changed");
     link(&scene, &elsewhere, ".specify/templates");
     scene.ralph("init --template").code(1).stderr_has(LEADS_OUT);
     assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);

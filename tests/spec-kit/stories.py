@@ -142,7 +142,7 @@ def a_feature_of_spec_kit_is_found_as_its_own_scripts_find_it(place):
 
 def init_writes_settings_that_change_nothing(place):
     place.run("specify", "ralph", "init").expect(has="wrote .specify/ralph.toml")
-    place.run("specify", "ralph", "init").expect(has=".specify/ralph.toml is there already")
+    place.run("specify", "ralph", "init").expect(has=".specify/ralph.toml already exists")
     text = place.read(".specify/ralph.toml")
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     same("settings that are in force", lines, [])

@@ -127,7 +127,7 @@ wait_for 'The agent begins with T003'
 keys q
 wait_for 'The loop is still running'
 keys l
-wait_for 'the loop goes on'
+wait_for 'the loop continues in the background'
 wait_for 'ended with 0'
 check_clean 'leaving a loop that runs'
 

@@ -17,20 +17,23 @@ trap 'tmux -L "$socket" kill-server 2>/dev/null || true; rm -rf "$project"' EXIT
 target/release/specify ralph demo --dir "$project" >/dev/null
 
 tmux() { command tmux -L "$socket" -f /dev/null "$@"; }
-# wait_for TEXT
-wait_for() {
+shown() { tmux capture-pane -p | grep -qF -- "$1"; }
+# wait_until COMMAND...
+wait_until() {
   local deadline=$((SECONDS + 20))
-  until tmux capture-pane -p | grep -qF -- "$1"; do
-    ((SECONDS < deadline)) || { echo "record-screen.sh: waited in vain for: $1" >&2; exit 1; }
+  until "$@"; do
+    ((SECONDS < deadline)) || { echo "record-screen.sh: waited in vain until: $*" >&2; exit 1; }
     sleep 0.05
   done
 }
+is_read() { ! shown 'reading …'; }
 
 tmux new-session -d -x 108 -y 30 -c "$project" "TERM=screen-256color $root/target/release/specify ralph tui"
-wait_for 'Iteration 11'
+wait_until shown 'Iteration 11'
 # Up to the third iteration, which failed.
 for _ in {1..8}; do tmux send-keys j; done
-wait_for 'Iteration 3'
-wait_for 'FAILED count'
+wait_until shown 'Iteration 3'
+wait_until shown 'FAILED count'
+wait_until is_read
 tmux capture-pane -e -p | python3 docs/draw-screen.py >docs/screen.svg
 tmux send-keys q

@@ -52,7 +52,7 @@ fn a_hook_is_told_how_it_ended_and_may_start_the_next_loop() {
         assert!(told.lines().any(|told| told == line), "{line}: {told}");
     }
     assert!(!told.contains("RALPH_SESSION="), "{told}");
-    assert!(scene.read("status").contains("failed (limit reached)"), "{}", scene.read("status"));
+    assert!(scene.read("status").contains("stopped (limit reached)"), "{}", scene.read("status"));
 }
 
 #[test]

@@ -58,6 +58,16 @@ pub fn named(tasks: &[&str]) -> Option<String> {
     }
 }
 
+/// Returns the state of a session in a few words: `completed`, `stopped (limit reached)`. A limit is not a failure.
+pub fn state(status: Status, reason: Option<StopReason>) -> String {
+    let is_stop = matches!(reason, Some(StopReason::LimitReached | StopReason::Stuck));
+    let word = if status == Status::Failed && is_stop { "stopped".to_owned() } else { status.to_string() };
+    match reason.map(|reason| reason.as_str().replace('_', " ")) {
+        Some(reason) if reason != word => format!("{word} ({reason})"),
+        _ => word,
+    }
+}
+
 /// From the start of a session to a moment, in milliseconds: the one duration that is called a session's.
 pub fn elapsed_ms(session: &Session, until: Timestamp) -> u64 {
     let seconds = until.seconds().saturating_sub(session.started_at.seconds());

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::record::{Cost, LogEntry, Session, SessionId, Status, StopReason, Timestamp};
 use crate::store::{Elsewhere, Row};
 
+use super::ending::state;
 use super::fields::{self, Fields, as_text, lookup};
 use super::json::write_pretty;
 use super::local_time::{self, local_minute};
@@ -148,18 +149,14 @@ fn write_head(
     head: &SessionHead,
     (paint, width): (Paint, Option<usize>),
 ) -> io::Result<()> {
-    let reason = head.stop_reason.map_or(String::new(), |reason| match reason.as_str().replace('_', " ") {
-        word if word == head.status.as_str() => String::new(),
-        words => format!(" ({words})"),
-    });
-    let status = match &head.elsewhere {
+    let state = match &head.elsewhere {
         Some(elsewhere) => one_line(&local_time::elsewhere(elsewhere)),
-        None => head.status.to_string(),
+        None => state(head.status, head.stop_reason),
     };
     let started = head.started_at.map_or(String::new(), |at| format!("  {}", local_minute(at)));
     let name = format!("{}  {}{started}", head.id, one_line(&head.feature));
     let how = format!(
-        "{status}{reason}, {}, {} of {} done{}",
+        "{state}, {}, {} of {} done{}",
         Count(head.runs, "iteration"),
         head.tasks_done,
         Count((head.tasks_done + head.tasks_open) as u64, "task"),

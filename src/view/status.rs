@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::record::{Cost, RALPH, SessionId, Status, StopReason, TaskName, Timestamp, Waiting};
 use crate::store::Elsewhere;
 
+use super::ending::state;
 use super::local_time::{self, local, local_with_offset};
 use super::style::{Count, Look, Paint, one_line};
 
@@ -121,20 +122,15 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
     let Some(session) = &status.session else {
         return writeln!(out, "  no session yet: start one with `{RALPH}`");
     };
-    let reason =
-        session.stop_reason.map_or(String::new(), |reason| match reason.as_str().replace('_', " ") {
-            word if word == session.status.as_str() => String::new(),
-            words => format!(" ({words})"),
-        });
-    let status = match &session.elsewhere {
+    let state = match &session.elsewhere {
         Some(elsewhere) => one_line(&local_time::elsewhere(elsewhere)),
-        None => session.status.to_string(),
+        None => state(session.status, session.stop_reason),
     };
     let cost = session.cost.shown().map_or(String::new(), |cost| format!(", {cost}"));
     let who = session.pid.map_or(String::new(), |pid| format!(", process {pid}"));
     writeln!(
         out,
-        "  session {} {status}{reason}, began {}, {}{cost}{who}",
+        "  session {} {state}, began {}, {}{cost}{who}",
         session.id,
         local_with_offset(session.started_at),
         Count(session.iterations as u64, "iteration")

@@ -1,6 +1,7 @@
 //! Words and signs that several views use.
 
-use crate::record::{Outcome, Status, StopReason};
+use crate::record::{Outcome, Status};
+use crate::view::ending::state;
 use crate::view::local_time;
 use crate::view::style::cut;
 use crate::view::tui::row::{Look, Row, shown};
@@ -31,15 +32,7 @@ pub fn status_sign(status: Status) -> (Look, &'static str) {
 pub fn words_of(session: &SessionRow) -> String {
     match &session.elsewhere {
         Some(elsewhere) if session.live.is_none() => brief(&local_time::elsewhere(elsewhere)),
-        _ => status_words(session.status, session.stop_reason),
-    }
-}
-
-/// `failed (stuck)`
-fn status_words(status: Status, reason: Option<StopReason>) -> String {
-    match reason.map(|reason| reason.as_str().replace('_', " ")) {
-        Some(reason) if reason != status.as_str() => format!("{status} ({reason})"),
-        _ => status.to_string(),
+        _ => state(session.status, session.stop_reason),
     }
 }
 

@@ -16,7 +16,7 @@ use specify_ralph::progress::fenced;
 use specify_ralph::progress::journal::{self, CatchUp};
 use specify_ralph::project_files::ProjectFiles;
 use specify_ralph::record::{Iteration, ObjectId, SessionId, Timestamp};
-use specify_ralph::store::{Begin, Draft, Envelope, Manifest, Place, SessionRefs, Subject, slug};
+use specify_ralph::store::{Begin, Draft, Envelope, Manifest, SessionRefs, SpoolMeta, Subject, slug};
 use specify_ralph::store::{compose_message, parse_message};
 use specify_ralph::tasks::set_marks;
 use tasklist::{Mark, Pairing, TaskList, Ticked};
@@ -126,7 +126,7 @@ pub fn message(input: &[u8]) {
 pub fn spool(input: &[u8]) {
     json::<Begin>(input);
     json::<Draft>(input);
-    json::<Place>(input);
+    json::<SpoolMeta>(input);
 }
 
 pub fn manifest(input: &[u8]) {

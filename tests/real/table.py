@@ -11,9 +11,9 @@ def notes(agent):
     """What is particular to an agent in a scene."""
     found = {}
     if not agent.tells_exit_codes:
-        found["happy"] = "does not tell that a command failed"
+        found["happy"] = "does not report that a command failed"
     if not agent.tells_reset:
-        found["quota"] = "does not tell when the limit ends"
+        found["quota"] = "does not report when the limit ends"
     if agent.never_gives_up:
         found["early end"] = "never gives up by itself, so the loop stops it"
     return found

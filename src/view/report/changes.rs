@@ -1,6 +1,6 @@
 //! What a session changed in the files, and for which tasks.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -27,12 +27,16 @@ pub struct ChangedFile {
 impl Changes {
     pub fn new(changes: Vec<FileChange>, turns: &[Turn]) -> Self {
         let closed: HashSet<&TaskName> = turns.iter().flat_map(|turn| &turn.record.closed).collect();
-        let files = changes.into_iter().map(|change| {
-            let touched = turns.iter().filter(|turn| turn.record.files_changed.contains(&change.path));
-            let mut tasks: Vec<TaskName> = Vec::new();
-            for turn in touched.filter(|turn| turn.record.outcome != Outcome::Skipped) {
-                tasks.extend(turn.record.task.clone().filter(|task| !tasks.contains(task)));
+        let mut tasks_of: HashMap<&str, Vec<&TaskName>> = HashMap::new();
+        for Turn { record, .. } in turns.iter().filter(|turn| turn.record.outcome != Outcome::Skipped) {
+            for path in &record.files_changed {
+                let tasks = tasks_of.entry(path).or_default();
+                tasks.extend(record.task.as_ref().filter(|task| !tasks.contains(task)));
             }
+        }
+        let files = changes.into_iter().map(|change| {
+            let tasks = tasks_of.get(change.path.as_str()).into_iter().flatten();
+            let tasks: Vec<TaskName> = tasks.map(|task| (*task).clone()).collect();
             let is_unfinished = !tasks.is_empty() && !tasks.iter().any(|task| closed.contains(task));
             ChangedFile { change, tasks, is_unfinished }
         });

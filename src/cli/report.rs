@@ -24,6 +24,7 @@ use crate::worktree::{ChangedFile, changed_between};
 use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
+use super::iterations::FeatureFiles;
 use super::output::{print_json, stdout, warn};
 use super::sessions::{self, SessionChoice};
 use super::settings::{Flags, load_in};
@@ -163,6 +164,7 @@ fn found(
         most,
         transcript: (TRANSCRIPTS / count).min(TRANSCRIPT),
         redactor: redactor(store, caller),
+        own: iterations::files(store, log),
     };
     let mut unreadable = Vec::new();
     let mut turns = reading.records(log, &mut unreadable);
@@ -217,6 +219,8 @@ struct Reading<'a> {
     most: usize,
     transcript: usize,
     redactor: Redactor,
+    /// What the loop itself writes.
+    own: FeatureFiles,
 }
 
 impl Reading<'_> {
@@ -251,12 +255,11 @@ impl Reading<'_> {
     /// The texts of all iterations, and what each changed.
     fn contents(&self, turns: &mut [Turn], store: &Store, log: &SessionLog) -> Result<()> {
         let pairs = self.pairs(turns)?;
-        let journal = iterations::files(store, log).progress;
         let top = store.repository().work_tree()?;
-        let most = self.most;
+        let (most, journal) = (self.most, &self.own.progress);
         // Git compares while we read.
         let (unread, patches) = thread::scope(|scope| {
-            let patches = scope.spawn(|| patches::between(&pairs, top, &journal, most));
+            let patches = scope.spawn(|| patches::between(&pairs, top, journal, most));
             let read = |turn: &mut Turn| self.texts(turn).err().map(|error| (turn.commit.clone(), error));
             let unread: Vec<_> = turns.iter_mut().filter_map(read).collect();
             (unread, patches.join())
@@ -352,8 +355,8 @@ impl Reading<'_> {
         if !log.is_whole() || !self.reader.has(&first)? || !self.reader.has(&last)? {
             return Ok(None);
         }
-        let own = iterations::files(store, log);
-        let is_own = |path: &[u8]| [&own.tasks, &own.progress].iter().any(|own| own.as_bytes() == path);
+        let FeatureFiles { tasks, progress } = &self.own;
+        let is_own = |path: &[u8]| [tasks, progress].iter().any(|own| own.as_bytes() == path);
         let git = Tool::git(store.repository().work_tree()?);
         let mut files = changed_between(git, &first, &last)?;
         files.retain(|file| !is_own(&file.path));

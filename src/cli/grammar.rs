@@ -139,8 +139,10 @@ pub enum Action {
 /// Returns the grammar as `program` speaks it.
 pub fn grammar(program: &'static str) -> Command {
     let mut command = with_examples(Ralph::command().bin_name(program), program);
-    for hidden in util::UtilAction::augment_subcommands(Command::new("util")).get_subcommands() {
-        command = command.mut_subcommand(hidden.get_name(), |command| command.hide(true));
+    let of_util = command.find_subcommand("util").into_iter().flat_map(Command::get_subcommands);
+    let of_util: Vec<String> = of_util.map(|command| command.get_name().to_owned()).collect();
+    for name in of_util {
+        command = command.mut_subcommand(name, |command| command.hide(true));
     }
     let topic =
         help_topic::parser(command.get_subcommands().map(|command| command.get_name().to_owned()).collect());

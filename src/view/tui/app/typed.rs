@@ -35,40 +35,28 @@ impl App {
         self.session().filter(|session| session.live.is_some()).map(|session| session.id.clone())
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "most keys are no letters of a hint")]
     pub(super) fn type_hint(&mut self, key: KeyEvent, mut text: String) -> Option<Effect> {
-        match key.code {
-            KeyCode::Enter if !text.trim().is_empty() => {
-                self.mode = Mode::Browse;
-                let session = self.live_session();
-                return self.steer(session, Steer::Hint(text));
-            }
-            KeyCode::Enter | KeyCode::Esc => {
-                self.mode = Mode::Browse;
-                return None;
-            }
-            KeyCode::Backspace => drop(text.pop()),
-            KeyCode::Char(letter) if !letter.is_control() => text.push(letter),
-            _ => {}
+        if edit(&mut text, key.code) || !matches!(key.code, KeyCode::Enter | KeyCode::Esc) {
+            self.mode = Mode::Hint(text);
+            return None;
         }
-        self.mode = Mode::Hint(text);
-        None
+        self.mode = Mode::Browse;
+        if key.code == KeyCode::Esc || text.trim().is_empty() {
+            return None;
+        }
+        let session = self.live_session();
+        self.steer(session, Steer::Hint(text))
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "most keys are no letters of a search")]
     pub(super) fn type_search(&mut self, key: KeyEvent, before: String) {
-        match key.code {
-            KeyCode::Enter => {
-                self.mode = Mode::Browse;
-                self.go_to_hit(Direction::Down);
-            }
-            KeyCode::Esc => {
-                self.search = before;
-                self.mode = Mode::Browse;
-            }
-            KeyCode::Backspace => drop(self.search.pop()),
-            KeyCode::Char(letter) if !letter.is_control() => self.search.push(letter),
-            _ => {}
+        if key.code == KeyCode::Enter {
+            self.mode = Mode::Browse;
+            self.go_to_hit(Direction::Down);
+        } else if key.code == KeyCode::Esc {
+            self.search = before;
+            self.mode = Mode::Browse;
+        } else {
+            edit(&mut self.search, key.code);
         }
     }
 
@@ -99,18 +87,26 @@ impl App {
         }
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "most keys are no letters of a filter")]
     pub(super) fn type_filter(&mut self, key: KeyEvent, before: String) {
-        match key.code {
-            KeyCode::Enter => self.mode = Mode::Browse,
-            KeyCode::Esc => {
-                self.list.filter = before;
-                self.mode = Mode::Browse;
-            }
-            KeyCode::Backspace => drop(self.list.filter.pop()),
-            KeyCode::Char(letter) if !letter.is_control() => self.list.filter.push(letter),
-            _ => return,
+        if key.code == KeyCode::Enter {
+            self.mode = Mode::Browse;
+        } else if key.code == KeyCode::Esc {
+            self.list.filter = before;
+            self.mode = Mode::Browse;
+        } else if !edit(&mut self.list.filter, key.code) {
+            return;
         }
         self.filter();
     }
+}
+
+/// Types a letter, or takes the last one back. Returns false if the key does neither.
+#[expect(clippy::wildcard_enum_match_arm, reason = "most keys are no letters")]
+fn edit(text: &mut String, key: KeyCode) -> bool {
+    match key {
+        KeyCode::Backspace => drop(text.pop()),
+        KeyCode::Char(letter) if !letter.is_control() => text.push(letter),
+        _ => return false,
+    }
+    true
 }

@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use crate::record::{Claim, Cost, Iteration, Outcome, Session, Tokens};
 use crate::view::local_time::local_with_offset;
-use crate::view::style::{Count, duration, grouped};
+use crate::view::style::{Count, duration, grouped, sign};
 use crate::view::tui::page::Section;
 use crate::view::tui::row::{Look, Row, shown};
 use crate::view::tui::source::{InFlight, IterationRow, SessionRow};
 
-use super::words::{brief, sign, status_sign, title, words_of};
+use super::words::{brief, status_sign, title, words_of};
 
 #[expect(clippy::too_many_lines, reason = "one part after the other, as they are shown")]
 pub fn iteration(row: &IterationRow, iteration: &Iteration) -> Vec<Section> {

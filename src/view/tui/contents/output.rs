@@ -4,12 +4,12 @@ use anyhow::Result;
 
 use crate::record::{AgentEvent, Iteration, Outcome, SessionId};
 use crate::store::Ask;
-use crate::view::style::duration;
+use crate::view::style::{duration, sign};
 use crate::view::tui::page::{Body, Fold, PREVIEW, Page, Part, Section, Window};
 use crate::view::tui::row::{Look, Row, shown};
 use crate::view::tui::source::{Author, File, InFlight, IterationRow, Place, SessionRow, Source, Stream};
 
-use super::words::{brief, sign};
+use super::words::brief;
 
 /// In front of what decides about a failure.
 const BAR: &str = "┃ ";

@@ -1,21 +1,11 @@
 //! Words and signs that several views use.
 
-use crate::record::{Outcome, Status};
+use crate::record::Status;
 use crate::view::ending::state;
 use crate::view::local_time;
 use crate::view::style::cut;
 use crate::view::tui::row::{Look, Row, shown};
 use crate::view::tui::source::SessionRow;
-
-/// The colour and the sign of an outcome.
-pub fn sign(outcome: Outcome) -> (Look, &'static str) {
-    let look = match outcome {
-        Outcome::Success => Look::Good,
-        Outcome::Failure => Look::Bad,
-        Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => Look::Warn,
-    };
-    (look, crate::view::style::sign(outcome).1)
-}
 
 /// The colour and the sign of a session.
 pub fn status_sign(status: Status) -> (Look, &'static str) {

@@ -138,7 +138,7 @@ fn column(rest: &str) -> usize {
 
 /// Returns true if a file belongs to a library, a runtime or a tool rather than to the project.
 pub(super) fn is_foreign(file: &str) -> bool {
-    const PARTS: [&str; 24] = [
+    const PARTS: [&str; 27] = [
         "node_modules/",
         "site-packages/",
         "dist-packages/",
@@ -147,6 +147,9 @@ pub(super) fn is_foreign(file: &str) -> bool {
         "/rustc/",
         "/rustlib/",
         "/go/pkg/mod/",
+        "/local/go/src/",
+        "/go/src/runtime/",
+        "/go/src/testing/",
         "/usr/lib",
         "/usr/local/lib",
         "/usr/include",

@@ -12,7 +12,7 @@ pub(super) struct Prefilter {
 }
 
 /// Words of failure in lower case, how much each says, and words with which tools begin. Sorted by their first letter.
-const WORDS: [(&str, i32); 72] = [
+const WORDS: [(&str, i32); 74] = [
     ("abort", 5),
     ("actual", 3),
     ("assert", 5),
@@ -32,7 +32,7 @@ const WORDS: [(&str, i32); 72] = [
     ("denied", 5),
     ("dereference", 2),
     ("diff in", 3),
-    ("differ", 4),
+    ("differ", 5),
     ("elifecycle", 0),
     ("err!", 4),
     ("error", 5),
@@ -55,7 +55,9 @@ const WORDS: [(&str, i32); 72] = [
     ("multiple definition", 5),
     ("must ", 2),
     ("no rule", 5),
+    ("no space left", 8),
     ("no such", 5),
+    ("no tests found", 7),
     ("not found", 5),
     ("not ok", 6),
     ("not recognized", 5),

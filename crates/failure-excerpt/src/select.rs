@@ -9,6 +9,9 @@ use super::page::Page;
 use super::prefilter::prefilter;
 use super::score::score;
 
+/// How many lines that differ in a number only get in.
+const MAX_ALIKE: u32 = 3;
+
 /// Stands for lines that were left out.
 const GAP: &str = "…";
 
@@ -66,6 +69,7 @@ pub(super) fn select(page: &Page, failures: &[Failure], budget: usize) -> String
 /// Returns the lines that `budget` has room for beside `reserved` characters, as they are shown.
 fn chosen(page: &Page, wanted: &[(u32, usize)], budget: usize, reserved: usize) -> BTreeMap<usize, String> {
     let mut texts: HashSet<&str> = HashSet::new();
+    let mut alike: HashMap<String, u32> = HashMap::new();
     let mut room = budget.saturating_sub(reserved);
     // A single line never takes all.
     let longest = (budget * 3 / 5).max(80).min(budget);
@@ -75,6 +79,14 @@ fn chosen(page: &Page, wanted: &[(u32, usize)], budget: usize, reserved: usize) 
         let text = line.trim();
         if text.is_empty() || shortened.contains_key(&index) || !texts.insert(text) {
             continue;
+        }
+        // Of a row of lines that say nothing and differ in a number only, some stand for all.
+        if prefilter(line).worth == 0 && text.contains(|c: char| c.is_ascii_digit()) {
+            let count = alike.entry(shape(text)).or_default();
+            *count += 1;
+            if *count > MAX_ALIKE {
+                continue;
+            }
         }
         let line = shorten(line, longest);
         // Its line end, and the gap that it may leave in front.
@@ -90,6 +102,19 @@ fn chosen(page: &Page, wanted: &[(u32, usize)], budget: usize, reserved: usize) 
         shortened.insert(index, line);
     }
     shortened
+}
+
+/// Returns a text with each of its numbers as `#`.
+fn shape(text: &str) -> String {
+    let mut shape = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_ascii_digit() {
+            true if shape.ends_with('#') => {}
+            true => shape.push('#'),
+            false => shape.push(c),
+        }
+    }
+    shape
 }
 
 /// Returns how many failures none of the chosen lines is of.

@@ -118,7 +118,7 @@ fn a_hang_names_the_test_that_did_not_end() {
 }
 
 /// Outputs of shells and of programs that no matcher knows, and the line that says why.
-const CAUSES: [(&str, &str); 24] = [
+const CAUSES: [(&str, &str); 27] = [
     ("sh: 1: pytset: not found\n", "sh: 1: pytset: not found"),
     ("/bin/sh: 1: cmake: not found\nmake: *** [Makefile:2: all] Error 127\n", "/bin/sh: 1: cmake: not found"),
     ("bash: line 1: ./x: Permission denied\n", "bash: line 1: ./x: Permission denied"),
@@ -150,6 +150,15 @@ const CAUSES: [(&str, &str); 24] = [
         "FAILED shout: expected 'HI', got 'hi'",
     ),
     ("check 1 fine\nthe price must be 3, not 4\n3 failed, 10 passed\n", "the price must be 3, not 4"),
+    (
+        "collecting\nNo tests found, exiting with code 1\nran in 0.2 s\n",
+        "No tests found, exiting with code 1",
+    ),
+    ("row 1 fine\nrow 212 differs\n3 pages compared\n", "row 212 differs"),
+    (
+        "#7 [2/3] RUN npm ci\n#7 0.51 npm error code ENOSPC\n#7 0.52 npm error nospc ENOSPC: no space left on device, write\n------\nDockerfile:2\n   1 |     FROM node\n   2 | >>> RUN npm ci\n   3 |     COPY . .\nERROR: failed to solve: process \"/bin/sh -c npm ci\" did not complete successfully: exit code: 228\n",
+        "#7 0.52 npm error nospc ENOSPC: no space left on device, write",
+    ),
     ("Killed\n", "Killed"),
     ("Segmentation fault (core dumped)\n", "Segmentation fault (core dumped)"),
     ("make: *** [Makefile:3: check] Error 1\n", "make: *** [Makefile:3: check] Error 1"),
@@ -300,6 +309,20 @@ fn failures_of_other_kinds_that_have_no_room_are_counted_too() {
     let excerpt = examined(&output, "").excerpt(200);
     let shown = excerpt.matches("FAILED").count();
     assert!(excerpt.ends_with(&format!("\n+{} more", 5 - shown)), "{excerpt}");
+}
+
+#[test]
+fn of_lines_that_differ_in_a_number_three_are_kept() {
+    let rows: String = (0..400).map(|row| format!("page {row} of {}: rendered\n", row * 7)).collect();
+    let excerpt = examined(&format!("{rows}the last page is dim\n"), "").excerpt(1_000);
+    assert!(excerpt.contains("the last page is dim"), "{excerpt}");
+    assert_eq!(excerpt.matches(": rendered").count(), 3, "{excerpt}");
+}
+
+#[test]
+fn the_frames_of_go_itself_are_not_the_place_of_a_failure() {
+    let output = "panic: no lamp\n\ngoroutine 1 [running]:\ntesting.tRunner(0x1)\n\t/usr/local/go/src/testing/testing.go:1690 +0x1\nexample.org/hall.light(...)\n\t/w/p/hall.go:7 +0x1\n";
+    assert_eq!(examined("", output).cause(200).as_deref(), Some("panic: no lamp (hall.go:7)"));
 }
 
 #[test]

@@ -39,6 +39,7 @@ pub(in super::super) fn is_echo(text: &str) -> bool {
     if STARTS.iter().any(|start| text.starts_with(start))
         || text.ends_with("[build failed]")
         || text.ends_with("[setup failed]")
+        || text.contains(" did not complete successfully: exit code: ")
     {
         return true;
     }

@@ -121,7 +121,10 @@ const CRATES: &[(&str, &[&str])] = &[
     ("clap_mangen", &["cli/man.rs"]),
     ("crossterm", &["view/tui/"]),
     ("duct", &["process/"]),
-    ("failure_excerpt", &["cli/excerpt.rs", "progress/", "session/iteration_context.rs"]),
+    (
+        "failure_excerpt",
+        &["agent/stream/command_result.rs", "cli/excerpt.rs", "progress/", "session/iteration_context.rs"],
+    ),
     ("getrandom", &["store/identity.rs"]),
     ("gix", &["store/"]),
     ("jiff", &["view/local_time.rs"]),

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use failure_excerpt::{Output, examine};
 use regex::Regex;
 
 use crate::record::{summary, without_escapes};
@@ -53,10 +54,14 @@ static CLOSING: LazyLock<Regex> = LazyLock::new(|| {
             | (?:\S*\s)?ELIFECYCLE
             | error\ Command\ failed\ with\ exit\ code
             | info\ Visit\ https?:
+            | (?:ERROR:\ )?failed\ to\ (?:build|solve):
         )",
     )
     .expect("a fixed pattern is valid")
 });
+
+/// Longest cause that is asked for. [`summary`] cuts it off, as it keeps half a token out of the record.
+const MAX_LINE_CHARS: usize = 4_000;
 
 impl ToolResult<'_> {
     /// Returns true if the agent or the exit code reports a failure.
@@ -86,7 +91,7 @@ impl ToolResult<'_> {
         let exit_code = self.exit_code.and_then(|code| code.try_into().ok());
         CommandEnd {
             exit_code: exit_code.or(from_words.filter(|_| is_framed)),
-            last_line: summary(last_telling(&lines)),
+            last_line: summary(&decisive_line(&lines)),
         }
     }
 }
@@ -95,14 +100,20 @@ fn has_words(line: &str) -> bool {
     line.chars().any(char::is_alphanumeric)
 }
 
-/// Returns the last line, or the one before what only closes the output.
-fn last_telling<'a>(lines: &[&'a str]) -> &'a str {
-    let telling = lines.iter().rev().find(|line| !CLOSING.is_match(line));
-    let line = telling.or(lines.last()).copied().unwrap_or_default();
+/// Returns the last line, or the one that says why if the last line only closes the output.
+fn decisive_line(lines: &[&str]) -> String {
+    let last = lines.last().copied().unwrap_or_default();
+    let open = lines.iter().rposition(|line| !CLOSING.is_match(line)).map_or(0, |at| at + 1);
+    let cause = || {
+        let stdout = lines[..open].join("\n");
+        examine(&Output { stdout: &stdout, ..Output::default() }).cause(MAX_LINE_CHARS)
+    };
+    let cause = (open < lines.len()).then(cause).flatten();
+    let line = cause.as_deref().unwrap_or(last);
     // Labels of some agents before the words themselves.
     let line = ["Output: ", "Error: "].iter().find_map(|label| line.strip_prefix(label)).unwrap_or(line);
     let tagged = line.strip_prefix("<tool_use_error>").map(|line| line.trim_end_matches("</tool_use_error>"));
-    tagged.unwrap_or(line)
+    tagged.unwrap_or(line).to_owned()
 }
 
 #[cfg(test)]
@@ -171,6 +182,10 @@ mod tests {
             (
                 "npm ERR! network timeout\nnpm ERR! A complete log of this run is in:\nnpm ERR!     /x.log",
                 "npm ERR! network timeout",
+            ),
+            (
+                "> [2/2] RUN npm ci:\nERR! no space left on device\n---\n   2 | >>> RUN npm ci\n   3 |     COPY . .\n---\nERROR: failed to solve: process \"npm ci\" did not complete successfully: exit code: 228",
+                "ERR! no space left on device",
             ),
             ("make: *** [Makefile:3: all] Error 127", "make: *** [Makefile:3: all] Error 127"),
             ("10%\r50%\r\u{1b}[31mdisk full\u{1b}[0m\r\n", "disk full"),

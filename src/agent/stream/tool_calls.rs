@@ -5,10 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::command_result::ToolResult;
-use crate::record::{AgentEvent, ToolCall, ToolKind, summary};
-
-/// What is said of a command that was running when the agent ended.
-const UNFINISHED: &str = "did not end";
+use crate::record::{AgentEvent, ToolCall, ToolKind, UNFINISHED_COMMAND, summary};
 
 /// Most tool calls that are listed of one run; the transcript has them all.
 const MAX_TOOL_CALLS: usize = 10_000;
@@ -66,7 +63,7 @@ impl ToolCalls {
         for (_, place) in self.pending.drain() {
             if let Some(call) = self.list.get_mut(place).filter(|call| call.kind == ToolKind::Shell) {
                 call.is_error = true;
-                UNFINISHED.clone_into(&mut call.last_line);
+                UNFINISHED_COMMAND.clone_into(&mut call.last_line);
             }
         }
     }

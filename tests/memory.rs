@@ -114,11 +114,13 @@ fn the_last_words_of_an_agent_are_the_same_live_in_the_next_session_and_in_a_rep
     let scene = Sandbox::new();
     scene.agents_like_claude(&[("mine", TALKER)]).commit("An agent");
     scene.ralph("-n 2").code(4);
-    let words = "**Final message:**\n```\nThe frob needs a knob.\n```\n";
+    let words = "The end of its final message:\n\n```\nThe frob needs a knob.\n```\n";
     let prompt = scene.session().text(2, "prompt.md");
     assert!(prompt.contains(words), "{prompt}");
-    scene.ralph("progress").code(0).stdout_has(words).stdout_lacks("queued_turn_count");
+    assert_eq!(prompt.matches("```\nThe frob needs a knob.").count(), 1, "{prompt}");
     scene.ralph("--dry-run").code(0).stdout_has(words).stdout_lacks("queued_turn_count");
+    let words = "**Final message:**\n```\nThe frob needs a knob.\n```\n";
+    scene.ralph("progress").code(0).stdout_has(words).stdout_lacks("queued_turn_count");
     let replayed = scene.ralph("replay --json").code(0).json();
     assert_eq!(replayed["iterations"][1]["is_same"], json!(true), "{replayed}");
 }
@@ -146,7 +148,8 @@ fn the_error_of_an_agent_without_words_is_told() {
     let scene = Sandbox::new();
     scene.agents_like_claude(&[("mine", "echo '{}'; exit 1")]).commit("An agent");
     scene.ralph("-n 2").code(4);
-    let text = "**Agent:** exited 1: its stream ended without a result\n**Exit code of the agent:** 1\n";
+    let text =
+        "**Cause:** agent exited 1: its stream ended without a result\n**Exit code of the agent:** 1\n";
     let prompt = scene.session().text(2, "prompt.md");
     assert!(prompt.contains(text), "{prompt}");
     scene.ralph("progress").code(0).stdout_has(text);

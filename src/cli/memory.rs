@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::feature::Feature;
 use crate::progress::historical::Mode;
 use crate::record::SessionName;
-use crate::session::{Reason, RecallQuery, RecalledHistory};
+use crate::session::{Reason, RecalledHistory};
 use crate::store::Store;
 use crate::view::history::{Shown, write};
 use crate::view::style::{Paint, inert, one_line};
@@ -113,8 +113,6 @@ impl Older<'_> {
             }
             return Ok(Value::Null);
         };
-        let policy = settings.history_policy();
-        let budget = policy.settings.budget;
         let session = match &args.session {
             Some(_) => {
                 let choice =
@@ -123,8 +121,7 @@ impl Older<'_> {
             }
             None => None,
         };
-        let wanted = RecallQuery { task: &task, session: session.as_ref(), budget };
-        let recalled = settings.memory(store, feature)?.recall(store, wanted, policy)?;
+        let (recalled, budget) = settings.recalled((store, feature), &task, session.as_ref())?;
         let off =
             Shown { task: &task, mode: Mode::Off.as_str(), why: "history is off", budget, context: None };
         let shown = recalled.as_ref().map_or(off, |RecalledHistory { context, mode, why }| Shown {

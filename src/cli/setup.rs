@@ -9,11 +9,12 @@ use crate::clock::Clock;
 use crate::config::{Config, LoopType, Until};
 use crate::feature::Feature;
 use crate::process::Interrupt;
+use crate::progress::ProgressTurn;
 use crate::prompt::Template;
-use crate::record::{Refusal, Scope, Session, Task};
+use crate::record::{Refusal, Scope, Session, SessionId, Task};
 use crate::session::{
-    self, Assignment, Candidate, HistoryPolicy, Job, Memory, Plan, Prompt, Prompting, Replay, Replayed,
-    Summarizer, progress_strategy,
+    self, Assignment, Candidate, HistoryPolicy, Job, Memory, Plan, Prompt, Prompting, RecalledHistory,
+    Replay, Replayed, Summarizer, progress_strategy,
 };
 use crate::store::{SessionLog, SessionRefs, Store};
 use crate::tasks;
@@ -117,7 +118,20 @@ impl Settings {
     /// Returns the strategy's text about the newest iterations.
     pub fn progress(&self, store: &Store, feature: &Feature) -> Result<String> {
         let memory = self.memory(store, feature)?;
-        Ok(progress_strategy(&self.config.settings, &memory, store, None)?.progress(None))
+        Ok(progress_strategy(&self.config.settings, &memory, store, None)?.progress(&ProgressTurn::default()))
+    }
+
+    /// Returns what the next prompt for a task contains of older iterations, or `None` if history is off; and the tokens that it may take.
+    pub fn recalled(
+        &self,
+        (store, feature): (&Store, &Feature),
+        task: &Task,
+        session: Option<&SessionId>,
+    ) -> Result<(Option<RecalledHistory>, usize)> {
+        let mut memory = self.memory(store, feature)?;
+        let progress = progress_strategy(&self.config.settings, &memory, store, None)?;
+        let prompting = Prompting::new(&self.config, self.assignment(feature), progress.as_ref());
+        prompting.recalled((task, session), store, &mut memory)
     }
 
     /// Returns what a new session would begin with, or the task of that name.

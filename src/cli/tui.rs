@@ -21,7 +21,7 @@ use crate::progress::historical::Mode;
 use crate::record::{
     AgentEvent, IterationName, LogEntry, RALPH, Refusal, SessionId, SessionName, Timestamp, Which,
 };
-use crate::session::{Reason, RecallQuery, RecalledHistory};
+use crate::session::{Reason, RecalledHistory};
 use crate::store::{Control, LoopLock, Scratch, Store};
 use crate::view::style::{Paint, inert};
 use crate::view::tui::{
@@ -306,13 +306,11 @@ impl ExternalData for Backend {
         let feature = context::recorded_feature(caller, store, feature)?;
         let request = RunRequest::default();
         let settings = Settings::read(store, &feature, caller, &request)?;
-        let policy = settings.history_policy();
-        let budget = policy.settings.budget;
         let Some(task) = settings.next_task(&feature, None)? else {
+            let budget = settings.history_policy().settings.budget;
             return Ok(PromptMemory { budget, clusters, ..PromptMemory::default() });
         };
-        let mut memory = settings.memory(store, &feature)?;
-        let recalled = memory.recall(store, RecallQuery { task: &task, session: None, budget }, policy)?;
+        let (recalled, budget) = settings.recalled((store, &feature), &task, None)?;
         let (mode, why, context) = match recalled {
             None => (Mode::Off, "nothing turned it on for this task", None),
             Some(RecalledHistory { context, mode, why: Reason::Asked }) => (mode, "as set", Some(context)),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use crate::record::{Claim, CommandRun, Facts, FileChange, Iteration, Outcome, SessionId};
+use crate::record::{Claim, CommandRun, Facts, FileChange, Iteration, Outcome, RALPH_BY_PATH, SessionId};
 
 use super::capture;
 use super::markdown::{code, cut, fenced, one_line};
@@ -13,19 +13,37 @@ const MAX_FILES: usize = 10;
 const MAX_HINTS: usize = 10;
 const MAX_ELSEWHERE: usize = 3;
 const MAX_OTHERS: usize = 10;
+/// What an excerpt has for lines that are left out.
+const CUT_MARK: &str = "…";
 /// Longest text of an earlier attempt's line, in characters.
 const MAX_LINE_CHARS: usize = 240;
 
-/// Returns what the next attempt at `task` should know of those before it. Empty if there was none.
+/// What the next attempt at a task should know of those before it.
+#[derive(Debug, Clone, Default)]
+pub struct LastAttempt {
+    /// Empty if there was none.
+    pub text: String,
+    /// The iteration that is described whole: its session and number.
+    pub iteration: Option<(SessionId, u32)>,
+}
+
+/// What is asked of the attempts before the next one.
+#[derive(Debug, Clone, Copy)]
+pub struct AttemptQuery<'a> {
+    pub task: &'a str,
+    /// Its iterations are called by their number alone.
+    pub session: Option<&'a SessionId>,
+    /// Maximum number of characters of the final message, from its end.
+    pub final_message_chars: usize,
+    /// True if the changes of failed attempts were taken back right before the next one.
+    pub is_taken_back: bool,
+}
+
+/// Returns what the next attempt at a task should know of those before it.
 ///
-/// `past` are the iterations of the feature, oldest first; those of `session` are called by their number alone. Of the final message,
-/// the last `final_message_chars` characters are given.
-pub fn last_attempt(
-    past: &[Iteration],
-    task: &str,
-    session: Option<&SessionId>,
-    final_message_chars: usize,
-) -> String {
+/// `past` are the iterations of the feature, oldest first.
+pub fn last_attempt(past: &[Iteration], query: AttemptQuery<'_>) -> LastAttempt {
+    let AttemptQuery { task, session, final_message_chars, is_taken_back } = query;
     let is_attempt = |iteration: &&Iteration| {
         iteration.task.as_deref() == Some(task) && iteration.outcome != Outcome::Skipped
     };
@@ -36,18 +54,38 @@ pub fn last_attempt(
     // What was interrupted says less than what failed before it.
     let place = attempts.iter().rposition(|attempt| attempt.outcome != Outcome::Interrupted);
     let place = place.unwrap_or(attempts.len().saturating_sub(1));
-    let Some(last) = attempts.get(place) else { return String::new() };
+    let Some(last) = attempts.get(place) else { return LastAttempt::default() };
     let others = attempts.iter().enumerate().rev().filter(|(other, _)| *other != place);
-    let mut text = format!("{}\n", headline(last, session));
-    push_section(&mut text, "What the validation said", &said_by_validation(last));
+    let mut text = format!("{}\n\n{}\n", headline(last, session), circumstances(last, session));
+    let excerpt = said_by_validation(last);
+    let is_cut = excerpt.lines().any(|line| line == CUT_MARK);
+    let title = if is_cut {
+        "What the validation said (… is for lines left out)"
+    } else {
+        "What the validation said"
+    };
+    push_section(&mut text, title, &excerpt);
     push_section(
         &mut text,
         "The end of its final message",
         &end(&last.facts.final_message, final_message_chars),
     );
     push_list(&mut text, "Commands that failed in it", &failed_commands(&last.facts));
-    push_list(&mut text, "Files that it changed", &files(last));
-    push_list(&mut text, "Boxes that were opened again, because nothing proved them", &reopened(last));
+    let after = &past[past.iter().position(|one| std::ptr::eq(one, *last)).unwrap_or_default()..];
+    let is_of_task = |later: &&Iteration| later.task.as_deref() == Some(task) && later.restored_to.is_some();
+    let title = if is_taken_back || after.iter().skip(1).any(|later| is_of_task(&later)) {
+        "Files that it changed, and that are again as they were before"
+    } else {
+        "Files that it changed, and whose changes were not taken back"
+    };
+    push_list(&mut text, title, &files(last));
+    let title = match last.exit.validation {
+        Some(code) if code != 0 => {
+            "Boxes that it had ticked, and that were opened again as the validation failed"
+        }
+        _ => "Boxes that it had ticked, and that were opened again as nothing proved them",
+    };
+    push_list(&mut text, title, &reopened(last));
     push_list(&mut text, "The same test or error in other tasks", &elsewhere(past, last, session));
     push_list(&mut text, "Hints that the user gave for attempts before this one", &hints(attempts));
     let lines: String = others
@@ -55,7 +93,7 @@ pub fn last_attempt(
         .map(|(_, iteration)| format!("- {}\n", cut(&headline_and_tries(iteration, session), MAX_LINE_CHARS)))
         .collect();
     push_list(&mut text, "Other attempts, newest first", &lines);
-    text
+    LastAttempt { text, iteration: Some((last.session.clone(), last.iteration)) }
 }
 
 /// `Iteration 4 (attempt 2) failed: no such table (the agent had ticked it)`.
@@ -75,6 +113,20 @@ fn headline(iteration: &Iteration, session: Option<&SessionId>) -> String {
         Outcome::Failure | Outcome::Skipped | Outcome::Later(_) => "failed",
     };
     format!("{name}{attempt} {how}: {}{ticked}", one_line(&iteration.cause()))
+}
+
+/// Returns what the headline and the sections below do not say: how the validation ended, and where more is.
+fn circumstances(iteration: &Iteration, session: Option<&SessionId>) -> String {
+    let validation = match (iteration.exit.validation, &iteration.validation_command) {
+        (Some(0), _) => "The validation passed. ",
+        (None, Some(_)) => "The validation did not run. ",
+        _ => "",
+    };
+    let is_silent = iteration.facts.final_message.trim().is_empty() && iteration.facts.version > 0;
+    let silence = if is_silent { "It left no final message. " } else { "" };
+    let of =
+        if session == Some(&iteration.session) { String::new() } else { format!("{}:", iteration.session) };
+    format!("{validation}{silence}`{RALPH_BY_PATH} show {of}{}` shows it whole.", iteration.iteration)
 }
 
 fn headline_and_tries(iteration: &Iteration, session: Option<&SessionId>) -> String {
@@ -223,9 +275,13 @@ mod tests {
         }
     }
 
+    fn query(session: Option<&SessionId>) -> AttemptQuery<'_> {
+        AttemptQuery { task: "T004", session, final_message_chars: 20, is_taken_back: false }
+    }
+
     fn text_of(past: &[Iteration]) -> String {
         let session = past.last().map(|last| last.session.clone());
-        last_attempt(past, "T004", session.as_ref(), 20)
+        last_attempt(past, query(session.as_ref())).text
     }
 
     #[test]
@@ -249,14 +305,59 @@ mod tests {
         last.facts.changes = vec![change("src/db.rs", Some(12)), change("logo.png", None)];
         last.files_changed = vec!["src/db.rs".to_owned(), "logo.png".to_owned()];
         let expected = "Iteration 2 (attempt 2) failed: connect ECONNREFUSED :5432 (the agent had ticked it)\n\n\
+             `<ralph> show 2` shows it whole.\n\n\
              What the validation said:\n\n```\nFAILED test_db\nECONNREFUSED\n```\n\n\
              The end of its final message:\n\n```\n…tgres, on port 5433.\n```\n\n\
              Commands that failed in it:\n\n- `psql`, exit 2: could not connect\n- `npm i`, failed\n\n\
-             Files that it changed:\n\n- `src/db.rs` +12 -3\n- `logo.png` (binary)\n\n\
-             Boxes that were opened again, because nothing proved them:\n\n- T004\n\n\
+             Files that it changed, and whose changes were not taken back:\n\n- `src/db.rs` +12 -3\n- `logo.png` (binary)\n\n\
+             Boxes that it had ticked, and that were opened again as the validation failed:\n\n- T004\n\n\
              Other attempts, newest first:\n\n\
              - Iteration 1 (attempt 1) failed: no such table; tried: sqlite; a mock\n";
+        let expected = expected.replace("<ralph>", &RALPH_BY_PATH.to_string());
         assert_eq!(text_of(&[first, last]), expected);
+    }
+
+    #[test]
+    fn it_is_said_how_the_validation_ended_where_the_cause_does_not_and_what_became_of_the_changes() {
+        let of = |validation, command: Option<&str>| {
+            let mut last = attempt(1, "x");
+            last.exit.validation = validation;
+            last.validation_command = command.map(str::to_owned);
+            last.files_changed = vec!["a".to_owned()];
+            last.facts.version = 1;
+            last
+        };
+        let whole = format!("It left no final message. `{RALPH_BY_PATH} show 1` shows it whole.\n");
+        for (validation, command, words) in [
+            (Some(0), Some("make"), "The validation passed. "),
+            (None, Some("make"), "The validation did not run. "),
+            (Some(1), Some("make"), ""),
+            (None, None, ""),
+        ] {
+            let text = text_of(&[of(validation, command)]);
+            assert!(
+                text.starts_with(&format!("Iteration 1 (attempt 1) failed: x\n\n{words}{whole}")),
+                "{text}"
+            );
+            assert!(
+                text.contains("Files that it changed, and whose changes were not taken back:\n"),
+                "{text}"
+            );
+        }
+        let skip = Iteration {
+            outcome: Outcome::Skipped,
+            restored_to: "1234567890123456789012345678901234567890".parse().ok(),
+            ..attempt(2, "failed")
+        };
+        assert!(skip.restored_to.is_some());
+        let text = text_of(&[of(Some(1), None), skip]);
+        assert!(text.contains("Files that it changed, and that are again as they were before:\n"), "{text}");
+        let past = [of(Some(1), None)];
+        let text = last_attempt(&past, AttemptQuery { is_taken_back: true, ..query(None) }).text;
+        assert!(text.contains("that are again as they were before") && text.contains(" show 20"), "{text}");
+        let mut cut = of(Some(1), None);
+        cut.facts.excerpt = "a\n…\nb".to_owned();
+        assert!(text_of(&[cut]).contains("What the validation said (… is for lines left out):\n"));
     }
 
     #[test]
@@ -290,7 +391,7 @@ mod tests {
     fn a_first_attempt_and_one_after_a_success_have_none_before_them() {
         assert_eq!(text_of(&[]), "");
         let other = Iteration { task: Some("T003".to_owned()), ..attempt(1, "x") };
-        assert_eq!(last_attempt(&[other], "T004", None, 20), "");
+        assert_eq!(last_attempt(&[other], query(None)).text, "");
         let done = Iteration {
             outcome: Outcome::Success,
             closed: vec!["T004".to_owned()],
@@ -304,7 +405,7 @@ mod tests {
 
     #[test]
     fn an_attempt_of_another_session_and_one_that_did_another_task_say_so() {
-        let text = last_attempt(&[attempt(1, "x")], "T004", None, 20);
+        let text = last_attempt(&[attempt(1, "x")], query(None)).text;
         assert!(text.starts_with("Iteration 1 of session 2026"), "{text}");
         let other =
             Iteration { outcome: Outcome::Success, closed: vec!["T005".to_owned()], ..attempt(2, "x") };

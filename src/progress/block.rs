@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::markdown::one_line;
-use super::{IterationContext, newest::Newest};
+use super::{IterationContext, ProgressTurn, newest::Newest};
+use crate::record::SessionId;
 
 /// The text of an iteration, and whose task it was.
 #[derive(Debug, Clone)]
@@ -13,11 +14,23 @@ pub(super) struct Block {
     heading: String,
     /// The lines after its task.
     text: String,
+    body: Body,
+    session: Option<SessionId>,
+    iteration: u32,
+}
+
+/// What follows the facts of an iteration.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Body {
+    /// The validation's output and the agent's final message, which the last attempt of a prompt has too.
+    pub output: String,
+    /// What only this block has.
+    pub stderr: String,
 }
 
 impl Block {
-    /// A block of the facts of `context`, and of `text` below them.
-    pub(super) fn new(context: &IterationContext, text: &str) -> Self {
+    /// A block of the facts of `context`, of `text` below them, and of `body`.
+    pub(super) fn new(context: &IterationContext, text: &str, body: Body) -> Self {
         let session = context.session.as_ref().map(|id| format!(" of session {id}")).unwrap_or_default();
         let outcome = context.task.as_ref().map(|_| format!("**Outcome:** {}\n", context.outcome));
         let cause = context.cause.as_ref().map(|cause| format!("**Cause:** {}\n", one_line(cause)));
@@ -25,14 +38,31 @@ impl Block {
             task: context.task.as_deref().map(|task| task_of(task, context.attempt)),
             heading: format!("## Iteration {}{session}\n", context.iteration),
             text: [outcome.unwrap_or_default(), cause.unwrap_or_default(), text.to_owned()].concat(),
+            body,
+            session: context.session.clone(),
+            iteration: context.iteration,
         }
     }
 
-    /// Returns the whole block; it says so if it is not about `task`.
-    pub(super) fn shown(&self, is_other: bool) -> String {
-        let mark = if is_other { ", another task" } else { "" };
+    /// Returns the whole block.
+    pub(super) fn whole(&self) -> String {
+        self.with("", &self.body.output)
+    }
+
+    /// Returns the block for the prompt of `turn`; it says so if it is of another task. What the prompt has above is not given again.
+    pub(super) fn for_turn(&self, turn: &ProgressTurn<'_>, is_other: bool) -> String {
+        let is_above = turn.shown_attempt == Some((self.session.as_ref(), self.iteration));
+        let output = match self.body.output.as_str() {
+            "" => "",
+            _ if is_above => "(What it printed and said is above, under the last attempt.)\n",
+            output => output,
+        };
+        self.with(if is_other { ", another task" } else { "" }, output)
+    }
+
+    fn with(&self, mark: &str, output: &str) -> String {
         let task = self.task.as_ref().map(|task| format!("**Task:** {task}{mark}\n")).unwrap_or_default();
-        format!("{}{task}{}", self.heading, self.text)
+        format!("{}{task}{}{output}{}\n", self.heading, self.text, self.body.stderr)
     }
 }
 

@@ -3,7 +3,8 @@
 use failure_excerpt::{Examination, Output, clean, examine};
 
 use crate::record::{
-    CANNOT_RUN, Exit, ExitReason, FailureClass, Iteration, MAX_CAUSE_CHARS, Outcome, Validation,
+    CANNOT_RUN, Exit, ExitReason, FailureClass, Iteration, MAX_CAUSE_CHARS, Outcome, ToolCall,
+    UNFINISHED_COMMAND, Validation,
 };
 
 /// What is known of an iteration when its cause is asked for.
@@ -76,7 +77,9 @@ fn agent_failure(evidence: &Evidence<'_>) -> Option<String> {
     let error = iteration.error.as_deref().map(one_line).filter(|error| !error.is_empty());
     let reason = iteration.exit_reason.filter(|_| code == -1);
     let how = match (reason, class) {
-        (Some(reason), _) => ended_by(reason, iteration.duration_ms.agent),
+        (Some(reason), _) => {
+            ended_by(reason, &(after(iteration.duration_ms.agent) + &in_command(&iteration.tool_calls)))
+        }
         (None, Some(class)) if class != FailureClass::Other => class_words(class),
         (None, _) if code == 0 => "reported an error".to_owned(),
         (None, _) => exited(code),
@@ -138,7 +141,7 @@ fn failed_command(
     let decisive = examined.and_then(|examined| examined.cause(MAX_CAUSE_CHARS));
     match (reason, decisive) {
         (Some(reason), decisive) => {
-            let how = ended_by(reason, duration_ms);
+            let how = ended_by(reason, &after(duration_ms));
             let decisive = decisive.map(|line| format!(": {line}")).unwrap_or_default();
             format!("`{command}` {how}{decisive}")
         }
@@ -198,10 +201,15 @@ fn reason_given(text: &str) -> Option<String> {
         sentences.map(|line| line.trim_start_matches(['#', '-', '*', '>', ' ']).to_owned()).collect();
     let rank = |sentence: &String| {
         let lower = sentence.to_lowercase();
-        OBSTACLES.iter().position(|word| match *word {
+        // What calls itself a question comes before all others.
+        if lower.starts_with("question:") {
+            return Some(0);
+        }
+        let place = OBSTACLES.iter().position(|word| match *word {
             QUESTION => lower.trim_end().ends_with(word),
             _ => lower.contains(word),
-        })
+        })?;
+        Some(place + 1)
     };
     let best = sentences
         .iter()
@@ -210,8 +218,17 @@ fn reason_given(text: &str) -> Option<String> {
     best.map(|(_, sentence)| sentence.trim_end_matches(['.', ' ']).to_owned())
 }
 
-fn ended_by(reason: ExitReason, duration_ms: Option<u64>) -> String {
-    let after = duration_ms.map(|ms| format!(" after {}", rounded(ms))).unwrap_or_default();
+fn after(duration_ms: Option<u64>) -> String {
+    duration_ms.map(|ms| format!(" after {}", rounded(ms))).unwrap_or_default()
+}
+
+/// Returns which command of the agent was still running.
+fn in_command(calls: &[ToolCall]) -> String {
+    let call = calls.iter().rev().find(|call| call.last_line == UNFINISHED_COMMAND);
+    call.map(|call| format!(" in `{}`", short(&call.arguments_summary))).unwrap_or_default()
+}
+
+fn ended_by(reason: ExitReason, after: &str) -> String {
     match reason {
         ExitReason::Timeout => format!("timed out{after}"),
         ExitReason::IdleTimeout => format!("was stopped{after}: it wrote nothing for too long"),

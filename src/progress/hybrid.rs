@@ -1,6 +1,8 @@
 //! The strategy that has both: summaries, and the captured output that they are of.
 
-use super::{IterationContext, LlmSummarizedProgress, ProgressStrategy, SystemCapturedProgress};
+use super::{
+    IterationContext, LlmSummarizedProgress, ProgressStrategy, ProgressTurn, SystemCapturedProgress,
+};
 
 #[derive(Debug, Clone)]
 pub struct HybridProgress {
@@ -23,11 +25,11 @@ impl ProgressStrategy for HybridProgress {
         both(&self.summaries.record(context), &self.raw.record(context))
     }
 
-    fn progress(&self, task: Option<&str>) -> String {
+    fn progress(&self, turn: &ProgressTurn<'_>) -> String {
         if self.is_empty() {
             return String::new();
         }
-        both(&self.summaries.progress(task), &self.raw.progress(task))
+        both(&self.summaries.progress(turn), &self.raw.progress(turn))
     }
 
     fn clear(&mut self) {

@@ -8,10 +8,11 @@ use std::fmt::Write as _;
 use failure_excerpt::clean;
 
 use super::attempts::{changed_files, failed_commands};
-use super::block::{Block, Entries, ordered};
+use super::block::{Block, Body, Entries, ordered};
 use super::markdown::one_line;
 use super::newest::Newest;
-use super::{ExcerptMode, IterationContext, ProgressStrategy, SystemCapturedProgress};
+use super::system_captured::facts;
+use super::{ExcerptMode, IterationContext, ProgressStrategy, ProgressTurn, SystemCapturedProgress};
 use crate::record::{Facts, Summarized};
 
 /// Longest output that a summary is asked of, in characters.
@@ -63,13 +64,13 @@ impl LlmSummarizedProgress {
                 let text: String = clean(text).trim().chars().take(self.max_chars).collect();
                 // As a quotation, so that no heading and no fence of it reaches beyond it.
                 let quoted: String = text.lines().map(|line| format!("> {line}\n")).collect();
-                Block::new(context, &format!("{quoted}\n"))
+                Block::new(context, &quoted, Body::default())
             }
             Some(Summarized::Failed(reason)) => {
                 let why = format!("(no summary: {})\n", one_line(reason));
-                Block::new(context, &(why + &self.fallback.text(context)))
+                Block::new(context, &(why + &facts(context)), self.fallback.body(context))
             }
-            None => Block::new(context, &self.fallback.text(context)),
+            None => self.fallback.block(context),
         }
     }
 }
@@ -77,13 +78,13 @@ impl LlmSummarizedProgress {
 impl ProgressStrategy for LlmSummarizedProgress {
     fn record(&mut self, context: &IterationContext) -> String {
         let block = self.block(context);
-        let entry = block.shown(false);
+        let entry = block.whole();
         self.entries.push((context.task.clone(), block));
         entry
     }
 
-    fn progress(&self, task: Option<&str>) -> String {
-        ordered(&self.entries, task).map(|(is_other, block)| block.shown(is_other)).collect()
+    fn progress(&self, turn: &ProgressTurn<'_>) -> String {
+        ordered(&self.entries, turn.task).map(|(is_other, block)| block.for_turn(turn, is_other)).collect()
     }
 
     fn clear(&mut self) {

@@ -21,7 +21,7 @@ use failure_excerpt::{Cut, Examination, Output, blind_tail, examine, tails};
 
 use crate::record::{ExitReason, Outcome, SessionId, Summarized, TaskName};
 
-pub use attempts::last_attempt;
+pub use attempts::{AttemptQuery, LastAttempt, last_attempt};
 pub use hybrid::HybridProgress;
 pub use learnings::learnings;
 pub use llm_summarized::{LlmSummarizedProgress, question};
@@ -142,14 +142,22 @@ impl IterationContext {
     }
 }
 
+/// What a prompt is for, so that the text of progress fits it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ProgressTurn<'a> {
+    /// What is of other tasks comes last and says so.
+    pub task: Option<&'a str>,
+    /// The iteration that the prompt shows as the last attempt: its session, if that is another one, and its number.
+    pub shown_attempt: Option<(Option<&'a SessionId>, u32)>,
+}
+
 /// A way to carry what happened from iteration to iteration, for the `progress` of a prompt.
 pub trait ProgressStrategy: Send + Sync {
     /// Takes an iteration in, whether it passed or failed, and returns its entry.
     fn record(&mut self, context: &IterationContext) -> String;
 
-    /// Returns the text for a prompt about `task`: what is of other tasks comes last and says so. Empty if nothing was
-    /// recorded.
-    fn progress(&self, task: Option<&str>) -> String;
+    /// Returns the text for a prompt. Empty if nothing was recorded.
+    fn progress(&self, turn: &ProgressTurn<'_>) -> String;
 
     /// Forgets everything.
     fn clear(&mut self);

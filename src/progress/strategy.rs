@@ -63,7 +63,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::progress::IterationContext;
+    use crate::progress::{IterationContext, ProgressTurn};
     use crate::record::{Outcome, Summarized};
 
     fn context(iteration: u32, summary: Option<Summarized>) -> IterationContext {
@@ -89,6 +89,10 @@ mod tests {
         }
     }
 
+    fn about(task: &str) -> ProgressTurn<'_> {
+        ProgressTurn { task: Some(task), shown_attempt: None }
+    }
+
     fn text(words: &str) -> Summarized {
         Summarized::Text(words.to_owned())
     }
@@ -98,18 +102,25 @@ mod tests {
         for strategy in Strategy::ALL {
             assert_eq!(Strategy::named(strategy.as_str()), Some(*strategy));
             let mut progress = strategy.start(2, 500, ExcerptMode::Excerpt);
-            assert_eq!((progress.progress(None).as_str(), progress.len()), ("", 0), "{strategy:?}");
+            assert_eq!(
+                (progress.progress(&ProgressTurn::default()).as_str(), progress.len()),
+                ("", 0),
+                "{strategy:?}"
+            );
             for iteration in 1..=3 {
                 progress.record(&context(iteration, Some(text(&format!("summary {iteration}")))));
             }
-            let text = progress.progress(None);
+            let text = progress.progress(&ProgressTurn::default());
             assert_eq!(progress.len(), 2);
             let has = |number: u32| {
                 text.contains(&format!("number {number}")) || text.contains(&format!("summary {number}"))
             };
             assert_eq!([has(1), has(2), has(3)], [false, true, true], "{text}");
             progress.clear();
-            assert_eq!((progress.progress(None).as_str(), progress.is_empty()), ("", true));
+            assert_eq!(
+                (progress.progress(&ProgressTurn::default()).as_str(), progress.is_empty()),
+                ("", true)
+            );
         }
         assert_eq!(Strategy::named("psychic"), None);
     }
@@ -123,7 +134,10 @@ mod tests {
             "error_summary": "FAILED number 3",
         });
         assert_eq!(serde_json::from_str::<Value>(&entry).unwrap(), expected);
-        assert_eq!(serde_json::from_str::<Value>(&progress.progress(None)).unwrap(), json!([expected]));
+        assert_eq!(
+            serde_json::from_str::<Value>(&progress.progress(&ProgressTurn::default())).unwrap(),
+            json!([expected])
+        );
     }
 
     #[test]
@@ -151,7 +165,7 @@ mod tests {
             let mut progress = strategy.start(5, 500, ExcerptMode::Excerpt);
             progress.record(&of(1, "T002"));
             progress.record(&of(2, "T001"));
-            let text = progress.progress(Some("T002"));
+            let text = progress.progress(&about("T002"));
             let places = ["T002", "T001"].map(|task| text.find(task).unwrap());
             assert!(places[0] < places[1] && text.contains("no such table"), "{text}");
             let others = if *strategy == Strategy::Hybrid { 2 } else { 1 };
@@ -161,14 +175,41 @@ mod tests {
         progress.record(&of(1, "T002"));
         let expected = "## Iteration 1\n**Task:** T002 (attempt 2), another task\n**Outcome:** failure\n\
                         **Cause:** no such table\n**Command:** `make test`\n";
-        assert!(progress.progress(Some("T001")).starts_with(expected), "{}", progress.progress(Some("T001")));
+        assert!(
+            progress.progress(&about("T001")).starts_with(expected),
+            "{}",
+            progress.progress(&about("T001"))
+        );
+    }
+
+    #[test]
+    fn what_the_last_attempt_has_already_is_not_given_again() {
+        let failed = IterationContext { final_message: "words".to_owned(), ..context(1, None) };
+        let shown = ProgressTurn { task: None, shown_attempt: Some((None, 1)) };
+        for strategy in [Strategy::SystemCaptured, Strategy::LlmSummarized] {
+            let mut progress = strategy.start(5, 500, ExcerptMode::Excerpt);
+            progress.record(&failed);
+            assert!(
+                progress.progress(&ProgressTurn::default()).contains("FAILED number 1\n```\n**Final message")
+            );
+            let text = progress.progress(&shown);
+            assert!(
+                text.ends_with("(What it printed and said is above, under the last attempt.)\n\n"),
+                "{text}"
+            );
+            assert!(!text.contains("FAILED") && !text.contains("words"), "{text}");
+            // The same number of another session is another iteration.
+            let other = "20260101-000000-00000000".parse().unwrap();
+            let other = ProgressTurn { task: None, shown_attempt: Some((Some(&other), 1)) };
+            assert!(progress.progress(&other).contains("FAILED number 1"));
+        }
     }
 
     #[test]
     fn the_hybrid_has_summaries_and_raw_output_under_their_headings() {
         let mut progress = Strategy::Hybrid.start(5, 500, ExcerptMode::Excerpt);
         progress.record(&context(1, Some(text("It failed."))));
-        let text = progress.progress(None);
+        let text = progress.progress(&ProgressTurn::default());
         assert!(text.starts_with("## Summary\n## Iteration 1\n> It failed.\n"), "{text}");
         assert!(text.contains("\n\n## Raw Output\n## Iteration 1\n**Command:** `make test`\n"), "{text}");
     }

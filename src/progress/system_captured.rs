@@ -1,9 +1,9 @@
 //! The strategy that does not use agents' words: what the validation wrote, for the last few iterations.
 
-use super::block::{Block, Entries, ordered};
+use super::block::{Block, Body, Entries, ordered};
 use super::markdown::{code, fenced, one_line};
 use super::newest::Newest;
-use super::{ExcerptMode, IterationContext, ProgressStrategy};
+use super::{ExcerptMode, IterationContext, ProgressStrategy, ProgressTurn};
 
 const MAX_ENTRIES: usize = 5;
 const MAX_OUTPUT_CHARS: usize = 500;
@@ -27,47 +27,46 @@ impl SystemCapturedProgress {
         Self { choice, ..self }
     }
 
-    /// Returns the lines below the facts.
-    pub(super) fn text(&self, context: &IterationContext) -> String {
-        let (command, exit) = match &context.validation_command {
-            Some(command) => (format!("**Command:** {}\n", code(command)), "Exit code"),
-            None => (String::new(), "Exit code of the agent"),
+    pub(super) fn block(&self, context: &IterationContext) -> Block {
+        Block::new(context, &facts(context), self.body(context))
+    }
+
+    pub(super) fn body(&self, context: &IterationContext) -> Body {
+        let most = self.max_output_chars;
+        if most == 0 {
+            return Body::default();
+        }
+        let shown = |title: &str, text: &str| {
+            if text.is_empty() { String::new() } else { format!("**{title}:**\n{}", fenced(text)) }
         };
-        let agent =
-            context.agent_failure.as_ref().map(|failure| format!("**Agent:** {}\n", one_line(failure)));
-        let agent = agent.unwrap_or_default();
-        let reason =
-            context.exit_reason.map(|reason| format!(" ({})", reason.description())).unwrap_or_default();
-        let files: Vec<String> = context.files_changed.iter().map(|file| one_line(file)).collect();
-        let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
-        let output = self.output(context);
-        format!(
-            "{agent}{command}**{exit}:** {}{reason}\n**Duration:** {}ms\n**Files changed:** {files}\n{output}\n",
-            context.exit_code, context.duration_ms
-        )
+        let (words, stderr) = context.words(most);
+        let has_failed = context.validation_command.is_some() && !context.passed();
+        let excerpt = has_failed.then(|| context.summarize_output(self.choice, most).excerpt);
+        let output = excerpt.map(|excerpt| format!("**Output:**\n{}", fenced(&excerpt))).unwrap_or_default();
+        Body {
+            output: output + &shown("Final message", &words),
+            stderr: shown("Stderr of the agent", &stderr),
+        }
     }
 }
 
-impl SystemCapturedProgress {
-    fn output(&self, context: &IterationContext) -> String {
-        let shown = |title: &str, text: &str| format!("**{title}:**\n{}", fenced(text));
-        match (self.max_output_chars, &context.validation_command) {
-            (0, _) => String::new(),
-            (most, Some(_)) if !context.passed() => {
-                let output = shown("Output", &context.summarize_output(self.choice, most).excerpt);
-                match context.words(most).0 {
-                    words if words.is_empty() => output,
-                    words => output + &shown("Final message", &words),
-                }
-            }
-            (most, _) => match context.words(most) {
-                (words, stderr) if words.is_empty() && stderr.is_empty() => String::new(),
-                (words, stderr) if stderr.is_empty() => shown("Final message", &words),
-                (words, stderr) if words.is_empty() => shown("Stderr of the agent", &stderr),
-                (words, stderr) => shown("Final message", &words) + &shown("Stderr of the agent", &stderr),
-            },
-        }
-    }
+/// Returns the facts of an iteration, one a line.
+pub(super) fn facts(context: &IterationContext) -> String {
+    let (command, exit) = match &context.validation_command {
+        Some(command) => (format!("**Command:** {}\n", code(command)), "Exit code"),
+        None => (String::new(), "Exit code of the agent"),
+    };
+    // A cause says it better, where the record has one.
+    let agent = context.agent_failure.as_ref().filter(|_| context.cause.is_none());
+    let agent = agent.map(|failure| format!("**Agent:** {}\n", one_line(failure)));
+    let agent = agent.unwrap_or_default();
+    let reason = context.exit_reason.map(|reason| format!(" ({})", reason.description())).unwrap_or_default();
+    let files: Vec<String> = context.files_changed.iter().map(|file| one_line(file)).collect();
+    let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
+    format!(
+        "{agent}{command}**{exit}:** {}{reason}\n**Duration:** {}ms\n**Files changed:** {files}\n",
+        context.exit_code, context.duration_ms
+    )
 }
 
 impl Default for SystemCapturedProgress {
@@ -78,14 +77,14 @@ impl Default for SystemCapturedProgress {
 
 impl ProgressStrategy for SystemCapturedProgress {
     fn record(&mut self, context: &IterationContext) -> String {
-        let block = Block::new(context, &self.text(context));
-        let entry = block.shown(false);
+        let block = self.block(context);
+        let entry = block.whole();
         self.entries.push((context.task.clone(), block));
         entry
     }
 
-    fn progress(&self, task: Option<&str>) -> String {
-        ordered(&self.entries, task).map(|(is_other, block)| block.shown(is_other)).collect()
+    fn progress(&self, turn: &ProgressTurn<'_>) -> String {
+        ordered(&self.entries, turn.task).map(|(is_other, block)| block.for_turn(turn, is_other)).collect()
     }
 
     fn clear(&mut self) {
@@ -138,7 +137,7 @@ mod tests {
              **Files changed:** src/lib.rs\n**Output:**\n```\ntest failed\n```\n\n"
         );
         assert_eq!(progress.len(), 1);
-        assert_eq!(progress.progress(None), entry);
+        assert_eq!(progress.progress(&ProgressTurn::default()), entry);
     }
 
     #[test]
@@ -148,7 +147,7 @@ mod tests {
             progress.record(&context(iteration, 1, &format!("error {iteration}")));
         }
         assert_eq!(progress.len(), 3);
-        let text = progress.progress(None);
+        let text = progress.progress(&ProgressTurn::default());
         let kept: Vec<bool> = (1..=5).map(|n| text.contains(&format!("Iteration {n}\n"))).collect();
         assert_eq!(kept, [false, false, true, true, true]);
     }
@@ -157,7 +156,7 @@ mod tests {
     fn long_output_is_cut_and_says_so() {
         let mut progress = SystemCapturedProgress::with_limits(5, 50);
         progress.record(&context(1, 1, &"z".repeat(200)));
-        let text = progress.progress(None);
+        let text = progress.progress(&ProgressTurn::default());
         assert!(text.contains('…') && text.matches('z').count() < 50, "{text}");
     }
 
@@ -169,12 +168,12 @@ mod tests {
         assert_eq!(progress.len(), 2);
         progress.clear();
         assert!(progress.is_empty());
-        assert_eq!(progress.progress(None), "");
+        assert_eq!(progress.progress(&ProgressTurn::default()), "");
     }
 
     #[test]
     fn nothing_recorded_is_an_empty_text() {
-        assert_eq!(SystemCapturedProgress::default().progress(None), "");
+        assert_eq!(SystemCapturedProgress::default().progress(&ProgressTurn::default()), "");
         assert!(SystemCapturedProgress::default().is_empty());
     }
 

@@ -97,6 +97,9 @@ pub struct ToolCall {
     pub last_line: String,
 }
 
+/// The last line of a command that was running when the agent ended.
+pub const UNFINISHED_COMMAND: &str = "did not end";
+
 /// Length of a summary of a tool call, in characters.
 const SUMMARY_CHARS: usize = 200;
 

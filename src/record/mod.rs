@@ -36,7 +36,7 @@ pub use facts::{CommandRun, FACTS_VERSION, Facts, Failing, FileChange, Levels, S
 pub use ids::{ObjectId, SessionId};
 pub use iteration::{
     AgentRun, Claims, Durations, Exits, Iteration, LeftOut, MAX_CAUSE_CHARS, PromptMemory, RedactionCount,
-    Tokens, ToolCall, Validation, is_run, summary,
+    Tokens, ToolCall, UNFINISHED_COMMAND, Validation, is_run, summary,
 };
 pub use iteration_name::{IterationName, SessionName, Which};
 pub use join_truncated::join_truncated;

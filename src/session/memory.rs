@@ -191,6 +191,18 @@ impl Memory {
         Ok(cleared_at > before)
     }
 
+    /// Returns how much history the next prompt for a task contains and why, or `None` if history is off.
+    pub fn mode(&self, task: &str, policy: HistoryPolicy) -> Option<(Mode, Reason)> {
+        let failures = self.over_sessions.failures_over_sessions(task);
+        match (policy.settings.mode, policy.decided) {
+            (Mode::Off, ModeSource::Open) if failures >= MIN_FAILURES_FOR_HISTORY => {
+                Some((Mode::Smart, Reason::Failures(failures)))
+            }
+            (Mode::Off, _) => None,
+            (mode, _) => Some((mode, Reason::Asked)),
+        }
+    }
+
     /// Returns what the next prompt for `task` contains, or `None` if history is off.
     pub fn recall(
         &mut self,
@@ -199,14 +211,7 @@ impl Memory {
         policy: HistoryPolicy,
     ) -> Result<Option<RecalledHistory>> {
         let RecallQuery { task, session, budget } = wanted;
-        let failures = self.over_sessions.failures_over_sessions(&task.name);
-        let (mode, why) = match (policy.settings.mode, policy.decided) {
-            (Mode::Off, ModeSource::Open) if failures >= MIN_FAILURES_FOR_HISTORY => {
-                (Mode::Smart, Reason::Failures(failures))
-            }
-            (Mode::Off, _) => return Ok(None),
-            (mode, _) => (mode, Reason::Asked),
-        };
+        let Some((mode, why)) = self.mode(&task.name, policy) else { return Ok(None) };
         let settings = HistorySettings { mode, budget, ..policy.settings };
         let past = self.past(store)?;
         let context = historical::context(past, task, session, &settings);

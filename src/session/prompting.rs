@@ -6,9 +6,10 @@ use tasklist::{Item, TaskList};
 
 use crate::config::{Config, Unit};
 use crate::feature::Feature;
+use crate::history::History;
 use crate::progress::capture::FINAL_MESSAGE_CHARS;
 use crate::progress::historical::{Mode, tokens};
-use crate::progress::{self, ProgressStrategy};
+use crate::progress::{self, AttemptQuery, LastAttempt, ProgressStrategy, ProgressTurn};
 use crate::project_files::MAX_DOCUMENT_BYTES;
 use crate::prompt::{PromptContext, Template};
 use crate::record::{Iteration, PromptMemory, RALPH_BY_PATH, Scope, SessionId, Task};
@@ -16,7 +17,7 @@ use crate::store::Store;
 use crate::tasks;
 
 use super::job::Job;
-use super::memory::{HistoryPolicy, Memory, RecallQuery, RecalledHistory};
+use super::memory::{HistoryPolicy, Memory, Reason, RecallQuery, RecalledHistory};
 use super::settings::history_policy;
 use super::units;
 
@@ -70,6 +71,8 @@ pub struct PromptRequest<'a> {
     pub iteration: u32,
     /// What failed before.
     pub failures: Failures,
+    /// True if what failed attempts at the task changed was taken back right before.
+    pub is_taken_back: bool,
     /// The session that it is of; its iterations are called by their number alone.
     pub session: Option<&'a SessionId>,
 }
@@ -94,6 +97,17 @@ pub struct Failures {
     pub of_one_cause: u32,
     /// Runs of this session so far.
     pub runs: u32,
+}
+
+impl Failures {
+    /// Returns what failed before an attempt at `task`.
+    pub fn before(task: &str, history: &History) -> Self {
+        Self {
+            of_task: history.failures_in_a_row(task),
+            of_one_cause: history.same_failures_in_a_row(),
+            runs: history.runs(),
+        }
+    }
 }
 
 impl<'a> Prompting<'a> {
@@ -129,16 +143,17 @@ impl<'a> Prompting<'a> {
         memory: &mut Memory,
         summed_up: Option<RecalledHistory>,
     ) -> Result<Prompt> {
+        let mut earlier =
+            self.earlier((turn.task, turn.session), turn.is_taken_back, memory.past_since_cleared(store)?);
         let recall = |memory: &mut Memory, budget| {
             let wanted = RecallQuery { task: turn.task, session: turn.session, budget };
             memory.recall(store, wanted, self.policy)
         };
-        let most = self.policy.settings.budget;
+        let most = self.history_budget(turn.task, &earlier, memory);
         let mut recalled = match summed_up {
             Some(recalled) => Some(recalled),
             None => recall(memory, most)?,
         };
-        let mut earlier = self.earlier(turn, memory.past_since_cleared(store)?);
         let mut text = self.render(turn, &earlier, recalled.as_ref())?;
         let mut warning = None;
         if let Some(budget) = self.budget.filter(|budget| !tokens::fits(&text, *budget)) {
@@ -164,18 +179,51 @@ impl<'a> Prompting<'a> {
         Ok(Prompt { text, recalled, memory, warning })
     }
 
+    /// Returns what the next prompt for a task contains of older iterations, or `None` if history is off; and the tokens that it may take.
+    pub fn recalled(
+        &self,
+        (task, session): (&Task, Option<&SessionId>),
+        store: &Store,
+        memory: &mut Memory,
+    ) -> Result<(Option<RecalledHistory>, usize)> {
+        let earlier = self.earlier((task, session), false, memory.past_since_cleared(store)?);
+        let budget = self.history_budget(task, &earlier, memory);
+        Ok((memory.recall(store, RecallQuery { task, session, budget }, self.policy)?, budget))
+    }
+
+    /// Returns the tokens that the history may take: a history that was not asked for leaves the rest of the prompt its room.
+    fn history_budget(&self, task: &Task, earlier: &Earlier, memory: &Memory) -> usize {
+        let budget = self.policy.settings.budget;
+        match memory.mode(&task.name, self.policy) {
+            Some((_, Reason::Failures(_))) => {
+                budget.min(UNASKED_MEMORY_TOKENS.saturating_sub(earlier.tokens()))
+            }
+            _ => budget,
+        }
+    }
+
     /// Returns what the prompt says of earlier iterations, but for the history.
-    fn earlier(&self, turn: &PromptRequest<'_>, past: &[Iteration]) -> Earlier {
+    fn earlier(
+        &self,
+        (task, session): (&Task, Option<&SessionId>),
+        is_taken_back: bool,
+        past: &[Iteration],
+    ) -> Earlier {
         let MemorySettings { last_attempt: is_wanted, final_message_chars, learnings } = self.memory;
-        let name = &turn.task.name;
+        let name = &task.name;
+        let last_attempt = if is_wanted {
+            let query = AttemptQuery { task: name, session, final_message_chars, is_taken_back };
+            progress::last_attempt(past, query)
+        } else {
+            LastAttempt::default()
+        };
+        // Without its final message, it has not all that a block of progress has.
+        let shown = last_attempt.iteration.as_ref().filter(|_| final_message_chars > 0);
+        let shown = shown.map(|(of, number)| (Some(of).filter(|of| Some(*of) != session), *number));
         Earlier {
-            last_attempt: if is_wanted {
-                progress::last_attempt(past, name, turn.session, final_message_chars)
-            } else {
-                String::new()
-            },
-            learnings: progress::learnings(past, turn.task, learnings),
-            progress: self.progress.progress(Some(name)),
+            learnings: progress::learnings(past, task, learnings),
+            progress: self.progress.progress(&ProgressTurn { task: Some(name), shown_attempt: shown }),
+            last_attempt: last_attempt.text,
         }
     }
 
@@ -185,14 +233,12 @@ impl<'a> Prompting<'a> {
         let of_progress = if earlier.progress.is_empty() { 0 } else { self.progress.len() };
         let of_history = history.map_or(0, |history| history.context.scanned);
         let of_attempt = usize::from(!earlier.last_attempt.is_empty());
-        let texts = [&earlier.last_attempt, &earlier.progress, &earlier.learnings.join("\n")];
-        let tokens: usize = texts.iter().map(|text| tokens::count(text)).sum();
         PromptMemory {
             mode: mode.as_str().to_owned(),
             strategy: self.strategy.to_owned(),
             reason: history.map(|history| history.why.as_str().to_owned()),
             iterations: of_progress.max(of_history).max(of_attempt),
-            tokens: tokens + history.map_or(0, |history| history.context.tokens()),
+            tokens: earlier.tokens() + history.map_or(0, |history| history.context.tokens()),
         }
     }
 
@@ -267,6 +313,7 @@ impl<'a> Prompting<'a> {
             unit: unit.as_ref(),
             iteration: 1,
             failures: Failures::default(),
+            is_taken_back: false,
             session: None,
         };
         self.prompt(&turn, store, memory, None).map(Some)
@@ -296,6 +343,11 @@ struct Earlier {
 }
 
 impl Earlier {
+    fn tokens(&self) -> usize {
+        let texts = [&self.last_attempt, &self.progress, &self.learnings.join("\n")];
+        texts.iter().map(|text| tokens::count(text)).sum()
+    }
+
     fn without_progress(&mut self) {
         self.progress.clear();
     }
@@ -322,6 +374,10 @@ fn over_budget(count: usize, budget: usize) -> String {
 /// What spec-kit writes beside specification, plan and tasks.
 const FEATURE_DOCUMENTS: [&str; 5] =
     ["data-model.md", "research.md", "quickstart.md", "contracts", "checklists"];
+
+/// What earlier iterations may take of a prompt, together with a history that was not asked for but that repeated failures turned on.
+/// With headings and introductions it is below 3,000.
+const UNASKED_MEMORY_TOKENS: usize = 2800;
 
 /// Texts that are put together may come to some tokens more than their parts.
 const SLACK_TOKENS: usize = 16;

@@ -72,11 +72,8 @@ impl Replay<'_> {
                         task: &task,
                         unit: unit.as_ref(),
                         iteration: iteration.iteration,
-                        failures: Failures {
-                            of_task: history.failures_in_a_row(&task.name),
-                            of_one_cause: history.same_failures_in_a_row(),
-                            runs: history.runs(),
-                        },
+                        failures: Failures::before(&task.name, &history),
+                        is_taken_back: iteration.restored_to.is_some(),
                         session: Some(&iteration.session),
                     };
                     let prompting = Prompting {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::progress::samples::iteration;
-use crate::record::{Durations, Exits};
+use crate::record::{Durations, Exits, ToolKind};
 
 /// A failure of the agent, without a validation.
 #[derive(Default)]
@@ -24,14 +24,24 @@ fn agent(agent: &Agent<'_>, expected: &str) {
         duration_ms: Durations { agent: Some(agent.ms), validation: None },
         ..iteration(Outcome::Failure)
     };
-    let evidence = Evidence {
-        iteration: &iteration,
-        final_text: agent.text,
-        agent_stderr: agent.stderr,
-        examined: None,
-        artifact: None,
-    };
+    let evidence = Evidence { final_text: agent.text, agent_stderr: agent.stderr, ..of(&iteration) };
     assert_eq!(cause(&evidence).as_deref(), Some(expected));
+}
+
+fn of(iteration: &Iteration) -> Evidence<'_> {
+    Evidence { iteration, final_text: "", agent_stderr: "", examined: None, artifact: None }
+}
+
+fn shell(command: &str, last_line: &str) -> ToolCall {
+    ToolCall {
+        tool_name: "Bash".to_owned(),
+        kind: ToolKind::Shell,
+        arguments_summary: command.to_owned(),
+        result_summary: String::new(),
+        is_error: !last_line.is_empty(),
+        exit_code: None,
+        last_line: last_line.to_owned(),
+    }
 }
 
 #[test]
@@ -49,6 +59,14 @@ fn an_agent_that_failed_says_why_itself() {
     killed(ExitReason::Timeout, 400, "agent timed out after 400ms");
     killed(ExitReason::IdleTimeout, 600_000, "agent was stopped after 10m: it wrote nothing for too long");
     killed(ExitReason::OutputLimit, 5_000, "agent was stopped after 5s: it wrote too much");
+    let in_command = Iteration {
+        exit: Exits { agent: Some(-1), validation: None },
+        exit_reason: Some(ExitReason::Timeout),
+        duration_ms: Durations { agent: Some(3_600_012), validation: None },
+        tool_calls: vec![shell("npm ci", ""), shell("npm run dev", UNFINISHED_COMMAND)],
+        ..iteration(Outcome::Failure)
+    };
+    assert_eq!(cause(&of(&in_command)).as_deref(), Some("agent timed out after 60m in `npm run dev`"));
     let looping = Agent {
         code: -1,
         reason: Some(ExitReason::ErrorLoop),
@@ -287,6 +305,10 @@ fn an_open_box_has_the_reason_that_the_agent_gave() {
         ("Done so far.\nI was unable to install numpy", "I was unable to install numpy"),
         ("\u{1b}[1mI could not\u{1b}[0m find\tthe file.", "I could not find the file"),
         ("The test fails on Windows. I can't fix it.", "I can't fix it"),
+        (
+            "I did not change anything, as it is unclear.\n\nQuestion: cents or decimal?",
+            "Question: cents or decimal?",
+        ),
         ("Question: semicolons or commas? I need an answer.", "Question: semicolons or commas?"),
         ("All of `a?.b` is typed. Shall I go on with T005?", "Shall I go on with T005?"),
         ("I cannot reach the database. Should I retry?", "I cannot reach the database"),

@@ -28,17 +28,14 @@ impl Running<'_> {
             self.progress.clear();
         }
         let summed_up = self.sum_up(task)?;
-        let failures = Failures {
-            of_task: self.history.failures_in_a_row(&task.name),
-            of_one_cause: self.history.same_failures_in_a_row(),
-            runs: self.history.runs(),
-        };
+        let failures = Failures::before(&task.name, &self.history);
         let turn = PromptRequest {
             tasks,
             task,
             unit,
             iteration: begin.iteration,
             failures,
+            is_taken_back: begin.restored_to.is_some(),
             session: Some(&self.session.id),
         };
         let prompting = Prompting {

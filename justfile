@@ -67,6 +67,11 @@ memory *args:
     cargo build --locked
     python3 -B scripts/memory/run.py {{args}}
 
+# Measure how many tokens the parts of a prompt take
+prompt-sizes *args:
+    cargo build --locked
+    python3 -B scripts/memory/sizes.py {{args}}
+
 # Record a night of 50 iterations with failures, a limit, a kill and a question, to look at the screens: `just night /tmp/night`
 night dir:
     cargo build

@@ -15,11 +15,12 @@ import baseline
 import scenarios
 import streams
 from scenario import Turn
+from scenarios.sizes import SCENARIO
 
 
 def main():
     name, mode, folder = sys.argv[1:]
-    [played] = [one for one in scenarios.ALL if one.name == name]
+    [played] = [one for one in [*scenarios.ALL, SCENARIO] if one.name == name]
     prompt = baseline.prompt(sys.stdin.read(), mode)
     task, iteration = os.environ["RALPH_TASK"], int(os.environ["RALPH_ITERATION"])
     with open(pathlib.Path(folder, "prompts.jsonl"), "a") as prompts:

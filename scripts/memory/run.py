@@ -24,6 +24,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor, wait
 
 import baseline
+import documents
 import scenarios
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -31,9 +32,6 @@ MODES = ["off", "tail", "ours"]
 BOUND = 12
 GOAL = 0.35
 CHARS_PER_TOKEN = 4
-DOCUMENT = HERE.parent.parent / "docs/prompt-and-memory.md"
-BEGIN = "<!-- written by: just memory --write -->\n"
-END = "<!-- end of the table -->"
 NO_MEMORY = "progress.max-entries = 0\nhistory.mode = \"off\"\nmemory.last-attempt = false\nmemory.learnings = 0\n"
 GIT_CONFIG = (
     "[init]\ndefaultBranch = main\n[user]\nname = Ada Lovelace\nemail = ada@example.org\n"
@@ -72,9 +70,9 @@ class Project:
         check = 'validation.command = "sh check.sh"\n' if scenario.check is not None else ""
         off = NO_MEMORY if self.mode != "ours" else ""
         agent = f'[agents.scripted-{scenario.stream}]\ncommand = {json.dumps(command)}\nparser = "{scenario.stream}"\n'
-        return (
-            f'agent = "scripted-{scenario.stream}"\nskip-after = 0\nstuck-after = 0\n{off}{scenario.settings}{check}\n{agent}'
-        )
+        # What the validation prints before the first iteration is no memory of one.
+        limits = "skip-after = 0\nstuck-after = 0\nvalidation.baseline = false\n"
+        return f'agent = "scripted-{scenario.stream}"\n{limits}{off}{scenario.settings}{check}\n{agent}'
 
     def write(self, path, text):
         path = self.repo / path
@@ -197,13 +195,6 @@ def names(scenarios_named):
     return ", ".join(f"`{one.name}`" for one in scenarios_named) or "none"
 
 
-def write(text):
-    """Replaces what stands between the marks in the document."""
-    before, rest = DOCUMENT.read_text().split(BEGIN)
-    _, after = rest.split(END)
-    DOCUMENT.write_text(f"{before}{BEGIN}{text}\n{END}{after}")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="SCENARIO")
@@ -246,8 +237,9 @@ def main():
     lines, is_met = compare(played, results)
     print("\n" + "\n".join(lines))
     if arguments.write and played == scenarios.ALL and modes == MODES:
-        write(table(played, results, modes) + "\n\n" + "\n".join(lines))
+        documents.write("just memory --write", table(played, results, modes) + "\n\n" + "\n".join(lines))
     sys.exit(0 if is_met else 1)
 
 
-main()
+if __name__ == "__main__":
+    main()

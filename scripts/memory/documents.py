@@ -1,0 +1,14 @@
+"""The tables that a script writes into docs/prompt-and-memory.md."""
+
+import pathlib
+
+DOCUMENT = pathlib.Path(__file__).resolve().parent.parent.parent / "docs/prompt-and-memory.md"
+END = "<!-- end of the table -->"
+
+
+def write(command, text):
+    """Replaces what follows the mark of `command` in the document, up to the end of its table."""
+    begin = f"<!-- written by: {command} -->\n"
+    before, rest = DOCUMENT.read_text().split(begin)
+    _, after = rest.split(END, 1)
+    DOCUMENT.write_text(f"{before}{begin}{text}\n{END}{after}")

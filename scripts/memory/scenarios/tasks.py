@@ -67,7 +67,7 @@ scenario(
     check=only("T003", needs("file", "FAIL: the tests hang\n")),
 )
 
-HANDSHAKE = "FAIL tests/test_handshake.py::test_handshake"
+HANDSHAKE = "FAILED tests/test_handshake.py::test_handshake"
 
 
 def handshake(turn):

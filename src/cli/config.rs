@@ -13,9 +13,11 @@ use crate::view::style::is_unseen;
 
 use super::args::Json;
 use super::caller::Caller;
+use super::context;
 use super::exit_code::ExitCode;
 use super::output::{stdout, warn};
-use super::settings::{Flags, load_here, terminal_redactor};
+use super::settings::{Flags, load_here, load_without_file, terminal_redactor};
+use super::trust::load_to_read;
 
 #[derive(Debug, Args)]
 pub struct ConfigArgs {
@@ -29,7 +31,12 @@ pub fn run(args: &ConfigArgs, caller: &Caller) -> Result<ExitCode> {
         warn(warning, &mut std::io::stderr());
     }
     let (mut entries, mut json) = (config.entries(), config.entries_to_json());
-    if let Some(redactor) = terminal_redactor(&config)? {
+    let trusted = match context::open(caller) {
+        Ok(store) => load_to_read(&store, caller)?,
+        // Approvals are of repositories.
+        Err(_) => load_without_file(caller)?,
+    };
+    if let Some(redactor) = terminal_redactor(&trusted)? {
         for entry in &mut entries {
             entry.value = redactor.redact_text(&entry.value).0;
         }

@@ -21,6 +21,7 @@ use super::context;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout, warn};
 use super::sessions::{self, SessionChoice};
+use super::trust::load_to_read;
 
 #[derive(Debug, Args)]
 pub struct RebuildArgs {
@@ -157,8 +158,7 @@ fn journal_path(store: &Store, log: &SessionLog) -> Result<Utf8PathBuf> {
 }
 
 fn redactor(caller: &Caller, store: &Store) -> Result<Redactor> {
-    let (_, config) = super::settings::load_in(store, caller, super::settings::Flags::default())?;
-    session::redactor(&config.settings)
+    session::redactor(&load_to_read(store, caller)?.settings)
 }
 
 fn read(files: &ProjectFiles, path: &Utf8Path) -> Result<Option<Vec<u8>>> {

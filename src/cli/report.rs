@@ -27,7 +27,7 @@ use super::exit_code::ExitCode;
 use super::iterations::FeatureFiles;
 use super::output::{print_json, stdout, warn};
 use super::sessions::{self, SessionChoice};
-use super::settings::{Flags, load_in};
+use super::trust::load_to_read;
 use super::{context, iterations, patches, report_file};
 
 #[derive(Debug, Args)]
@@ -198,8 +198,7 @@ fn found(
 
 /// Returns the rules of the project, or those that we bring along where its settings cannot be read.
 fn redactor(store: &Store, caller: &Caller) -> Redactor {
-    let configured = load_in(store, caller, Flags::default());
-    configured.and_then(|(_, config)| session::redactor(&config.settings)).unwrap_or_default()
+    load_to_read(store, caller).and_then(|config| session::redactor(&config.settings)).unwrap_or_default()
 }
 
 /// Snapshots hold the user's files as they are, and a report is for others.

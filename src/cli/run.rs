@@ -23,8 +23,9 @@ use super::exit_code::ExitCode;
 use super::output::{records, warn};
 use super::pack::Packer;
 use super::sessions;
-use super::settings::Flags;
+use super::settings::{Flags, terminal_redactor};
 use super::setup::{Ready, RunRequest, Settings};
+use super::trust::load_to_read;
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -324,7 +325,7 @@ fn dry_run(
 ) -> Result<ExitCode> {
     let settings = Settings::read(store, feature, caller, request).map_err(refusal)?;
     let prompt = settings.next_prompt(store, feature, request).map_err(refusal)?;
-    let redactor = settings.terminal_redactor()?;
+    let redactor = terminal_redactor(&load_to_read(store, caller)?)?;
     match &prompt {
         Some(prompt) => prompt.warning.iter().for_each(|warning| warn(warning, &mut stderr())),
         None => warn("no open task can be picked: there is no next prompt", &mut stderr()),

@@ -35,7 +35,7 @@ pub struct Flags {
 pub fn load_here(caller: &Caller, flags: Flags) -> Result<(Project, Config)> {
     let git = git(caller)?;
     let project = allowing(caller.project()?, &git, caller)?;
-    let config = read(&project, git, caller, flags)?;
+    let config = read(read_file(&project)?.as_deref(), git, caller, flags)?;
     Ok((project, config))
 }
 
@@ -51,16 +51,18 @@ fn allowing(project: Project, git: &[GitInput], caller: &Caller) -> Result<Proje
     Ok(Project { files: project.files.allowing(&folders), ..project })
 }
 
-fn read(project: &Project, git: Vec<GitInput>, caller: &Caller, flags: Flags) -> Result<Config> {
+fn read_file(project: &Project) -> Result<Option<Vec<u8>>> {
     let path = project.root.join(FILE);
-    let bytes = match project.files.read(&path, MAX_SETTINGS_BYTES) {
-        Ok(bytes) => Some(bytes),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
-        Err(error) => return Err(refusal(explain("read", &path, error))),
-    };
-    let file = bytes.as_ref().map(|bytes| FileInput { path: Utf8Path::new(FILE), bytes });
+    match project.files.read(&path, MAX_SETTINGS_BYTES) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(refusal(explain("read", &path, error))),
+    }
+}
+
+fn read(file: Option<&[u8]>, git: Vec<GitInput>, caller: &Caller, flags: Flags) -> Result<Config> {
     Config::read(&Inputs {
-        file,
+        file: file.map(|bytes| FileInput { path: Utf8Path::new(FILE), bytes }),
         git,
         environment: environment(caller)?,
         flags: flags.settings,
@@ -79,8 +81,13 @@ pub fn load_in(store: &Store, caller: &Caller, flags: Flags) -> Result<(Project,
     let repository = store.repository();
     let root = feature::project_root(&caller.start()?, repository.work_tree()?);
     let project = Project { root, files: repository.project_files()? };
-    let config = read(&project, git(caller)?, caller, flags)?;
+    let config = read(read_file(&project)?.as_deref(), git(caller)?, caller, flags)?;
     Ok((project, config))
+}
+
+/// Returns the configuration without the project's file, which may have come with a clone.
+pub fn load_without_file(caller: &Caller) -> Result<Config> {
+    read(None, git(caller)?, caller, Flags::default())
 }
 
 fn git(caller: &Caller) -> Result<Vec<GitInput>> {

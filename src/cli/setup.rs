@@ -68,11 +68,6 @@ impl Settings {
         trust::require(store, &self.config, caller)
     }
 
-    /// Returns what takes secrets out of what is printed, if that is wanted.
-    pub fn terminal_redactor(&self) -> Result<Option<Redactor>> {
-        terminal_redactor(&self.config)
-    }
-
     /// Returns true if a command checks what was done.
     pub fn is_validated(&self) -> bool {
         self.config.settings.validation_command.is_some()

@@ -24,8 +24,9 @@ use super::context::{self, refusal};
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout};
 use super::sessions::{self, SessionChoice};
-use super::settings::{Flags, load_in, terminal_redactor};
+use super::settings::terminal_redactor;
 use super::tasks::TasksArgs;
+use super::trust::load_to_read;
 
 #[derive(Debug, Args)]
 pub struct StatusArgs {
@@ -100,8 +101,8 @@ impl WatchTarget {
     /// A session that is named brings its feature along.
     fn of(args: &ReadArgs, caller: &Caller, store: &Store) -> Result<Self> {
         // Settings that cannot be read are complained of where they are needed.
-        let redactor = match load_in(store, caller, Flags::default()) {
-            Ok((_, config)) => terminal_redactor(&config)?,
+        let redactor = match load_to_read(store, caller) {
+            Ok(config) => terminal_redactor(&config)?,
             Err(_) => Some(Redactor::default()),
         };
         if args.session.is_none() {

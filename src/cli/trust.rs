@@ -22,7 +22,7 @@ use super::confirm;
 use super::context;
 use super::exit_code::ExitCode;
 use super::output::{print_json, stdout};
-use super::settings::{FILE, Flags, load_in};
+use super::settings::{FILE, Flags, load_in, load_without_file};
 
 #[derive(Debug, Args)]
 pub struct TrustArgs {
@@ -56,7 +56,7 @@ pub fn run(args: &TrustArgs, caller: &Caller) -> Result<ExitCode> {
     }
     let is_approved = commands.all().is_empty() || approvals.hold(Approved::Commands(commands))?;
     if args.json.json {
-        let redactor = redactor(&config.settings)?;
+        let redactor = redactor_of_the_user(caller)?;
         let rows = commands.all().iter().map(|command| {
             let value = shown(command, &redactor);
             json!({"key": command.key, "value": value, "origin": command.origin.to_string()})
@@ -67,7 +67,7 @@ pub fn run(args: &TrustArgs, caller: &Caller) -> Result<ExitCode> {
         writeln!(out, "{FILE} names no command: there is nothing to approve")?;
     } else {
         let end = if is_approved { "approved in this repository" } else { "not approved in this repository" };
-        writeln!(out, "{}\n{end}", listing(commands.all().iter(), &config)?)?;
+        writeln!(out, "{}\n{end}", listing(commands.all().iter(), caller)?)?;
     }
     out.flush().context("write the commands")?;
     Ok(if is_approved { ExitCode::Done } else { ExitCode::NotDone })
@@ -95,7 +95,7 @@ fn unapproved(store: &Store, config: &Config, caller: &Caller) -> Result<Option<
     if !is_needed || Approvals::of(store, caller)?.hold(Approved::Commands(&config.file_commands))? {
         return Ok(None);
     }
-    listing(config.commands_from_file(), config).map(Some)
+    listing(config.commands_from_file(), caller).map(Some)
 }
 
 fn refuse(used: &str) -> Refusal {
@@ -105,8 +105,8 @@ fn refuse(used: &str) -> Refusal {
 }
 
 /// Returns a line for each, whole: what is cut off could be what matters.
-fn listing<'a>(commands: impl Iterator<Item = &'a Command>, config: &Config) -> Result<String> {
-    let redactor = redactor(&config.settings)?;
+fn listing<'a>(commands: impl Iterator<Item = &'a Command>, caller: &Caller) -> Result<String> {
+    let redactor = redactor_of_the_user(caller)?;
     let line = |command: &Command| {
         let replaces = command.key.strip_prefix("agents.").and_then(|rest| rest.split('.').next());
         let note = match replaces.filter(|name| agent::is_known(name)) {
@@ -116,6 +116,21 @@ fn listing<'a>(commands: impl Iterator<Item = &'a Command>, config: &Config) -> 
         format!("  {} = {}  ({}{note})", one_line(&command.key), shown(command, &redactor), command.origin)
     };
     Ok(commands.map(line).collect::<Vec<_>>().join("\n"))
+}
+
+/// Returns what takes secrets out of a listing. Rules of the file itself could hide what is to be approved.
+fn redactor_of_the_user(caller: &Caller) -> Result<Redactor> {
+    redactor(&load_without_file(caller)?.settings)
+}
+
+/// Returns the configuration for a command that only reads. What the project's file says of redaction counts in it only if
+/// the user approved it: it decides which secrets are shown.
+pub fn load_to_read(store: &Store, caller: &Caller) -> Result<Config> {
+    let (_, config) = load_in(store, caller, Flags::default())?;
+    let is_of_file = config.commands_from_file().any(|command| command.key.starts_with("redaction."));
+    // Without a folder for approvals there is none.
+    let is_approved = !is_of_file || matches!(unapproved(store, &config, caller), Ok(None));
+    if is_approved { Ok(config) } else { load_without_file(caller) }
 }
 
 /// Returns the value as it can be printed. Variables are shown too, as they can redirect a program, but for secrets.

@@ -33,8 +33,9 @@ use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::own_command::own_program;
 use super::sessions::{ResolvedChoice, SessionChoice};
-use super::settings::{Flags, load_in, terminal_redactor};
+use super::settings::{Flags, terminal_redactor};
 use super::setup::{RunRequest, Settings};
+use super::trust::load_to_read;
 use super::{context, iterations, output};
 
 #[derive(Debug, Args)]
@@ -142,10 +143,9 @@ fn check_terminal(caller: &Caller) -> Result<()> {
 }
 
 fn show(host: &mut TuiHost, wanted: ResolvedChoice, paint: Paint) -> Result<Left> {
-    let configured = load_in(&host.store, &host.caller, Flags::default());
     // Where settings cannot be read, nothing says that secrets are to be shown.
-    let redactor = configured
-        .and_then(|(_, config)| terminal_redactor(&config))
+    let redactor = load_to_read(&host.store, &host.caller)
+        .and_then(|config| terminal_redactor(&config))
         .unwrap_or_else(|_| Some(Redactor::default()));
     let backend = Backend { store: host.store.clone(), caller: host.caller.clone(), wanted, redactor };
     let source: Arc<dyn Source> = Arc::new(Records::new(host.store.clone(), Box::new(backend)));

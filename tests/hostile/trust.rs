@@ -204,6 +204,27 @@ fn commands_that_arrive_with_a_clone_run_only_after_an_approval() {
 }
 
 #[test]
+fn rules_that_arrive_with_a_clone_hide_no_command_and_show_no_secret() {
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    let scene = cloned();
+    let configured = scene.read(".specify/ralph.toml");
+    scene.git(["config", "ralph.model", &token]);
+    for rule in ["rules = ['.+']", "allow = ['.+']", "terminal = false"] {
+        scene.write(".specify/ralph.toml", format!("redaction.{rule}\n{configured}"));
+        for words in ["trust --show", "trust --show --json"] {
+            unapproved(&scene, words).run().code(1).stdout_has("touch ../owned");
+        }
+        for words in ["config", "config --json"] {
+            let run = unapproved(&scene, words).run().code(0);
+            assert!(!String::from_utf8_lossy(&run.stdout).contains(&token), "{rule}: {run}");
+        }
+    }
+    unapproved(&scene, "config").run().code(0).stdout_has("[redacted:");
+    unapproved(&scene, "trust").run().code(0);
+    unapproved(&scene, "config").run().code(0).stdout_has(&token);
+}
+
+#[test]
 fn an_approval_is_of_these_commands_in_this_repository() {
     let scene = cloned();
     unapproved(&scene, "trust").run().code(0);

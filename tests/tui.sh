@@ -173,11 +173,20 @@ printf '  reset and rmcup mend what kill -9 leaves\n'
 
 echo 'The end of a loop'
 has_no_loop && fail 'the loop must still be there'
-keys "$program ralph tui" Enter
+printf '#!/bin/sh\necho "$1" >%s/browsed\n' "$work" >"$work/browser"
+chmod +x "$work/browser"
+keys "BROWSER=$work/browser $program ralph tui" Enter
 wait_for 'The agent begins with T004'
 touch "$work/go-T004" "$work/go-T005"
 wait_for 'completed'
 wait_for '5/5'
+keys g j R
+wait_for 'Restore the files of'
+keys y
+wait_for 'nothing to do: the work tree is already as it was'
+keys O
+wait_until 'the browser is called' test -s "$work/browsed"
+echo '  it asks before it restores, and opens the page'
 keys q
 wait_until 'the loop has ended' has_no_loop
 check_clean 'a session that has completed'

@@ -96,7 +96,8 @@ Keys (? lists all of them; the mouse works, too):
   / f                Filter, failed    D  Diff        y Y  Copy the name, the commit
   / n N              Search a view     P  Prompt      v e  Open in the pager, in the editor
   Space z            Fold, all of it   t  Tasks       p i s  Pause or continue, hint, stop
-  w                  Wrap long lines   h  History     ? q  Help, quit";
+  w                  Wrap long lines   h  History     R O  Restore files, open the page
+  ? q                Help, quit";
 
 pub(super) const DIFF: &str = "\
 Examples:

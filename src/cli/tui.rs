@@ -26,7 +26,7 @@ use crate::store::{Control, LoopLock, Scratch, Store};
 use crate::view::style::{Paint, inert};
 use crate::view::tui::{
     Change, ExternalData, File, Host, Left, Opened, OwnLoop, Palette, Patch, Place, Program, PromptMemory,
-    Records, Source, Steer,
+    Records, Source, Steer, Subcommand,
 };
 
 use super::caller::Caller;
@@ -246,6 +246,22 @@ impl Host for TuiHost {
             bail!("session {session} has just ended");
         }
         Ok(())
+    }
+
+    fn run(&self, command: &Subcommand) -> Result<String> {
+        let [program, words @ ..] = &own_program()?[..] else { bail!("our own program has no name") };
+        let tool = Tool::new(program, &self.caller.directory).args(words);
+        let ran = match command {
+            Subcommand::Restore(name) => tool.args(["restore", name]).run()?,
+            Subcommand::Report(session) => {
+                tool.args(["report", "--open", "--session", session.as_str()]).run()?
+            }
+        };
+        if !ran.is_success() {
+            bail!("{}", ran.complaint());
+        }
+        let said = String::from_utf8_lossy(&ran.stdout);
+        Ok(said.lines().next().unwrap_or_default().to_owned())
     }
 
     fn open(&self, program: Program, opened: &Opened) -> Result<()> {

@@ -40,6 +40,8 @@ pub enum Mode {
     Leave,
     /// How the chosen session shall stop.
     Stop,
+    /// Whether the files of this iteration, by its name, are to be restored.
+    Restore(String),
 }
 
 /// A program for reading or writing.
@@ -67,6 +69,15 @@ pub enum Steer {
     Stop(Stop),
 }
 
+/// A subcommand of this program that the screen runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subcommand {
+    /// Restore the files of the iteration of this name.
+    Restore(String),
+    /// Write the page of this session and open it in the browser.
+    Report(SessionId),
+}
+
 /// What the terminal has to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
@@ -75,6 +86,7 @@ pub enum Effect {
     Open(Program, Opened),
     /// Ask a session that runs for something.
     Steer(SessionId, Steer),
+    Run(Subcommand),
     Redraw,
 }
 

@@ -96,8 +96,8 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, palette: Palette) {
         pen.page(buffer, areas.page);
     }
     pen.keys(buffer, areas.keys);
-    if matches!(app.mode, Mode::Leave | Mode::Stop) {
-        pen.leave(buffer, area);
+    if let Some(question) = help::question(&app.mode, usize::from(area.width.saturating_sub(6))) {
+        pen.question(buffer, area, &question);
     }
 }
 
@@ -394,14 +394,16 @@ impl Pen<'_> {
             Mode::Hint(_) => &[("⏎", "for the next prompt"), ("Esc", "none")],
             Mode::Help if help::is_long(&self.app.areas()) => &[("j k", "more"), ("any other key", "back")],
             Mode::Help => &[("any key", "back")],
-            Mode::Leave | Mode::Stop => &[],
+            Mode::Leave | Mode::Stop | Mode::Restore(_) => &[],
             Mode::Browse if self.app.pane == Pane::View => PAGE_KEYS,
             Mode::Browse => LIST_KEYS,
         };
         let typed = match &self.app.mode {
             Mode::Search(_) => format!("/{}▏  ", shown(&self.app.search)),
             Mode::Hint(text) => format!("hint: {}▏  ", shown(text)),
-            Mode::Browse | Mode::Filter(_) | Mode::Help | Mode::Leave | Mode::Stop => String::new(),
+            Mode::Browse | Mode::Filter(_) | Mode::Help | Mode::Leave | Mode::Stop | Mode::Restore(_) => {
+                String::new()
+            }
         };
         let mut row = Row::of(Look::Plain, " ").and(Look::Accent, typed);
         let room = usize::from(area.width).saturating_sub(right.width() + 2);
@@ -441,8 +443,7 @@ impl Pen<'_> {
         }
     }
 
-    fn leave(&self, buffer: &mut Buffer, screen: Rect) {
-        let rows = help::question(usize::from(screen.width.saturating_sub(6)), self.app.mode == Mode::Leave);
+    fn question(&self, buffer: &mut Buffer, screen: Rect, rows: &[Row]) {
         let inner = rows.iter().map(Row::width).max().unwrap_or(0);
         let width = u16::try_from(inner + 6).unwrap_or(0).min(screen.width);
         let height = u16::try_from(rows.len() + 2).unwrap_or(0).min(screen.height);
@@ -452,7 +453,7 @@ impl Pen<'_> {
             .border_style(self.style(Look::Accent))
             .padding(Padding::horizontal(2));
         Clear.render(area, buffer);
-        self.text(&rows).block(block).render(area, buffer);
+        self.text(rows).block(block).render(area, buffer);
     }
 
     /// Rows below each other.

@@ -1,5 +1,6 @@
 //! What stands over the panes: the keys, and the question what shall become of the loop.
 
+use super::app::Mode;
 use super::keys::KEY_HELP;
 use super::layout::Areas;
 use super::row::{Look, Row};
@@ -50,17 +51,31 @@ pub fn last_top(areas: &Areas) -> usize {
     rows(usize::from(areas.header.width)).len().saturating_sub(page(areas))
 }
 
-/// Returns the question to a user who leaves while the loop runs, within a number of columns.
-pub fn question(width: usize, is_leaving: bool) -> Vec<Row> {
-    let answer =
-        |key: &str, does: &str| Row::of(Look::Accent, format!("{key:<5}")).and(Look::Plain, does).indented(5);
-    let title = if is_leaving { "The loop is still running" } else { "Stop this session?" };
-    let mut rows = vec![Row::of(Look::Bold, title), Row::new()];
-    rows.extend(is_leaving.then(|| answer("l", "leave it running, and quit the screen")));
-    rows.extend([
-        answer("s", "stop it after this iteration"),
-        answer("n", "stop it now, the agent too"),
-        answer("Esc", if is_leaving { "stay" } else { "let it run" }),
-    ]);
-    rows.iter().flat_map(|row| row.wrapped(width)).collect()
+/// Returns the question that this mode asks, within a number of columns; `None` if it asks nothing.
+pub fn question(mode: &Mode, width: usize) -> Option<Vec<Row>> {
+    const AFTER: (&str, &str) = ("s", "stop it after this iteration");
+    const NOW: (&str, &str) = ("n", "stop it now, the agent too");
+    let (title, answers) = match mode {
+        Mode::Leave => {
+            let leave = ("l", "leave it running, and quit the screen");
+            ("The loop is still running".to_owned(), vec![leave, AFTER, NOW, ("Esc", "stay")])
+        }
+        Mode::Stop => ("Stop this session?".to_owned(), vec![AFTER, NOW, ("Esc", "let it run")]),
+        Mode::Restore(name) => {
+            let title = format!("Restore the files of {name}?");
+            (
+                title,
+                vec![
+                    ("y", "restore; what is there now is kept, `restore --undo`"),
+                    ("Esc", "change nothing"),
+                ],
+            )
+        }
+        Mode::Browse | Mode::Filter(_) | Mode::Help | Mode::Search(_) | Mode::Hint(_) => return None,
+    };
+    let answer = |(key, does): (&str, &str)| {
+        Row::of(Look::Accent, format!("{key:<5}")).and(Look::Plain, does).indented(5)
+    };
+    let rows = [Row::of(Look::Bold, title), Row::new()].into_iter().chain(answers.into_iter().map(answer));
+    Some(rows.flat_map(|row| row.wrapped(width)).collect())
 }

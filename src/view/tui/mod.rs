@@ -20,7 +20,7 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
-pub use app::{Opened, OwnLoop, Program, Steer};
+pub use app::{Opened, OwnLoop, Program, Steer, Subcommand};
 pub use draw::Palette;
 pub use keys::KEY_HELP;
 pub use records::{ExternalData, Records};

@@ -21,7 +21,7 @@ use ratatui::layout::Rect;
 use crate::record::{SessionId, Timestamp};
 use crate::store::Stop;
 
-use super::app::{Answer, App, Effect, Opened, OwnLoop, Program, Request, Steer};
+use super::app::{Answer, App, Effect, Opened, OwnLoop, Program, Request, Steer, Subcommand};
 use super::contents::{self, Ordered};
 use super::draw::{Palette, draw};
 use super::row::{Look, Row, shown};
@@ -49,6 +49,8 @@ pub trait Host {
     fn own_loop(&mut self) -> OwnLoop;
     /// Asks a session that runs for something.
     fn steer(&self, session: &SessionId, steer: &Steer) -> Result<()>;
+    /// Runs a command of this program, and returns what it said first.
+    fn run(&self, command: &Subcommand) -> Result<String>;
     /// Shows something in a program of the user's, which has the terminal meanwhile.
     fn open(&self, program: Program, opened: &Opened) -> Result<()>;
 }
@@ -229,7 +231,7 @@ pub fn run(source: &Arc<dyn Source>, host: &mut dyn Host, palette: Palette) -> R
                 is_stale = true;
             }
             Ok(Err(error)) => {
-                app.message = Some(Row::of(Look::Bad, shown(&format!("{error:#}").replace('\n', "; "))));
+                app.message = Some(failure(&error));
                 is_stale = true;
             }
             Err(TryRecvError::Empty) => {}
@@ -292,6 +294,12 @@ fn obey(effect: Effect, app: &mut App, host: &dyn Host, screen: &mut Screen) -> 
                 app.message = Some(Row::of(Look::Bad, shown(&format!("{error:#}").replace('\n', "; "))));
             }
         }
+        Effect::Run(command) => {
+            app.message = Some(match host.run(&command) {
+                Ok(words) => Row::of(Look::Warn, shown(&words)),
+                Err(error) => failure(&error),
+            });
+        }
         Effect::Steer(session, steer) => {
             let words = match steer {
                 Steer::Pause => "it pauses after this iteration; p lets it go on",
@@ -302,11 +310,15 @@ fn obey(effect: Effect, app: &mut App, host: &dyn Host, screen: &mut Screen) -> 
             };
             app.message = Some(match host.steer(&session, &steer) {
                 Ok(()) => Row::of(Look::Warn, words),
-                Err(error) => Row::of(Look::Bad, shown(&format!("{error:#}").replace('\n', "; "))),
+                Err(error) => failure(&error),
             });
         }
     }
     Ok(())
+}
+
+fn failure(error: &anyhow::Error) -> Row {
+    Row::of(Look::Bad, shown(&format!("{error:#}").replace('\n', "; ")))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 
-use super::app::{App, Effect, Mode, Opened, OwnLoop, Program, Steer};
+use super::app::{App, Effect, Mode, Opened, OwnLoop, Program, Steer, Subcommand};
 use super::contents::View;
 use super::draw::{Palette, draw};
 use super::layout::Pane;
@@ -439,6 +439,28 @@ fn a_session_that_runs_is_paused_stopped_and_given_hints() {
         scene.keys(keys).shows("no session runs there");
         assert!(scene.effects.is_empty() && scene.app.mode == Mode::Browse, "{keys}");
     }
+}
+
+#[test]
+fn files_are_restored_after_a_question_and_a_page_is_opened_at_once() {
+    let restored = || Effect::Run(Subcommand::Restore(format!("{}:3", session_id(2))));
+    for (keys, expected) in [
+        ("R", vec![]),
+        ("R<Esc>", vec![]),
+        ("Rq", vec![]),
+        ("R<Enter>", vec![]),
+        ("Ry", vec![restored()]),
+        ("O", vec![Effect::Run(Subcommand::Report(session_id(2)))]),
+    ] {
+        let mut scene = Scene::new(at_work(), (80, 24));
+        scene.keys(&format!("gjj{keys}"));
+        assert_eq!(scene.effects, expected, "{keys}");
+    }
+    let mut scene = Scene::new(at_work(), (80, 24));
+    scene.keys("gjjR").shows(&format!("Restore the files of {}:3?", session_id(2)));
+    let mut scene = Scene::new(at_work(), (80, 24));
+    scene.keys("gR").shows("choose the iteration whose files to restore");
+    assert!(scene.effects.is_empty() && scene.app.mode == Mode::Browse);
 }
 
 #[test]

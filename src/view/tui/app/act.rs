@@ -1,6 +1,6 @@
 //! What keys and the mouse do to the state.
 
-use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use crate::record::SessionId;
@@ -13,7 +13,7 @@ use crate::view::tui::page::{At, Body};
 use crate::view::tui::row::{Look, Row};
 use crate::view::tui::source::Change;
 
-use super::{App, Effect, Mode, Opened, OwnLoop, Program, SIDEWAYS, Shown, Steer, WHEEL};
+use super::{App, Effect, Mode, Opened, OwnLoop, Program, SIDEWAYS, Shown, Steer, Subcommand, WHEEL};
 
 impl App {
     pub(super) fn key(&mut self, key: KeyEvent) -> Option<Effect> {
@@ -41,6 +41,11 @@ impl App {
             Mode::Leave => {
                 let own = self.own_session();
                 self.answer(key, own)
+            }
+            Mode::Restore(name) => {
+                let name = name.clone();
+                self.mode = Mode::Browse;
+                matches!(key.code, KeyCode::Char('y')).then_some(Effect::Run(Subcommand::Restore(name)))
             }
             Mode::Stop => {
                 let chosen = self.live_session();
@@ -134,6 +139,13 @@ impl App {
             }
             Act::Hint => self.mode = Mode::Hint(String::new()),
             Act::Stop => self.mode = Mode::Stop,
+            Act::Restore => match self.chosen.as_ref()? {
+                Chosen::Session(_) => {
+                    self.message = Some(Row::of(Look::Dim, "choose the iteration whose files to restore"));
+                }
+                Chosen::Iteration(..) => self.mode = Mode::Restore(self.name()?),
+            },
+            Act::Report => return Some(Effect::Run(Subcommand::Report(self.session()?.id.clone()))),
             Act::Filter => {
                 self.pane = Pane::List;
                 self.mode = Mode::Filter(self.list.filter.clone());

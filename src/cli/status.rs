@@ -181,6 +181,7 @@ fn session_status(
         status: if elsewhere.is_some() { Status::Running } else { status_of(&tip, holder.is_some()) },
         elsewhere,
         stop_reason: tip.stop_reason,
+        skipped: totals.skipped.iter().map(ToString::to_string).collect(),
         // A skip is a record, not a run: `log` and the summary count the same.
         iterations: totals.runs,
         cost: totals.cost,

@@ -1,6 +1,6 @@
 //! How a session ended, in words: the same on every screen.
 
-use crate::record::{Limit, Session, Status, StopReason, Timestamp};
+use crate::record::{Limit, NotDone, Outcome, Session, Status, StopReason, Timestamp};
 
 use super::style::{Count, grouped, one_line};
 
@@ -58,8 +58,42 @@ pub fn named(tasks: &[&str]) -> Option<String> {
     }
 }
 
-/// Returns the state of a session in a few words: `completed`, `stopped (limit reached)`. A limit is not a failure.
-pub fn state(status: Status, reason: Option<StopReason>) -> String {
+/// Returns the tasks that were skipped, or else all that were tried.
+pub fn given_up(not_done: &[NotDone]) -> Vec<&str> {
+    let has_skip = not_done.iter().any(|task| task.is_skipped);
+    not_done.iter().filter(|task| task.is_skipped == has_skip).map(|task| task.task.as_str()).collect()
+}
+
+/// The tasks that a session skipped and did not do later.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SkippedTasks(Vec<String>);
+
+impl SkippedTasks {
+    /// Takes in the next record, oldest first.
+    pub fn count(&mut self, task: &str, outcome: Outcome) {
+        match outcome {
+            Outcome::Skipped if !self.0.iter().any(|known| known == task) => self.0.push(task.to_owned()),
+            Outcome::Success => self.0.retain(|known| known != task),
+            Outcome::Skipped | Outcome::Failure | Outcome::Interrupted | Outcome::Later(_) => {}
+        }
+    }
+}
+
+impl FromIterator<String> for SkippedTasks {
+    fn from_iter<I: IntoIterator<Item = String>>(tasks: I) -> Self {
+        Self(tasks.into_iter().collect())
+    }
+}
+
+/// Returns the state of a session in a few words: `completed`, `stopped (limit reached)`, `stopped: T019 could not be done`.
+/// A limit is not a failure.
+pub fn state(status: Status, reason: Option<StopReason>, skipped: &SkippedTasks) -> String {
+    if (status, reason) == (Status::Failed, Some(StopReason::Stuck)) {
+        let names: Vec<&str> = skipped.0.iter().map(String::as_str).collect();
+        if let Some(tasks) = named(&names) {
+            return format!("stopped: {tasks} could not be done");
+        }
+    }
     let is_stop = matches!(reason, Some(StopReason::LimitReached | StopReason::Stuck));
     let word = if status == Status::Failed && is_stop { "stopped".to_owned() } else { status.to_string() };
     match reason.map(|reason| reason.as_str().replace('_', " ")) {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::record::{Cost, LogEntry, Session, SessionId, Status, StopReason, Timestamp};
 use crate::store::{Elsewhere, Row};
 
-use super::ending::state;
+use super::ending::{SkippedTasks, state};
 use super::fields::{self, Fields, as_text, lookup};
 use super::json::write_pretty;
 use super::local_time::{self, local_minute};
@@ -44,6 +44,7 @@ pub struct SessionHead {
     cost: Cost,
     tasks_done: usize,
     tasks_open: usize,
+    skipped: SkippedTasks,
     is_running: bool,
     elsewhere: Option<Elsewhere>,
 }
@@ -61,6 +62,7 @@ impl SessionHead {
             cost: Cost::default(),
             tasks_done: 0,
             tasks_open: 0,
+            skipped: SkippedTasks::default(),
             is_running,
             elsewhere: None,
         }
@@ -79,6 +81,9 @@ impl SessionHead {
         }
         if row.is_iteration() {
             self.cost = self.cost.plus(row.cost());
+        }
+        if let (Some(task), Some(outcome)) = (row.task(), row.outcome) {
+            self.skipped.count(&task, outcome);
         }
     }
 
@@ -151,7 +156,7 @@ fn write_head(
 ) -> io::Result<()> {
     let state = match &head.elsewhere {
         Some(elsewhere) => one_line(&local_time::elsewhere(elsewhere)),
-        None => state(head.status, head.stop_reason),
+        None => state(head.status, head.stop_reason, &head.skipped),
     };
     let started = head.started_at.map_or(String::new(), |at| format!("  {}", local_minute(at)));
     let name = format!("{}  {}{started}", head.id, one_line(&head.feature));

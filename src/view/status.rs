@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::record::{Cost, RALPH, SessionId, Status, StopReason, TaskName, Timestamp, Waiting};
 use crate::store::Elsewhere;
 
-use super::ending::state;
+use super::ending::{SkippedTasks, state};
 use super::local_time::{self, local, local_with_offset};
 use super::style::{Count, Look, Paint, one_line};
 
@@ -44,6 +44,8 @@ pub struct SessionStatus {
     /// Set for a session that runs on another machine.
     pub elsewhere: Option<Elsewhere>,
     pub stop_reason: Option<StopReason>,
+    #[serde(skip)]
+    pub skipped: SkippedTasks,
     pub iterations: usize,
     #[serde(flatten)]
     pub cost: Cost,
@@ -124,7 +126,7 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
     };
     let state = match &session.elsewhere {
         Some(elsewhere) => one_line(&local_time::elsewhere(elsewhere)),
-        None => state(session.status, session.stop_reason),
+        None => state(session.status, session.stop_reason, &session.skipped),
     };
     let cost = session.cost.shown().map_or(String::new(), |cost| format!(", {cost}"));
     let who = session.pid.map_or(String::new(), |pid| format!(", process {pid}"));

@@ -2,7 +2,7 @@
 
 use super::header::USUAL;
 use crate::record::{Changes, Closing, NotDone, RALPH, Session, Status, join_truncated};
-use crate::view::ending::{ending, named};
+use crate::view::ending::{ending, given_up, named};
 use crate::view::style::{Count, Look, Paint, cut, duration, grouped, one_line, tokens_told};
 
 /// Most names that a line lists, and most tasks that are not done.
@@ -21,9 +21,8 @@ pub struct ClosingCard {
 impl ClosingCard {
     pub fn lines(self, session: &Session, closing: &Closing) -> Vec<String> {
         let look = if session.status == Status::Completed { Look::Good } else { Look::Warn };
-        let skipped = closing.not_done.iter().filter(|task| task.is_skipped);
-        let skipped: Vec<&str> = skipped.map(|task| task.task.as_str()).collect();
-        let mut lines = vec![self.paint.paint(look, &ending(session, named(&skipped).as_deref()))];
+        let undone = named(&given_up(&closing.not_done));
+        let mut lines = vec![self.paint.paint(look, &ending(session, undone.as_deref()))];
         lines.extend(closing.why.iter().map(|why| format!("  {}", one_line(why))));
         lines.extend(closing.hint.iter().map(|hint| format!("  hint: {}", one_line(hint))));
         lines.extend(totals(session));

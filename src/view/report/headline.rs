@@ -92,7 +92,7 @@ pub fn of(
     let stop = match (session.status, elsewhere, in_flight) {
         (Status::Running, Some(elsewhere), _) => Some(elsewhere.to_string()),
         (Status::Running, None, Some(at)) => Some(format!("running at iteration {}", at.iteration)),
-        _ => ending::stop(session, ending::named(&given_up(not_done)).as_deref()),
+        _ => ending::stop(session, ending::named(&ending::given_up(not_done)).as_deref()),
     };
     let night = if is_overnight(session.started_at, ended_at) { " overnight" } else { "" };
     let stop = stop.map_or(String::new(), |stop| format!(" · {stop}"));
@@ -104,12 +104,6 @@ pub fn of(
         span_ms: ending::elapsed_ms(session, ended_at),
         ended_at,
     }
-}
-
-/// The tasks that were skipped, or else all that were tried.
-fn given_up(not_done: &[NotDone]) -> Vec<&str> {
-    let has_skip = not_done.iter().any(|task| task.is_skipped);
-    not_done.iter().filter(|task| task.is_skipped == has_skip).map(|task| task.task.as_str()).collect()
 }
 
 fn capital(text: &str) -> String {

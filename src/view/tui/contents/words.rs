@@ -1,7 +1,7 @@
 //! Words and signs that several views use.
 
 use crate::record::Status;
-use crate::view::ending::state;
+use crate::view::ending::{SkippedTasks, state};
 use crate::view::local_time;
 use crate::view::style::cut;
 use crate::view::tui::row::{Look, Row, shown};
@@ -22,7 +22,13 @@ pub fn status_sign(status: Status) -> (Look, &'static str) {
 pub fn words_of(session: &SessionRow) -> String {
     match &session.elsewhere {
         Some(elsewhere) if session.live.is_none() => brief(&local_time::elsewhere(elsewhere)),
-        _ => state(session.status, session.stop_reason),
+        _ => {
+            let mut skipped = SkippedTasks::default();
+            for row in session.iterations.iter() {
+                row.task.iter().for_each(|task| skipped.count(task, row.outcome));
+            }
+            state(session.status, session.stop_reason, &skipped)
+        }
     }
 }
 

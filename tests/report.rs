@@ -92,7 +92,7 @@ fn only_a_report_is_written_over_unasked() {
     let report = |words: &str| scene.call(&format!("report {words}")).run();
     let file = out.join("r.html");
     let name = file.to_str().unwrap();
-    for form in ["", "--markdown", "--json", ""] {
+    for form in ["", "--markdown", "--json", "--svg", ""] {
         report(&format!("-o {name} {form}")).code(0).stdout(format!("{name}\n"));
         assert!(fs::metadata(&file).unwrap().len() > 500);
     }
@@ -126,6 +126,8 @@ fn wrong_calls_say_what_to_do() {
         ("report -o - --open", 1, "there is no file to open"),
         ("report --markdown --json", 2, "cannot be used with"),
         ("report --markdown --open", 2, "cannot be used with"),
+        ("report --svg --json", 2, "cannot be used with"),
+        ("report --svg --max-part 1KB", 2, "cannot be used with"),
         ("report --max-size 0", 2, "is not a size"),
         ("report --max-size lots", 2, "is not a size"),
         ("report --force", 2, "--output"),
@@ -157,6 +159,27 @@ fn the_summary_for_a_pull_request_mentions_nobody() {
         let outside: String = line.split('`').step_by(2).collect();
         assert!(!outside.contains(['@', '#']) || outside.starts_with('#'), "{line}");
     }
+}
+
+#[test]
+fn the_picture_is_written_beside_the_page_and_on_stdout_it_writes_nothing() {
+    let scene = recorded_scene();
+    let before = scene.everything();
+    let picture = scene.ralph("report --svg -o -").code(0).text();
+    assert_eq!(scene.everything(), before);
+    for part in [
+        "<svg xmlns=",
+        ">1 of 2 tasks done · stopped: T002 could not be done</title>",
+        "Ask @somebody about #12",
+        "6 iterations",
+        "1 file +2 −0",
+    ] {
+        assert!(picture.contains(part), "no `{part}` in {picture}");
+    }
+    assert!(picture.trim_end().ends_with("</svg>") && !picture.contains("<script"), "{picture}");
+    let path = scene.ralph("report --svg").code(0).text();
+    assert!(path.contains("/.git/ralph/reports/001-login-") && path.ends_with(".svg\n"), "{path}");
+    assert!(fs::read_to_string(path.trim_end()).unwrap().contains("<title id="));
 }
 
 #[test]

@@ -64,7 +64,7 @@ pub enum Action {
     Restore(restore::RestoreArgs),
     /// Show statistics: iterations, repeated failures, tokens and time
     Stats(ReadArgs),
-    /// Write a report of a session: a page, Markdown or JSON
+    /// Write a report of a session: a page, a picture, Markdown or JSON
     #[command(after_help = help::REPORT)]
     Report(report::ReportArgs),
     /// Show what the next prompt gets of earlier iterations, and why

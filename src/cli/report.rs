@@ -1,4 +1,4 @@
-//! `specify ralph report`: a session as a page, as a summary for a pull request, or as data.
+//! `specify ralph report`: a session as a page, as a picture, as a summary for a pull request, or as data.
 
 use std::io::{Write, stderr};
 use std::thread;
@@ -17,7 +17,7 @@ use crate::record::{
 };
 use crate::session;
 use crate::store::{End, Piece, Reader, SessionLog, Store, slug};
-use crate::view::report::{Diff, Found, Limits, Report, Text, Turn, page, write_markdown};
+use crate::view::report::{Diff, Found, Limits, Report, Text, Turn, page, picture, write_markdown};
 use crate::view::status::InFlight;
 use crate::worktree::{ChangedFile, changed_between};
 
@@ -32,6 +32,7 @@ use super::{context, iterations, patches, report_file};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("text").args(["markdown", "json"]))]
+#[expect(clippy::struct_excessive_bools, reason = "flags that stand alone")]
 pub struct ReportArgs {
     /// File to write; - for stdout [default: a file in the git directory whose path is printed; for --markdown and
     /// --json stdout]
@@ -43,6 +44,9 @@ pub struct ReportArgs {
     /// Write a Markdown summary for a pull request
     #[arg(long)]
     pub markdown: bool,
+    /// Draw an SVG picture for a README or a chat
+    #[arg(long, conflicts_with_all = ["text", "max_size", "max_part"])]
+    pub svg: bool,
     #[command(flatten)]
     pub json: Json,
     /// Maximum size of the page
@@ -84,6 +88,8 @@ pub fn run(args: &ReportArgs, caller: &Caller) -> Result<ExitCode> {
         print_json(&mut bytes, &report)?;
     } else if args.markdown {
         write_markdown(&mut bytes, &report)?;
+    } else if args.svg {
+        bytes = picture(&report)?.into_bytes();
     } else {
         bytes = page(&report, limits)?.into_bytes();
         if bytes.len() > limits.max_size {
@@ -118,7 +124,8 @@ fn destination(
         if !is_page {
             return Ok(None);
         }
-        let name = format!("{}-{}.html", slug(log.feature()), log.id());
+        let extension = if args.svg { "svg" } else { "html" };
+        let name = format!("{}-{}.{extension}", slug(log.feature()), log.id());
         return Ok(Some(store.reports()?.join(name)));
     };
     if output == "-" {
@@ -168,7 +175,7 @@ fn found(
     };
     let mut unreadable = Vec::new();
     let mut turns = reading.records(log, &mut unreadable);
-    if !args.markdown {
+    if !args.markdown && !args.svg {
         reading.contents(&mut turns, store, log)?;
     }
     let changes = reading.changes(&turns, store, log)?;

@@ -1,6 +1,7 @@
-//! A session as one page to send to somebody, as a summary for a pull request, and as data.
+//! A session as one page to send to somebody, as a picture, as a summary for a pull request, and as data.
 
 mod changes;
+mod environment;
 mod first_screen;
 mod fit;
 mod harmless;
@@ -11,6 +12,7 @@ mod page;
 mod page_parts;
 mod part;
 mod patch;
+mod picture;
 mod rich;
 #[cfg(test)]
 mod samples;
@@ -40,6 +42,7 @@ pub use markdown::{MARKDOWN, write_markdown};
 pub use outcomes::Outcomes;
 pub use page::{GENERATOR, Limits, page};
 pub use part::{Diff, Text};
+pub use picture::{SVG_GENERATOR, picture};
 pub use task_rows::{State, TaskRow};
 pub use turn::Turn;
 

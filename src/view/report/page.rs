@@ -5,16 +5,16 @@ use std::collections::{HashMap, HashSet};
 use anyhow::{Context, Result};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
+use minijinja::{Environment, Value, context};
 use sha2::{Digest, Sha256};
 
 use crate::history::clusters::folded;
 use crate::record::{Outcome, RALPH_ELSEWHERE, Status, TaskName};
 use crate::view::local_time::local;
 
+use super::environment::environment;
 use super::first_screen::{figures, needs};
 use super::fit::{self, Omissions};
-use super::harmless::escape;
 use super::page_parts::{changes, chips, cluster_views, facts, footer, notes, picks, settings};
 use super::strip::strip;
 use super::task_rows::signs;
@@ -101,18 +101,7 @@ struct Pages {
 
 impl Pages {
     fn new() -> Result<Self> {
-        let mut environment = Environment::new();
-        environment.set_undefined_behavior(UndefinedBehavior::Strict);
-        environment.set_auto_escape_callback(|_| AutoEscape::Html);
-        // The one gate: whatever is not markup of ours is made harmless on its way into the page.
-        environment.set_formatter(|out, _, value| {
-            if value.is_none() || value.is_undefined() {
-                return Ok(());
-            }
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            let written = if value.is_safe() { out.write_str(&text) } else { out.write_str(&escape(&text)) };
-            Ok(written?)
-        });
+        let mut environment = environment();
         environment.add_global("ralph", RALPH_ELSEWHERE.as_str());
         environment.add_template("page", PAGE).context("read the template of the page")?;
         environment.add_template("group", GROUP).context("read the template of a task's iterations")?;

@@ -157,6 +157,8 @@ mod tests {
         {
             assert!(svg.contains(part), "no `{part}` in {svg}");
         }
+        // Renderers without variables, as librsvg, would draw all of it black.
+        assert!(!svg.contains("var("), "{svg}");
         // The pause and the iteration that was cut short.
         assert_eq!(svg.matches("<rect class=\"hatched\"").count(), 2, "{svg}");
         assert!(svg[..1000].contains(SVG_GENERATOR));

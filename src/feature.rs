@@ -36,6 +36,12 @@ pub fn project_root(cwd: &Utf8Path, worktree_top: &Utf8Path) -> Utf8PathBuf {
     found.unwrap_or(top)
 }
 
+/// Returns the names of the features in `specs/`.
+pub fn names(project_root: &Utf8Path, files: &ProjectFiles) -> Result<Vec<String>> {
+    let (root, top) = (project_root.to_owned(), files.top().to_owned());
+    Search { root, cwd: top.clone(), top, files: files.clone() }.names()
+}
+
 /// Finds the feature. `has_open_tasks` is asked for task lists in `specs/` if nothing names one of them.
 pub fn find(
     query: &FeatureQuery,

@@ -45,28 +45,6 @@ fn manual_pages_are_written_under_both_names() {
 }
 
 #[test]
-fn bash_completes_our_commands() {
-    let scene = Sandbox::new();
-    let script = scene.ralph("completions bash").code(0).stdout;
-    std::fs::write(scene.outside("completions"), script).expect("the folder is there");
-    let ask = ". ./completions; __gitcomp() { echo \"$1\"; }; COMP_WORDS=(specify ralph rebu); COMP_CWORD=2; \
-               _specify specify rebu ralph; echo \"${COMPREPLY[@]}\"; _git_ralph";
-    let output = scene.hermetic("bash").args(["-ec", ask]).current_dir(scene.outside("")).output();
-    let output = output.expect("bash is there");
-    let answer = String::from_utf8_lossy(&output.stdout).into_owned();
-    let mut lines = answer.lines();
-    assert_eq!(lines.next(), Some("rebuild"), "{output:?}");
-    assert!(
-        lines.next().is_some_and(|line| line.contains("status") && !line.contains("play-script")),
-        "{answer}"
-    );
-    for shell in ["zsh", "fish", "powershell"] {
-        scene.ralph(["completions", shell]).code(0).stdout_has("ralph");
-    }
-    scene.ralph("completions csh").code(2).stderr_has("possible values");
-}
-
-#[test]
 fn init_writes_files_that_change_nothing_and_never_over_others() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One").config("max-iterations = 10");

@@ -8,6 +8,7 @@ mod awkward;
 mod baseline;
 mod commits;
 mod compatibility;
+mod completions;
 mod concurrency;
 mod crash;
 mod docs;

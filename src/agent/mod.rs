@@ -73,6 +73,11 @@ pub fn build(settings: &AgentSettings, own_program: &[String], lookup: Lookup<'_
     })
 }
 
+/// Returns the names of all known agents.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    known::names().chain([SCRIPTED])
+}
+
 /// Returns true if `name` needs no command in the configuration.
 pub fn is_known(name: &str) -> bool {
     known::find(name).is_some()

@@ -12,6 +12,7 @@ use crate::view::style::Paint;
 
 use super::args::Color;
 use super::caller::{Caller, Environment};
+use super::completions;
 use super::exit_code::ExitCode;
 use super::forward::forward;
 use super::grammar::{Action, Ralph, grammar, parse};
@@ -26,6 +27,9 @@ const PORTABLE: &str = "RALPH_TEST_PORTABLE";
 
 pub(super) fn specify(arguments: &[OsString]) -> ExitCode {
     let called = arguments.first().map(OsString::as_os_str);
+    if let Some(code) = asked_to_complete(Program::Specify, arguments) {
+        return code;
+    }
     match arguments.get(1..).unwrap_or_default() {
         [first, rest @ ..] if first == "ralph" => ralph((Program::Specify, called), &["ralph"], rest),
         rest => {
@@ -38,7 +42,21 @@ pub(super) fn specify(arguments: &[OsString]) -> ExitCode {
 
 pub(super) fn git_ralph(arguments: &[OsString]) -> ExitCode {
     let called = arguments.first().map(OsString::as_os_str);
+    if let Some(code) = asked_to_complete(Program::GitRalph, arguments) {
+        return code;
+    }
     ralph((Program::GitRalph, called), &[], arguments.get(1..).unwrap_or_default())
+}
+
+/// Answers a shell that completes a command line.
+fn asked_to_complete(program: Program, arguments: &[OsString]) -> Option<ExitCode> {
+    let environment = Environment::read();
+    if !completions::is_asked(arguments, &environment) {
+        return None;
+    }
+    launch_through_ourselves(program.words());
+    set_own_command(program, arguments.first().map(OsString::as_os_str), &environment);
+    Some(completions::answer(program, arguments, &environment, grammar(RALPH.as_str())))
 }
 
 /// `words` are before our own words where this program calls itself.

@@ -9,6 +9,7 @@ mod caller;
 mod changed_commands;
 mod clean;
 mod commits;
+mod completion_values;
 mod completions;
 mod conditions;
 mod config;

@@ -28,7 +28,7 @@ impl Program {
     }
 
     /// Returns what comes between the program and our subcommands.
-    fn words(self) -> &'static [&'static str] {
+    pub fn words(self) -> &'static [&'static str] {
         match self {
             Self::Specify => &["ralph"],
             Self::GitRalph => &[],
@@ -67,6 +67,15 @@ pub fn hook_command(environment: &Environment) -> String {
         .for_hooks()
 }
 
+/// Returns the name by which this program was called, and the word that starts it again: the name, or a path if the
+/// PATH does not lead here.
+pub fn called_program(environment: &Environment) -> (String, String) {
+    let called = std::env::args_os().next();
+    let executable = std::env::current_exe().unwrap_or_default();
+    let program = Program::of(&executable);
+    Search::new(program, called.as_deref(), &executable, environment.value("PATH")).called_program()
+}
+
 const GIT: &str = "git ralph";
 
 /// Our program for git.
@@ -103,6 +112,16 @@ impl<'a> Search<'a> {
             }
         }
         if self.first_on_path(GIT_PROGRAM).is_some() { GIT.to_owned() } else { self.by_path() }
+    }
+
+    fn called_program(&self) -> (String, String) {
+        let own = self.program.name();
+        let name = self.called.and_then(Path::file_name).and_then(OsStr::to_str).unwrap_or(own);
+        let is_on_path = |name: &&str| self.first_on_path(name).is_some_and(|path| self.is_ours(&path));
+        match [name, own].into_iter().find(is_on_path) {
+            Some(name) => (name.to_owned(), name.to_owned()),
+            None => (name.to_owned(), self.executable.to_string_lossy().into_owned()),
+        }
     }
 
     fn for_hooks(&self) -> String {

@@ -3,7 +3,6 @@
 use anyhow::Result;
 use clap::{Args, Command, Subcommand};
 
-use crate::record::CANONICAL;
 use crate::view::style::Paint;
 
 use super::caller::Caller;
@@ -38,7 +37,7 @@ pub fn run(
     grammar: fn(&'static str) -> Command,
 ) -> Result<ExitCode> {
     match action {
-        UtilAction::Completions(args) => completions::run(args, &grammar(CANONICAL)),
+        UtilAction::Completions(args) => completions::run(args, &caller.environment),
         UtilAction::Man(args) => man::run(args, grammar),
         UtilAction::Excerpt(args) => excerpt::run(args, caller),
         UtilAction::Replay(args) => replay::run(args, caller, paint),

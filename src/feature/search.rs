@@ -229,7 +229,7 @@ impl Search {
 
     /// Returns the directories in `specs/`, sorted. Names that are not UTF-8 cannot be recorded, so they are no
     /// candidates.
-    fn names(&self) -> Result<Vec<String>> {
+    pub(super) fn names(&self) -> Result<Vec<String>> {
         let specs = self.root.join("specs");
         let entries = match self.files.names_in(&specs) {
             Ok(entries) => entries,
